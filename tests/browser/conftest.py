@@ -1,0 +1,128 @@
+"""Browser fixtures. Each page's errors, failed requests and requests to other hosts fail its test at the end.
+
+page_of(html, theme="dark", width=480)   a stand-alone page, from text or a file; page_of.log(page).allow("boom")
+open_notebook(cells, app="notebook")     JupyterLab or Notebook 7; returns a Notebook: .page .log .kernel(code) ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Notebook, chromium, watched
+
+# The hosts' own errors, seen with a widget that does nothing: Notebook 7 at start, JupyterLab when a kernel ends.
+HOST_NOISE = [
+    r"^uncaught: Cannot read properties of undefined \(reading 'schema'\)$",
+    r"^uncaught: Command 'filebrowser:open-path' not registered",
+    r"^console: Could not restore the debugger state: Canceled future",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, headless, for the whole run."""
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
+        yield browser
+        browser.close()
+
+
+class PageOf:
+    """Opens pages from a file; knows the log of each."""
+
+    def __init__(self, browser: Browser, folder: Path) -> None:
+        self.browser = browser
+        self.folder = folder
+        self.logs: dict[Page, Log] = {}
+
+    def __call__(self, html: str | Path, *, theme: str = "light", width: int = 1000, height: int = 800) -> Page:
+        """Open HTML text or an HTML file; `theme` is what the system asks for ("light" or "dark")."""
+        path = self.folder / f"page{len(self.logs)}.html" if isinstance(html, str) else html.resolve()
+        if isinstance(html, str):
+            path.write_text(html, encoding="utf-8")
+        viewport = {"width": width, "height": height}
+        _, page, log = watched(
+            self.browser, path.as_uri(), viewport=viewport, color_scheme=theme, accept_downloads=True
+        )
+        self.logs[page] = log
+        page.goto(path.as_uri())
+        return page
+
+    def log(self, page: Page) -> Log:
+        return self.logs[page]
+
+
+@pytest.fixture
+def page_of(browser: Browser, tmp_path: Path) -> Iterator[PageOf]:
+    """A function that opens a stand-alone page without network."""
+    opener = PageOf(browser, tmp_path)
+    yield opener
+    for page in opener.logs:
+        page.context.close()
+    problems = [problem for log in opener.logs.values() for problem in log.problems()]
+    assert not problems, problems
+
+
+@pytest.fixture(scope="session")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
+    """One JupyterLab server for the whole run."""
+    server = Jupyter(tmp_path_factory.mktemp("jupyter"))
+    yield server
+    server.stop()
+
+
+class OpenNotebook:
+    """Writes notebooks, opens them and runs them."""
+
+    def __init__(self, browser: Browser, jupyter: Jupyter, name: str) -> None:
+        self.browser = browser
+        self.jupyter = jupyter
+        self.name = name
+        self.opened: list[Notebook] = []
+
+    def __call__(
+        self,
+        cells: list[str],
+        *,
+        app: str = "lab",
+        theme: str = "light",
+        width: int = 1400,
+        height: int = 1000,
+        run: bool = True,
+    ) -> Notebook:
+        """A notebook of these cells, open, its kernel ready, and (unless run=False) every cell run."""
+        path = self.jupyter.write(cells, f"{self.name}-{len(self.opened)}.ipynb")
+        viewport = {"width": width, "height": height}
+        _, page, log = watched(self.browser, self.jupyter.url, viewport=viewport, accept_downloads=True)
+        for pattern in HOST_NOISE:
+            log.allow(pattern)
+        notebook = self.jupyter.open(page, log, path, app=app, theme=theme)
+        self.opened.append(notebook)
+        if run:
+            notebook.run_all()
+            notebook.finished()
+        return notebook
+
+
+@pytest.fixture
+def open_notebook(browser: Browser, jupyter: Jupyter, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
+    """A function that opens a notebook of the given cells in JupyterLab or Notebook 7."""
+    safe = "".join(c if c.isalnum() else "-" for c in request.node.name)
+    opener = OpenNotebook(browser, jupyter, safe)
+    yield opener
+    for notebook in opener.opened:
+        notebook.page.context.close()
+    jupyter.end_kernels()
+    problems = [problem for notebook in opener.opened for problem in notebook.log.problems()]
+    assert not problems, problems
