@@ -12,7 +12,7 @@ import pytest
 from bertlens import wire
 
 sys.path.insert(0, str(Path(__file__).parent))
-import make_vectors  # noqa: E402
+import make_vectors
 
 VECTORS = json.loads(make_vectors.PATH.read_text())
 CASES = pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["name"])
@@ -48,7 +48,8 @@ def test_unpack_reads_the_shared_bytes_wherever_they_lie(case, shift):
     assert list(arrays) == [entry["name"] for entry in case["index"]]
     for entry in case["index"]:
         array = arrays[entry["name"]]
-        assert array.dtype.name == entry["dtype"] and list(array.shape) == entry["shape"]
+        assert array.dtype.name == entry["dtype"]
+        assert list(array.shape) == entry["shape"]
         assert _same_bits(array, _expected(case, entry))
 
 

@@ -1,0 +1,116 @@
+"""The colour tables of widget, PNG and export, all from the anchors below.
+
+`python -m bertlens.colors js/src/paint/tables.ts` writes the page's copy. A table has 256 entries. It follows its
+anchors through OKLab and is sampled at equal steps of lightness, so equal steps of value look equally far apart, in
+colour, in grey print and to colour-blind eyes. Zero has the colour of the panel, so that "no attention" recedes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+THEMES = ("light", "dark")
+
+# From zero outwards. The two arms of a signed table end at the same lightness: size reads alike on both sides.
+_WEIGHT = {
+    "light": ("#ffffff", "#d5e2f4", "#8fb3e0", "#3d6fb8", "#12305f"),
+    "dark": ("#171b21", "#22406e", "#3b73c4", "#8db6f2", "#f3f8ff"),
+}
+_POSITIVE = {"light": ("#ffffff", "#8db4e2", "#2c6dbd"), "dark": ("#171b21", "#2f5c9e", "#89b8f9")}
+_NEGATIVE = {"light": ("#ffffff", "#f2b877", "#a75400"), "dark": ("#171b21", "#8a5522", "#f0a35a")}
+
+# Not a number: grey, the one colour that no ramp passes through for any kind of colour vision.
+NAN = "#8a8a8a"
+
+# Eight heads overlaid as lines: at least 3:1 against the panel, and no two alike for any kind of colour vision.
+HEADS = {
+    "light": ("#235fb2", "#b27c2e", "#1c5405", "#804f5a", "#34989b", "#52155c", "#938c65", "#53121f"),
+    "dark": ("#6573fb", "#9e5e4b", "#5d8506", "#8d5f8b", "#3cafed", "#f7d6f1", "#dbb769", "#dd8395"),
+}
+
+# sRGB -> cone response -> OKLab (B. Ottosson, 2020)
+_CONES = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+_OKLAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def rgb(color: str) -> tuple[int, int, int]:
+    """'#rrggbb' as three bytes."""
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def _to_oklab(colors: tuple[str, ...]) -> np.ndarray:
+    encoded = np.array([rgb(color) for color in colors]) / 255
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    return np.cbrt(linear @ _CONES.T) @ _OKLAB.T
+
+
+def _to_bytes(oklab: np.ndarray) -> np.ndarray:
+    linear = np.clip((oklab @ np.linalg.inv(_OKLAB).T) ** 3 @ np.linalg.inv(_CONES).T, 0, 1)
+    encoded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return np.round(255 * encoded).astype(np.uint8)
+
+
+def _ramp(anchors: tuple[str, ...], n: int) -> np.ndarray:
+    """`n` colours along the anchors at equal steps of OKLab lightness: uint8 (n, 3)."""
+    oklab = _to_oklab(anchors)
+    lightness = np.linspace(oklab[0, 0], oklab[-1, 0], n)
+    upwards = slice(None) if oklab[0, 0] < oklab[-1, 0] else slice(None, None, -1)
+    a, b = (np.interp(lightness, oklab[upwards, 0], oklab[upwards, axis]) for axis in (1, 2))
+    return _to_bytes(np.stack([lightness, a, b], axis=1))
+
+
+def table(scale: str, theme: str) -> np.ndarray:
+    """uint8 (256, 3). `scale` "weight": entry 0 is zero. "signed": entries 127 and 128 are zero, 0 is the most
+    negative (orange), 255 the most positive (blue)."""
+    if scale == "weight":
+        return _ramp(_WEIGHT[theme], 256)
+    return np.concatenate([_ramp(_NEGATIVE[theme], 128)[::-1], _ramp(_POSITIVE[theme], 128)])
+
+
+def typescript() -> str:
+    """The text of js/src/paint/tables.ts."""
+    lines = [
+        "// Colour tables, written by `python -m bertlens.colors`: do not edit, change bertlens/colors.py instead.",
+        'export type Theme = "light" | "dark";',
+        "",
+        "/** 256 RGB triples in base64: entry 0 is zero. */",
+        *_object("WEIGHT", {theme: f'"{_base64("weight", theme)}"' for theme in THEMES}),
+        "/** 256 RGB triples in base64: entries 127 and 128 are zero. */",
+        *_object("SIGNED", {theme: f'"{_base64("signed", theme)}"' for theme in THEMES}),
+        "/** Not a number, in both themes. */",
+        f'export const NAN = "{NAN}";',
+        "",
+        "/** Heads that are drawn over one another. */",
+        *_object("HEADS", {theme: json.dumps(HEADS[theme]) for theme in THEMES}, "readonly string[]"),
+    ]
+    return "\n".join(lines)
+
+
+def _object(name: str, values: dict[str, str], kind: str = "string") -> list[str]:
+    body = [f"  {theme}: {value}," for theme, value in values.items()]
+    return [f"export const {name}: Record<Theme, {kind}> = {{", *body, "};", ""]
+
+
+def _base64(scale: str, theme: str) -> str:
+    return base64.b64encode(table(scale, theme).tobytes()).decode()
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(typescript(), encoding="utf-8")

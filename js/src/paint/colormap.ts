@@ -1,0 +1,77 @@
+// Numbers -> pixels, with the tables that bertlens/colors.py made. No DOM: a canvas, a PNG and a test take the same bytes.
+import { NAN, SIGNED, type Theme, WEIGHT } from "./tables";
+
+export type { Theme };
+export type Scale = "weight" | "signed";
+
+/** 256 RGB triples. */
+export type Table = Uint8Array;
+
+const decoded = new Map<string, Table>();
+
+/** The table of a scale: "weight" has zero at entry 0, "signed" at entries 127 and 128. */
+export function table(scale: Scale, theme: Theme): Table {
+  const base64 = (scale === "weight" ? WEIGHT : SIGNED)[theme];
+  let found = decoded.get(base64);
+  if (!found) {
+    found = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    decoded.set(base64, found);
+  }
+  return found;
+}
+
+/** The entry of a table for a value between lo and hi, clamped; -1 for NaN. */
+export function entry(value: number, lo: number, hi: number): number {
+  if (Number.isNaN(value)) return -1;
+  const position = (255 * (value - lo)) / (hi - lo) + 0.5;
+  return position >= 255 ? 255 : position > 0 ? Math.floor(position) : 0;
+}
+
+/** One value as a CSS colour, the same that `paint` gives its pixel. */
+export function cssColor(value: number, lo: number, hi: number, colors: Table, nan = NAN): string {
+  const at = 3 * entry(value, lo, hi);
+  if (at < 0) return nan;
+  return `#${[0, 1, 2].map((channel) => colors[at + channel]!.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** One RGBA pixel as a little-endian word (every browser runs on a little-endian machine). */
+const word = (red: number, green: number, blue: number) => (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
+
+const words = new WeakMap<Table, Uint32Array>();
+function pixelWords(colors: Table): Uint32Array {
+  let found = words.get(colors);
+  if (!found) {
+    found = Uint32Array.from({ length: 256 }, (_, n) => word(colors[3 * n]!, colors[3 * n + 1]!, colors[3 * n + 2]!));
+    words.set(colors, found);
+  }
+  return found;
+}
+
+type Pixels = Uint8ClampedArray | { data: Uint8ClampedArray };
+
+function asWords(out: Pixels, length: number): Uint32Array {
+  const bytes = "data" in out ? out.data : out;
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, length);
+}
+
+/** Paint one RGBA pixel per value; lo and hi have the first and last colour, what lies beyond them too. */
+export function paint(values: Float32Array, lo: number, hi: number, colors: Table, out: Pixels, nan = NAN): void {
+  const lookup = pixelWords(colors);
+  const pixels = asWords(out, values.length);
+  const blank = Number.parseInt(nan.slice(1), 16);
+  const nanWord = word(blank >> 16, (blank >> 8) & 255, blank & 255);
+  const scale = 255 / (hi - lo);
+  for (let n = 0; n < values.length; n++) {
+    const value = values[n]!;
+    const position = (value - lo) * scale + 0.5;
+    pixels[n] =
+      position >= 255 ? lookup[255]! : position > 0 ? lookup[position | 0]! : Number.isNaN(value) ? nanWord : lookup[0]!;
+  }
+}
+
+/** Paint one RGBA pixel per byte: the byte is the entry of the table. */
+export function paintBytes(values: Uint8Array, colors: Table, out: Pixels): void {
+  const lookup = pixelWords(colors);
+  const pixels = asWords(out, values.length);
+  for (let n = 0; n < values.length; n++) pixels[n] = lookup[values[n]!]!;
+}

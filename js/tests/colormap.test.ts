@@ -1,0 +1,78 @@
+// Numbers to pixels, against the tables that Python wrote.
+import { describe, expect, it } from "vitest";
+import { cssColor, entry, paint, paintBytes, table } from "../src/paint/colormap";
+import { NAN } from "../src/paint/tables";
+
+const pixel = (out: Uint8ClampedArray, n: number) => [...out.slice(4 * n, 4 * n + 4)];
+const rgba = (colors: Uint8Array, n: number) => [...colors.slice(3 * n, 3 * n + 3), 255];
+
+describe("tables", () => {
+  it.each(["light", "dark"] as const)("%s: 256 colours, zero has the panel's", (theme) => {
+    const panel = theme === "light" ? "#ffffff" : "#171b21";
+    for (const scale of ["weight", "signed"] as const) {
+      const colors = table(scale, theme);
+      expect(colors.length).toBe(768);
+      expect(cssColor(0, scale === "weight" ? 0 : -2, 2, colors)).toBe(panel);
+      expect(table(scale, theme)).toBe(colors); // decoded once
+    }
+  });
+});
+
+describe("paint", () => {
+  const weight = table("weight", "light");
+
+  it("gives ends, middle and what lies beyond", () => {
+    const values = Float32Array.of(0, 1, 0.5, -3, 7, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY);
+    const out = new Uint8ClampedArray(4 * values.length);
+    paint(values, 0, 1, weight, out);
+    expect([0, 1, 2, 3, 4, 5, 6].map((n) => pixel(out, n))).toEqual(
+      [0, 255, 128, 0, 255, 255, 0].map((n) => rgba(weight, n)),
+    );
+  });
+
+  it("draws NaN in a colour that no value has", () => {
+    const out = new Uint8ClampedArray(8);
+    paint(Float32Array.of(Number.NaN, 0), 0, 1, weight, out);
+    expect(pixel(out, 0)).toEqual([0x8a, 0x8a, 0x8a, 255]);
+    expect(NAN).toBe("#8a8a8a");
+    paint(Float32Array.of(Number.NaN, 0), 0, 1, weight, out, "#010203");
+    expect(pixel(out, 0)).toEqual([1, 2, 3, 255]);
+    expect(pixel(out, 1)).toEqual(rgba(weight, 0));
+  });
+
+  it("puts a signed zero in the neutral middle and the same size at the same distance from it", () => {
+    const colors = table("signed", "dark");
+    expect([-1, -0.5, 0, 0.5, 1].map((v) => entry(v, -1, 1))).toEqual([0, 64, 128, 191, 255]);
+    expect(rgba(colors, 127)).toEqual(rgba(colors, 128));
+  });
+
+  it("paints where nothing varies, an ImageData, and a view in the middle of a buffer", () => {
+    const image = { data: new Uint8ClampedArray(8) };
+    paint(Float32Array.of(0, 0), 0, 0, weight, image);
+    expect(pixel(image.data, 1)).toEqual(rgba(weight, 0));
+    const buffer = new ArrayBuffer(24);
+    paint(Float32Array.of(1), 0, 1, weight, new Uint8ClampedArray(buffer, 8, 4));
+    expect([...new Uint8Array(buffer, 0, 8)]).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
+    expect(pixel(new Uint8ClampedArray(buffer), 2)).toEqual(rgba(weight, 255));
+  });
+
+  it("agrees with cssColor and with bytes, value by value", () => {
+    const values = Float32Array.from({ length: 256 }, (_, n) => n / 255);
+    const out = new Uint8ClampedArray(1024);
+    const bytes = new Uint8ClampedArray(1024);
+    paint(values, 0, 1, weight, out);
+    paintBytes(
+      Uint8Array.from({ length: 256 }, (_, n) => n),
+      weight,
+      bytes,
+    );
+    expect(out).toEqual(bytes);
+    for (let n = 0; n < 256; n++) {
+      const hex = pixel(out, n)
+        .slice(0, 3)
+        .map((c) => c.toString(16).padStart(2, "0"))
+        .join("");
+      expect(cssColor(values[n]!, 0, 1, weight)).toBe(`#${hex}`);
+    }
+  });
+});
