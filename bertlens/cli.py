@@ -1,0 +1,129 @@
+"""The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel.
+
+Bad input ends with one line on stderr and status 2, like argparse's own errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+TOUR = "01_tour.ipynb"
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse without the usage block before an error."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def layer_list(text: str) -> list[int]:
+    """ "0,1,5" -> [0, 1, 5]."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"layers are numbers with commas between, like 0,1,5; got {text!r}") from None
+
+
+def parser() -> argparse.ArgumentParser:
+    top = Parser(
+        prog="bertlens", description="Look into the attention heads of BERT-family models.", allow_abbrev=False
+    )
+    top.add_argument("--version", action="version", version=f"bertlens {version('bertlens')}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+
+    demo = commands.add_parser(
+        "demo",
+        help="open JupyterLab on the tour notebook",
+        description="Copy the notebooks into a folder and open JupyterLab on the tour. "
+        "Other arguments go to JupyterLab, for example --no-browser --port 9999.",
+        allow_abbrev=False,
+    )
+    demo.add_argument(
+        "--folder",
+        type=Path,
+        help="where the notebooks go (default: a new temporary folder); yours are not overwritten",
+    )
+
+    html = commands.add_parser("html", help="write the Explorer as one page that works without a kernel or network")
+    html.add_argument("text", help="the text to look at")
+    html.add_argument("text_pair", nargs="?", help="a second text, for a pair")
+    html.add_argument("-o", "--output", type=Path, required=True, metavar="PAGE.html", help="the file to write")
+    html.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+    html.add_argument(
+        "--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"
+    )
+    html.add_argument("--truncation", action="store_true", help="cut a text that is too long for the model")
+    return top
+
+
+def notebooks() -> Path:
+    """The shipped notebooks: inside an installed wheel, beside the package in a checkout."""
+    package = Path(__file__).parent
+    return next((p for p in (package / "notebooks", package.parent / "notebooks") if (p / TOUR).is_file()), package)
+
+
+def demo(folder: Path | None, jupyter: Sequence[str]) -> None:
+    """Put the notebooks where the user may change them, and hand over to JupyterLab."""
+    from bertlens.errors import BertLensError
+
+    if find_spec("jupyterlab") is None:
+        raise BertLensError("JupyterLab is not installed: pip install 'bertlens[demo]'")
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="bertlens-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    for notebook in sorted(notebooks().glob("*.ipynb")):
+        if not (folder / notebook.name).exists():
+            shutil.copyfile(notebook, folder / notebook.name)
+    tour = folder / TOUR
+    if not tour.is_file():
+        raise BertLensError("this installation carries no notebooks: install bertlens again from a wheel or a checkout")
+    print(f"The notebooks are in {folder}", flush=True)
+
+    # Cells that call pip or python, and the kernel itself, get this environment.
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    from jupyterlab.labapp import main as jupyterlab
+
+    jupyterlab([str(tour), *root, *jupyter])
+
+
+def html(arguments: argparse.Namespace) -> None:
+    """Trace the text and write the page."""
+    import bertlens
+
+    lens = bertlens.Lens.from_pretrained(arguments.model) if arguments.model else bertlens.Lens.embedded()
+    trace = lens.trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
+    selection = {} if arguments.layers is None else {"include_layers": arguments.layers}
+    trace.explore(**selection).to_html(arguments.output)
+    print(
+        f"{arguments.output}: {trace.model_name}, {len(trace.tokens)} tokens, {arguments.output.stat().st_size:,} bytes"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command's entry; returns the exit status."""
+    top = parser()
+    arguments, rest = top.parse_known_args(argv)
+    if rest and arguments.command != "demo":
+        top.error(f"unknown argument {rest[0]}")
+    from bertlens.errors import BertLensError
+
+    try:
+        if arguments.command == "demo":
+            demo(arguments.folder, rest)
+        else:
+            html(arguments)
+    except (BertLensError, OSError) as error:
+        print("bertlens:", " ".join(str(error).split()), file=sys.stderr)
+        return 2
+    return 0
