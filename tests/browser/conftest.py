@@ -6,13 +6,15 @@ open_notebook(cells, app="notebook")     JupyterLab or Notebook 7; returns a Not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from html import escape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Notebook, chromium, watched
+from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, watched
 
 # The hosts' own errors, seen with a widget that does nothing: Notebook 7 at start, JupyterLab when a kernel ends.
 HOST_NOISE = [
@@ -58,6 +60,15 @@ class PageOf:
         self.logs[page] = log
         page.goto(path.as_uri())
         return page
+
+    def framed(self, htmls: list[str], **options: Any) -> Page:
+        """One page with each HTML text in a sandboxed frame of its own, an opaque origin as in Colab's outputs."""
+        frames = [
+            f'<iframe sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}" style="width:100%;height:700px">'
+            "</iframe>"
+            for html in htmls
+        ]
+        return self("<!doctype html><title>frames</title>" + "".join(frames), **options)
 
     def log(self, page: Page) -> Log:
         return self.logs[page]
@@ -125,4 +136,25 @@ def open_notebook(browser: Browser, jupyter: Jupyter, request: pytest.FixtureReq
         notebook.page.context.close()
     jupyter.end_kernels()
     problems = [problem for notebook in opener.opened for problem in notebook.log.problems()]
+    assert not problems, problems
+
+
+@pytest.fixture
+def open_marimo(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """A function that runs cells as a marimo app and opens it."""
+    opened: list[tuple[Marimo, Page, Log]] = []
+
+    def open_app(cells: list[str], *, theme: str = "light", width: int = 1400, height: int = 1000) -> Page:
+        app = Marimo(tmp_path / f"app{len(opened)}.py", cells)
+        viewport = {"width": width, "height": height}
+        _, page, log = watched(browser, app.url, viewport=viewport, color_scheme=theme)
+        opened.append((app, page, log))
+        page.goto(app.url)
+        return page
+
+    yield open_app
+    for app, page, _ in opened:
+        page.context.close()
+        app.stop()
+    problems = [problem for _, _, log in opened for problem in log.problems()]
     assert not problems, problems

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import time
 import urllib.request
 from collections.abc import Callable
@@ -158,7 +159,69 @@ class Notebook:
         return saved
 
 
-class Jupyter:
+class Server:
+    """A server process on a free port, in a process group of its own; `stop` ends it with its kernels."""
+
+    def __init__(
+        self, command: Callable[[int], list[str]], output: Path, alive: str, environment: dict[str, str]
+    ) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        with output.open("w") as out:
+            self.process = subprocess.Popen(
+                command(port),
+                # The environment's own programs first, else a kernel spec may start another Python.
+                env={
+                    **os.environ,
+                    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+                    **environment,
+                },
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + PATIENCE / 1000
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                self.ask("GET", alive)
+                return
+            except OSError:
+                time.sleep(0.2)
+        self.stop()
+        raise RuntimeError(f"{command(port)} did not start:\n{output.read_text()[-2000:]}")
+
+    def ask(self, method: str, path: str) -> Any:
+        """One call of the server's REST API."""
+        request = urllib.request.Request(self.url + path, method=method, headers={"Authorization": f"token {TOKEN}"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            body = answer.read()
+        return json.loads(body) if body else None
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+
+
+class Marimo(Server):
+    """One marimo app of the given cells, without its code."""
+
+    def __init__(self, path: Path, cells: list[str]) -> None:
+        bodies = [textwrap.indent(cell.strip(), "    ") for cell in cells]
+        functions = [f"@app.cell\ndef _():\n{body}\n    return\n" for body in bodies]
+        path.write_text("\n\n".join(["import marimo\n\napp = marimo.App()", *functions]), encoding="utf-8")
+        run = [sys.executable, "-m", "marimo", "run", str(path), "--headless", "--no-token", "--host", "127.0.0.1"]
+        super().__init__(lambda port: [*run, "--port", str(port)], path.with_suffix(".log"), "/health", {})
+
+
+class Jupyter(Server):
     """One JupyterLab server (Notebook 7 answers from it too) with settings of its own."""
 
     def __init__(self, folder: Path) -> None:
@@ -174,45 +237,20 @@ class Jupyter:
             json.dumps({"fetchNews": "false", "checkForUpdates": False})
         )
 
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
         environment = {
-            **os.environ,
-            # Else the kernel spec may start another Python.
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "JUPYTER_CONFIG_DIR": str(config),
             "JUPYTERLAB_SETTINGS_DIR": str(config / "lab" / "user-settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(config / "lab" / "workspaces"),
             "IPYTHONDIR": str(folder / "home"),
         }
-        self.output = folder / "server.log"
-        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
-        command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
-        command += [f"--ServerApp.root_dir={self.notebooks}"]
-        with self.output.open("w") as out:
-            self.process = subprocess.Popen(
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
-            )
-        self._wait()
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + PATIENCE / 1000
-        while time.monotonic() < deadline and self.process.poll() is None:
-            try:
-                self.ask("GET", "/api/status")
-                return
-            except OSError:
-                time.sleep(0.2)
-        raise RuntimeError(f"JupyterLab did not start:\n{self.output.read_text()[-2000:]}")
-
-    def ask(self, method: str, path: str) -> Any:
-        """One call of the server's REST API."""
-        request = urllib.request.Request(self.url + path, method=method, headers={"Authorization": f"token {TOKEN}"})
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            body = answer.read()
-        return json.loads(body) if body else None
+        run = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
+        run += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={self.notebooks}"]
+        super().__init__(
+            lambda port: [*run, f"--ServerApp.port={port}", "--ServerApp.port_retries=0"],
+            folder / "server.log",
+            "/api/status",
+            environment,
+        )
 
     def write(self, cells: list[str], name: str) -> Path:
         """A notebook of these code cells."""
@@ -244,17 +282,3 @@ class Jupyter:
         """A kernel with torch holds half a gigabyte: none outlives its test."""
         for session in self.ask("GET", "/api/sessions"):
             self.ask("DELETE", f"/api/sessions/{session['id']}")
-
-    def stop(self) -> None:
-        """End the server with its kernels: they are one process group."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
-            try:
-                self.process.wait(15)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait()
-
-
-OpenPage = Callable[..., Page]
-OpenNotebook = Callable[..., Notebook]

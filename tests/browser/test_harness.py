@@ -22,7 +22,6 @@ class Counter(anywidget.AnyWidget):
     count = traitlets.Int(3).tag(sync=True)
 
 counter = Counter()
-counter
 '''
 
 
@@ -45,7 +44,7 @@ def test_page_that_asks_the_network_or_fails_is_noticed(page_of):
 
 @pytest.mark.parametrize("app", ["lab", "notebook"])
 def test_widget_lives_in_jupyter(open_notebook, app):
-    notebook = open_notebook([WIDGET], app=app, theme="dark" if app == "lab" else "light")
+    notebook = open_notebook([WIDGET, "counter"], app=app, theme="dark" if app == "lab" else "light")
     button = notebook.page.locator("[data-state=live]")
     button.click()
     button.get_by_text("count 4").wait_for()
@@ -55,7 +54,7 @@ def test_widget_lives_in_jupyter(open_notebook, app):
 
 
 def test_kernel_can_be_shut_down_under_the_page(open_notebook):
-    notebook = open_notebook([WIDGET])
+    notebook = open_notebook([WIDGET, "counter"])
     notebook.page.locator("[data-state=live]").wait_for()
     notebook.shut_kernel_down()
     notebook.page.wait_for_function("() => jupyterapp.shell.currentWidget.sessionContext.session?.kernel == null")
@@ -65,3 +64,16 @@ def test_kernel_can_be_shut_down_under_the_page(open_notebook):
 def test_cell_that_raises_fails_the_test(open_notebook):
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         open_notebook(["1 / 0"])
+
+
+def test_widget_lives_in_marimo(open_marimo):
+    page = open_marimo([WIDGET, "import marimo as mo\nmo.ui.anywidget(counter)"])
+    button = page.locator("[data-state=live]")
+    button.click()
+    button.get_by_text("count 4").wait_for()
+
+
+def test_page_in_sandboxed_frames(page_of):
+    page = page_of.framed(['<p id=p>one "quoted" & two</p>', "<script>document.write(origin)</script>"])
+    assert page.frame_locator("iframe").nth(0).locator("#p").inner_text() == 'one "quoted" & two'
+    assert page.frame_locator("iframe").nth(1).locator("body").inner_text() == "null"  # an opaque origin

@@ -21,7 +21,7 @@ def test_notebook_runs(path, tmp_path):
     )
     client.execute()  # raises CellExecutionError with the cell and its traceback
     codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    shown = [output for cell in codes for output in cell.outputs if output.output_type == "display_data"]
+    shown = [output for cell in codes for output in cell.outputs if "data" in output]
     assert any("application/vnd.jupyter.widget-view+json" in output.data for output in shown)
 
 
