@@ -64,8 +64,9 @@ export function paint(values: Float32Array, lo: number, hi: number, colors: Tabl
   for (let n = 0; n < values.length; n++) {
     const value = values[n]!;
     const position = (value - lo) * scale + 0.5;
-    pixels[n] =
-      position >= 255 ? lookup[255]! : position > 0 ? lookup[position | 0]! : Number.isNaN(value) ? nanWord : lookup[0]!;
+    if (position >= 255) pixels[n] = lookup[255]!;
+    else if (position > 0) pixels[n] = lookup[position | 0]!;
+    else pixels[n] = Number.isNaN(value) ? nanWord : lookup[0]!;
   }
 }
 

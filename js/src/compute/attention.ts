@@ -1,0 +1,139 @@
+// One head on one text, recomputed in the page from what the kernel sends: q, k, scaling and mask, or the attention
+// itself where the model has no q and k to show. Sums are float64, so printed numbers are as exact as float32 q and k.
+import type { Arrays } from "../wire";
+
+export type Mask =
+  | { kind: "full" } // every query sees every key
+  | { kind: "causal" } // query i sees the keys up to i
+  | { kind: "bits"; bits: Uint8Array; stride: number } // a bit per key, lowest first, `stride` bytes a query, 1 = visible
+  | { kind: "bias"; bias: Float32Array }; // (S·K) added to the scores, −Infinity = masked
+
+export interface Slice {
+  S: number; // queries
+  K: number; // keys
+  d: number; // size of q and k, 0 where there are none
+  scaling: number; // the model's own factor between q·k and the score
+  mask: Mask;
+  q?: Float32Array; // (S·d)
+  k?: Float32Array; // (K·d)
+  attention?: Float32Array; // (S·K), instead of q and k
+}
+
+/** A slice whose neurons can be shown. */
+export type QueryKeySlice = Slice & { q: Float32Array; k: Float32Array };
+
+/** The slice in an answer: its fields {scaling, mask} and its arrays q, k and bits or bias, or attention. */
+export function sliceFrom(fields: Record<string, unknown>, arrays: Arrays): Slice {
+  const { q, k, attention } = arrays;
+  if (attention) {
+    const [S = 0, K = 0] = attention.shape;
+    return { S, K, d: 0, scaling: 1, mask: { kind: "full" }, attention: attention.data as Float32Array };
+  }
+  if (!q || !k) throw new Error("a head slice needs q and k, or attention");
+  const [S = 0, d = 0] = q.shape;
+  return {
+    S,
+    K: k.shape[0] ?? 0,
+    d,
+    scaling: fields.scaling as number,
+    mask: maskFrom(fields.mask, arrays),
+    q: q.data as Float32Array,
+    k: k.data as Float32Array,
+  };
+}
+
+function maskFrom(kind: unknown, { bits, bias }: Arrays): Mask {
+  if (kind === "full" || kind === "causal") return { kind };
+  if (kind === "bits" && bits) return { kind, bits: bits.data as Uint8Array, stride: bits.shape[1] ?? 0 };
+  if (kind === "bias" && bias) return { kind, bias: bias.data as Float32Array };
+  throw new Error(`a head slice with an unknown mask: ${String(kind)}`);
+}
+
+/** Whether query i may attend to key j. */
+export function visible({ mask, K }: Slice, i: number, j: number): boolean {
+  switch (mask.kind) {
+    case "full":
+      return true;
+    case "causal":
+      return j <= i;
+    case "bits":
+      return ((mask.bits[i * mask.stride + (j >> 3)]! >> (j & 7)) & 1) === 1;
+    case "bias":
+      return mask.bias[i * K + j] !== Number.NEGATIVE_INFINITY;
+  }
+}
+
+/** Scores of query i, q·k × scaling plus the mask's bias: (K), −Infinity where masked. */
+export function scores(slice: Slice, i: number): Float64Array {
+  const row = new Float64Array(slice.K);
+  fillScores(needQueryKey(slice), i, row);
+  return row;
+}
+
+/** Attention of query i: softmax of its scores, (K). NaN throughout if no key is visible. */
+export function rowWeights(slice: Slice, i: number): Float64Array {
+  if (slice.attention) return Float64Array.from(slice.attention.subarray(i * slice.K, (i + 1) * slice.K));
+  const row = scores(slice, i);
+  softmax(row);
+  return row;
+}
+
+/** Attention of all queries, (S·K), row = query. */
+export function weights(slice: Slice): Float32Array {
+  if (slice.attention) return slice.attention;
+  const { S, K } = slice;
+  const out = new Float32Array(S * K);
+  const row = new Float64Array(K);
+  for (let i = 0; i < S; i++) {
+    fillScores(needQueryKey(slice), i, row);
+    softmax(row);
+    out.set(row, i * K);
+  }
+  return out;
+}
+
+/** The slice itself, if it has q and k. */
+export function needQueryKey(slice: Slice): QueryKeySlice {
+  if (!slice.q || !slice.k) throw new Error("this head has attention only: no queries and keys");
+  return slice as QueryKeySlice;
+}
+
+function fillScores(slice: QueryKeySlice, i: number, row: Float64Array): void {
+  const { q, k, d, K, scaling, mask } = slice;
+  const end = d - (d % 4);
+  const from = i * d;
+  for (let j = 0; j < K; j++) {
+    if (!visible(slice, i, j)) {
+      row[j] = Number.NEGATIVE_INFINITY;
+      continue;
+    }
+    const at = j * d;
+    let a = 0;
+    let b = 0;
+    let c = 0;
+    let e = 0;
+    let n = 0;
+    for (; n < end; n += 4) {
+      a += q[from + n]! * k[at + n]!;
+      b += q[from + n + 1]! * k[at + n + 1]!;
+      c += q[from + n + 2]! * k[at + n + 2]!;
+      e += q[from + n + 3]! * k[at + n + 3]!;
+    }
+    for (; n < d; n++) a += q[from + n]! * k[at + n]!;
+    row[j] = (a + b + c + e) * scaling;
+  }
+  if (mask.kind === "bias") for (let j = 0; j < K; j++) row[j]! += mask.bias[i * K + j]!;
+}
+
+/** In place. NaN and rows without a visible key come out as NaN, as in torch. */
+function softmax(row: Float64Array): void {
+  let most = Number.NEGATIVE_INFINITY;
+  for (let j = 0; j < row.length; j++) if (row[j]! > most) most = row[j]!;
+  let total = 0;
+  for (let j = 0; j < row.length; j++) {
+    const power = Math.exp(row[j]! - most);
+    row[j] = power;
+    total += power;
+  }
+  for (let j = 0; j < row.length; j++) row[j]! /= total;
+}

@@ -1,0 +1,72 @@
+// The grid that is displayed: attention between units, which are word pieces or whole words, some of them hidden.
+
+/** The tokens along one side of an attention map. */
+export interface TokenSide {
+  tokens: string[]; // for people
+  words: number[]; // word of every piece, −1 for special tokens
+  segments: number[];
+  special: number[]; // 1 for special tokens
+}
+
+/** One row or column: one piece, or the pieces of one word. */
+export interface Unit {
+  label: string;
+  pieces: number[]; // positions in the token sequence, ascending
+  segment: number;
+  special: boolean;
+}
+
+export interface Grid {
+  rows: Unit[];
+  cols: Unit[];
+  values: Float32Array; // (rows·cols)
+  rowSum: Float32Array; // attention that the shown columns hold, before renormalising: 1 where nothing is hidden
+}
+
+/** The units of one side. Words are runs of pieces with one word number in one segment. */
+export function units(side: TokenSide, words: boolean): Unit[] {
+  const found: Unit[] = [];
+  side.tokens.forEach((token, n) => {
+    const word = side.words[n] ?? -1;
+    const segment = side.segments[n] ?? 0;
+    const last = found.at(-1);
+    if (words && last && word >= 0 && n > 0 && side.words[n - 1] === word && last.segment === segment) {
+      last.label += token.length > 2 && token.startsWith("##") ? token.slice(2) : token;
+      last.pieces.push(n);
+    } else {
+      found.push({ label: token, pieces: [n], segment, special: side.special[n] === 1 });
+    }
+  });
+  return found;
+}
+
+/**
+ * Attention between units: a word's columns are summed, its rows averaged, so that a row still sums to 1.
+ * `renormalize` divides every row by what its shown columns hold; a row that holds nothing stays 0.
+ * `weights` is (S·K), row = query.
+ */
+export function grid(
+  weights: Float32Array,
+  _S: number,
+  K: number,
+  rows: Unit[],
+  cols: Unit[],
+  { renormalize = false } = {},
+): Grid {
+  const values = new Float32Array(rows.length * cols.length);
+  const rowSum = new Float32Array(rows.length);
+  const row = new Float64Array(cols.length);
+  rows.forEach(({ pieces }, r) => {
+    let held = 0;
+    cols.forEach((col, c) => {
+      let sum = 0;
+      for (const i of pieces) for (const j of col.pieces) sum += weights[i * K + j]!;
+      row[c] = sum / pieces.length;
+      held += row[c]!;
+    });
+    rowSum[r] = held;
+    const divisor = renormalize && held !== 0 ? held : 1;
+    for (let c = 0; c < cols.length; c++) values[r * cols.length + c] = row[c]! / divisor;
+  });
+  return { rows, cols, values, rowSum };
+}

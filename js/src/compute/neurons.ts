@@ -1,0 +1,121 @@
+// How single neurons (dimensions of q and k) make a score: the page's half of bertlens/measures/neurons.py.
+import { needQueryKey, type QueryKeySlice, type Slice, visible } from "./attention";
+
+const SHARE = 0.8; // of the net contrast, carried by the marked set
+
+/** The neurons that carry 80 % of a contrast. */
+export interface ContrastSet {
+  set: number[]; // their indices, ascending; empty if the net contrast is not positive
+  n80: number; // how many they are; NaN if the net contrast is not positive
+  net: number; // the whole contrast: score of the key − mean score of the other visible keys
+}
+
+/** q_i ∘ k_j, unscaled: (d). */
+export function products(slice: Slice, i: number, j: number): Float64Array {
+  const { q, k, d } = needQueryKey(slice);
+  return Float64Array.from({ length: d }, (_, n) => q[i * d + n]! * k[j * d + n]!);
+}
+
+/** scaling · q_i ∘ (k_j − mean of the other visible keys): (d). NaN if query i sees no other key. */
+export function contrast(slice: Slice, i: number, j: number): Float64Array {
+  const known = needQueryKey(slice);
+  return contrastWith(known, i, j, visibleSum(known, i));
+}
+
+interface KeySum {
+  sum: Float64Array;
+  count: number;
+}
+
+/** Sum of the keys that query i sees, and how many they are. */
+function visibleSum(slice: QueryKeySlice, i: number): KeySum {
+  const { k, d, K } = slice;
+  const sum = new Float64Array(d);
+  let count = 0;
+  for (let j = 0; j < K; j++) {
+    if (!visible(slice, i, j)) continue;
+    for (let n = 0; n < d; n++) sum[n]! += k[j * d + n]!;
+    count++;
+  }
+  return { sum, count };
+}
+
+function contrastWith(slice: QueryKeySlice, i: number, j: number, seen: KeySum): Float64Array {
+  const { q, k, d, scaling } = slice;
+  const own = visible(slice, i, j) ? 1 : 0;
+  const others = seen.count - own;
+  const parts = new Float64Array(d);
+  for (let n = 0; n < d; n++) {
+    const key = k[j * d + n]!;
+    const mean = (seen.sum[n]! - own * key) / others; // 0/0 is NaN: nothing to compare with
+    parts[n] = scaling * q[i * d + n]! * (key - mean);
+  }
+  return parts;
+}
+
+/** Indices by value, largest first; equal values by index. */
+export function descending(values: ArrayLike<number>): number[] {
+  return Array.from({ length: values.length }, (_, n) => n).sort((a, b) => values[b]! - values[a]! || a - b);
+}
+
+/** The least number of neurons, largest contribution first, whose sum reaches 80 % of the net contrast. */
+export function contrastSet(parts: Float64Array): ContrastSet {
+  const net = parts.reduce((sum, part) => sum + part, 0);
+  if (!(net > 0)) return { set: [], n80: Number.NaN, net };
+  const set: number[] = [];
+  let carried = 0;
+  for (const n of descending(parts)) {
+    if (carried >= SHARE * net) break;
+    carried += parts[n]!;
+    set.push(n);
+  }
+  return { set: set.sort((a, b) => a - b), n80: set.length, net };
+}
+
+/**
+ * Mean Jaccard overlap of the set of (i, j) with the set of every other query toward its own most attended key, and the
+ * mean overlap expected of random sets of the same sizes. NaN if (i, j) has no set or there is no other query.
+ * A query without a set shares nothing.
+ */
+export function reuse(slice: Slice, i: number, j: number, weights: Float32Array): { jaccard: number; chance: number } {
+  const known = needQueryKey(slice);
+  const { S, K, d, mask } = known;
+  const own = new Set(contrastSet(contrast(known, i, j)).set);
+  if (own.size === 0 || S < 2) return { jaccard: Number.NaN, chance: Number.NaN };
+  const common = mask.kind === "full" ? visibleSum(known, 0) : null; // the same for every query
+  const expected = new Map<number, number>();
+  let jaccard = 0;
+  let chance = 0;
+  for (let other = 0; other < S; other++) {
+    if (other === i) continue;
+    const key = strongest(weights, other * K, K);
+    const { set } = contrastSet(contrastWith(known, other, key, common ?? visibleSum(known, other)));
+    const shared = set.filter((n) => own.has(n)).length;
+    jaccard += shared / (own.size + set.length - shared);
+    if (!expected.has(set.length)) expected.set(set.length, expectedJaccard(own.size, set.length, d));
+    chance += expected.get(set.length)!;
+  }
+  return { jaccard: jaccard / (S - 1), chance: chance / (S - 1) };
+}
+
+function strongest(weights: Float32Array, start: number, K: number): number {
+  let best = 0;
+  for (let j = 1; j < K; j++) if (weights[start + j]! > weights[start + best]!) best = j;
+  return best;
+}
+
+/** Expected Jaccard index of two random sets of sizes a and b out of d: exact, the overlap is hypergeometric. */
+export function expectedJaccard(a: number, b: number, d: number): number {
+  let expected = 0;
+  for (let x = Math.max(0, a + b - d); x <= Math.min(a, b); x++) {
+    const chance = Math.exp(logChoose(a, x) + logChoose(d - a, b - x) - logChoose(d, b));
+    expected += (chance * x) / (a + b - x);
+  }
+  return expected;
+}
+
+function logChoose(n: number, k: number): number {
+  let log = 0;
+  for (let m = 1; m <= k; m++) log += Math.log((n - k + m) / m);
+  return log;
+}

@@ -1,0 +1,186 @@
+// The page's arithmetic against a float64 reference in Python (tests/wire/make_compute_vectors.py).
+import { describe, expect, it } from "vitest";
+import text from "../../tests/wire/compute_vectors.json?raw";
+import { rowWeights, type Slice, scores, sliceFrom, visible, weights } from "../src/compute/attention";
+import { grid, type TokenSide, units } from "../src/compute/grid";
+import { contrast, contrastSet, descending, expectedJaccard, products, reuse } from "../src/compute/neurons";
+import type { Arrays } from "../src/wire";
+
+type Values = { shape: number[]; values: (number | string)[] };
+type Pair = {
+  query: number;
+  key: number;
+  products: Values;
+  contrast: Values;
+  net: number;
+  n80: number;
+  set: number[];
+  jaccard: number;
+  chance: number;
+};
+type Head = {
+  name: string;
+  S: number;
+  K: number;
+  d: number;
+  fields: { scaling: number; mask: string };
+  arrays: Record<string, Values>;
+  visible: Values;
+  scores: Values;
+  attention: Values;
+  neurons: Pair[];
+};
+type GridCase = {
+  words: boolean;
+  hide_special: boolean;
+  labels: string[];
+  pieces: number[][];
+  values: Values;
+  renormalized: Values;
+  row_sum: Values;
+};
+const vectors: {
+  heads: Head[];
+  grids: { side: TokenSide; attention: Values; cases: GridCase[] }[];
+  expected_jaccard: { a: number; b: number; d: number; value: number }[];
+} = JSON.parse(text);
+
+const numbers = ({ values }: Values) => values.map(Number);
+
+function sliceOf(head: Head): Slice {
+  const arrays: Arrays = {};
+  for (const [name, stored] of Object.entries(head.arrays)) {
+    const Type = name === "bits" ? Uint8Array : Float32Array;
+    arrays[name] = { dtype: "", shape: stored.shape, data: Type.from(numbers(stored)) };
+  }
+  return sliceFrom(head.fields, arrays);
+}
+
+/** Every number equal within `tolerance`, NaN and infinities exactly. */
+function expectClose(found: ArrayLike<number>, wanted: number[], tolerance: number) {
+  expect(found.length).toBe(wanted.length);
+  wanted.forEach((value, n) => {
+    if (Number.isFinite(value)) expect(Math.abs(found[n]! - value), `[${n}]`).toBeLessThanOrEqual(tolerance);
+    else expect(found[n], `[${n}]`).toBe(value);
+  });
+}
+
+describe.each(vectors.heads)("$name", (head) => {
+  const slice = sliceOf(head);
+  const { S, K } = head;
+  const rows = Array.from({ length: S }, (_, i) => i);
+  // a float32 bias is what the kernel sends, the reference adds the same in float64
+  const exact = 1e-12;
+
+  it("knows its shape and who sees whom", () => {
+    expect([slice.S, slice.K, slice.d]).toEqual([S, K, head.d]);
+    const seen = rows.flatMap((i) => Array.from({ length: K }, (_, j) => Number(visible(slice, i, j))));
+    expect(seen).toEqual(numbers(head.visible));
+  });
+
+  it("scores and attention by row", () => {
+    expectClose(
+      rows.flatMap((i) => [...scores(slice, i)]),
+      numbers(head.scores),
+      exact,
+    );
+    expectClose(
+      rows.flatMap((i) => [...rowWeights(slice, i)]),
+      numbers(head.attention),
+      exact,
+    );
+  });
+
+  it("attention of all queries, in float32", () => {
+    expectClose(weights(slice), numbers(head.attention), 6e-8);
+  });
+
+  it.each(head.neurons)("neurons of query $query and key $key", (pair) => {
+    const parts = contrast(slice, pair.query, pair.key);
+    expectClose(products(slice, pair.query, pair.key), numbers(pair.products), exact);
+    expectClose(parts, numbers(pair.contrast), exact);
+    const found = contrastSet(parts);
+    expectClose([found.net, found.n80], [pair.net, pair.n80].map(Number), exact);
+    expect(found.set).toEqual(pair.set);
+    const overlap = reuse(slice, pair.query, pair.key, weights(slice));
+    expectClose([overlap.jaccard, overlap.chance], [pair.jaccard, pair.chance].map(Number), exact);
+  });
+});
+
+describe("contrast set", () => {
+  it("takes equal contributions by index, and stops at exactly 80 %", () => {
+    expect(contrastSet(Float64Array.of(1, 1, 1, 1, 1))).toEqual({ set: [0, 1, 2, 3], n80: 4, net: 5 });
+    expect(descending([2, 3, 3, 1])).toEqual([1, 2, 0, 3]);
+  });
+  it("is smaller than its positive part when other neurons work against it", () => {
+    expect(contrastSet(Float64Array.of(4, 4, -6)).set).toEqual([0]); // net 2: the first alone passes 1.6
+  });
+  it("marks nothing where the net is not positive or not a number", () => {
+    for (const parts of [[1, -1], [1, -2], [Number.NaN, 1], []]) {
+      const { set, n80 } = contrastSet(Float64Array.from(parts));
+      expect(set).toEqual([]);
+      expect(n80).toBeNaN();
+    }
+  });
+});
+
+it.each(vectors.expected_jaccard)("expected overlap of $a and $b out of $d", ({ a, b, d, value }) => {
+  expect(expectedJaccard(a, b, d)).toBeCloseTo(value, 12);
+});
+
+describe("not a number", () => {
+  it("spreads over its row and nowhere else", () => {
+    const q = Float32Array.of(Number.NaN, 1, 2, 3);
+    const slice: Slice = { S: 2, K: 2, d: 2, scaling: 1, mask: { kind: "full" }, q, k: Float32Array.of(1, 0, 0, 1) };
+    const found = weights(slice);
+    expect([found[0], found[1]]).toEqual([Number.NaN, Number.NaN]);
+    expect(found[2]! + found[3]!).toBeCloseTo(1, 6);
+  });
+});
+
+describe("a model without q and k", () => {
+  const attention = Float32Array.of(0.25, 0.75, 1, 0, 0.5, 0.5);
+  const slice = sliceFrom({}, { attention: { dtype: "float32", shape: [3, 2], data: attention } });
+  it("shows its attention as it is and says why there is nothing more", () => {
+    expect([slice.S, slice.K]).toEqual([3, 2]);
+    expect(weights(slice)).toEqual(attention);
+    expect([...rowWeights(slice, 1)]).toEqual([1, 0]);
+    expect(() => scores(slice, 0)).toThrow("attention only");
+    expect(() => contrast(slice, 0, 0)).toThrow("attention only");
+  });
+  it("is an error when nothing was sent, or a mask nobody knows", () => {
+    expect(() => sliceFrom({ mask: "full" }, {})).toThrow("needs q and k");
+    const one = { dtype: "float32", shape: [1, 1], data: Float32Array.of(1) };
+    expect(() => sliceFrom({ mask: "bits" }, { q: one, k: one })).toThrow("unknown mask: bits");
+  });
+});
+
+describe.each(vectors.grids[0]!.cases)("grid, words $words, special hidden $hide_special", (wanted) => {
+  const { side, attention } = vectors.grids[0]!;
+  const n = side.tokens.length;
+  const shown = units(side, wanted.words).filter((unit) => !(wanted.hide_special && unit.special));
+  it("has these units", () => {
+    expect(shown.map((unit) => unit.label)).toEqual(wanted.labels);
+    expect(shown.map((unit) => unit.pieces)).toEqual(wanted.pieces);
+    expect(shown.map((unit) => unit.segment)).toEqual(wanted.pieces.map((pieces) => side.segments[pieces[0]!]));
+  });
+  it("sums columns, averages rows, and says what the shown columns hold", () => {
+    const found = grid(Float32Array.from(numbers(attention)), n, n, shown, shown);
+    expectClose(found.values, numbers(wanted.values), 1e-7);
+    expectClose(found.rowSum, numbers(wanted.row_sum), 1e-7);
+    const renormalized = grid(Float32Array.from(numbers(attention)), n, n, shown, shown, { renormalize: true });
+    expectClose(renormalized.values, numbers(wanted.renormalized), 1e-7);
+    expectClose(renormalized.rowSum, numbers(wanted.row_sum), 1e-7);
+  });
+});
+
+it("leaves a row that holds nothing at 0 when renormalising", () => {
+  const one = (label: string, piece: number) => ({ label, pieces: [piece], segment: 0, special: false });
+  const found = grid(Float32Array.of(1, 0), 1, 2, [one("a", 0)], [one("b", 1)], { renormalize: true });
+  expect([...found.values, ...found.rowSum]).toEqual([0, 0]);
+});
+
+it("does not merge words of the two sentences that carry the same number", () => {
+  const side = { tokens: ["a", "b"], words: [0, 0], segments: [0, 1], special: [0, 0] };
+  expect(units(side, true).map((unit) => unit.label)).toEqual(["a", "b"]);
+});

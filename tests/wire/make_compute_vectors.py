@@ -1,0 +1,183 @@
+"""Writes compute_vectors.json, the numbers that the page's own arithmetic must reproduce: `python make_compute_vectors.py`.
+
+A float64 reference in numpy, written from the formulas and sharing no code with bertlens:
+scores s_ij = c q_i·k_j + mask; α = softmax_j(s); contrast of (i, j) = c q_i ∘ (k_j − mean of the other visible keys);
+n80 = least m with the m largest contributions summing to at least 0.8 of the whole contrast; reuse = mean Jaccard index of
+that set with the sets of the other queries toward their own most attended keys, chance = its expectation for random sets.
+"""
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+PATH = Path(__file__).with_name("compute_vectors.json")
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+
+def contrast(q: np.ndarray, k: np.ndarray, scaling: float, visible: np.ndarray, i: int, j: int) -> np.ndarray:
+    others = [key for key in range(len(k)) if visible[i, key] and key != j]
+    if not others:
+        return np.full(q.shape[1], np.nan)
+    return scaling * q[i] * (k[j] - k[others].mean(axis=0))
+
+
+def contrast_set(parts: np.ndarray) -> list[int]:
+    net = parts.sum()
+    if not net > 0:
+        return []
+    order = sorted(range(len(parts)), key=lambda n: (-parts[n], n))
+    for size in range(1, len(parts) + 1):
+        if sum(parts[n] for n in order[:size]) >= 0.8 * net:
+            return sorted(order[:size])
+    raise AssertionError("all neurons together are the whole contrast")
+
+
+def expected_jaccard(a: int, b: int, d: int) -> float:
+    total = Fraction(0)
+    for both in range(min(a, b) + 1):
+        ways = math.comb(a, both) * math.comb(d - a, b - both) if b - both <= d - a else 0
+        if both:
+            total += Fraction(ways, math.comb(d, b)) * Fraction(both, a + b - both)
+    return float(total)
+
+
+def reuse(own: list[int], sets: list[list[int]], d: int) -> tuple[float, float]:
+    if not own or not sets:
+        return math.nan, math.nan
+    overlaps = [len({*own} & {*other}) / len({*own} | {*other}) for other in sets]
+    return float(np.mean(overlaps)), float(np.mean([expected_jaccard(len(own), len(other), d) for other in sets]))
+
+
+def case(name: str, seed: int, S: int, K: int, d: int, scaling: float, mask: str, pairs: list[tuple[int, int]]) -> dict:
+    rng = np.random.default_rng(seed)
+    q, k = (rng.standard_normal((n, d)).astype(np.float32) for n in (S, K))
+    bias = np.zeros((S, K))
+    if mask == "causal":
+        bias[np.triu_indices(S, 1, K)] = -np.inf
+    elif mask in ("bits", "bias"):
+        bias = np.where(rng.random((S, K)) < 0.3, -np.inf, 0.0)
+        bias[:, 0] = 0  # every query sees the first key ...
+        bias[S - 1] = -np.inf  # ... but the last query sees none,
+        bias[S - 2, 1:] = -np.inf  # and the one before it sees no other
+        if mask == "bias":
+            bias += rng.standard_normal((S, K)).astype(np.float32)
+    visible = bias > -np.inf
+    Q, Ks = q.astype(float), k.astype(float)
+    scores = scaling * (Q @ Ks.T) + bias
+    attention = softmax(scores)
+    best = [int(np.argmax(np.where(np.isnan(row), -1, row))) for row in attention]
+    sets = [contrast_set(contrast(Q, Ks, scaling, visible, i, best[i])) for i in range(S)]
+    neurons = []
+    for i, j in pairs:
+        parts = contrast(Q, Ks, scaling, visible, i, j)
+        own = contrast_set(parts)
+        jaccard, chance = reuse(own, sets[:i] + sets[i + 1 :], d)
+        neurons.append(
+            {
+                "query": i,
+                "key": j,
+                "products": Q[i] * Ks[j],
+                "contrast": parts,
+                "net": parts.sum(),
+                "n80": len(own) or math.nan,
+                "set": own,
+                "jaccard": jaccard,
+                "chance": chance,
+            }
+        )
+    arrays: dict[str, np.ndarray] = {"q": q, "k": k}
+    if mask == "bits":
+        arrays["bits"] = np.packbits(visible, axis=1, bitorder="little")
+    elif mask == "bias":
+        arrays["bias"] = bias
+    return {
+        "name": name,
+        "S": S,
+        "K": K,
+        "d": d,
+        "fields": {"scaling": scaling, "mask": mask},
+        "arrays": arrays,
+        "visible": visible.astype(int),
+        "scores": scores,
+        "attention": attention,
+        "neurons": neurons,
+    }
+
+
+SIDE = {
+    "tokens": ["[CLS]", "un", "##aff", "##able", "##", "##x", "[SEP]", "a", "b", "[SEP]"],
+    "words": [-1, 0, 0, 0, 1, 1, -1, 1, 1, -1],
+    "segments": [0, 0, 0, 0, 0, 0, 0, 1, 1, 1],
+    "special": [1, 0, 0, 0, 0, 0, 1, 0, 0, 1],
+}
+# label, pieces: the words of SIDE, by hand
+WORDS = [("[CLS]", [0]), ("unaffable", [1, 2, 3]), ("##x", [4, 5]), ("[SEP]", [6]), ("ab", [7, 8]), ("[SEP]", [9])]
+
+
+def grids() -> list[dict]:
+    """Merged and filtered attention as two matrix products: rows averaged, columns summed."""
+    n = len(SIDE["tokens"])
+    attention = softmax(np.random.default_rng(7).standard_normal((n, n)) * 2).astype(np.float32)
+    pieces = [(token, [at]) for at, token in enumerate(SIDE["tokens"])]
+    cases = []
+    for words in (False, True):
+        for hide in (False, True):
+            shown = [u for u in (WORDS if words else pieces) if not (hide and SIDE["special"][u[1][0]])]
+            member = np.array([[at in unit[1] for at in range(n)] for unit in shown], float)
+            values = member / member.sum(1, keepdims=True) @ attention.astype(float) @ member.T
+            held = values.sum(1)
+            cases.append(
+                {
+                    "words": words,
+                    "hide_special": hide,
+                    "labels": [unit[0] for unit in shown],
+                    "pieces": [unit[1] for unit in shown],
+                    "values": values,
+                    "renormalized": values / held[:, None],
+                    "row_sum": held,
+                }
+            )
+    return [{"side": SIDE, "attention": attention, "cases": cases}]
+
+
+def vectors() -> dict:
+    return {
+        "heads": [
+            case("every key visible", 0, 6, 6, 8, 8**-0.5, "full", [(0, 1), (2, 2), (5, 0), (3, 4)]),
+            case("scaled in the model", 1, 5, 5, 7, 1.0, "full", [(0, 0), (4, 3)]),
+            case("causal", 2, 6, 6, 4, 0.5, "causal", [(0, 0), (3, 1), (5, 5)]),
+            case("bits, two bytes a row", 3, 6, 11, 6, 6**-0.5, "bits", [(0, 0), (1, 7), (4, 0), (5, 3)]),
+            case("bias", 4, 5, 9, 5, 0.3, "bias", [(0, 0), (2, 4), (3, 0)]),
+            case("more keys than queries", 5, 3, 7, 9, 1 / 3, "full", [(0, 6), (2, 1)]),
+            case("one token", 6, 1, 1, 4, 0.5, "full", [(0, 0)]),
+        ],
+        "grids": grids(),
+        "expected_jaccard": [
+            {"a": a, "b": b, "d": d, "value": expected_jaccard(a, b, d)}
+            for a, b, d in [(1, 1, 1), (5, 5, 32), (3, 8, 9), (0, 4, 8), (64, 64, 64), (20, 31, 128)]
+        ],
+    }
+
+
+def _written(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _written(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return {"shape": list(value.shape), "values": [_written(item) for item in value.ravel().tolist()]}
+    if isinstance(value, list | tuple):
+        return [_written(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value.item() if isinstance(value, np.generic) and math.isfinite(value) else value
+
+
+if __name__ == "__main__":
+    PATH.write_text(json.dumps(_written(vectors()), allow_nan=False) + "\n")

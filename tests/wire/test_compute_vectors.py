@@ -1,0 +1,65 @@
+"""The numbers that the page must reproduce (js/tests/compute.test.ts reads the same file) against the reference."""
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import make_compute_vectors as reference
+
+VECTORS = json.loads(reference.PATH.read_text())
+HEADS = pytest.mark.parametrize("head", VECTORS["heads"], ids=lambda head: head["name"])
+
+
+def same(stored: object, computed: object, where: str = "") -> None:
+    """Equal structure, floats within 1e-12: another machine may sum in another order."""
+    if isinstance(stored, dict):
+        assert stored.keys() == computed.keys(), where
+        for name in stored:
+            same(stored[name], computed[name], f"{where}.{name}")
+    elif isinstance(stored, list):
+        assert len(stored) == len(computed), where
+        for n, (left, right) in enumerate(zip(stored, computed, strict=True)):
+            same(left, right, f"{where}[{n}]")
+    elif isinstance(stored, float):
+        assert stored == pytest.approx(computed, rel=1e-12, abs=1e-12), where
+    else:
+        assert stored == computed, where
+
+
+def array(stored: dict, dtype: str = "float64") -> np.ndarray:
+    return np.array([float(value) for value in stored["values"]], dtype).reshape(stored["shape"])
+
+
+def test_vectors_file_is_what_the_reference_computes():
+    same(VECTORS, json.loads(json.dumps(reference._written(reference.vectors()))))
+
+
+@HEADS
+def test_reference_keeps_its_own_laws(head):
+    """Attention sums to 1 where a key is visible; a contrast sums to the difference of scores."""
+    visible, scores, attention = array(head["visible"]) == 1, array(head["scores"]), array(head["attention"])
+    sees = visible.any(axis=1)
+    np.testing.assert_allclose(attention[sees].sum(1), 1, rtol=1e-12)
+    assert (attention[sees][~visible[sees]] == 0).all()
+    assert np.isnan(attention[~sees]).all()
+    if head["fields"]["mask"] == "bias":
+        return  # the bias is no neuron's doing
+    for pair in head["neurons"]:
+        i, j = pair["query"], pair["key"]
+        others = [key for key in range(head["K"]) if visible[i, key] and key != j]
+        if visible[i, j] and others:
+            assert pair["net"] == pytest.approx(scores[i, j] - scores[i, others].mean(), abs=1e-12)
+
+
+def test_expected_jaccard_is_the_mean_over_all_sets():
+    """By drawing every pair of sets once, d = 6."""
+    from itertools import combinations
+
+    own = {0, 1, 2}
+    every = [len(own & {*other}) / len(own | {*other}) for other in combinations(range(6), 2)]
+    assert reference.expected_jaccard(3, 2, 6) == pytest.approx(math.fsum(every) / len(every), abs=1e-15)
