@@ -1,9 +1,10 @@
-"""Writes compute_vectors.json, the numbers that the page's own arithmetic must reproduce: `python make_compute_vectors.py`.
+"""Writes compute_vectors.json, the numbers that the page's own arithmetic must reproduce.
 
 A float64 reference in numpy, written from the formulas and sharing no code with bertlens:
 scores s_ij = c q_i·k_j + mask; α = softmax_j(s); contrast of (i, j) = c q_i ∘ (k_j − mean of the other visible keys);
-n80 = least m with the m largest contributions summing to at least 0.8 of the whole contrast; reuse = mean Jaccard index of
-that set with the sets of the other queries toward their own most attended keys, chance = its expectation for random sets.
+n80 = least m with the m largest contributions summing to at least 0.8 of the whole contrast; reuse = mean Jaccard
+index of that set with the sets of the other queries toward their own most attended keys, chance = its expectation for
+random sets.
 """
 
 import json
