@@ -1,0 +1,241 @@
+"""Where each family of models keeps its parts: one table of small adapters.
+
+An adapter only says where a part is (layers, attention block output, W_O, value projection, LayerNorms, MLP,
+embeddings). Queries, keys and values need none of it (see capture.py), so a family without an adapter still has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+import torch
+from torch import nn
+
+from .errors import ModelError
+
+Get = Callable[[nn.Module], nn.Module]
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """Where one family keeps the parts of the network. `layers` and `embeddings` take the base model, the rest one layer.
+
+    `attention_tap` is the place where the attention block's output is seen: the module's "output" (post-LN families:
+    after W_O, residual and LayerNorm) or its "input" (pre-LN families add the residual outside any module, so the sum is
+    seen where the next LayerNorm takes it in).
+    """
+
+    family: str
+    post_ln: bool
+    layers: Callable[[nn.Module], Sequence[nn.Module]]  # in the order they run: a shared layer appears once per run
+    embeddings: Get
+    attention_tap: Callable[[nn.Module], tuple[nn.Module, str]]
+    output_projection: Get  # W_O
+    value_projection: Get
+    value_part: int | None  # which third of the projection's outputs the values are, where q, k, v are fused
+    attention_norm: Get  # the LayerNorm that belongs to the attention block
+    mlp_norm: Get
+    mlp: Callable[[nn.Module], tuple[nn.Module, ...]]  # the MLP's projections, first the inner ones, the outer one last
+
+
+def affine(module: nn.Module, part: int | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Weight (out, in) and bias (out,) or None of a projection, whichever class the family uses for it.
+
+    part: 0, 1 or 2 takes that third of the outputs (fused q, k, v). Raises ModelError for a module that is not a plain
+    projection (quantised or adapted: its stored weight is not what it multiplies by).
+    """
+    weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
+    if type(module).__name__ == "Conv1D" and weight is not None:
+        weight = weight.T
+    elif type(module) is not nn.Linear:
+        raise ModelError(f"{type(module).__name__} is not a plain projection: merge or dequantise the model first")
+    if part is not None:
+        weight = weight.chunk(3)[part]
+        bias = None if bias is None else bias.chunk(3)[part]
+    return weight, bias
+
+
+def _children(path: str) -> Callable[[nn.Module], Sequence[nn.Module]]:
+    get = attrgetter(path)
+    return lambda base: list(get(base))
+
+
+def _output_of(path: str) -> Callable[[nn.Module], tuple[nn.Module, str]]:
+    get = attrgetter(path)
+    return lambda layer: (get(layer), "output")
+
+
+def _input_of(path: str) -> Callable[[nn.Module], tuple[nn.Module, str]]:
+    get = attrgetter(path)
+    return lambda layer: (get(layer), "input")
+
+
+def _all(*paths: str) -> Callable[[nn.Module], tuple[nn.Module, ...]]:
+    return lambda layer: tuple(attrgetter(path)(layer) for path in paths)
+
+
+def _albert_layers(base: nn.Module) -> Sequence[nn.Module]:
+    # AlbertTransformer.forward runs num_hidden_layers times through num_hidden_groups groups of shared layers
+    encoder, runs = base.encoder, base.config.num_hidden_layers
+    groups = [encoder.albert_layer_groups[int(i / (runs / base.config.num_hidden_groups))] for i in range(runs)]
+    return [layer for group in groups for layer in group.albert_layers]
+
+
+def _bert(family: str) -> Adapter:
+    return Adapter(
+        family=family,
+        post_ln=True,
+        layers=_children("encoder.layer"),
+        embeddings=attrgetter("embeddings"),
+        attention_tap=_output_of("attention.output"),
+        output_projection=attrgetter("attention.output.dense"),
+        value_projection=attrgetter("attention.self.value"),
+        value_part=None,
+        attention_norm=attrgetter("attention.output.LayerNorm"),
+        mlp_norm=attrgetter("output.LayerNorm"),
+        mlp=_all("intermediate.dense", "output.dense"),
+    )
+
+
+ADAPTERS: dict[str, Adapter] = {
+    "bert": _bert("BERT"),
+    "roberta": _bert("RoBERTa"),
+    "xlm-roberta": _bert("XLM-RoBERTa"),
+    "camembert": _bert("CamemBERT"),
+    "electra": _bert("ELECTRA"),
+    # MobileBERT's attention works inside a bottleneck: its output has the bottleneck's width, not the layer's
+    "mobilebert": _bert("MobileBERT"),
+    "distilbert": Adapter(
+        family="DistilBERT",
+        post_ln=True,
+        layers=_children("transformer.layer"),
+        embeddings=attrgetter("embeddings"),
+        attention_tap=_output_of("sa_layer_norm"),
+        output_projection=attrgetter("attention.out_lin"),
+        value_projection=attrgetter("attention.v_lin"),
+        value_part=None,
+        attention_norm=attrgetter("sa_layer_norm"),
+        mlp_norm=attrgetter("output_layer_norm"),
+        mlp=_all("ffn.lin1", "ffn.lin2"),
+    ),
+    "albert": Adapter(
+        family="ALBERT",
+        post_ln=True,
+        layers=_albert_layers,
+        embeddings=attrgetter("embeddings"),
+        attention_tap=_output_of("attention.LayerNorm"),
+        output_projection=attrgetter("attention.dense"),
+        value_projection=attrgetter("attention.value"),
+        value_part=None,
+        attention_norm=attrgetter("attention.LayerNorm"),
+        mlp_norm=attrgetter("full_layer_layer_norm"),
+        mlp=_all("ffn", "ffn_output"),
+    ),
+    "nomic_bert": Adapter(
+        family="NomicBERT",
+        post_ln=True,
+        layers=_children("layers"),
+        embeddings=attrgetter("embeddings"),
+        attention_tap=_output_of("post_attention_layernorm"),
+        output_projection=attrgetter("self_attn.o_proj"),
+        value_projection=attrgetter("self_attn.v_proj"),
+        value_part=None,
+        attention_norm=attrgetter("post_attention_layernorm"),
+        mlp_norm=attrgetter("post_mlp_layernorm"),
+        mlp=_all("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"),
+    ),
+    "esm": Adapter(
+        family="ESM",
+        post_ln=False,
+        layers=_children("encoder.layer"),
+        embeddings=attrgetter("embeddings"),
+        attention_tap=_input_of("LayerNorm"),
+        output_projection=attrgetter("attention.output.dense"),
+        value_projection=attrgetter("attention.self.value"),
+        value_part=None,
+        attention_norm=attrgetter("attention.LayerNorm"),
+        mlp_norm=attrgetter("LayerNorm"),
+        mlp=_all("intermediate.dense", "output.dense"),
+    ),
+    "modernbert": Adapter(
+        family="ModernBERT",
+        post_ln=False,
+        layers=_children("layers"),
+        embeddings=attrgetter("embeddings"),
+        attention_tap=_input_of("mlp_norm"),
+        output_projection=attrgetter("attn.Wo"),
+        value_projection=attrgetter("attn.Wqkv"),
+        value_part=2,
+        attention_norm=attrgetter("attn_norm"),  # an Identity in layer 0
+        mlp_norm=attrgetter("mlp_norm"),
+        mlp=_all("mlp.Wi", "mlp.Wo"),
+    ),
+    "gpt2": Adapter(
+        family="GPT-2",
+        post_ln=False,
+        layers=_children("h"),
+        embeddings=attrgetter("wte"),
+        attention_tap=_input_of("ln_2"),
+        output_projection=attrgetter("attn.c_proj"),
+        value_projection=attrgetter("attn.c_attn"),
+        value_part=2,
+        attention_norm=attrgetter("ln_1"),
+        mlp_norm=attrgetter("ln_2"),
+        mlp=_all("mlp.c_fc", "mlp.c_proj"),
+    ),
+}
+
+FAMILIES = ", ".join(adapter.family for adapter in ADAPTERS.values())
+WHAT_WORKS = (
+    f"bertlens reads {FAMILIES} and every other transformers encoder or decoder that uses the attention interface; "
+    "attention weights of any model go through Trace.from_attentions"
+)
+
+
+def adapter_of(base: nn.Module) -> Adapter | None:
+    """The adapter for a base model (as `encoder_of` finds it), or None where the family has none."""
+    return ADAPTERS.get(base.config.model_type)
+
+
+def require_adapter(base: nn.Module) -> Adapter:
+    """The adapter for a base model. Raises ModelError with the list of families where it has none."""
+    adapter = adapter_of(base)
+    if adapter is None:
+        raise ModelError(f"{type(base).__name__} has no adapter, this needs one of: {FAMILIES}")
+    return adapter
+
+
+def runnable(model: nn.Module) -> nn.Module:
+    """The module whose forward takes `input_ids`: the model itself, what torch.compile wrapped, or the model inside.
+
+    A wrapper that knows its base model (PEFT: `get_base_model`) is run as it is, so that its additions count.
+    """
+    from transformers import PreTrainedModel
+
+    model = getattr(model, "_orig_mod", model)
+    if isinstance(model, PreTrainedModel) or hasattr(model, "get_base_model"):
+        return model
+    inside = next((module for module in model.modules() if isinstance(module, PreTrainedModel)), None)
+    if inside is None:
+        raise ModelError(f"{type(model).__name__} is not a transformers model. {WHAT_WORKS}")
+    return inside
+
+
+def encoder_of(model: nn.Module) -> nn.Module:
+    """The base model (BertModel in BertForMaskedLM, also under wrappers). Raises ModelError where there is none to read."""
+    from transformers import PreTrainedModel
+
+    found = next((module for module in runnable(model).modules() if isinstance(module, PreTrainedModel)), None)
+    if found is None:
+        raise ModelError(f"{type(model).__name__} is not a transformers model. {WHAT_WORKS}")
+    base = found.base_model
+    if base.main_input_name != "input_ids":
+        raise ModelError(f"{type(base).__name__} does not read text (it takes {base.main_input_name}). {WHAT_WORKS}")
+    if hasattr(base, "encoder") and hasattr(base, "decoder"):
+        raise ModelError(
+            f"{type(base).__name__} is an encoder-decoder: give Lens its encoder (model.get_encoder()), or give its "
+            "attention weights to Trace.from_encoder_decoder"
+        )
+    return base

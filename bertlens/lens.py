@@ -1,0 +1,161 @@
+"""Lens: a model and its tokenizer, from which traces are made. Bad input is met here; inside, things are trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from . import capture, embedded
+from .architectures import encoder_of
+from .errors import InputError, ModelError
+from .inputs import Encoding, batch_inputs, encode, token_limit
+from .trace import Trace
+
+
+class Lens:
+    """A loaded transformers model and its tokenizer; the model is left exactly as it was by everything done here.
+
+    Raises ModelError where the model is not one that bertlens can read (the message lists what works).
+    """
+
+    def __init__(self, model: nn.Module, tokenizer: Any):
+        if not isinstance(model, nn.Module):
+            raise ModelError(f"Lens(model, tokenizer) needs a loaded model, not {type(model).__name__}")
+        if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
+            raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
+        self.model = model
+        self.tokenizer = tokenizer
+        self._base = encoder_of(model)
+        self.limit = token_limit(tokenizer, self._base)
+        self.model_name = _name(model, self._base)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | Path,
+        *,
+        allow_pickle: bool = False,
+        revision: str | None = None,
+        dtype: Any = None,
+        device: Any = None,
+    ) -> Lens:
+        """Load the encoder and tokenizer of a hub id or folder.
+
+        Weights are read from safetensors; pickled weights can run code while they load and are refused unless
+        `allow_pickle`. Code that comes with a model is never run: load such a model yourself and give Lens the objects.
+        Raises ModelError where there are no safetensors.
+        """
+        from transformers import AutoModel, AutoTokenizer
+
+        folder = Path(name)
+        if not allow_pickle and folder.is_dir() and not any(folder.glob("*.safetensors")):
+            if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
+                raise ModelError(
+                    f"{folder.name} holds pickled weights only, which can run code while they load: convert them with "
+                    "save_pretrained, or pass allow_pickle=True if you trust them"
+                )
+        # False, not unset: unset, transformers asks at a prompt whether to run a repository's code
+        common = {"revision": revision, "trust_remote_code": False}
+        extra = {} if dtype is None else {"dtype": dtype}
+        safe = {} if allow_pickle else {"use_safetensors": True}
+        model = AutoModel.from_pretrained(name, **common, **extra, **safe)
+        tokenizer = AutoTokenizer.from_pretrained(name, **common)
+        return cls(model if device is None else model.to(device), tokenizer)
+
+    @classmethod
+    def embedded(cls) -> Lens:
+        """The offline default: all-MiniLM-L6-v2 (6 layers x 12 heads x 32) from the `demo` extra.
+
+        Raises ModelError where the extra is not installed, or its weights are not the known ones.
+        """
+        lens = cls.from_pretrained(embedded.folder())
+        lens.model_name = embedded.NAME
+        return lens
+
+    def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace:
+        """One forward pass over a text or a pair of texts.
+
+        Raises InputError for anything else than strings, for text without tokens, and for text that is longer than the
+        model takes unless `truncation` (then the cut is in the report).
+        """
+        for given, name in ((text, "text"), (text_pair, "text_pair")):
+            if not isinstance(given, str) and not (given is None and name == "text_pair"):
+                raise InputError(
+                    f"{name} must be a string, not {type(given).__name__}: lists of words go to trace_words, "
+                    "several texts to trace_batch"
+                )
+        return self._trace([self._encode(text, text_pair, truncation)])[0]
+
+    def trace_words(
+        self, words: Sequence[str], words_pair: Sequence[str] | None = None, *, truncation: bool = False
+    ) -> Trace:
+        """One forward pass over words that are already split, as treebanks give them; `word_ids` index them.
+
+        Words of the second list go on counting after the first. Raises InputError like `trace`.
+        """
+        for given, name in ((words, "words"), (words_pair, "words_pair")):
+            if isinstance(given, str):
+                raise InputError(f"{name} must be a list of words, not one string: that goes to trace")
+        pair = None if words_pair is None else list(words_pair)
+        return self._trace([self._encode(list(words), pair, truncation)])[0]
+
+    def trace_batch(
+        self, texts: Iterable[str | tuple[str, str]], batch_size: int = 16, *, truncation: bool = False
+    ) -> list[Trace]:
+        """Traces of many texts (or pairs of texts), in their order, computed in padded batches.
+
+        Padding is in none of the results. Texts of like length share a batch. Raises InputError like `trace`.
+        """
+        if isinstance(texts, str):
+            raise InputError("trace_batch takes a list of texts; one text goes to trace")
+        encodings = []
+        for number, item in enumerate(texts):
+            pair = item if isinstance(item, tuple) else (item,)
+            if not 1 <= len(pair) <= 2 or not all(isinstance(part, str) for part in pair):
+                raise InputError(f"text {number} must be a string or a pair of strings")
+            encodings.append(self._encode(pair[0], pair[1] if len(pair) > 1 else None, truncation))
+        if self._base.config.pad_token_id is None and type(self.model).__name__.endswith("SequenceClassification"):
+            batch_size = 1  # such a head looks for the last token that is not padding, and needs to know padding
+        order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
+        traces: dict[int, Trace] = {}
+        for start in range(0, len(order), batch_size):
+            chosen = order[start : start + batch_size]
+            traces |= zip(chosen, self._trace([encodings[i] for i in chosen]), strict=True)
+        return [traces[i] for i in range(len(encodings))]
+
+    def __repr__(self) -> str:
+        return f"Lens({self.model_name}, {type(self.model).__name__})"
+
+    def _encode(self, text: Any, text_pair: Any, truncation: bool) -> Encoding:
+        with capture.lock_of(self.model):  # the tokenizer's stored settings are borrowed too
+            encoding = encode(self.tokenizer, text, text_pair, limit=self.limit, truncation=truncation)
+        known = self._base.get_input_embeddings().num_embeddings
+        if max(encoding.input_ids) >= known:
+            raise InputError(
+                f"the tokenizer gives token id {max(encoding.input_ids)}, but the model knows {known} tokens: "
+                "tokenizer and model do not belong together"
+            )
+        return encoding
+
+    def _trace(self, encodings: list[Encoding]) -> list[Trace]:
+        device = self._base.get_input_embeddings().weight.device
+        if device.type == "meta":
+            raise ModelError("the model has no weights yet (device 'meta'): load them first")
+        pad = self.tokenizer.pad_token_id
+        record = capture.run(self.model, batch_inputs(encodings, 0 if pad is None else pad, device))
+        return [
+            Trace(encoding, self.model_name, self, _pass=record.text(row, len(encoding)), _device=device)
+            for row, encoding in enumerate(encodings)
+        ]
+
+
+def _name(model: nn.Module, base: nn.Module) -> str:
+    """The hub id or folder name a model came from, else its class."""
+    name = getattr(base.config, "name_or_path", "") or ""
+    if Path(name).is_absolute() or Path(name).is_dir():
+        name = Path(name).name
+    return name or type(getattr(model, "_orig_mod", model)).__name__

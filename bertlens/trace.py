@@ -1,0 +1,503 @@
+"""Trace: what one forward pass over one input left behind, and what follows from it, computed on demand.
+
+Scores and attention are recomputed for the layer asked for: nothing of size layers x heads x tokens x tokens exists.
+Every answer is a new tensor, so a trace cannot be changed through what it gave away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .errors import InputError, ModelError, SelectionError
+from .inputs import Encoding, InputReport, display
+
+if TYPE_CHECKING:
+    from .capture import Layer, Pass
+    from .lens import Lens
+
+NO_NEURONS_GIVEN = "Only attention weights were given, without the queries and keys they come from."
+# Names of template tokens, for maps that come with tokens and nothing else
+_SPECIAL = {"[CLS]", "[SEP]", "<s>", "</s>", "<cls>", "<sep>", "<eos>", "<bos>", "[BOS]", "[EOS]", "<|endoftext|>"}
+_SEPARATORS = {"[SEP]", "</s>", "<sep>"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace:
+    """One input's way through a model. Made by Lens.trace, Trace.from_attentions or Trace.from_encoder_decoder.
+
+    Indices count from 0. H heads, S query tokens, K key tokens (K = S but for cross-attention), d dimensions a head,
+    D dimensions of the stream. Tensors are on the model's device, in float32 (half precision is cast up, float64 stays).
+    Every method with a layer argument raises SelectionError where that layer does not exist.
+    """
+
+    encoding: Encoding
+    model_name: str
+    lens: Lens | None = None
+    key_encoding: Encoding | None = None  # rectangular maps only
+    _pass: Pass | None = None
+    _device: torch.device = torch.device("cpu")
+    _others: dict[str, Trace] = field(default_factory=dict)
+
+    # --- the input ---
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokenizer's pieces, one per query position."""
+        return self.encoding.tokens
+
+    @property
+    def key_tokens(self) -> list[str]:
+        """The pieces on the key side; the same list as `tokens` but for cross-attention."""
+        return self._keys.tokens
+
+    @property
+    def display_tokens(self) -> list[str]:
+        """The pieces as people write them: 'Ġcat' and '▁cat' are 'cat', '##s' stays."""
+        return self.encoding.display_tokens
+
+    @property
+    def display_key_tokens(self) -> list[str]:
+        """Like `display_tokens`, for the key side."""
+        return self._keys.display_tokens
+
+    @property
+    def input_ids(self) -> Tensor:
+        """(S,) int64. Raises ModelError where only attention was given."""
+        if not self.encoding.input_ids:
+            raise ModelError("this trace was made from attention weights and has no token ids")
+        return torch.tensor(self.encoding.input_ids, device=self._device)
+
+    @property
+    def token_type_ids(self) -> Tensor | None:
+        """(S,) int64 as the model got them, None where the tokenizer makes none."""
+        ids = self.encoding.token_type_ids
+        return None if ids is None else torch.tensor(ids, device=self._device)
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """Word of each piece, counted from 0 through both texts; None for template tokens."""
+        return self.encoding.word_ids
+
+    @property
+    def key_word_ids(self) -> list[int | None]:
+        """Like `word_ids`, for the key side."""
+        return self._keys.word_ids
+
+    @property
+    def offsets(self) -> list[tuple[int, int] | None] | None:
+        """(start, end) of each piece in its own text (or word, for trace_words); None where not known."""
+        return self.encoding.offsets
+
+    @property
+    def special_mask(self) -> Tensor:
+        """(S,) bool: positions that the tokenizer's template added. A special token typed by the user is text."""
+        return torch.tensor(self.encoding.special, device=self._device)
+
+    @property
+    def key_special_mask(self) -> Tensor:
+        """Like `special_mask`, for the key side."""
+        return torch.tensor(self._keys.special, device=self._device)
+
+    @property
+    def separator_mask(self) -> Tensor:
+        """(S,) bool: template positions that hold the tokenizer's separator; none where it has none."""
+        return torch.tensor(self.encoding.separators, device=self._device)
+
+    @property
+    def key_separator_mask(self) -> Tensor:
+        """Like `separator_mask`, for the key side."""
+        return torch.tensor(self._keys.separators, device=self._device)
+
+    @property
+    def segments(self) -> Tensor:
+        """(S,) int64: 0 for the first text, 1 for the second; the first token and the first separators count as first."""
+        return torch.tensor(self.encoding.segments, device=self._device)
+
+    @property
+    def key_segments(self) -> Tensor:
+        """Like `segments`, for the key side."""
+        return torch.tensor(self._keys.segments, device=self._device)
+
+    @property
+    def report(self) -> InputReport:
+        """What the tokenizer did with the text."""
+        return self.encoding.report
+
+    @property
+    def text(self) -> str | None:
+        """The text given (words joined by spaces), None where only attention was given."""
+        return self.encoding.text
+
+    @property
+    def text_pair(self) -> str | None:
+        """The second text given, None without one."""
+        return self.encoding.text_pair
+
+    # --- the shape ---
+
+    @property
+    def n_tokens(self) -> int:
+        """S, the number of query tokens."""
+        return len(self.tokens)
+
+    @property
+    def n_layers(self) -> int:
+        """L, the number of attention maps' layers."""
+        return len(self._layers)
+
+    @cached_property
+    def n_heads(self) -> int:
+        """H, the number of (query) heads of a layer."""
+        layer = self._layers[0]
+        return int((layer.attention if layer.query is None else layer.query).shape[0])
+
+    @property
+    def head_dim(self) -> int | None:
+        """d, the length of a query; None without queries."""
+        query = self._layers[0].query
+        return None if query is None else int(query.shape[-1])
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that the model computed in, for example 'float32' or 'bfloat16'."""
+        layer = self._layers[0]
+        return str((layer.attention if layer.query is None else layer.query).dtype).removeprefix("torch.")
+
+    @property
+    def has_neurons(self) -> bool:
+        """Whether queries and keys are there, and not attention weights alone."""
+        return self._layers[0].query is not None
+
+    @property
+    def why_no_neurons(self) -> str:
+        """One sentence, empty where `has_neurons`."""
+        return "" if self.has_neurons else self._record.why_no_neurons
+
+    @property
+    def maps(self) -> dict[str, Trace]:
+        """The attention maps by name: {'self': this trace}, or 'encoder', 'decoder', 'cross' of an encoder-decoder."""
+        return dict(self._others) if self._others else {"self": self}
+
+    # --- the quantities ---
+
+    def query(self, layer: int) -> Tensor:
+        """(H, S, d), as the model multiplies them: after rotary, bias included. Raises ModelError without queries."""
+        return self._give(self._neurons(layer).query)
+
+    def key(self, layer: int) -> Tensor:
+        """(H, S, d), like `query`; where heads share a key head it is repeated for each."""
+        return self._give(self._per_head(self._neurons(layer).key))
+
+    def value(self, layer: int) -> Tensor:
+        """(H, S, d), bias included. Raises ModelError without values."""
+        return self._give(self._per_head(self._neurons(layer).value))
+
+    def scaling(self, layer: int) -> float:
+        """The factor on q·k that the model itself passed (1/√d in BERT; ESM scales q and passes 1)."""
+        return self._neurons(layer).scaling  # type: ignore[return-value]
+
+    def mask(self, layer: int) -> Tensor | str | None:
+        """What is added to the scaled scores: None (every key visible), 'causal', or float (S, S) or (H, S, S), -inf = hidden.
+
+        Raises ModelError without queries.
+        """
+        record = self._neurons(layer)
+        mask, bias = record.mask, record.bias
+        if mask is None and bias is None or isinstance(mask, str) and bias is None:
+            return mask
+        added = torch.zeros((), device=self._device) if bias is None else self._give(bias)
+        if isinstance(mask, str):
+            size = len(self.tokens)
+            mask = torch.ones(size, size, dtype=torch.bool, device=self._device).tril()
+        if mask is not None:
+            if mask.dtype == torch.bool:
+                added = torch.where(mask, added, -torch.inf)
+            else:  # models write "hidden" as the least number of their dtype
+                hidden = mask <= torch.finfo(mask.dtype).min / 2
+                added = (added + self._give(mask)).masked_fill(hidden, -torch.inf)
+        return added[0] if added.ndim == 3 and added.shape[0] == 1 else added
+
+    def scores(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
+        """(H, S, S) q·k · scaling [query, key], hidden keys -inf. `dtype` computes in another precision (torch.float64).
+
+        Raises ModelError without queries.
+        """
+        query, key = self.query(layer), self.key(layer)
+        scores = query.to(dtype or query.dtype) @ key.to(dtype or key.dtype).transpose(1, 2) * self.scaling(layer)
+        mask = self.mask(layer)
+        if isinstance(mask, str):
+            size = len(self.tokens)
+            mask = torch.full((size, size), -torch.inf, device=self._device).triu(1)
+        return scores if mask is None else scores + mask.to(scores.dtype)
+
+    def attention(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
+        """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given. Rows sum to 1."""
+        record = self._layer(layer)
+        if record.attention is not None:
+            given = self._give(record.attention)
+            return given if dtype is None else given.to(dtype)
+        return self.scores(layer, dtype).softmax(-1)
+
+    def context(self, layer: int) -> Tensor:
+        """(S, H·d) Σ_j α_ij v_j, the heads concatenated, before W_O. Raises ModelError without values."""
+        return self._give(self._neurons(layer).context)
+
+    def attention_output(self, layer: int) -> Tensor:
+        """(S, D) the attention block's output: after W_O and the residual, in post-LN families after the LayerNorm too.
+
+        Raises ModelError for a family without an adapter.
+        """
+        return self._stream(layer, "attention_output")
+
+    def layer_input(self, layer: int) -> Tensor:
+        """(S, D) what the layer takes in. Raises ModelError for a family without an adapter."""
+        return self._stream(layer, "layer_input")
+
+    def layer_output(self, layer: int) -> Tensor:
+        """(S, D) what the layer hands on, before any final norm. Raises ModelError for a family without an adapter."""
+        return self._stream(layer, "layer_output")
+
+    @property
+    def hidden_states(self) -> tuple[Tensor, ...]:
+        """L + 1 tensors (S, D) as transformers returns them (in pre-LN families the last one is after the final norm)."""
+        self._require_model()
+        return tuple(self._give(state) for state in self._record.hidden_states)
+
+    @property
+    def output(self) -> Any:
+        """The model's own output object (with a batch dimension of 1)."""
+        self._require_model()
+        return self._record.output
+
+    @cached_property
+    def nan_layer(self) -> int | None:
+        """The first layer in which NaN or Inf appears in a captured quantity, None where all are finite."""
+        names = ("layer_input", "query", "key", "value", "context", "attention", "attention_output", "layer_output")
+        for number, record in enumerate(self._layers):
+            if any((x := getattr(record, name)) is not None and not x.isfinite().all() for name in names):
+                return number
+        if self._record.hidden_states and not self._record.hidden_states[-1].isfinite().all():
+            return self.n_layers - 1
+        return None
+
+    def explore(self, **selection: Any) -> Any:
+        """The Explorer widget on this trace; `selection` sets its traits (layer=, head=, query=, mode=, ...)."""
+        from . import Explorer
+
+        return Explorer(self, **selection)
+
+    def __repr__(self) -> str:
+        keys = "" if self.key_encoding is None else f" to {len(self.key_tokens)}"
+        return f"Trace({self.model_name}, {self.n_layers} layers x {self.n_heads} heads, {self.n_tokens}{keys} tokens)"
+
+    # --- other ways to make one ---
+
+    @classmethod
+    def from_attentions(
+        cls,
+        attentions: Any,
+        tokens: Sequence[str],
+        key_tokens: Sequence[str] | None = None,
+        *,
+        special_mask: Sequence[bool] | None = None,
+        segments: Sequence[int] | None = None,
+        model_name: str = "attention weights",
+    ) -> Trace:
+        """A trace from any model's attention weights: atlas and head view, without neurons.
+
+        attentions: one (H, S, K) or (1, H, S, K) tensor or array per layer, or one (L, H, S, K) array; any float dtype.
+        tokens: S strings; key_tokens: K strings for cross-attention, default `tokens`.
+        special_mask, segments: (S,), where not given guessed from the tokens' names ([CLS], [SEP], <s>, </s>, ...).
+        Raises InputError for shapes that do not fit, batches of several texts, rows that do not sum to 1.
+        """
+        from .capture import Layer, Pass
+
+        encoding = _given_tokens(tokens, special_mask, segments)
+        keys = None if key_tokens is None else _given_tokens(key_tokens, None, None)
+        maps = _checked_maps(attentions, len(encoding.tokens), len((keys or encoding).tokens))
+        return cls(
+            encoding=encoding,
+            model_name=model_name,
+            key_encoding=keys,
+            _pass=Pass([Layer(attention=weights) for weights in maps], (), None, NO_NEURONS_GIVEN),
+            _device=maps[0].device,
+        )
+
+    @classmethod
+    def from_encoder_decoder(
+        cls,
+        *,
+        encoder: Any = None,
+        decoder: Any = None,
+        cross: Any = None,
+        encoder_tokens: Sequence[str] | None = None,
+        decoder_tokens: Sequence[str] | None = None,
+        model_name: str = "attention weights",
+    ) -> Trace:
+        """An encoder-decoder's maps in one trace: `.maps` has those given, the trace itself is the first of them.
+
+        encoder (S, S), decoder (T, T), cross (T, S): as `from_attentions` takes them, with S encoder and T decoder tokens.
+        Raises InputError where no map is given, or its tokens are missing.
+        """
+        sides = {
+            "encoder": (encoder, encoder_tokens, None),
+            "decoder": (decoder, decoder_tokens, None),
+            "cross": (cross, decoder_tokens, encoder_tokens),
+        }
+        maps = {}
+        for name, (attentions, tokens, key_tokens) in sides.items():
+            if attentions is None:
+                continue
+            if tokens is None or name == "cross" and key_tokens is None:
+                raise InputError(f"{name} attention needs its tokens: pass encoder_tokens and decoder_tokens")
+            maps[name] = cls.from_attentions(attentions, tokens, key_tokens, model_name=model_name)
+        if not maps:
+            raise InputError("no attention given: pass encoder=, decoder= or cross=")
+        first = next(iter(maps.values()))
+        return cls(first.encoding, model_name, None, first.key_encoding, first._pass, first._device, maps)
+
+    # --- inside ---
+
+    @property
+    def _record(self) -> Pass:
+        assert self._pass is not None
+        return self._pass
+
+    @property
+    def _layers(self) -> list[Layer]:
+        return self._record.layers
+
+    @property
+    def _keys(self) -> Encoding:
+        return self.key_encoding or self.encoding
+
+    def _layer(self, layer: int) -> Layer:
+        if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)) or not 0 <= layer < self.n_layers:
+            raise SelectionError(f"layer {layer!r} does not exist: this model has layers 0 to {self.n_layers - 1}")
+        return self._layers[layer]
+
+    def _neurons(self, layer: int) -> Layer:
+        record = self._layer(layer)
+        if not self.has_neurons:
+            raise ModelError(self.why_no_neurons)
+        return record
+
+    def _stream(self, layer: int, name: str) -> Tensor:
+        from .architectures import FAMILIES
+
+        value = getattr(self._layer(layer), name)
+        if value is None:
+            self._require_model()
+            raise ModelError(f"{self.model_name} belongs to a family without an adapter, {name} needs one of: {FAMILIES}")
+        return self._give(value)
+
+    def _require_model(self) -> None:
+        if self._record.output is None:
+            raise ModelError("this trace was made from attention weights: there is no model output in it")
+
+    def _per_head(self, x: Tensor) -> Tensor:
+        return x if x.shape[0] == self.n_heads else x.repeat_interleave(self.n_heads // x.shape[0], 0)
+
+    @staticmethod
+    def _give(x: Tensor | None) -> Tensor:
+        assert x is not None
+        return x.to(torch.float64 if x.dtype == torch.float64 else torch.float32, copy=True)
+
+
+def _given_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None) -> Encoding:
+    tokens = list(tokens)
+    if not tokens or not all(isinstance(token, str) for token in tokens):
+        raise InputError("tokens must be a non-empty list of strings")
+    guessed = []
+    if special is None:
+        special = [token in _SPECIAL for token in tokens]
+        if any(special):
+            guessed.append("special tokens are guessed from their names: pass special_mask to say which they are")
+    if segments is None:
+        segments = _guess_segments(tokens, special)
+    for given, name in ((special, "special_mask"), (segments, "segments")):
+        if len(given) != len(tokens):
+            raise InputError(f"{name} has {len(given)} entries for {len(tokens)} tokens")
+    special, segments = [bool(s) for s in special], [int(s) for s in segments]
+    numbers = iter(range(len(tokens)))
+    notes = ["the tokens were given: every piece stands for itself", *guessed]
+    report = InputReport(
+        n_tokens=len(tokens),
+        n_pieces=len(tokens) - sum(special),
+        n_words=None,
+        limit=None,
+        offsets_known=False,
+        words_known=False,
+        notes=notes,
+    )
+    return Encoding(
+        text=None,
+        text_pair=None,
+        input_ids=[],
+        token_type_ids=None,
+        tokens=tokens,
+        display_tokens=display(tokens),
+        word_ids=[None if s else next(numbers) for s in special],
+        offsets=None,
+        special=special,
+        segments=segments,
+        separators=[s and token in _SEPARATORS for s, token in zip(special, tokens, strict=True)],
+        report=report,
+    )
+
+
+def _guess_segments(tokens: list[str], special: Sequence[bool]) -> list[int]:
+    """1 after the first block of separators, where text follows it."""
+    first = next((i for i, token in enumerate(tokens) if token in _SEPARATORS), len(tokens))
+    after = next((i for i in range(first, len(tokens)) if tokens[i] not in _SEPARATORS), len(tokens))
+    if all(special[after:]):
+        after = len(tokens)
+    return [int(i >= after) for i in range(len(tokens))]
+
+
+def _checked_maps(attentions: Any, n_queries: int, n_keys: int) -> list[Tensor]:
+    maps = []
+    for number, given in enumerate(attentions):
+        try:
+            weights = torch.as_tensor(given)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InputError(f"layer {number}: not a tensor or array of attention weights ({error})") from None
+        if weights.ndim == 4:
+            if weights.shape[0] != 1:
+                raise InputError(
+                    f"layer {number} holds a batch of {weights.shape[0]} texts: give one at a time, for example a[0:1]"
+                )
+            weights = weights[0]
+        if weights.ndim != 3 or not weights.dtype.is_floating_point:
+            raise InputError(
+                f"layer {number}: attention weights must be floats (heads, queries, keys), "
+                f"not {str(weights.dtype).removeprefix('torch.')} {tuple(weights.shape)}"
+            )
+        if weights.shape[1:] != (n_queries, n_keys):
+            raise InputError(
+                f"layer {number}: {weights.shape[1]} x {weights.shape[2]} weights for {n_queries} tokens and "
+                f"{n_keys} key tokens"
+            )
+        if maps and weights.shape[0] != maps[0].shape[0]:
+            raise InputError(
+                f"layer {number} has {weights.shape[0]} heads, layer 0 has {maps[0].shape[0]}: they must agree"
+            )
+        # bfloat16's row sums are off by 2.4e-3 at 4 tokens, NaN is named by nan_layer instead
+        sums = weights.float().sum(-1)
+        off = (sums - 1).abs().nan_to_num(0).max()
+        if off > 0.02 or (weights < -1e-6).any():
+            raise InputError(
+                f"layer {number}: rows must sum to 1 (a row is off by {float(off):.3g}): give the weights after softmax, "
+                "queries before keys"
+            )
+        maps.append(weights.detach().clone())
+    if not maps:
+        raise InputError("no attention weights given")
+    return maps
