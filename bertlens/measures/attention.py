@@ -1,0 +1,68 @@
+"""What each head's attention weights look like, in one table per trace, and small pictures of them.
+
+Everything goes layer by layer: the maps of all layers never exist at the same time.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..trace import Trace
+
+NAMES = ("previous", "next", "self", "first", "separator", "special", "same_segment", "entropy", "k90", "max")
+
+
+def summary(trace: Trace) -> dict[str, Tensor]:
+    """Ten numbers per head: name -> float32 (L, H).
+
+    previous, next, self, first, separator, special: Σ α over those (query, key) pairs ÷ number of query tokens n, in
+    [0, 1]; the way of Clark et al. 2019, section 3 (special rows included). first is position 0, separator every
+    separator of the template (NaN if there is none), special every template token.
+    same_segment: attention to the query's own text, mean over queries, in [0, 1]; NaN for a single text.
+    entropy: −Σ α ln α in nats, mean over queries, in [0, ln K]. k90: least number of keys that hold 0.9 of the
+    attention (to 1e-6), mean over queries, in [1, K]. max: the largest weight of the head, in [0, 1].
+    Cross-attention has no previous, next, self and same_segment: NaN.
+    """
+    square = trace.key_encoding is None
+    separators, special = trace.key_separator_mask, trace.key_special_mask
+    same = trace.segments[:, None] == trace.key_segments[None, :]
+    two_texts = square and bool(trace.segments.any())
+    columns: dict[str, list[Tensor]] = {name: [] for name in NAMES}
+    for layer in range(trace.n_layers):
+        alpha = trace.attention(layer)
+        n = alpha.shape[1]
+        unknown = alpha.new_full((alpha.shape[0],), torch.nan)
+        ordered = alpha.sort(-1, descending=True).values.cumsum(-1)
+        values = {
+            "previous": alpha.diagonal(-1, 1, 2).sum(-1) / n if square else unknown,
+            "next": alpha.diagonal(1, 1, 2).sum(-1) / n if square else unknown,
+            "self": alpha.diagonal(0, 1, 2).sum(-1) / n if square else unknown,
+            "first": alpha[:, :, 0].sum(-1) / n,
+            "separator": alpha[:, :, separators].sum((1, 2)) / n if separators.any() else unknown,
+            "special": alpha[:, :, special].sum((1, 2)) / n,
+            "same_segment": (alpha * same).sum((1, 2)) / n if two_texts else unknown,
+            "entropy": -torch.xlogy(alpha, alpha).sum(-1).mean(-1),
+            "k90": ((ordered < 0.9 - 1e-6).sum(-1) + 1).float().mean(-1),
+            "max": alpha.amax((1, 2)),
+        }
+        for name, value in values.items():
+            columns[name].append(value.float())
+    return {name: torch.stack(column) for name, column in columns.items()}
+
+
+def thumbnails(trace: Trace, size: int = 32) -> tuple[Tensor, Tensor]:
+    """Every head's map, max-pooled to at most size x size, in 256 steps: (uint8 (L, H, t, t'), float32 (L, H)).
+
+    The second is each head's largest weight m: a pixel is round(255 · w / m) for the largest weight w that it covers.
+    """
+    pictures, largest = [], []
+    for layer in range(trace.n_layers):
+        alpha = trace.attention(layer).float()
+        shape = (min(size, alpha.shape[1]), min(size, alpha.shape[2]))
+        pooled = torch.nn.functional.adaptive_max_pool2d(alpha, shape)
+        top = pooled.amax((1, 2))
+        steps = (pooled * (255 / top.clamp_min(torch.finfo(torch.float32).tiny))[:, None, None]).round()
+        pictures.append(steps.nan_to_num(0).to(torch.uint8))
+        largest.append(top)
+    return torch.stack(pictures), torch.stack(largest)
