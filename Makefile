@@ -57,7 +57,7 @@ test-oldest: .venv-oldest/.ready $(BUNDLE)
 	touch .venv/.demo $@
 
 $(BUNDLE): $(JS) | .venv/.made
-	cd js && { test node_modules/.package-lock.json -nt package-lock.json || npm ci --no-audit --no-fund; } && npm run --silent build
+	cd js && { test node_modules/.package-lock.json -nt package-lock.json || npm ci; } && npm run --silent build
 	touch $@
 
 # Same pins, but for transformers; the embedded model without sentence-transformers, which would want a newer one.

@@ -33,7 +33,7 @@ def bundle(root: Path) -> None:
     # npm leaves this file as the last thing it does, so an interrupted install is repeated.
     installed = js / "node_modules" / ".package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < (js / "package-lock.json").stat().st_mtime:
-        run_npm(npm, js, "ci", "--no-audit", "--no-fund")
+        run_npm(npm, js, "ci")
     run_npm(npm, js, "run", "build")
 
 
