@@ -11,10 +11,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
+
+from bertlens import __version__
+from bertlens.errors import BertLensError
 
 TOUR = "01_tour.ipynb"
 
@@ -38,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="bertlens", description="Look into the attention heads of BERT-family models.", allow_abbrev=False
     )
-    top.add_argument("--version", action="version", version=f"bertlens {version('bertlens')}")
+    top.add_argument("--version", action="version", version=f"bertlens {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
 
     demo = commands.add_parser(
@@ -74,8 +76,6 @@ def notebooks() -> Path:
 
 def demo(folder: Path | None, jupyter: Sequence[str]) -> None:
     """Put the notebooks where the user may change them, and hand over to JupyterLab."""
-    from bertlens.errors import BertLensError
-
     if find_spec("jupyterlab") is None:
         raise BertLensError("JupyterLab is not installed: pip install 'bertlens[demo]'")
     if folder is None:
@@ -103,11 +103,11 @@ def html(arguments: argparse.Namespace) -> None:
 
     lens = bertlens.Lens.from_pretrained(arguments.model) if arguments.model else bertlens.Lens.embedded()
     trace = lens.trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
-    selection = {} if arguments.layers is None else {"include_layers": arguments.layers}
-    trace.explore(**selection).to_html(arguments.output)
-    print(
-        f"{arguments.output}: {trace.model_name}, {len(trace.tokens)} tokens, {arguments.output.stat().st_size:,} bytes"
-    )
+    # A page of some layers opens on the first of them.
+    first = arguments.layers[0] if arguments.layers else 0
+    page = arguments.output
+    trace.explore(layer=first).to_html(page, layers=arguments.layers)
+    print(f"{page}: {trace.model_name}, {len(trace.tokens)} tokens, {page.stat().st_size:,} bytes")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -116,8 +116,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments, rest = top.parse_known_args(argv)
     if rest and arguments.command != "demo":
         top.error(f"unknown argument {rest[0]}")
-    from bertlens.errors import BertLensError
-
     try:
         if arguments.command == "demo":
             demo(arguments.folder, rest)

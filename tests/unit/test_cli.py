@@ -95,16 +95,18 @@ def test_html_asks_for_the_model_the_layers_and_the_cut(tmp_path, monkeypatch):
             asked["selection"] = selection
             return self
 
-        def to_html(self, path):
+        def to_html(self, path, *, layers):
+            asked["layers"] = layers
             path.write_text("page")
 
     monkeypatch.setattr(bertlens, "Lens", Fake, raising=False)
     page = str(tmp_path / "page.html")
-    assert cli.main(["html", "a", "-o", page, "--model", "some/model", "--layers", "0,1", "--truncation"]) == 0
+    assert cli.main(["html", "a", "-o", page, "--model", "some/model", "--layers", "3,1", "--truncation"]) == 0
     assert asked == {
         "model": "some/model",
         "trace": ("a", None, True),
-        "selection": {"include_layers": [0, 1]},
+        "selection": {"layer": 3},
+        "layers": [3, 1],
     }
 
 
