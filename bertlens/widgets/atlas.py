@@ -1,0 +1,11 @@
+"""HeadAtlas: every head of every layer as a thumbnail."""
+
+from __future__ import annotations
+
+from .base import LensWidget
+
+
+class HeadAtlas(LensWidget):
+    """The atlas alone; link `layer` and `head` to another view's with ipywidgets.jslink. Arguments: LensWidget."""
+
+    PANELS = ("atlas",)

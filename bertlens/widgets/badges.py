@@ -1,0 +1,40 @@
+"""The input report as badges: one short label each, the whole sentence behind it."""
+
+from __future__ import annotations
+
+from ..inputs import InputReport
+
+
+def badges(report: InputReport | None) -> list[dict[str, str]]:
+    """What a reader must know of the tokenizer's work: {"kind", "label", "detail", "severity"} each, empty if nothing."""
+    if report is None:
+        return []
+    found: list[dict[str, str]] = []
+
+    def add(kind: str, label: str, detail: str, severity: str = "warning") -> None:
+        found.append({"kind": kind, "label": label, "detail": detail, "severity": severity})
+
+    dropped = sum(report.truncated.values())
+    if dropped:
+        parts = " and ".join(f"{n} of {name}" for name, n in report.truncated.items() if n)
+        add("truncated", f"cut to {report.limit} tokens", f"The model takes no more; dropped: {parts}.")
+    if report.unknown:
+        shown = ", ".join(str(piece["text"] or f"position {piece['position']}") for piece in report.unknown[:8])
+        add("unknown", f"{len(report.unknown)} unknown", f"The tokenizer has no piece for: {shown}.")
+    if report.typed_special:
+        shown = ", ".join(f"{item['token']} at {item['position']}" for item in report.typed_special)
+        add("typed", "special token from your text", f"{shown}: read as special tokens, counted as text.")
+    if report.without_token:
+        shown = ", ".join(f"{item['character']} at {item['index']}" for item in report.without_token[:8])
+        add("lost", f"{len(report.without_token)} characters without a token", f"The tokenizer dropped {shown}.")
+    if report.overridden:
+        shown = " and ".join(report.overridden)
+        add(
+            "overridden",
+            f"stored {shown} not applied",
+            "The tokenizer's file asks for it; bertlens shows the whole text, unpadded.",
+            "info",
+        )
+    for n, note in enumerate(report.notes):
+        add(f"note{n}", "note", note, "info")
+    return found

@@ -1,0 +1,285 @@
+"""LensWidget: what all widgets of bertlens share.
+
+Three kinds of state, kept apart: the selection is traits, synced both ways; the first picture is a trait that only the
+kernel sets; everything else is an answer to a question of the page (`model.send` with an id, an explicit table of
+operations, bytes in the answer's buffers). Questions may arrive on a second thread while a cell runs: a trace is
+immutable, and a new forward pass takes the lens's own lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anywidget
+import traitlets
+from traitlets import Bool, Dict, Enum, Int, List, Unicode
+
+from ..errors import BertLensError, InputError, SelectionError
+from ..trace import Trace
+from ..wire import pack
+from .picture import head_slice, picture
+
+STATIC = Path(__file__).parent.parent / "static"
+if not (STATIC / "widget.js").exists():
+    raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
+
+MOST_CHARACTERS = 100_000  # of a text that the page sends
+
+Answer = tuple[dict[str, Any], list[bytes]]
+
+
+def _optional_int() -> Any:
+    return Int(None, allow_none=True).tag(sync=True)
+
+
+class LensWidget(anywidget.AnyWidget):
+    """A view of one trace. Every selection can be given as an argument, read, set and observed from Python.
+
+    layer, head: the selected head, 0-based. heads: further heads drawn over it as lines, [[layer, head], ...].
+    query, key: the pinned tokens (positions of pieces) or None. mode: "matrix" or "lines". view: "neurons" or "table".
+    pair_filter: "all", "AA", "AB", "BA", "BB" (query's sentence, key's sentence). units: "pieces" or "words".
+    hide_special, renormalize: leave special tokens out, and scale the rows that are left to 1. theme: "auto", "light",
+    "dark". map: "self", or "encoder", "decoder", "cross" of an encoder-decoder. include_layers, include_heads: show
+    only these. truncation: cut a text typed into the view to what the model takes, and say so.
+
+    Raises SelectionError for a layer, head, token or argument that does not exist.
+    """
+
+    _esm = STATIC / "widget.js"
+    _css = STATIC / "widget.css"
+    PANELS: ClassVar[tuple[str, ...]] = ()
+
+    panels = List(Unicode()).tag(sync=True)
+    picture = Dict().tag(sync=True, echo_update=False)
+    map = Unicode("self").tag(sync=True)
+    layer = Int(0).tag(sync=True)
+    head = Int(0).tag(sync=True)
+    heads = List().tag(sync=True)
+    query = _optional_int()
+    key = _optional_int()
+    measure = Enum(["weight"], "weight").tag(sync=True)
+    mode = Enum(["matrix", "lines"], "matrix").tag(sync=True)
+    view = Enum(["neurons", "table"], "neurons").tag(sync=True)
+    text = Unicode("").tag(sync=True)
+    text_pair = Unicode("").tag(sync=True)
+    truncation = Bool(False).tag(sync=True)
+    pair_filter = Enum(["all", "AA", "AB", "BA", "BB"], "all").tag(sync=True)
+    units = Enum(["pieces", "words"], "pieces").tag(sync=True)
+    hide_special = Bool(False).tag(sync=True)
+    renormalize = Bool(False).tag(sync=True)
+    theme = Enum(["auto", "light", "dark"], "auto").tag(sync=True)
+    include_layers = List(Int(), allow_none=True, default_value=None).tag(sync=True)
+    include_heads = List(Int(), allow_none=True, default_value=None).tag(sync=True)
+
+    def __init__(self, trace: Trace, **selection: Any) -> None:
+        unknown = [name for name in selection if not self.has_trait(name) or name in ("picture", "panels")]
+        if unknown:
+            known = "layer, head, heads, query, key, mode, view, pair_filter, units, hide_special, renormalize, theme"
+            raise SelectionError(f"no option {unknown[0]!r}: there are {known}, include_layers, include_heads, map")
+        self._trace = trace
+        maps = list(trace.maps)
+        selection.setdefault("map", maps[0])
+        if selection.get("include_layers") and "layer" not in selection:
+            selection["layer"] = selection["include_layers"][0]
+        if selection.get("include_heads") and "head" not in selection:
+            selection["head"] = selection["include_heads"][0]
+        super().__init__(panels=list(self.PANELS), text=trace.text or "", text_pair=trace.text_pair or "", **selection)
+        self.picture = self._first_picture()
+        self._answers: dict[str, Callable[[dict[str, Any]], Answer]] = {
+            "hello": self._answer_hello,
+            "head": self._answer_head,
+            "picture": self._answer_picture,
+            "trace": self._answer_trace,
+            "html": self._answer_html,
+        }
+        self.on_msg(self._answer)
+        self.observe(self._new_map, "map")  # not before: a pin given as an argument belongs to the map given with it
+
+    # The trace
+
+    @property
+    def trace(self) -> Trace:
+        """The trace shown. Setting another one redraws the view and keeps what still makes sense of the selection."""
+        return self._trace
+
+    @trace.setter
+    def trace(self, trace: Trace) -> None:
+        before, self._trace = self._trace, trace
+        old, new = before.maps.get(self.map), trace.maps.get(self.map) or next(iter(trace.maps.values()))
+        with self.hold_sync():
+            if self.map not in trace.maps:
+                self.map = next(iter(trace.maps))
+            self.layer, self.head = min(self.layer, new.n_layers - 1), min(self.head, new.n_heads - 1)
+            self.heads = [[l, h] for l, h in self.heads if l < new.n_layers and h < new.n_heads]  # noqa: E741
+            self.query = _same_token(old.tokens if old else [], new.tokens, self.query)
+            self.key = _same_token(old.key_tokens if old else [], new.key_tokens, self.key)
+            self.text, self.text_pair = trace.text or "", trace.text_pair or ""
+            self.picture = self._first_picture()
+
+    @property
+    def _map(self) -> Trace:
+        return self._trace.maps[self.map]
+
+    def _first_picture(self) -> dict[str, Any]:
+        return picture(self._trace, self.map, self.layer, self.head)
+
+    # The selection
+
+    @traitlets.validate("layer", "head", "query", "key")
+    def _valid_index(self, proposal: Any) -> Any:
+        name, value = proposal["trait"].name, proposal["value"]
+        if value is None:
+            return value
+        shown = self._trace.maps.get(self.map) or next(iter(self._trace.maps.values()))
+        limits = {
+            "layer": shown.n_layers,
+            "head": shown.n_heads,
+            "query": len(shown.tokens),
+            "key": len(shown.key_tokens),
+        }
+        if not 0 <= value < limits[name]:
+            raise SelectionError(f"{name} {value} does not exist: there are 0 to {limits[name] - 1}")
+        return value
+
+    @traitlets.validate("heads")
+    def _valid_heads(self, proposal: Any) -> list[list[int]]:
+        shown = self._trace.maps.get(self.map) or next(iter(self._trace.maps.values()))
+        chosen = [[self.layer, item] if isinstance(item, int) else list(item) for item in proposal["value"]]
+        for item in chosen:
+            if len(item) != 2 or not all(isinstance(n, int) for n in item):
+                raise SelectionError("heads is a list of [layer, head], or of heads of the selected layer")
+            if not (0 <= item[0] < shown.n_layers and 0 <= item[1] < shown.n_heads):
+                raise SelectionError(
+                    f"head {item} does not exist: layers 0 to {shown.n_layers - 1}, heads 0 to {shown.n_heads - 1}"
+                )
+        return chosen
+
+    @traitlets.validate("include_layers", "include_heads")
+    def _valid_include(self, proposal: Any) -> list[int] | None:
+        name, value = proposal["trait"].name, proposal["value"]
+        limit = self._trace.n_layers if name == "include_layers" else self._trace.n_heads
+        if value is not None and (not value or not all(0 <= n < limit for n in value)):
+            raise SelectionError(f"{name} is a list of numbers from 0 to {limit - 1}, with at least one")
+        return value
+
+    @traitlets.validate("map")
+    def _valid_map(self, proposal: Any) -> str:
+        if proposal["value"] not in self._trace.maps:
+            raise SelectionError(f"no map {proposal['value']!r}: there are {', '.join(self._trace.maps)}")
+        return str(proposal["value"])
+
+    def _new_map(self, _change: Any) -> None:
+        """Tokens of one map are not those of another: pins go, a head that the map lacks gives way to the last one."""
+        shown = self._map
+        self.query = self.key = None
+        self.layer, self.head = min(self.layer, shown.n_layers - 1), min(self.head, shown.n_heads - 1)
+
+    # Questions of the page
+
+    def _answer(self, _widget: Any, message: Any, _buffers: Any) -> None:
+        """Answer one question, or say why not. The table is explicit: the page cannot name anything else."""
+        if not isinstance(message, dict) or "id" not in message:
+            return
+        try:
+            answer = self._answers.get(str(message.get("op")))
+            if answer is None:
+                raise InputError("the page asked for something that this version of bertlens does not know")
+            fields, buffers = answer(message)
+        except BertLensError as error:
+            fields, buffers = {"error": str(error)}, []
+        except Exception as error:  # shown in the view: an error in a handler is lost otherwise
+            fields, buffers = {"error": f"{type(error).__name__}: {error}"}, []
+        self.send({**fields, "id": message["id"]}, buffers)
+
+    def _answer_hello(self, _message: dict[str, Any]) -> Answer:
+        return {"kernel": True}, []
+
+    def _answer_head(self, message: dict[str, Any]) -> Answer:
+        shown = self._asked_map(message)
+        layer, head = message.get("layer"), message.get("head")
+        if not (isinstance(layer, int) and 0 <= layer < shown.n_layers):
+            raise SelectionError(f"layer {layer!r} does not exist: there are 0 to {shown.n_layers - 1}")
+        if not (isinstance(head, int) and 0 <= head < shown.n_heads):
+            raise SelectionError(f"head {head!r} does not exist: there are 0 to {shown.n_heads - 1}")
+        fields, arrays = head_slice(shown, layer, head)
+        index, blob = pack(arrays)
+        return {**fields, "arrays": index}, [blob]
+
+    def _answer_picture(self, message: dict[str, Any]) -> Answer:
+        shown = self._asked_map(message)
+        layer, head = min(self.layer, shown.n_layers - 1), min(self.head, shown.n_heads - 1)
+        answer = picture(self._trace, message["map"], layer, head)
+        return answer["header"], [answer["data"]]
+
+    def _asked_map(self, message: dict[str, Any]) -> Trace:
+        if message.get("trace") != self.picture["header"]["trace"] and message.get("op") == "head":
+            if message.get("map") == self.picture["header"]["map"]:
+                raise SelectionError("the text has changed since: choose the head again")
+        shown = self._trace.maps.get(str(message.get("map")))
+        if shown is None:
+            raise SelectionError(f"no map {message.get('map')!r}: there are {', '.join(self._trace.maps)}")
+        return shown
+
+    def _answer_trace(self, message: dict[str, Any]) -> Answer:
+        lens = self._trace.lens
+        if lens is None:
+            raise InputError("this view was made from attention maps: it has no model to run another text with")
+        text, pair = message.get("text"), message.get("text_pair") or None
+        if not isinstance(text, str) or not isinstance(pair, str | None):
+            raise InputError("the text is not text")
+        if len(text) + len(pair or "") > MOST_CHARACTERS:
+            raise InputError(f"the text is longer than {MOST_CHARACTERS:,} characters: use lens.trace in a cell")
+        self.trace = lens.trace(text, pair, truncation=self.truncation)
+        return {}, []
+
+    def _answer_html(self, message: dict[str, Any]) -> Answer:
+        layers = message.get("layers")
+        if layers is not None and not (isinstance(layers, list) and all(isinstance(n, int) for n in layers)):
+            raise SelectionError("layers is a list of numbers")
+        return {}, [self.to_html(layers=layers).encode()]
+
+    # Export
+
+    def to_html(self, path: str | Path | None = None, *, layers: list[int] | None = None) -> str:
+        """The view as one page that needs no kernel and no network; written to `path` if given.
+
+        Holds all heads, or those of `layers`. Raises ExportError past 20 MB, naming the way out.
+        """
+        from ..export.html import to_html
+
+        return to_html(self, path, layers=layers)
+
+    def page_state(self) -> dict[str, Any]:
+        """The synced traits that a page without a kernel starts from."""
+        return {name: getattr(self, name) for name in LensWidget.class_own_traits(sync=True)}
+
+    def slices(self, layers: list[int] | None) -> Iterator[tuple[tuple[str, int, int], dict[str, Any], dict[str, Any]]]:
+        """((map, layer, head), fields, arrays) of all heads, or of those of some layers."""
+        for name, shown in self._trace.maps.items():
+            for layer in range(shown.n_layers) if layers is None else layers:
+                if not 0 <= layer < shown.n_layers:
+                    raise SelectionError(f"layer {layer} does not exist: there are 0 to {shown.n_layers - 1}")
+                for head in range(shown.n_heads):
+                    fields, arrays = head_slice(shown, layer, head)
+                    yield (name, layer, head), fields, arrays
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The live widget, and a still picture for pages that cannot run widgets."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None:
+            from ..export.picture import to_png
+
+            bundle[0]["image/png"] = to_png(self)
+        return bundle
+
+
+def _same_token(before: list[str], after: list[str], position: int | None) -> int | None:
+    """Where a pinned token is in the new text: at the same place, or at its only other place, or nowhere."""
+    if position is None or position >= len(before):
+        return None
+    token = before[position]
+    if position < len(after) and after[position] == token:
+        return position
+    return after.index(token) if after.count(token) == 1 else None

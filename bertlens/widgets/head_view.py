@@ -1,0 +1,11 @@
+"""HeadView: one head as matrix or lines."""
+
+from __future__ import annotations
+
+from .base import LensWidget
+
+
+class HeadView(LensWidget):
+    """One head as matrix or lines, several overlaid with `heads`. Arguments: LensWidget."""
+
+    PANELS = ("head",)

@@ -1,0 +1,32 @@
+// A canvas that holds one pixel per value and is scaled up crisply by the style sheet.
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+export interface PixelsProps {
+  width: number;
+  height: number;
+  paint: (out: Uint8ClampedArray) => void;
+  label?: string;
+  class?: string;
+  style?: Record<string, string | number>;
+}
+
+export function Pixels({ width, height, paint, label, class: name, style }: PixelsProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useLayoutEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context || width === 0 || height === 0) return;
+    const image = context.createImageData(width, height);
+    paint(image.data);
+    context.putImageData(image, 0, 0);
+  }, [width, height, paint]);
+  return (
+    <canvas
+      ref={canvas}
+      width={width}
+      height={height}
+      class={`bl-pixels ${name ?? ""}`}
+      style={style}
+      {...(label ? { role: "img", "aria-label": label } : { "aria-hidden": true })}
+    />
+  );
+}

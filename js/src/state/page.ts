@@ -1,0 +1,46 @@
+// State of this page alone: what the pointer is on, how lists are sorted, what is unfolded. Never synced.
+import { type Signal, signal } from "@preact/signals";
+
+export type NeuronOrder = "contribution" | "index" | "query";
+export type KeyOrder = "position" | "attention" | "score";
+
+export interface Cell {
+  row: number; // row of the displayed grid
+  col: number;
+}
+
+export interface Page {
+  hover: Signal<Cell | null>;
+  cursor: Signal<Cell>; // keyboard position in the matrix
+  atlasOrder: Signal<string>; // "position", or the statistic that heads are sorted by
+  atlasStat: Signal<string>; // the statistic of summaries and filter
+  atlasMinimum: Signal<number>; // heads below this share of the statistic's range recede
+  commonScale: Signal<boolean>; // thumbnails share one scale instead of one each
+  muted: Signal<ReadonlySet<string>>; // heads switched off in the lines
+  lineMinimum: Signal<number>;
+  cellSize: Signal<number>; // pixels a cell, 0 = fit
+  neuronOrder: Signal<NeuronOrder>;
+  keyOrder: Signal<KeyOrder>;
+  allKeys: Signal<boolean>;
+  help: Signal<boolean>;
+  said: Signal<string>; // the polite live region
+}
+
+export function createPage(): Page {
+  return {
+    hover: signal(null),
+    cursor: signal({ row: 0, col: 0 }),
+    atlasOrder: signal("position"),
+    atlasStat: signal("entropy"),
+    atlasMinimum: signal(0),
+    commonScale: signal(false),
+    muted: signal(new Set<string>()),
+    lineMinimum: signal(0.02),
+    cellSize: signal(0),
+    neuronOrder: signal("contribution"),
+    keyOrder: signal("position"),
+    allKeys: signal(false),
+    help: signal(false),
+    said: signal(""),
+  };
+}

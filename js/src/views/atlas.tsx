@@ -1,0 +1,291 @@
+// Atlas: every head of every layer as a thumbnail, with one measure summed up per layer and per head.
+import { useCallback } from "preact/hooks";
+import { paintBytes } from "../paint/colormap";
+import { weightTable } from "../paint/palette";
+import { Check, Select, Slider } from "../parts/controls";
+import { percent } from "../parts/format";
+import { Pixels } from "../parts/pixels";
+import { describe, type Statistic, statistics } from "../parts/sentence";
+import type { Picture } from "../state/picture";
+import { headLabel } from "../state/store";
+import type { HeadName } from "../state/synced";
+import { showTip, useView } from "./context";
+
+const number = (stat: Statistic, value: number) =>
+  Number.isNaN(value) ? "–" : stat.percent ? percent(value) : value.toFixed(2);
+
+const paperName = (layer: number, head: number) => `${layer + 1}-${head + 1}`;
+
+/** The layers and heads to show: all, or those that the include arguments name. */
+function included(p: Picture, layers: number[] | null, heads: number[] | null): { layers: number[]; heads: number[] } {
+  const all = (n: number) => Array.from({ length: n }, (_, i) => i);
+  const keep = (wanted: number[] | null, n: number) => all(n).filter((i) => wanted === null || wanted.includes(i));
+  return { layers: keep(layers, p.n_layers), heads: keep(heads, p.n_heads) };
+}
+
+function Thumbnail({ p, layer, head, common }: { p: Picture; layer: number; head: number; common: boolean }) {
+  const { dark } = useView();
+  const table = weightTable(dark.value);
+  const { rows, cols, data } = p.thumbs;
+  const n = layer * p.n_heads + head;
+  const paint = useCallback(
+    (out: Uint8ClampedArray) => {
+      const bytes = data.subarray(n * rows * cols, (n + 1) * rows * cols);
+      const gain = common ? p.thumbMax[n]! : 1;
+      paintBytes(gain === 1 ? bytes : bytes.map((v) => Math.round(v * gain)), table, out);
+    },
+    [p, n, table, common],
+  );
+  return <Pixels width={cols} height={rows} paint={paint} />;
+}
+
+function HeadButton({
+  p,
+  layer,
+  head,
+  stat,
+}: {
+  p: Picture;
+  layer: number;
+  head: number;
+  stat: Statistic | undefined;
+}) {
+  const view = useView();
+  const { synced } = view.store;
+  const chosen = synced.layer.value === layer && synced.head.value === head;
+  const overlaid = synced.heads.value.some(([l, h]) => l === layer && h === head);
+  const value = stat ? p.statistic(layer, head, stat.name) : Number.NaN;
+  const recedes = stat !== undefined && value < view.page.atlasMinimum.value * statMaximum(p, stat);
+  const sorted = view.page.atlasOrder.value !== "position";
+  const label = `${headLabel(layer, head)} (paper: ${paperName(layer, head)}). ${describe(p, layer, head)}`;
+  return (
+    <div role="gridcell" aria-selected={chosen}>
+      <button
+        type="button"
+        class={`bl-thumb${chosen ? " bl-chosen" : ""}${overlaid && !chosen ? " bl-overlaid" : ""}${recedes ? " bl-recedes" : ""}`}
+        data-head={`${layer}-${head}`}
+        tabIndex={chosen ? 0 : -1}
+        aria-label={label}
+        onClick={(event) => {
+          if (event.shiftKey || event.ctrlKey || event.metaKey) toggleOverlay(view, layer, head);
+          else view.store.synced.put({ layer, head });
+        }}
+        onPointerEnter={(event) => showTip(view, event.currentTarget, <HeadTip p={p} layer={layer} head={head} />)}
+        onFocus={(event) => showTip(view, event.currentTarget, <HeadTip p={p} layer={layer} head={head} />)}
+        onPointerLeave={() => {
+          view.tip.value = null;
+        }}
+        onBlur={() => {
+          view.tip.value = null;
+        }}
+      >
+        {Number.isNaN(p.statistic(layer, head, "entropy")) ? (
+          <span class="bl-nan">NaN</span>
+        ) : (
+          <Thumbnail p={p} layer={layer} head={head} common={view.page.commonScale.value} />
+        )}
+        {sorted && stat && (
+          <span class="bl-thumb-caption">
+            {headLabel(layer, head)}
+            <b>{number(stat, value)}</b>
+          </span>
+        )}
+      </button>
+    </div>
+  );
+}
+
+function HeadTip({ p, layer, head }: { p: Picture; layer: number; head: number }) {
+  return (
+    <>
+      <b>{headLabel(layer, head)}</b> <span class="bl-muted">(paper: {paperName(layer, head)})</span>
+      <br />
+      {describe(p, layer, head)}
+    </>
+  );
+}
+
+function statMaximum(p: Picture, stat: Statistic): number {
+  let most = 0;
+  for (let l = 0; l < p.n_layers; l++)
+    for (let h = 0; h < p.n_heads; h++) most = Math.max(most, p.statistic(l, h, stat.name) || 0);
+  return most;
+}
+
+function toggleOverlay(view: ReturnType<typeof useView>, layer: number, head: number): void {
+  const { synced } = view.store;
+  const without = synced.heads.value.filter(([l, h]) => l !== layer || h !== head);
+  const had = without.length < synced.heads.value.length;
+  synced.put({ heads: had ? without : [...without, [layer, head]], ...(had ? {} : { mode: "lines" as const }) });
+}
+
+/** Mean of a statistic over a list of heads, as a bar against the largest head. */
+function Summary({ p, heads, stat, name }: { p: Picture; heads: HeadName[]; stat: Statistic; name: string }) {
+  const values = heads.map(([l, h]) => p.statistic(l, h, stat.name)).filter((v) => !Number.isNaN(v));
+  const mean = values.reduce((a, b) => a + b, 0) / values.length;
+  const text = `${name}, mean ${stat.label}: ${number(stat, mean)}`;
+  return (
+    <div class="bl-summary" role="img" aria-label={text} title={text}>
+      <span style={{ "--part": `${(100 * mean) / (statMaximum(p, stat) || 1)}%` }} />
+    </div>
+  );
+}
+
+export function Atlas() {
+  const view = useView();
+  const { page, store } = view;
+  const { synced } = store;
+  const p = store.shown.value.picture;
+  const { layers, heads } = included(p, synced.include_layers.value, synced.include_heads.value);
+  const stats = statistics(p);
+  const order = page.atlasOrder.value;
+  const stat = stats.find(({ name }) => name === (order === "position" ? page.atlasStat.value : order)) ?? stats[0];
+  const all: HeadName[] = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
+  const names =
+    order === "position" || !stat
+      ? all
+      : [...all].sort((a, b) => p.statistic(b[0], b[1], stat.name) - p.statistic(a[0], a[1], stat.name));
+  const columns = order === "position" ? heads.length : Math.min(heads.length, 8);
+
+  const move = (event: KeyboardEvent) => {
+    const at = names.findIndex(([l, h]) => l === synced.layer.value && h === synced.head.value);
+    const steps: Record<string, number> = {
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      ArrowUp: -columns,
+      ArrowDown: columns,
+      Home: -(at % columns),
+      End: columns - 1 - (at % columns),
+    };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const to =
+      event.ctrlKey && event.key === "Home" ? 0 : event.ctrlKey && event.key === "End" ? names.length - 1 : at + step;
+    const target = names[to];
+    if (!target) return;
+    synced.put({ layer: target[0], head: target[1] });
+    view.root.current?.querySelector<HTMLElement>(`[data-head="${target[0]}-${target[1]}"]`)?.focus();
+  };
+
+  const cell = ([l, h]: HeadName) => <HeadButton key={`${l}-${h}`} p={p} layer={l} head={h} stat={stat} />;
+  const { layer, head } = store.shown.value;
+  return (
+    <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
+      <header class="bl-panel-head">
+        <h3>Atlas</h3>
+        <span class="bl-muted">
+          {order === "position"
+            ? "layers down, heads across"
+            : `sorted by attention ${stat?.label}`
+                .replace("attention entropy", "entropy")
+                .replace("attention keys", "keys")
+                .replace("attention largest", "largest")}
+        </span>
+      </header>
+      <div class="bl-scroll">
+        <div
+          class={order === "position" ? "bl-grid" : "bl-grid bl-sorted"}
+          role="grid"
+          tabIndex={-1}
+          aria-label={`${layers.length} layers by ${heads.length} heads`}
+          aria-rowcount={layers.length}
+          aria-colcount={heads.length}
+          style={{ "--columns": columns }}
+          onKeyDown={move}
+        >
+          {order === "position" ? (
+            <>
+              <div role="row" class="bl-row">
+                <span role="columnheader" />
+                {heads.map((h) => (
+                  <span key={h} role="columnheader" class="bl-axis">
+                    {h}
+                  </span>
+                ))}
+                <span role="columnheader" />
+              </div>
+              {layers.map((l) => (
+                <div key={l} role="row" class="bl-row">
+                  <span role="rowheader" class="bl-axis">
+                    L{l}
+                  </span>
+                  {heads.map((h) => cell([l, h]))}
+                  <div role="gridcell">
+                    {stat && (
+                      <Summary p={p} heads={heads.map((h): HeadName => [l, h])} stat={stat} name={`Layer ${l}`} />
+                    )}
+                  </div>
+                </div>
+              ))}
+              <div role="row" class="bl-row">
+                <span role="rowheader" />
+                {heads.map((h) => (
+                  <div key={h} role="gridcell">
+                    {stat && (
+                      <Summary p={p} heads={layers.map((l): HeadName => [l, h])} stat={stat} name={`Head ${h}`} />
+                    )}
+                  </div>
+                ))}
+                <span />
+              </div>
+            </>
+          ) : (
+            <div role="row" class="bl-row bl-wrap">
+              {names.map(cell)}
+            </div>
+          )}
+        </div>
+      </div>
+      <div class="bl-controls">
+        <Select
+          label="order"
+          value={order}
+          choices={[
+            { value: "position", label: "layer and head" },
+            ...stats.map(({ name, label }) => ({ value: name, label })),
+          ]}
+          onChange={(value) => {
+            page.atlasOrder.value = value;
+          }}
+        />
+        {order === "position" && stat && (
+          <Select
+            label="bars"
+            value={stat.name}
+            choices={stats.map(({ name, label }) => ({ value: name, label }))}
+            onChange={(value) => {
+              page.atlasStat.value = value;
+            }}
+          />
+        )}
+        {stat && (
+          <Slider
+            label="at least"
+            min={0}
+            max={1}
+            step={0.01}
+            value={page.atlasMinimum.value}
+            text={number(stat, page.atlasMinimum.value * statMaximum(p, stat))}
+            onChange={(value) => {
+              page.atlasMinimum.value = value;
+            }}
+          />
+        )}
+        <Check
+          label="one scale"
+          title="Draw all thumbnails on the scale 0 to 1 instead of each on its own largest weight"
+          checked={page.commonScale.value}
+          onChange={(value) => {
+            page.commonScale.value = value;
+          }}
+        />
+      </div>
+      <p class="bl-note bl-selected-head" data-testid="head-sentence">
+        <b>{headLabel(layer, head)}</b> <span class="bl-muted">(paper: {paperName(layer, head)})</span>
+        <br />
+        {describe(p, layer, head)}.
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,4 @@
+// Placeholder until the exports land.
+export function ExportMenu() {
+  return null;
+}

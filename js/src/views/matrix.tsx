@@ -1,0 +1,209 @@
+// Head view as a matrix: one cell per query and key, labels on both sides, a cursor for keys and screen readers.
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Grid } from "../compute/grid";
+import { paint as paintValues } from "../paint/colormap";
+import { weightTable } from "../paint/palette";
+import { px, share } from "../parts/format";
+import { Legend } from "../parts/legend";
+import { Pixels } from "../parts/pixels";
+import { Token, visibleText } from "../parts/token";
+import { headLabel } from "../state/store";
+import { showTip, useView, type View } from "./context";
+import { useWidth } from "./width";
+
+const LABELLED = 11; // px a row needs to carry its label
+const LARGEST = 22;
+
+/** The largest displayed weight: the upper end of the scale. */
+export function gridMaximum(grid: Grid): number {
+  let most = 0;
+  for (const value of grid.values) if (value > most) most = value;
+  return most;
+}
+
+/** Pin a row and a column of the displayed grid; a second time on the same cell unpins it. */
+export function pinCell(view: View, row: number | null, col: number | null): void {
+  const { synced } = view.store;
+  const { rows, cols } = view.display.grid.value;
+  const query = row === null ? null : (rows[row]?.pieces[0] ?? null);
+  const key = col === null ? null : (cols[col]?.pieces[0] ?? null);
+  const same = view.display.row.value === row && view.display.col.value === col;
+  synced.put(same ? { query: null, key: null } : { query, key });
+  if (row !== null && col !== null && !same) view.page.said.value = cellText(view, row, col);
+}
+
+export function cellText(view: View, row: number, col: number): string {
+  const { rows, cols, values } = view.display.grid.value;
+  const { layer, head } = view.store.shown.value;
+  const value = values[row * cols.length + col]!;
+  return `query ${visibleText(rows[row]!.label)} → key ${visibleText(cols[col]!.label)}: ${share(value)}, ${headLabel(layer, head)}`;
+}
+
+function CellTip({ grid, row, col }: { grid: Grid; row: number; col: number }) {
+  return (
+    <>
+      <Token text={grid.rows[row]!.label} /> → <Token text={grid.cols[col]!.label} />{" "}
+      <b class="bl-number">{share(grid.values[row * grid.cols.length + col]!)}</b>
+      <br />
+      <span class="bl-muted">
+        query {row}, key {col}
+      </span>
+    </>
+  );
+}
+
+/** Every how many labels one is drawn so that they do not overlap. */
+const thinning = (cell: number) => Math.max(1, Math.ceil(LABELLED / cell));
+
+export function Matrix() {
+  const view = useView();
+  const { page, display, store, dark } = view;
+  const grid = display.grid.value;
+  const { rows, cols, values } = grid;
+  const table = weightTable(dark.value);
+  const top = gridMaximum(grid);
+  const frame = useRef<HTMLDivElement>(null);
+  const width = useWidth(frame);
+  const labels = 88;
+  const fit = Math.max(1, Math.min(LARGEST, Math.floor((width - labels - 12) / Math.max(1, cols.length))));
+  const cell = page.cellSize.value || fit;
+  const step = thinning(cell);
+  const paint = useCallback(
+    (out: Uint8ClampedArray) => paintValues(values, 0, top || 1, table, out),
+    [values, top, table],
+  );
+  const { layer, head, picture } = store.shown.value;
+  const pinnedRow = display.row.value;
+  const pinnedCol = display.col.value;
+  const cursor = page.cursor.value;
+  const [focused, setFocused] = useState(false);
+  const hover = page.hover.value;
+
+  useLayoutEffect(() => {
+    if (pinnedRow !== null) page.cursor.value = { row: pinnedRow, col: pinnedCol ?? page.cursor.value.col };
+  }, [pinnedRow, pinnedCol]);
+
+  const at = (event: MouseEvent) => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    const row = Math.floor((event.clientY - box.top) / cell);
+    const col = Math.floor((event.clientX - box.left) / cell);
+    return row >= 0 && row < rows.length && col >= 0 && col < cols.length ? { row, col } : null;
+  };
+
+  const move = (event: KeyboardEvent) => {
+    let { row, col } = cursor;
+    if (event.key === "ArrowUp") row--;
+    else if (event.key === "ArrowDown") row++;
+    else if (event.key === "ArrowLeft") col--;
+    else if (event.key === "ArrowRight") col++;
+    else if (event.key === "Home") [row, col] = [event.ctrlKey ? 0 : row, 0];
+    else if (event.key === "End") [row, col] = [event.ctrlKey ? rows.length - 1 : row, cols.length - 1];
+    else if (event.key === "Enter" || event.key === " ") pinCell(view, row, col);
+    else if (event.key === "Escape" && pinnedRow !== null) store.synced.put({ query: null, key: null });
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+    row = Math.max(0, Math.min(rows.length - 1, row));
+    col = Math.max(0, Math.min(cols.length - 1, col));
+    page.cursor.value = { row, col };
+    page.said.value = cellText(view, row, col);
+  };
+
+  if (rows.length === 0 || cols.length === 0)
+    return <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>;
+
+  const mark = (row: number | null, col: number | null, name: string) =>
+    row === null && col === null ? null : (
+      <div
+        class={name}
+        style={{
+          top: px(row === null ? 0 : row * cell),
+          left: px(col === null ? 0 : col * cell),
+          width: px(col === null ? cols.length * cell : cell),
+          height: px(row === null ? rows.length * cell : cell),
+        }}
+      />
+    );
+  const name = `Attention of ${headLabel(layer, head)} of ${picture.model}: ${rows.length} queries by ${cols.length} keys, row = query, column = key`;
+  return (
+    <div class="bl-matrix" ref={frame}>
+      <div class="bl-scroll bl-matrix-scroll">
+        <div class="bl-matrix-sheet" style={{ "--labels": px(labels), width: px(labels + cols.length * cell + 60) }}>
+          <div class="bl-cols" style={{ width: px(cols.length * cell) }}>
+            {cols.map(
+              (unit, n) =>
+                (n % step === 0 || n === pinnedCol) && (
+                  <button
+                    type="button"
+                    tabIndex={-1}
+                    key={n}
+                    class={n === pinnedCol ? "bl-col-label bl-pinned" : "bl-col-label"}
+                    style={{ left: px(n * cell + cell / 2) }}
+                    title={`key ${n}: ${visibleText(unit.label)}`}
+                    onClick={() => pinCell(view, pinnedRow, n === pinnedCol ? null : n)}
+                  >
+                    <Token text={unit.label} />
+                  </button>
+                ),
+            )}
+          </div>
+          <div class="bl-rows" style={{ height: px(rows.length * cell) }}>
+            {rows.map(
+              (unit, n) =>
+                (n % step === 0 || n === pinnedRow) && (
+                  <button
+                    type="button"
+                    tabIndex={-1}
+                    key={n}
+                    class={n === pinnedRow ? "bl-row-label bl-pinned" : "bl-row-label"}
+                    style={{ top: px(n * cell + cell / 2) }}
+                    title={`query ${n}: ${visibleText(unit.label)}`}
+                    onClick={() => pinCell(view, n === pinnedRow ? null : n, pinnedCol)}
+                  >
+                    <Token text={unit.label} />
+                  </button>
+                ),
+            )}
+          </div>
+
+          <div
+            class="bl-cells"
+            role="grid"
+            tabIndex={0}
+            aria-label={`${name}. Arrow keys move, Enter pins, Escape unpins.`}
+            aria-rowcount={rows.length}
+            aria-colcount={cols.length}
+            data-testid="matrix"
+            style={{ width: px(cols.length * cell), height: px(rows.length * cell) }}
+            onKeyDown={move}
+            onFocus={() => setFocused(true)}
+            onBlur={() => setFocused(false)}
+            onClick={(event) => {
+              const hit = at(event);
+              if (hit) pinCell(view, hit.row, hit.col);
+            }}
+            onPointerMove={(event) => {
+              const hit = at(event);
+              page.hover.value = hit;
+              if (hit) showTip(view, event, <CellTip grid={grid} row={hit.row} col={hit.col} />);
+              else view.tip.value = null;
+            }}
+            onPointerLeave={() => {
+              page.hover.value = null;
+              view.tip.value = null;
+            }}
+          >
+            <Pixels width={cols.length} height={rows.length} paint={paint} />
+            {hover && mark(hover.row, null, "bl-mark-hover")}
+            {hover && mark(null, hover.col, "bl-mark-hover")}
+            {mark(pinnedRow, null, "bl-mark-row")}
+            {pinnedRow === null && mark(null, pinnedCol, "bl-mark-row")}
+            {pinnedRow !== null && pinnedCol !== null && mark(pinnedRow, pinnedCol, "bl-mark-cell")}
+            {focused && mark(cursor.row, cursor.col, "bl-mark-cursor")}
+          </div>
+        </div>
+      </div>
+      <Legend low="0" high={share(top)} label={`α, ${headLabel(layer, head)}`} table={table} />
+    </div>
+  );
+}

@@ -1,0 +1,78 @@
+// The switches that head view, lists and tables follow: form, map, sentence pair, pieces or words, special tokens.
+import { Check, Segmented } from "../parts/controls";
+import type { PairFilter, Traits } from "../state/synced";
+import { useView } from "./context";
+
+export function Switches() {
+  const { synced, shown } = useView().store;
+  const p = shown.value.picture;
+  const set =
+    <K extends keyof Traits>(name: K) =>
+    (value: Traits[K]) =>
+      synced.put({ [name]: value });
+  const words = p.queries.words.some((w, n) => w >= 0 && p.queries.words[n - 1] === w);
+  return (
+    <div class="bl-controls bl-switches">
+      {p.maps.length > 1 && (
+        <Segmented
+          label="map"
+          value={p.map}
+          choices={p.maps.map((value) => ({ value, label: value }))}
+          onChange={set("map")}
+        />
+      )}
+      <Segmented
+        label="head view"
+        value={synced.mode.value}
+        choices={[
+          { value: "lines", label: "Lines" },
+          { value: "matrix", label: "Matrix" },
+        ]}
+        onChange={set("mode")}
+      />
+      {p.pair && p.square && (
+        <Segmented<PairFilter>
+          label="pairs"
+          value={synced.pair_filter.value}
+          choices={[
+            { value: "all", label: "All" },
+            { value: "AA", label: "A→A" },
+            { value: "AB", label: "A→B" },
+            { value: "BA", label: "B→A" },
+            { value: "BB", label: "B→B" },
+          ]}
+          onChange={set("pair_filter")}
+        />
+      )}
+      <Segmented
+        label="tokens"
+        value={synced.units.value}
+        choices={[
+          { value: "pieces", label: "Pieces" },
+          {
+            value: "words",
+            label: "Words",
+            title: words
+              ? "A word’s pieces: columns summed, rows averaged"
+              : "No word of this text was split: the same as pieces",
+          },
+        ]}
+        onChange={set("units")}
+      />
+      <Check
+        label="hide special"
+        title="Leave special tokens out of the head view. Rows then sum to less than 1."
+        checked={synced.hide_special.value}
+        onChange={set("hide_special")}
+      />
+      {synced.hide_special.value && (
+        <Check
+          label="renormalise rows"
+          title="Scale every row of what is left to sum 1"
+          checked={synced.renormalize.value}
+          onChange={set("renormalize")}
+        />
+      )}
+    </div>
+  );
+}
