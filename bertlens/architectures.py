@@ -9,22 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from .errors import ModelError
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 Get = Callable[[nn.Module], nn.Module]
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """Where one family keeps the parts of the network. `layers` and `embeddings` take the base model, the rest one layer.
+    """Where one family keeps its parts. `layers` and `embeddings` take the base model, the rest one layer.
 
     `attention_tap` is the place where the attention block's output is seen: the module's "output" (post-LN families:
-    after W_O, residual and LayerNorm) or its "input" (pre-LN families add the residual outside any module, so the sum is
-    seen where the next LayerNorm takes it in).
+    after W_O, residual and LayerNorm) or its "input" (pre-LN families add the residual outside any module, so the sum
+    is seen where the next LayerNorm takes it in).
     """
 
     family: str
@@ -46,11 +50,11 @@ def affine(module: nn.Module, part: int | None = None) -> tuple[torch.Tensor, to
     part: 0, 1 or 2 takes that third of the outputs (fused q, k, v). Raises ModelError for a module that is not a plain
     projection (quantised or adapted: its stored weight is not what it multiplies by).
     """
-    weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
-    if type(module).__name__ == "Conv1D" and weight is not None:
-        weight = weight.T
-    elif type(module) is not nn.Linear:
-        raise ModelError(f"{type(module).__name__} is not a plain projection: merge or dequantise the model first")
+    kind = type(module).__name__
+    if type(module) is not nn.Linear and kind != "Conv1D":
+        raise ModelError(f"{kind} is not a plain projection: merge or dequantise the model first")
+    weight: Any = module.weight.T if kind == "Conv1D" else module.weight
+    bias: Any = module.bias
     if part is not None:
         weight = weight.chunk(3)[part]
         bias = None if bias is None else bias.chunk(3)[part]
@@ -76,7 +80,7 @@ def _all(*paths: str) -> Callable[[nn.Module], tuple[nn.Module, ...]]:
     return lambda layer: tuple(attrgetter(path)(layer) for path in paths)
 
 
-def _albert_layers(base: nn.Module) -> Sequence[nn.Module]:
+def _albert_layers(base: Any) -> Sequence[nn.Module]:
     # AlbertTransformer.forward runs num_hidden_layers times through num_hidden_groups groups of shared layers
     encoder, runs = base.encoder, base.config.num_hidden_layers
     groups = [encoder.albert_layer_groups[int(i / (runs / base.config.num_hidden_groups))] for i in range(runs)]
@@ -194,12 +198,12 @@ WHAT_WORKS = (
 )
 
 
-def adapter_of(base: nn.Module) -> Adapter | None:
+def adapter_of(base: PreTrainedModel) -> Adapter | None:
     """The adapter for a base model (as `encoder_of` finds it), or None where the family has none."""
     return ADAPTERS.get(base.config.model_type)
 
 
-def require_adapter(base: nn.Module) -> Adapter:
+def require_adapter(base: PreTrainedModel) -> Adapter:
     """The adapter for a base model. Raises ModelError with the list of families where it has none."""
     adapter = adapter_of(base)
     if adapter is None:
@@ -223,14 +227,14 @@ def runnable(model: nn.Module) -> nn.Module:
     return inside
 
 
-def encoder_of(model: nn.Module) -> nn.Module:
-    """The base model (BertModel in BertForMaskedLM, also under wrappers). Raises ModelError where there is none to read."""
+def encoder_of(model: nn.Module) -> PreTrainedModel:
+    """The base model (BertModel in BertForMaskedLM, also under wrappers). Raises ModelError where none can be read."""
     from transformers import PreTrainedModel
 
     found = next((module for module in runnable(model).modules() if isinstance(module, PreTrainedModel)), None)
     if found is None:
         raise ModelError(f"{type(model).__name__} is not a transformers model. {WHAT_WORKS}")
-    base = found.base_model
+    base: Any = found.base_model
     if base.main_input_name != "input_ids":
         raise ModelError(f"{type(base).__name__} does not read text (it takes {base.main_input_name}). {WHAT_WORKS}")
     if hasattr(base, "encoder") and hasattr(base, "decoder"):

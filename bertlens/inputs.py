@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -17,8 +16,7 @@ import torch
 from torch import nn
 
 from .errors import InputError
-
-Text = str | list[str]  # a text, or words already split
+from .pieces import Pieces, Text, display, is_byte_level, resting_state, tokenise
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class InputReport:
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """The report in words, one sentence each; the first is always there, the others only where there is something."""
+        """The report in words, one sentence each: the first always, the others where there is something to say."""
         words = "" if self.n_words is None else f" in {_count(self.n_words, 'word')}"
         limit = "" if self.limit is None else f" of at most {self.limit}"
         lines = [f"{_count(self.n_tokens, 'token')}{limit}: {_count(self.n_pieces, 'piece')} of text{words}"]
@@ -120,8 +118,8 @@ def encode(
     texts = [text] if text_pair is None else [text, text_pair]
     for given, name in zip(texts, ("text", "text_pair"), strict=False):
         _check(given, name)
-    with _resting_state(tokenizer) as overridden:
-        pieces = _tokenise(tokenizer, texts, None)
+    with resting_state(tokenizer) as overridden:
+        pieces = tokenise(tokenizer, texts, None)
         truncated: dict[str, int] = {}
         if limit is not None and len(pieces.input_ids) > limit:
             if not truncation:
@@ -129,7 +127,7 @@ def encode(
                     f"{len(pieces.input_ids)} tokens, but the model takes at most {limit}: shorten or split the text, "
                     "or pass truncation=True to cut it"
                 )
-            whole, pieces = pieces, _tokenise(tokenizer, texts, limit)
+            whole, pieces = pieces, tokenise(tokenizer, texts, limit)
             for i, name in enumerate(("text", "text_pair")[: len(texts)]):
                 if dropped := whole.sequences.count(i) - pieces.sequences.count(i):
                     truncated[name] = dropped
@@ -144,7 +142,7 @@ def batch_inputs(
     """Model inputs for several encodings, padded on the right (positions then stay as they are for each text alone)."""
     width = max(len(e) for e in encodings)
 
-    def padded(rows: Iterator[list[int]], fill: int) -> torch.Tensor:
+    def padded(rows: Iterable[list[int]], fill: int) -> torch.Tensor:
         return torch.tensor([row + [fill] * (width - len(row)) for row in rows], device=device)
 
     inputs = {
@@ -156,135 +154,10 @@ def batch_inputs(
     return inputs
 
 
-# --- one tokenizer call, fast or slow ---
-
-
-@dataclass
-class _Pieces:
-    input_ids: list[int]
-    token_type_ids: list[int] | None
-    tokens: list[str]
-    sequences: list[int | None]  # 0 or 1 for pieces of the first or second text, None for template tokens
-    word_ids: list[int | None] | None  # per text, as the tokenizer counts
-    offsets: list[tuple[int, int]] | None
-
-
-def _tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> _Pieces:
-    words = isinstance(texts[0], list)
-    call = dict(
-        padding=False,
-        truncation="longest_first" if max_length else False,
-        max_length=max_length,
-        is_split_into_words=words,
-        verbose=False,
-    )
-    if not getattr(tokenizer, "is_fast", False):
-        return _tokenise_slow(tokenizer, texts, call)
-    if words and not _splits_words(tokenizer):
-        return _tokenise_joined(tokenizer, texts, call)
-    batch = tokenizer(*texts, return_offsets_mapping=True, **call)
-    return _Pieces(
-        batch["input_ids"],
-        batch.get("token_type_ids"),
-        batch.tokens(),
-        batch.sequence_ids(0),
-        batch.word_ids(0),
-        batch["offset_mapping"],
-    )
-
-
-def _splits_words(tokenizer: Any) -> bool:
-    """Byte-level tokenizers made without a leading space glue words together when given split words."""
-    pre = tokenizer.backend_tokenizer.pre_tokenizer
-    state = json.loads(pre.__getstate__()) if pre is not None else {}
-    parts = state.get("pretokenizers", [state])
-    return not any(part.get("type") == "ByteLevel" and not part.get("add_prefix_space") for part in parts)
-
-
-def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> _Pieces:
-    """Words joined by single spaces, each piece then given to the word that its last character lies in."""
-    call["is_split_into_words"] = False
-    batch = tokenizer(*(" ".join(words) for words in texts), return_offsets_mapping=True, **call)
-    owners: list[list[tuple[int, int]]] = []  # per text, per character: (word, index in the word)
-    for words in texts:
-        owners.append([(w, i) for w, word in enumerate(words) for i in range(len(word) + 1)])
-    word_ids: list[int | None] = []
-    offsets = []
-    for sequence, (start, end) in zip(batch.sequence_ids(0), batch["offset_mapping"], strict=True):
-        if sequence is None:
-            word_ids.append(None)
-            offsets.append((0, 0))
-            continue
-        word, last = owners[sequence][max(start, end - 1)]
-        word_ids.append(word)
-        offsets.append((max(0, last - (max(start, end - 1) - start)), last + 1))
-    return _Pieces(
-        batch["input_ids"], batch.get("token_type_ids"), batch.tokens(), batch.sequence_ids(0), word_ids, offsets
-    )
-
-
-def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> _Pieces:
-    """Tokenizers in Python know no offsets and no words; the texts' pieces are found again among the template's."""
-    batch = tokenizer(*texts, **call)
-    ids = list(batch["input_ids"])
-    sequences: list[int | None] = [None] * len(ids)
-    word_ids: list[int | None] | None = [None] * len(ids) if call["is_split_into_words"] else None
-    start = 0
-    for number, text in enumerate(texts):
-        parts = [tokenizer.tokenize(part) for part in ([text] if isinstance(text, str) else text)]
-        own = tokenizer.convert_tokens_to_ids([piece for part in parts for piece in part])
-        owner = [w for w, part in enumerate(parts) for _ in part]
-        start, length = _find(ids, own, start)
-        for i in range(length):
-            sequences[start + i] = number
-            if word_ids is not None:
-                word_ids[start + i] = owner[i]
-        start += length
-    return _Pieces(
-        ids, batch.get("token_type_ids"), tokenizer.convert_ids_to_tokens(ids), sequences, word_ids, None
-    )
-
-
-def _find(ids: list[int], own: list[int], start: int) -> tuple[int, int]:
-    """Where the longest beginning of `own` stands in `ids` at or after `start`: (position, length)."""
-    best = (start, 0)
-    for position in range(start, len(ids)):
-        length = 0
-        while length < len(own) and position + length < len(ids) and ids[position + length] == own[length]:
-            length += 1
-        if length > best[1]:
-            best = (position, length)
-    return best
-
-
-@contextmanager
-def _resting_state(tokenizer: Any) -> Iterator[dict[str, Any]]:
-    """Yields the padding and truncation stored in a fast tokenizer, and stores them again afterwards."""
-    backend = getattr(tokenizer, "backend_tokenizer", None) if getattr(tokenizer, "is_fast", False) else None
-    if backend is None:
-        yield {}
-        return
-    padding, truncation = backend.padding, backend.truncation
-    try:
-        yield {name: value for name, value in (("padding", padding), ("truncation", truncation)) if value}
-    finally:
-        if padding:
-            backend.enable_padding(**padding)
-        else:
-            backend.no_padding()
-        if truncation:
-            backend.enable_truncation(**truncation)
-        else:
-            backend.no_truncation()
-
-
-# --- what the pieces mean ---
-
-
 def _encoding(
     tokenizer: Any,
     texts: list[Text],
-    pieces: _Pieces,
+    pieces: Pieces,
     limit: int | None,
     truncated: dict[str, int],
     overridden: dict[str, Any],
@@ -292,7 +165,7 @@ def _encoding(
     special = [sequence is None for sequence in pieces.sequences]
     offsets = None
     if pieces.offsets is not None:
-        offsets = [None if s else tuple(o) for s, o in zip(special, pieces.offsets, strict=True)]
+        offsets = [None if s else (o[0], o[1]) for s, o in zip(special, pieces.offsets, strict=True)]
     word_ids, n_words = _words(texts, pieces)
     notes = []
     if pieces.offsets is None:
@@ -325,7 +198,7 @@ def _encoding(
         input_ids=pieces.input_ids,
         token_type_ids=pieces.token_type_ids,
         tokens=pieces.tokens,
-        display_tokens=display(pieces.tokens, _is_byte_level(tokenizer)),
+        display_tokens=display(pieces.tokens, is_byte_level(tokenizer)),
         word_ids=word_ids,
         offsets=offsets,
         special=special,
@@ -351,7 +224,7 @@ def _check(given: Any, name: str) -> None:
                 )
 
 
-def _words(texts: list[Text], pieces: _Pieces) -> tuple[list[int | None] | None, int | None]:
+def _words(texts: list[Text], pieces: Pieces) -> tuple[list[int | None] | None, int | None]:
     """Word of each piece, counted through both texts; None where not known."""
     if pieces.word_ids is None:
         return None, None
@@ -381,7 +254,7 @@ def _segments(sequences: list[int | None], pair: bool) -> list[int]:
     return [int(i >= second) for i in range(len(sequences))]
 
 
-def _source(texts: list[Text], pieces: _Pieces, i: int) -> str | None:
+def _source(texts: list[Text], pieces: Pieces, i: int) -> str | None:
     """The characters that piece i stands for, None for template tokens and where offsets are not known."""
     sequence = pieces.sequences[i]
     if sequence is None or pieces.offsets is None:
@@ -397,7 +270,7 @@ def _source(texts: list[Text], pieces: _Pieces, i: int) -> str | None:
 
 
 def _unknown_and_typed(
-    tokenizer: Any, pieces: _Pieces, source: list[str | None]
+    tokenizer: Any, pieces: Pieces, source: list[str | None]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     unknown, typed = [], []
     named = set(tokenizer.all_special_ids)
@@ -412,7 +285,7 @@ def _unknown_and_typed(
     return unknown, typed
 
 
-def _without_token(texts: list[Text], pieces: _Pieces, truncated: dict[str, int]) -> list[dict[str, Any]]:
+def _without_token(texts: list[Text], pieces: Pieces, truncated: dict[str, int]) -> list[dict[str, Any]]:
     """Characters, white space aside, that no piece covers; after a cut only up to the last piece."""
     if pieces.offsets is None:
         return []
@@ -423,7 +296,9 @@ def _without_token(texts: list[Text], pieces: _Pieces, truncated: dict[str, int]
         last = (0, 0)
         for i, sequence in enumerate(pieces.sequences):
             if sequence == number:
-                word = 0 if isinstance(text, str) else (pieces.word_ids[i] if pieces.word_ids is not None else None) or 0
+                word = (
+                    0 if isinstance(text, str) else (pieces.word_ids[i] if pieces.word_ids is not None else None) or 0
+                )
                 start, end = pieces.offsets[i]
                 covered[word][start:end] = b"\1" * (min(end, len(parts[word])) - start)
                 last = max(last, (word, end))
@@ -435,45 +310,6 @@ def _without_token(texts: list[Text], pieces: _Pieces, truncated: dict[str, int]
                 if not covered[word][index] and not character.isspace():
                     found.append({"text": number, "index": index, "character": f"U+{ord(character):04X}"})
     return found
-
-
-# --- tokens for people ---
-
-
-def display(tokens: Sequence[str], byte_level: bool = False) -> list[str]:
-    """Tokens as people write them: the marks 'Ġ', '▁' and '</w>' are cut, '##' stays, a bare space is shown as '␣'."""
-    return [_display(token, byte_level) for token in tokens]
-
-
-def _display(token: str, byte_level: bool) -> str:
-    if byte_level and all(character in _BYTES for character in token):
-        raw = bytes(_BYTES[character] for character in token)
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError:  # part of a character: its bytes
-            return "".join(f"<0x{byte:02X}>" for byte in raw)
-        text = text.removeprefix(" ")
-    else:
-        text = token.removesuffix("</w>")
-        text = text[1:] if text[:1] in ("Ġ", "▁") else text
-    return text or "␣"
-
-
-def _byte_alphabet() -> dict[str, int]:
-    """GPT-2's alphabet: printable bytes stand for themselves, the others for characters from U+0100 on, in order."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(others)}
-
-
-_BYTES = _byte_alphabet()
-
-
-def _is_byte_level(tokenizer: Any) -> bool:
-    if not getattr(tokenizer, "is_fast", False):
-        return hasattr(tokenizer, "byte_decoder")
-    decoder = tokenizer.backend_tokenizer.decoder
-    return decoder is not None and b'"ByteLevel"' in decoder.__getstate__()
 
 
 def _count(n: int, thing: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from . import capture, embedded
@@ -30,6 +29,7 @@ class Lens:
         self.model = model
         self.tokenizer = tokenizer
         self._base = encoder_of(model)
+        self._embedding: Any = self._base.get_input_embeddings()
         self.limit = token_limit(tokenizer, self._base)
         self.model_name = _name(model, self._base)
 
@@ -52,12 +52,12 @@ class Lens:
         from transformers import AutoModel, AutoTokenizer
 
         folder = Path(name)
-        if not allow_pickle and folder.is_dir() and not any(folder.glob("*.safetensors")):
-            if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
-                raise ModelError(
-                    f"{folder.name} holds pickled weights only, which can run code while they load: convert them with "
-                    "save_pretrained, or pass allow_pickle=True if you trust them"
-                )
+        pickled = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
+        if pickled and not allow_pickle and not any(folder.glob("*.safetensors")):
+            raise ModelError(
+                f"{folder.name} holds pickled weights only, which can run code while they load: convert them with "
+                "save_pretrained, or pass allow_pickle=True if you trust them"
+            )
         # False, not unset: unset, transformers asks at a prompt whether to run a repository's code
         common = {"revision": revision, "trust_remote_code": False}
         extra = {} if dtype is None else {"dtype": dtype}
@@ -133,7 +133,7 @@ class Lens:
     def _encode(self, text: Any, text_pair: Any, truncation: bool) -> Encoding:
         with capture.lock_of(self.model):  # the tokenizer's stored settings are borrowed too
             encoding = encode(self.tokenizer, text, text_pair, limit=self.limit, truncation=truncation)
-        known = self._base.get_input_embeddings().num_embeddings
+        known = self._embedding.weight.shape[0]
         if max(encoding.input_ids) >= known:
             raise InputError(
                 f"the tokenizer gives token id {max(encoding.input_ids)}, but the model knows {known} tokens: "
@@ -142,7 +142,7 @@ class Lens:
         return encoding
 
     def _trace(self, encodings: list[Encoding]) -> list[Trace]:
-        device = self._base.get_input_embeddings().weight.device
+        device = self._embedding.weight.device
         if device.type == "meta":
             raise ModelError("the model has no weights yet (device 'meta'): load them first")
         pad = self.tokenizer.pad_token_id

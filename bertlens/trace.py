@@ -16,24 +16,22 @@ import torch
 from torch import Tensor
 
 from .errors import InputError, ModelError, SelectionError
-from .inputs import Encoding, InputReport, display
+from .given import checked_maps, given_tokens
+from .inputs import Encoding, InputReport
 
 if TYPE_CHECKING:
     from .capture import Layer, Pass
     from .lens import Lens
 
 NO_NEURONS_GIVEN = "Only attention weights were given, without the queries and keys they come from."
-# Names of template tokens, for maps that come with tokens and nothing else
-_SPECIAL = {"[CLS]", "[SEP]", "<s>", "</s>", "<cls>", "<sep>", "<eos>", "<bos>", "[BOS]", "[EOS]", "<|endoftext|>"}
-_SEPARATORS = {"[SEP]", "</s>", "<sep>"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace:
     """One input's way through a model. Made by Lens.trace, Trace.from_attentions or Trace.from_encoder_decoder.
 
-    Indices count from 0. H heads, S query tokens, K key tokens (K = S but for cross-attention), d dimensions a head,
-    D dimensions of the stream. Tensors are on the model's device, in float32 (half precision is cast up, float64 stays).
+    Indices count from 0. H heads, S query tokens, K key tokens (K = S but for cross-attention), d dimensions of a head,
+    D of the stream. Tensors are on the model's device, in float32 (half precision is cast up, float64 stays).
     Every method with a layer argument raises SelectionError where that layer does not exist.
     """
 
@@ -42,7 +40,7 @@ class Trace:
     lens: Lens | None = None
     key_encoding: Encoding | None = None  # rectangular maps only
     _pass: Pass | None = None
-    _device: torch.device = torch.device("cpu")
+    _device: torch.device | None = None
     _others: dict[str, Trace] = field(default_factory=dict)
 
     # --- the input ---
@@ -117,7 +115,7 @@ class Trace:
 
     @property
     def segments(self) -> Tensor:
-        """(S,) int64: 0 for the first text, 1 for the second; the first token and the first separators count as first."""
+        """(S,) int64: 0 for the first text, 1 for the second; [CLS] and the first separators count as first."""
         return torch.tensor(self.encoding.segments, device=self._device)
 
     @property
@@ -155,8 +153,7 @@ class Trace:
     @cached_property
     def n_heads(self) -> int:
         """H, the number of (query) heads of a layer."""
-        layer = self._layers[0]
-        return int((layer.attention if layer.query is None else layer.query).shape[0])
+        return int(self._any.shape[0])
 
     @property
     def head_dim(self) -> int | None:
@@ -167,8 +164,7 @@ class Trace:
     @property
     def dtype(self) -> str:
         """The dtype that the model computed in, for example 'float32' or 'bfloat16'."""
-        layer = self._layers[0]
-        return str((layer.attention if layer.query is None else layer.query).dtype).removeprefix("torch.")
+        return str(self._any.dtype).removeprefix("torch.")
 
     @property
     def has_neurons(self) -> bool:
@@ -193,24 +189,24 @@ class Trace:
 
     def key(self, layer: int) -> Tensor:
         """(H, S, d), like `query`; where heads share a key head it is repeated for each."""
-        return self._give(self._per_head(self._neurons(layer).key))
+        return self._per_head(self._give(self._neurons(layer).key))
 
     def value(self, layer: int) -> Tensor:
         """(H, S, d), bias included. Raises ModelError without values."""
-        return self._give(self._per_head(self._neurons(layer).value))
+        return self._per_head(self._give(self._neurons(layer).value))
 
     def scaling(self, layer: int) -> float:
         """The factor on q·k that the model itself passed (1/√d in BERT; ESM scales q and passes 1)."""
         return self._neurons(layer).scaling  # type: ignore[return-value]
 
     def mask(self, layer: int) -> Tensor | str | None:
-        """What is added to the scaled scores: None (every key visible), 'causal', or float (S, S) or (H, S, S), -inf = hidden.
+        """What is added to the scaled scores: None (all visible), 'causal', or float (S, S) or (H, S, S); -inf hides.
 
         Raises ModelError without queries.
         """
         record = self._neurons(layer)
         mask, bias = record.mask, record.bias
-        if mask is None and bias is None or isinstance(mask, str) and bias is None:
+        if bias is None and (mask is None or isinstance(mask, str)):
             return mask
         added = torch.zeros((), device=self._device) if bias is None else self._give(bias)
         if isinstance(mask, str):
@@ -225,7 +221,7 @@ class Trace:
         return added[0] if added.ndim == 3 and added.shape[0] == 1 else added
 
     def scores(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
-        """(H, S, S) q·k · scaling [query, key], hidden keys -inf. `dtype` computes in another precision (torch.float64).
+        """(H, S, S) q·k · scaling [query, key], hidden keys -inf. `dtype` computes in another one, say torch.float64.
 
         Raises ModelError without queries.
         """
@@ -266,7 +262,7 @@ class Trace:
 
     @property
     def hidden_states(self) -> tuple[Tensor, ...]:
-        """L + 1 tensors (S, D) as transformers returns them (in pre-LN families the last one is after the final norm)."""
+        """L + 1 tensors (S, D) as transformers returns them (in pre-LN families the last is after the final norm)."""
         self._require_model()
         return tuple(self._give(state) for state in self._record.hidden_states)
 
@@ -319,9 +315,9 @@ class Trace:
         """
         from .capture import Layer, Pass
 
-        encoding = _given_tokens(tokens, special_mask, segments)
-        keys = None if key_tokens is None else _given_tokens(key_tokens, None, None)
-        maps = _checked_maps(attentions, len(encoding.tokens), len((keys or encoding).tokens))
+        encoding = given_tokens(tokens, special_mask, segments)
+        keys = None if key_tokens is None else given_tokens(key_tokens, None, None)
+        maps = checked_maps(attentions, len(encoding.tokens), len((keys or encoding).tokens))
         return cls(
             encoding=encoding,
             model_name=model_name,
@@ -343,7 +339,7 @@ class Trace:
     ) -> Trace:
         """An encoder-decoder's maps in one trace: `.maps` has those given, the trace itself is the first of them.
 
-        encoder (S, S), decoder (T, T), cross (T, S): as `from_attentions` takes them, with S encoder and T decoder tokens.
+        encoder (S, S), decoder (T, T), cross (T, S): as `from_attentions` takes them, S encoder and T decoder tokens.
         Raises InputError where no map is given, or its tokens are missing.
         """
         sides = {
@@ -355,7 +351,7 @@ class Trace:
         for name, (attentions, tokens, key_tokens) in sides.items():
             if attentions is None:
                 continue
-            if tokens is None or name == "cross" and key_tokens is None:
+            if tokens is None or (name == "cross" and key_tokens is None):
                 raise InputError(f"{name} attention needs its tokens: pass encoder_tokens and decoder_tokens")
             maps[name] = cls.from_attentions(attentions, tokens, key_tokens, model_name=model_name)
         if not maps:
@@ -373,6 +369,13 @@ class Trace:
     @property
     def _layers(self) -> list[Layer]:
         return self._record.layers
+
+    @property
+    def _any(self) -> Tensor:
+        layer = self._layers[0]
+        kept = layer.attention if layer.query is None else layer.query
+        assert kept is not None
+        return kept
 
     @property
     def _keys(self) -> Encoding:
@@ -395,7 +398,9 @@ class Trace:
         value = getattr(self._layer(layer), name)
         if value is None:
             self._require_model()
-            raise ModelError(f"{self.model_name} belongs to a family without an adapter, {name} needs one of: {FAMILIES}")
+            raise ModelError(
+                f"{self.model_name} belongs to a family without an adapter, {name} needs one of: {FAMILIES}"
+            )
         return self._give(value)
 
     def _require_model(self) -> None:
@@ -409,95 +414,3 @@ class Trace:
     def _give(x: Tensor | None) -> Tensor:
         assert x is not None
         return x.to(torch.float64 if x.dtype == torch.float64 else torch.float32, copy=True)
-
-
-def _given_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None) -> Encoding:
-    tokens = list(tokens)
-    if not tokens or not all(isinstance(token, str) for token in tokens):
-        raise InputError("tokens must be a non-empty list of strings")
-    guessed = []
-    if special is None:
-        special = [token in _SPECIAL for token in tokens]
-        if any(special):
-            guessed.append("special tokens are guessed from their names: pass special_mask to say which they are")
-    if segments is None:
-        segments = _guess_segments(tokens, special)
-    for given, name in ((special, "special_mask"), (segments, "segments")):
-        if len(given) != len(tokens):
-            raise InputError(f"{name} has {len(given)} entries for {len(tokens)} tokens")
-    special, segments = [bool(s) for s in special], [int(s) for s in segments]
-    numbers = iter(range(len(tokens)))
-    notes = ["the tokens were given: every piece stands for itself", *guessed]
-    report = InputReport(
-        n_tokens=len(tokens),
-        n_pieces=len(tokens) - sum(special),
-        n_words=None,
-        limit=None,
-        offsets_known=False,
-        words_known=False,
-        notes=notes,
-    )
-    return Encoding(
-        text=None,
-        text_pair=None,
-        input_ids=[],
-        token_type_ids=None,
-        tokens=tokens,
-        display_tokens=display(tokens),
-        word_ids=[None if s else next(numbers) for s in special],
-        offsets=None,
-        special=special,
-        segments=segments,
-        separators=[s and token in _SEPARATORS for s, token in zip(special, tokens, strict=True)],
-        report=report,
-    )
-
-
-def _guess_segments(tokens: list[str], special: Sequence[bool]) -> list[int]:
-    """1 after the first block of separators, where text follows it."""
-    first = next((i for i, token in enumerate(tokens) if token in _SEPARATORS), len(tokens))
-    after = next((i for i in range(first, len(tokens)) if tokens[i] not in _SEPARATORS), len(tokens))
-    if all(special[after:]):
-        after = len(tokens)
-    return [int(i >= after) for i in range(len(tokens))]
-
-
-def _checked_maps(attentions: Any, n_queries: int, n_keys: int) -> list[Tensor]:
-    maps = []
-    for number, given in enumerate(attentions):
-        try:
-            weights = torch.as_tensor(given)
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise InputError(f"layer {number}: not a tensor or array of attention weights ({error})") from None
-        if weights.ndim == 4:
-            if weights.shape[0] != 1:
-                raise InputError(
-                    f"layer {number} holds a batch of {weights.shape[0]} texts: give one at a time, for example a[0:1]"
-                )
-            weights = weights[0]
-        if weights.ndim != 3 or not weights.dtype.is_floating_point:
-            raise InputError(
-                f"layer {number}: attention weights must be floats (heads, queries, keys), "
-                f"not {str(weights.dtype).removeprefix('torch.')} {tuple(weights.shape)}"
-            )
-        if weights.shape[1:] != (n_queries, n_keys):
-            raise InputError(
-                f"layer {number}: {weights.shape[1]} x {weights.shape[2]} weights for {n_queries} tokens and "
-                f"{n_keys} key tokens"
-            )
-        if maps and weights.shape[0] != maps[0].shape[0]:
-            raise InputError(
-                f"layer {number} has {weights.shape[0]} heads, layer 0 has {maps[0].shape[0]}: they must agree"
-            )
-        # bfloat16's row sums are off by 2.4e-3 at 4 tokens, NaN is named by nan_layer instead
-        sums = weights.float().sum(-1)
-        off = (sums - 1).abs().nan_to_num(0).max()
-        if off > 0.02 or (weights < -1e-6).any():
-            raise InputError(
-                f"layer {number}: rows must sum to 1 (a row is off by {float(off):.3g}): give the weights after softmax, "
-                "queries before keys"
-            )
-        maps.append(weights.detach().clone())
-    if not maps:
-        raise InputError("no attention weights given")
-    return maps

@@ -1,0 +1,111 @@
+"""Attention weights and tokens that the user brings along, checked, for Trace.from_attentions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .errors import InputError
+from .inputs import Encoding, InputReport
+from .pieces import display
+
+# Names of template tokens, for maps that come with tokens and nothing else
+_SPECIAL = {"[CLS]", "[SEP]", "<s>", "</s>", "<cls>", "<sep>", "<eos>", "<bos>", "[BOS]", "[EOS]", "<|endoftext|>"}
+_SEPARATORS = {"[SEP]", "</s>", "<sep>"}
+
+
+def given_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None) -> Encoding:
+    """An encoding of tokens alone; what they are is guessed from their names where it is not said."""
+    tokens = list(tokens)
+    if not tokens or not all(isinstance(token, str) for token in tokens):
+        raise InputError("tokens must be a non-empty list of strings")
+    guessed = []
+    if special is None:
+        special = [token in _SPECIAL for token in tokens]
+        if any(special):
+            guessed.append("special tokens are guessed from their names: pass special_mask to say which they are")
+    if segments is None:
+        segments = _guess_segments(tokens, special)
+    for given, name in ((special, "special_mask"), (segments, "segments")):
+        if len(given) != len(tokens):
+            raise InputError(f"{name} has {len(given)} entries for {len(tokens)} tokens")
+    special, segments = [bool(s) for s in special], [int(s) for s in segments]
+    numbers = iter(range(len(tokens)))
+    notes = ["the tokens were given: every piece stands for itself", *guessed]
+    report = InputReport(
+        n_tokens=len(tokens),
+        n_pieces=len(tokens) - sum(special),
+        n_words=None,
+        limit=None,
+        offsets_known=False,
+        words_known=False,
+        notes=notes,
+    )
+    return Encoding(
+        text=None,
+        text_pair=None,
+        input_ids=[],
+        token_type_ids=None,
+        tokens=tokens,
+        display_tokens=display(tokens),
+        word_ids=[None if s else next(numbers) for s in special],
+        offsets=None,
+        special=special,
+        segments=segments,
+        separators=[s and token in _SEPARATORS for s, token in zip(special, tokens, strict=True)],
+        report=report,
+    )
+
+
+def _guess_segments(tokens: list[str], special: Sequence[bool]) -> list[int]:
+    """1 after the first block of separators, where text follows it."""
+    first = next((i for i, token in enumerate(tokens) if token in _SEPARATORS), len(tokens))
+    after = next((i for i in range(first, len(tokens)) if tokens[i] not in _SEPARATORS), len(tokens))
+    if all(special[after:]):
+        after = len(tokens)
+    return [int(i >= after) for i in range(len(tokens))]
+
+
+def checked_maps(attentions: Any, n_queries: int, n_keys: int) -> list[Tensor]:
+    """One (H, n_queries, n_keys) tensor per layer, copied. Raises InputError where they are not attention weights."""
+    maps: list[Tensor] = []
+    for number, given in enumerate(attentions):
+        try:
+            weights = torch.as_tensor(given)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InputError(f"layer {number}: not a tensor or array of attention weights ({error})") from None
+        if weights.ndim == 4:
+            if weights.shape[0] != 1:
+                raise InputError(
+                    f"layer {number} holds a batch of {weights.shape[0]} texts: give one at a time, for example a[0:1]"
+                )
+            weights = weights[0]
+        if weights.ndim != 3 or not weights.dtype.is_floating_point:
+            raise InputError(
+                f"layer {number}: attention weights must be floats (heads, queries, keys), "
+                f"not {str(weights.dtype).removeprefix('torch.')} {tuple(weights.shape)}"
+            )
+        if weights.shape[1:] != (n_queries, n_keys):
+            raise InputError(
+                f"layer {number}: {weights.shape[1]} x {weights.shape[2]} weights for {n_queries} tokens and "
+                f"{n_keys} key tokens"
+            )
+        if maps and weights.shape[0] != maps[0].shape[0]:
+            raise InputError(
+                f"layer {number} has {weights.shape[0]} heads, layer 0 has {maps[0].shape[0]}: they must agree"
+            )
+        # bfloat16's row sums are off by 2.4e-3 at 4 tokens, NaN is named by nan_layer instead
+        sums = weights.float().sum(-1)
+        off = (sums - 1).abs().nan_to_num(0).max()
+        if off > 0.02 or (weights < -1e-6).any():
+            raise InputError(
+                f"layer {number}: rows must sum to 1 (a row is off by {float(off):.3g}): give the weights after "
+                "softmax, queries before keys"
+            )
+        maps.append(weights.detach().clone())
+    if not maps:
+        raise InputError("no attention weights given")
+    return maps

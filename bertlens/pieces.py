@@ -1,0 +1,169 @@
+"""One call of the tokenizer, whichever kind it is, and its pieces as people write them.
+
+Fast tokenizers know offsets and words. Tokenizers in Python know neither: their texts' pieces are found again by value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+Text = str | list[str]  # a text, or words already split
+
+
+@dataclass
+class Pieces:
+    """What the tokenizer made of one text or pair, one entry per token."""
+
+    input_ids: list[int]
+    token_type_ids: list[int] | None
+    tokens: list[str]
+    sequences: list[int | None]  # 0 or 1 for pieces of the first or second text, None for template tokens
+    word_ids: list[int | None] | None  # per text, as the tokenizer counts
+    offsets: list[tuple[int, int]] | None
+
+
+def tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> Pieces:
+    """Pieces of one text or a pair, cut to `max_length` tokens where given (the longer text first, from the right)."""
+    words = isinstance(texts[0], list)
+    call = {
+        "padding": False,
+        "truncation": "longest_first" if max_length else False,
+        "max_length": max_length,
+        "is_split_into_words": words,
+        "verbose": False,
+    }
+    if not getattr(tokenizer, "is_fast", False):
+        return _tokenise_slow(tokenizer, texts, call)
+    if words and not _splits_words(tokenizer):
+        return _tokenise_joined(tokenizer, texts, call)
+    batch = tokenizer(*texts, return_offsets_mapping=True, **call)
+    return Pieces(
+        batch["input_ids"],
+        batch.get("token_type_ids"),
+        batch.tokens(),
+        batch.sequence_ids(0),
+        batch.word_ids(0),
+        batch["offset_mapping"],
+    )
+
+
+def _splits_words(tokenizer: Any) -> bool:
+    """Byte-level tokenizers made without a leading space glue words together when given split words."""
+    pre = tokenizer.backend_tokenizer.pre_tokenizer
+    state = json.loads(pre.__getstate__()) if pre is not None else {}
+    parts = state.get("pretokenizers", [state])
+    return not any(part.get("type") == "ByteLevel" and not part.get("add_prefix_space") for part in parts)
+
+
+def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> Pieces:
+    """Words joined by single spaces, each piece then given to the word that its last character lies in."""
+    call["is_split_into_words"] = False
+    batch = tokenizer(*(" ".join(words) for words in texts), return_offsets_mapping=True, **call)
+    # per text, per character: (word, index in the word)
+    owners = [[(w, i) for w, word in enumerate(words) for i in range(len(word) + 1)] for words in texts]
+    word_ids: list[int | None] = []
+    offsets = []
+    for sequence, (start, end) in zip(batch.sequence_ids(0), batch["offset_mapping"], strict=True):
+        if sequence is None:
+            word_ids.append(None)
+            offsets.append((0, 0))
+            continue
+        word, last = owners[sequence][max(start, end - 1)]
+        word_ids.append(word)
+        offsets.append((max(0, last - (max(start, end - 1) - start)), last + 1))
+    return Pieces(
+        batch["input_ids"], batch.get("token_type_ids"), batch.tokens(), batch.sequence_ids(0), word_ids, offsets
+    )
+
+
+def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> Pieces:
+    """Tokenizers in Python know no offsets and no words; the texts' pieces are found again among the template's."""
+    batch = tokenizer(*texts, **call)
+    ids = list(batch["input_ids"])
+    sequences: list[int | None] = [None] * len(ids)
+    word_ids: list[int | None] | None = [None] * len(ids) if call["is_split_into_words"] else None
+    start = 0
+    for number, text in enumerate(texts):
+        parts = [tokenizer.tokenize(part) for part in ([text] if isinstance(text, str) else text)]
+        own = tokenizer.convert_tokens_to_ids([piece for part in parts for piece in part])
+        owner = [w for w, part in enumerate(parts) for _ in part]
+        start, length = _find(ids, own, start)
+        for i in range(length):
+            sequences[start + i] = number
+            if word_ids is not None:
+                word_ids[start + i] = owner[i]
+        start += length
+    return Pieces(ids, batch.get("token_type_ids"), tokenizer.convert_ids_to_tokens(ids), sequences, word_ids, None)
+
+
+def _find(ids: list[int], own: list[int], start: int) -> tuple[int, int]:
+    """Where the longest beginning of `own` stands in `ids` at or after `start`: (position, length)."""
+    best = (start, 0)
+    for position in range(start, len(ids)):
+        length = 0
+        while length < len(own) and position + length < len(ids) and ids[position + length] == own[length]:
+            length += 1
+        if length > best[1]:
+            best = (position, length)
+    return best
+
+
+@contextmanager
+def resting_state(tokenizer: Any) -> Iterator[dict[str, Any]]:
+    """Yields the padding and truncation stored in a fast tokenizer, and stores them again afterwards."""
+    backend = getattr(tokenizer, "backend_tokenizer", None) if getattr(tokenizer, "is_fast", False) else None
+    if backend is None:
+        yield {}
+        return
+    padding, truncation = backend.padding, backend.truncation
+    try:
+        yield {name: value for name, value in (("padding", padding), ("truncation", truncation)) if value}
+    finally:
+        if padding:
+            backend.enable_padding(**padding)
+        else:
+            backend.no_padding()
+        if truncation:
+            backend.enable_truncation(**truncation)
+        else:
+            backend.no_truncation()
+
+
+def display(tokens: Sequence[str], byte_level: bool = False) -> list[str]:
+    """Tokens as people write them: the marks 'Ġ', '▁' and '</w>' are cut, '##' stays, a bare space is shown as '␣'."""
+    return [_display(token, byte_level) for token in tokens]
+
+
+def _display(token: str, byte_level: bool) -> str:
+    if byte_level and all(character in _BYTES for character in token):
+        raw = bytes(_BYTES[character] for character in token)
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:  # part of a character: its bytes
+            return "".join(f"<0x{byte:02X}>" for byte in raw)
+        text = text.removeprefix(" ")
+    else:
+        text = token.removesuffix("</w>")
+        text = text[1:] if text[:1] in ("Ġ", "▁") else text
+    return text or "␣"
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """GPT-2's alphabet: printable bytes stand for themselves, the others for characters from U+0100 on, in order."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(others)}
+
+
+_BYTES = _byte_alphabet()
+
+
+def is_byte_level(tokenizer: Any) -> bool:
+    if not getattr(tokenizer, "is_fast", False):
+        return hasattr(tokenizer, "byte_decoder")
+    decoder = tokenizer.backend_tokenizer.decoder
+    return decoder is not None and b'"ByteLevel"' in decoder.__getstate__()
