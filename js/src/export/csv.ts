@@ -1,0 +1,33 @@
+// Numbers as CSV (RFC 4180), with where they come from in '#' lines above: pandas.read_csv(path, comment="#") reads it.
+// Text is exact and always quoted. A token that starts with =, +, - or @ stays as it is, because a changed token would
+// be a wrong token; the header says so for who opens the file in a spreadsheet.
+
+export type Facts = [name: string, value: string][];
+export type CsvCell = string | number | null;
+
+const NOTE = "text is exact: in a spreadsheet import it as text, or a token like =A1 may be taken for a formula";
+
+/** `facts` become comment lines; null becomes an empty field. */
+export function csv(facts: Facts, columns: string[], rows: Iterable<readonly CsvCell[]>): string {
+  const comments = [...facts, ["note", NOTE]].map(([name, value]) => `# ${name}: ${oneLine(value!)}`);
+  const lines = [...comments, columns.map(field).join(",")];
+  for (const row of rows) lines.push(row.map(field).join(","));
+  return `${lines.join("\r\n")}\r\n`;
+}
+
+function field(cell: CsvCell): string {
+  if (cell === null) return "";
+  return typeof cell === "number" ? numberText(cell) : `"${cell.replaceAll('"', '""')}"`;
+}
+
+/** Shortest decimal that gives back the number: as float32 where it is one, else as float64. */
+export function numberText(value: number): string {
+  if (!Number.isFinite(value) || Math.fround(value) !== value) return String(value);
+  for (let digits = 1; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return String(short);
+  }
+  return String(Number(value.toPrecision(9)));
+}
+
+const oneLine = (text: string) => text.replaceAll("\\", "\\\\").replaceAll("\r", "\\r").replaceAll("\n", "\\n");

@@ -1,0 +1,30 @@
+// Where a figure or table comes from: the same facts below a picture and above a CSV file.
+import type { Facts } from "./csv";
+
+export interface Origin {
+  model: string;
+  text: string;
+  text_pair: string;
+  dtype: string;
+  versions: Record<string, string>;
+}
+
+/** Model, text, what is shown (layer, head, measure, filters, as the view says it), versions, date. */
+export function facts(origin: Origin, shown: Facts, now = new Date()): Facts {
+  return [
+    ["model", `${origin.model} (${origin.dtype})`],
+    ...(origin.text ? [["text", origin.text] as Facts[number]] : []),
+    ...(origin.text_pair ? [["second text", origin.text_pair] as Facts[number]] : []),
+    ...shown,
+    [
+      "versions",
+      Object.entries(origin.versions)
+        .map((pair) => pair.join(" "))
+        .join(", "),
+    ],
+    ["date", now.toISOString().slice(0, 10)],
+  ];
+}
+
+/** The facts as the caption of a figure. */
+export const captionLines = (of: Facts): string[] => of.map(([name, value]) => `${name}: ${value}`);

@@ -1,0 +1,89 @@
+// Tables and file names.
+import { describe, expect, it } from "vitest";
+import { csv, numberText } from "../src/export/csv";
+import { fileName } from "../src/export/download";
+import { captionLines, facts } from "../src/export/facts";
+import { HOSTILE } from "./samples";
+
+/** A plain RFC 4180 reader: records of fields, and whether each was quoted. */
+function parse(text: string): string[][] {
+  const records: string[][] = [];
+  let record: string[] = [];
+  let at = 0;
+  while (at < text.length) {
+    let value = "";
+    if (text[at] === '"') {
+      for (at++; text[at] !== '"' || text[at + 1] === '"'; at++) {
+        if (text[at] === '"') at++;
+        value += text[at];
+      }
+      at++;
+    } else {
+      while (at < text.length && text[at] !== "," && text[at] !== "\r") value += text[at++];
+    }
+    record.push(value);
+    if (text[at] === ",") at++;
+    else {
+      expect(text.slice(at, at + 2)).toBe("\r\n");
+      at += 2;
+      records.push(record);
+      record = [];
+    }
+  }
+  return records;
+}
+
+describe("csv", () => {
+  it("gives back every token exactly, also those that look like formulas", () => {
+    const tokens = [...HOSTILE, "=1+1", "+1", "-1", "@x", 'say "a, b"', "#hash", " padded "];
+    const text = csv(
+      [],
+      ["token", "n"],
+      tokens.map((token, n) => [token, n]),
+    );
+    const body = text.split("\r\n").slice(1).join("\r\n"); // without the note
+    expect(text.startsWith("# note: text is exact")).toBe(true);
+    expect(parse(body)).toEqual([["token", "n"], ...tokens.map((token, n) => [token, String(n)])]);
+  });
+  it("keeps a fact on one comment line", () => {
+    const text = csv([["text", "a\r\nb,c\\n"]], ["x"], [[null]]);
+    expect(text.split("\r\n").slice(0, 2)).toEqual(["# text: a\\r\\nb,c\\\\n", expect.stringContaining("# note")]);
+    expect(text.endsWith('"x"\r\n\r\n')).toBe(true);
+  });
+  it("writes float32 shortest and exactly", () => {
+    expect(numberText(Math.fround(0.1))).toBe("0.1");
+    expect(numberText(0.1)).toBe("0.1");
+    expect(numberText(1 / 3)).toBe("0.3333333333333333");
+    expect(numberText(16777216)).toBe("16777216");
+    expect([Number.NaN, Number.NEGATIVE_INFINITY].map(numberText)).toEqual(["NaN", "-Infinity"]);
+    for (let n = 0; n < 2000; n++) {
+      const value = Math.fround(Math.exp(40 * Math.sin(n)) * Math.cos(n));
+      expect(Math.fround(Number(numberText(value)))).toBe(value);
+      expect(numberText(value).replace(/e.*|[-.]|^0\.0*/g, "").length).toBeLessThanOrEqual(17);
+    }
+  });
+});
+
+it("facts name model, texts, what is shown, versions and day", () => {
+  const origin = {
+    model: "m",
+    text: "a",
+    text_pair: "",
+    dtype: "float32",
+    versions: { bertlens: "0.1.0", torch: "2" },
+  };
+  expect(captionLines(facts(origin, [["head", "L1·H8"]], new Date("2024-05-06T12:00:00Z")))).toEqual([
+    "model: m (float32)",
+    "text: a",
+    "head: L1·H8",
+    "versions: bertlens 0.1.0, torch 2",
+    "date: 2024-05-06",
+  ]);
+});
+
+it("file names hold plain characters whatever the model is called", () => {
+  expect(fileName(["bert-base", "L1·H8", "matrix"], "svg")).toBe("bert-base-L1-H8-matrix.svg");
+  expect(fileName(["../../etc/<x>", "\u202e"], "csv")).toBe("etc-x.csv");
+  expect(fileName(["", "…"], "png")).toBe("bertlens.png");
+  expect(fileName(["x".repeat(500)], "png").length).toBe(104);
+});
