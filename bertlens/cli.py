@@ -91,10 +91,13 @@ def demo(folder: Path | None, jupyter: Sequence[str]) -> None:
 
     # Cells that call pip or python, and the kernel itself, get this environment.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    # default_url: the address that JupyterLab prints leads to the tour too, not only the window it opens.
+    own = [str(tour), f"--LabApp.default_url=/lab/tree/{TOUR}"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        own.append("--allow-root")
     from jupyterlab.labapp import main as jupyterlab
 
-    jupyterlab([str(tour), *root, *jupyter])
+    jupyterlab([*own, *jupyter])
 
 
 def html(arguments: argparse.Namespace) -> None:
