@@ -28,7 +28,7 @@ export function Explorer({ view }: { view: View }) {
         onKeyDown={(event) => event.stopPropagation()}
       >
         {has("header") ? <Header /> : <Problem />}
-        {has("head") && !has("header") && <Switches />}
+        {!has("header") && (has("head") || has("neurons")) && <Switches />}
         {(has("atlas") || has("head")) && (
           <div class={has("atlas") && has("head") ? "bl-main" : "bl-main bl-single"}>
             {has("atlas") && <Atlas />}

@@ -1,5 +1,5 @@
 // Head view as lines: tokens left (queries) and right (keys), opacity = weight, one colour and dash per head.
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Grid } from "../compute/grid";
 import { headColor, headDash } from "../paint/palette";
 import { Slider } from "../parts/controls";
@@ -10,7 +10,9 @@ import { useView } from "./context";
 import { gridMaximum, pinCell } from "./matrix";
 import { useWidth } from "./width";
 
-const MOST_LINES = 6000; // drawn at once; the legend says when there are more
+const MOST_LINES = 6000; // drawn at once; the caption says when there are more
+const MOST_NUMBERS = 3; // heads whose weights are printed beside the tokens
+const FAINT = 0.18; // strength of the other lines while a token is in focus
 
 interface Line {
   series: number;
@@ -25,7 +27,7 @@ export interface Series {
   muted: boolean;
 }
 
-/** The lines to draw, weakest first, and how many weights passed the threshold. */
+/** The lines to draw, weakest first, and how many weights reach the threshold. */
 export function chooseLines(
   series: Series[],
   minimum: number,
@@ -37,8 +39,10 @@ export function chooseLines(
   series.forEach(({ grid, muted }, n) => {
     if (muted) return;
     const K = grid.cols.length;
-    for (let i = row ?? 0; i < (row === null ? grid.rows.length : row + 1); i++) {
-      for (let j = col ?? 0; j < (col === null ? K : col + 1); j++) {
+    const lastRow = row === null ? grid.rows.length : row + 1;
+    const lastCol = col === null ? K : col + 1;
+    for (let i = row ?? 0; i < lastRow; i++) {
+      for (let j = col ?? 0; j < lastCol; j++) {
         const weight = grid.values[i * K + j]!;
         if (weight >= minimum && weight > 0) lines.push({ series: n, row: i, col: j, weight });
       }
@@ -48,85 +52,110 @@ export function chooseLines(
   return { lines: lines.slice(-most), passed: lines.length };
 }
 
+function draw(
+  canvas: HTMLCanvasElement | null,
+  width: number,
+  rowHeight: number,
+  total: number,
+  lines: Line[],
+  strength: number,
+  dark: boolean,
+) {
+  const context = canvas?.getContext("2d");
+  if (!canvas || !context) return;
+  const density = Math.min(2, window.devicePixelRatio || 1, 16000 / total); // canvases end near 16,000 pixels
+  canvas.width = Math.round(width * density);
+  canvas.height = Math.round(total * density);
+  context.scale(density, density);
+  for (const { series, row, col, weight } of lines) {
+    const from = (row + 0.5) * rowHeight;
+    const to = (col + 0.5) * rowHeight;
+    context.beginPath();
+    context.strokeStyle = headColor(series, dark);
+    context.globalAlpha = Math.min(1, strength * weight);
+    context.lineWidth = 0.75 + 2.25 * weight;
+    context.setLineDash(headDash(series));
+    context.moveTo(2, from);
+    context.bezierCurveTo(width * 0.4, from, width * 0.6, to, width - 2, to);
+    context.stroke();
+  }
+}
+
 export function Lines() {
   const view = useView();
-  const { page, display, store, dark } = view;
+  const { page, display, store } = view;
+  const dark = view.dark.value;
   const shown = store.shown.value;
   const grid = display.grid.value;
+  const overlays = display.overlays.value;
   const muted = page.muted.value;
-  const series: Series[] = [{ data: shown, grid }, ...display.overlays.value].map((drawn) => {
-    const name = headLabel(drawn.data.layer, drawn.data.head);
-    return { name, grid: drawn.grid, muted: muted.has(name) };
-  });
+  const minimum = page.lineMinimum.value;
+  const series = useMemo(
+    () =>
+      [{ data: shown, grid }, ...overlays].map((drawn): Series => {
+        const name = headLabel(drawn.data.layer, drawn.data.head);
+        return { name, grid: drawn.grid, muted: muted.has(name) };
+      }),
+    [shown, grid, overlays, muted],
+  );
+  const { lines, passed } = useMemo(() => chooseLines(series, minimum, null, null), [series, minimum]);
+
   const frame = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
+  const all = useRef<HTMLCanvasElement>(null);
+  const focus = useRef<HTMLCanvasElement>(null);
   const width = useWidth(frame);
-  const hover = page.hover.value;
-  const pinnedRow = display.row.value;
-  const pinnedCol = display.col.value;
-  const row = hover && hover.row >= 0 ? hover.row : hover ? null : pinnedRow;
-  const col = hover && hover.col >= 0 ? hover.col : hover ? null : pinnedRow === null ? pinnedCol : null;
-  const focused = row !== null || col !== null;
   const { rows, cols } = grid;
   const height = rows.length > 120 ? 16 : 20;
-  const total = Math.max(rows.length, cols.length) * height;
+  const total = Math.max(1, rows.length, cols.length) * height;
   const tokenWidth = Math.min(130, Math.max(76, width * 0.22));
-  const middle = Math.max(60, width - 2 * tokenWidth - 12);
-  const { lines, passed } = chooseLines(series, page.lineMinimum.value, null, null);
+  const middle = Math.max(60, width - 2 * tokenWidth - 14);
+
+  const hover = page.hover.value;
+  const pinned = { row: display.row.value, col: display.col.value };
+  const row = hover ? (hover.row >= 0 ? hover.row : null) : pinned.row;
+  const col = hover ? (hover.col >= 0 ? hover.col : null) : pinned.row === null ? pinned.col : null;
+  const focused = row !== null || col !== null;
 
   useLayoutEffect(() => {
-    const element = canvas.current;
-    const context = element?.getContext("2d");
-    if (!element || !context) return;
-    const density = Math.min(2, window.devicePixelRatio || 1, 16000 / total);
-    element.width = Math.round(middle * density);
-    element.height = Math.round(total * density);
-    context.scale(density, density);
-    context.clearRect(0, 0, middle, total);
     const active = series.filter((s) => !s.muted).length || 1;
-    const draw = (line: Line, strength: number) => {
-      const y1 = (line.row + 0.5) * height;
-      const y2 = (line.col + 0.5) * height;
-      context.beginPath();
-      context.strokeStyle = headColor(line.series, dark.value);
-      context.globalAlpha = Math.min(1, strength * line.weight);
-      context.lineWidth = 0.75 + 2.25 * line.weight;
-      context.setLineDash(headDash(line.series));
-      context.moveTo(2, y1);
-      context.bezierCurveTo(middle * 0.4, y1, middle * 0.6, y2, middle - 2, y2);
-      context.stroke();
-    };
-    for (const line of lines) draw(line, focused ? 0.18 : 1 / Math.sqrt(active));
-    if (focused) for (const line of chooseLines(series, 0.0005, row, col).lines) draw(line, 1.15);
-  });
+    draw(all.current, middle, height, total, lines, 1 / Math.sqrt(active), dark);
+  }, [lines, series, middle, height, total, dark]);
+  useLayoutEffect(() => {
+    const chosen = focused ? chooseLines(series, 0.0005, row, col).lines : [];
+    draw(focus.current, middle, height, total, chosen, 1.15, dark);
+  }, [series, focused, row, col, middle, height, total, dark]);
 
   if (rows.length === 0 || cols.length === 0)
     return <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>;
 
-  const value = (s: Series, i: number, j: number) => s.grid.values[i * cols.length + j]!;
-  /** Per head, the numbers beside a token while the other end is hovered or pinned. */
-  const numbers = (i: number | null, j: number | null) =>
+  /** Per head, the weight beside a token while the token at the other end is in focus: numbers, or squares if many. */
+  const crowded = series.filter((s) => !s.muted).length > MOST_NUMBERS;
+  const beside = (i: number | null, j: number | null) =>
     i === null || j === null
       ? null
-      : series.map(
-          (s, n) =>
-            !s.muted &&
-            value(s, i, j) >= 0.005 && (
-              <span key={s.name} class="bl-number bl-line-number" style={{ color: headColor(n, dark.value) }}>
-                {value(s, i, j).toFixed(2)}
-              </span>
-            ),
-        );
+      : series.map((s, n) => {
+          const weight = s.grid.values[i * cols.length + j]!;
+          if (s.muted || (!crowded && weight < 0.005)) return null;
+          const color = headColor(n, dark);
+          return crowded ? (
+            <i key={s.name} title={`${s.name}: ${share(weight)}`} style={{ background: color, opacity: weight }} />
+          ) : (
+            <span key={s.name} class="bl-number" style={{ color }}>
+              {weight.toFixed(2)}
+            </span>
+          );
+        });
   const token = (label: string, n: number, isQuery: boolean) => {
-    const pinned = isQuery ? n === pinnedRow : n === pinnedCol;
-    const lit = isQuery ? n === row : n === col;
+    const chosen = n === (isQuery ? pinned.row : pinned.col);
+    const lit = n === (isQuery ? row : col);
+    const pin = chosen ? null : n;
     return (
       <button
         type="button"
         key={n}
-        class={`bl-line-token${pinned ? " bl-pinned" : ""}${lit ? " bl-lit" : ""}`}
+        class={`bl-line-token${chosen ? " bl-pinned" : ""}${lit ? " bl-lit" : ""}`}
         style={{ height: px(height) }}
-        aria-pressed={pinned}
+        aria-pressed={chosen}
         title={`${isQuery ? "query" : "key"} ${n}: ${visibleText(label)}`}
         onPointerEnter={() => {
           page.hover.value = isQuery ? { row: n, col: -1 } : { row: -1, col: n };
@@ -134,16 +163,15 @@ export function Lines() {
         onPointerLeave={() => {
           page.hover.value = null;
         }}
-        onClick={() =>
-          isQuery ? pinCell(view, pinned ? null : n, pinnedCol) : pinCell(view, pinnedRow, pinned ? null : n)
-        }
+        onClick={() => (isQuery ? pinCell(view, pin, pinned.col) : pinCell(view, pinned.row, pin))}
       >
-        {isQuery && <span class="bl-line-numbers">{numbers(n, col)}</span>}
+        {isQuery && <span class="bl-line-numbers">{beside(n, col)}</span>}
         <Token text={label} />
-        {!isQuery && <span class="bl-line-numbers">{numbers(row, n)}</span>}
+        {!isQuery && <span class="bl-line-numbers">{beside(row, n)}</span>}
       </button>
     );
   };
+  const caption = lines.length < passed ? `the ${lines.length} strongest of ${passed} lines` : `${passed} lines`;
   return (
     <div class="bl-lines" ref={frame} data-testid="lines">
       <HeadLegend series={series} />
@@ -154,52 +182,54 @@ export function Lines() {
       <div class="bl-scroll bl-lines-scroll">
         <div class="bl-lines-sheet" style={{ gridTemplateColumns: `${tokenWidth}px ${middle}px ${tokenWidth}px` }}>
           <div class="bl-line-queries">{rows.map((u, n) => token(u.label, n, true))}</div>
-          <canvas
-            ref={canvas}
-            role="img"
-            aria-label={`${lines.length} lines from queries to keys; opacity is the attention weight`}
-            style={{ width: px(middle), height: px(total) }}
-          />
-          <div class="bl-line-keys">{cols.map((u, n) => token(u.label, n, false))}</div>
+          <div class="bl-line-canvases" style={{ height: px(total) }}>
+            <canvas
+              ref={all}
+              role="img"
+              aria-label={`${caption} from queries to keys; opacity is the attention weight`}
+              style={{ opacity: focused ? FAINT : 1 }}
+            />
+            <canvas ref={focus} />
+          </div>
+          <div>{cols.map((u, n) => token(u.label, n, false))}</div>
         </div>
       </div>
       <div class="bl-controls">
         <Slider
-          label="draw α ≥"
+          label="from weight"
           min={0}
           max={0.5}
           step={0.005}
-          value={page.lineMinimum.value}
-          text={page.lineMinimum.value.toFixed(3)}
+          value={minimum}
+          text={minimum.toFixed(3)}
           onChange={(v) => {
             page.lineMinimum.value = v;
           }}
         />
         <span class="bl-muted">
-          {lines.length < passed ? `the ${lines.length} strongest of ${passed} lines` : `${passed} lines`}, opacity = α
-          {focused ? "; the token in focus: all its lines" : ""}
+          {caption}, opacity = α{focused ? "; all lines of the token in focus" : ""}
         </span>
       </div>
     </div>
   );
 }
 
-/** One chip per head drawn: click switches it off and on, a double click isolates it. */
+/** One chip per head drawn: a click switches it off and on, a double click isolates it. */
 function HeadLegend({ series }: { series: Series[] }) {
   const { page, dark, store } = useView();
   const { synced } = store;
-  if (series.length < 2)
-    return <p class="bl-hint bl-muted">Shift-click heads in the atlas to draw several over each other.</p>;
+  const { layer, picture } = store.shown.value;
   const toggle = (name: string) => {
     const next = new Set(page.muted.value);
     if (!next.delete(name)) next.add(name);
-    if (next.size < series.length) page.muted.value = next; // the last one stays on
+    if (series.some((s) => !next.has(s.name))) page.muted.value = next; // the last one stays on
   };
   const isolate = (name: string) => {
     const others = series.map((s) => s.name).filter((n) => n !== name);
-    const alone = others.every((n) => page.muted.value.has(n)) && !page.muted.value.has(name);
+    const alone = others.every((n) => page.muted.value.has(n));
     page.muted.value = new Set(alone ? [] : others);
   };
+  const heads = synced.include_heads.value ?? Array.from({ length: picture.n_heads }, (_, h) => h);
   return (
     <div class="bl-chips" role="group" aria-label="Heads drawn">
       {series.map((s, n) => (
@@ -229,9 +259,24 @@ function HeadLegend({ series }: { series: Series[] }) {
           <span class="bl-number bl-muted">max {share(gridMaximum(s.grid))}</span>
         </button>
       ))}
-      <button type="button" class="bl-link" onClick={() => synced.put({ heads: [] })}>
-        only {series[0]!.name}
-      </button>
+      {series.length > 1 ? (
+        <button type="button" class="bl-link" onClick={() => synced.put({ heads: [] })}>
+          only {series[0]!.name}
+        </button>
+      ) : (
+        <>
+          <button
+            type="button"
+            class="bl-link"
+            onClick={() => synced.put({ heads: heads.map((h): [number, number] => [layer, h]) })}
+          >
+            all heads of L{layer}
+          </button>
+          {synced.panels.value.includes("atlas") && (
+            <span class="bl-muted">or shift-click heads in the atlas to draw several</span>
+          )}
+        </>
+      )}
     </div>
   );
 }

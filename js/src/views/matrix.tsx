@@ -1,8 +1,9 @@
 // Head view as a matrix: one cell per query and key, labels on both sides, a cursor for keys and screen readers.
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Grid } from "../compute/grid";
+import type { Grid, Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
 import { weightTable } from "../paint/palette";
+import { Select } from "../parts/controls";
 import { px, share } from "../parts/format";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
@@ -12,7 +13,7 @@ import { showTip, useView, type View } from "./context";
 import { useWidth } from "./width";
 
 const LABELLED = 11; // px a row needs to carry its label
-const LARGEST = 22;
+const LARGEST = 24;
 
 /** The largest displayed weight: the upper end of the scale. */
 export function gridMaximum(grid: Grid): number {
@@ -51,6 +52,13 @@ function CellTip({ grid, row, col }: { grid: Grid; row: number; col: number }) {
     </>
   );
 }
+
+/** Where the second sentence begins, 0 if there is none. */
+const boundary = (list: Unit[]) =>
+  Math.max(
+    0,
+    list.findIndex((u, n) => n > 0 && u.segment === 1 && list[n - 1]!.segment === 0),
+  );
 
 /** Every how many labels one is drawn so that they do not overlap. */
 const thinning = (cell: number) => Math.max(1, Math.ceil(LABELLED / cell));
@@ -194,6 +202,8 @@ export function Matrix() {
             }}
           >
             <Pixels width={cols.length} height={rows.length} paint={paint} />
+            {boundary(rows) > 0 && mark(boundary(rows), null, "bl-mark-pair")}
+            {boundary(cols) > 0 && mark(null, boundary(cols), "bl-mark-pair")}
             {hover && mark(hover.row, null, "bl-mark-hover")}
             {hover && mark(null, hover.col, "bl-mark-hover")}
             {mark(pinnedRow, null, "bl-mark-row")}
@@ -203,6 +213,23 @@ export function Matrix() {
           </div>
         </div>
       </div>
+      {cols.length > 40 && (
+        <div class="bl-controls">
+          <Select
+            label="cells"
+            value={String(page.cellSize.value)}
+            choices={[
+              { value: "0", label: "fit the width" },
+              { value: "6", label: "small" },
+              { value: "12", label: "with labels" },
+              { value: "20", label: "large" },
+            ]}
+            onChange={(value) => {
+              page.cellSize.value = Number(value);
+            }}
+          />
+        </div>
+      )}
       <Legend low="0" high={share(top)} label={`α, ${headLabel(layer, head)}`} table={table} />
     </div>
   );

@@ -12,7 +12,7 @@ import { Token, visibleText } from "../parts/token";
 import type { Focus } from "../state/display";
 import type { KeyOrder, NeuronOrder, Page } from "../state/page";
 import { headLabel } from "../state/store";
-import { showTip, useView } from "./context";
+import { showTip, useView, type View } from "./context";
 
 const ROW = 22; // px, also in the style sheet
 const LINES_A_ROW = 11; // pixel lines of a strip's canvas for one key, the last two left blank
@@ -23,8 +23,9 @@ interface Rows {
   hidden: number;
 }
 
-function chooseKeys(page: Page, focus: Focus, weights: Float64Array, points: Float64Array): Rows {
-  const visible = Array.from(weights.keys());
+/** The keys listed: those that the filters leave, the most attended first in line, and always the one in focus. */
+function chooseKeys(page: Page, focus: Focus, left: number[], weights: Float64Array, points: Float64Array): Rows {
+  const visible = left.includes(focus.key) ? left : [...left, focus.key];
   const by = (values: Float64Array) => (a: number, b: number) => values[b]! - values[a]! || a - b;
   const order: Record<KeyOrder, (a: number, b: number) => number> = {
     position: (a, b) => a - b,
@@ -37,6 +38,9 @@ function chooseKeys(page: Page, focus: Focus, weights: Float64Array, points: Flo
   const keys = visible.filter((j) => chosen.has(j)).sort(order[page.keyOrder.value]);
   return { keys, hidden: visible.length - keys.length };
 }
+
+/** The key pieces that the pair filter and "hide special" leave. */
+const keyPieces = (view: View) => view.display.grid.value.cols.flatMap((unit) => unit.pieces);
 
 /** The order of the columns: indices of neurons. */
 export function neuronOrder(order: NeuronOrder, contributions: Float64Array, query: Float32Array): number[] {
@@ -78,7 +82,8 @@ function NeuronBody({ slice, q: queries, k: keyVectors }: { slice: Slice; q: Flo
   const d = slice.d;
   const q = queries.subarray(query * d, (query + 1) * d);
   const order = neuronOrder(page.neuronOrder.value, parts, q);
-  const { keys, hidden } = chooseKeys(page, focus, alpha, points);
+  const left = keyPieces(view);
+  const { keys, hidden } = chooseKeys(page, focus, left, alpha, points);
   const table = signedTable(dark.value);
 
   const kValues = new Float32Array(keys.length * d);
@@ -193,9 +198,11 @@ function NeuronBody({ slice, q: queries, k: keyVectors }: { slice: Slice; q: Flo
             page.keyOrder.value = value;
           }}
         />
-        {slice.K > FIRST_KEYS + 1 && (
+        {left.length > FIRST_KEYS + 1 && (
           <Check
-            label={page.allKeys.value ? `all ${slice.K} keys` : `all keys (${hidden} with less attention are hidden)`}
+            label={
+              page.allKeys.value ? `all ${left.length} keys` : `all keys (${hidden} with less attention are hidden)`
+            }
             checked={page.allKeys.value}
             onChange={(value) => {
               page.allKeys.value = value;
@@ -206,12 +213,18 @@ function NeuronBody({ slice, q: queries, k: keyVectors }: { slice: Slice; q: Flo
       <div class="bl-scroll bl-neurons-scroll">
         <div class="bl-neuron-grid">
           <span class="bl-th">key token</span>
-          <span class="bl-th">k (key vector)</span>
-          <span class="bl-th">q × k (elementwise)</span>
-          <span class="bl-th" title="q·k times the factor of the model">
-            score = q·k {scalingText(slice.scaling)}
+          <span class="bl-th">
+            k <small>key vector</small>
           </span>
-          <span class="bl-th">α (softmax)</span>
+          <span class="bl-th">
+            q × k <small>elementwise</small>
+          </span>
+          <span class="bl-th" title="q·k times the factor of the model">
+            q·k {scalingText(slice.scaling)} <small>score</small>
+          </span>
+          <span class="bl-th">
+            α <small>softmax</small>
+          </span>
 
           <span class="bl-neuron-token bl-selected">
             query “<Token text={q_token} />”

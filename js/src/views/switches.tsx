@@ -1,5 +1,5 @@
 // The switches that head view, lists and tables follow: form, map, sentence pair, pieces or words, special tokens.
-import { Check, Segmented } from "../parts/controls";
+import { Check, Segmented, Select } from "../parts/controls";
 import type { PairFilter, Traits } from "../state/synced";
 import { useView } from "./context";
 
@@ -11,8 +11,29 @@ export function Switches() {
     (value: Traits[K]) =>
       synced.put({ [name]: value });
   const words = p.queries.words.some((w, n) => w >= 0 && p.queries.words[n - 1] === w);
+  const panels = synced.panels.value;
+  const numbers = (n: number, only: number[] | null) =>
+    Array.from({ length: n }, (_, i) => i)
+      .filter((i) => only === null || only.includes(i))
+      .map((i) => ({ value: String(i), label: String(i) }));
   return (
     <div class="bl-controls bl-switches">
+      {!panels.includes("atlas") && (
+        <>
+          <Select
+            label="layer"
+            value={String(shown.value.layer)}
+            choices={numbers(p.n_layers, synced.include_layers.value)}
+            onChange={(value) => synced.put({ layer: Number(value) })}
+          />
+          <Select
+            label="head"
+            value={String(shown.value.head)}
+            choices={numbers(p.n_heads, synced.include_heads.value)}
+            onChange={(value) => synced.put({ head: Number(value) })}
+          />
+        </>
+      )}
       {p.maps.length > 1 && (
         <Segmented
           label="map"
@@ -21,15 +42,17 @@ export function Switches() {
           onChange={set("map")}
         />
       )}
-      <Segmented
-        label="head view"
-        value={synced.mode.value}
-        choices={[
-          { value: "lines", label: "Lines" },
-          { value: "matrix", label: "Matrix" },
-        ]}
-        onChange={set("mode")}
-      />
+      {panels.includes("head") && (
+        <Segmented
+          label="head view"
+          value={synced.mode.value}
+          choices={[
+            { value: "lines", label: "Lines" },
+            { value: "matrix", label: "Matrix" },
+          ]}
+          onChange={set("mode")}
+        />
+      )}
       {p.pair && p.square && (
         <Segmented<PairFilter>
           label="pairs"
@@ -44,21 +67,23 @@ export function Switches() {
           onChange={set("pair_filter")}
         />
       )}
-      <Segmented
-        label="tokens"
-        value={synced.units.value}
-        choices={[
-          { value: "pieces", label: "Pieces" },
-          {
-            value: "words",
-            label: "Words",
-            title: words
-              ? "A word’s pieces: columns summed, rows averaged"
-              : "No word of this text was split: the same as pieces",
-          },
-        ]}
-        onChange={set("units")}
-      />
+      {panels.includes("head") && (
+        <Segmented
+          label="tokens"
+          value={synced.units.value}
+          choices={[
+            { value: "pieces", label: "Pieces" },
+            {
+              value: "words",
+              label: "Words",
+              title: words
+                ? "A word’s pieces: columns summed, rows averaged"
+                : "No word of this text was split: the same as pieces",
+            },
+          ]}
+          onChange={set("units")}
+        />
+      )}
       <Check
         label="hide special"
         title="Leave special tokens out of the head view. Rows then sum to less than 1."
