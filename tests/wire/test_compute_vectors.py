@@ -63,3 +63,53 @@ def test_expected_jaccard_is_the_mean_over_all_sets():
     own = {0, 1, 2}
     every = [len(own & {*other}) / len(own | {*other}) for other in combinations(range(6), 2)]
     assert reference.expected_jaccard(3, 2, 6) == pytest.approx(math.fsum(every) / len(every), abs=1e-15)
+
+
+class Head:
+    """One head's vectors as a trace of one layer and one head: what bertlens.measures.neurons asks of a trace."""
+
+    n_heads = 1
+
+    def __init__(self, head: dict):
+        import torch
+
+        self.n_tokens, self.masking = head["S"], head["fields"]["mask"]
+        self.arrays = {name: torch.from_numpy(array(stored)) for name, stored in head["arrays"].items()}
+        hidden = torch.from_numpy(array(head["visible"])) == 0
+        self.bits = torch.zeros(hidden.shape, dtype=torch.float64).masked_fill(hidden, -torch.inf)
+        self.factor = head["fields"]["scaling"]
+
+    def query(self, _layer: int):
+        return self.arrays["q"][None]
+
+    def key(self, _layer: int):
+        return self.arrays["k"][None]
+
+    def scaling(self, _layer: int) -> float:
+        return self.factor
+
+    def mask(self, _layer: int):
+        return {"full": None, "causal": "causal", "bits": self.bits, "bias": self.arrays.get("bias")}[self.masking]
+
+
+@HEADS
+def test_measures_give_the_numbers_that_the_page_must_give(head):
+    from bertlens import SelectionError
+    from bertlens.measures import neurons
+
+    trace = Head(head)
+    visible = array(head["visible"])
+    for pair in head["neurons"]:
+        i, j = pair["query"], pair["key"]
+        if not visible[i, j]:
+            with pytest.raises(SelectionError):
+                neurons.contrast(trace, 0, 0, i, j)
+            continue
+        close = {"rtol": 1e-12, "atol": 1e-12}
+        np.testing.assert_allclose(neurons.products(trace, 0, 0, i)[j].numpy(), array(pair["products"]), **close)
+        np.testing.assert_allclose(neurons.contrast(trace, 0, 0, i, j).numpy(), array(pair["contrast"]), **close)
+        assert neurons.contrast_set(trace, 0, 0, i, j).tolist() == pair["set"]
+        np.testing.assert_equal(float(neurons.n80(trace, 0, 0, i, j)), float(pair["n80"]))
+        wanted = float(pair["jaccard"]), float(pair["chance"])
+        # each overlap is a quotient of two counts, rounded to float32
+        np.testing.assert_allclose(neurons.reuse(trace, 0, 0, i, j), wanted, rtol=1e-7)
