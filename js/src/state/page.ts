@@ -1,8 +1,6 @@
 // State of this page alone: what the pointer is on, how lists are sorted, what is unfolded. Never synced.
 import { type Signal, signal } from "@preact/signals";
-
-export type NeuronOrder = "contribution" | "index" | "query";
-export type KeyOrder = "position" | "attention" | "score";
+import type { KeyOrder, NeuronOrder } from "./neurons";
 
 export interface Cell {
   row: number; // row of the displayed grid

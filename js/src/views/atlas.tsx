@@ -17,7 +17,11 @@ const number = (stat: Statistic, value: number) =>
 const paperName = (layer: number, head: number) => `${layer + 1}-${head + 1}`;
 
 /** The layers and heads to show: all, or those that the include arguments name. */
-function included(p: Picture, layers: number[] | null, heads: number[] | null): { layers: number[]; heads: number[] } {
+export function included(
+  p: Picture,
+  layers: number[] | null,
+  heads: number[] | null,
+): { layers: number[]; heads: number[] } {
   const all = (n: number) => Array.from({ length: n }, (_, i) => i);
   const keep = (wanted: number[] | null, n: number) => all(n).filter((i) => wanted === null || wanted.includes(i));
   return { layers: keep(layers, p.n_layers), heads: keep(heads, p.n_heads) };
@@ -174,14 +178,7 @@ export function Atlas() {
     <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
       <header class="bl-panel-head">
         <h3>Atlas</h3>
-        <span class="bl-muted">
-          {order === "position"
-            ? "layers down, heads across"
-            : `sorted by attention ${stat?.label}`
-                .replace("attention entropy", "entropy")
-                .replace("attention keys", "keys")
-                .replace("attention largest", "largest")}
-        </span>
+        <span class="bl-muted">{order === "position" ? "layers down, heads across" : `sorted: ${stat?.label}`}</span>
       </header>
       <div class="bl-scroll">
         <div

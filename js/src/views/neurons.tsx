@@ -1,7 +1,7 @@
 // Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
 import { useCallback, useMemo } from "preact/hooks";
-import { rowWeights, type Slice, scores } from "../compute/attention";
-import { contrast, contrastSet, products, reuse } from "../compute/neurons";
+import type { Slice } from "../compute/attention";
+import { reuse } from "../compute/neurons";
 import { paint as paintValues } from "../paint/colormap";
 import { signedTable } from "../paint/palette";
 import { Check, Select } from "../parts/controls";
@@ -9,147 +9,57 @@ import { percent, px, scalingText, share, signed } from "../parts/format";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
 import { Token, visibleText } from "../parts/token";
-import type { Focus } from "../state/display";
-import type { KeyOrder, NeuronOrder, Page } from "../state/page";
+import {
+  type CellFacts,
+  cellFacts,
+  type KeyOrder,
+  type NeuronOrder,
+  type NeuronSheet,
+  neuronSheet,
+  softmaxSteps,
+} from "../state/neurons";
 import { headLabel } from "../state/store";
 import { showTip, useView, type View } from "./context";
 
 const ROW = 22; // px, also in the style sheet
 const LINES_A_ROW = 11; // pixel lines of a strip's canvas for one key, the last two left blank
-const FIRST_KEYS = 16;
-
-interface Rows {
-  keys: number[]; // the keys shown, in order
-  hidden: number;
-}
-
-/** The keys listed: those that the filters leave, the most attended first in line, and always the one in focus. */
-function chooseKeys(page: Page, focus: Focus, left: number[], weights: Float64Array, points: Float64Array): Rows {
-  const visible = left.includes(focus.key) ? left : [...left, focus.key];
-  const by = (values: Float64Array) => (a: number, b: number) => values[b]! - values[a]! || a - b;
-  const order: Record<KeyOrder, (a: number, b: number) => number> = {
-    position: (a, b) => a - b,
-    attention: by(weights),
-    score: by(points),
-  };
-  const chosen = new Set(
-    page.allKeys.value ? visible : [focus.key, ...[...visible].sort(by(weights)).slice(0, FIRST_KEYS)],
-  );
-  const keys = visible.filter((j) => chosen.has(j)).sort(order[page.keyOrder.value]);
-  return { keys, hidden: visible.length - keys.length };
-}
-
-/** The key pieces that the pair filter and "hide special" leave. */
-const keyPieces = (view: View) => view.display.grid.value.cols.flatMap((unit) => unit.pieces);
-
-/** The order of the columns: indices of neurons. */
-export function neuronOrder(order: NeuronOrder, contributions: Float64Array, query: Float32Array): number[] {
-  const neurons = Array.from({ length: contributions.length }, (_, n) => n);
-  if (order === "contribution") neurons.sort((a, b) => contributions[b]! - contributions[a]! || a - b);
-  if (order === "query") neurons.sort((a, b) => Math.abs(query[b]!) - Math.abs(query[a]!) || a - b);
-  return neurons;
-}
-
-function largest(values: Float32Array): number {
-  let most = 0;
-  for (const value of values) if (Math.abs(value) > most) most = Math.abs(value);
-  return most;
-}
+const LISTABLE = 17; // keys that need no "all keys" switch
 
 export function Neurons() {
   const { slice, picture } = useView().store.shown.value;
-  if (!slice.q || !slice.k) return <p class="bl-empty">No neuron view here: {picture.why_no_neurons}</p>;
-  return <NeuronBody slice={slice} q={slice.q} k={slice.k} />;
+  if (!slice.q) return <p class="bl-empty">No neuron view here: {picture.why_no_neurons}</p>;
+  return <NeuronBody slice={slice} />;
 }
 
-function NeuronBody({ slice, q: queries, k: keyVectors }: { slice: Slice; q: Float32Array; k: Float32Array }) {
+/** The sheet as the view's choices ask for it; also what an export prints. */
+export function sheetOf(view: View, facts: CellFacts): NeuronSheet {
+  const { page, store, display } = view;
+  return neuronSheet(store.shown.value.slice, facts, {
+    neurons: page.neuronOrder.value,
+    keys: page.keyOrder.value,
+    all: page.allKeys.value,
+    left: display.grid.value.cols.flatMap((unit) => unit.pieces),
+  });
+}
+
+function NeuronBody({ slice }: { slice: Slice }) {
   const view = useView();
-  const { store, page, display, dark } = view;
+  const { store, page, display } = view;
   const { weights, picture, layer, head } = store.shown.value;
   const focus = display.focus.value;
-  const { query, key } = focus;
-  const facts = useMemo(() => {
-    const parts = contrast(slice, query, key);
-    return {
-      points: scores(slice, query),
-      alpha: rowWeights(slice, query),
-      parts,
-      carried: contrastSet(parts),
-    };
-  }, [slice, query, key]);
-  const used = useMemo(() => reuse(slice, query, key, weights), [slice, query, key, weights]);
-  const { points, alpha, parts, carried } = facts;
-  const d = slice.d;
-  const q = queries.subarray(query * d, (query + 1) * d);
-  const order = neuronOrder(page.neuronOrder.value, parts, q);
-  const left = keyPieces(view);
-  const { keys, hidden } = chooseKeys(page, focus, left, alpha, points);
-  const table = signedTable(dark.value);
-
-  const kValues = new Float32Array(keys.length * d);
-  const qkValues = new Float32Array(keys.length * d);
-  keys.forEach((j, row) => {
-    const product = products(slice, query, j);
-    order.forEach((n, col) => {
-      kValues[row * d + col] = keyVectors[j * d + n]!;
-      qkValues[row * d + col] = product[n]!;
-    });
-  });
-  const qValues = Float32Array.from(order, (n) => q[n]!);
-  const vectorScale = Math.max(largest(qValues), largest(kValues)) || 1;
-  const productScale = largest(qkValues) || 1;
-  const q_token = picture.queries.tokens[query]!;
-  const k_token = picture.keyside.tokens[key]!;
-  const set = new Set(carried.set);
-  const mostPoint = Math.max(...keys.map((j) => Math.abs(points[j]!)).filter(Number.isFinite), 1e-9);
-  const inSet = order.map((n) => set.has(n));
-  const byContribution = page.neuronOrder.value === "contribution";
-
-  const neuronTip = (event: PointerEvent, columns: number, rows: number) => {
-    const box = (event.currentTarget as Element).getBoundingClientRect();
-    const n = order[Math.floor(((event.clientX - box.left) / box.width) * columns)];
-    const row = Math.floor(((event.clientY - box.top) / box.height) * rows);
-    const j = rows === 1 ? key : keys[row];
-    if (n === undefined || j === undefined) return;
-    const k = keyVectors[j * d + n]!;
-    showTip(
-      view,
-      event,
-      <>
-        neuron {n}, key <Token text={picture.keyside.tokens[j]!} />
-        <br />
-        <span class="bl-number">
-          q {signed(q[n]!, 3)} × k {signed(k, 3)} = {signed(q[n]! * k, 3)}
-        </span>
-        <br />
-        <span class="bl-muted">
-          {signed(parts[n]!, 3)} of the contrast {signed(carried.net)} to {visibleText(k_token)}
-          {set.has(n) ? ", one of the marked" : ""}
-        </span>
-      </>,
-    );
-  };
-  const strip = (values: Float32Array, rows: number, scale: number, label: string) => (
-    <Strip
-      values={values}
-      rows={rows}
-      columns={d}
-      scale={scale}
-      table={table}
-      label={label}
-      onMove={(event) => neuronTip(event, d, rows)}
-      onLeave={() => {
-        view.tip.value = null;
-      }}
-    />
-  );
-  const pinKey = (j: number) => store.synced.put({ query, key: j });
-
+  const facts = useMemo(() => cellFacts(slice, focus.query, focus.key), [slice, focus.query, focus.key]);
+  const used = useMemo(() => reuse(slice, focus.query, focus.key, weights), [slice, focus.query, focus.key, weights]);
+  const sheet = sheetOf(view, facts);
+  const { carried } = facts;
+  const query = picture.queries.tokens[focus.query]!;
+  const key = picture.keyside.tokens[focus.key]!;
+  const keysLeft = sheet.keys.length + sheet.hidden;
+  const table = signedTable(view.dark.value);
   return (
     <div class="bl-neurons" data-testid="neurons">
       <header class="bl-panel-head">
         <h3>
-          How “<Token text={q_token} />” gets its attention
+          How “<Token text={query} />” gets its attention
         </h3>
         <span class="bl-muted">
           {focus.pinnedQuery ? "query pinned" : "clearest word of this head; click a token to choose your own"} ·{" "}
@@ -159,17 +69,18 @@ function NeuronBody({ slice, q: queries, k: keyVectors }: { slice: Slice; q: Flo
       <p class="bl-note" data-testid="contrast">
         {Number.isNaN(carried.n80) ? (
           <>
-            “<Token text={k_token} />” scores no higher than the other keys on average (contrast {signed(carried.net)}):
-            no set of neurons carries it.
+            “<Token text={key} />” scores no higher than the other keys on average (contrast {signed(carried.net)}): no
+            set of neurons carries it.
           </>
         ) : (
           <>
             <b>
-              {carried.n80} of {d} neurons
+              {carried.n80} of {slice.d} neurons
             </b>{" "}
-            carry 80 % of what sets “<Token text={k_token} />” apart from the other keys (contrast {signed(carried.net)}
-            ); {percent(used.jaccard)} of them are shared with other queries’ sets on average (chance{" "}
-            {percent(used.chance)}).
+            carry 80 % of what sets “<Token text={key} />” apart from the other keys (contrast {signed(carried.net)}).
+            Other queries’ sets overlap with this one by {percent(used.jaccard)} on average (Jaccard; chance{" "}
+            {percent(used.chance)}
+            ).
           </>
         )}
       </p>
@@ -198,10 +109,10 @@ function NeuronBody({ slice, q: queries, k: keyVectors }: { slice: Slice; q: Flo
             page.keyOrder.value = value;
           }}
         />
-        {left.length > FIRST_KEYS + 1 && (
+        {keysLeft > LISTABLE && (
           <Check
             label={
-              page.allKeys.value ? `all ${left.length} keys` : `all keys (${hidden} with less attention are hidden)`
+              page.allKeys.value ? `all ${keysLeft} keys` : `all keys (${sheet.hidden} with less attention are hidden)`
             }
             checked={page.allKeys.value}
             onChange={(value) => {
@@ -211,93 +122,148 @@ function NeuronBody({ slice, q: queries, k: keyVectors }: { slice: Slice; q: Flo
         )}
       </div>
       <div class="bl-scroll bl-neurons-scroll">
-        <div class="bl-neuron-grid">
-          <span class="bl-th">key token</span>
-          <span class="bl-th">
-            k <small>key vector</small>
-          </span>
-          <span class="bl-th">
-            q × k <small>elementwise</small>
-          </span>
-          <span class="bl-th" title="q·k times the factor of the model">
-            q·k {scalingText(slice.scaling)} <small>score</small>
-          </span>
-          <span class="bl-th">
-            α <small>softmax</small>
-          </span>
-
-          <span class="bl-neuron-token bl-selected">
-            query “<Token text={q_token} />”
-          </span>
-          <div class="bl-query-strip">
-            {strip(qValues, 1, vectorScale, `Query vector of ${visibleText(q_token)}, ${d} neurons`)}
-          </div>
-          <div class="bl-bracket" aria-hidden="true">
-            {byContribution && !Number.isNaN(carried.n80) ? (
-              <span style={{ width: `${(100 * carried.n80) / d}%` }} />
-            ) : (
-              inSet.map(
-                (marked, col) => marked && <i key={order[col]} style={{ left: `${(100 * (col + 0.5)) / d}%` }} />,
-              )
-            )}
-            {!Number.isNaN(carried.n80) && <em>{carried.n80} neurons = 80 %</em>}
-          </div>
-          <span class="bl-muted bl-strip-name">← q (query vector)</span>
-          <span />
-
-          <div class="bl-neuron-tokens">
-            {keys.map((j) => (
-              <button
-                type="button"
-                key={j}
-                class={j === key ? "bl-neuron-token bl-pinned" : "bl-neuron-token"}
-                aria-pressed={j === key && focus.pinnedKey}
-                title={`key ${j}: click to pin`}
-                onClick={() => pinKey(j)}
-              >
-                <Token text={picture.keyside.tokens[j]!} />
-              </button>
-            ))}
-          </div>
-          {strip(kValues, keys.length, vectorScale, `Key vectors, ${keys.length} keys by ${d} neurons`)}
-          {strip(qkValues, keys.length, productScale, `Elementwise products of query and keys, ${keys.length} by ${d}`)}
-          <div>
-            {keys.map((j) => (
-              <div key={j} class={j === key ? "bl-score bl-pinned" : "bl-score"}>
-                <span class="bl-score-track">
-                  <span
-                    class={points[j]! < 0 ? "bl-negative" : "bl-positive"}
-                    style={{
-                      "--part": `${Number.isFinite(points[j]!) ? (50 * Math.abs(points[j]!)) / mostPoint : 0}%`,
-                    }}
-                  />
-                </span>
-                <span class="bl-number" data-score={j}>
-                  {points[j] === Number.NEGATIVE_INFINITY ? "masked" : signed(points[j]!)}
-                </span>
-              </div>
-            ))}
-          </div>
-          <div>
-            {keys.map((j) => (
-              <div key={j} class={j === key ? "bl-score bl-pinned" : "bl-score"}>
-                <span class="bl-bar-track">
-                  <span style={{ "--part": `${100 * alpha[j]!}%` }} />
-                </span>
-                <span class="bl-number" data-alpha={j}>
-                  {share(alpha[j]!)}
-                </span>
-              </div>
-            ))}
-          </div>
-        </div>
+        <Sheet sheet={sheet} slice={slice} query={query} />
       </div>
       <div class="bl-legends">
-        <Legend low={signed(-vectorScale)} high={`+${signed(vectorScale)}`} label="q and k" table={table} />
-        <Legend low={signed(-productScale)} high={`+${signed(productScale)}`} label="q × k" table={table} />
+        <Legend low={signed(-sheet.vectorScale)} high={`+${signed(sheet.vectorScale)}`} label="q and k" table={table} />
+        <Legend low={signed(-sheet.productScale)} high={`+${signed(sheet.productScale)}`} label="q × k" table={table} />
       </div>
-      <Formula slice={slice} points={points} alpha={alpha} focus={focus} q={q_token} k={k_token} />
+      <Formula slice={slice} facts={facts} query={query} />
     </div>
+  );
+}
+
+/** The five columns: token, k, q × k, score, α; the query's own strip above them. */
+function Sheet({ sheet, slice, query }: { sheet: NeuronSheet; slice: Slice; query: string }) {
+  const view = useView();
+  const { store, page } = view;
+  const tokens = store.shown.value.picture.keyside.tokens;
+  const { keys, key, neurons, marked, scores, alpha, carried, scoreScale } = sheet;
+  const d = slice.d;
+  const hasSet = !Number.isNaN(carried.n80);
+  const pinned = (j: number, name: string) => (j === key ? `${name} bl-pinned` : name);
+
+  const strip = (values: Float32Array, rows: number, scale: number, label: string) => (
+    <Strip
+      values={values}
+      rows={rows}
+      columns={d}
+      scale={scale}
+      table={signedTable(view.dark.value)}
+      label={label}
+      onMove={(event) => {
+        const box = (event.currentTarget as Element).getBoundingClientRect();
+        const n = neurons[Math.floor(((event.clientX - box.left) / box.width) * d)];
+        const j = rows === 1 ? key : keys[Math.floor((event.clientY - box.top) / ROW)];
+        if (n !== undefined && j !== undefined)
+          showTip(view, event, <NeuronTip sheet={sheet} slice={slice} n={n} j={j} tokens={tokens} />);
+      }}
+      onLeave={() => {
+        view.tip.value = null;
+      }}
+    />
+  );
+  return (
+    <div class="bl-neuron-grid">
+      <span class="bl-th">key token</span>
+      <span class="bl-th">
+        k <small>key vector</small>
+      </span>
+      <span class="bl-th">
+        q × k <small>elementwise</small>
+      </span>
+      <span class="bl-th" title="q·k times the factor of the model">
+        q·k {scalingText(slice.scaling)} <small>score</small>
+      </span>
+      <span class="bl-th">
+        α <small>softmax</small>
+      </span>
+
+      <span class="bl-neuron-token bl-selected">
+        query “<Token text={query} />”
+      </span>
+      <div class="bl-query-strip">
+        {strip(sheet.qShown, 1, sheet.vectorScale, `Query vector of ${visibleText(query)}, ${d} neurons`)}
+      </div>
+      <div class="bl-bracket" aria-hidden="true">
+        {hasSet && page.neuronOrder.value === "contribution" ? (
+          <span style={{ width: `${(100 * carried.n80) / d}%` }} />
+        ) : (
+          marked.map((is, col) => is && <i key={neurons[col]} style={{ left: `${(100 * (col + 0.5)) / d}%` }} />)
+        )}
+        {hasSet && <em>{carried.n80} neurons = 80 %</em>}
+      </div>
+      <span class="bl-muted bl-strip-name">← q, the query vector</span>
+
+      <div class="bl-neuron-tokens">
+        {keys.map((j) => (
+          <button
+            type="button"
+            key={j}
+            class={pinned(j, "bl-neuron-token")}
+            aria-pressed={j === key}
+            title={`key ${j}: click to pin`}
+            onClick={() => store.synced.put({ query: sheet.query, key: j })}
+          >
+            <Token text={tokens[j]!} />
+          </button>
+        ))}
+      </div>
+      {strip(sheet.kShown, keys.length, sheet.vectorScale, `Key vectors, ${keys.length} keys by ${d} neurons`)}
+      {strip(
+        sheet.productsShown,
+        keys.length,
+        sheet.productScale,
+        `Products of query and keys, ${keys.length} by ${d}`,
+      )}
+      <div>
+        {keys.map((j) => (
+          <div key={j} class={pinned(j, "bl-score")}>
+            <span class="bl-score-track">
+              <span
+                class={scores[j]! < 0 ? "bl-negative" : "bl-positive"}
+                style={{ "--part": `${Number.isFinite(scores[j]!) ? (50 * Math.abs(scores[j]!)) / scoreScale : 0}%` }}
+              />
+            </span>
+            <span class="bl-number" data-score={j}>
+              {scores[j] === Number.NEGATIVE_INFINITY ? "masked" : signed(scores[j]!)}
+            </span>
+          </div>
+        ))}
+      </div>
+      <div>
+        {keys.map((j) => (
+          <div key={j} class={pinned(j, "bl-score")}>
+            <span class="bl-bar-track">
+              <span style={{ "--part": `${100 * alpha[j]!}%` }} />
+            </span>
+            <span class="bl-number" data-alpha={j}>
+              {share(alpha[j]!)}
+            </span>
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function NeuronTip(props: { sheet: NeuronSheet; slice: Slice; n: number; j: number; tokens: string[] }) {
+  const { sheet, slice, n, j, tokens } = props;
+  const q = sheet.q[n]!;
+  const k = slice.k![j * slice.d + n]!;
+  return (
+    <>
+      neuron {n}, key <Token text={tokens[j]!} />
+      <br />
+      <span class="bl-number">
+        q {signed(q, 3)} × k {signed(k, 3)} = {signed(q * k, 3)}
+      </span>
+      <br />
+      <span class="bl-muted">
+        {signed(sheet.parts[n]!, 3)} of the contrast {signed(sheet.carried.net)} to {visibleText(tokens[sheet.key]!)}
+        {sheet.carried.set.includes(n) ? ", one of the marked" : ""}
+      </span>
+    </>
   );
 }
 
@@ -335,45 +301,31 @@ function Strip(props: {
 }
 
 /** From q·k to α with this cell's numbers. */
-function Formula(props: {
-  slice: Slice;
-  points: Float64Array;
-  alpha: Float64Array;
-  focus: Focus;
-  q: string;
-  k: string;
-}) {
-  const { slice, points, alpha, focus } = props;
-  const score = points[focus.key]!;
+function Formula({ slice, facts, query }: { slice: Slice; facts: CellFacts; query: string }) {
+  const key = useView().store.shown.value.picture.keyside.tokens[facts.key]!;
+  const steps = softmaxSteps(slice, facts);
   const pair = (
     <b>
-      <Token text={props.q} /> → <Token text={props.k} />
+      <Token text={query} /> → <Token text={key} />
     </b>
   );
-  if (score === Number.NEGATIVE_INFINITY)
+  if (steps.masked)
     return <p class="bl-formula">{pair} masked: this model does not let the query see this key, so α = 0.</p>;
-  let dot = 0;
-  for (let n = 0; n < slice.d; n++) dot += slice.q![focus.query * slice.d + n]! * slice.k![focus.key * slice.d + n]!;
-  const bias = score - dot * slice.scaling;
-  const seen = points.filter((s) => s !== Number.NEGATIVE_INFINITY);
-  const most = seen.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-  const shift = most > 20 ? most : 0; // keeps the exponentials readable; softmax does not change
-  const sum = seen.reduce((total, s) => total + Math.exp(s - shift), 0);
   return (
     <p class="bl-formula bl-number" data-testid="formula">
-      {pair} q·k = {signed(dot)} → {scalingText(slice.scaling)} = <b>{signed(dot * slice.scaling)}</b>
-      {Math.abs(bias) > 1e-6 && (
+      {pair} q·k = {signed(steps.dot)} → {scalingText(slice.scaling)} = <b>{signed(steps.scaled)}</b>
+      {steps.bias !== 0 && (
         <>
           {" "}
-          + bias {signed(bias)} = <b>{signed(score)}</b>
+          + bias {signed(steps.bias)} = <b>{signed(steps.score)}</b>
         </>
       )}{" "}
-      → softmax over {seen.length} keys: e
+      → softmax over {steps.seen} keys: e
       <sup>
-        {signed(score)}
-        {shift ? ` − ${signed(shift)}` : ""}
+        {signed(steps.score)}
+        {steps.shift ? ` − ${signed(steps.shift)}` : ""}
       </sup>{" "}
-      / {sum.toPrecision(4)} = <b data-testid="formula-alpha">{share(alpha[focus.key]!)}</b>
+      / {steps.sum.toPrecision(4)} = <b data-testid="formula-alpha">{share(steps.alpha)}</b>
     </p>
   );
 }

@@ -1,0 +1,131 @@
+// The numbers of the neuron view for one query and one key in focus: what the view paints and an export prints.
+import { rowWeights, type Slice, scores } from "../compute/attention";
+import { type ContrastSet, contrast, contrastSet, products } from "../compute/neurons";
+
+export type NeuronOrder = "contribution" | "index" | "query";
+export type KeyOrder = "position" | "attention" | "score";
+
+const FIRST_KEYS = 16; // listed at first, the most attended ones
+
+/** What depends on the cell alone. */
+export interface CellFacts {
+  query: number;
+  key: number;
+  q: Float32Array; // (d) the query vector
+  scores: Float64Array; // (K)
+  alpha: Float64Array; // (K)
+  parts: Float64Array; // (d) each neuron's share of the contrast
+  carried: ContrastSet;
+}
+
+/** What depends on the chosen orders too: strips in the order shown. */
+export interface NeuronSheet extends CellFacts {
+  neurons: number[]; // (d) column -> neuron
+  marked: boolean[]; // (d) column is in the set that carries 80 %
+  keys: number[]; // row -> key
+  hidden: number; // keys left out
+  qShown: Float32Array; // (d)
+  kShown: Float32Array; // (keys·d)
+  productsShown: Float32Array; // (keys·d)
+  vectorScale: number;
+  productScale: number;
+  scoreScale: number;
+}
+
+export function cellFacts(slice: Slice, query: number, key: number): CellFacts {
+  const parts = contrast(slice, query, key);
+  return {
+    query,
+    key,
+    q: slice.q!.subarray(query * slice.d, (query + 1) * slice.d),
+    scores: scores(slice, query),
+    alpha: rowWeights(slice, query),
+    parts,
+    carried: contrastSet(parts),
+  };
+}
+
+export function neuronSheet(
+  slice: Slice,
+  facts: CellFacts,
+  choice: { neurons: NeuronOrder; keys: KeyOrder; all: boolean; left: number[] },
+): NeuronSheet {
+  const { d, k } = slice;
+  const neurons = orderNeurons(choice.neurons, facts);
+  const { keys, hidden } = orderKeys(choice, facts);
+  const kShown = new Float32Array(keys.length * d);
+  const productsShown = new Float32Array(keys.length * d);
+  keys.forEach((j, row) => {
+    const product = products(slice, facts.query, j);
+    neurons.forEach((n, column) => {
+      kShown[row * d + column] = k![j * d + n]!;
+      productsShown[row * d + column] = product[n]!;
+    });
+  });
+  const qShown = Float32Array.from(neurons, (n) => facts.q[n]!);
+  const set = new Set(facts.carried.set);
+  return {
+    ...facts,
+    neurons,
+    marked: neurons.map((n) => set.has(n)),
+    keys,
+    hidden,
+    qShown,
+    kShown,
+    productsShown,
+    vectorScale: Math.max(largest(qShown), largest(kShown)) || 1,
+    productScale: largest(productsShown) || 1,
+    scoreScale: largest(Float64Array.from(keys, (j) => facts.scores[j]!).filter(Number.isFinite)) || 1,
+  };
+}
+
+function largest(values: Float32Array | Float64Array): number {
+  let most = 0;
+  for (const value of values) if (Math.abs(value) > most) most = Math.abs(value);
+  return most;
+}
+
+function orderNeurons(order: NeuronOrder, { parts, q }: CellFacts): number[] {
+  const neurons = Array.from(q.keys());
+  if (order === "contribution") neurons.sort((a, b) => parts[b]! - parts[a]! || a - b);
+  if (order === "query") neurons.sort((a, b) => Math.abs(q[b]!) - Math.abs(q[a]!) || a - b);
+  return neurons;
+}
+
+/** The keys that the filters leave, the most attended ones first in line; the one in focus always. */
+function orderKeys(
+  { keys: order, all, left }: { keys: KeyOrder; all: boolean; left: number[] },
+  { key, alpha, scores }: CellFacts,
+): { keys: number[]; hidden: number } {
+  const candidates = left.includes(key) ? left : [...left, key];
+  const by = (values: Float64Array) => (a: number, b: number) => values[b]! - values[a]! || a - b;
+  const chosen = new Set(all ? candidates : [key, ...[...candidates].sort(by(alpha)).slice(0, FIRST_KEYS)]);
+  const orders: Record<KeyOrder, (a: number, b: number) => number> = {
+    position: (a, b) => a - b,
+    attention: by(alpha),
+    score: by(scores),
+  };
+  const keys = candidates.filter((j) => chosen.has(j)).sort(orders[order]);
+  return { keys, hidden: candidates.length - keys.length };
+}
+
+/** The numbers of the line from q·k to α. Exponentials are shifted by the largest score where they would be huge. */
+export function softmaxSteps(slice: Slice, { query, key, q, scores, alpha }: CellFacts) {
+  let dot = 0;
+  for (let n = 0; n < slice.d; n++) dot += q[n]! * slice.k![key * slice.d + n]!;
+  const seen = scores.filter((s) => s !== Number.NEGATIVE_INFINITY);
+  const most = seen.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  const shift = most > 20 ? most : 0;
+  return {
+    query,
+    masked: scores[key] === Number.NEGATIVE_INFINITY,
+    dot,
+    scaled: dot * slice.scaling,
+    bias: slice.mask.kind === "bias" ? slice.mask.bias[query * slice.K + key]! : 0,
+    score: scores[key]!,
+    seen: seen.length,
+    shift,
+    sum: seen.reduce((total, s) => total + Math.exp(s - shift), 0),
+    alpha: alpha[key]!,
+  };
+}
