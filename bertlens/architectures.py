@@ -7,7 +7,7 @@ embeddings). Queries, keys and values need none of it (see capture.py), so a fam
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,10 @@ class Adapter:
     attention_norm: Get  # the LayerNorm that belongs to the attention block
     mlp_norm: Get
     mlp: Callable[[nn.Module], tuple[nn.Module, ...]]  # the MLP's projections, first the inner ones, the outer one last
+    # the rest of the layer: (layer, attention block output, layer input) -> layer output, all (B, S, D)
+    rest: Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]
+    # the module that makes the attention block's residual of the layer's input; None where it is that input
+    residual: Callable[[Any], nn.Module | None] = lambda layer: None
 
 
 def affine(module: nn.Module, part: int | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -87,6 +91,12 @@ def _albert_layers(base: Any) -> Sequence[nn.Module]:
     return [layer for group in groups for layer in group.albert_layers]
 
 
+def _mobilebert_rest(layer: Any, attended: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    for ffn in layer.ffn if layer.num_feedforward_networks > 1 else ():
+        attended = ffn(attended)
+    return layer.output(layer.intermediate(attended), attended, x)
+
+
 def _bert(family: str) -> Adapter:
     return Adapter(
         family=family,
@@ -100,6 +110,7 @@ def _bert(family: str) -> Adapter:
         attention_norm=attrgetter("attention.output.LayerNorm"),
         mlp_norm=attrgetter("output.LayerNorm"),
         mlp=_all("intermediate.dense", "output.dense"),
+        rest=lambda layer, attended, x: layer.feed_forward_chunk(attended),
     )
 
 
@@ -110,7 +121,11 @@ ADAPTERS: dict[str, Adapter] = {
     "camembert": _bert("CamemBERT"),
     "electra": _bert("ELECTRA"),
     # MobileBERT's attention works inside a bottleneck: its output has the bottleneck's width, not the layer's
-    "mobilebert": _bert("MobileBERT"),
+    "mobilebert": replace(
+        _bert("MobileBERT"),
+        rest=_mobilebert_rest,
+        residual=lambda layer: layer.bottleneck.input if layer.use_bottleneck else None,
+    ),
     "distilbert": Adapter(
         family="DistilBERT",
         post_ln=True,
@@ -123,6 +138,7 @@ ADAPTERS: dict[str, Adapter] = {
         attention_norm=attrgetter("sa_layer_norm"),
         mlp_norm=attrgetter("output_layer_norm"),
         mlp=_all("ffn.lin1", "ffn.lin2"),
+        rest=lambda layer, attended, x: layer.output_layer_norm(layer.ffn(attended) + attended),
     ),
     "albert": Adapter(
         family="ALBERT",
@@ -136,6 +152,7 @@ ADAPTERS: dict[str, Adapter] = {
         attention_norm=attrgetter("attention.LayerNorm"),
         mlp_norm=attrgetter("full_layer_layer_norm"),
         mlp=_all("ffn", "ffn_output"),
+        rest=lambda layer, attended, x: layer.full_layer_layer_norm(layer.ff_chunk(attended) + attended),
     ),
     "nomic_bert": Adapter(
         family="NomicBERT",
@@ -149,6 +166,7 @@ ADAPTERS: dict[str, Adapter] = {
         attention_norm=attrgetter("post_attention_layernorm"),
         mlp_norm=attrgetter("post_mlp_layernorm"),
         mlp=_all("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"),
+        rest=lambda layer, attended, x: layer.post_mlp_layernorm(layer.mlp(attended) + attended),
     ),
     "esm": Adapter(
         family="ESM",
@@ -162,6 +180,7 @@ ADAPTERS: dict[str, Adapter] = {
         attention_norm=attrgetter("attention.LayerNorm"),
         mlp_norm=attrgetter("LayerNorm"),
         mlp=_all("intermediate.dense", "output.dense"),
+        rest=lambda layer, attended, x: layer.feed_forward_chunk(attended),
     ),
     "modernbert": Adapter(
         family="ModernBERT",
@@ -175,6 +194,7 @@ ADAPTERS: dict[str, Adapter] = {
         attention_norm=attrgetter("attn_norm"),  # an Identity in layer 0
         mlp_norm=attrgetter("mlp_norm"),
         mlp=_all("mlp.Wi", "mlp.Wo"),
+        rest=lambda layer, attended, x: attended + layer.mlp(layer.mlp_norm(attended)),
     ),
     "gpt2": Adapter(
         family="GPT-2",
@@ -188,8 +208,12 @@ ADAPTERS: dict[str, Adapter] = {
         attention_norm=attrgetter("ln_1"),
         mlp_norm=attrgetter("ln_2"),
         mlp=_all("mlp.c_fc", "mlp.c_proj"),
+        rest=lambda layer, attended, x: attended + layer.mlp(layer.ln_2(attended)),
     ),
 }
+
+# Neighbouring embeddings are mixed before attention, so padding would change the last real tokens
+PADDING_LEAKS = {"mobilebert", "convbert", "squeezebert"}
 
 FAMILIES = ", ".join(adapter.family for adapter in ADAPTERS.values())
 WHAT_WORKS = (
@@ -237,7 +261,7 @@ def encoder_of(model: nn.Module) -> PreTrainedModel:
     base: Any = found.base_model
     if base.main_input_name != "input_ids":
         raise ModelError(f"{type(base).__name__} does not read text (it takes {base.main_input_name}). {WHAT_WORKS}")
-    if hasattr(base, "encoder") and hasattr(base, "decoder"):
+    if base.config.is_encoder_decoder and hasattr(base, "encoder") and hasattr(base, "decoder"):
         raise ModelError(
             f"{type(base).__name__} is an encoder-decoder: give Lens its encoder (model.get_encoder()), or give its "
             "attention weights to Trace.from_encoder_decoder"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from . import capture, embedded
-from .architectures import encoder_of
+from .architectures import PADDING_LEAKS, encoder_of
 from .errors import InputError, ModelError
 from .inputs import Encoding, batch_inputs, encode, token_limit
 from .trace import Trace
@@ -112,6 +112,8 @@ class Lens:
         """
         if isinstance(texts, str):
             raise InputError("trace_batch takes a list of texts; one text goes to trace")
+        if batch_size < 1:
+            raise InputError(f"batch_size must be at least 1, not {batch_size}")
         encodings = []
         for number, item in enumerate(texts):
             pair = item if isinstance(item, tuple) else (item,)
@@ -120,10 +122,8 @@ class Lens:
             encodings.append(self._encode(pair[0], pair[1] if len(pair) > 1 else None, truncation))
         if self._base.config.pad_token_id is None and type(self.model).__name__.endswith("SequenceClassification"):
             batch_size = 1  # such a head looks for the last token that is not padding, and needs to know padding
-        order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
         traces: dict[int, Trace] = {}
-        for start in range(0, len(order), batch_size):
-            chosen = order[start : start + batch_size]
+        for chosen in _batches([len(e) for e in encodings], batch_size, self._base.config.model_type in PADDING_LEAKS):
             traces |= zip(chosen, self._trace([encodings[i] for i in chosen]), strict=True)
         return [traces[i] for i in range(len(encodings))]
 
@@ -151,6 +151,18 @@ class Lens:
             Trace(encoding, self.model_name, self, _pass=record.text(row, len(encoding)), _device=device)
             for row, encoding in enumerate(encodings)
         ]
+
+
+def _batches(lengths: list[int], size: int, same_length: bool) -> Iterator[list[int]]:
+    """Indices in batches of at most `size`, like lengths together; equal lengths only where padding would be seen."""
+    batch: list[int] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if len(batch) == size or (batch and same_length and lengths[i] != lengths[batch[0]]):
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
 
 
 def _name(model: nn.Module, base: nn.Module) -> str:
