@@ -15,6 +15,7 @@ export function Explorer({ view }: { view: View }) {
   const panels = synced.panels.value;
   const has = (name: string) => panels.includes(name);
   const link = store.link.value;
+  const heads = synced.include_heads.value?.length ?? store.shown.value.picture.n_heads;
   return (
     <ViewContext.Provider value={view}>
       <div
@@ -30,7 +31,10 @@ export function Explorer({ view }: { view: View }) {
         {has("header") ? <Header /> : <Problem />}
         {!has("header") && (has("head") || has("neurons")) && <Switches />}
         {(has("atlas") || has("head")) && (
-          <div class={has("atlas") && has("head") ? "bl-main" : "bl-main bl-single"}>
+          <div
+            class={has("atlas") && has("head") ? "bl-main" : "bl-main bl-single"}
+            style={{ "--atlas-width": `${26 * heads + 92}px` }}
+          >
             {has("atlas") && <Atlas />}
             {has("head") && <HeadPanel />}
           </div>

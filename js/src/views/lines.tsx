@@ -175,12 +175,11 @@ export function Lines() {
   return (
     <div class="bl-lines" ref={frame} data-testid="lines">
       <HeadLegend series={series} />
-      <div class="bl-lines-names bl-muted">
-        <span>query (from)</span>
-        <span>key (to)</span>
-      </div>
       <div class="bl-scroll bl-lines-scroll">
         <div class="bl-lines-sheet" style={{ gridTemplateColumns: `${tokenWidth}px ${middle}px ${tokenWidth}px` }}>
+          <small class="bl-lines-from">query (from)</small>
+          <span />
+          <small class="bl-lines-to">key (to)</small>
           <div class="bl-line-queries">{rows.map((u, n) => token(u.label, n, true))}</div>
           <div class="bl-line-canvases" style={{ height: px(total) }}>
             <canvas
