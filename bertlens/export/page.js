@@ -1,0 +1,45 @@
+// The model of a page without a kernel: traits live here, and questions are answered from what the page carries.
+// bertlens/export/html.py puts this behind the bundle and calls it with the bundle's default export.
+(widget) => {
+  const page = JSON.parse(document.getElementById("bertlens-data").textContent);
+  const view = (base64) => new DataView(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer);
+  const revive = (value) => {
+    if (Array.isArray(value)) return value.map(revive);
+    if (value === null || typeof value !== "object") return value;
+    if ("$bytes" in value) return view(value.$bytes);
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revive(item)]));
+  };
+  const state = revive(page.state);
+  const listeners = new Map();
+  const emit = (name, ...values) => {
+    for (const listener of [...(listeners.get(name) ?? [])]) listener(...values);
+  };
+  const answer = ({ op, map = "self", layer, head }) => {
+    if (op === "hello") return [{ kernel: false }];
+    const found = op === "head" ? page.slices[`${map}/${layer}/${head}`] : op === "picture" ? page.pictures[map] : undefined;
+    if (found) return [found.fields, [view(found.data)]];
+    if (op === "head") return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
+    return [{ error: "this page has no kernel: open the notebook to run another text or to export" }];
+  };
+  const model = {
+    get: (name) => state[name],
+    set(name, value) {
+      if (state[name] === value) return;
+      state[name] = value;
+      emit(`change:${name}`, model, value);
+      emit("change", model);
+    },
+    on(name, listener) {
+      listeners.set(name, [...(listeners.get(name) ?? []), listener]);
+    },
+    off(name, listener) {
+      listeners.set(name, (listeners.get(name) ?? []).filter((other) => listener && other !== listener));
+    },
+    save_changes() {},
+    send(message) {
+      const [fields, buffers = []] = answer(message);
+      setTimeout(() => emit("msg:custom", { ...fields, id: message.id }, buffers)); // never before send returns
+    },
+  };
+  widget.render({ model, el: document.getElementById("bertlens"), signal: new AbortController().signal });
+}

@@ -1,0 +1,137 @@
+"""A still picture of a widget: for saved notebooks and pages that cannot run one (nbconvert, GitHub, e-mail).
+
+The atlas on the left, the open head as a matrix with its tokens on the right, the caption below; light palette.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from .. import colors
+from ..wire import unpack
+from .provenance import provenance, visible
+
+_INK, _MUTED, _BORDER, _SELECTION = "#1d2430", "#667085", "#e2e5ea", "#e4572e"
+_THUMB, _GAP, _MARGIN = 30, 4, 16
+_MOST_LABELS = 64  # tokens a side; beyond, labels would be smaller than can be read
+_MOST_CELLS = 640  # tokens a side that are drawn one by one
+_LONGEST = 24  # characters of a label
+
+
+def to_png(widget: Any) -> bytes:
+    """PNG of a widget's atlas and open head, about 900 pixels wide."""
+    header = widget.picture["header"]
+    arrays = unpack(header["arrays"], widget.picture["data"])
+    thumbs = arrays["thumbs"]
+    shown = widget.trace.maps[header["map"]]
+    same_map = widget.map == header["map"]  # else the selection belongs to a map that the thumbnails are not of
+    layer, head = (widget.layer, widget.head) if same_map else (header["head"]["layer"], header["head"]["head"])
+    pooled = max(len(shown.tokens), len(shown.key_tokens)) > _MOST_CELLS
+    if pooled:  # a picture of a thousand tokens is not worth heads × S × S numbers
+        attention = thumbs[layer, head] * (arrays["thumb_max"][layer, head] / 255)
+    else:
+        attention = shown.attention(layer)[head].float().cpu().numpy()
+    name = f"L{layer}·H{head}"
+    about = provenance(widget.trace)
+    left = _atlas(thumbs, layer, head)
+    right = _matrix(attention, [] if pooled else shown.display_tokens, [] if pooled else shown.display_key_tokens)
+    width = left.width + right.width + 3 * _MARGIN
+    caption = [
+        f"{visible(about['model'])} ({about['dtype']}), {name}: row = query, column = key, white 0 to dark blue "
+        f"{np.nanmax(attention, initial=0):.3f}{', the largest of each block of cells' if pooled else ''}; thumbnails "
+        "each to their own maximum",
+        *(visible(text) for text in (about["text"], about["text_pair"]) if text),
+        "A still picture: run the cell for the live view. "
+        + ", ".join(f"{k} {v}" for k, v in about["versions"].items()),
+    ]
+    lines = [line for text in caption for line in _wrapped(text, width - 2 * _MARGIN)]
+    body = max(left.height, right.height)
+    page = Image.new("RGB", (width, body + 3 * _MARGIN + 16 * len(lines) + 20), "white")
+    draw = ImageDraw.Draw(page)
+    draw.text((_MARGIN, 8), f"bertlens · {name}", _INK, _font(13))
+    page.paste(left, (_MARGIN, _MARGIN + 20))
+    page.paste(right, (left.width + 2 * _MARGIN, _MARGIN + 20))
+    for n, line in enumerate(lines):
+        draw.text((_MARGIN, body + 2 * _MARGIN + 20 + 16 * n), line, _MUTED, _font(11))
+    file = io.BytesIO()
+    page.save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def _font(size: int) -> Any:
+    try:
+        return ImageFont.truetype("DejaVuSans.ttf", size)  # knows more scripts than Pillow's own
+    except OSError:
+        return ImageFont.load_default(size)
+
+
+def _colored(values: np.ndarray, top: float) -> np.ndarray:
+    """uint8 (..., 3): the weight table from 0 to `top`, NaN in its own colour."""
+    entries = np.clip(np.round(np.nan_to_num(values) * (255 / (top or 1))), 0, 255).astype(int)
+    pixels = colors.table("weight", "light")[entries]
+    pixels[np.isnan(values)] = colors.rgb(colors.NAN)
+    return pixels
+
+
+def _atlas(thumbs: np.ndarray, layer: int, head: int) -> Image.Image:
+    layers, heads = thumbs.shape[:2]
+    step, side = _THUMB + _GAP, 28
+    image = Image.new("RGB", (side + heads * step, side + layers * step), "white")
+    draw = ImageDraw.Draw(image)
+    for l in range(layers):  # noqa: E741
+        draw.text((0, side + l * step + 9), f"L{l}", _MUTED, _font(10))
+        for h in range(heads):
+            x, y = side + h * step, side + l * step
+            pixels = Image.fromarray(_colored(thumbs[l, h].astype(float), 255))
+            image.paste(pixels.resize((_THUMB, _THUMB), Image.Resampling.NEAREST), (x, y))
+            chosen = (l, h) == (layer, head)
+            box = (x - 1, y - 1, x + _THUMB, y + _THUMB)
+            draw.rectangle(box, outline=_SELECTION if chosen else _BORDER, width=2 if chosen else 1)
+    for h in range(heads):
+        draw.text((side + h * step + _THUMB / 2, 12), str(h), _MUTED, _font(10), anchor="mm")
+    return image
+
+
+def _matrix(attention: np.ndarray, queries: list[str], keys: list[str]) -> Image.Image:
+    n = max(attention.shape)
+    cell = max(1, min(16, 480 // n))
+    labelled = n <= _MOST_LABELS
+    size = min(11, cell + 1)
+    rows, columns = ([_label(token) for token in side] if labelled else [] for side in (queries, keys))
+    left, top = (max((int(_font(size).getlength(text)) for text in side), default=0) + 8 for side in (rows, columns))
+    height, width = (cell * length for length in attention.shape)
+    image = Image.new("RGB", (left + width + 2, top + height + 2), "white")
+    draw = ImageDraw.Draw(image)
+    pixels = Image.fromarray(_colored(attention, float(np.nanmax(attention, initial=0))))
+    image.paste(pixels.resize((width, height), Image.Resampling.NEAREST), (left, top))
+    draw.rectangle((left - 1, top - 1, left + width, top + height), outline=_BORDER)
+    for i, text in enumerate(rows):
+        draw.text((left - 5, top + (i + 0.5) * cell), text, _INK, _font(size), anchor="rm")
+    for j, text in enumerate(columns):
+        upright = Image.new("RGB", (top, cell + 4), "white")
+        ImageDraw.Draw(upright).text((5, cell / 2 + 2), text, _INK, _font(size), anchor="lm")
+        image.paste(upright.rotate(90, expand=True).crop((2, 0, cell + 2, top - 2)), (left + j * cell, 0))
+    return image
+
+
+def _label(token: str) -> str:
+    text = visible(token)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _wrapped(text: str, width: int, most: int = 4) -> list[str]:
+    """At most `most` lines no wider than `width`."""
+    font, lines, line = _font(11), [], ""
+    for word in text[:2000].split(" "):
+        longer = f"{line} {word}" if line else word
+        if font.getlength(longer) > width and line:
+            lines.append(line)
+            line = word
+        else:
+            line = longer
+    lines.append(line)
+    return lines if len(lines) <= most else [*lines[: most - 1], lines[most - 1] + " …"]

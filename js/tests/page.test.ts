@@ -1,0 +1,81 @@
+// The model object of a page without a kernel (bertlens/export/page.js) against the questions that the views ask.
+import type { AnyModel } from "@anywidget/types";
+import { Window } from "happy-dom";
+import { expect, it, vi } from "vitest";
+import start from "../../bertlens/export/page.js?raw";
+import { ask } from "../src/kernel";
+
+const base64 = (text: string) => btoa(text);
+const DATA = {
+  state: {
+    layer: 1,
+    heads: [[0, 1]],
+    picture: { header: { map: "self" }, data: { $bytes: base64("abc") } },
+    none: null,
+  },
+  pictures: { cross: { fields: { map: "cross" }, data: base64("xyz") } },
+  slices: { "self/1/0": { fields: { layer: 1, head: 0, arrays: [] }, data: base64("\u0001\u0002\u00ff") } },
+  holds: "layers 1",
+};
+
+function open(): { model: AnyModel; el: HTMLElement } {
+  const { document } = new Window();
+  const data = document.createElement("script");
+  data.id = "bertlens-data";
+  data.type = "application/json";
+  data.textContent = JSON.stringify(DATA);
+  const main = document.createElement("main");
+  main.id = "bertlens";
+  document.body.replaceChildren(main, data);
+  const render = vi.fn();
+  new Function("widget", "document", `(${start})(widget)`)({ render }, document);
+  expect(render).toHaveBeenCalledOnce();
+  return render.mock.calls[0]![0];
+}
+
+const forever = new AbortController().signal;
+const bytes = (view: DataView) => [...new Uint8Array(view.buffer, view.byteOffset, view.byteLength)];
+
+it("renders into the page with the traits, bytes as DataView", () => {
+  const { model, el } = open();
+  expect(el.id).toBe("bertlens");
+  expect([model.get("layer"), model.get("heads"), model.get("none")]).toEqual([1, [[0, 1]], null]);
+  expect(bytes(model.get("picture").data)).toEqual([97, 98, 99]);
+});
+
+it("answers a head that it holds, byte by byte", async () => {
+  const { fields, buffers } = await ask(open().model, "head", { trace: "t", map: "self", layer: 1, head: 0 }, forever);
+  expect(fields).toMatchObject({ layer: 1, head: 0, arrays: [] });
+  expect(bytes(buffers[0]!)).toEqual([1, 2, 255]);
+});
+
+it("answers another map's picture, and says that it is no kernel", async () => {
+  const { model } = open();
+  const { fields, buffers } = await ask(model, "picture", { trace: "t", map: "cross" }, forever);
+  expect(fields.map).toBe("cross");
+  expect(bytes(buffers[0]!)).toEqual([120, 121, 122]);
+  expect((await ask(model, "hello", {}, forever)).fields.kernel).toBe(false);
+});
+
+it("says why it cannot answer the rest", async () => {
+  const { model } = open();
+  await expect(ask(model, "head", { map: "self", layer: 3, head: 0 }, forever)).rejects.toThrow(
+    "layer 3 is not in this page, which holds layers 1",
+  );
+  await expect(ask(model, "trace", { text: "a" }, forever)).rejects.toThrow("this page has no kernel");
+  await expect(ask(model, "constructor", {}, forever)).rejects.toThrow("this page has no kernel");
+});
+
+it("tells who listens about a change, once, until they leave", () => {
+  const { model } = open();
+  const [named, any] = [vi.fn(), vi.fn()];
+  model.on("change:layer", named);
+  model.on("change", any);
+  model.set("layer", 2);
+  model.set("layer", 2);
+  model.save_changes();
+  expect([named.mock.calls.length, any.mock.calls.length, model.get("layer")]).toEqual([1, 1, 2]);
+  model.off("change:layer", named);
+  model.set("layer", 0);
+  expect([named.mock.calls.length, any.mock.calls.length]).toEqual([1, 2]);
+});

@@ -1,0 +1,293 @@
+"""Exports from Python: the page, the still picture, arrays and tables, each with where it comes from."""
+
+import base64
+import hashlib
+import html.parser
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+
+import bertlens as bl
+from bertlens import colors, wire
+from bertlens.export import html as page_module
+from bertlens.export import provenance, save_csv, save_npz, to_html, to_png
+from bertlens.export.provenance import visible
+
+HOSTILE = [
+    "<img src=x onerror=window.__pwn=1>",
+    "</script><script>window.__pwn=1</script>",
+    '" onmouseover="window.__pwn=1',
+    "</title><b>",
+    "<!-- <script>",
+    "&lt;",
+    "\u202eabc",
+    "\x00\x08",
+    "\ud800",
+    "=1+1",
+    "##x, y",
+    'say "z"',
+    "line\nbreak",
+    "${x}",
+]
+
+
+def attention(layers: int, heads: int, queries: int, keys: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(heads, queries, keys, generator=generator).softmax(-1) for _ in range(layers)]
+
+
+def hostile_widget() -> bl.Explorer:
+    n = len(HOSTILE)
+    trace = bl.Trace.from_attentions(attention(3, 2, n, n), HOSTILE, model_name=HOSTILE[1])
+    return trace.explore(layer=1, head=1)
+
+
+class Page(html.parser.HTMLParser):
+    """Elements, and the text of scripts and of the title."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict]] = []
+        self.texts: dict[int, str] = {}
+        self.open = -1
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.open = len(self.elements)
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        self.open = -1
+
+    def handle_data(self, data):
+        self.texts[self.open] = self.texts.get(self.open, "") + data
+
+    def of(self, tag: str) -> list[tuple[dict, str]]:
+        return [(attrs, self.texts.get(n, "")) for n, (name, attrs) in enumerate(self.elements) if name == tag]
+
+
+# The page
+
+
+def test_2_3_hostile_text_leaves_only_our_elements_in_the_page():
+    text = to_html(hostile_widget())
+    page = Page(text)
+    tags = [tag for tag, _ in page.elements]
+    assert sorted(tags) == sorted(
+        ["html", "head", *["meta"] * 5, "title", "style", "body", "main", "noscript", "p", "footer", *["script"] * 2]
+    )
+    assert [attrs.get("type") for attrs, _ in page.of("script")] == ["application/json", "module"]
+    assert not [key for _, attrs in page.elements for key in attrs if key.startswith("on")]
+    (_, title), (_, footer) = page.of("title")[0], page.of("footer")[0]
+    assert title == HOSTILE[1]
+    assert footer.startswith(HOSTILE[1])
+    data = page.of("script")[0][1]
+    assert "<" not in data
+    header = json.loads(data)["state"]["picture"]["header"]
+    assert header["queries"]["pieces"] == HOSTILE
+    assert header["model"] == HOSTILE[1]
+
+
+def test_41_the_policy_allows_our_script_by_its_hash_and_no_request():
+    page = Page(to_html(hostile_widget()))
+    policy = next(attrs["content"] for attrs, _ in page.of("meta") if attrs.get("http-equiv"))
+    script = page.of("script")[1][1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy.startswith(f"default-src 'none'; script-src 'sha256-{digest}';")
+    assert "http" not in policy
+    assert "\r" not in script  # the parser would change it, and with it the hash
+    assert not re.search(r"</script|<!--", script, re.IGNORECASE)
+
+
+def test_page_carries_every_head_as_the_kernel_answers_it():
+    widget = hostile_widget()
+    data = json.loads(Page(to_html(widget)).of("script")[0][1])
+    assert set(data["slices"]) == {f"self/{layer}/{head}" for layer in range(3) for head in range(2)}
+    for layer in range(3):
+        for head in range(2):
+            found = data["slices"][f"self/{layer}/{head}"]
+            sent: list = []
+            widget.send = lambda fields, buffers, sent=sent: sent.append((fields, buffers))
+            message = {"id": 1, "op": "head", "trace": widget.picture["header"]["trace"], "map": "self"}
+            widget._answer(widget, {**message, "layer": layer, "head": head}, [])
+            ((fields, buffers),) = sent
+            assert found["fields"] == {name: value for name, value in fields.items() if name != "id"}
+            assert base64.b64decode(found["data"]) == buffers[0]
+    assert base64.b64decode(data["state"]["picture"]["data"]["$bytes"]) == widget.picture["data"]
+    assert (data["state"]["layer"], data["state"]["head"]) == (1, 1)
+
+
+def test_chosen_layers_only():
+    data = json.loads(Page(to_html(hostile_widget(), layers=[2, 0])).of("script")[0][1])
+    assert {key.split("/")[1] for key in data["slices"]} == {"0", "2"}
+    assert data["holds"] == "layers 0, 2"
+    with pytest.raises(bl.SelectionError, match="layer 3 does not exist"):
+        to_html(hostile_widget(), layers=[3])
+
+
+def test_other_maps_of_an_encoder_decoder_are_in_the_page():
+    trace = bl.Trace.from_encoder_decoder(
+        encoder=attention(2, 2, 3, 3),
+        cross=attention(1, 2, 2, 3),
+        encoder_tokens=["a", "b", "c"],
+        decoder_tokens=["x", "y"],
+    )
+    data = json.loads(Page(to_html(trace.explore(layer=1))).of("script")[0][1])
+    assert set(data["pictures"]) == {"cross"}
+    assert data["pictures"]["cross"]["fields"]["map"] == "cross"
+    assert "cross/0/1" in data["slices"]
+
+
+def test_too_large_a_page_is_refused_with_the_layers_that_fit(monkeypatch):
+    widget = hostile_widget()
+    whole = len(to_html(widget).encode())
+    small = len(to_html(widget, layers=[0]).encode())
+    layer = (whole - small) / 2
+    monkeypatch.setattr(page_module, "LIMIT", int(whole - layer / 2))
+    with pytest.raises(bl.ExportError, match=r"2 of its layers fit: choose them, for example layers=\[0, 1\]"):
+        to_html(widget)
+    to_html(widget, layers=[0, 1])
+    monkeypatch.setattr(page_module, "LIMIT", int(small - layer / 2))
+    with pytest.raises(bl.ExportError, match="shorten the text"):
+        to_html(widget)
+
+
+def test_refused_page_leaves_no_file(monkeypatch, tmp_path):
+    monkeypatch.setattr(page_module, "LIMIT", 1000)
+    with pytest.raises(bl.ExportError):
+        to_html(hostile_widget(), tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_38_the_same_view_gives_the_same_page(tmp_path):
+    path = tmp_path / "page.html"
+    text = to_html(hostile_widget(), path)
+    assert path.read_bytes() == text.encode()
+    assert to_html(hostile_widget()) == text
+
+
+def test_a_bundle_that_ends_scripts_is_defused(monkeypatch, tmp_path):
+    (tmp_path / "widget.js").write_text('const a="</SCRIPT><!--";export{a as default};\n')
+    monkeypatch.setattr(page_module, "_STATIC", tmp_path)
+    assert page_module._script().startswith('const a="<\\/SCRIPT><\\!--";\n;(')
+    (tmp_path / "widget.js").write_text("const a=1;")
+    with pytest.raises(bl.ExportError, match="make build"):
+        page_module._script()
+
+
+# The still picture
+
+
+def test_still_picture_shows_the_open_head():
+    widget = hostile_widget()
+    image = np.array(Image.open(io.BytesIO(to_png(widget))).convert("RGB"))
+    shown = widget.trace.attention(1)[1].numpy()
+    table = colors.table("weight", "light")
+    wanted = table[np.round(255 * shown / shown.max()).astype(int)].repeat(16, 0).repeat(16, 1)
+    size = wanted.shape[0]
+    found = [
+        (y, x)
+        for y, x in zip(*np.nonzero((image == wanted[8, 8]).all(-1)), strict=True)
+        if np.array_equal(image[y : y + size, x : x + size], wanted)
+    ]
+    assert len(found) == 1
+
+
+def test_22_still_picture_marks_not_a_number():
+    maps = attention(1, 1, 3, 3)
+    maps[0][0, 1] = torch.nan
+    widget = bl.Trace.from_attentions(maps, ["a", "b", "c"]).explore()
+    image = np.array(Image.open(io.BytesIO(to_png(widget))).convert("RGB"))
+    assert (image == colors.rgb(colors.NAN)).all(-1).sum() >= 3 * 16 * 16
+
+
+def test_still_picture_of_many_tokens_stays_small():
+    n = 700
+    maps = [torch.full((1, n, n), 1 / n)]
+    data = to_png(bl.Trace.from_attentions(maps, ["word"] * n).explore())
+    assert Image.open(io.BytesIO(data)).width < 1200
+    assert len(data) < 100_000
+
+
+# Arrays and tables
+
+
+def test_csv_gives_back_every_number_and_token(tmp_path):
+    tokens = [token for token in HOSTILE if token not in ("\ud800", "\x00\x08")]  # no UTF-8; no C string
+    trace = bl.Trace.from_attentions(attention(2, 3, len(tokens), len(tokens)), tokens)
+    save_csv(trace, 1, 2, tmp_path / "head.csv")
+    table = pd.read_csv(tmp_path / "head.csv", comment="#", dtype={"attention": np.float32}, keep_default_na=False)
+    n = len(tokens)
+    np.testing.assert_array_equal(table.attention.to_numpy().reshape(n, n), trace.attention(1)[2].numpy())
+    assert table.query_token.to_list() == [token for token in tokens for _ in range(n)]
+    assert table.key_token.to_list() == tokens * n
+    assert table["query"].to_list() == [i for i in range(n) for _ in range(n)]
+    with pytest.raises(bl.SelectionError, match="head 3 does not exist"):
+        save_csv(trace, 1, 3, tmp_path / "head.csv")
+
+
+def test_csv_and_npz_of_a_model_hold_its_numbers_and_where_they_come_from(embedded_lens, tmp_path):
+    trace = embedded_lens.trace("two\nlines", "pair")
+    save_csv(trace, 2, 5, tmp_path / "head.csv")
+    lines = (tmp_path / "head.csv").read_bytes().decode().split("\r\n")
+    assert lines[0] == "# model: all-MiniLM-L6-v2"
+    assert "# text: two\\nlines" in lines
+    table = pd.read_csv(tmp_path / "head.csv", comment="#", dtype={"score": np.float32})
+    np.testing.assert_array_equal(table.score.to_numpy(), trace.scores(2)[5].numpy().ravel())
+
+    save_npz(trace, tmp_path / "trace.npz", layers=[4, 1])
+    with np.load(tmp_path / "trace.npz") as saved:
+        about = json.loads(str(saved["about"]))
+        assert saved["layers"].tolist() == [4, 1]
+        for n, layer in enumerate([4, 1]):
+            np.testing.assert_array_equal(saved["attention"][n], trace.attention(layer).numpy())
+            np.testing.assert_array_equal(saved["query"][n], trace.query(layer).numpy())
+            np.testing.assert_array_equal(saved["key"][n], trace.key(layer).numpy())
+            assert saved["scaling"][n] == trace.scaling(layer)
+    assert about["tokens"] == trace.tokens
+    assert about["model"] == "all-MiniLM-L6-v2"
+
+
+def test_npz_of_an_encoder_decoder_names_its_maps(tmp_path):
+    cross = attention(1, 2, 2, 3)
+    trace = bl.Trace.from_encoder_decoder(
+        decoder=attention(1, 2, 2, 2), cross=cross, encoder_tokens=["a", "b", "c"], decoder_tokens=["x", "y"]
+    )
+    save_npz(trace, tmp_path / "maps.npz")
+    with np.load(tmp_path / "maps.npz") as saved:
+        assert {"about", "decoder.attention", "cross.attention"} <= set(saved)
+        np.testing.assert_array_equal(saved["cross.attention"][0], cross[0].numpy())
+        assert json.loads(str(saved["about"]))["cross.key_tokens"] == ["a", "b", "c"]
+
+
+def test_provenance_says_what_is_known(embedded_lens):
+    about = provenance(embedded_lens.trace("a", "b"))
+    assert (about["model"], about["text"], about["text_pair"], about["dtype"]) == (
+        "all-MiniLM-L6-v2",
+        "a",
+        "b",
+        "float32",
+    )
+    assert about["tokenizer"] == type(embedded_lens.tokenizer).__name__
+    assert set(about["versions"]) == {"bertlens", "transformers", "torch", "python"}
+    assert about["versions"]["torch"] == torch.__version__
+    json.dumps(about, allow_nan=False)
+    given = provenance(bl.Trace.from_attentions(attention(1, 1, 1, 1), ["a"]))
+    assert (given["model"], given["tokenizer"], given["revision"]) == ("attention weights", None, None)
+
+
+def test_visible_writes_what_cannot_be_seen():
+    assert visible("a\u202eb\x00\ud800\n日本") == "a⟨U+202E⟩b⟨U+0000⟩\ufffd⟨U+000A⟩日本"
+
+
+def test_json_in_the_page_keeps_arrays_and_bytes():
+    index, blob = wire.pack({"a": np.arange(3, dtype=np.float32)})
+    text = page_module._json({"x": [blob, {"y": float("nan")}], "index": index})
+    assert json.loads(text) == {"x": [{"$bytes": base64.b64encode(blob).decode()}, {"y": None}], "index": index}
