@@ -12,6 +12,7 @@ await build({
   target: "es2022",
   minify: true,
   legalComments: "none",
+  charset: "utf8",
   jsx: "automatic",
   jsxImportSource: "preact",
   logLevel: "warning",
