@@ -223,8 +223,17 @@ WHAT_WORKS = (
 
 
 def adapter_of(base: PreTrainedModel) -> Adapter | None:
-    """The adapter for a base model (as `encoder_of` finds it), or None where the family has none."""
-    return ADAPTERS.get(base.config.model_type)
+    """The adapter for a base model (as `encoder_of` finds it), or None where the family has none.
+
+    Code that comes with a checkpoint may call itself "bert" and be built otherwise: then there is none either.
+    """
+    adapter = ADAPTERS.get(base.config.model_type)
+    try:
+        if adapter:
+            adapter.attention_tap(adapter.layers(base)[0])
+    except (AttributeError, IndexError):
+        return None
+    return adapter
 
 
 def require_adapter(base: PreTrainedModel) -> Adapter:

@@ -269,9 +269,11 @@ def _forward(
         arguments |= _accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
     outer = getattr(_active, "recorder", None)
     with _borrowed(runner, implementation), torch.inference_mode():
-        handles = _hook_stream(base, adapter, recorder) if adapter else []
-        _active.recorder = recorder
+        handles: list[Any] = []
         try:
+            if adapter:
+                _hook_stream(base, adapter, recorder, handles)
+            _active.recorder = recorder
             output = runner(
                 **arguments,
                 output_hidden_states=True,
@@ -292,16 +294,23 @@ def _accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name in parameters}
 
 
-def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder) -> list[Any]:
-    """Temporary hooks on each layer's input and output and on the attention block's output."""
+def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, handles: list[Any]) -> None:
+    """Temporary hooks on each layer's input and output and the attention block's output; `handles` takes them off."""
 
     def keep_input(into: list[Tensor]) -> Callable[..., None]:
-        return lambda module, args, kwargs: into.append(args[0] if args else kwargs["hidden_states"])
+        def hook(module: nn.Module, args: Any, kwargs: Any) -> None:
+            if getattr(_active, "recorder", None) is recorder:  # not another thread's run of the same model
+                into.append(args[0] if args else kwargs["hidden_states"])
+
+        return hook
 
     def keep_output(into: list[Tensor]) -> Callable[..., None]:
-        return lambda module, args, output: into.append(output[0] if isinstance(output, tuple) else output)
+        def hook(module: nn.Module, args: Any, output: Any) -> None:
+            if getattr(_active, "recorder", None) is recorder:
+                into.append(output[0] if isinstance(output, tuple) else output)
 
-    handles = []
+        return hook
+
     for layer in dict.fromkeys(adapter.layers(base)):  # a shared layer is hooked once
         handles.append(layer.register_forward_pre_hook(keep_input(recorder.inputs), with_kwargs=True))
         handles.append(layer.register_forward_hook(keep_output(recorder.outputs)))
@@ -311,7 +320,6 @@ def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder) -
         else:
             hook = module.register_forward_hook(keep_output(recorder.attention_outputs))
         handles.append(hook)
-    return handles
 
 
 @contextmanager

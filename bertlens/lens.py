@@ -170,4 +170,5 @@ def _name(model: nn.Module, base: nn.Module) -> str:
     name = getattr(base.config, "name_or_path", "") or ""
     if Path(name).is_absolute() or Path(name).is_dir():
         name = Path(name).name
-    return name or type(getattr(model, "_orig_mod", model)).__name__
+    named: Any = getattr(model, "_orig_mod", model)
+    return name or type(named.get_base_model() if hasattr(named, "get_base_model") else named).__name__
