@@ -1,0 +1,86 @@
+"""The pictures of README and docs: `make screenshots` takes them from the running thing and puts them in docs/images.
+
+Wide pictures come from a live JupyterLab, narrow ones from the page that `to_html` writes.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).parent.parent
+IMAGES = ROOT / "docs" / "images"
+sys.path.insert(0, str(ROOT / "tests"))
+
+from browser.harness import CHROMIUM_ARGS, Jupyter, chromium, watched  # noqa: E402
+
+TRACE = """import bertlens as bl
+
+lens = bl.Lens.embedded()
+trace = lens.trace("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+view = trace.explore(layer=1, head=8, query=3, key=4)
+view"""
+
+
+def shoot(page: Page, name: str, selector: str = ".bertlens") -> None:
+    """One part of the page as a PNG with a small palette: pictures in a repository should be light."""
+    page.mouse.move(0, 0)
+    page.wait_for_function("() => !document.querySelector('.bertlens .bl-tip')")
+    taken = Image.open(io.BytesIO(page.locator(selector).first.screenshot()))
+    taken.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
+    print(IMAGES.relative_to(ROOT) / f"{name}.png", taken.size)
+
+
+def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
+    for theme in ("light", "dark"):
+        context, page, log = watched(browser, jupyter.url, viewport={"width": 1720, "height": 2300})
+        notebook = jupyter.open(page, log, jupyter.write([TRACE], f"{theme}.ipynb"), theme=theme)
+        notebook.run_all()
+        page.wait_for_selector('.bertlens[data-state="live"]')
+        shoot(page, f"explorer-{theme}")
+        if theme == "light":
+            shoot(page, "matrix", ".bl-head")
+            shoot(page, "neurons", ".bl-neurons")
+            notebook.kernel("view.mode = 'lines'; view.heads = [[0, 2]]")
+            page.wait_for_selector(".bl-chip:nth-of-type(2)")
+            shoot(page, "lines", ".bl-head")
+        context.close()
+    jupyter.end_kernels()
+
+
+def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    import bertlens as bl
+
+    trace = bl.Lens.embedded().trace("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+    path = folder / "page.html"
+    trace.explore(layer=1, head=8, query=3, key=4).to_html(path)
+    for theme in ("light", "dark"):
+        context, page, _ = watched(
+            browser, path.as_uri(), viewport={"width": 480, "height": 900}, color_scheme=theme, device_scale_factor=1.5
+        )
+        page.goto(path.as_uri())
+        page.wait_for_selector(".bertlens")
+        shoot(page, f"narrow-{theme}")
+        context.close()
+
+
+def main() -> None:
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
+        jupyter = Jupyter(Path(folder) / "jupyter")
+        try:
+            live(browser, jupyter)
+            narrow(browser, Path(folder))
+        finally:
+            jupyter.stop()
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
