@@ -63,8 +63,8 @@ def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) ->
     """Words joined by single spaces, each piece then given to the word that its last character lies in."""
     call["is_split_into_words"] = False
     batch = tokenizer(*(" ".join(words) for words in texts), return_offsets_mapping=True, **call)
-    # per text, per character: (word, index in the word)
-    owners = [[(w, i) for w, word in enumerate(words) for i in range(len(word) + 1)] for words in texts]
+    # per text, per character: (word, index in the word); a space (-1) goes with the word after it
+    owners = [[(w, i) for w, word in enumerate(words) for i in range(-1, len(word))][1:] for words in texts]
     word_ids: list[int | None] = []
     offsets = []
     for sequence, (start, end) in zip(batch.sequence_ids(0), batch["offset_mapping"], strict=True):
