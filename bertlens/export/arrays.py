@@ -49,7 +49,7 @@ def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
     quoted, numbers are the shortest that give back the float. Raises SelectionError for a head that does not exist.
     """
     attention = trace.attention(layer)
-    if not 0 <= head < trace.n_heads:
+    if head not in range(trace.n_heads):
         raise SelectionError(f"head {head!r} does not exist: there are 0 to {trace.n_heads - 1}")
     weights = attention[head].cpu().numpy()
     scores = trace.scores(layer)[head].cpu().numpy() if trace.has_neurons else None
