@@ -86,7 +86,7 @@ class Encoding:
     report: InputReport
 
     def __len__(self) -> int:
-        return len(self.input_ids)
+        return len(self.tokens)
 
 
 def token_limit(tokenizer: Any, base: nn.Module) -> int | None:

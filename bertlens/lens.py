@@ -76,6 +76,18 @@ class Lens:
         lens.model_name = embedded.NAME
         return lens
 
+    @classmethod
+    def sars_cov_2(cls) -> Lens:
+        """The case study's classifier of SARS-CoV-2 variants (12 layers x 12 heads x 8): trace spike gene sequences.
+
+        `casestudies.sars_cov_2.annotate(trace)` says what each token is on the spike. Source: Bonino et al. 2025.
+        """
+        from .casestudies.sars_cov_2 import model as classifier
+
+        lens = cls(*classifier.load())
+        lens.model_name = classifier.NAME
+        return lens
+
     def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace:
         """One forward pass over a text or a pair of texts.
 
@@ -100,7 +112,7 @@ class Lens:
         for given, name in ((words, "words"), (words_pair, "words_pair")):
             if isinstance(given, str):
                 raise InputError(f"{name} must be a list of words, not one string: that goes to trace")
-        pair = None if words_pair is None else list(words_pair)
+        pair = list(words_pair) if words_pair else None
         return self._trace([self._encode(list(words), pair, truncation)])[0]
 
     def trace_batch(

@@ -317,7 +317,7 @@ class Trace:
 
         encoding = given_tokens(tokens, special_mask, segments)
         keys = None if key_tokens is None else given_tokens(key_tokens, None, None)
-        maps = checked_maps(attentions, len(encoding.tokens), len((keys or encoding).tokens))
+        maps = checked_maps(attentions, len(encoding), len(encoding if keys is None else keys))
         return cls(
             encoding=encoding,
             model_name=model_name,
@@ -379,7 +379,7 @@ class Trace:
 
     @property
     def _keys(self) -> Encoding:
-        return self.key_encoding or self.encoding
+        return self.encoding if self.key_encoding is None else self.key_encoding
 
     def _layer(self, layer: int) -> Layer:
         if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)) or not 0 <= layer < self.n_layers:

@@ -30,7 +30,7 @@ WORDS = [
     ",",
     "'",
 ]
-VOCABULARY = SPECIAL + WORDS + LETTERS + ["##" + letter for letter in LETTERS]
+VOCABULARY = list(dict.fromkeys(SPECIAL + WORDS + LETTERS + ["##" + letter for letter in LETTERS]))
 CORPUS = ["the cat sat on the mat, it was very warm. unbelievable cats, the mat was warm"]
 
 
