@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, watched
+from browser.views import TEXTS, Seen, exported
 
 # The hosts' own errors, seen with a widget that does nothing: Notebook 7 at start, JupyterLab when a kernel ends.
 HOST_NOISE = [
@@ -158,3 +159,15 @@ def open_marimo(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page
         app.stop()
     problems = [problem for _, _, log in opened for problem in log.problems()]
     assert not problems, problems
+
+
+@pytest.fixture(scope="session")
+def pair(embedded_lens: Any) -> Any:
+    """A trace of two sentences on the embedded model."""
+    return embedded_lens.trace(*TEXTS)
+
+
+@pytest.fixture
+def show(page_of: PageOf) -> Callable[..., Seen]:
+    """A function that opens a view as the page that `to_html` writes."""
+    return exported(page_of)

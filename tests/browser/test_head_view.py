@@ -1,0 +1,326 @@
+"""The head view, row by row of BertViz's: selectors, several heads, hover, pins. Lines first, then what a matrix adds.
+
+Expected numbers come from the trace; tests/browser/test_numbers.py holds the trace's own against an eager model.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import bertlens as bl
+from bertlens import colors
+from bertlens.errors import SelectionError
+from browser.views import Seen, shown
+
+LINES = {"layer": 1, "head": 8, "mode": "lines"}
+
+
+def lines_from(trace, heads, minimum=0.02):
+    """How many weights of these heads reach the threshold."""
+    return sum(int((trace.attention(layer)[head] >= minimum).sum()) for layer, head in heads)
+
+
+def caption(seen: Seen) -> str:
+    return seen.part("lines").locator("canvas").first.get_attribute("aria-label") or ""
+
+
+def hues(image: np.ndarray) -> set[str]:
+    """The categorical head colours (light theme) that a canvas holds; where lines cross, colours mix and count not."""
+    palette = np.array([colors.rgb(color) for color in colors.HEADS["light"]], dtype=float)
+    strong = image[image[..., 3] > 60][:, :3].astype(float)
+    distance = np.linalg.norm(strong[:, None] - palette[None], axis=-1)
+    nearest = distance.argmin(axis=1)[distance.min(axis=1) < 20]
+    return {colors.HEADS["light"][n] for n, pixels in enumerate(np.bincount(nearest, minlength=8)) if pixels > 40}
+
+
+def test_layer_and_head_selectors_change_the_head(show, pair):
+    seen = show(bl.HeadView(pair, **LINES))
+    assert seen.select("layer").locator("option").all_inner_texts() == [str(n) for n in range(6)]
+    assert seen.select("head").locator("option").all_inner_texts() == [str(n) for n in range(12)]
+    seen.select("layer").select_option("4")
+    seen.title("L4·H8")
+    seen.select("head").select_option("5")
+    seen.title("L4·H5")
+    assert caption(seen).startswith(f"{lines_from(pair, [(4, 5)])} lines")
+    expect(seen.chips()).to_have_text([re.compile("L4·H5")])
+
+
+def test_start_state_by_argument(show, pair):
+    view = bl.HeadView(
+        pair,
+        layer=3,
+        head=2,
+        heads=[[3, 5]],
+        query=4,
+        key=6,
+        mode="lines",
+        pair_filter="AA",
+        hide_special=True,
+        renormalize=True,
+        theme="dark",
+    )
+    seen = show(view)
+    seen.title("L3·H2")
+    expect(seen.chips()).to_have_text([re.compile("L3·H2"), re.compile("L3·H5")])
+    expect(seen.queries().and_(seen.root.locator("[aria-pressed=true]"))).to_have_text("on")
+    expect(seen.keys().and_(seen.root.locator("[aria-pressed=true]"))).to_have_text(re.compile("mat"))
+    expect(seen.choice("pairs", "A→A")).to_have_attribute("aria-pressed", "true")
+    expect(seen.check("hide special")).to_be_checked()
+    expect(seen.check("renormalise rows")).to_be_checked()
+    expect(seen.root).to_have_attribute("data-theme", "dark")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"layer": 6}, {"head": 40}, {"heads": [40]}, {"heads": [[0, 12]]}, {"query": 21}, {"key": -1}]
+)
+def test_start_state_out_of_range_is_refused(pair, wrong):
+    with pytest.raises(SelectionError, match="does not exist"):
+        bl.HeadView(pair, **wrong)
+
+
+def test_layer_that_is_not_included_is_refused(pair):
+    with pytest.raises(SelectionError, match="include_layers"):
+        bl.HeadView(pair, layer=0, include_layers=[2, 3])
+    with pytest.raises(SelectionError, match="include_heads"):
+        bl.HeadView(pair, head=5, include_heads=[0])
+
+
+def test_include_layers_and_heads_limit_the_selectors(show, pair):
+    seen = show(bl.HeadView(pair, include_layers=[2, 4], include_heads=[1, 3], mode="lines"))
+    seen.title("L2·H1")
+    assert seen.select("layer").locator("option").all_inner_texts() == ["2", "4"]
+    assert seen.select("head").locator("option").all_inner_texts() == ["1", "3"]
+    seen.root.get_by_role("button", name="all heads of L2").click()
+    expect(seen.chips()).to_have_text([re.compile("L2·H1"), re.compile("L2·H3")])
+
+
+def test_tokens_stand_left_and_right(show, pair):
+    seen = show(bl.HeadView(pair, **LINES))
+    assert seen.queries().all_inner_texts() == pair.display_tokens
+    assert seen.keys().all_inner_texts() == pair.display_tokens
+
+
+def test_one_line_per_weight_and_opacity_is_the_weight(show, pair):
+    seen = show(bl.HeadView(pair, **LINES))
+    canvas = seen.part("lines").locator("canvas").first
+    assert caption(seen).startswith(f"{lines_from(pair, [(1, 8)])} lines")
+    seen.slide("from", 0.3)
+    expect(canvas).to_have_attribute("aria-label", re.compile(f"^{lines_from(pair, [(1, 8)], 0.3)} lines"))
+    image = seen.pixels(canvas)
+    column = image[:, image.shape[1] - 8, 3].reshape(21, -1).sum(axis=1) / 255  # near the keys
+    weights = pair.attention(1)[8].numpy()
+    reached = (weights >= 0.3).sum(axis=0)
+    assert (column[reached == 0] == 0).all()
+    assert (reached == 1).sum() > 5  # where two lines meet, their opacities add up
+    drawn = weights.max(axis=0)[reached == 1]
+    width = 0.75 + 2.25 * drawn  # of a line in pixels
+    assert column[reached == 1] / width == pytest.approx(drawn, abs=0.06)  # antialiased
+
+
+def test_threshold_hides_weak_lines_and_says_its_value(show, pair):
+    seen = show(bl.HeadView(pair, **LINES))
+    seen.slide("from", 0.3)
+    expect(seen.part("lines").locator("canvas").first).to_have_attribute(
+        "aria-label", re.compile(f"^{lines_from(pair, [(1, 8)], 0.3)} lines")
+    )
+    expect(seen.part("lines").locator("output")).to_have_text("0.300")
+
+
+def test_several_heads_overlaid(show, pair):
+    heads = [(1, 8), (0, 2), (1, 10)]
+    seen = show(bl.HeadView(pair, **LINES, heads=[[0, 2], [1, 10]]))
+    expect(seen.chips()).to_have_text([re.compile(f"L{layer}·H{head}") for layer, head in heads])
+    assert caption(seen).startswith(f"{lines_from(pair, heads)} lines")
+    assert hues(seen.pixels(seen.part("lines").locator("canvas").first)) == set(colors.HEADS["light"][:3])
+
+
+def test_click_toggles_a_head_and_the_last_one_stays(show, pair):
+    seen = show(bl.HeadView(pair, **LINES, heads=[[0, 2]]))
+    canvas = seen.part("lines").locator("canvas").first
+    seen.chips().nth(0).click()
+    expect(seen.chips().nth(0)).to_have_attribute("aria-pressed", "false")
+    expect(canvas).to_have_attribute("aria-label", re.compile(f"^{lines_from(pair, [(0, 2)])} lines"))
+    assert hues(seen.pixels(canvas)) == {colors.HEADS["light"][1]}
+    seen.chips().nth(1).click()
+    expect(seen.chips().nth(1)).to_have_attribute("aria-pressed", "true")
+    seen.chips().nth(0).click()
+    expect(canvas).to_have_attribute("aria-label", re.compile(f"^{lines_from(pair, [(1, 8), (0, 2)])} lines"))
+
+
+def test_double_click_isolates_a_head_and_restores_all(show, pair):
+    seen = show(bl.HeadView(pair, **LINES, heads=[[0, 2], [1, 10]]))
+    pressed = lambda: seen.chips().evaluate_all("all => all.map(chip => chip.ariaPressed)")  # noqa: E731
+    seen.chips().nth(1).dblclick()
+    assert pressed() == ["false", "true", "false"]
+    assert caption(seen).startswith(f"{lines_from(pair, [(0, 2)])} lines")
+    seen.chips().nth(1).dblclick()
+    assert pressed() == ["true", "true", "true"]
+
+
+def test_all_heads_of_a_layer_and_back_to_one(show, pair):
+    seen = show(bl.HeadView(pair, **LINES))
+    seen.root.get_by_role("button", name="all heads of L1").click()
+    expect(seen.chips()).to_have_count(12)
+    assert caption(seen).startswith(f"{lines_from(pair, [(1, h) for h in range(12)])} lines")
+    seen.root.get_by_role("button", name="only L1·H8").click()
+    expect(seen.chips()).to_have_count(1)
+
+
+def test_twelve_heads_differ_in_colour_and_dash(show, pair):
+    seen = show(bl.HeadView(pair, **LINES, heads=list(range(12))))
+    looks = seen.chips().evaluate_all(
+        "all => all.map(c => c.querySelector('line')).map(l => l.getAttribute('stroke') + l.getAttribute('stroke-dasharray'))"
+    )
+    assert len(looks) == len(set(looks)) == 12
+    assert len({look[:7] for look in looks}) == len(colors.HEADS["light"])
+
+
+def test_hover_left_token_keeps_only_its_lines_and_numbers_the_keys(show, pair):
+    seen = show(bl.HeadView(pair, **LINES))
+    faint, strong = seen.part("lines").locator("canvas").all()
+    expect(faint).to_have_css("opacity", "1")
+    seen.queries().nth(3).hover()
+    expect(faint).to_have_css("opacity", "0.18")
+    left = seen.pixels(strong)[:, 8, 3].reshape(21, -1).max(axis=1)
+    assert left[3] > 0 and left[[n for n in range(21) if n != 3]].max() == 0
+    row = pair.attention(1)[8][3]
+    numbers = [f"{value:.2f}" if value >= 0.005 else "" for value in row.tolist()]
+    assert seen.keys().locator(".bl-line-numbers").all_inner_texts() == numbers
+    seen.away()
+    expect(faint).to_have_css("opacity", "1")
+    assert "".join(seen.keys().locator(".bl-line-numbers").all_inner_texts()) == ""
+
+
+def test_hover_right_token_shows_who_attends_to_it(show, pair):
+    seen = show(bl.HeadView(pair, **LINES))
+    seen.keys().nth(0).hover()
+    strong = seen.part("lines").locator("canvas").nth(1)
+    right = seen.pixels(strong)[:, -8, 3].reshape(21, -1).max(axis=1)
+    assert right[0] > 0 and right[1:].max() == 0
+    column = pair.attention(1)[8][:, 0]
+    numbers = [f"{value:.2f}" if value >= 0.005 else "" for value in column.tolist()]
+    assert seen.queries().locator(".bl-line-numbers").all_inner_texts() == numbers
+
+
+def test_hover_with_many_heads_gives_each_token_a_strip_per_head(show, pair):
+    seen = show(bl.HeadView(pair, **LINES, heads=list(range(12))))
+    seen.queries().nth(3).hover()
+    squares = seen.keys().nth(4).locator(".bl-line-numbers i")
+    expect(squares).to_have_count(12)
+    order = [8, *[h for h in range(12) if h != 8]]
+    weights = [float(pair.attention(1)[h, 3, 4]) for h in order]
+    assert squares.evaluate_all("all => all.map(one => Number(one.style.opacity))") == pytest.approx(weights, abs=1e-5)
+    assert squares.evaluate_all("all => all.map(one => one.title)") == [
+        f"L1·H{h}: {shown(w)}" for h, w in zip(order, weights, strict=True)
+    ]
+
+
+def test_click_pins_a_token_until_clicked_again(show, pair):
+    seen = show(bl.HeadView(pair, **LINES))
+    seen.queries().nth(3).click()
+    seen.away()  # the pin stays
+    assert seen.keys().nth(4).locator(".bl-line-numbers").inner_text() == f"{pair.attention(1)[8, 3, 4]:.2f}"
+    expect(seen.part("row-list").locator("h4")).to_have_text("sat attends to")
+    seen.keys().nth(4).click()
+    expect(seen.keys().nth(4)).to_have_attribute("aria-pressed", "true")
+    seen.queries().nth(3).click()
+    expect(seen.queries().nth(3)).to_have_attribute("aria-pressed", "false")
+    expect(seen.part("row-list").locator("h4")).to_have_text("who attends to on")
+
+
+FILTERS = {
+    "A→A": (slice(0, 13), slice(0, 13)),
+    "A→B": (slice(0, 13), slice(13, 21)),
+    "B→A": (slice(13, 21), slice(0, 13)),
+    "B→B": (slice(13, 21), slice(13, 21)),
+    "All": (slice(0, 21), slice(0, 21)),
+}
+
+
+@pytest.mark.parametrize("mode", ["matrix", "lines"])
+def test_sentence_pair_filter(show, pair, mode):
+    """[CLS] and the first [SEP] count as A."""
+    seen = show(bl.HeadView(pair, layer=1, head=8, mode=mode))
+    for name, (rows, cols) in FILTERS.items():
+        seen.choice("pairs", name).click()
+        expect(seen.choice("pairs", name)).to_have_attribute("aria-pressed", "true")
+        if mode == "matrix":
+            assert seen.row_labels() == pair.display_tokens[rows]
+            assert seen.col_labels() == pair.display_tokens[cols]
+            block = pair.attention(1)[8][rows, cols]
+            top = seen.root.locator(".bl-legend .bl-number").last
+            assert top.inner_text() == shown(float(block.max()))
+        else:
+            assert seen.queries().all_inner_texts() == pair.display_tokens[rows]
+            assert seen.keys().all_inner_texts() == pair.display_tokens[cols]
+            assert caption(seen).startswith(f"{int((pair.attention(1)[8][rows, cols] >= 0.02).sum())} lines")
+
+
+def test_single_sentence_has_no_pair_filter(show, embedded_lens):
+    seen = show(embedded_lens.trace("the cat sat").explore())
+    expect(seen.root.get_by_role("group", name="pairs")).to_have_count(0)
+
+
+def test_lines_follow_the_theme(show, pair):
+    seen = show(bl.HeadView(pair, **LINES, theme="dark"))
+    strokes = seen.chips().locator("line").evaluate_all("all => all.map(line => line.getAttribute('stroke'))")
+    assert strokes == [colors.HEADS["dark"][0]]
+    text = seen.queries().first.evaluate("one => getComputedStyle(one).color")
+    assert min(map(int, re.findall(r"\d+", text))) > 180  # light text on the dark ground
+
+
+# What BertViz's head view lacks
+
+
+def test_matrix_form_with_legend_and_numbers(show, pair):
+    seen = show(bl.HeadView(pair, layer=1, head=8, mode="lines"))
+    seen.choice("head view", "Matrix").click()
+    assert seen.shape() == (21, 21)
+    legend = seen.root.locator(".bl-legend")
+    assert legend.locator(".bl-number").all_inner_texts() == ["0", shown(float(pair.attention(1)[8].max()))]
+    expect(legend).to_contain_text("α, L1·H8")
+    seen.choice("head view", "Lines").click()
+    expect(seen.part("lines")).to_be_visible()
+
+
+def test_matrix_tooltip_names_the_cell_and_its_value(show, pair):
+    seen = show(bl.HeadView(pair, layer=1, head=8))
+    seen.at_cell(3, 4, "hover")
+    expect(seen.tip).to_contain_text(f"sat → on {shown(float(pair.attention(1)[8, 3, 4]))}")
+    expect(seen.tip).to_contain_text("query 3, key 4")
+    seen.away()
+    expect(seen.tip).to_have_count(0)
+
+
+def test_click_pins_a_cell_and_again_unpins_it(show, pair):
+    seen = show(bl.HeadView(pair, layer=1, head=8))
+    seen.at_cell(3, 4)
+    expect(seen.root.locator(".bl-mark-cell")).to_have_count(1)
+    expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_text("sat")
+    expect(seen.root.locator(".bl-col-label.bl-pinned")).to_have_text("on")
+    seen.at_cell(3, 4)
+    expect(seen.root.locator(".bl-mark-cell")).to_have_count(0)
+    expect(seen.root.locator(".bl-pinned")).to_have_count(0)
+
+
+def test_list_beside_the_head_is_the_pinned_row_sorted(show, pair):
+    seen = show(bl.HeadView(pair, layer=1, head=8, query=3))
+    row = pair.attention(1)[8][3]
+    best = row.argsort(descending=True, stable=True)[:12].tolist()
+    assert [token for token, _ in seen.listed()] == [pair.display_tokens[n] for n in best]
+    assert [value for _, value in seen.listed()] == pytest.approx([float(row[n]) for n in best], abs=5.1e-4)
+    expect(seen.part("row-list")).to_contain_text("Σ 1.000")
+    seen.part("row-list").get_by_role("button").nth(1).click()
+    expect(seen.root.locator(".bl-col-label.bl-pinned")).to_have_text(pair.display_tokens[best[1]])
+
+
+def test_list_without_a_pin_is_the_mean_over_queries(show, pair):
+    """An aggregate over queries, which BertViz does not offer."""
+    seen = show(bl.HeadView(pair, layer=1, head=8))
+    mean = pair.attention(1)[8].mean(dim=0)
+    best = mean.argsort(descending=True)[:12].tolist()
+    assert [value for _, value in seen.listed()] == pytest.approx([float(mean[n]) for n in best], abs=5.1e-4)

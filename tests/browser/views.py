@@ -1,0 +1,250 @@
+"""What the browser tests know of the widgets: how to open one, and how to read and drive what it shows.
+
+Seen(page) reads one view. exported(...) opens a view as the page that `to_html` writes. hosted(...) opens views in one
+document with a model object that the test holds in its hands: `models[n]` in the page, with answers it can keep back.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import FrameLocator, Locator, Page, expect
+
+from bertlens import wire
+
+TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
+STATIC = Path(wire.__file__).parent / "static"
+
+expect.set_options(timeout=PATIENCE)
+
+
+class Seen:
+    """One view in a page."""
+
+    def __init__(self, page: Page, root: Locator | None = None) -> None:
+        self.page = page
+        self.root = page.locator(".bertlens") if root is None else root
+        self.root.wait_for(timeout=PATIENCE)
+        page.set_default_timeout(PATIENCE)
+
+    # parts
+
+    def part(self, name: str) -> Locator:
+        return self.root.get_by_test_id(name)
+
+    def thumb(self, layer: int, head: int) -> Locator:
+        return self.root.locator(f'[data-head="{layer}-{head}"]')
+
+    def thumbs(self) -> list[str]:
+        """The heads in the atlas, in its order, as "layer-head"."""
+        return self.root.locator("[data-head]").evaluate_all("all => all.map(one => one.dataset.head)")
+
+    def choice(self, group: str, name: str) -> Locator:
+        """One of a row of exclusive buttons."""
+        return self.root.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True)
+
+    def select(self, label: str) -> Locator:
+        return self.root.get_by_role("combobox", name=label, exact=True)
+
+    def check(self, label: str) -> Locator:
+        return self.root.get_by_role("checkbox", name=label)
+
+    def queries(self) -> Locator:
+        """The tokens at the left of the lines."""
+        return self.part("lines").locator(".bl-line-queries button")
+
+    def keys(self) -> Locator:
+        """The tokens at the right of the lines."""
+        return self.part("lines").locator(".bl-lines-sheet > div:last-child button")
+
+    def chips(self) -> Locator:
+        """One button per head drawn as lines."""
+        return self.root.get_by_role("group", name="Heads drawn").locator("button.bl-chip")
+
+    @property
+    def tip(self) -> Locator:
+        return self.root.get_by_role("tooltip")
+
+    @property
+    def said(self) -> Locator:
+        return self.root.locator("[aria-live=polite]")
+
+    # readings
+
+    def title(self, text: str) -> None:
+        """Wait until the head view shows this head."""
+        expect(self.part("head-title")).to_have_text(text)
+
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the matrix."""
+        rows, cols = (self.part("matrix").get_attribute(f"aria-{side}count") for side in ("row", "col"))
+        return int(rows or -1), int(cols or -1)
+
+    def row_labels(self) -> list[str]:
+        return self.root.locator(".bl-row-label").all_inner_texts()
+
+    def col_labels(self) -> list[str]:
+        return self.root.locator(".bl-col-label").all_inner_texts()
+
+    def listed(self) -> list[tuple[str, float]]:
+        """The list beside the head: token and number."""
+        texts = self.part("row-list").locator("li").all_inner_texts()
+        return [(token, float(number)) for token, number in (text.split() for text in texts)]
+
+    def numbers(self, column: str) -> dict[int, str]:
+        """The neuron view's column "score" or "alpha" as printed: key position to text."""
+        pairs = self.part("neurons").locator(f"[data-{column}]")
+        return dict(pairs.evaluate_all(f"all => all.map(one => [Number(one.dataset.{column}), one.textContent])"))
+
+    def pixels(self, canvas: Locator) -> np.ndarray:
+        """uint8 (height, width, 4) of a canvas."""
+        data = canvas.evaluate(
+            """canvas => {
+                const { width, height } = canvas;
+                const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+                let text = "";
+                for (let n = 0; n < data.length; n += 8192) text += String.fromCharCode(...data.subarray(n, n + 8192));
+                return [height, width, btoa(text)];
+            }"""
+        )
+        return np.frombuffer(base64.b64decode(data[2]), np.uint8).reshape(data[0], data[1], 4)
+
+    def matrix(self) -> np.ndarray:
+        """uint8 (queries, keys, 3): the matrix, one pixel a cell."""
+        return self.pixels(self.part("matrix").locator("canvas"))[..., :3]
+
+    # doings
+
+    def at_cell(self, row: int, col: int, do: str = "click") -> None:
+        """Click or hover a cell of the matrix."""
+        matrix = self.part("matrix")
+        box = matrix.bounding_box()
+        rows, cols = self.shape()
+        assert box is not None
+        position = {"x": (col + 0.5) * box["width"] / cols, "y": (row + 0.5) * box["height"] / rows}
+        getattr(matrix, do)(position=position)
+
+    def away(self) -> None:
+        """Take the pointer out of the view."""
+        self.page.mouse.move(0, 0)
+
+    def slide(self, label: str, value: float) -> None:
+        """Move a slider as a pointer does: value, then an input event."""
+        self.root.get_by_role("slider", name=re.compile(f"^{label}")).evaluate(
+            "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input', { bubbles: true })); }",
+            value,
+        )
+
+
+def shown(value: float) -> str:
+    """An attention weight as the page prints it."""
+    return f"{value:.3f}"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A signed number as the page prints it, with a true minus sign."""
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def in_frame(page: Page, n: int) -> Locator:
+    """The view in the n-th sandboxed frame of a page."""
+    frame: FrameLocator = page.frame_locator("iframe").nth(n)
+    return frame.locator(".bertlens")
+
+
+# The model of a hosted page: as anywidget's, but answers can be kept back and given in any order.
+_HOST = """
+const bytes = (base64) => new DataView(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer);
+class Model {
+  held = false;      // keep answers back
+  waiting = [];      // [{message, give(fields, buffers)}]
+  sent = [];         // every question
+  handlers = new Map();
+  constructor({ state, slices, kernel }) {
+    Object.assign(this, { state, slices, kernel });
+    state.picture = { header: state.picture.header, data: bytes(state.picture.data) };
+  }
+  get(name) { return this.state[name]; }
+  set(name, value) { this.state[name] = value; this.emit(`change:${name}`); }
+  save_changes() {}
+  on(name, handler) { this.handlers.set(name, [...(this.handlers.get(name) ?? []), handler]); }
+  off(name, handler) { this.handlers.set(name, (this.handlers.get(name) ?? []).filter((h) => h !== handler)); }
+  emit(name, ...values) { for (const handler of this.handlers.get(name) ?? []) handler(...values); }
+  listeners() { return [...this.handlers.values()].reduce((sum, list) => sum + list.length, 0); }
+  answer({ op, map, layer, head }) {
+    if (op === "hello") return [{ kernel: this.kernel }];
+    const slice = op === "head" && this.slices[`${map}/${layer}/${head}`];
+    return slice ? [slice[0], [bytes(slice[1])]] : [{ error: `no answer to ${op}` }];
+  }
+  send(message) {
+    if (this.dead) throw new Error("Cannot send");
+    this.sent.push(message);
+    const give = (fields, buffers = []) => this.emit("msg:custom", { ...fields, id: message.id }, buffers);
+    if (this.held) this.waiting.push({ message, give: (...own) => give(...(own.length ? own : this.answer(message))) });
+    else setTimeout(() => give(...this.answer(message)));
+  }
+}
+const code = JSON.parse(document.getElementById("code").textContent);
+const widget = (await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))).default;
+window.models = JSON.parse(document.getElementById("views").textContent).map((view) => new Model(view));
+window.mount = (n) => {
+  const el = document.createElement("div");
+  document.body.append(el);
+  const end = widget.render({ model: models[n], el });
+  return () => { end(); el.remove(); };
+};
+window.mounted = models.map((_, n) => mount(n));
+"""
+
+
+def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **options: Any) -> Page:
+    """One document with several views, each on a model of its own: `models[n]`, and `mounted[n]()` takes one out."""
+    plain = [
+        {
+            "state": {
+                **(state := view.page_state()),
+                "picture": {**state["picture"], "data": base64.b64encode(state["picture"]["data"]).decode()},
+            },
+            "slices": {
+                "/".join(map(str, name)): [{**fields, "arrays": index}, base64.b64encode(blob).decode()]
+                for name, fields, arrays in view.slices(None)
+                for index, blob in [wire.pack(arrays)]
+            },
+            "kernel": kernel,
+        }
+        for view in views
+    ]
+
+    def embed(name: str, value: Any) -> str:
+        text = json.dumps(value).replace("<", "\\u003c")
+        return f'<script type="application/json" id="{name}">{text}</script>'
+
+    css = (STATIC / "widget.css").read_text(encoding="utf-8")
+    code = (STATIC / "widget.js").read_text(encoding="utf-8")
+    page: Page = page_of(
+        f"<!doctype html><html><head><meta charset=utf-8><title>host</title><style>{css}</style></head><body {body}>"
+        f"{embed('code', code)}{embed('views', plain)}<script type=module>{_HOST}</script></body></html>",
+        **options,
+    )
+    page.wait_for_function("() => window.mounted", timeout=PATIENCE)
+    return page
+
+
+def exported(page_of: Any) -> Callable[..., Seen]:
+    """A function that opens a view as the page that `to_html` writes."""
+
+    def open_view(view: Any, **options: Any) -> Seen:
+        return Seen(page_of(view.to_html(), **options))
+
+    return open_view
