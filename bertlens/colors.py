@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 THEMES = ("light", "dark")
+NODES = 33  # colours of an arm that the page stores
 
 # From zero outwards. The two arms of a signed table end at the same lightness: size reads alike on both sides.
 _WEIGHT = {
@@ -76,12 +77,25 @@ def _ramp(anchors: tuple[str, ...], n: int) -> np.ndarray:
     return _to_bytes(np.stack([lightness, a, b], axis=1))
 
 
+def _nodes(scale: str, theme: str) -> list[np.ndarray]:
+    """The colours that a table is drawn through, uint8 (NODES, 3) for each of its arms, zero first."""
+    return [_ramp(anchors[theme], NODES) for anchors in ((_WEIGHT,) if scale == "weight" else (_NEGATIVE, _POSITIVE))]
+
+
+def _between(nodes: np.ndarray, n: int) -> np.ndarray:
+    """`n` colours on straight lines between the nodes, uint8 (n, 3), as js/src/paint/colormap.ts draws them."""
+    at = np.arange(n) * (len(nodes) - 1) / (n - 1)
+    channels = [np.interp(at, np.arange(len(nodes)), nodes[:, c].astype(float)) for c in range(3)]
+    return np.floor(np.stack(channels, axis=1) + 0.5).astype(np.uint8)
+
+
 def table(scale: str, theme: str) -> np.ndarray:
     """uint8 (256, 3). `scale` "weight": entry 0 is zero. "signed": entries 127 and 128 are zero, 0 is the most
     negative (orange), 255 the most positive (blue)."""
-    if scale == "weight":
-        return _ramp(_WEIGHT[theme], 256)
-    return np.concatenate([_ramp(_NEGATIVE[theme], 128)[::-1], _ramp(_POSITIVE[theme], 128)])
+    arms = _nodes(scale, theme)
+    if len(arms) == 1:
+        return _between(arms[0], 256)
+    return np.concatenate([_between(arms[0], 128)[::-1], _between(arms[1], 128)])
 
 
 def typescript() -> str:
@@ -90,10 +104,10 @@ def typescript() -> str:
         "// Colour tables, written by `python -m bertlens.colors`: do not edit, change bertlens/colors.py instead.",
         'export type Theme = "light" | "dark";',
         "",
-        "/** 256 RGB triples in base64: entry 0 is zero. */",
-        *_object("WEIGHT", {theme: f'"{_base64("weight", theme)}"' for theme in THEMES}),
-        "/** 256 RGB triples in base64: entries 127 and 128 are zero. */",
-        *_object("SIGNED", {theme: f'"{_base64("signed", theme)}"' for theme in THEMES}),
+        "/** RGB triples in base64, the nodes of a table from zero upwards: colormap.ts draws lines between them. */",
+        *_object("WEIGHT", {theme: json.dumps(_base64("weight", theme)) for theme in THEMES}, "readonly string[]"),
+        "/** The same for the two arms of a signed table: from zero to the negative end, from zero to the positive. */",
+        *_object("SIGNED", {theme: json.dumps(_base64("signed", theme)) for theme in THEMES}, "readonly string[]"),
         "/** Not a number, in both themes. */",
         f'export const NAN = "{NAN}";',
         "",
@@ -103,13 +117,13 @@ def typescript() -> str:
     return "\n".join(lines)
 
 
-def _object(name: str, values: dict[str, str], kind: str = "string") -> list[str]:
+def _object(name: str, values: dict[str, str], kind: str) -> list[str]:
     body = [f"  {theme}: {value}," for theme, value in values.items()]
     return [f"export const {name}: Record<Theme, {kind}> = {{", *body, "};", ""]
 
 
-def _base64(scale: str, theme: str) -> str:
-    return base64.b64encode(table(scale, theme).tobytes()).decode()
+def _base64(scale: str, theme: str) -> list[str]:
+    return [base64.b64encode(nodes.tobytes()).decode() for nodes in _nodes(scale, theme)]
 
 
 if __name__ == "__main__":

@@ -5,8 +5,11 @@ Everything goes layer by layer: the maps of all layers never exist at the same t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
+from torch.nn.functional import adaptive_max_pool2d
 
 from ..trace import Trace
 
@@ -56,13 +59,26 @@ def thumbnails(trace: Trace, size: int = 32) -> tuple[Tensor, Tensor]:
 
     The second is each head's largest weight m: a pixel is round(255 · w / m) for the largest weight w that it covers.
     """
+    return pooled(map(trace.attention, range(trace.n_layers)), size)
+
+
+def pooled(maps: Iterable[Tensor], size: int = 32, signed: bool = False) -> tuple[Tensor, Tensor]:
+    """Maps (H, S, K) of successive layers as small pictures, each pixel the cell largest in size that it covers.
+
+    Returns uint8 (L, H, t, t') and each map's largest absolute value m, float32 (L, H). A pixel is round(255 · x / m),
+    or, where `signed`, round(127.5 + 127.5 · x / m).
+    """
     pictures, largest = [], []
-    for layer in range(trace.n_layers):
-        alpha = trace.attention(layer).float()
-        shape = (min(size, alpha.shape[1]), min(size, alpha.shape[2]))
-        pooled = torch.nn.functional.adaptive_max_pool2d(alpha, shape)
-        top = pooled.amax((1, 2))
-        steps = (pooled * (255 / top.clamp_min(torch.finfo(torch.float32).tiny))[:, None, None]).round()
+    for values in maps:
+        values = values.float()
+        shape = (min(size, values.shape[1]), min(size, values.shape[2]))
+        picture = adaptive_max_pool2d(values, shape)
+        if signed:
+            low = -adaptive_max_pool2d(-values, shape)
+            picture = torch.where(picture >= -low, picture, low)
+        top = picture.abs().amax((1, 2))
+        share = picture / top.clamp_min(torch.finfo(torch.float32).tiny)[:, None, None]
+        steps = (127.5 + 127.5 * share if signed else 255 * share).round()
         pictures.append(steps.nan_to_num(0).to(torch.uint8))
         largest.append(top)
     return torch.stack(pictures), torch.stack(largest)

@@ -6,7 +6,7 @@ from ..inputs import InputReport
 
 
 def badges(report: InputReport | None) -> list[dict[str, str]]:
-    """What a reader must know of the tokenizer's work: {"kind", "label", "detail", "severity"} each, empty if nothing."""
+    """What a reader must know of the tokenizer's work, most serious first: {"kind", "label", "detail", "severity"}."""
     if report is None:
         return []
     found: list[dict[str, str]] = []

@@ -8,7 +8,7 @@ immutable, and a new forward pass takes the lens's own lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from traitlets import Bool, Dict, Enum, Int, List, Unicode
 from ..errors import BertLensError, InputError, SelectionError
 from ..trace import Trace
 from ..wire import pack
+from .answers import LAYER_MAPS, MEASURES, layer_norms, thumbnails
 from .picture import head_slice, picture
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -38,6 +39,8 @@ class LensWidget(anywidget.AnyWidget):
     """A view of one trace. Every selection can be given as an argument, read, set and observed from Python.
 
     layer, head: the selected head, 0-based. heads: further heads drawn over it as lines, [[layer, head], ...].
+    measure: "weight" α, "norm" ‖αf(x)‖, "difference" of their shares. layer_map: "" for a head, or a map of the whole
+    layer ("attn-w", "attn-n", "attnres-n", "attnresln-n", ...).
     query, key: the pinned tokens (positions of pieces) or None. mode: "matrix" or "lines". view: "neurons" or "table".
     pair_filter: "all", "AA", "AB", "BA", "BB" (query's sentence, key's sentence). units: "pieces" or "words".
     hide_special, renormalize: leave special tokens out, and scale the rows that are left to 1. theme: "auto", "light",
@@ -56,12 +59,13 @@ class LensWidget(anywidget.AnyWidget):
     map = Unicode("self").tag(sync=True)
     layer = Int(0).tag(sync=True)
     head = Int(0).tag(sync=True)
-    heads = List().tag(sync=True)
+    heads: Any = List().tag(sync=True)
     query = _optional_int()
     key = _optional_int()
-    measure = Enum(["weight"], "weight").tag(sync=True)
+    measure = Enum(MEASURES, "weight").tag(sync=True)
+    layer_map = Enum(["", *LAYER_MAPS], "").tag(sync=True)
     mode = Enum(["matrix", "lines"], "matrix").tag(sync=True)
-    view = Enum(["neurons", "table"], "neurons").tag(sync=True)
+    view = Enum(["neurons", "norms", "table"], "neurons").tag(sync=True)
     text = Unicode("").tag(sync=True)
     text_pair = Unicode("").tag(sync=True)
     truncation = Bool(False).tag(sync=True)
@@ -85,11 +89,18 @@ class LensWidget(anywidget.AnyWidget):
             selection["layer"] = selection["include_layers"][0]
         if selection.get("include_heads") and "head" not in selection:
             selection["head"] = selection["include_heads"][0]
+        for name in ("layer", "head"):
+            included = selection.get(f"include_{name}s")
+            if included and selection[name] not in included:
+                raise SelectionError(f"{name} {selection[name]} is not among include_{name}s {list(included)}")
         super().__init__(panels=list(self.PANELS), text=trace.text or "", text_pair=trace.text_pair or "", **selection)
         self.picture = self._first_picture()
         self._answers: dict[str, Callable[[dict[str, Any]], Answer]] = {
             "hello": self._answer_hello,
             "head": self._answer_head,
+            "norms": self._answer_norms,
+            "thumbs": self._answer_thumbs,
+            "layer_map": self._answer_layer_map,
             "picture": self._answer_picture,
             "trace": self._answer_trace,
             "html": self._answer_html,
@@ -189,7 +200,7 @@ class LensWidget(anywidget.AnyWidget):
             fields, buffers = answer(message)
         except BertLensError as error:
             fields, buffers = {"error": str(error)}, []
-        except Exception as error:  # shown in the view: an error in a handler is lost otherwise
+        except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
             fields, buffers = {"error": f"{type(error).__name__}: {error}"}, []
         self.send({**fields, "id": message["id"]}, buffers)
 
@@ -198,14 +209,23 @@ class LensWidget(anywidget.AnyWidget):
 
     def _answer_head(self, message: dict[str, Any]) -> Answer:
         shown = self._asked_map(message)
-        layer, head = message.get("layer"), message.get("head")
-        if not (isinstance(layer, int) and 0 <= layer < shown.n_layers):
-            raise SelectionError(f"layer {layer!r} does not exist: there are 0 to {shown.n_layers - 1}")
-        if not (isinstance(head, int) and 0 <= head < shown.n_heads):
-            raise SelectionError(f"head {head!r} does not exist: there are 0 to {shown.n_heads - 1}")
-        fields, arrays = head_slice(shown, layer, head)
-        index, blob = pack(arrays)
-        return {**fields, "arrays": index}, [blob]
+        layer = _index(message, "layer", shown.n_layers)
+        fields, arrays = head_slice(shown, layer, _index(message, "head", shown.n_heads))
+        return _packed(arrays, fields)
+
+    def _answer_norms(self, message: dict[str, Any]) -> Answer:
+        shown = self._asked_map(message)
+        return _packed({"norms": layer_norms(shown, _index(message, "layer", shown.n_layers))})
+
+    def _answer_thumbs(self, message: dict[str, Any]) -> Answer:
+        thumbs, largest = thumbnails(self._asked_map(message), _choice(message, "measure", MEASURES[1:]))
+        return _packed({"thumbs": thumbs, "thumb_max": largest})
+
+    def _answer_layer_map(self, message: dict[str, Any]) -> Answer:
+        shown = self._asked_map(message)
+        kind = _choice(message, "kind", LAYER_MAPS)
+        values = LAYER_MAPS[kind](shown, _index(message, "layer", shown.n_layers))
+        return _packed({"values": values.float().contiguous()})
 
     def _answer_picture(self, message: dict[str, Any]) -> Answer:
         shown = self._asked_map(message)
@@ -214,9 +234,9 @@ class LensWidget(anywidget.AnyWidget):
         return answer["header"], [answer["data"]]
 
     def _asked_map(self, message: dict[str, Any]) -> Trace:
-        if message.get("trace") != self.picture["header"]["trace"] and message.get("op") == "head":
-            if message.get("map") == self.picture["header"]["map"]:
-                raise SelectionError("the text has changed since: choose the head again")
+        header = self.picture["header"]
+        if message.get("map") == header["map"] and message.get("trace") != header["trace"]:
+            raise SelectionError("the text has changed since: choose the head again")
         shown = self._trace.maps.get(str(message.get("map")))
         if shown is None:
             raise SelectionError(f"no map {message.get('map')!r}: there are {', '.join(self._trace.maps)}")
@@ -273,6 +293,27 @@ class LensWidget(anywidget.AnyWidget):
 
             bundle[0]["image/png"] = to_png(self)
         return bundle
+
+
+def _packed(arrays: dict[str, Any], fields: dict[str, Any] | None = None) -> Answer:
+    index, blob = pack(arrays)
+    return {**(fields or {}), "arrays": index}, [blob]
+
+
+def _index(message: dict[str, Any], name: str, limit: int) -> int:
+    """A number that the page sent, checked."""
+    value = message.get(name)
+    if type(value) is not int or not 0 <= value < limit:
+        raise SelectionError(f"{name} {value!r} does not exist: there are 0 to {limit - 1}")
+    return value
+
+
+def _choice(message: dict[str, Any], name: str, choices: Iterable[str]) -> str:
+    """A name that the page sent, one of a few."""
+    value = message.get(name)
+    if value not in tuple(choices):
+        raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(choices)}")
+    return str(value)
 
 
 def _same_token(before: list[str], after: list[str], position: int | None) -> int | None:

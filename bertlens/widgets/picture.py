@@ -1,29 +1,24 @@
-"""What the page gets of a trace: the first picture (thumbnails, statistics, the open head) and single heads on demand.
+"""What the page gets of a trace: the first picture (thumbnails, statistics, the open head), and heads on demand.
 
-Nothing of size heads × S × S leaves the kernel: a head travels as q, k, scaling and mask, and the page recomputes the rest.
+Nothing of size heads × S × S leaves the kernel: a head travels as q, k, scaling and mask, the page computes the rest.
 """
 
 from __future__ import annotations
 
 import hashlib
-import platform
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import torch
 
+from ..export.provenance import versions
 from ..measures import attention
 from ..trace import Trace
 from ..wire import json_safe, pack
+from .answers import layer_maps, measures
 from .badges import badges
 
 Arrays = dict[str, Any]
-
-
-def versions() -> dict[str, str]:
-    names = ("bertlens", "transformers", "torch")
-    return {name: version(name) for name in names} | {"python": platform.python_version()}
 
 
 def head_slice(trace: Trace, layer: int, head: int) -> tuple[dict[str, Any], Arrays]:
@@ -99,6 +94,8 @@ def picture(trace: Trace, name: str, layer: int, head: int) -> dict[str, Any]:
         "text": trace.text or "",
         "text_pair": trace.text_pair or "",
         "stats": list(summary),
+        "measures": measures(shown),
+        "layer_maps": layer_maps(shown),
         "versions": versions(),
         "nan_layer": trace.nan_layer,
         "lens": trace.lens is not None,

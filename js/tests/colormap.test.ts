@@ -1,5 +1,6 @@
 // Numbers to pixels, against the tables that Python wrote.
 import { describe, expect, it } from "vitest";
+import vectors from "../../tests/wire/tables.json";
 import { cssColor, entry, paint, paintBytes, table } from "../src/paint/colormap";
 import { NAN } from "../src/paint/tables";
 
@@ -15,6 +16,14 @@ describe("tables", () => {
       expect(cssColor(0, scale === "weight" ? 0 : -2, 2, colors)).toBe(panel);
       expect(table(scale, theme)).toBe(colors); // decoded once
     }
+  });
+});
+
+describe("tables against Python's", () => {
+  it.each(Object.entries(vectors))("%s", (name, every15th) => {
+    const [scale, theme] = name.split("-") as ["weight" | "signed", "light" | "dark"];
+    const colors = table(scale, theme);
+    expect(every15th.map((_, n) => [...colors.slice(45 * n, 45 * n + 3)])).toEqual(every15th);
   });
 });
 

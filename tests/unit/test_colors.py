@@ -1,5 +1,6 @@
 """The colour tables: one source, even, and readable by colour-blind eyes and in grey."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -120,3 +121,14 @@ def test_heads_stand_out_and_differ(theme):
         assert apart.min() > 15, eye
     selection = cielab(np.array(colors.rgb(SELECTION[theme])))
     assert np.linalg.norm(cielab(heads) - selection, axis=1).min() > 25
+
+
+def test_the_page_draws_the_same_tables() -> None:
+    """tests/wire/tables.json holds every 15th colour of our tables; js/tests/colormap.test.ts reads it."""
+    vectors = {
+        f"{scale}-{theme}": colors.table(scale, theme)[::15].tolist()
+        for scale in ("weight", "signed")
+        for theme in colors.THEMES
+    }
+    path = Path(__file__).parent.parent / "wire" / "tables.json"
+    assert json.loads(path.read_text()) == vectors

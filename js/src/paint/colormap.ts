@@ -11,13 +11,31 @@ const decoded = new Map<string, Table>();
 
 /** The table of a scale: "weight" has zero at entry 0, "signed" at entries 127 and 128. */
 export function table(scale: Scale, theme: Theme): Table {
-  const base64 = (scale === "weight" ? WEIGHT : SIGNED)[theme];
-  let found = decoded.get(base64);
+  const name = scale + theme;
+  let found = decoded.get(name);
   if (!found) {
-    found = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-    decoded.set(base64, found);
+    const arms = (scale === "weight" ? WEIGHT : SIGNED)[theme].map((base64) =>
+      Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)),
+    );
+    found = new Uint8Array(3 * 256);
+    for (let n = 0; n < 256; n++) {
+      // a signed table is two arms of 128 entries, the negative one backwards
+      const arm = arms.length === 1 ? arms[0]! : arms[n < 128 ? 0 : 1]!;
+      const part = arms.length === 1 ? n / 255 : n < 128 ? (127 - n) / 127 : (n - 128) / 127;
+      for (let c = 0; c < 3; c++) found[3 * n + c] = between(arm, part, c);
+    }
+    decoded.set(name, found);
   }
   return found;
+}
+
+/** One channel of the colour at `part` of the way along the nodes, as bertlens/colors.py rounds it. */
+function between(nodes: Uint8Array, part: number, channel: number): number {
+  const at = part * (nodes.length / 3 - 1);
+  const low = Math.floor(at);
+  const from = nodes[3 * low + channel]!;
+  const to = nodes[3 * low + 3 + channel] ?? from;
+  return Math.floor(from + (to - from) * (at - low) + 0.5);
 }
 
 /** The entry of a table for a value between lo and hi, clamped; -1 for NaN. */

@@ -9,7 +9,8 @@ export const percent = (value: number) => (Number.isNaN(value) ? "–" : `${Math
 export function signed(value: number, digits = 2): string {
   if (value === Number.NEGATIVE_INFINITY) return "−∞";
   if (!Number.isFinite(value)) return String(value);
-  return value.toFixed(digits).replace("-", "−");
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
 /** The factor between q·k and the score, as the field writes it. */

@@ -3,7 +3,7 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { type Grid, grid, type Unit, units } from "../compute/grid";
 import type { Picture, Side } from "./picture";
-import type { HeadData, Store } from "./store";
+import type { HeadData, Shown, Store } from "./store";
 import type { Synced } from "./synced";
 
 /** A query and a key as pieces, and whether the user chose them. */
@@ -45,14 +45,18 @@ export function strongestKey(weights: Float32Array, width: number, query: number
   return best;
 }
 
+/** Whether the rows of what is left are scaled to 1: only weights are shares of a row. */
+export const renormalized = (synced: Synced, { measure, layerMap }: Shown) =>
+  synced.hide_special.value && synced.renormalize.value && measure === "weight" && !layerMap;
+
 export function createDisplay(store: Store): Display {
   const { synced, shown } = store;
   const sides = computed(() => displayed(shown.value.picture, synced));
-  const gridOf = (data: HeadData) =>
-    grid(data.weights, data.slice.S, data.slice.K, sides.value.rows, sides.value.cols, {
-      renormalize: synced.hide_special.value && synced.renormalize.value,
+  const gridOf = (data: HeadData, values = data.values) =>
+    grid(values, data.slice.S, data.slice.K, sides.value.rows, sides.value.cols, {
+      renormalize: renormalized(synced, shown.value),
     });
-  const main = computed(() => gridOf(shown.value));
+  const main = computed(() => gridOf(shown.value, shown.value.layerMap?.values));
   const find = (list: Unit[], piece: number | null) => {
     const n = piece === null ? -1 : list.findIndex((u) => u.pieces.includes(piece));
     return n < 0 ? null : n;

@@ -1,4 +1,5 @@
 // The first picture: everything the page can show before it asks the kernel anything.
+import type { Measure } from "../compute/measure";
 import { type Arrays, unpack } from "../wire";
 
 /** The tokens along one side of an attention map. */
@@ -36,6 +37,8 @@ export interface PictureHeader {
   text: string;
   text_pair: string;
   stats: string[];
+  measures: Measure[]; // what the kernel can give of a head
+  layer_maps: string[]; // and of a whole layer
   versions: Record<string, string>;
   nan_layer: number | null;
   lens: boolean;

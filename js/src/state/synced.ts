@@ -1,6 +1,7 @@
 // State that is shared with the kernel: one signal per trait, written both ways.
 import type { AnyModel } from "@anywidget/types";
 import { batch, type Signal, signal } from "@preact/signals";
+import type { Measure } from "../compute/measure";
 
 export type PairFilter = "all" | "AA" | "BB" | "AB" | "BA";
 export type HeadName = [layer: number, head: number];
@@ -15,9 +16,10 @@ export interface Traits {
   heads: HeadName[];
   query: number | null;
   key: number | null;
-  measure: string;
+  measure: Measure;
+  layer_map: string;
   mode: "matrix" | "lines";
-  view: "neurons" | "table";
+  view: "neurons" | "norms" | "table";
   text: string;
   text_pair: string;
   truncation: boolean;
@@ -40,6 +42,7 @@ export const TRAIT_NAMES = [
   "query",
   "key",
   "measure",
+  "layer_map",
   "mode",
   "view",
   "text",

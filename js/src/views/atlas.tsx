@@ -1,15 +1,17 @@
 // Atlas: every head of every layer as a thumbnail, with one measure summed up per layer and per head.
 import { useCallback } from "preact/hooks";
+import { MEASURES } from "../compute/measure";
 import { paintBytes } from "../paint/colormap";
-import { weightTable } from "../paint/palette";
+import { signedTable, weightTable } from "../paint/palette";
 import { Check, Select, Slider } from "../parts/controls";
 import { percent } from "../parts/format";
 import { Pixels } from "../parts/pixels";
 import { describe, type Statistic, statistics } from "../parts/sentence";
 import type { Picture } from "../state/picture";
-import { headLabel } from "../state/store";
+import { headLabel, type Shown } from "../state/store";
 import type { HeadName } from "../state/synced";
 import { showTip, useView } from "./context";
+import { layerMapLabel } from "./look";
 
 const number = (stat: Statistic, value: number) =>
   Number.isNaN(value) ? "–" : stat.percent ? percent(value) : value.toFixed(2);
@@ -27,18 +29,27 @@ export function included(
   return { layers: keep(layers, p.n_layers), heads: keep(heads, p.n_heads) };
 }
 
-function Thumbnail({ p, layer, head, common }: { p: Picture; layer: number; head: number; common: boolean }) {
-  const { dark } = useView();
-  const table = weightTable(dark.value);
-  const { rows, cols, data } = p.thumbs;
+function Thumbnail({ p, layer, head, common }: { p: Picture; layer: number; head: number; common: number }) {
+  const { dark, store } = useView();
+  const { thumbs } = store.shown.value;
+  const { rows, cols } = p.thumbs;
+  const { data, max } = thumbs;
+  const signed = MEASURES[thumbs.measure].signed;
+  const table = signed ? signedTable(dark.value) : weightTable(dark.value);
   const n = layer * p.n_heads + head;
   const paint = useCallback(
     (out: Uint8ClampedArray) => {
       const bytes = data.subarray(n * rows * cols, (n + 1) * rows * cols);
-      const gain = common ? p.thumbMax[n]! : 1;
-      paintBytes(gain === 1 ? bytes : bytes.map((v) => Math.round(v * gain)), table, out);
+      if (!common) return paintBytes(bytes, table, out);
+      const gain = max[n]! / common;
+      const zero = signed ? 127.5 : 0;
+      paintBytes(
+        bytes.map((v) => Math.round(zero + (v - zero) * gain)),
+        table,
+        out,
+      );
     },
-    [p, n, table, common],
+    [data, n, table, common, signed],
   );
   return <Pixels width={cols} height={rows} paint={paint} />;
 }
@@ -72,7 +83,7 @@ function HeadButton({
         aria-label={label}
         onClick={(event) => {
           if (event.shiftKey || event.ctrlKey || event.metaKey) toggleOverlay(view, layer, head);
-          else view.store.synced.put({ layer, head });
+          else view.store.synced.put({ layer, head, layer_map: "" });
         }}
         onPointerEnter={(event) => showTip(view, event.currentTarget, <HeadTip p={p} layer={layer} head={head} />)}
         onFocus={(event) => showTip(view, event.currentTarget, <HeadTip p={p} layer={layer} head={head} />)}
@@ -86,7 +97,12 @@ function HeadButton({
         {Number.isNaN(p.statistic(layer, head, "entropy")) ? (
           <span class="bl-nan">NaN</span>
         ) : (
-          <Thumbnail p={p} layer={layer} head={head} common={view.page.commonScale.value} />
+          <Thumbnail
+            p={p}
+            layer={layer}
+            head={head}
+            common={view.page.commonScale.value ? commonScale(view.store.shown.value) : 0}
+          />
         )}
         {sorted && stat && (
           <span class="bl-thumb-caption">
@@ -109,6 +125,10 @@ function HeadTip({ p, layer, head }: { p: Picture; layer: number; head: number }
   );
 }
 
+/** The value of the last colour when all thumbnails share one scale: 1 for weights, else the largest of all. */
+export const commonScale = ({ thumbs }: Shown) =>
+  thumbs.measure === "weight" ? 1 : thumbs.max.reduce((a, b) => Math.max(a, b), 1e-9);
+
 function statMaximum(p: Picture, stat: Statistic): number {
   let most = 0;
   for (let l = 0; l < p.n_layers; l++)
@@ -121,6 +141,30 @@ function toggleOverlay(view: ReturnType<typeof useView>, layer: number, head: nu
   const without = synced.heads.value.filter(([l, h]) => l !== layer || h !== head);
   const had = without.length < synced.heads.value.length;
   synced.put({ heads: had ? without : [...without, [layer, head]], ...(had ? {} : { mode: "lines" as const }) });
+}
+
+/** The layer's name; where there are maps of whole layers, a button that opens one. */
+function RowHeader({ p, layer }: { p: Picture; layer: number }) {
+  const { synced } = useView().store;
+  const open = synced.layer.value === layer && synced.layer_map.value !== "";
+  const kind = synced.layer_map.value || (p.layer_maps.includes("attnresln-n") ? "attnresln-n" : p.layer_maps[0]);
+  return (
+    <span role="rowheader" class="bl-axis">
+      {kind && synced.panels.value.includes("head") ? (
+        <button
+          type="button"
+          class="bl-layer"
+          aria-pressed={open}
+          title={`Layer ${layer} as a whole: ${layerMapLabel(kind)}`}
+          onClick={() => synced.put(open ? { layer_map: "" } : { layer, layer_map: kind })}
+        >
+          L{layer}
+        </button>
+      ) : (
+        `L${layer}`
+      )}
+    </span>
+  );
 }
 
 /** Mean of a statistic over a list of heads, as a bar against the largest head. */
@@ -178,7 +222,10 @@ export function Atlas() {
     <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
       <header class="bl-panel-head">
         <h3>Atlas</h3>
-        <span class="bl-muted">{order === "position" ? "layers down, heads across" : `sorted: ${stat?.label}`}</span>
+        <span class="bl-muted">
+          {MEASURES[store.shown.value.thumbs.measure].symbol},{" "}
+          {order === "position" ? "layers down, heads across" : `sorted: ${stat?.label}`}
+        </span>
       </header>
       <div class="bl-scroll">
         <div
@@ -204,9 +251,7 @@ export function Atlas() {
               </div>
               {layers.map((l) => (
                 <div key={l} role="row" class="bl-row">
-                  <span role="rowheader" class="bl-axis">
-                    L{l}
-                  </span>
+                  <RowHeader p={p} layer={l} />
                   {heads.map((h) => cell([l, h]))}
                   <div role="gridcell">
                     {stat && (
@@ -271,7 +316,7 @@ export function Atlas() {
         )}
         <Check
           label="one scale"
-          title="Draw all thumbnails on the scale 0 to 1 instead of each on its own largest weight"
+          title="Draw all thumbnails on one scale instead of each on its own largest value"
           checked={page.commonScale.value}
           onChange={(value) => {
             page.commonScale.value = value;

@@ -12,10 +12,9 @@ import { headLabel } from "../state/store";
 import { included } from "./atlas";
 import type { View } from "./context";
 import { chooseLines } from "./lines";
-import { gridMaximum } from "./matrix";
+import { lookOf } from "./look";
 import { sheetOf } from "./neurons";
 
-const weightRange = (hi: number): Range => ({ lo: 0, hi: hi || 1, scale: "weight" });
 const signedRange = (hi: number): Range => ({ lo: -hi, hi, scale: "signed" });
 
 /** Model, text, layer and head, measure, the filters in force, versions. */
@@ -43,10 +42,11 @@ export function headFigure(view: View): string {
   const { store, display } = view;
   const { picture, layer, head } = store.shown.value;
   const { rows, cols, values } = display.grid.value;
+  const look = lookOf(store.shown.value, display.grid.value, false);
   const common = {
-    title: `${headLabel(layer, head)}, attention`,
+    title: `${look.name}, ${look.symbol === "α" ? "attention" : look.symbol}`,
     description: `${describe(picture, layer, head)}.`,
-    caption: captionLines(provenance(view, "attention weight α")),
+    caption: captionLines(provenance(view, look.label)),
     rows: labels(rows),
     cols: labels(cols),
     row: display.row.value,
@@ -56,8 +56,8 @@ export function headFigure(view: View): string {
     return headMatrixSvg({
       ...common,
       values,
-      range: weightRange(gridMaximum(display.grid.value)),
-      legend: `α, ${headLabel(layer, head)}`,
+      range: { lo: look.lo, hi: look.hi, scale: look.signed ? "signed" : "weight" },
+      legend: `${look.symbol}, ${look.name}`,
     });
   const series = [{ data: store.shown.value, grid: display.grid.value }, ...display.overlays.value].map((s) => ({
     name: headLabel(s.data.layer, s.data.head),

@@ -1,27 +1,44 @@
 // Head panel: the selected head as matrix or lines, and the list of what the pinned token attends to.
+import { Select } from "../parts/controls";
 import { share } from "../parts/format";
 import { Token } from "../parts/token";
-import { headLabel } from "../state/store";
+import { renormalized, strongestKey } from "../state/display";
 import { useView } from "./context";
 import { Lines } from "./lines";
+import { layerMapLabel, lookOf } from "./look";
 import { Matrix } from "./matrix";
 
 const LISTED = 12;
 
 export function HeadPanel() {
   const { store, display } = useView();
-  const { layer, head, picture } = store.shown.value;
-  const mode = store.synced.mode.value;
+  const { synced } = store;
+  const { layer, picture } = store.shown.value;
+  const mode = synced.mode.value;
+  const look = lookOf(store.shown.value, display.grid.value, false);
   return (
     <section class="bl-panel bl-head" aria-label="Head view">
       <header class="bl-panel-head">
-        <h3 data-testid="head-title">{headLabel(layer, head)}</h3>
+        <h3 data-testid="head-title">{look.name}</h3>
         <span class="bl-muted">
-          attention α{picture.map === "self" ? "" : ` of the ${picture.map} map`},{" "}
+          {look.label}
+          {picture.map === "self" ? "" : ` of the ${picture.map} map`};{" "}
           {mode === "matrix"
-            ? "row = query, column = key; click a cell to pin it"
-            : "left = query, right = key; click a token to pin it"}
+            ? "row = query, column = key, click a cell to pin it"
+            : "left = query, right = key, click a token to pin it"}
         </span>
+        <span class="bl-spacer" />
+        {picture.layer_maps.length > 0 && (
+          <Select
+            label={`layer ${layer}`}
+            value={synced.layer_map.value}
+            choices={[
+              { value: "", label: "one head" },
+              ...picture.layer_maps.map((kind) => ({ value: kind, label: layerMapLabel(kind) })),
+            ]}
+            onChange={(kind) => synced.put({ layer_map: kind })}
+          />
+        )}
       </header>
       <div class="bl-head-body">
         {mode === "matrix" ? <Matrix /> : <Lines />}
@@ -48,10 +65,12 @@ function RowList() {
           else for (let i = 0; i < rows.length; i++) value += values[i * K + n]! / rows.length;
           return { unit, n, value };
         });
-  const sorted = [...list].sort((a, b) => b.value - a.value);
+  const look = lookOf(store.shown.value, display.grid.value, false);
+  const { norms, layerMap } = store.shown.value;
+  const sorted = [...list].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const top = sorted.slice(0, LISTED);
   const rest = sorted.slice(LISTED);
-  const most = top[0]?.value || 1;
+  const most = Math.abs(top[0]?.value ?? 0) || 1;
   const sum = list.reduce((total, item) => total + item.value, 0);
   const { synced } = store;
   const pin = (piece: number) => synced.put(col !== null ? { query: piece } : { key: piece });
@@ -86,9 +105,9 @@ function RowList() {
             >
               <Token text={unit.label} />
               <span class="bl-bar-track">
-                <span style={{ "--part": `${(100 * value) / most}%` }} />
+                <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${(100 * Math.abs(value)) / most}%` }} />
               </span>
-              <span class="bl-number">{share(value)}</span>
+              <span class="bl-number">{look.text(value)}</span>
             </button>
           </li>
         ))}
@@ -96,14 +115,33 @@ function RowList() {
       <p class="bl-muted bl-number">
         {rest.length > 0 && (
           <>
-            {rest.length} more: {share(rest.reduce((total, item) => total + item.value, 0))}
+            {rest.length} more: {look.text(rest.reduce((total, item) => total + item.value, 0))}
             <br />
           </>
         )}
-        {col === null && <>Σ {share(sum)}</>}
-        {col === null && sum < 0.9995 && <> (the rest goes to tokens not shown)</>}
-        {store.synced.hide_special.value && store.synced.renormalize.value && <> (rows renormalised)</>}
+        {col === null && <>Σ {look.text(sum)}</>}
+        {col === null && look.symbol === "α" && sum < 0.9995 && <> (the rest goes to tokens not shown)</>}
+        {norms && !layerMap && col === null && row !== null && <NormNote norms={norms} />}
+        {renormalized(store.synced, store.shown.value) && <> (rows renormalised)</>}
+        {norms && store.synced.units.value === "words" && <> (a word’s norm: the sum of its pieces’ norms)</>}
       </p>
     </aside>
+  );
+}
+
+/** What cancels: the token with most attention against what it passes on. */
+function NormNote({ norms }: { norms: Float32Array }) {
+  const { display, store } = useView();
+  const { weights, slice, picture } = store.shown.value;
+  const { query } = display.focus.value;
+  const K = slice.K;
+  const top = strongestKey(weights, K, query);
+  const median = [...norms].sort((a, b) => a - b)[Math.floor(K / 2)]!;
+  return (
+    <>
+      <br />
+      most attended: <Token text={picture.keyside.tokens[top]!} /> with α {share(weights[query * K + top]!)}, ‖f(x)‖{" "}
+      {share(norms[top]!)} (median {share(median)})
+    </>
   );
 }

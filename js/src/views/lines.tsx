@@ -1,13 +1,14 @@
 // Head view as lines: tokens left (queries) and right (keys), opacity = weight, one colour and dash per head.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Grid } from "../compute/grid";
-import { headColor, headDash } from "../paint/palette";
+import { headColor, headDash, signColor } from "../paint/palette";
 import { Slider } from "../parts/controls";
-import { px, share } from "../parts/format";
+import { px, share, signed as signedText } from "../parts/format";
 import { Token, visibleText } from "../parts/token";
 import { headLabel } from "../state/store";
 import { useView } from "./context";
-import { gridMaximum, pinCell } from "./matrix";
+import { gridMaximum, lookOf } from "./look";
+import { pinCell } from "./matrix";
 import { useWidth } from "./width";
 
 const MOST_LINES = 6000; // drawn at once; the caption says when there are more
@@ -18,7 +19,7 @@ interface Line {
   series: number;
   row: number;
   col: number;
-  weight: number;
+  weight: number; // the measure shown, negative only for differences
 }
 
 export interface Series {
@@ -44,36 +45,39 @@ export function chooseLines(
     for (let i = row ?? 0; i < lastRow; i++) {
       for (let j = col ?? 0; j < lastCol; j++) {
         const weight = grid.values[i * K + j]!;
-        if (weight >= minimum && weight > 0) lines.push({ series: n, row: i, col: j, weight });
+        if (Math.abs(weight) >= minimum && weight !== 0) lines.push({ series: n, row: i, col: j, weight });
       }
     }
   });
-  lines.sort((a, b) => a.weight - b.weight);
+  lines.sort((a, b) => Math.abs(a.weight) - Math.abs(b.weight));
   return { lines: lines.slice(-most), passed: lines.length };
 }
 
-function draw(
-  canvas: HTMLCanvasElement | null,
-  width: number,
-  rowHeight: number,
-  total: number,
-  lines: Line[],
-  strength: number,
-  dark: boolean,
-) {
+interface Sheet {
+  width: number;
+  height: number;
+  rowHeight: number;
+  full: number; // the value that is drawn opaque
+  dark: boolean;
+  signed: boolean; // colour says the sign instead of the head
+}
+
+function draw(canvas: HTMLCanvasElement | null, sheet: Sheet, lines: Line[], strength: number) {
   const context = canvas?.getContext("2d");
   if (!canvas || !context) return;
-  const density = Math.min(2, window.devicePixelRatio || 1, 16000 / total); // canvases end near 16,000 pixels
+  const { width, height, rowHeight, full, dark } = sheet;
+  const density = Math.min(2, window.devicePixelRatio || 1, 16000 / height); // canvases end near 16,000 pixels
   canvas.width = Math.round(width * density);
-  canvas.height = Math.round(total * density);
+  canvas.height = Math.round(height * density);
   context.scale(density, density);
   for (const { series, row, col, weight } of lines) {
+    const part = Math.abs(weight) / full;
     const from = (row + 0.5) * rowHeight;
     const to = (col + 0.5) * rowHeight;
     context.beginPath();
-    context.strokeStyle = headColor(series, dark);
-    context.globalAlpha = Math.min(1, strength * weight);
-    context.lineWidth = 0.75 + 2.25 * weight;
+    context.strokeStyle = sheet.signed ? signColor(weight, dark) : headColor(series, dark);
+    context.globalAlpha = Math.min(1, strength * part);
+    context.lineWidth = 0.75 + 2.25 * Math.min(1, part);
     context.setLineDash(headDash(series));
     context.moveTo(2, from);
     context.bezierCurveTo(width * 0.4, from, width * 0.6, to, width - 2, to);
@@ -92,13 +96,18 @@ export function Lines() {
   const minimum = page.lineMinimum.value;
   const series = useMemo(
     () =>
-      [{ data: shown, grid }, ...overlays].map((drawn): Series => {
-        const name = headLabel(drawn.data.layer, drawn.data.head);
+      [{ data: shown, grid }, ...(shown.layerMap ? [] : overlays)].map((drawn): Series => {
+        const name = shown.layerMap ? lookOf(shown, grid, dark).name : headLabel(drawn.data.layer, drawn.data.head);
         return { name, grid: drawn.grid, muted: muted.has(name) };
       }),
-    [shown, grid, overlays, muted],
+    [shown, grid, overlays, muted, dark],
   );
-  const { lines, passed } = useMemo(() => chooseLines(series, minimum, null, null), [series, minimum]);
+  const look = lookOf(shown, grid, dark);
+  const full = useMemo(
+    () => (look.symbol === "α" ? 1 : Math.max(...series.map((s) => gridMaximum(s.grid))) || 1),
+    [series, look.symbol],
+  );
+  const { lines, passed } = useMemo(() => chooseLines(series, minimum * full, null, null), [series, minimum, full]);
 
   const frame = useRef<HTMLDivElement>(null);
   const all = useRef<HTMLCanvasElement>(null);
@@ -116,14 +125,18 @@ export function Lines() {
   const col = hover ? (hover.col >= 0 ? hover.col : null) : pinned.row === null ? pinned.col : null;
   const focused = row !== null || col !== null;
 
+  const { signed } = look;
+  const sheet = useMemo(
+    (): Sheet => ({ width: middle, height: total, rowHeight: height, full, dark, signed }),
+    [middle, total, height, full, dark, signed],
+  );
   useLayoutEffect(() => {
     const active = series.filter((s) => !s.muted).length || 1;
-    draw(all.current, middle, height, total, lines, 1 / Math.sqrt(active), dark);
-  }, [lines, series, middle, height, total, dark]);
+    draw(all.current, sheet, lines, 1 / Math.sqrt(active));
+  }, [lines, series, sheet]);
   useLayoutEffect(() => {
-    const chosen = focused ? chooseLines(series, 0.0005, row, col).lines : [];
-    draw(focus.current, middle, height, total, chosen, 1.15, dark);
-  }, [series, focused, row, col, middle, height, total, dark]);
+    draw(focus.current, sheet, focused ? chooseLines(series, 0.0005 * full, row, col).lines : [], 1.15);
+  }, [series, focused, row, col, sheet, full]);
 
   if (rows.length === 0 || cols.length === 0)
     return <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>;
@@ -135,13 +148,17 @@ export function Lines() {
       ? null
       : series.map((s, n) => {
           const weight = s.grid.values[i * cols.length + j]!;
-          if (s.muted || (!crowded && weight < 0.005)) return null;
-          const color = headColor(n, dark);
+          if (s.muted || (!crowded && Math.abs(weight) < 0.005 * full)) return null;
+          const color = signed ? signColor(weight, dark) : headColor(n, dark);
           return crowded ? (
-            <i key={s.name} title={`${s.name}: ${share(weight)}`} style={{ background: color, opacity: weight }} />
+            <i
+              key={s.name}
+              title={`${s.name}: ${look.text(weight)}`}
+              style={{ background: color, opacity: Math.abs(weight) / full }}
+            />
           ) : (
             <span key={s.name} class="bl-number" style={{ color }}>
-              {weight.toFixed(2)}
+              {signed ? look.text(weight) : weight.toFixed(2)}
             </span>
           );
         });
@@ -185,7 +202,7 @@ export function Lines() {
             <canvas
               ref={all}
               role="img"
-              aria-label={`${caption} from queries to keys; opacity is the attention weight`}
+              aria-label={`${caption} from queries to keys; opacity is the ${look.label}`}
               style={{ opacity: focused ? FAINT : 1 }}
             />
             <canvas ref={focus} />
@@ -195,18 +212,20 @@ export function Lines() {
       </div>
       <div class="bl-controls">
         <Slider
-          label="from weight"
+          label="from"
           min={0}
           max={0.5}
           step={0.005}
           value={minimum}
-          text={minimum.toFixed(3)}
+          text={share(minimum * full)}
           onChange={(v) => {
             page.lineMinimum.value = v;
           }}
         />
         <span class="bl-muted">
-          {caption}, opacity = α{focused ? "; all lines of the token in focus" : ""}
+          {caption}, opacity = {look.symbol}
+          {full === 1 ? "" : ` / ${share(full)}`}
+          {focused ? "; all lines of the token in focus" : ""}
         </span>
       </div>
     </div>

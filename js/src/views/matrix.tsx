@@ -1,5 +1,5 @@
 // Head view as a matrix: one cell per query and key, labels on both sides, a cursor for keys and screen readers.
-import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Grid, Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
 import { weightTable } from "../paint/palette";
@@ -8,19 +8,12 @@ import { px, share } from "../parts/format";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
 import { Token, visibleText } from "../parts/token";
-import { headLabel } from "../state/store";
 import { showTip, useView, type View } from "./context";
+import { type Look, lookOf } from "./look";
 import { useWidth } from "./width";
 
 const LABELLED = 11; // px a row needs to carry its label
 const LARGEST = 24;
-
-/** The largest displayed weight: the upper end of the scale. */
-export function gridMaximum(grid: Grid): number {
-  let most = 0;
-  for (const value of grid.values) if (value > most) most = value;
-  return most;
-}
 
 /** Pin a row and a column of the displayed grid; a second time on the same cell unpins it. */
 export function pinCell(view: View, row: number | null, col: number | null): void {
@@ -35,20 +28,58 @@ export function pinCell(view: View, row: number | null, col: number | null): voi
 
 export function cellText(view: View, row: number, col: number): string {
   const { rows, cols, values } = view.display.grid.value;
-  const { layer, head } = view.store.shown.value;
-  const value = values[row * cols.length + col]!;
-  return `query ${visibleText(rows[row]!.label)} → key ${visibleText(cols[col]!.label)}: ${share(value)}, ${headLabel(layer, head)}`;
+  const look = lookOf(view.store.shown.value, view.display.grid.value, false);
+  const value = look.text(values[row * cols.length + col]!);
+  return `query ${visibleText(rows[row]!.label)} → key ${visibleText(cols[col]!.label)}: ${value}, ${look.name}`;
 }
 
-function CellTip({ grid, row, col }: { grid: Grid; row: number; col: number }) {
+function CellTip({ grid, look, row, col }: { grid: Grid; look: Look; row: number; col: number }) {
   return (
     <>
       <Token text={grid.rows[row]!.label} /> → <Token text={grid.cols[col]!.label} />{" "}
-      <b class="bl-number">{share(grid.values[row * grid.cols.length + col]!)}</b>
+      <b class="bl-number">{look.text(grid.values[row * grid.cols.length + col]!)}</b>
       <br />
       <span class="bl-muted">
         query {row}, key {col}
       </span>
+    </>
+  );
+}
+
+/** ‖f(x)‖ of every key, above its column: what the weights are multiplied with. */
+function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; cell: number }) {
+  const view = useView();
+  const table = weightTable(view.dark.value);
+  const sums = useMemo(
+    () => Float32Array.from(cols, (unit) => unit.pieces.reduce((n, j) => n + norms[j]!, 0)),
+    [norms, cols],
+  );
+  const hi = sums.reduce((a, b) => Math.max(a, b), 1e-9);
+  const paint = useCallback((out: Uint8ClampedArray) => paintValues(sums, 0, hi, table, out), [sums, hi, table]);
+  return (
+    <>
+      <span class="bl-norm-name bl-muted">‖f(x)‖ ≤ {share(hi)}</span>
+      <div
+        class="bl-norm-strip"
+        data-testid="norm-strip"
+        style={{ width: px(cols.length * cell) }}
+        onPointerMove={(event) => {
+          const n = Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left) / cell);
+          if (cols[n])
+            showTip(
+              view,
+              event,
+              <>
+                ‖f(x)‖ of <Token text={cols[n].label} /> <b class="bl-number">{share(sums[n]!)}</b>
+              </>,
+            );
+        }}
+        onPointerLeave={() => {
+          view.tip.value = null;
+        }}
+      >
+        <Pixels width={cols.length} height={1} paint={paint} label="norm of f(x) for every key" />
+      </div>
     </>
   );
 }
@@ -68,8 +99,8 @@ export function Matrix() {
   const { page, display, store, dark } = view;
   const grid = display.grid.value;
   const { rows, cols, values } = grid;
-  const table = weightTable(dark.value);
-  const top = gridMaximum(grid);
+  const look = lookOf(store.shown.value, grid, dark.value);
+  const { lo, hi, table } = look;
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const labels = 88;
@@ -77,10 +108,10 @@ export function Matrix() {
   const cell = page.cellSize.value || fit;
   const step = thinning(cell);
   const paint = useCallback(
-    (out: Uint8ClampedArray) => paintValues(values, 0, top || 1, table, out),
-    [values, top, table],
+    (out: Uint8ClampedArray) => paintValues(values, lo, hi, table, out),
+    [values, lo, hi, table],
   );
-  const { layer, head, picture } = store.shown.value;
+  const { picture, norms, layerMap } = store.shown.value;
   const pinnedRow = display.row.value;
   const pinnedCol = display.col.value;
   const cursor = page.cursor.value;
@@ -132,7 +163,7 @@ export function Matrix() {
         }}
       />
     );
-  const name = `Attention of ${headLabel(layer, head)} of ${picture.model}: ${rows.length} queries by ${cols.length} keys, row = query, column = key`;
+  const name = `${look.label}, ${look.name} of ${picture.model}: ${rows.length} queries by ${cols.length} keys, row = query, column = key`;
   return (
     <div class="bl-matrix" ref={frame}>
       <div class="bl-scroll bl-matrix-scroll">
@@ -155,6 +186,7 @@ export function Matrix() {
                 ),
             )}
           </div>
+          {norms && !layerMap && <NormStrip norms={norms} cols={cols} cell={cell} />}
           <div class="bl-rows" style={{ height: px(rows.length * cell) }}>
             {rows.map(
               (unit, n) =>
@@ -193,7 +225,7 @@ export function Matrix() {
             onPointerMove={(event) => {
               const hit = at(event);
               page.hover.value = hit;
-              if (hit) showTip(view, event, <CellTip grid={grid} row={hit.row} col={hit.col} />);
+              if (hit) showTip(view, event, <CellTip grid={grid} look={look} row={hit.row} col={hit.col} />);
               else view.tip.value = null;
             }}
             onPointerLeave={() => {
@@ -230,7 +262,12 @@ export function Matrix() {
           />
         </div>
       )}
-      <Legend low="0" high={share(top)} label={`α, ${headLabel(layer, head)}`} table={table} />
+      <Legend
+        low={look.signed ? look.text(lo) : "0"}
+        high={look.text(hi)}
+        label={`${look.symbol}, ${look.name}`}
+        table={table}
+      />
     </div>
   );
 }

@@ -1,7 +1,10 @@
 // The switches that head view, lists and tables follow: form, map, sentence pair, pieces or words, special tokens.
+import { MEASURES, type Measure } from "../compute/measure";
 import { Check, Segmented, Select } from "../parts/controls";
 import type { PairFilter, Traits } from "../state/synced";
 import { useView } from "./context";
+
+const NAMES: Record<Measure, string> = { weight: "Weight α", norm: "Norm ‖αf(x)‖", difference: "Difference" };
 
 export function Switches() {
   const { synced, shown } = useView().store;
@@ -40,6 +43,14 @@ export function Switches() {
           value={p.map}
           choices={p.maps.map((value) => ({ value, label: value }))}
           onChange={set("map")}
+        />
+      )}
+      {p.measures.length > 1 && (
+        <Segmented<Measure>
+          label="measure"
+          value={synced.measure.value}
+          choices={p.measures.map((value) => ({ value, label: NAMES[value], title: MEASURES[value].label }))}
+          onChange={set("measure")}
         />
       )}
       {panels.includes("head") && (

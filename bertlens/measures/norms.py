@@ -1,0 +1,183 @@
+"""Attention is not only a weight: the norms of what a head really adds, after Kobayashi et al. 2020 and 2021.
+
+Notation of `block.py`: f^h(x_j) what head h makes of source token j, α^h_ij its weight for query token i,
+c_ij = Σ_h α^h_ij f^h(x_j). x_i is the residual, P and s_i the parts of the LayerNorm, P u_i / s_i + β.
+
+Block order. Post-LN families (BERT, RoBERTa, XLM-RoBERTa, CamemBERT, ELECTRA, DistilBERT, ALBERT, NomicBERT) are as in
+the papers. Pre-LN families (ESM, ModernBERT, GPT-2): f acts on the normalised x_j, as the model's values do; the residual
+is the stream itself; the LayerNorm of AttnResLn is the next that the sum meets, the one in front of the MLP. MobileBERT:
+everything inside its bottleneck, the residual is the bottleneck's output, and its "NoNorm" only scales (s_i = 1).
+
+Every function takes a Trace of Lens and raises ModelError where its family has no adapter, hands out no values, or where
+only attention weights were given; SelectionError for a layer that does not exist. `dtype` computes in another one, say
+torch.float64. Weights are read from the model when a function is called.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..errors import SelectionError
+from ..trace import Trace
+from .block import Block, pair_norms
+
+METHODS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n")
+
+
+@dataclass(frozen=True)
+class Norms:
+    """Everything of one layer (`all_of`), or of all layers with a first dimension L (`summary`)."""
+
+    transformed: Tensor  # (H, S) ‖f(x_j)‖
+    attn_n: Tensor  # (S, S) ‖c_ij‖ [query, key]
+    attnres_n: Tensor  # (S, S) the same with the residual: only the diagonal differs
+    attnresln_n: Tensor  # (S, S)
+    mixing: dict[str, Tensor]  # method -> (S,), in the order of METHODS
+
+
+@torch.no_grad()
+def transformed_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tensor:
+    """(H, S) ‖f^h(x_j)‖ ≥ 0, in the units of the stream: how long what a head takes from token j is, before α weighs it.
+
+    f(x) = (x W_V + b_V) W_O: value bias inside, output bias outside. Kobayashi et al. 2020, eq. 3 to 5.
+    """
+    return Block(trace, layer, dtype).transformed().norm(dim=-1)
+
+
+@torch.no_grad()
+def weighted_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tensor:
+    """(H, S, S) ‖α^h_ij f^h(x_j)‖ = α ‖f(x)‖ ≥ 0 [query, key]. Kobayashi et al. 2020, section 3."""
+    return transformed_norm(trace, layer, dtype)[:, None] * trace.attention(layer, dtype)
+
+
+@torch.no_grad()
+def summed_weighted_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tensor:
+    """(S, S) Attn-N: ‖c_ij‖ = ‖Σ_h α^h_ij f^h(x_j)‖ ≥ 0 [query, key]. Kobayashi et al. 2020, section 3."""
+    block = Block(trace, layer, dtype)
+    pairs = pair_norms(block, [_itself])
+    return _with_diagonal(pairs.norms[0], block.own(pairs.diagonal))
+
+
+@torch.no_grad()
+def attnres_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tensor:
+    """(S, S) AttnRes-N: ‖c_ij + δ_ij x_i‖ ≥ 0 [query, key]. Kobayashi et al. 2021, section 3."""
+    block = Block(trace, layer, dtype)
+    pairs = pair_norms(block, [_itself])
+    return _with_diagonal(pairs.norms[0], block.own(pairs.diagonal) + block.residual)
+
+
+@torch.no_grad()
+def attnresln_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tensor:
+    """(S, S) AttnResLn-N: ‖P (c_ij + δ_ij x_i)‖ / s_i ≥ 0 [query, key], without β and b_O, which belong to no token.
+
+    s_i is the deviation of the block's whole sum. Kobayashi et al. 2021, section 3.
+    """
+    block = Block(trace, layer, dtype)
+    pairs = pair_norms(block, [block.norm.linear])
+    own = block.norm.linear(block.own(pairs.diagonal) + block.residual)
+    return _with_diagonal(pairs.norms[0], own) / block.deviation[:, None]
+
+
+@torch.no_grad()
+def mixing_ratio(trace: Trace, layer: int, method: str, dtype: torch.dtype | None = None) -> Tensor:
+    """(S,) r_i in [0, 1]: how much of token i's new vector comes from the other tokens. Kobayashi et al. 2021, section 4.
+
+    r = m / (m + p), p the norm of the token's own part, m the norm of the sum of the others' parts (not the sum of
+    norms). method: "attn-n" p = ‖c_ii‖; "attnres-n" with the residual in p; "attnresln-n" both through P / s_i;
+    "attn-w" Σ_{j≠i} of α's mean over heads; "attnres-w" half of that, as if residual and attention weighed the same.
+    Raises SelectionError for another method.
+    """
+    if method not in METHODS:
+        raise SelectionError(f"mixing ratio {method!r} does not exist: there are {', '.join(METHODS)}")
+    block = Block(trace, layer, dtype)
+    diagonal = trace.attention(layer, dtype).diagonal(0, 1, 2)
+    return _mixing(block, diagonal, block.own(diagonal))[method]
+
+
+@torch.no_grad()
+def mixing_ratios(trace: Trace, dtype: torch.dtype | None = None) -> dict[str, Tensor]:
+    """method -> (L, S): `mixing_ratio` by every method and in every layer, without work on pairs."""
+    layers = []
+    for layer in range(trace.n_layers):
+        block = Block(trace, layer, dtype)
+        diagonal = trace.attention(layer, dtype).diagonal(0, 1, 2)
+        layers.append(_mixing(block, diagonal, block.own(diagonal)))
+    return {method: torch.stack([ratios[method] for ratios in layers]) for method in METHODS}
+
+
+@torch.no_grad()
+def all_of(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Norms:
+    """All norms and mixing ratios of one layer, the work that they share done once."""
+    block = Block(trace, layer, dtype)
+    pairs = pair_norms(block, [_itself, block.norm.linear])
+    own = block.own(pairs.diagonal)
+    with_residual = own + block.residual
+    normed = pairs.norms[1]
+    normed.diagonal().copy_(block.norm.linear(with_residual).norm(dim=-1))
+    return Norms(
+        transformed=pairs.lengths[0],
+        attn_n=_with_diagonal(pairs.norms[0], own),
+        attnres_n=_with_diagonal(pairs.norms[0], with_residual),
+        attnresln_n=normed / block.deviation[:, None],
+        mixing=_mixing(block, pairs.diagonal, own),
+    )
+
+
+def summary(trace: Trace, dtype: torch.dtype | None = None) -> Norms:
+    """All norms and mixing ratios of all layers: Norms with a first dimension L. Holds 12 L S² bytes in float32."""
+    first = all_of(trace, 0, dtype)
+
+    def room(like: Tensor) -> Tensor:
+        return like.new_empty(trace.n_layers, *like.shape)
+
+    norms = Norms(
+        room(first.transformed),
+        room(first.attn_n),
+        room(first.attnres_n),
+        room(first.attnresln_n),
+        {method: room(ratio) for method, ratio in first.mixing.items()},
+    )
+    for layer in range(trace.n_layers):
+        one = first if layer == 0 else all_of(trace, layer, dtype)
+        norms.transformed[layer], norms.attn_n[layer] = one.transformed, one.attn_n
+        norms.attnres_n[layer], norms.attnresln_n[layer] = one.attnres_n, one.attnresln_n
+        for method, ratio in one.mixing.items():
+            norms.mixing[method][layer] = ratio
+    return norms
+
+
+def _itself(vectors: Tensor) -> Tensor:
+    return vectors
+
+
+def _with_diagonal(pairs: Tensor, vectors: Tensor) -> Tensor:
+    """The norms of the pairs, with those of a token's own vectors (S, D) on the diagonal.
+
+    The diagonal comes from the vectors, not from a quadratic form: the residual is far longer than the parts.
+    """
+    norms = pairs.clone()
+    norms.diagonal().copy_(vectors.norm(dim=-1))
+    return norms
+
+
+def _mixing(block: Block, diagonal: Tensor, own: Tensor) -> dict[str, Tensor]:
+    """The mixing ratios from α_ii (H, S) and c_ii (S, D)."""
+    others = block.attended - own  # Σ_{j≠i} c_ij
+    weight = 1 - diagonal.mean(0)
+    project = block.norm.linear
+    return {
+        "attn-w": weight,
+        "attnres-w": weight / 2,
+        "attn-n": _ratio(others, own),
+        "attnres-n": _ratio(others, own + block.residual),
+        # s_i divides both parts
+        "attnresln-n": _ratio(project(others), project(own + block.residual)),
+    }
+
+
+def _ratio(mixed: Tensor, preserved: Tensor) -> Tensor:
+    m, p = mixed.norm(dim=-1), preserved.norm(dim=-1)
+    return m / (m + p)
