@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Grid } from "../compute/grid";
 import { headColor, headDash, signColor } from "../paint/palette";
 import { Slider } from "../parts/controls";
-import { px, share, signed as signedText } from "../parts/format";
+import { px, share } from "../parts/format";
 import { Token, visibleText } from "../parts/token";
 import { headLabel } from "../state/store";
 import { useView } from "./context";
