@@ -1,4 +1,5 @@
-"""The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel.
+"""The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel,
+`train-sars-cov-2` trains the case study's classifier.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -65,6 +66,25 @@ def parser() -> argparse.ArgumentParser:
         "--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"
     )
     html.add_argument("--truncation", action="store_true", help="cut a text that is too long for the model")
+
+    train = commands.add_parser(
+        "train-sars-cov-2",
+        help="train the SARS-CoV-2 case study's classifier on your own file",
+        description="Train the variant classifier of the case study. Nothing is downloaded: give a file of spike genes "
+        "with labels, TSV (columns variant, sequence; better also split, lineage) or FASTA (>id variant=Alpha "
+        "lineage=B.1.1.7), plain or gzipped. Open genomes to cut them from: "
+        "github.com/andersen-lab/HCoV-19-Genomics. A run that was cut off goes on when started again.",
+        allow_abbrev=False,
+    )
+    train.add_argument("--data", type=Path, required=True, metavar="PATH", help="labelled spike genes")
+    train.add_argument(
+        "-o", "--output", type=Path, default=Path("sars-cov-2"), metavar="FOLDER", help="default: %(default)s"
+    )
+    train.add_argument(
+        "--reference", type=Path, metavar="PATH", help="file with the lineage B spike (default: the shipped one's)"
+    )
+    train.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
+    train.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     return top
 
 
@@ -113,6 +133,20 @@ def html(arguments: argparse.Namespace) -> None:
     print(f"{page}: {trace.model_name}, {len(trace.tokens)} tokens, {page.stat().st_size:,} bytes")
 
 
+def train_sars_cov_2(arguments: argparse.Namespace) -> None:
+    """Train, write the folder with its model card, and say how good it is."""
+    from bertlens.casestudies.sars_cov_2.run import train_and_save
+    from bertlens.casestudies.sars_cov_2.train import Settings
+
+    settings = Settings(seed=arguments.seed, **({"steps": arguments.steps} if arguments.steps else {}))
+    metrics = train_and_save(arguments.data, arguments.output, settings, reference=arguments.reference)
+    test = metrics["test"]
+    print(
+        f"{arguments.output}: accuracy {test['accuracy']:.4f}, macro-F1 {test['macro_f1']:.4f} on {test['n']} test "
+        f"sequences; the rest is in {arguments.output / 'MODEL_CARD.md'}"
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command's entry; returns the exit status."""
     top = parser()
@@ -122,6 +156,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.command == "demo":
             demo(arguments.folder, rest)
+        elif arguments.command == "train-sars-cov-2":
+            train_sars_cov_2(arguments)
         else:
             html(arguments)
     except (BertLensError, OSError) as error:

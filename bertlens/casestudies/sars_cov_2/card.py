@@ -1,0 +1,127 @@
+"""The model card: what the weights were trained on, under which terms, how good they are and where they fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .kmers import KMER, STRIDE
+from .model import NAME
+
+HEAD = """# {name}
+
+A BERT (`transformers.BertForSequenceClassification`) that tells SARS-CoV-2 variants apart by their spike gene. It is
+made to be looked into, with {layers} layers x {heads} heads in few parameters. It is no diagnostic tool.
+
+| | |
+| --- | --- |
+| Shape | {layers} layers, {heads} heads, width {width}, feed-forward {intermediate} |
+| Weights | {parameters:,} parameters, stored in float16 |
+| Input | spike gene from its start codon on, as {kmer}-mers with stride {stride}: about 424 tokens, [CLS], [SEP] |
+| Vocabulary | {kmers:,} {kmer}-mers of the train split and of the reference; anything else is [UNK] |
+| Output | {classes} |
+
+`kmers.json` holds the windows of one reference, the spike of lineage B (3,822 nt, D614), with their coordinates. No
+sequence of a sample is stored.
+
+## Data and terms
+
+{data}
+
+The train, validation and test splits hold different sequences; validation was drawn from the train split by whole
+lineages, or by single sequences where no lineages add up to an eighth of a class. The test split was scored once, after
+the weights were written.
+
+| sequences | {labels} | all |
+| --- |{rule} ---: |
+{sizes}
+"""
+
+OWN_DATA = (
+    "Trained on `{file}` (SHA-256 {sha}…). Its terms are those of whoever made it: say them here before you pass it on."
+)
+
+# The file that the shipped weights were trained on, by its SHA-256.
+OPEN_FILE = "62f431f23f49ce4e51bbb4acf105cc7daceeb370a3b572dce034d2729a99c553"
+OPEN_DATA = """Spike genes of public consensus genomes: repository andersen-lab/HCoV-19-Genomics, commit
+ee5993b16d3709099e6eac2b0b712c10056061c4 (also NCBI BioProject PRJNA612578; San Diego, Baja California, Jordan and
+others). Its README says "please feel free to download and use without restrictions", and asks to be told of
+publications that use the data; it has no licence file. Nothing comes from GISAID. Identical sequences were merged, and
+variants below 20 sequences left out. Labels are the variant of the nearest Pango lineage, computed from the whole
+genome: they are approximate below the level of variants. `other` is what is none of the named variants, mostly lineages
+of 2020 and early 2021. Whole lineages are in one of train and test for Delta, Omicron, Gamma, Mu and other; single
+sequences for Alpha, Epsilon and Iota, which have too few lineages. The weights are licensed like bertlens, Apache-2.0.
+
+What this data means for the answers: Beta, Lambda, Zeta, Kappa and Eta were too rare to be learned and are not among
+`other` either, so a sequence of theirs gets a wrong answer, as may anything after early 2024. Samples are from few
+places; frequencies and mutations that occur together are theirs."""
+
+TRAINING = """
+## Training
+
+{steps:,} steps of {batch_size} sequences, {minutes:.0f} minutes of wall time on {device}; the best validation macro-F1
+came at step {best_step:,}. AdamW at {learning_rate:g} with {warmup} steps of warm-up, then falling to 0; gradient norm
+held to {clip:g}; loss weights fall with the square root of a class's size; no dropout, but {unknown:.0%} of the k-mers
+shown as [UNK]. Only a share of each sequence's windows was shown at first, rare ones more often
+({shown}), then all of them. Seed {seed}. Made by `bertlens train-sars-cov-2`.
+"""
+
+LIMITS = """
+## Limits
+
+- The task is easy: a single defining mutation often decides, and a logistic regression over the same 12-mers is about
+  as good (`python -m benchmarks sars_cov_2` in the repository of bertlens).
+- Deletions that are no multiple of 9 nucleotides shift every window behind them, whose k-mers differ from then on; much
+  of what sets some variants apart is this shift.
+- Attention shows where a head looks; by itself it says nothing about biology.
+"""
+
+
+def card(metrics: dict[str, Any]) -> str:
+    """The card's text in Markdown, every number from metrics.json."""
+    settings, test, validation = metrics["run"]["settings"], metrics["test"], metrics["validation"]
+    labels = test["labels"]
+    sizes = [
+        f"| {split} | {' | '.join(str(counts[label]) for label in labels)} | {sum(counts.values()):,} |"
+        for split, counts in metrics["sizes"].items()
+    ]
+    source = metrics["data"]
+    own = OWN_DATA.format(file=source["file"], sha=source["sha256"][:12])
+    text = HEAD.format(
+        **settings,
+        name=NAME if source["sha256"] == OPEN_FILE else "SARS-CoV-2 variant classifier",
+        data=OPEN_DATA if source["sha256"] == OPEN_FILE else own,
+        parameters=metrics["parameters"],
+        kmers=metrics["kmers"],
+        kmer=KMER,
+        stride=STRIDE,
+        classes=", ".join(labels),
+        labels=" | ".join(labels),
+        rule=" ---: |" * len(labels),
+        sizes="\n".join(sizes),
+    )
+    text += TRAINING.format(
+        **settings
+        | {
+            "shown": _shown(settings["shown"]),
+            "steps": metrics["run"]["steps"],
+            "best_step": metrics["run"]["best_step"],
+            "minutes": metrics["run"]["seconds"] / 60,
+            "device": "the CPU" if metrics["run"]["device"] == "cpu" else "one GPU",
+        }
+    )
+    text += "\n## Metrics\n\n| split | sequences | accuracy | macro-F1 |\n| --- | ---: | ---: | ---: |\n"
+    for name, scores in (("validation", validation), ("test", test)):
+        text += f"| {name} | {scores['n']} | {scores['accuracy']:.4f} | {scores['macro_f1']:.4f} |\n"
+    text += "\nTest split, per class:\n\n| variant | precision | recall | F1 | sequences |\n"
+    text += "| --- | ---: | ---: | ---: | ---: |\n"
+    for row in test["per_class"]:
+        text += f"| {row['variant']} | {row['precision']:.4f} | {row['recall']:.4f} | {row['f1']:.4f} | {row['n']} |\n"
+    text += f"\nTest split, confusion (row: label, column: answer):\n\n| | {' | '.join(labels)} |\n"
+    text += f"| --- |{' ---: |' * len(labels)}\n"
+    for label, row in zip(labels, test["confusion"], strict=True):
+        text += f"| {label} | {' | '.join(map(str, row))} |\n"
+    return text + LIMITS
+
+
+def _shown(stages: list[list[float]]) -> str:
+    return ", then ".join(f"{share:.0%} from {start:.0%} of the steps" for start, share in stages if share < 1)

@@ -1,0 +1,76 @@
+"""What `bertlens train-sars-cov-2` does: data in, trained folder and model card out; the test split comes last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from . import data
+from .card import card
+from .kmers import Vocabulary
+from .model import SHIPPED, load, save
+from .scores import Scores
+from .train import CHECKPOINT, Batches, Settings, evaluate, train
+
+REFERENCE_FILE = "pango_consensus_spike.tsv.gz"
+VALIDATION_SEED = 0  # the split stays the same whatever the run's seed
+
+
+def prepare(path: Path, reference: Path | None = None) -> tuple[list[data.Sample], list[str], Vocabulary]:
+    """Samples with their splits, the classes, and the vocabulary of the train split and the reference spike.
+
+    The reference is a file with the spike of lineage B; without one, REFERENCE_FILE beside the data, or else the
+    shipped tokenizer's. Raises InputError for what cannot be read or used.
+    """
+    samples, labels = data.choose(data.read(path))
+    samples = data.with_validation(samples, seed=VALIDATION_SEED)
+    beside = path.parent / REFERENCE_FILE
+    if reference is None and beside.is_file():
+        reference = beside
+    if reference is None:
+        spike = Vocabulary.load(SHIPPED / "kmers.json").reference_sequence
+    else:
+        spike = data.read_reference(reference)
+    learned = (sample.sequence for sample in samples if sample.split == "train")
+    return samples, labels, Vocabulary.learn(learned, spike)
+
+
+def train_and_save(
+    path: Path, output: Path, settings: Settings, *, reference: Path | None = None, checkpoints: Path | None = None
+) -> dict[str, Any]:
+    """Train on a file, write the trained folder, score the test split once with what was written.
+
+    Returns the metrics that metrics.json holds. Interrupted runs go on from `checkpoints` (default: in `output`).
+    """
+    samples, labels, vocabulary = prepare(path, reference)
+    folder = checkpoints or output
+    model, record = train(samples, labels, vocabulary, folder, settings)
+    save(output, model, vocabulary)
+    metrics = {
+        "data": {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
+        "run": record,
+        "validation": score_folder(output, samples, "validation").to_dict(),
+        "test": score_folder(output, samples, "test").to_dict(),
+        "sizes": {
+            split: {
+                label: sum(sample.split == split and sample.variant == label for sample in samples) for label in labels
+            }
+            for split in ("train", "validation", "test")
+        },
+        "kmers": len(vocabulary.kmers),
+        "parameters": sum(p.numel() for p in model.parameters()),
+    }
+    (output / "metrics.json").write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
+    (output / "MODEL_CARD.md").write_text(card(metrics), encoding="utf-8")
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    return metrics
+
+
+def score_folder(folder: Path, samples: list[data.Sample], split: str) -> Scores:
+    """Scores of a trained folder, float16 weights as stored, on one split."""
+    model, tokenizer = load(folder)
+    labels = [model.config.id2label[number] for number in range(model.config.num_labels)]
+    chosen = [sample for sample in samples if sample.split == split and sample.variant in labels]
+    return evaluate(model, Batches.of(chosen, tokenizer, labels), labels)

@@ -1,0 +1,278 @@
+"""Training: class-balanced loss, warm-up, gradient clipping, early stop on validation macro-F1, resumable to the bit.
+
+Each step seeds its own random numbers from (seed, step), so that a run that was cut off goes on as if it had not been.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+from . import model as classifier
+from .data import Sample
+from .kmers import SPECIAL, UNKNOWN, Vocabulary
+from .scores import Scores, score
+from .tokenizer import SpikeTokenizer
+
+CHECKPOINT = "checkpoint.pt"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is made of; stored with its checkpoints and in the model card."""
+
+    seed: int = 0
+    width: int = 96
+    layers: int = 12
+    heads: int = 12
+    intermediate: int = 192
+    batch_size: int = 32
+    learning_rate: float = 5e-4
+    warmup: int = 100  # steps
+    steps: int = 1000  # at most; the rate falls to 0 there
+    evaluate_every: int = 100  # steps
+    patience: int = 6  # evaluations without a better macro-F1
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    unknown: float = 0.05  # share of k-mers shown as [UNK], so that unseen ones do no harm
+    # (from this share of the steps on, share of the windows shown): most steps see some windows of each sequence only,
+    # rare ones first, at their own positions, and cost a fraction; the last ones see all (Hou et al. 2022, token
+    # dropping for BERT)
+    shown: tuple[tuple[float, float], ...] = ((0.0, 0.15), (0.5, 0.4), (0.7, 1.0))
+
+
+@dataclass
+class Batches:
+    """Token ids of a split (N, S) and class numbers (N,); S is the longest, shorter ones are padded with 0."""
+
+    ids: Tensor
+    labels: Tensor
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], tokenizer: SpikeTokenizer, labels: list[str]) -> Batches:
+        rows = [tokenizer(sample.sequence)["input_ids"] for sample in samples]
+        ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+        for row, tokens in zip(ids, rows, strict=True):
+            row[: len(tokens)] = torch.tensor(tokens)
+        return cls(ids, torch.tensor([labels.index(sample.variant) for sample in samples]))
+
+
+def class_weights(labels: Tensor, n_classes: int) -> Tensor:
+    """(C,) weights that fall with the square root of a class's size; their mean over the samples is 1."""
+    counts = torch.bincount(labels, minlength=n_classes).clamp(min=1)
+    weights = counts.float().rsqrt()
+    return weights / weights[labels].mean()
+
+
+def train(
+    samples: Sequence[Sample],
+    labels: list[str],
+    vocabulary: Vocabulary,
+    folder: Path,
+    settings: Settings,
+    *,
+    stop_after: int | None = None,
+    quiet: bool = False,
+) -> tuple[Any, dict[str, Any]]:
+    """Train on the "train" samples, stop by the "validation" ones; the "test" ones are not looked at.
+
+    A checkpoint in `folder` of a run with the same settings is gone on from. `stop_after` ends this call (not the run)
+    after so many steps. Returns the model with the best validation macro-F1 and the record of the run (steps, seconds,
+    history). Raises InputError where the folder holds a checkpoint of another run.
+    """
+    tokenizer = SpikeTokenizer(vocabulary=vocabulary)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    parts = {
+        split: Batches.of([sample for sample in samples if sample.split == split], tokenizer, labels)
+        for split in ("train", "validation")
+    }
+    torch.manual_seed(settings.seed)
+    shape = {name: getattr(settings, name) for name in ("width", "layers", "heads", "intermediate")}
+    model = classifier.build(len(vocabulary.kmers), labels, **shape).to(device)
+    rarity = _rarity(parts["train"].ids, model.config.vocab_size)
+    decayed = [p for p in model.parameters() if p.ndim > 1]
+    plain = [p for p in model.parameters() if p.ndim <= 1]
+    optimizer = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}],
+        lr=settings.learning_rate,
+        betas=(0.9, 0.98),
+    )
+    state = _resume(folder, settings, labels, model, optimizer, device)
+    best = state["best"] or model.state_dict()
+    history: list[dict[str, float]] = state["history"]
+    weights = class_weights(parts["train"].labels, len(labels)).to(device)
+    bar = _bar(settings.steps, state["step"], quiet)
+    started, before = time.monotonic(), state["seconds"]
+    last = min(settings.steps, state["step"] + (stop_after or settings.steps))
+    running: float | None = None
+    step, since = state["step"], state["since"]
+    model.train()
+    while step < last and since < settings.patience:
+        loss = _step(model, optimizer, parts["train"], weights, rarity, settings, step, device)
+        step += 1
+        running = loss if running is None else 0.95 * running + 0.05 * loss
+        bar.update()
+        bar.set_postfix(loss=f"{running:.3f}", macro_F1=f"{state['macro_f1']:.3f}", refresh=False)
+        if step % settings.evaluate_every == 0 or step == settings.steps:
+            found = evaluate(model, parts["validation"], labels)
+            model.train()
+            history.append({"step": step, "loss": running, "macro_f1": found.macro_f1, "validation_loss": found.loss})
+            # equal F1 is decided by the loss, but only a better F1 keeps the run going
+            since = 0 if found.macro_f1 > state["macro_f1"] else since + 1
+            if (found.macro_f1, -found.loss) > (state["macro_f1"], -state["loss"]):
+                best = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
+                state |= {"macro_f1": found.macro_f1, "loss": found.loss, "best_step": step}
+            _save_state(
+                folder,
+                state
+                | {
+                    "step": step,
+                    "since": since,
+                    "best": best,
+                    "history": history,
+                    "seconds": before + time.monotonic() - started,
+                    "model": model.state_dict(),
+                    "optimizer": optimizer.state_dict(),
+                },
+            )
+    bar.close()
+    model.load_state_dict(best)
+    record = {
+        "settings": asdict(settings),
+        "steps": step,
+        "best_step": state["best_step"],
+        "finished": step >= settings.steps or since >= settings.patience,
+        "seconds": round(before + time.monotonic() - started),
+        "device": device.type,
+        "history": history,
+    }
+    return model.eval(), record
+
+
+def evaluate(model: Any, batches: Batches, labels: list[str], batch_size: int = 32) -> Scores:
+    """Scores of the model on a split, in eval mode."""
+    model.eval()
+    device = next(model.parameters()).device
+    logits = []
+    with torch.inference_mode():
+        for start in range(0, len(batches.ids), batch_size):
+            ids = _trim(batches.ids[start : start + batch_size])
+            logits.append(model(input_ids=ids.to(device), attention_mask=(ids > 0).long().to(device)).logits.cpu())
+    return score(torch.cat(logits), batches.labels, labels)
+
+
+def _step(
+    model: Any,
+    optimizer: Any,
+    data: Batches,
+    weights: Tensor,
+    rarity: Tensor,
+    settings: Settings,
+    step: int,
+    device: torch.device,
+) -> float:
+    per_epoch = max(1, len(data.ids) // settings.batch_size)
+    epoch, place = divmod(step, per_epoch)
+    order = torch.randperm(len(data.ids), generator=torch.Generator().manual_seed(1_000_003 * settings.seed + epoch))
+    chosen = order[place * settings.batch_size : (place + 1) * settings.batch_size]
+    draw = torch.Generator().manual_seed(7_000_003 * (settings.seed + 1) + step)
+    ids, positions = _some(_trim(data.ids[chosen]), _share(settings, step), rarity, draw)
+    noise = torch.rand(ids.shape, generator=draw)
+    inputs = {
+        "input_ids": torch.where((noise < settings.unknown) & (ids >= len(SPECIAL)), UNKNOWN, ids),
+        "attention_mask": (ids > 0).long(),
+        "position_ids": positions,
+    }
+    rise = min(1.0, (step + 1) / max(1, settings.warmup))
+    fall = min(1.0, (settings.steps - step) / max(1, settings.steps - settings.warmup))
+    for group in optimizer.param_groups:
+        group["lr"] = settings.learning_rate * rise * fall
+    logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
+    labels = data.labels[chosen].to(device)
+    each = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
+    loss = (each * weights[labels]).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+    optimizer.step()
+    return float(loss.detach())
+
+
+def _share(settings: Settings, step: int) -> float:
+    """The share of windows shown at this step."""
+    return [share for start, share in settings.shown if step >= start * settings.steps][-1]
+
+
+def _rarity(ids: Tensor, n_tokens: int) -> Tensor:
+    """(V,) weights for drawing windows: 0.2 for k-mers of every sequence, up to 3.2 for rare ones; 0 for padding."""
+    once = torch.zeros(len(ids), n_tokens).scatter_(1, ids, 1.0)
+    weights = 0.2 - once.mean(0).clamp(min=0.05).log()
+    weights[0] = 0
+    return weights
+
+
+def _some(ids: Tensor, share: float, rarity: Tensor, draw: torch.Generator) -> tuple[Tensor, Tensor]:
+    """(ids, positions) of a share of each row's columns, rare k-mers more often; the first column, [CLS], always."""
+    if share == 1:
+        return ids, torch.arange(ids.shape[1]).expand_as(ids)
+    # drawing without replacement: the smallest of exponential times with these rates
+    times = torch.empty(ids.shape).exponential_(generator=draw) / rarity[ids]
+    times[:, 0] = -1
+    positions = times.argsort(1)[:, : round(share * ids.shape[1])].sort(1).values
+    return ids.gather(1, positions), positions
+
+
+def _trim(ids: Tensor) -> Tensor:
+    """Without the columns that are padding in every row."""
+    return ids[:, : int((ids > 0).sum(1).max())]
+
+
+def _bar(total: int, done: int, quiet: bool) -> Any:
+    from transformers.utils.logging import tqdm
+
+    return tqdm(total=total, initial=done, unit="step", disable=quiet, file=sys.stderr, mininterval=1)
+
+
+def _save_state(folder: Path, state: dict[str, Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.save(state, folder / f"{CHECKPOINT}.part")
+    os.replace(folder / f"{CHECKPOINT}.part", folder / CHECKPOINT)  # a run that is cut off leaves the one before
+
+
+def _resume(
+    folder: Path, settings: Settings, labels: list[str], model: Any, optimizer: Any, device: torch.device
+) -> dict[str, Any]:
+    """The state to go on from: the folder's checkpoint, or a fresh one."""
+    run = json.dumps({"settings": asdict(settings), "labels": labels, "vocabulary": model.config.vocab_size})
+    fresh: dict[str, Any] = {
+        "run": run,
+        "step": 0,
+        "since": 0,
+        "seconds": 0.0,
+        "macro_f1": -1.0,
+        "loss": float("inf"),
+        "best": None,
+        "best_step": 0,
+        "history": [],
+    }
+    path = folder / CHECKPOINT
+    if not path.is_file():
+        return fresh
+    state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+    if state["run"] != run:
+        raise InputError(
+            f"{path.name} is from a run with other data or settings: give the same ones, or another folder"
+        )
+    model.load_state_dict(state.pop("model"))
+    optimizer.load_state_dict(state.pop("optimizer"))
+    return state
