@@ -1,5 +1,8 @@
 """The errors that bertlens raises on purpose: one short message each, which names the way out."""
 
+from numbers import Integral
+from typing import Any
+
 
 class BertLensError(Exception):
     """Base of every error that bertlens raises on purpose."""
@@ -23,3 +26,9 @@ class SelectionError(BertLensError):
 
 class ExportError(BertLensError):
     """The picture or page asked for cannot be written."""
+
+
+def check_index(index: Any, size: int, name: str) -> None:
+    """Raises SelectionError unless `index` is a whole number from 0 to size - 1."""
+    if isinstance(index, bool) or not isinstance(index, Integral) or not 0 <= int(index) < size:
+        raise SelectionError(f"{name} {index!r} does not exist: choose one from 0 to {size - 1}")

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from .errors import InputError, ModelError, SelectionError
+from .errors import InputError, ModelError, check_index
 from .given import checked_maps, given_tokens
 from .inputs import Encoding, InputReport
 
@@ -382,8 +381,7 @@ class Trace:
         return self.encoding if self.key_encoding is None else self.key_encoding
 
     def _layer(self, layer: int) -> Layer:
-        if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)) or not 0 <= layer < self.n_layers:
-            raise SelectionError(f"layer {layer!r} does not exist: this model has layers 0 to {self.n_layers - 1}")
+        check_index(layer, self.n_layers, "layer")
         return self._layers[layer]
 
     def _neurons(self, layer: int) -> Layer:

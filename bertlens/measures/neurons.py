@@ -12,7 +12,7 @@ from math import comb
 import torch
 from torch import Tensor
 
-from ..errors import SelectionError
+from ..errors import SelectionError, check_index
 from ..trace import Trace
 
 SHARE = 0.8
@@ -23,7 +23,8 @@ def products(trace: Trace, layer: int, head: int, query: int) -> Tensor:
 
     Raises SelectionError for an index that does not exist, ModelError for a trace without queries.
     """
-    _check(trace, head, query)
+    check_index(head, trace.n_heads, "head")
+    check_index(query, trace.n_tokens, "query")
     return trace.query(layer)[head, query] * trace.key(layer)[head]
 
 
@@ -72,10 +73,10 @@ def reuse(trace: Trace, layer: int, head: int, query: int, key: int) -> tuple[fl
     own, others = sets[query], torch.cat([sets[:query], sets[query + 1 :]])
     if not own.any() or len(others) == 0:
         return float("nan"), float("nan")
-    jaccard = (own & others).sum(-1) / (own | others).sum(-1)
+    jaccard = (own & others).sum(-1).double() / (own | others).sum(-1)
     size = int(own.sum())
     chance = [expected_jaccard(sets.shape[1], size, int(other)) for other in others.sum(-1)]
-    return float(jaccard.double().mean()), sum(chance) / len(chance)
+    return float(jaccard.mean()), sum(chance) / len(chance)
 
 
 @lru_cache(maxsize=4096)
@@ -89,7 +90,7 @@ class _Head:
     """Queries, keys and visibility of one head, in float64."""
 
     def __init__(self, trace: Trace, layer: int, head: int):
-        _check(trace, head)
+        check_index(head, trace.n_heads, "head")
         self.query = trace.query(layer)[head].double()
         self.key = trace.key(layer)[head].double()
         self.scaling = trace.scaling(layer)
@@ -106,8 +107,8 @@ class _Head:
         return self.query @ self.key.T * self.scaling + self.mask
 
     def check(self, query: int, key: int) -> None:
-        for index, size, name in ((query, len(self.query), "query"), (key, len(self.key), "key")):
-            _index(index, size, name)
+        check_index(query, len(self.query), "query")
+        check_index(key, len(self.key), "key")
         if not self.visible[query, key]:
             raise SelectionError(f"key {key} is hidden from query {query} by the model's mask")
 
@@ -128,14 +129,3 @@ def _sets(contrasts: Tensor) -> Tensor:
     before = torch.nn.functional.pad(ordered.cumsum(-1)[:, :-1], (1, 0))
     chosen = (before < SHARE * net) & (net > 0)
     return torch.zeros_like(chosen).scatter(-1, order, chosen)
-
-
-def _check(trace: Trace, head: int, query: int | None = None) -> None:
-    _index(head, trace.n_heads, "head")
-    if query is not None:
-        _index(query, trace.n_tokens, "query")
-
-
-def _index(index: int, size: int, name: str) -> None:
-    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < size:
-        raise SelectionError(f"{name} {index!r} does not exist: there are {name} 0 to {size - 1}")

@@ -58,7 +58,7 @@ def test_context_is_the_weighted_sum_of_values(trace: Trace) -> None:
 @pytest.mark.parametrize("layer", [-1, 3, 1.0, "0", None, True])
 def test_layers_that_do_not_exist(trace: Trace, layer: Any) -> None:
     for quantity in (trace.query, trace.scores, trace.attention, trace.mask, trace.scaling, trace.layer_output):
-        with pytest.raises(SelectionError, match="layers 0 to 2"):
+        with pytest.raises(SelectionError, match="from 0 to 2"):
             quantity(layer)
 
 

@@ -1,0 +1,179 @@
+"""The neuron measures, against their definitions in plain loops and exact fractions."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from bertlens.errors import ModelError, SelectionError
+from bertlens.lens import Lens
+from bertlens.measures import neurons
+from bertlens.trace import Trace
+from unit import tiny
+
+PAIR = tiny.TEXTS[1]
+KINDS = ["bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys"]
+
+
+def trace_of(name: str) -> Trace:
+    family = tiny.FAMILIES[name]
+    return Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*PAIR)
+
+
+class ByHand:
+    """One head with the definitions written out, in float64."""
+
+    def __init__(self, trace: Trace, layer: int, head: int):
+        self.q = trace.query(layer)[head].double().numpy()
+        self.k = trace.key(layer)[head].double().numpy()
+        self.scaling = trace.scaling(layer)
+        scores = trace.scores(layer, dtype=torch.float64)[head]
+        self.visible = (scores != -torch.inf).numpy()
+        self.scores = scores.numpy()
+
+    def contrast(self, i: int, key: int) -> np.ndarray:
+        others = [self.k[j] for j in range(len(self.k)) if self.visible[i, j] and j != key]
+        if not others:
+            return np.full(self.k.shape[1], np.nan)
+        return self.scaling * self.q[i] * (self.k[key] - np.mean(others, 0))
+
+    def set_of(self, i: int, key: int) -> set[int]:
+        parts = self.contrast(i, key)
+        net = parts.sum()
+        if not net > 0:
+            return set()
+        chosen: set[int] = set()
+        for n in sorted(range(len(parts)), key=lambda n: (-parts[n], n)):
+            chosen.add(n)
+            if sum(parts[m] for m in chosen) >= 0.8 * net:
+                return chosen
+        raise AssertionError("all neurons together reach the net")
+
+    def cells(self) -> list[tuple[int, int]]:
+        size = len(self.q)
+        return [(i, j) for i in range(size) for j in range(size) if self.visible[i, j]]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_products(name: str) -> None:
+    trace = trace_of(name)
+    scores = trace.scores(1)
+    for query in (0, 3, trace.n_tokens - 1):
+        made = neurons.products(trace, 1, 2, query)
+        assert made.shape == (trace.n_tokens, trace.head_dim)
+        for j in range(trace.n_tokens):
+            expected = trace.query(1)[2, query] * trace.key(1)[2, j]
+            assert torch.equal(made[j], expected)
+        if trace.mask(1) is None:
+            torch.testing.assert_close(made.sum(-1) * trace.scaling(1), scores[2, query], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_contrast_and_its_set(name: str) -> None:
+    """Over every visible cell of a head: the contrast, its sum as a score difference, the set, its size."""
+    trace = trace_of(name)
+    hand = ByHand(trace, 1, 1)
+    bias = name == "t5 encoder"  # its position bias is in the scores and in no neuron
+    for i, key in hand.cells():
+        parts = neurons.contrast(trace, 1, 1, i, key)
+        np.testing.assert_allclose(parts.double().numpy(), hand.contrast(i, key), atol=1e-5, rtol=1e-5)
+        others = [hand.scores[i, j] for j in range(len(hand.k)) if hand.visible[i, j] and j != key]
+        if others and not bias:
+            difference = hand.scores[i, key] - np.mean(others)
+            assert float(parts.double().sum()) == pytest.approx(difference, abs=1e-4)
+        expected = hand.set_of(i, key)
+        found = neurons.contrast_set(trace, 1, 1, i, key)
+        assert found.dtype == torch.int64 and found.tolist() == sorted(expected)
+        size = neurons.n80(trace, 1, 1, i, key)
+        assert size == len(expected) if expected else math.isnan(size)
+        if expected:  # the least number: no smaller set reaches the share
+            top = np.sort(hand.contrast(i, key))[::-1][: len(expected) - 1].sum()
+            assert top < 0.8 * hand.contrast(i, key).sum()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_reuse(name: str) -> None:
+    trace = trace_of(name)
+    hand = ByHand(trace, 2, 0)
+    size = trace.n_tokens
+    tried = 0
+    for i, key in hand.cells()[:: max(1, len(hand.cells()) // 25)]:
+        own = hand.set_of(i, key)
+        found, chance = neurons.reuse(trace, 2, 0, i, key)
+        if not own:
+            assert math.isnan(found) and math.isnan(chance)
+            continue
+        shared, expected = [], []
+        for other in range(size):
+            if other == i:
+                continue
+            its = hand.set_of(other, int(hand.scores[other].argmax()))
+            shared.append(len(own & its) / len(own | its))
+            expected.append(random_jaccard(trace.head_dim, len(own), len(its)))
+        assert found == pytest.approx(np.mean(shared), abs=1e-9)
+        assert chance == pytest.approx(np.mean(expected), abs=1e-9)
+        tried += 1
+    assert tried > 5
+
+
+def random_jaccard(d: int, a: int, b: int) -> float:
+    """Mean over every placing of the second set, the first one fixed."""
+    first = set(range(a))
+    total, count = Fraction(0), 0
+    for second in combinations(range(d), b):
+        total += Fraction(len(first & set(second)), len(first | set(second)))
+        count += 1
+    return float(total / count)
+
+
+@pytest.mark.parametrize(("d", "a", "b"), [(6, 1, 1), (6, 3, 2), (7, 5, 4), (8, 8, 3), (8, 3, 0), (5, 5, 5)])
+def test_expected_jaccard(d: int, a: int, b: int) -> None:
+    assert neurons.expected_jaccard(d, a, b) == pytest.approx(random_jaccard(d, a, b), abs=1e-12)
+
+
+def test_expected_jaccard_of_wide_heads() -> None:
+    """Also for 128 dimensions, against random draws."""
+    rng = np.random.default_rng(0)
+    drawn = []
+    for _ in range(4000):
+        a, b = set(rng.permutation(128)[:9].tolist()), set(rng.permutation(128)[:20].tolist())
+        drawn.append(len(a & b) / len(a | b))
+    assert neurons.expected_jaccard(128, 9, 20) == pytest.approx(np.mean(drawn), abs=3 * np.std(drawn) / 63)
+
+
+def test_ties_go_to_the_lower_index() -> None:
+    rows = torch.tensor([[1.0, 1.0, 1.0, 1.0, 1.0], [0.5, 2.0, 0.5, 2.0, 0.0], [0, 0, 0, 0, 0], [-1, 0.5, 0, 0, 0]])
+    sets = neurons._sets(rows.double())
+    assert sets.long().tolist() == [[1, 1, 1, 1, 0], [0, 1, 0, 1, 0], [0] * 5, [0] * 5]
+
+
+def test_alone_in_view() -> None:
+    """The first token of a causal model sees itself only: nothing to contrast, nothing marked."""
+    trace = trace_of("gpt2")
+    assert neurons.contrast(trace, 0, 0, 0, 0).isnan().all()
+    assert math.isnan(neurons.n80(trace, 0, 0, 0, 0)) and len(neurons.contrast_set(trace, 0, 0, 0, 0)) == 0
+    assert all(math.isnan(x) for x in neurons.reuse(trace, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize("measure", [neurons.contrast, neurons.contrast_set, neurons.n80, neurons.reuse])
+def test_what_cannot_be_selected(measure: Any) -> None:
+    """Case 7: indices from a page are checked."""
+    trace = trace_of("gpt2")
+    for index in (-1, 99, 1.0, "1", None, True):
+        for place, name in enumerate(("layer", "head", "query", "key")):
+            with pytest.raises(SelectionError, match=name):
+                measure(trace, *(index if p == place else 0 for p in range(4)))
+            if name in ("head", "query"):
+                with pytest.raises(SelectionError, match=name):
+                    neurons.products(trace, *(index if p == place else 0 for p in range(3)))
+    with pytest.raises(SelectionError, match="key 2 is hidden from query 1"):
+        measure(trace, 0, 0, 1, 2)
+    given = Trace.from_attentions(torch.full((1, 1, 2, 2), 0.5), ["a", "b"])
+    with pytest.raises(ModelError, match="queries and keys"):
+        measure(given, 0, 0, 0, 0)
