@@ -46,7 +46,7 @@ def main() -> int:
     widths = [int(width * share) for share in shares] + [6]
     names = ("bertlens", "torch", "transformers")
     print(" · ".join([f"{name} {version(name)}" for name in names] + [f"{platform.machine()}, {os.cpu_count()} cores"]))
-    print("Times depend on the machine and its load; ratios are medians of runs in turn.\n")
+    print("One thread. Times depend on the machine and its load; ratios are medians of runs in turn.\n")
     print(printed(COLUMNS, widths))
     missed, failed = [], []
     for group in chosen:

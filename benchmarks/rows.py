@@ -23,20 +23,30 @@ class Row:
 
 
 def measure(group: str) -> list[Row]:
-    """All rows of a group: a module of this package with rows()."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    """All rows of a group: a module of this package with rows(). Called in a fresh process, before torch is there.
+
+    One thread: a busy machine makes threads wait for each other, and the wait would be measured.
+    """
+    os.environ |= {"TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     return list(import_module(f"benchmarks.{group}").rows())
 
 
-def in_turn(*works: Callable[[], Any], rounds: int = 15, warm: int = 2) -> list[list[float]]:
-    """Wall seconds of each work in each round, (works, rounds); every second round goes backwards."""
+def in_turn(*works: Callable[[], Any], rounds: int = 15, warm: int = 2, limit: float = 60) -> list[list[float]]:
+    """CPU seconds of each work in each round, (works, rounds); every second round goes backwards.
+
+    Torch has one thread here (see `measure`), so on an idle machine CPU time is wall time, and on a busy one it still
+    is the work's own. Past `limit` seconds no new round begins, but there are 3 at least.
+    """
     times: list[list[float]] = [[] for _ in works]
+    begun = time.monotonic()
     for number in range(warm + rounds):
+        if number >= warm + 3 and time.monotonic() - begun > limit:
+            break
         order = range(len(works)) if number % 2 else range(len(works) - 1, -1, -1)
         for i in order:
-            start = time.perf_counter()
+            start = time.process_time()
             works[i]()
-            spent = time.perf_counter() - start
+            spent = time.process_time() - start
             if number >= warm:
                 times[i].append(spent)
     return times
