@@ -38,8 +38,8 @@ class Settings:
     intermediate: int = 192
     batch_size: int = 32
     learning_rate: float = 5e-4
-    warmup: int = 100  # steps
-    steps: int = 1000  # at most; the rate falls to 0 there
+    warmup: int = 60  # steps
+    steps: int = 600  # at most; the rate falls to 0 there
     evaluate_every: int = 100  # steps
     patience: int = 6  # evaluations without a better macro-F1
     weight_decay: float = 0.01
@@ -48,7 +48,7 @@ class Settings:
     # (from this share of the steps on, share of the windows shown): most steps see some windows of each sequence only,
     # rare ones first, at their own positions, and cost a fraction; the last ones see all (Hou et al. 2022, token
     # dropping for BERT)
-    shown: tuple[tuple[float, float], ...] = ((0.0, 0.15), (0.5, 0.4), (0.7, 1.0))
+    shown: tuple[tuple[float, float], ...] = ((0.0, 0.15), (0.55, 0.4), (0.8, 1.0))
 
 
 @dataclass
