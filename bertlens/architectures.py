@@ -37,8 +37,12 @@ class Adapter:
     embeddings: Get
     attention_tap: Callable[[nn.Module], tuple[nn.Module, str]]
     output_projection: Get  # W_O
+    query_projection: Get
+    key_projection: Get
     value_projection: Get
-    value_part: int | None  # which third of the projection's outputs the values are, where q, k, v are fused
+    value_part: (
+        int | None
+    )  # which third of the projection's outputs the values are, where q, k, v are fused in this order
     attention_norm: Get  # the LayerNorm that belongs to the attention block
     mlp_norm: Get
     mlp: Callable[[nn.Module], tuple[nn.Module, ...]]  # the MLP's projections, first the inner ones, the outer one last
@@ -105,6 +109,8 @@ def _bert(family: str) -> Adapter:
         embeddings=attrgetter("embeddings"),
         attention_tap=_output_of("attention.output"),
         output_projection=attrgetter("attention.output.dense"),
+        query_projection=attrgetter("attention.self.query"),
+        key_projection=attrgetter("attention.self.key"),
         value_projection=attrgetter("attention.self.value"),
         value_part=None,
         attention_norm=attrgetter("attention.output.LayerNorm"),
@@ -133,6 +139,8 @@ ADAPTERS: dict[str, Adapter] = {
         embeddings=attrgetter("embeddings"),
         attention_tap=_output_of("sa_layer_norm"),
         output_projection=attrgetter("attention.out_lin"),
+        query_projection=attrgetter("attention.q_lin"),
+        key_projection=attrgetter("attention.k_lin"),
         value_projection=attrgetter("attention.v_lin"),
         value_part=None,
         attention_norm=attrgetter("sa_layer_norm"),
@@ -147,6 +155,8 @@ ADAPTERS: dict[str, Adapter] = {
         embeddings=attrgetter("embeddings"),
         attention_tap=_output_of("attention.LayerNorm"),
         output_projection=attrgetter("attention.dense"),
+        query_projection=attrgetter("attention.query"),
+        key_projection=attrgetter("attention.key"),
         value_projection=attrgetter("attention.value"),
         value_part=None,
         attention_norm=attrgetter("attention.LayerNorm"),
@@ -161,6 +171,8 @@ ADAPTERS: dict[str, Adapter] = {
         embeddings=attrgetter("embeddings"),
         attention_tap=_output_of("post_attention_layernorm"),
         output_projection=attrgetter("self_attn.o_proj"),
+        query_projection=attrgetter("self_attn.q_proj"),
+        key_projection=attrgetter("self_attn.k_proj"),
         value_projection=attrgetter("self_attn.v_proj"),
         value_part=None,
         attention_norm=attrgetter("post_attention_layernorm"),
@@ -175,6 +187,8 @@ ADAPTERS: dict[str, Adapter] = {
         embeddings=attrgetter("embeddings"),
         attention_tap=_input_of("LayerNorm"),
         output_projection=attrgetter("attention.output.dense"),
+        query_projection=attrgetter("attention.self.query"),
+        key_projection=attrgetter("attention.self.key"),
         value_projection=attrgetter("attention.self.value"),
         value_part=None,
         attention_norm=attrgetter("attention.LayerNorm"),
@@ -189,6 +203,8 @@ ADAPTERS: dict[str, Adapter] = {
         embeddings=attrgetter("embeddings"),
         attention_tap=_input_of("mlp_norm"),
         output_projection=attrgetter("attn.Wo"),
+        query_projection=attrgetter("attn.Wqkv"),
+        key_projection=attrgetter("attn.Wqkv"),
         value_projection=attrgetter("attn.Wqkv"),
         value_part=2,
         attention_norm=attrgetter("attn_norm"),  # an Identity in layer 0
@@ -203,6 +219,8 @@ ADAPTERS: dict[str, Adapter] = {
         embeddings=attrgetter("wte"),
         attention_tap=_input_of("ln_2"),
         output_projection=attrgetter("attn.c_proj"),
+        query_projection=attrgetter("attn.c_attn"),
+        key_projection=attrgetter("attn.c_attn"),
         value_projection=attrgetter("attn.c_attn"),
         value_part=2,
         attention_norm=attrgetter("ln_1"),
