@@ -40,9 +40,7 @@ class Adapter:
     query_projection: Get
     key_projection: Get
     value_projection: Get
-    value_part: (
-        int | None
-    )  # which third of the projection's outputs the values are, where q, k, v are fused in this order
+    value_part: int | None  # where q, k, v are fused, in this order: which third of the outputs the values are
     attention_norm: Get  # the LayerNorm that belongs to the attention block
     mlp_norm: Get
     mlp: Callable[[nn.Module], tuple[nn.Module, ...]]  # the MLP's projections, first the inner ones, the outer one last
