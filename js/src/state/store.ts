@@ -223,7 +223,7 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
     request("picture", { trace: p.trace, map }).then(
       ({ fields, buffers }) => {
         const arrived = decodePicture({ header: fields, data: buffers[0]! });
-        otherMaps.value = new Map([...otherMaps.peek(), [place(arrived), arrived]]);
+        otherMaps.value = new Map([...otherMaps.peek(), [`${p.trace}/${map}`, arrived]]); // its own id is another
       },
       () => undefined,
     );
