@@ -139,7 +139,10 @@ def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     from bertlens.casestudies.sars_cov_2.train import Settings
 
     settings = Settings(seed=arguments.seed, **({"steps": arguments.steps} if arguments.steps else {}))
-    metrics = train_and_save(arguments.data, arguments.output, settings, reference=arguments.reference)
+    try:
+        metrics = train_and_save(arguments.data, arguments.output, settings, reference=arguments.reference)
+    except KeyboardInterrupt:
+        raise BertLensError(f"stopped: the same command goes on from the checkpoint in {arguments.output}") from None
     test = metrics["test"]
     print(
         f"{arguments.output}: accuracy {test['accuracy']:.4f}, macro-F1 {test['macro_f1']:.4f} on {test['n']} test "

@@ -204,6 +204,14 @@ def test_the_command_trains_and_writes_the_folder(tmp_path, capsys, monkeypatch)
     assert f"| test | 18 | {metrics['test']['accuracy']:.4f} |" in card
 
 
+def test_a_stopped_command_says_how_to_go_on(tmp_path, capsys, monkeypatch):
+    def stop(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "train_and_save", stop)
+    assert "stopped: the same command goes on" in _command_error(capsys, "--data", str(tmp_path / "a.tsv"))
+
+
 def _command_error(capsys, *arguments: str) -> str:
     assert cli.main(["train-sars-cov-2", *arguments]) == 2
     error = capsys.readouterr().err

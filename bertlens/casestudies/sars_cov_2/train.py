@@ -122,7 +122,8 @@ def train(
         step += 1
         running = loss if running is None else 0.95 * running + 0.05 * loss
         bar.update()
-        bar.set_postfix(loss=f"{running:.3f}", macro_F1=f"{state['macro_f1']:.3f}", refresh=False)
+        best_so_far = {"best_macro_F1": f"{state['macro_f1']:.3f}"} if history else {}
+        bar.set_postfix(loss=f"{running:.3f}", **best_so_far, refresh=False)
         if step % settings.evaluate_every == 0 or step == settings.steps:
             found = evaluate(model, parts["validation"], labels)
             model.train()

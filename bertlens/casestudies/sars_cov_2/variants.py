@@ -13,7 +13,8 @@ from .kmers import Vocabulary, windows
 
 GENE_START = 21563  # of the spike on the genome MN908947.3, counted from 1
 
-# Residues as X123Y; deletions as nucleotides of the genome, because they need not begin with a codon.
+# Residues as X123Y; deletions (del first-last) and insertions (ins behind) by nucleotides of the genome, because they
+# need not begin with a codon.
 MUTATIONS: dict[str, tuple[str, ...]] = {
     "Alpha": (
         "del21765-21770", "del21991-21993", "N501Y", "A570D", "D614G", "P681H", "T716I", "S982A", "D1118H",
@@ -24,7 +25,7 @@ MUTATIONS: dict[str, tuple[str, ...]] = {
         "L18F", "T20N", "P26S", "D138Y", "R190S", "K417T", "E484K", "N501Y", "D614G", "H655Y", "T1027I", "V1176F",
     ),
     "Iota": ("L5F", "T95I", "D253G", "E484K", "D614G", "A701V"),
-    "Mu": ("T95I", "Y144S", "Y145N", "R346K", "E484K", "N501Y", "D614G", "P681H", "D950N"),
+    "Mu": ("T95I", "ins21991ACT", "Y144S", "Y145N", "R346K", "E484K", "N501Y", "D614G", "P681H", "D950N"),
     "Omicron": (
         "T19I", "del21633-21641", "G142D", "V213G", "G339D", "S371F", "S373P", "S375F", "T376A", "D405N", "R408S",
         "K417N", "N440K", "S477N", "T478K", "E484A", "Q493R", "Q498R", "N501Y", "Y505H", "D614G", "H655Y", "N679K",
@@ -35,7 +36,7 @@ MUTATIONS: dict[str, tuple[str, ...]] = {
 
 
 def example(vocabulary: Vocabulary, mutations: Sequence[str] = ()) -> str:
-    """The reference spike with these mutations ("D614G", "del21765-21770"), without any it is the plain reference.
+    """The reference spike with these mutations ("D614G", "del21765-21770", "ins21991ACT"); the plain one without any.
 
     Of several codons for a residue one with the fewest changes is taken, and of these one whose windows are known.
     Raises ValueError where a mutation does not start from the reference's residue.
@@ -43,7 +44,10 @@ def example(vocabulary: Vocabulary, mutations: Sequence[str] = ()) -> str:
     reference = vocabulary.reference_sequence
     known = set(vocabulary.kmers)
     letters = list(reference)
-    for mutation in sorted(mutations, key=lambda name: not name.startswith("del")):  # deletions move the windows
+    for mutation in sorted(mutations, key=lambda name: name[:3] not in ("del", "ins")):  # these move the windows
+        if mutation.startswith("ins"):
+            letters[int(mutation[3:8]) - GENE_START] += mutation[8:]
+            continue
         if mutation.startswith("del"):
             first, last = (int(number) - GENE_START for number in mutation[3:].split("-"))
             letters[first : last + 1] = [""] * (last + 1 - first)
