@@ -1,8 +1,8 @@
 """One layer's attention block as a sum of vectors, and the norms of these vectors for all pairs of tokens.
 
-Kobayashi et al. 2020 write the block's output for token i as u_i = Σ_j c_ij + b_O + x_i, with c_ij = Σ_h α^h_ij f^h(x_j)
-and f^h(x_j) = O^h v^h_j (value bias inside, b_O outside, O^h the head's columns of W_O). For a linear map M that does not
-depend on i, ‖M c_ij‖² = a_ijᵀ G_j a_ij with a_ij the H weights of a pair and G_j[h,h'] = M f^h(x_j) · M f^h'(x_j), so one
+After Kobayashi et al. 2020 the block's output for token i is u_i = Σ_j c_ij + b_O + x_i, c_ij = Σ_h α^h_ij f^h(x_j) and
+f^h(x_j) = O^h v^h_j (value bias inside, b_O outside, O^h the head's columns of W_O). For a linear map M that does not
+depend on i, ‖M c_ij‖² = a_ijᵀ G_j a_ij, a_ij the H weights of a pair and G_j[h,h'] = M f^h(x_j) · M f^h'(x_j): one
 H x H matrix per source token j replaces every tensor of pairs x D.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, pad
+from torch.nn.functional import linear
 
 from ..architectures import Adapter, affine, encoder_of, require_adapter
 from ..errors import ModelError
@@ -23,10 +23,10 @@ from ..trace import Trace
 
 Map = Callable[[Tensor], Tensor]
 
-# What is worked on at a time, so that it stays in a core's cache: source tokens (their vectors: 1.2 MB in BERT-base) and
-# attention weights (2 MB)
+# Tokens worked on at a time: the vectors of so many sources (1.2 MB in BERT-base) and the weights of so many queries
+# (3 MB at 512 tokens) stay in the cache
 SOURCES = 32
-WEIGHTS = 2**19
+QUERIES = 128
 # A norm below this part of Σ_h α ‖f‖ has lost too much to cancellation in float32 (error ~ eps · (Σ_h α ‖f‖ / norm)²,
 # here up to 200 eps): such entries are computed anew from their vectors, in float64.
 CANCELLED = 0.07
@@ -34,7 +34,7 @@ CANCELLED = 0.07
 
 @dataclass(frozen=True)
 class Norm:
-    """A LayerNorm as P u / s(u) + β: P, linear and the same for every token, and the deviation s of the whole vector."""
+    """A LayerNorm as P u / s(u) + β: P is linear and the same for every token, s the deviation of the whole vector."""
 
     weight: Tensor  # γ (D,)
     bias: Tensor  # β (D,)
@@ -54,11 +54,13 @@ class Norm:
 
     def linear(self, x: Tensor) -> Tensor:
         """P x."""
-        return self.weight * (x if self.eps is None else x - x.mean(-1, keepdim=True))
+        return x * self.weight if self.eps is None else (x - x.mean(-1, keepdim=True)).mul_(self.weight)
 
     def deviation(self, u: Tensor) -> Tensor:
         """s(u), without the last dimension."""
-        return u.new_ones(u.shape[:-1]) if self.eps is None else (u.var(-1, correction=0) + self.eps).sqrt()
+        if self.eps is None:
+            return u.new_ones(u.shape[:-1])
+        return ((u - u.mean(-1, keepdim=True)).square_().mean(-1) + self.eps).sqrt()  # ten times as fast as var
 
     def __call__(self, u: Tensor) -> Tensor:
         return self.linear(u) / self.deviation(u)[..., None] + self.bias
@@ -140,8 +142,7 @@ class Block:
     def attention_by_source(self, queries: slice = slice(None)) -> Tensor:
         """(S_j, H, n) attention weights of some query tokens, the source first: a chunk of sources is contiguous."""
         alpha = self._keys.new_empty(self.n_tokens, self.n_heads, len(range(self.n_tokens)[queries]))
-        for h in range(self.n_heads):
-            torch.mm(self._keys[h], self._queries[h, queries].T, out=alpha[:, h])
+        torch.matmul(self._keys, self._queries[:, queries].transpose(1, 2), out=alpha.transpose(0, 1))
         alpha *= self.trace.scaling(self.layer)
         if self._mask is not None:
             alpha += self._mask[..., queries, :].transpose(-1, -2).movedim(-2, 0)
@@ -204,9 +205,8 @@ def pair_norms(block: Block, maps: Sequence[Map]) -> Pairs:
     forms[:, :, heads] = lengths
     norms = forms.new_empty(len(maps), size, size)
     diagonal = forms.new_empty(heads, size)
-    step = max(32, WEIGHTS // (size * heads))
-    for start in range(0, size, step):
-        queries = slice(start, start + step)
+    for start in range(0, size, QUERIES):
+        queries = slice(start, start + QUERIES)
         alpha = block.attention_by_source(queries)
         diagonal[:, queries] = alpha[queries].diagonal(0, 0, 2)
         for first in range(0, size, SOURCES):

@@ -4,13 +4,13 @@ Notation of `block.py`: f^h(x_j) what head h makes of source token j, α^h_ij it
 c_ij = Σ_h α^h_ij f^h(x_j). x_i is the residual, P and s_i the parts of the LayerNorm, P u_i / s_i + β.
 
 Block order. Post-LN families (BERT, RoBERTa, XLM-RoBERTa, CamemBERT, ELECTRA, DistilBERT, ALBERT, NomicBERT) are as in
-the papers. Pre-LN families (ESM, ModernBERT, GPT-2): f acts on the normalised x_j, as the model's values do; the residual
-is the stream itself; the LayerNorm of AttnResLn is the next that the sum meets, the one in front of the MLP. MobileBERT:
-everything inside its bottleneck, the residual is the bottleneck's output, and its "NoNorm" only scales (s_i = 1).
+the papers. Pre-LN families (ESM, ModernBERT, GPT-2): f acts on the normalised x_j, as the model's values do; the
+residual is the stream itself; the LayerNorm of AttnResLn is the next that the sum meets, the one in front of the MLP.
+MobileBERT: all inside its bottleneck, whose output is the residual; its "NoNorm" only scales (s_i = 1).
 
-Every function takes a Trace of Lens and raises ModelError where its family has no adapter, hands out no values, or where
-only attention weights were given; SelectionError for a layer that does not exist. `dtype` computes in another one, say
-torch.float64. Weights are read from the model when a function is called.
+Every function takes a Trace of Lens and raises ModelError where its family has no adapter or hands out no values, or
+where only attention weights were given; SelectionError for a layer that does not exist. `dtype` computes in another
+one, say torch.float64. Weights are read from the model when a function is called.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Norms:
 
 @torch.no_grad()
 def transformed_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tensor:
-    """(H, S) ‖f^h(x_j)‖ ≥ 0, in the units of the stream: how long what a head takes from token j is, before α weighs it.
+    """(H, S) ‖f^h(x_j)‖ ≥ 0, in the stream's units: the length of what a head takes from token j, before α weighs it.
 
     f(x) = (x W_V + b_V) W_O: value bias inside, output bias outside. Kobayashi et al. 2020, eq. 3 to 5.
     """
@@ -83,11 +83,12 @@ def attnresln_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -
 
 @torch.no_grad()
 def mixing_ratio(trace: Trace, layer: int, method: str, dtype: torch.dtype | None = None) -> Tensor:
-    """(S,) r_i in [0, 1]: how much of token i's new vector comes from the other tokens. Kobayashi et al. 2021, section 4.
+    """(S,) r_i in [0, 1]: how much of token i's new vector comes from the other tokens.
 
     r = m / (m + p), p the norm of the token's own part, m the norm of the sum of the others' parts (not the sum of
     norms). method: "attn-n" p = ‖c_ii‖; "attnres-n" with the residual in p; "attnresln-n" both through P / s_i;
     "attn-w" Σ_{j≠i} of α's mean over heads; "attnres-w" half of that, as if residual and attention weighed the same.
+    Kobayashi et al. 2021, section 4.
     Raises SelectionError for another method.
     """
     if method not in METHODS:
