@@ -2,7 +2,8 @@
 
 The page holds the bundle, the widget's traits and the heads, and a model object (page.js) that answers the bundle's
 questions from them. Text of the user appears in two places only: escaped in the page's title and footer, and as JSON
-in a data element, where no "<" is left. A content policy allows our one script by its hash, and no request at all.
+in a data element, where no "<" is left. A content policy allows our one script by its hash, what that makes itself
+(blob:, the extras), and no request at all.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _PAGE = Template("""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '$hash'; \
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '$hash' blob:; \
 style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="$generator">
@@ -64,6 +65,7 @@ def to_html(widget: Any, path: str | Path | None = None, *, layers: Sequence[int
         "state": widget.page_state(),
         "pictures": _pictures(widget),
         "slices": _slices(widget, chosen),
+        "extras": base64.b64encode((_STATIC / "extras.js").read_bytes()).decode(),
         "holds": "all layers" if chosen is None else f"layers {', '.join(map(str, chosen))}",
         "about": about,
     }

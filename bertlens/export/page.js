@@ -16,6 +16,7 @@
   };
   const answer = ({ op, map = "self", layer, head }) => {
     if (op === "hello") return [{ kernel: false }];
+    if (op === "extras") return [{}, [view(page.extras)]];
     const found = op === "head" ? page.slices[`${map}/${layer}/${head}`] : op === "picture" ? page.pictures[map] : undefined;
     if (found) return [found.fields, [view(found.data)]];
     if (op === "head") return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];

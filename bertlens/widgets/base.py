@@ -104,6 +104,7 @@ class LensWidget(anywidget.AnyWidget):
             "picture": self._answer_picture,
             "trace": self._answer_trace,
             "html": self._answer_html,
+            "extras": self._answer_extras,
         }
         self.on_msg(self._answer)
         self.observe(self._new_map, "map")  # not before: a pin given as an argument belongs to the map given with it
@@ -259,6 +260,10 @@ class LensWidget(anywidget.AnyWidget):
         if layers is not None and not (isinstance(layers, list) and all(isinstance(n, int) for n in layers)):
             raise SelectionError("layers is a list of numbers")
         return {}, [self.to_html(layers=layers).encode()]
+
+    def _answer_extras(self, _message: dict[str, Any]) -> Answer:
+        """The second half of the front end: js/src/extras.ts."""
+        return {}, [(STATIC / "extras.js").read_bytes()]
 
     # Export
 

@@ -103,7 +103,8 @@ it("lines carry their weight as opacity, their head as colour and dash", () => {
       { name: "L0·H1", color: "#222222", dash: [7, 4] },
     ],
     lines: [{ head: 1, row: 0, col: 1, weight: 0.25 }],
-    minimum: 0.02,
+    full: 1,
+    scale: "opacity and width: weight, from 0.02 to 1",
   });
   expect(svg).toMatch(/stroke="#222222" stroke-opacity="0.25" stroke-width="1.31" stroke-dasharray="7 4"/);
   expect(texts(svg)).toEqual([

@@ -79,7 +79,8 @@ export function samples(tokens: string[]): Record<string, string> {
         col: at % n,
         weight: wave(at),
       })).filter((line) => line.weight > 0.1),
-      minimum: 0.1,
+      full: 1,
+      scale: "opacity and width: weight, from 0.1 to 1",
       row: 2,
       col: null,
     }),
@@ -110,7 +111,7 @@ export function samples(tokens: string[]): Record<string, string> {
       rows: 21,
       cols: 21,
       legend: "α, each head to its own maximum",
-      hi: 1,
+      range: { lo: 0, hi: 1, scale: "weight" as const },
       selected: [1, 8],
     }),
     column: headMatrixSvg({

@@ -17,8 +17,10 @@ export interface HeadLines extends About {
   rows: string[];
   cols: string[];
   heads: { name: string; color: string; dash: number[] }[];
-  lines: { head: number; row: number; col: number; weight: number }[]; // weakest first; `head` counts in `heads`
-  minimum: number; // weights below it are not drawn
+  // weakest first; `head` counts in `heads`; `weight` of the measure, with a colour of its own where the sign has one
+  lines: { head: number; row: number; col: number; weight: number; color?: string }[];
+  full: number; // the weight that is drawn opaque
+  scale: string; // what opacity and width mean, with numbers
   row?: number | null;
   col?: number | null;
 }
@@ -43,7 +45,7 @@ export interface Atlas extends About {
   rows: number;
   cols: number;
   legend: string; // "α, each head to its own maximum"
-  hi: number; // value of the last colour, 1 when every head has its own
+  range: Range; // values of the first and the last colour; 1 is the last when every head has its own
   selected?: [layer: number, head: number] | null;
 }
 
@@ -117,15 +119,16 @@ export function headLinesSvg(figure: HeadLines): string {
         label(x, y(n) + 4, text, n === pinned ? { fill: LIGHT.selectionText, "font-weight": 600 } : {}),
       ),
     );
-  const drawn = lines.map(({ head, row: i, col: j, weight }) => {
+  const drawn = lines.map(({ head, row: i, col: j, weight, color }) => {
+    const part = Math.min(1, Math.abs(weight) / figure.full);
     const look = heads[head]!;
     const [from, to] = [left + 4, left + middle - 4];
     const bend = 0.4 * (to - from);
     return element("path", {
       d: `M${from} ${y(i)}C${from + bend} ${y(i)} ${to - bend} ${y(j)} ${to} ${y(j)}`,
-      stroke: look.color,
-      "stroke-opacity": Math.max(0.03, Math.min(1, weight)),
-      "stroke-width": 0.75 + 2.25 * weight,
+      stroke: color ?? look.color,
+      "stroke-opacity": Math.max(0.03, part),
+      "stroke-width": 0.75 + 2.25 * part,
       "stroke-dasharray": look.dash.length ? look.dash.join(" ") : undefined,
     });
   });
@@ -141,7 +144,6 @@ export function headLinesSvg(figure: HeadLines): string {
       label(34, 4, name),
     ),
   );
-  const scale = `opacity and width: weight, from ${figure.minimum} to 1`;
   const body = [
     ...key,
     label(left - 4, top - 8, "query", { fill: LIGHT.muted, "text-anchor": "end" }),
@@ -149,7 +151,7 @@ export function headLinesSvg(figure: HeadLines): string {
     group({ fill: "none" }, ...drawn),
     column(rows, left - 4, "end", row),
     column(cols, left + middle + 4, "start", col),
-    label(left, top + height + 16, scale, { fill: LIGHT.muted }),
+    label(left, top + height + 16, figure.scale, { fill: LIGHT.muted }),
   ];
   return frame(figure, left + middle + right, top + height + 20, ...body);
 }
@@ -258,7 +260,7 @@ export function atlasSvg(figure: Atlas): string {
   });
   const [left, top] = [34, 20];
   const muted = { fill: LIGHT.muted };
-  const range: Range = { lo: 0, hi: figure.hi, scale: "weight" };
+  const { range } = figure;
   const body = [
     group(
       { ...muted, "text-anchor": "middle" },
@@ -267,7 +269,7 @@ export function atlasSvg(figure: Atlas): string {
     group(muted, ...layers.map((layer, l) => label(0, top + (l * tall + rows / 2) * zoom + 4, `L${layer}`))),
     group(
       { transform: `translate(${left} ${top})` },
-      picture(entries, width, height, table("weight", "light"), width * zoom, height * zoom),
+      picture(entries, width, height, table(range.scale, "light"), width * zoom, height * zoom),
       group({ fill: "none" }, ...boxes),
     ),
     group({ transform: `translate(${left} ${top + height * zoom + 14})` }, legend(range, figure.legend, false)),

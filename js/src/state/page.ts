@@ -20,6 +20,7 @@ export interface Page {
   neuronOrder: Signal<NeuronOrder>;
   keyOrder: Signal<KeyOrder>;
   allKeys: Signal<boolean>;
+  mixing: Signal<string>; // method of the mixing ratio
   help: Signal<boolean>;
   said: Signal<string>; // the polite live region
 }
@@ -38,6 +39,7 @@ export function createPage(): Page {
     neuronOrder: signal("contribution"),
     keyOrder: signal("position"),
     allKeys: signal(false),
+    mixing: signal("attnresln-n"),
     help: signal(false),
     said: signal(""),
   };

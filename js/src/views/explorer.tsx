@@ -1,8 +1,10 @@
 // The layout: which parts a widget shows, the tabs under them, and what frames them all.
-import { Segmented } from "../parts/controls";
+import type { JSX } from "preact";
 import { Tooltip } from "../parts/tooltip";
+import { extras } from "../state/extras";
+import type { Traits } from "../state/synced";
 import { Atlas } from "./atlas";
-import { type View, ViewContext } from "./context";
+import { useView, type View, ViewContext } from "./context";
 import { HeadPanel } from "./head";
 import { Header, Problem } from "./header";
 import { Neurons } from "./neurons";
@@ -29,7 +31,7 @@ export function Explorer({ view }: { view: View }) {
         onKeyDown={(event) => event.stopPropagation()}
       >
         {has("header") ? <Header /> : <Problem />}
-        {!has("header") && (has("head") || has("neurons")) && <Switches />}
+        {!has("header") && (has("head") || has("neurons") || has("norms")) && <Switches />}
         {(has("atlas") || has("head")) && (
           <div
             class={has("atlas") && has("head") ? "bl-main" : "bl-main bl-single"}
@@ -39,24 +41,7 @@ export function Explorer({ view }: { view: View }) {
             {has("head") && <HeadPanel />}
           </div>
         )}
-        {has("neurons") && (
-          <section class="bl-panel bl-bottom" aria-label="Details">
-            {has("table") && (
-              <div class="bl-tabs">
-                <Segmented
-                  label="details"
-                  value={synced.view.value}
-                  choices={[
-                    { value: "neurons", label: "Neurons" },
-                    { value: "table", label: "Table" },
-                  ]}
-                  onChange={(value) => synced.put({ view: value })}
-                />
-              </div>
-            )}
-            {synced.view.value === "table" && has("table") ? <Table /> : <Neurons />}
-          </section>
-        )}
+        <Details />
         {has("header") && (
           <footer class="bl-footer bl-muted">
             <span>
@@ -72,4 +57,50 @@ export function Explorer({ view }: { view: View }) {
       </div>
     </ViewContext.Provider>
   );
+}
+
+const TABS: Record<Traits["view"], { label: string; body: () => JSX.Element }> = {
+  neurons: { label: "Neurons", body: Neurons },
+  norms: { label: "Weight against norm", body: () => <Extra name="Norms" /> },
+  table: { label: "Table", body: Table },
+};
+
+/** The tabs below: those that the widget has and that have something to show for this trace. */
+function Details() {
+  const { store } = useView();
+  const { synced } = store;
+  const { picture } = store.shown.value;
+  const there = (Object.keys(TABS) as Traits["view"][]).filter(
+    (name) => synced.panels.value.includes(name) && (name !== "norms" || picture.measures.includes("norm")),
+  );
+  const open = there.includes(synced.view.value) ? synced.view.value : there[0];
+  if (!open) return null;
+  const Body = TABS[open].body;
+  return (
+    <section class="bl-panel bl-bottom" aria-label="Details">
+      {there.length > 1 && (
+        <div class="bl-tabs" role="tablist" aria-label="Details">
+          {there.map((name) => (
+            <button
+              type="button"
+              key={name}
+              role="tab"
+              aria-selected={name === open}
+              onClick={() => synced.put({ view: name })}
+            >
+              {TABS[name].label}
+            </button>
+          ))}
+        </div>
+      )}
+      <Body />
+    </section>
+  );
+}
+
+/** A view that comes with the extras. */
+function Extra({ name }: { name: "Norms" }) {
+  const { store } = useView();
+  const Body = extras(store)?.[name];
+  return Body ? <Body /> : <p class="bl-empty">{store.kernel.value ? "loading …" : "This view needs the kernel."}</p>;
 }

@@ -1,17 +1,19 @@
 // What is on screen as plain data for the exports: figures with captions, numbers with provenance.
+
+import { MEASURES } from "../compute/measure";
 import { csv, type Facts } from "../export/csv";
 import { captionLines, facts } from "../export/facts";
 import type { Range } from "../export/figure";
 import { atlasSvg, headLinesSvg, headMatrixSvg, neuronsSvg } from "../export/figures";
-import { headColor, headDash } from "../paint/palette";
+import { headColor, headDash, signColor } from "../paint/palette";
 import { scalingText, share, signed } from "../parts/format";
 import { describe } from "../parts/sentence";
 import { visibleText } from "../parts/token";
 import { cellFacts, softmaxSteps } from "../state/neurons";
 import { headLabel } from "../state/store";
-import { included } from "./atlas";
+import { commonScale, included } from "./atlas";
 import type { View } from "./context";
-import { chooseLines } from "./lines";
+import { chooseLines, lineSeries } from "./lines";
 import { lookOf } from "./look";
 import { sheetOf } from "./neurons";
 
@@ -59,47 +61,51 @@ export function headFigure(view: View): string {
       range: { lo: look.lo, hi: look.hi, scale: look.signed ? "signed" : "weight" },
       legend: `${look.symbol}, ${look.name}`,
     });
-  const series = [{ data: store.shown.value, grid: display.grid.value }, ...display.overlays.value].map((s) => ({
-    name: headLabel(s.data.layer, s.data.head),
-    grid: s.grid,
-    muted: false,
-  }));
-  const minimum = view.page.lineMinimum.value;
+  const { series, full, minimum } = lineSeries(view);
   return headLinesSvg({
     ...common,
     heads: series.map(({ name }, n) => ({ name, color: headColor(n, false), dash: headDash(n) })),
-    lines: chooseLines(series, minimum, null, null).lines.map((line) => ({ ...line, head: line.series })),
-    minimum,
+    lines: chooseLines(series, minimum, null, null).lines.map((line) => ({
+      ...line,
+      head: line.series,
+      color: look.signed ? signColor(line.weight, false) : undefined,
+    })),
+    full,
+    scale: `opacity and width: ${look.signed ? "size of " : ""}${look.symbol}, from ${share(minimum)} to ${share(full)}`,
   });
 }
 
 export function atlasFigure(view: View): string {
   const { store, page } = view;
   const { picture, layer, head } = store.shown.value;
-  const { rows, cols, data } = picture.thumbs;
+  const { rows, cols } = picture.thumbs;
   const { layers, heads } = included(picture, store.synced.include_layers.value, store.synced.include_heads.value);
-  const common = page.commonScale.value;
+  const { thumbs } = store.shown.value;
+  const look = MEASURES[thumbs.measure];
+  const full = page.commonScale.value ? commonScale(store.shown.value) : 0;
+  const zero = look.signed ? 127.5 : 0;
   const size = rows * cols;
-  const thumbs = new Uint8Array(layers.length * heads.length * size);
+  const entries = new Uint8Array(layers.length * heads.length * size);
   layers.forEach((l, row) => {
     heads.forEach((h, col) => {
       const n = l * picture.n_heads + h;
-      const gain = common ? picture.thumbMax[n]! : 1;
+      const gain = full ? thumbs.max[n]! / full : 1;
       for (let i = 0; i < size; i++)
-        thumbs[(row * heads.length + col) * size + i] = Math.round(data[n * size + i]! * gain);
+        entries[(row * heads.length + col) * size + i] = Math.round(zero + (thumbs.data[n * size + i]! - zero) * gain);
     });
   });
+  const hi = full || 1;
   return atlasSvg({
-    title: "Atlas of heads",
-    description: `Attention of ${layers.length} layers by ${heads.length} heads, one thumbnail each.`,
-    caption: captionLines(provenance(view, "attention weight α, largest of the cells under each pixel")),
+    title: `Atlas of heads, ${look.symbol}`,
+    description: `${layers.length} layers by ${heads.length} heads, one thumbnail each: ${look.label}.`,
+    caption: captionLines(provenance(view, `${look.label}; each pixel the largest of the cells under it`)),
     layers,
     heads,
-    thumbs,
+    thumbs: entries,
     rows,
     cols,
-    legend: common ? "α" : "α, each head to its own maximum",
-    hi: 1,
+    legend: full ? look.symbol : `${look.symbol}, as a part of each head’s largest value`,
+    range: { lo: look.signed ? -hi : 0, hi, scale: look.signed ? "signed" : "weight" },
     selected: [layer, head],
   });
 }
@@ -139,11 +145,24 @@ export function neuronFigure(view: View): string {
   });
 }
 
-/** The displayed grid of the shown head, every cell a line. */
+/** The displayed grid, every cell a line; beside the measure shown, the weight and ‖f(x)‖ that it is made of. */
 export function headCsv(view: View): string {
-  const { rows, cols, values } = view.display.grid.value;
+  const { store, display } = view;
+  const { shown } = store;
+  const { rows, cols, values } = display.grid.value;
+  const look = lookOf(shown.value, display.grid.value, false);
+  const { norms, weights, slice, layerMap, measure } = shown.value;
+  const pieces = store.synced.units.value === "pieces" && norms && !layerMap;
+  const name = layerMap
+    ? layerMap.kind.replaceAll("-", "_")
+    : { weight: "attention", norm: "norm", difference: "difference" }[measure];
   const cells = rows.flatMap((row, i) =>
-    cols.map((col, j) => [i, row.label, j, col.label, values[i * cols.length + j]!] as const),
+    cols.map((col, j) => {
+      const key = col.pieces[0]!;
+      const more = pieces ? [weights[row.pieces[0]! * slice.K + key]!, norms[key]!] : [];
+      return [i, row.label, j, col.label, values[i * cols.length + j]!, ...more];
+    }),
   );
-  return csv(provenance(view, "attention weight α"), ["query_index", "query", "key_index", "key", "attention"], cells);
+  const columns = ["query_index", "query", "key_index", "key", name, ...(pieces ? ["attention", "norm_of_f"] : [])];
+  return csv(provenance(view, look.label), columns, cells);
 }

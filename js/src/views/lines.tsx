@@ -6,7 +6,7 @@ import { Slider } from "../parts/controls";
 import { px, share } from "../parts/format";
 import { Token, visibleText } from "../parts/token";
 import { headLabel } from "../state/store";
-import { useView } from "./context";
+import { useView, type View } from "./context";
 import { gridMaximum, lookOf } from "./look";
 import { pinCell } from "./matrix";
 import { useWidth } from "./width";
@@ -85,29 +85,33 @@ function draw(canvas: HTMLCanvasElement | null, sheet: Sheet, lines: Line[], str
   }
 }
 
+/** The heads drawn, the value that is drawn opaque, and the value from which lines are drawn. */
+export function lineSeries(view: View): { series: Series[]; full: number; minimum: number } {
+  const { display, page } = view;
+  const shown = view.store.shown.value;
+  const grid = display.grid.value;
+  const look = lookOf(shown, grid, false);
+  const drawn = [{ data: shown, grid }, ...(shown.layerMap ? [] : display.overlays.value)];
+  const series = drawn.map((one): Series => {
+    const name = shown.layerMap ? look.name : headLabel(one.data.layer, one.data.head);
+    return { name, grid: one.grid, muted: page.muted.value.has(name) };
+  });
+  const full = look.symbol === "α" ? 1 : Math.max(...series.map((s) => gridMaximum(s.grid))) || 1;
+  return { series, full, minimum: page.lineMinimum.value * full };
+}
+
 export function Lines() {
   const view = useView();
   const { page, display, store } = view;
   const dark = view.dark.value;
   const shown = store.shown.value;
   const grid = display.grid.value;
-  const overlays = display.overlays.value;
-  const muted = page.muted.value;
-  const minimum = page.lineMinimum.value;
-  const series = useMemo(
-    () =>
-      [{ data: shown, grid }, ...(shown.layerMap ? [] : overlays)].map((drawn): Series => {
-        const name = shown.layerMap ? lookOf(shown, grid, dark).name : headLabel(drawn.data.layer, drawn.data.head);
-        return { name, grid: drawn.grid, muted: muted.has(name) };
-      }),
-    [shown, grid, overlays, muted, dark],
-  );
   const look = lookOf(shown, grid, dark);
-  const full = useMemo(
-    () => (look.symbol === "α" ? 1 : Math.max(...series.map((s) => gridMaximum(s.grid))) || 1),
-    [series, look.symbol],
+  const { series, full, minimum } = useMemo(
+    () => lineSeries(view),
+    [shown, grid, display.overlays.value, page.muted.value, page.lineMinimum.value],
   );
-  const { lines, passed } = useMemo(() => chooseLines(series, minimum * full, null, null), [series, minimum, full]);
+  const { lines, passed } = useMemo(() => chooseLines(series, minimum, null, null), [series, minimum]);
 
   const frame = useRef<HTMLDivElement>(null);
   const all = useRef<HTMLCanvasElement>(null);
@@ -216,8 +220,8 @@ export function Lines() {
           min={0}
           max={0.5}
           step={0.005}
-          value={minimum}
-          text={share(minimum * full)}
+          value={page.lineMinimum.value}
+          text={share(minimum)}
           onChange={(v) => {
             page.lineMinimum.value = v;
           }}

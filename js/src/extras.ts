@@ -1,0 +1,6 @@
+// What widget.js leaves out: views and exports that are not needed for the first picture. See state/extras.ts.
+
+export { download, fileName } from "./export/download";
+export { pngFromSvg } from "./export/png";
+export { atlasFigure, headCsv, headFigure, neuronFigure } from "./views/figures";
+export { Norms } from "./views/norms";
