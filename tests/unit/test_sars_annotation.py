@@ -41,14 +41,16 @@ def test_random_edits_are_found_where_they_were_made(seed):
     # far enough apart that each is one gap; truth is kept beside the sequence while it is edited
     draw = random.Random(seed)
     letters, truth = list(REFERENCE), list(range(3822))
-    at = 3700
+    at, deletions, insertions = 3700, 0, 0
     while at > 150:
         kind, size = draw.choice("sid"), draw.randrange(1, 8)
         if kind == "s":
             letters[at] = draw.choice([x for x in "ACGT" if x != letters[at]])
         elif kind == "d":
+            deletions += 1
             del letters[at : at + 3 * size], truth[at : at + 3 * size]
         else:
+            insertions += 1
             letters[at:at] = draw.choices("ACGT", k=3 * size)
             truth[at:at] = [None] * (3 * size)  # type: ignore[list-item]
         at -= draw.randrange(60, 200)
@@ -59,6 +61,26 @@ def test_random_edits_are_found_where_they_were_made(seed):
     kept = [position for position in found if position is not None]
     assert kept == sorted(set(kept))
     assert found.count(None) == truth.count(None)
+    # one gap stays one gap
+    assert sum(b - a > 1 for a, b in pairwise(kept)) == deletions
+    assert sum(a is not None and b is None for a, b in pairwise(found)) == insertions
+
+
+@pytest.mark.parametrize("size", [3, 9, -9])
+def test_changes_beside_a_gap_do_not_split_it(size):
+    # two substitutions within one window of a deletion (or insertion), so that no anchor lies between
+    other = dict(zip("ACGT", "CATG", strict=True))
+    edited = REFERENCE
+    for position in (594, 600 + max(size, 0) + 5):
+        edited = sars.substitute(edited, position, other[edited[position]])
+    edited = (
+        edited[:600] + "".join(other[x] for x in REFERENCE[600 : 600 - min(size, 0)]) + edited[600 + max(size, 0) :]
+    )
+    found = place(edited, REFERENCE)
+    kept = [position for position in found if position is not None]
+    assert sum(b - a > 1 for a, b in pairwise(kept)) == (size > 0)
+    assert found.count(None) == max(-size, 0)
+    assert found[594] == 594 and len(kept) == 3822 - max(size, 0)
 
 
 def test_a_substitution_is_named_and_marked_on_its_windows():
