@@ -65,6 +65,10 @@ def to_html(widget: Any, path: str | Path | None = None, *, layers: Sequence[int
         "state": widget.page_state(),
         "pictures": _pictures(widget),
         "slices": _slices(widget, chosen),
+        "answers": {
+            question_name(question): _message(fields, buffers[0])
+            for question, (fields, buffers) in widget.page_answers(chosen)
+        },
         "extras": base64.b64encode((_STATIC / "extras.js").read_bytes()).decode(),
         "holds": "all layers" if chosen is None else f"layers {', '.join(map(str, chosen))}",
         "about": about,
@@ -110,6 +114,11 @@ def _slices(widget: Any, layers: list[int] | None) -> dict[str, Any]:
         for (name, layer, head), fields, arrays in widget.slices(layers)
         for index, blob in [pack(arrays)]
     }
+
+
+def question_name(question: dict[str, Any]) -> str:
+    """A question of the page as the key of its answer, the same text that page.js makes of it."""
+    return json.dumps(sorted(question.items()), separators=(",", ":"), ensure_ascii=False)
 
 
 def _message(fields: dict[str, Any], blob: bytes) -> dict[str, Any]:

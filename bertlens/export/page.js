@@ -14,12 +14,18 @@
   const emit = (name, ...values) => {
     for (const listener of [...(listeners.get(name) ?? [])]) listener(...values);
   };
-  const answer = ({ op, map = "self", layer, head }) => {
+  const answer = ({ id, op, trace, map = "self", layer, head, ...more }) => {
     if (op === "hello") return [{ kernel: false }];
     if (op === "extras") return [{}, [view(page.extras)]];
-    const found = op === "head" ? page.slices[`${map}/${layer}/${head}`] : op === "picture" ? page.pictures[map] : undefined;
+    const question = Object.entries(JSON.parse(JSON.stringify({ op, layer, head, ...more }))).sort();
+    const found =
+      op === "head"
+        ? page.slices[`${map}/${layer}/${head}`]
+        : op === "picture"
+          ? page.pictures[map]
+          : map === state.picture.header.map && page.answers[JSON.stringify(question)];
     if (found) return [found.fields, [view(found.data)]];
-    if (op === "head") return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
+    if (layer !== undefined) return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
     return [{ error: "this page has no kernel: open the notebook to run another text or to export" }];
   };
   const model = {

@@ -5,7 +5,8 @@ Each answer is small: (H, S) norms instead of (H, S, S) products, pooled thumbna
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from ..measures import attention, norms
 from ..measures.block import layer_module
 from ..trace import Trace
 
+MOST_TOKENS = 64  # of a page that carries maps of whole layers: they grow with the square
 MEASURES = ("weight", "norm", "difference")
 
 LAYER_MAPS: dict[str, Callable[[Trace, int], Tensor]] = {
@@ -62,3 +64,20 @@ def thumbnails(trace: Trace, measure: str) -> tuple[Tensor, Tensor]:
         return alpha - passed_on / passed_on.sum(-1, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
 
     return attention.pooled(map(values, range(trace.n_layers)), signed=measure == "difference")
+
+
+def page_layer_maps(trace: Trace) -> list[str]:
+    """The maps of a whole layer that a page without a kernel carries: none for long texts."""
+    return layer_maps(trace) if trace.n_tokens <= MOST_TOKENS else []
+
+
+def questions(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """The questions beside heads that a page without a kernel can be asked about some layers, as the page asks them."""
+    if not _has_norms(trace):
+        return
+    for measure in MEASURES[1:]:
+        yield {"op": "thumbs", "measure": measure}
+    for layer in layers:
+        yield {"op": "norms", "layer": layer}
+        for kind in page_layer_maps(trace):
+            yield {"op": "layer_map", "layer": layer, "kind": kind}

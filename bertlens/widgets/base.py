@@ -19,7 +19,7 @@ from traitlets import Bool, Dict, Enum, Int, List, Unicode
 from ..errors import BertLensError, InputError, SelectionError
 from ..trace import Trace
 from ..wire import pack
-from .answers import LAYER_MAPS, MEASURES, layer_norms, thumbnails
+from .answers import LAYER_MAPS, MEASURES, layer_norms, page_layer_maps, questions, thumbnails
 from .picture import head_slice, picture
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -278,7 +278,9 @@ class LensWidget(anywidget.AnyWidget):
 
     def page_state(self) -> dict[str, Any]:
         """The synced traits that a page without a kernel starts from."""
-        return {name: getattr(self, name) for name in LensWidget.class_own_traits(sync=True)}
+        state = {name: getattr(self, name) for name in LensWidget.class_own_traits(sync=True)}
+        maps = page_layer_maps(self._map)
+        return state | {"picture": {**self.picture, "header": self.picture["header"] | {"layer_maps": maps}}}
 
     def slices(self, layers: list[int] | None) -> Iterator[tuple[tuple[str, int, int], dict[str, Any], dict[str, Any]]]:
         """((map, layer, head), fields, arrays) of all heads, or of those of some layers."""
@@ -289,6 +291,14 @@ class LensWidget(anywidget.AnyWidget):
                 for head in range(shown.n_heads):
                     fields, arrays = head_slice(shown, layer, head)
                     yield (name, layer, head), fields, arrays
+
+    def page_answers(self, layers: list[int] | None) -> Iterator[tuple[dict[str, Any], Answer]]:
+        """What a page without a kernel is asked beside heads: (question, answer) pairs; for all layers, or for some."""
+        header = self.picture["header"]
+        shown = self._trace.maps[header["map"]]
+        place = {"trace": header["trace"], "map": header["map"]}
+        for question in questions(shown, range(shown.n_layers) if layers is None else layers):
+            yield question, self._answers[question["op"]](place | question)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live widget, and a still picture for pages that cannot run widgets."""

@@ -15,6 +15,9 @@ const DATA = {
   },
   pictures: { cross: { fields: { map: "cross" }, data: base64("xyz") } },
   slices: { "self/1/0": { fields: { layer: 1, head: 0, arrays: [] }, data: base64("\u0001\u0002\u00ff") } },
+  answers: {
+    '[["layer",1],["op","norms"]]': { fields: { arrays: [] }, data: base64("n") },
+  },
   holds: "layers 1",
 };
 
@@ -55,6 +58,14 @@ it("answers another map's picture, and says that it is no kernel", async () => {
   expect(fields.map).toBe("cross");
   expect(bytes(buffers[0]!)).toEqual([120, 121, 122]);
   expect((await ask(model, "hello", {}, forever)).fields.kernel).toBe(false);
+});
+
+it("answers other questions by what they ask, whatever the order and the trace", async () => {
+  const { model } = open();
+  const { buffers } = await ask(model, "norms", { trace: "t", map: "self", layer: 1 }, forever);
+  expect(bytes(buffers[0]!)).toEqual([110]);
+  await expect(ask(model, "norms", { map: "self", layer: 2 }, forever)).rejects.toThrow("layer 2 is not in this page");
+  await expect(ask(model, "norms", { map: "cross", layer: 1 }, forever)).rejects.toThrow("layer 1 is not in this page");
 });
 
 it("says why it cannot answer the rest", async () => {
