@@ -173,7 +173,8 @@ def test_all_heads_of_a_layer_and_back_to_one(show, pair):
 def test_twelve_heads_differ_in_colour_and_dash(show, pair):
     seen = show(bl.HeadView(pair, **LINES, heads=list(range(12))))
     looks = seen.chips().evaluate_all(
-        "all => all.map(c => c.querySelector('line')).map(l => l.getAttribute('stroke') + l.getAttribute('stroke-dasharray'))"
+        """all => all.map(chip => chip.querySelector("line"))
+            .map(line => line.getAttribute("stroke") + line.getAttribute("stroke-dasharray"))"""
     )
     assert len(looks) == len(set(looks)) == 12
     assert len({look[:7] for look in looks}) == len(colors.HEADS["light"])

@@ -50,6 +50,12 @@ class Seen:
         """One of a row of exclusive buttons."""
         return self.root.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True)
 
+    def region(self, name: str) -> Locator:
+        return self.root.get_by_role("region", name=name, exact=True)
+
+    def tab(self, name: str) -> Locator:
+        return self.root.get_by_role("tab", name=name, exact=True)
+
     def select(self, label: str) -> Locator:
         return self.root.get_by_role("combobox", name=label, exact=True)
 

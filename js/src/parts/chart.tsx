@@ -25,7 +25,7 @@ const decimals = (ticks: number[]) => {
 export const inks = (dark: boolean) =>
   dark
     ? { ink: "#e6e9ee", muted: "#97a1b0", grid: "#2c333d", select: "#ff8a5c", accent: "#7ea6ea", panel: "#171b21" }
-    : { ink: "#1d2430", muted: "#5d6778", grid: "#e2e5ea", select: "#d5451b", accent: "#2f5fb3", panel: "#ffffff" };
+    : { ink: "#1d2430", muted: "#5d6778", grid: "#e2e5ea", select: "#c03a14", accent: "#2f5fb3", panel: "#ffffff" };
 
 /** Token categories and vectors: told apart by colour and by marker. */
 export const series = (dark: boolean) =>

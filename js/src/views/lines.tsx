@@ -161,7 +161,7 @@ export function Lines() {
               style={{ background: color, opacity: Math.abs(weight) / full }}
             />
           ) : (
-            <span key={s.name} class="bl-number" style={{ color }}>
+            <span key={s.name} class="bl-number" style={{ color: `color-mix(in srgb, ${color} 75%, var(--ink))` }}>
               {signed ? look.text(weight) : weight.toFixed(2)}
             </span>
           );

@@ -138,7 +138,8 @@ export function Matrix() {
     else if (event.key === "Home") [row, col] = [event.ctrlKey ? 0 : row, 0];
     else if (event.key === "End") [row, col] = [event.ctrlKey ? rows.length - 1 : row, cols.length - 1];
     else if (event.key === "Enter" || event.key === " ") pinCell(view, row, col);
-    else if (event.key === "Escape" && pinnedRow !== null) store.synced.put({ query: null, key: null });
+    else if (event.key === "Escape" && (pinnedRow !== null || pinnedCol !== null))
+      store.synced.put({ query: null, key: null });
     else return;
     event.preventDefault();
     event.stopPropagation();
