@@ -17,9 +17,19 @@ import traitlets
 from traitlets import Bool, Dict, Enum, Int, List, Unicode
 
 from ..errors import BertLensError, InputError, SelectionError
+from ..measures import gates
 from ..trace import Trace
 from ..wire import pack
-from .answers import LAYER_MAPS, MEASURES, layer_norms, page_layer_maps, questions, thumbnails
+from .answers import (
+    LAYER_MAPS,
+    MEASURES,
+    gate_evidence,
+    gate_labels,
+    layer_norms,
+    page_layer_maps,
+    questions,
+    thumbnails,
+)
 from .picture import head_slice, picture
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -65,7 +75,7 @@ class LensWidget(anywidget.AnyWidget):
     measure = Enum(MEASURES, "weight").tag(sync=True)
     layer_map = Enum(["", *LAYER_MAPS], "").tag(sync=True)
     mode = Enum(["matrix", "lines"], "matrix").tag(sync=True)
-    view = Enum(["neurons", "norms", "table"], "neurons").tag(sync=True)
+    view = Enum(["neurons", "norms", "gates", "table"], "neurons").tag(sync=True)
     text = Unicode("").tag(sync=True)
     text_pair = Unicode("").tag(sync=True)
     truncation = Bool(False).tag(sync=True)
@@ -101,6 +111,8 @@ class LensWidget(anywidget.AnyWidget):
             "norms": self._answer_norms,
             "thumbs": self._answer_thumbs,
             "layer_map": self._answer_layer_map,
+            "gates": self._answer_gates,
+            "evidence": self._answer_evidence,
             "picture": self._answer_picture,
             "trace": self._answer_trace,
             "html": self._answer_html,
@@ -228,6 +240,18 @@ class LensWidget(anywidget.AnyWidget):
         values = LAYER_MAPS[kind](shown, _index(message, "layer", shown.n_layers))
         return _packed({"values": values.float().contiguous()})
 
+    def _answer_gates(self, message: dict[str, Any]) -> Answer:
+        shown = self._asked_map(message)
+        fields, arrays = gate_labels(shown, _share(message, "threshold"), _share(message, "margin"))
+        return _packed(arrays, fields)
+
+    def _answer_evidence(self, message: dict[str, Any]) -> Answer:
+        shown = self._asked_map(message)
+        layer, head = _index(message, "layer", shown.n_layers), _index(message, "head", shown.n_heads)
+        gate, view = _choice(message, "gate", gates.GATES), _choice(message, "view", ("full", "content"))
+        fields, arrays = gate_evidence(shown, layer, head, gate, view)
+        return _packed(arrays, fields)
+
     def _answer_picture(self, message: dict[str, Any]) -> Answer:
         shown = self._asked_map(message)
         layer, head = min(self.layer, shown.n_layers - 1), min(self.head, shown.n_heads - 1)
@@ -321,6 +345,14 @@ def _index(message: dict[str, Any], name: str, limit: int) -> int:
     if type(value) is not int or not 0 <= value < limit:
         raise SelectionError(f"{name} {value!r} does not exist: there are 0 to {limit - 1}")
     return value
+
+
+def _share(message: dict[str, Any], name: str) -> float:
+    """A number between 0 and 1 that the page sent."""
+    value = message.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise SelectionError(f"{name} {str(value)[:40]!r} is not between 0 and 1")
+    return float(value)
 
 
 def _choice(message: dict[str, Any], name: str, choices: Iterable[str]) -> str:

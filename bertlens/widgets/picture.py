@@ -15,7 +15,7 @@ from ..export.provenance import versions
 from ..measures import attention
 from ..trace import Trace
 from ..wire import json_safe, pack
-from .answers import layer_maps, measures
+from .answers import has_gates, layer_maps, measures
 from .badges import badges
 
 Arrays = dict[str, Any]
@@ -96,6 +96,7 @@ def picture(trace: Trace, name: str, layer: int, head: int) -> dict[str, Any]:
         "stats": list(summary),
         "measures": measures(shown),
         "layer_maps": layer_maps(shown),
+        "gates": has_gates(shown),
         "versions": versions(),
         "nan_layer": trace.nan_layer,
         "lens": trace.lens is not None,

@@ -1,33 +1,46 @@
-// One answer of the kernel that belongs to the whole trace, asked for when the view that needs it opens.
+// Answers of the kernel that belong to the whole trace or to one head, asked for when a view needs them.
 import { useEffect, useState } from "preact/hooks";
 import { type Arrays, unpack } from "../wire";
 import type { Store } from "./store";
 
-const answers = new WeakMap<Store, Map<string, unknown>>();
+const kept = new WeakMap<Store, Map<string, unknown>>();
+const MOST = 200; // answers of a view
 
-/** The answer to `op` for the trace shown, read by `read`; null until it is here. Kept as long as the view lives. */
+/**
+ * The answer to `op` for the trace shown, read by `read`. While a new one is on its way the last one stays, if it is of
+ * the same trace; null before there is any, and for an `op` of null, which asks nothing.
+ */
 export function useAnswer<T>(
   store: Store,
-  op: string,
+  op: string | null,
   read: (answer: { fields: Record<string, unknown>; arrays: Arrays }) => T,
   more: Record<string, unknown> = {},
 ): T | null {
   const { trace, map } = store.shown.value.picture;
-  const name = JSON.stringify([trace, map, op, more]);
-  const [, arrived] = useState(0);
-  if (!answers.has(store)) answers.set(store, new Map());
-  const kept = answers.get(store)!;
+  const about = JSON.stringify([trace, map, op]);
+  const name = JSON.stringify([about, more]);
+  const [last, setLast] = useState<{ about: string; name: string } | null>(null);
+  if (!kept.has(store)) kept.set(store, new Map());
+  const answers = kept.get(store)!;
   useEffect(() => {
-    if (kept.has(name)) return;
-    store.request(op, { trace, map, ...more }).then(
-      ({ fields, buffers }) => {
-        const arrays = buffers[0] ? unpack(fields.arrays as never, buffers[0]) : {};
-        for (const old of kept.keys()) if (!old.startsWith(`["${trace}"`)) kept.delete(old);
-        kept.set(name, read({ fields, arrays }));
-        arrived((n) => n + 1);
-      },
-      () => undefined, // the link says why
-    );
+    let wanted = true;
+    const arrived = () => wanted && setLast({ about, name });
+    if (op === null) return;
+    if (answers.has(name)) arrived();
+    else
+      store.request(op, { trace, map, ...more }, true).then(
+        ({ fields, buffers }) => {
+          const arrays = buffers[0] ? unpack(fields.arrays as never, buffers[0]) : {};
+          if (answers.size >= MOST) answers.clear();
+          answers.set(name, read({ fields, arrays }));
+          arrived();
+        },
+        () => undefined, // the link says why
+      );
+    return () => {
+      wanted = false;
+    };
   }, [name]);
-  return (kept.get(name) as T | undefined) ?? null;
+  const found = answers.get(name) ?? (last?.about === about ? answers.get(last.name) : undefined);
+  return (found as T | undefined) ?? null;
 }

@@ -21,6 +21,9 @@ export interface Page {
   keyOrder: Signal<KeyOrder>;
   allKeys: Signal<boolean>;
   mixing: Signal<string>; // method of the mixing ratio
+  thresholds: Signal<[threshold: number, margin: number]>; // of gate labels
+  gateView: Signal<"full" | "content">;
+  gateFilter: Signal<string>; // heads with another gate recede; "" for none
   help: Signal<boolean>;
   said: Signal<string>; // the polite live region
 }
@@ -40,6 +43,9 @@ export function createPage(): Page {
     keyOrder: signal("position"),
     allKeys: signal(false),
     mixing: signal("attnresln-n"),
+    thresholds: signal<[number, number]>([0.35, 0.1]),
+    gateView: signal<"full" | "content">("full"),
+    gateFilter: signal(""),
     help: signal(false),
     said: signal(""),
   };

@@ -39,6 +39,7 @@ export interface PictureHeader {
   stats: string[];
   measures: Measure[]; // what the kernel can give of a head
   layer_maps: string[]; // and of a whole layer
+  gates: boolean; // whether heads can be scored as gates
   versions: Record<string, string>;
   nan_layer: number | null;
   lens: boolean;

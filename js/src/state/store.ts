@@ -55,7 +55,8 @@ export interface Store {
   link: Signal<Link>;
   kernel: Signal<boolean>; // a kernel has answered: text can be traced, pages exported
   running: Signal<boolean>;
-  request(op: string, fields: Record<string, unknown>): Promise<Answer>;
+  /** Ask the kernel; `background` for what nobody waits for: only its failure is said. */
+  request(op: string, fields: Record<string, unknown>, background?: boolean): Promise<Answer>;
   run(text: string, textPair: string): Promise<void>;
 }
 
@@ -74,11 +75,11 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   const running = signal(false);
   let pending = 0;
 
-  async function request(op: string, fields: Record<string, unknown>): Promise<Answer> {
+  async function request(op: string, fields: Record<string, unknown>, background = false): Promise<Answer> {
     const { layer, head } = shown.peek();
     const quiet = op === "hello"; // a saved page has no kernel to answer it: no reason to worry anybody
     const warn = (state: Link["state"], text: string) => () => {
-      if (!quiet) link.value = { state, text };
+      if (!quiet && !background) link.value = { state, text };
     };
     const asking = setTimeout(warn("asking", "waiting for the kernel …"), ASKING_AFTER);
     const slow = setTimeout(

@@ -7,6 +7,7 @@ import { Check, Select, Slider } from "../parts/controls";
 import { percent } from "../parts/format";
 import { Pixels } from "../parts/pixels";
 import { describe, type Statistic, statistics } from "../parts/sentence";
+import { type Gates, gateSign, useGates } from "../state/gates";
 import type { Picture } from "../state/picture";
 import { headLabel, type Shown } from "../state/store";
 import type { HeadName } from "../state/synced";
@@ -54,45 +55,102 @@ function Thumbnail({ p, layer, head, common }: { p: Picture; layer: number; head
   return <Pixels width={cols} height={rows} paint={paint} />;
 }
 
-function HeadButton({
-  p,
-  layer,
-  head,
-  stat,
-}: {
-  p: Picture;
-  layer: number;
-  head: number;
-  stat: Statistic | undefined;
-}) {
+/** The gate's letter in the corner of a thumbnail. */
+function Corner({ label }: { label: string | undefined }) {
+  if (!label) return null;
+  const [letter, mark] = gateSign(label);
+  return (
+    <span class="bl-gate bl-corner" aria-hidden="true">
+      {letter}
+      {mark}
+    </span>
+  );
+}
+
+/** Heads of one gate together, the clearest first. */
+function byGate(heads: HeadName[], gates: Gates): HeadName[] {
+  const { names, labels, full } = gates;
+  const order = [...names, "mixed", "undefined"];
+  const L = labels.full.length;
+  const key = ([l, h]: HeadName) => {
+    const label = labels.full[l]![h]!;
+    const at = (l * (full.length / (L * names.length)) + h) * names.length;
+    const score = full[at + names.indexOf(label)] ?? Math.max(...full.subarray(at, at + names.length));
+    return { place: order.indexOf(label), score: score || 0 };
+  };
+  return [...heads].sort((a, b) => key(a).place - key(b).place || key(b).score - key(a).score);
+}
+
+/** How many heads have which gate; a click lets the others recede. */
+function GateChips({ labels }: { labels: string[] }) {
+  const { page } = useView();
+  const counts = new Map<string, number>();
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return (
+    <div class="bl-chips" role="group" aria-label="Gates">
+      {[...counts]
+        .sort((a, b) => b[1] - a[1])
+        .map(([label, count]) => (
+          <button
+            type="button"
+            key={label}
+            class="bl-chip"
+            aria-pressed={page.gateFilter.value === label}
+            title="Names after Bonino et al. 2025, scores are bertlens’ own; click: let the other heads recede"
+            onClick={() => {
+              page.gateFilter.value = page.gateFilter.value === label ? "" : label;
+            }}
+          >
+            <b>{gateSign(label).join("")}</b> {label} <span class="bl-number bl-muted">{count}</span>
+          </button>
+        ))}
+    </div>
+  );
+}
+
+function HeadButton(props: { p: Picture; name: HeadName; stat: Statistic | undefined; gate: string | undefined }) {
+  const { p, stat, gate } = props;
+  const [layer, head] = props.name;
   const view = useView();
-  const { synced } = view.store;
+  const { page, store } = view;
+  const { synced } = store;
   const chosen = synced.layer.value === layer && synced.head.value === head;
-  const overlaid = synced.heads.value.some(([l, h]) => l === layer && h === head);
+  const overlaid = !chosen && synced.heads.value.some(([l, h]) => l === layer && h === head);
   const value = stat ? p.statistic(layer, head, stat.name) : Number.NaN;
-  const recedes = stat !== undefined && value < view.page.atlasMinimum.value * statMaximum(p, stat);
-  const sorted = view.page.atlasOrder.value !== "position";
-  const label = `${headLabel(layer, head)} (paper: ${paperName(layer, head)}). ${describe(p, layer, head)}`;
+  const recedes =
+    (stat !== undefined && value < page.atlasMinimum.value * statMaximum(p, stat)) ||
+    (page.gateFilter.value !== "" && gate !== undefined && gate !== page.gateFilter.value);
+  const sentence = describe(p, layer, head);
+  const label = `${headLabel(layer, head)} (paper: ${paperName(layer, head)}). ${gate ? `${gate}. ` : ""}${sentence}`;
+  const tip = (event: { currentTarget: Element }) =>
+    showTip(
+      view,
+      event.currentTarget,
+      <>
+        <b>{headLabel(layer, head)}</b> <span class="bl-muted">(paper: {paperName(layer, head)})</span> {gate}
+        <br />
+        {sentence}
+      </>,
+    );
+  const untip = () => {
+    view.tip.value = null;
+  };
   return (
     <div role="gridcell" aria-selected={chosen}>
       <button
         type="button"
-        class={`bl-thumb${chosen ? " bl-chosen" : ""}${overlaid && !chosen ? " bl-overlaid" : ""}${recedes ? " bl-recedes" : ""}`}
+        class={`bl-thumb${chosen ? " bl-chosen" : ""}${overlaid ? " bl-overlaid" : ""}${recedes ? " bl-recedes" : ""}`}
         data-head={`${layer}-${head}`}
         tabIndex={chosen ? 0 : -1}
         aria-label={label}
         onClick={(event) => {
           if (event.shiftKey || event.ctrlKey || event.metaKey) toggleOverlay(view, layer, head);
-          else view.store.synced.put({ layer, head, layer_map: "" });
+          else synced.put({ layer, head, layer_map: "" });
         }}
-        onPointerEnter={(event) => showTip(view, event.currentTarget, <HeadTip p={p} layer={layer} head={head} />)}
-        onFocus={(event) => showTip(view, event.currentTarget, <HeadTip p={p} layer={layer} head={head} />)}
-        onPointerLeave={() => {
-          view.tip.value = null;
-        }}
-        onBlur={() => {
-          view.tip.value = null;
-        }}
+        onPointerEnter={tip}
+        onFocus={tip}
+        onPointerLeave={untip}
+        onBlur={untip}
       >
         {Number.isNaN(p.statistic(layer, head, "entropy")) ? (
           <span class="bl-nan">NaN</span>
@@ -101,10 +159,11 @@ function HeadButton({
             p={p}
             layer={layer}
             head={head}
-            common={view.page.commonScale.value ? commonScale(view.store.shown.value) : 0}
+            common={page.commonScale.value ? commonScale(store.shown.value) : 0}
           />
         )}
-        {sorted && stat && (
+        <Corner label={gate} />
+        {page.atlasOrder.value !== "position" && stat && (
           <span class="bl-thumb-caption">
             {headLabel(layer, head)}
             <b>{number(stat, value)}</b>
@@ -112,16 +171,6 @@ function HeadButton({
         )}
       </button>
     </div>
-  );
-}
-
-function HeadTip({ p, layer, head }: { p: Picture; layer: number; head: number }) {
-  return (
-    <>
-      <b>{headLabel(layer, head)}</b> <span class="bl-muted">(paper: {paperName(layer, head)})</span>
-      <br />
-      {describe(p, layer, head)}
-    </>
   );
 }
 
@@ -186,13 +235,16 @@ export function Atlas() {
   const p = store.shown.value.picture;
   const { layers, heads } = included(p, synced.include_layers.value, synced.include_heads.value);
   const stats = statistics(p);
+  const gates = useGates(store, page);
   const order = page.atlasOrder.value;
   const stat = stats.find(({ name }) => name === (order === "position" ? page.atlasStat.value : order)) ?? stats[0];
   const all: HeadName[] = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
   const names =
     order === "position" || !stat
       ? all
-      : [...all].sort((a, b) => p.statistic(b[0], b[1], stat.name) - p.statistic(a[0], a[1], stat.name));
+      : order === "gate" && gates
+        ? byGate(all, gates)
+        : [...all].sort((a, b) => p.statistic(b[0], b[1], stat.name) - p.statistic(a[0], a[1], stat.name));
   const columns = order === "position" ? heads.length : Math.min(heads.length, 8);
 
   const move = (event: KeyboardEvent) => {
@@ -216,7 +268,10 @@ export function Atlas() {
     view.root.current?.querySelector<HTMLElement>(`[data-head="${target[0]}-${target[1]}"]`)?.focus();
   };
 
-  const cell = ([l, h]: HeadName) => <HeadButton key={`${l}-${h}`} p={p} layer={l} head={h} stat={stat} />;
+  const gateOf = ([l, h]: HeadName) => gates?.labels.full[l]?.[h];
+  const cell = (name: HeadName) => (
+    <HeadButton key={name.join("-")} p={p} name={name} stat={stat} gate={gateOf(name)} />
+  );
   const { layer, head } = store.shown.value;
   return (
     <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
@@ -285,6 +340,7 @@ export function Atlas() {
           value={order}
           choices={[
             { value: "position", label: "layer and head" },
+            ...(gates ? [{ value: "gate", label: "gate" }] : []),
             ...stats.map(({ name, label }) => ({ value: name, label })),
           ]}
           onChange={(value) => {
@@ -326,8 +382,10 @@ export function Atlas() {
       <p class="bl-note bl-selected-head" data-testid="head-sentence">
         <b>{headLabel(layer, head)}</b> <span class="bl-muted">(paper: {paperName(layer, head)})</span>
         <br />
+        {gates ? `${gateOf([layer, head])}. ` : ""}
         {describe(p, layer, head)}.
       </p>
+      {gates && <GateChips labels={all.map((name) => gateOf(name)!)} />}
     </section>
   );
 }

@@ -62,6 +62,7 @@ export function Explorer({ view }: { view: View }) {
 const TABS: Record<Traits["view"], { label: string; body: () => JSX.Element }> = {
   neurons: { label: "Neurons", body: Neurons },
   norms: { label: "Weight against norm", body: () => <Extra name="Norms" /> },
+  gates: { label: "Gates", body: () => <Extra name="Gates" /> },
   table: { label: "Table", body: Table },
 };
 
@@ -71,7 +72,10 @@ function Details() {
   const { synced } = store;
   const { picture } = store.shown.value;
   const there = (Object.keys(TABS) as Traits["view"][]).filter(
-    (name) => synced.panels.value.includes(name) && (name !== "norms" || picture.measures.includes("norm")),
+    (name) =>
+      synced.panels.value.includes(name) &&
+      (name !== "norms" || picture.measures.includes("norm")) &&
+      (name !== "gates" || picture.gates),
   );
   const open = there.includes(synced.view.value) ? synced.view.value : there[0];
   if (!open) return null;
@@ -99,7 +103,7 @@ function Details() {
 }
 
 /** A view that comes with the extras. */
-function Extra({ name }: { name: "Norms" }) {
+function Extra({ name }: { name: "Norms" | "Gates" }) {
   const { store } = useView();
   const Body = extras(store)?.[name];
   return Body ? <Body /> : <p class="bl-empty">{store.kernel.value ? "loading …" : "This view needs the kernel."}</p>;

@@ -1,0 +1,26 @@
+"""What kind of gate a head is: directional, open, closed, contextual, cluster, instance, after Bonino et al. 2025.
+
+The names are those of Bonino, Ghione, Cirrincione 2025 (arXiv 2502.12033), `self` and `bidirectional` are ours; how
+each is scored is bertlens' own operationalisation. `patterns` measures neutral patterns of the map, one small table
+(`GATES`) says which pattern speaks for which gate.
+"""
+
+from .classify import classify
+from .instance import target_agreement
+from .names import GATES, MARGIN, THRESHOLD, Evidence, evidence, label, labels, scores
+from .patterns import PATTERNS, patterns
+
+__all__ = [
+    "GATES",
+    "MARGIN",
+    "PATTERNS",
+    "THRESHOLD",
+    "Evidence",
+    "classify",
+    "evidence",
+    "label",
+    "labels",
+    "patterns",
+    "scores",
+    "target_agreement",
+]

@@ -1,0 +1,158 @@
+"""From neutral patterns to gate names: one table, and the labels and the evidence that follow from it.
+
+Gate names after Bonino et al. 2025 (arXiv 2502.12033); which pattern speaks for which gate is bertlens' own reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+from .patterns import Measured, measure
+
+# gate -> the patterns that speak for it; its score is the strongest of them
+GATES: dict[str, tuple[str, ...]] = {
+    "directional": ("content columns",),
+    "open": ("unstructured",),
+    "closed": ("special columns",),
+    "forward contextual": ("next", "after"),
+    "backward contextual": ("previous", "before"),
+    "cluster": ("block",),
+    "instance": ("far peaks",),
+    "self": ("self",),
+    "bidirectional": ("both neighbours",),
+}
+THRESHOLD, MARGIN = 0.35, 0.10  # the scores' scale is our own, and so are these
+
+
+def scores(
+    attention: Tensor, special_mask: Tensor, segments: Tensor | None = None, *, view: str = "full"
+) -> dict[str, Tensor]:
+    """How much a map is each kind of gate: name -> float64 (...) in [0, 1], chance-corrected, NaN if undefined.
+
+    Arguments and errors as for `patterns`. A score is the largest of its gate's patterns, see `GATES`. Names after
+    Bonino et al. 2025; scores are bertlens' own operationalisation. A single sharp map says "instance" even if it is
+    random: `classify` over five traces or more tells the two apart.
+    """
+    return _scores(measure(attention, special_mask, segments, view))
+
+
+def _scores(measured: Measured) -> dict[str, Tensor]:
+    return {gate: torch.stack([measured.scores[name] for name in names]).amax(0) for gate, names in GATES.items()}
+
+
+def label(scores: Mapping[str, Tensor], threshold: float = THRESHOLD, margin: float = MARGIN) -> np.ndarray:
+    """The primary label of each map, array of str (...).
+
+    The gate with the highest score if that is at least `threshold` and `margin` above the second; else "mixed", and
+    "undefined" where scores are NaN (too few tokens).
+    """
+    names, values = _table(scores)
+    ranked = np.sort(values, -1)
+    found = np.where(
+        (ranked[..., -1] >= threshold) & (ranked[..., -1] - ranked[..., -2] >= margin),
+        names[values.argmax(-1)],
+        "mixed",
+    )
+    return np.where(np.isnan(values).any(-1), "undefined", found)
+
+
+def labels(scores: Mapping[str, Tensor], threshold: float = THRESHOLD) -> np.ndarray:
+    """All gates with a score of at least `threshold`, the highest first: array of tuples of str (...), some empty."""
+    names, values = _table(scores)
+    found = np.empty(values.shape[:-1], dtype=object)
+    for at in np.ndindex(found.shape):
+        order = np.argsort(-values[at], kind="stable")
+        found[at] = tuple(str(names[gate]) for gate in order if values[at][gate] >= threshold)
+    return found
+
+
+def _table(scores: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
+    values = torch.stack([torch.as_tensor(value) for value in scores.values()], -1)
+    return np.array(list(scores)), values.double().cpu().numpy()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What made a gate's score: the pattern that won, its cells, and how much of the attention lies on them."""
+
+    gate: str
+    pattern: str
+    score: float
+    cells: Tensor = field(repr=False)  # (S, S) bool [query, key]
+    mass: float  # mean over the content rows of the attention on these cells, in [0, 1]
+    detail: (
+        str  # which tokens: "columns 3 and 9", "cut before token 12", "up to 2 tokens away"; '' where the name says it
+    )
+
+
+def evidence(
+    attention: Tensor, special_mask: Tensor, gate: str, segments: Tensor | None = None, *, view: str = "full"
+) -> Evidence:
+    """The cells that made one map's score for one gate. attention (S, S); the rest as for `patterns`.
+
+    "unstructured" has all cells of the content rows. A map that is undefined has no cells. Raises InputError for an
+    unknown gate, and as `patterns`.
+    """
+    if gate not in GATES:
+        raise InputError(f"unknown gate {gate!r}, it must be one of: {', '.join(GATES)}")
+    measured = measure(attention, special_mask, segments, view)
+    pattern = max(GATES[gate], key=lambda name: float(measured.scores[name].nan_to_num()))
+    content, n = measured.content, len(measured.content)
+    size = attention.shape[-1]
+    cells = torch.zeros(size, size, dtype=torch.bool, device=attention.device)
+    detail = ""
+    if measured.order is not None:
+        if pattern == "special columns":
+            cells[content[:, None], special_mask.nonzero()[:, 0]] = view == "full"
+        elif pattern == "unstructured":
+            cells[content] = True
+            if view == "content":
+                cells &= ~special_mask
+        else:
+            among, detail = _content_cells(measured, pattern, n)
+            cells[content[:, None], content] = among
+    rows = attention.float().clone()
+    if view == "content":
+        rows[:, special_mask] = 0
+    on = (rows * cells)[content].sum(-1) / rows[content].sum(-1).clamp_min(1e-12)
+    mass = float(on.mean()) if n else float("nan")
+    return Evidence(gate, pattern, float(measured.scores[pattern]), cells, mass, detail)
+
+
+def _content_cells(measured: Measured, pattern: str, n: int) -> tuple[Tensor, str]:
+    """(n, n) cells among content tokens, and where they are in words."""
+    positions = measured.content
+    index = torch.arange(n, device=positions.device)
+    offset = index[None, :] - index[:, None]
+    near = (positions[None, :] - positions[:, None]).abs() == 1
+    simple = {
+        "self": offset == 0,
+        "next": (offset == 1) & near,
+        "previous": (offset == -1) & near,
+        "after": offset > 0,
+        "before": offset < 0,
+    }
+    if pattern in simple:
+        return simple[pattern], ""
+    cells = torch.zeros(n, n, dtype=torch.bool, device=positions.device)
+    if pattern == "both neighbours":
+        width = int(measured.width)  # type: ignore[arg-type]
+        return (offset != 0) & (offset.abs() <= width), f"up to {width} token{'s' * (width > 1)} away"
+    if pattern == "content columns":
+        columns = measured.order[: int(measured.n_columns)].sort().values  # type: ignore[index,arg-type]
+        cells[:, columns] = True
+        return cells, f"column{'s' * (len(columns) > 1)} " + ", ".join(str(int(at)) for at in positions[columns])
+    if pattern == "far peaks":
+        cells[index, measured.targets] = True
+        return cells & (offset.abs() > 1), ""
+    blocks = measured.blocks.bool()  # type: ignore[union-attr]
+    for block in blocks:
+        cells |= block[:, None] & block[None, :]
+    starts = sorted(int(positions[block.nonzero()[0, 0]]) for block in blocks)
+    return cells, "cut before token " + " and ".join(str(start) for start in starts[1:])

@@ -1,0 +1,301 @@
+"""How much an attention map looks like each of twelve plain patterns: numbers without gate names, all heads at once.
+
+Only rows of content tokens count: what [CLS] and [SEP] look at says little about a head. Every pattern is corrected for
+chance: 0 is what a map without structure gives, 1 the pure pattern. Patterns among content keys are judged on the
+attention that content keys get, and then weighted by the root of that share m: beside a sink that takes 75 % a pure
+pattern still scores 0.5, as it is still plainly seen, and it fades as the sink takes all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+
+PATTERNS = (
+    "self",
+    "next",
+    "previous",
+    "both neighbours",
+    "after",
+    "before",
+    "content columns",
+    "special columns",
+    "block",
+    "far peaks",
+    "uniform",
+    "unstructured",
+)
+VIEWS = ("full", "content")
+LEAST_TOKENS, LEAST_CONTENT = 4, 3  # below these a map has no pattern
+CUTS = 32  # at most so many places are tried for a cut between two blocks
+TINY = 1e-12
+
+
+def patterns(
+    attention: Tensor, special_mask: Tensor, segments: Tensor | None = None, *, view: str = "full"
+) -> dict[str, Tensor]:
+    """Twelve neutral pattern scores: name -> float64 (...), each in [0, 1].
+
+    attention: (..., S, S) [query, key], rows are scaled to sum to 1, a row of zeros counts as even; special_mask (S,)
+    bool; segments (S,) int or None. view "content" leaves special keys out and scales the rows anew.
+
+    n content tokens, B their attention among each other, m_i = Σ_j B_ij, m = mean m_i, c = mean row over content keys,
+    q(M) = Σ_i (mass on M − chance · m_i) ÷ Σ_i (1 − chance) m_i with chance = share of content keys in M. All are cut
+    to [0, 1], and all but "special columns", "uniform" and "unstructured" are times √m:
+
+    self, next, previous  q of j = i, i + 1, i − 1 (rows whose neighbour is a content token)
+    both neighbours       the best over r of q(1 ≤ |j − i| ≤ r) · 2 min(f, b) / (f + b), f and b the mass ahead and
+                          behind; r up to the larger of 3 and n / 6, and never over n / 4
+    after, before         q of j > i (j < i) among the keys but i, times their share, times (1 − the columns' purity)
+    content columns       the best over k ≤ n / 4 of the chance-corrected mass of c on its k largest columns, times the
+                          rows' agreement: root of the intraclass correlation of the rows' deviations from even
+    block                 √(inside · beyond), the lesser of the blocks', times ((evenness in the block − 1/4) / (1/2)):
+                          inside = chance-corrected mass that stays in the block, beyond = how much more stays than the
+                          map's own column and distance profiles would leave there, in units of the ideal block map.
+                          Blocks are the segments of two tokens and more, or, where there is one, the best of at most 32
+                          cuts in two
+    far peaks             mean largest weight at |j − i| > 1, each times (1 − the share of other rows with that target)
+    special columns       chance-corrected mass on special keys, over all keys
+    uniform               mean row entropy ÷ ln(number of keys)
+    unstructured          how far `uniform` lies over 1/2 (0 to 1), times (1 − 1.5 · the strongest of the others but far
+                          peaks)
+
+    NaN where S < 4 or n < 3. Raises InputError for maps that are not square, NaN or Inf, an unknown view.
+    Source: bertlens' own; the rows' agreement is kin to the cone index of the softmax in Bonino et al. 2025.
+    """
+    return measure(attention, special_mask, segments, view).scores
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Pattern scores and, for the evidence, where each was found. Leading dimensions (...) as in the attention."""
+
+    content: Tensor  # (n,) positions of the content tokens
+    scores: dict[str, Tensor]
+    order: Tensor | None = None  # (..., n) content columns, the heaviest first
+    n_columns: Tensor | None = None  # (...) how many of them are the stripes
+    width: Tensor | None = None  # (...) r of the band
+    blocks: Tensor | None = None  # (..., G, n) the blocks that were judged
+    targets: Tensor | None = None  # (..., n) content index of each row's far peak
+
+
+def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, view: str) -> Measured:
+    """`patterns` with what the evidence needs."""
+    if view not in VIEWS:
+        raise InputError(f"view must be 'full' or 'content', not {view!r}")
+    size = attention.shape[-1]
+    if attention.ndim < 2 or attention.shape[-2] != size:
+        raise InputError(f"gates need square maps (..., S, S), not {tuple(attention.shape)}: cross-attention has none")
+    if not attention.sum(-1).isfinite().all():  # a NaN or Inf in a row is one in its sum
+        raise InputError("the attention holds NaN or Inf: trace.nan_layer says in which layer it begins")
+    if len(special_mask) != size or (segments is not None and len(segments) != size):
+        raise InputError(f"special_mask and segments need one entry for each of the {size} tokens")
+    content = (~special_mask).nonzero()[:, 0]
+    n = len(content)
+    if size < LEAST_TOKENS or n < LEAST_CONTENT:
+        unknown = attention.new_full(attention.shape[:-2], torch.nan, dtype=torch.float64)
+        return Measured(content, dict.fromkeys(PATTERNS, unknown))
+    attention = attention if attention.dtype == torch.float64 else attention.float()
+    rows = attention[..., content, :]
+    sums = rows.sum(-1, keepdim=True)
+    among, special = _scaled(rows[..., content], sums, size), _scaled(rows[..., special_mask], sums, size)
+    if view == "content":
+        among, special = _scaled(among, among.sum(-1, keepdim=True), n), special[..., :0]
+    found = _Content(among, content)
+    n_keys = n + special.shape[-1]
+    entropy_of_row = -(found.information.sum(-1) + _information(special).sum(-1)).double()
+    blocks = None
+    if segments is not None:
+        groups = torch.stack([segments[content] == group for group in segments[content].unique()])
+        groups = groups[groups.sum(-1) >= 2]  # a lone token is no block
+        blocks = groups.double()[None] if len(groups) > 1 else None
+    root = (found.total / n).sqrt()
+    scores = {name: (root * value).clamp(0, 1) for name, value in found.offsets()}
+    width, band = found.band()
+    order, n_columns, purity = found.columns()
+    chosen, block = found.block(blocks)
+    targets, peaks = found.peaks()
+    scores |= {"both neighbours": root * band, "content columns": root * purity, "block": root * block}
+    scores |= {name: root * value * (1 - purity) for name, value in found.sides()}
+    scores["far peaks"] = root * peaks
+    chance = special.shape[-1] / n_keys
+    scores["special columns"] = ((special.sum((-2, -1)).double() / n - chance) / (1 - chance)).clamp(0, 1)
+    strongest = torch.stack([value for name, value in scores.items() if name != "far peaks"]).amax(0)
+    scores["uniform"] = (entropy_of_row / torch.tensor(float(n_keys)).log()).mean(-1).clamp(0, 1)
+    broad = (2 * scores["uniform"] - 1).clamp_min(0)
+    scores["unstructured"] = broad * (1 - 1.5 * strongest).clamp_min(0)
+    return Measured(content, {name: scores[name] for name in PATTERNS}, order, n_columns, width, chosen, targets)
+
+
+def _scaled(part: Tensor, sums: Tensor, size: int) -> Tensor:
+    """Part of some rows, scaled so that the rows sum to 1; a row of zeros becomes even over `size` keys. Overwrites."""
+    part /= sums.clamp_min(TINY)
+    empty = sums <= TINY
+    return part.masked_fill_(empty, 1 / size) if empty.any() else part
+
+
+def _information(x: Tensor) -> Tensor:
+    """x ln x, 0 for 0; three times as fast as xlogy."""
+    return x.clamp_min(1e-30).log_().mul_(x)
+
+
+def _ratio(part: Tensor, whole: Tensor) -> Tensor:
+    return torch.where(whole > 1e-9, part / whole.clamp_min(1e-9), 0.0).clamp(0, 1)
+
+
+class _Content:
+    """B: attention among the n content tokens, (..., n, n). What is taken from it are vectors, in float64."""
+
+    def __init__(self, among: Tensor, positions: Tensor):
+        self.among = among
+        self.n = n = len(positions)
+        self.index = torch.arange(n, device=among.device, dtype=torch.float64)
+        self.adjacent = positions.diff() == 1  # not across a [SEP]
+        self.mass = among.sum(-1).double()  # m_i
+        self.total = self.mass.sum(-1)
+        self.mean_row = among.sum(-2).double() / self.total.clamp_min(TINY)[..., None]  # c
+        self.own = among.diagonal(0, -2, -1).double().clone()
+        self.information = _information(among)
+        skewed = _skewed(among)
+        self.by_offset = skewed.sum(-2).double()  # mass at j − i = −(n − 1) .. n − 1
+        self.after = skewed[..., n:].sum(-1).double()
+
+    def excess(self, mass: Tensor, chance: Tensor | float, whole: Tensor | None = None) -> Tensor:
+        """q: mass over chance as a part of what there is room for, summed over rows (so that noise averages out)."""
+        whole = self.mass if whole is None else whole
+        return _ratio((mass - chance * whole).sum(-1), ((1 - chance) * whole).sum(-1))
+
+    def offsets(self) -> Iterator[tuple[str, Tensor]]:
+        yield "self", self.excess(self.own, 1 / self.n)
+        ahead = self.among.diagonal(1, -2, -1).double() * self.adjacent
+        yield "next", self.excess(ahead, 1 / self.n, self.mass[..., :-1] * self.adjacent)
+        behind = self.among.diagonal(-1, -2, -1).double() * self.adjacent
+        yield "previous", self.excess(behind, 1 / self.n, self.mass[..., 1:] * self.adjacent)
+
+    def band(self) -> tuple[Tensor, Tensor]:
+        n, found = self.n, []
+        widths = range(1, max(1, min(n // 4, max(3, n // 6))) + 1)
+        for r in widths:
+            behind, ahead = (self.by_offset[..., part].sum(-1) for part in (slice(n - 1 - r, n - 1), slice(n, n + r)))
+            chance = (self.index.clamp_max(r) + (n - 1 - self.index).clamp_max(r)) / n
+            purity = _ratio(ahead + behind - (chance * self.mass).sum(-1), ((1 - chance) * self.mass).sum(-1))
+            found.append(purity * 2 * torch.minimum(ahead, behind) / (ahead + behind).clamp_min(TINY))
+        best, width = torch.stack(found).max(0)
+        return width + 1, best
+
+    def sides(self) -> Iterator[tuple[str, Tensor]]:
+        others = self.mass - self.own
+        share = others.sum(-1) / self.total.clamp_min(TINY)
+        chance = (self.n - 1 - self.index) / (self.n - 1)
+        yield "after", share * self.excess(self.after, chance, others)
+        yield "before", share * self.excess(others - self.after, 1 - chance, others)
+
+    def columns(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Stripes: the columns by weight, how many of them count, and how pure they are."""
+        n = self.n
+        heaviest, order = self.mean_row.sort(-1, descending=True)
+        k = torch.arange(1, max(1, n // 4) + 1, device=order.device, dtype=torch.float64)
+        concentration, count = ((heaviest.cumsum(-1)[..., : len(k)] - k / n) / (1 - k / n)).max(-1)
+        # X_i = B_i − m_i / n: intraclass correlation (‖Σ X‖² − Σ ‖X‖²) / ((n − 1) Σ ‖X‖²), 0 for unrelated rows
+        energy = torch.linalg.vector_norm(self.among, dim=(-2, -1)).double() ** 2 - (self.mass**2).sum(-1) / n
+        shared = ((self.mean_row - 1 / n) ** 2).sum(-1) * self.total**2
+        agreement = _ratio(shared - energy, (n - 1) * energy).sqrt()
+        return order, count + 1, concentration.clamp(0, 1) * agreement
+
+    def block(self, blocks: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The best of K ways to make G blocks, (K, G, n), and its score; without blocks, of cuts in two."""
+        given = blocks is not None
+        blocks = blocks if blocks is not None else _cuts(self.n, self.mean_row.device)
+        if blocks.shape[0] == 0:
+            return blocks.new_zeros(*self.total.shape, 0, self.n), torch.zeros_like(self.total)
+        flat = blocks.flatten(0, 1).to(self.among.dtype).T  # (n, K·G)
+        # (..., K, G, n): mass of row i in its own block, 0 for other blocks' rows
+        stays = (self.among @ flat).double().transpose(-1, -2).unflatten(-2, blocks.shape[:2]) * blocks
+        weight = (self.mass[..., None, None, :] * blocks).sum(-1).clamp_min(TINY)  # (..., K, G)
+        inside = stays.sum(-1) / weight
+        expected = (_profile_share(self.mean_row, self.by_offset, self.mass, blocks) * blocks).sum(-1) / weight
+        chance = blocks.mean(-1)
+        ideal = _segment_contrast(blocks) if given else _cut_contrast(self.n, blocks.device)
+        beyond = (inside - expected) / ideal.clamp_min(TINY)
+        purity = (((inside - chance) / (1 - chance)).clamp(0, 1) * beyond.clamp(0, 1)).sqrt().amin(-1)
+        best, which = purity.max(-1)
+        chosen = blocks[which]  # (..., G, n)
+        # evenness: entropy of a row inside its block ÷ ln(size of the block), weighted by the row's mass there
+        stays = stays.gather(-3, which[..., None, None, None].expand(*which.shape, 1, *chosen.shape[-2:]))[..., 0, :, :]
+        within = (self.information @ chosen.to(self.among.dtype).transpose(-1, -2)).double().transpose(-1, -2)
+        entropy = ((torch.xlogy(stays, stays) - within) * chosen).sum(-1)  # (..., G)
+        evenness = (entropy / chosen.sum(-1).clamp_min(2).log()).sum(-1) / stays.sum((-2, -1)).clamp_min(TINY)
+        return chosen, best * (2 * evenness - 0.5).clamp(0, 1)
+
+    def peaks(self) -> tuple[Tensor, Tensor]:
+        for offset in (-1, 0, 1):  # in place: this is the last use of the map
+            self.among.diagonal(offset, -2, -1).zero_()
+        peak, target = self.among.max(-1)
+        peak = peak.double()
+        counts = torch.zeros_like(peak).scatter_add(-1, target, torch.ones_like(peak))
+        shared = (counts.gather(-1, target) - 1) / (self.n - 1)
+        return target, _ratio((peak * (1 - shared)).sum(-1), self.total)
+
+
+def _skewed(x: Tensor) -> Tensor:
+    """(..., n, 2n − 1): row i by offset j − i = −(n − 1) .. n − 1, 0 where there is no such key."""
+    n = x.shape[-1]
+    # rows of 2n − 1 read as rows of 2n: every row starts one further to the left, so diagonals become columns
+    flat = x.new_zeros(*x.shape[:-2], 2 * n * n)
+    flat[..., : n * (2 * n - 1)].unflatten(-1, (n, 2 * n - 1))[..., n - 1 :] = x
+    return flat.unflatten(-1, (n, 2 * n))[..., : 2 * n - 1]
+
+
+def _profile_share(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Tensor) -> Tensor:
+    """(..., K, G, n) mass that row i would have in each block were B_ij ∝ c_j p_(j−i), with B's own row sums.
+
+    p_d = mass at offset d ÷ what c alone would put there. All sums over j are correlations, done by FFT.
+    """
+    n = mean_row.shape[-1]
+    columns = torch.fft.rfft(mean_row, 2 * n)
+    chance = torch.fft.irfft(torch.fft.rfft(mass, 2 * n).conj() * columns, 2 * n)  # lag d: Σ_i m_i c_(i+d)
+    observed = torch.cat(
+        [by_offset[..., n - 1 :], by_offset.new_zeros(*by_offset.shape[:-1], 1), by_offset[..., : n - 1]], -1
+    )
+    least = 1e-6 * mass.sum(-1, keepdim=True) / n
+    profile = torch.where(chance > least, observed / chance.clamp_min(TINY), 0.0)
+    kernel = torch.fft.rfft(profile).conj()
+    whole = torch.fft.irfft(kernel * columns, 2 * n)[..., :n]
+    parts = torch.fft.rfft(mean_row[..., None, None, :] * blocks, 2 * n)
+    parts = torch.fft.irfft(kernel[..., None, None, :] * parts, 2 * n)[..., :n]
+    return mass[..., None, None, :] * (parts / whole.clamp_min(TINY)[..., None, None, :]).clamp(0, 1)
+
+
+def _segment_contrast(blocks: Tensor) -> Tensor:
+    """(K, G) what `inside − expected` is for the ideal map of each way: every row even over its own block."""
+    n = blocks.shape[-1]
+    spectrum = torch.fft.rfft(blocks, 2 * n)
+    sizes = blocks.sum(-1, keepdim=True).clamp_min(1)
+    lags = torch.fft.irfft(spectrum.conj() * spectrum, 2 * n)  # lag d: pairs of the block at that offset
+    lags = (lags / sizes).sum(-2)  # (K, 2n)
+    by_offset = torch.cat([lags[..., n + 1 :], lags[..., :n]], -1)
+    covered = blocks.sum(-2)  # 1 where the token is in a block
+    share = _profile_share(covered / covered.sum(-1, keepdim=True), by_offset, covered, blocks[:, None])
+    # one map per way, so "K ways for each map" is one: (K, 1, G, n)
+    expected = (share[:, 0] * blocks).sum(-1) / sizes[..., 0]
+    return 1 - expected
+
+
+@lru_cache(maxsize=64)
+def _cuts(n: int, device: torch.device) -> Tensor:
+    """(K, 2, n) ways to cut n tokens in two, neither part under 3 tokens or a fifth."""
+    least = max(3, round(n / 5))
+    places = torch.linspace(least, n - least, min(CUTS, max(0, n - 2 * least + 1)), device=device).round()
+    first = (torch.arange(n, device=device) < places[:, None]).double()
+    return torch.stack([first, 1 - first], 1)
+
+
+@lru_cache(maxsize=64)
+def _cut_contrast(n: int, device: torch.device) -> Tensor:
+    return _segment_contrast(_cuts(n, device))

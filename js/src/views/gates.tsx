@@ -1,0 +1,223 @@
+// Gate view: what kind of gate the selected head is, by which scores, on the evidence of which cells.
+import { useCallback } from "preact/hooks";
+import { paint as paintValues } from "../paint/colormap";
+import { weightTable } from "../paint/palette";
+import { Segmented, Slider } from "../parts/controls";
+import { percent } from "../parts/format";
+import { Pixels } from "../parts/pixels";
+import { useAnswer } from "../state/answer";
+import { type Gates as GateData, gateSign, useGates } from "../state/gates";
+import { headLabel } from "../state/store";
+import { useView } from "./context";
+
+export function Gates() {
+  const view = useView();
+  const { store, page } = view;
+  const data = useGates(store, page);
+  if (!data)
+    return <p class="bl-empty">{store.kernel.value ? "scoring the heads …" : "The gate view needs the kernel."}</p>;
+  const { layer, head, picture } = store.shown.value;
+  const [threshold, margin] = page.thresholds.value;
+  return (
+    <div class="bl-norms" data-testid="gates">
+      <section>
+        <Scores data={data} />
+        <div class="bl-controls">
+          <Slider
+            label="threshold"
+            min={0.05}
+            max={0.95}
+            step={0.05}
+            value={threshold}
+            text={threshold.toFixed(2)}
+            onChange={(value) => {
+              page.thresholds.value = [value, margin];
+            }}
+          />
+          <Slider
+            label="margin"
+            min={0}
+            max={0.5}
+            step={0.05}
+            value={margin}
+            text={margin.toFixed(2)}
+            onChange={(value) => {
+              page.thresholds.value = [threshold, value];
+            }}
+          />
+        </div>
+        <p class="bl-note">
+          A head gets the name of its highest score if that reaches the threshold and leads by the margin, else “mixed”.
+          Names after Bonino et al. 2025; the scores are bertlens’ own reading of them, corrected for chance.
+        </p>
+      </section>
+      <Evidence data={data} layer={layer} head={head} />
+      <section>
+        <header class="bl-panel-head">
+          <h3>Gates per layer</h3>
+          <span class="bl-muted">number of heads, {page.gateView.value} view</span>
+        </header>
+        <Counts labels={data.labels[page.gateView.value]} names={data.names} layers={picture.n_layers} layer={layer} />
+      </section>
+    </div>
+  );
+}
+
+function Scores({ data }: { data: GateData }) {
+  const { store } = useView();
+  const { layer, head, picture } = store.shown.value;
+  const G = data.names.length;
+  const at = (layer * picture.n_heads + head) * G;
+  const label = (which: "full" | "content") => data.labels[which][layer]![head]!;
+  return (
+    <>
+      <header class="bl-panel-head">
+        <h3 data-testid="gate-label">
+          {headLabel(layer, head)}: {label("full")}
+        </h3>
+        <span class="bl-muted">without special tokens: {label("content")}</span>
+      </header>
+      <div class="bl-gate-grid">
+        <span />
+        <small>full view</small>
+        <small>content view, special tokens left out</small>
+        {data.names.map((name, g) => (
+          <>
+            <span>
+              <GateBadge label={name} /> {name}
+            </span>
+            {[data.full, data.content].map((scores, n) => (
+              <span key={n} class="bl-gate-score">
+                <span class="bl-bar-track">
+                  <span style={{ "--part": `${100 * (scores[at + g]! || 0)}%` }} />
+                  <i style={{ left: `${100 * data.threshold}%` }} />
+                </span>
+                <span class="bl-number">{Number.isNaN(scores[at + g]!) ? "–" : scores[at + g]!.toFixed(2)}</span>
+              </span>
+            ))}
+          </>
+        ))}
+      </div>
+    </>
+  );
+}
+
+export function GateBadge({ label }: { label: string }) {
+  const [letter, mark] = gateSign(label);
+  return (
+    <span class="bl-gate" title={label}>
+      {letter}
+      {mark}
+    </span>
+  );
+}
+
+function Evidence({ data, layer, head }: { data: GateData; layer: number; head: number }) {
+  const view = useView();
+  const { store, page } = view;
+  const { weights, slice } = store.shown.value;
+  const which = page.gateView.value;
+  const G = data.names.length;
+  const scores = data[which].subarray((layer * store.shown.value.picture.n_heads + head) * G);
+  let best = 0;
+  for (let g = 1; g < G; g++) if (scores[g]! > scores[best]!) best = g;
+  const gate = data.names[best]!;
+  const found = useAnswer(
+    store,
+    "evidence",
+    ({ fields, arrays }) => ({
+      ...(fields as {
+        layer: number;
+        head: number;
+        gate: string;
+        pattern: string;
+        mass: number | null;
+        detail: string;
+      }),
+      cells: arrays.cells!.data as Uint8Array,
+    }),
+    { layer, head, gate, view: which },
+  );
+  const table = weightTable(view.dark.value);
+  const { S, K } = slice;
+  const cells =
+    found?.layer === layer && found.head === head && found.cells.length === weights.length ? found.cells : null;
+  const most = weights.reduce((a, b) => Math.max(a, b), 1e-9);
+  const paint = useCallback(
+    (out: Uint8ClampedArray) => {
+      paintValues(weights, 0, most, table, out);
+      if (cells) for (let n = 0; n < cells.length; n++) if (!cells[n]) out[4 * n + 3] = 70; // the rest recedes
+    },
+    [weights, most, table, cells],
+  );
+  return (
+    <section>
+      <header class="bl-panel-head">
+        <h3>Evidence for “{gate}”</h3>
+        <Segmented
+          label=""
+          value={which}
+          choices={[
+            { value: "full", label: "Full" },
+            { value: "content", label: "Content" },
+          ]}
+          onChange={(value) => {
+            page.gateView.value = value;
+          }}
+        />
+      </header>
+      <div class="bl-evidence">
+        <Pixels
+          width={K}
+          height={S}
+          paint={paint}
+          label={`Attention of ${headLabel(layer, head)}, the cells that made the score in full colour`}
+        />
+      </div>
+      {found && (
+        <p class="bl-muted">
+          pattern “{found.pattern}”{found.detail ? ` (${found.detail})` : ""}:{" "}
+          {found.mass === null
+            ? "no cells"
+            : `${percent(found.mass)} of the words’ attention lies on the cells in full colour`}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Counts(props: { labels: string[][]; names: string[]; layers: number; layer: number }) {
+  const { labels, names, layers, layer } = props;
+  const all = [...names, "mixed", "undefined"].filter((name) => labels.some((row) => row.includes(name)));
+  return (
+    <div class="bl-scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">layer</th>
+            {all.map((name) => (
+              <th scope="col" key={name} title={name}>
+                <GateBadge label={name} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {Array.from({ length: layers }, (_, l) => (
+            <tr key={l} class={l === layer ? "bl-pinned" : ""}>
+              <th scope="row">L{l}</th>
+              {all.map((name) => {
+                const count = labels[l]!.filter((label) => label === name).length;
+                return (
+                  <td key={name} class="bl-number">
+                    {count || ""}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
