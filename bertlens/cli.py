@@ -122,8 +122,11 @@ def demo(folder: Path | None, jupyter: Sequence[str]) -> None:
 
 def html(arguments: argparse.Namespace) -> None:
     """Trace the text and write the page."""
+    from transformers.utils import logging
+
     import bertlens
 
+    logging.disable_progress_bar()  # "Loading weights" would stand before the one line
     lens = bertlens.Lens.from_pretrained(arguments.model) if arguments.model else bertlens.Lens.embedded()
     trace = lens.trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
     # A page of some layers opens on the first of them.
