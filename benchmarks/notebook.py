@@ -1,0 +1,232 @@
+"""The Explorer in JupyterLab: bytes and time to the first paint, and what going on from there costs.
+
+Bytes are the websocket's, as the browser counts them, bundle included. "Own work" is the CPU time of the page's main
+thread: the next frame comes 17 ms after the last one, however little there is to paint. Round trips are given whole
+and less an empty one, which a widget that only echoes makes in the same notebook.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from playwright.sync_api import CDPSession, Page, sync_playwright
+
+from benchmarks.browser import PROBE, change
+from benchmarks.rows import Row, mb, ms
+from tests.browser.harness import CHROMIUM_ARGS, PATIENCE, Jupyter, Notebook, chromium, watched
+
+SETUP = f"""
+import os, sys, time
+sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
+import anywidget
+from benchmarks.models import base_lens, text
+import bertlens
+
+class Echo(anywidget.AnyWidget):
+    _esm = '''export default {{ render({{ model }}) {{
+        globalThis.echo = () => new Promise((done) => {{
+            const answer = () => {{ model.off("msg:custom", answer); done(); }};
+            model.on("msg:custom", answer);
+            model.send({{}});
+        }});
+    }} }}'''
+    def __init__(self):
+        super().__init__()
+        self.on_msg(lambda *_: self.send({{}}))
+
+bertlens.Explorer
+traces = {{tokens: base_lens().trace(text(tokens)) for tokens in (128, 512)}}
+Echo()
+"""
+SHOW = """
+start, cpu = time.perf_counter(), time.process_time()
+view = traces[{}].explore()
+spent = time.perf_counter() - start, time.process_time() - cpu
+view
+"""
+READY = (
+    "document.querySelectorAll('.bl-thumb canvas').length === 144"
+    " && document.querySelector('[data-testid=matrix] canvas') !== null"
+)
+TITLE = "document.querySelector('[data-testid=head-title]').textContent"
+BYTES = {128: 0.5e6, 512: 1.0e6}
+BERTVIZ = 44  # bytes of its page for each attention weight
+
+
+class Socket:
+    """Counts what goes through the page's websockets."""
+
+    def __init__(self, session: CDPSession) -> None:
+        self.received = self.sent = self.bytes = 0
+        session.send("Network.enable")
+        session.on("Network.webSocketFrameReceived", self._received)
+        session.on("Network.webSocketFrameSent", self._sent)
+
+    def settle(self, page: Page) -> None:
+        """Wait until nothing has gone through for a second."""
+        before = -1
+        while before != self.sent + self.received:
+            before = self.sent + self.received
+            page.wait_for_timeout(1000)
+
+    def _received(self, event: dict[str, Any]) -> None:
+        payload = event["response"]["payloadData"]
+        self.received += 1
+        self.bytes += len(b64decode(payload)) if event["response"]["opcode"] == 2 else len(payload.encode())
+
+    def _sent(self, _event: dict[str, Any]) -> None:
+        self.sent += 1
+
+
+class Own:
+    """CPU seconds of the page's main thread."""
+
+    def __init__(self, session: CDPSession) -> None:
+        self.session = session
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def now(self) -> float:
+        metrics = self.session.send("Performance.getMetrics")["metrics"]
+        return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
+
+
+def first_paint(notebook: Notebook, socket: Socket, cell: int, tokens: int) -> Row:
+    page = notebook.page
+    page.evaluate(
+        f"""() => {{
+            const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+            bench.opened = null;
+            kernel.iopubMessage.connect((_, message) => {{
+                if (message.header.msg_type === "comm_open") bench.opened ??= performance.now();
+            }});
+            bench.painted = bench.first(() => {READY});
+        }}"""
+    )
+    before = socket.bytes
+    notebook.run_cell(cell)
+    painted = page.evaluate("async () => (await bench.painted) - bench.opened") / 1e3
+    notebook.finished(cell)
+    spent, cpu = eval(notebook.kernel("print(spent)"))
+    count = socket.bytes - before
+    return Row(
+        f"Explorer to first paint in JupyterLab, 12×12×{tokens}",
+        f"≤ {BYTES[tokens] / 1e6:.1f} MB to the page",
+        f"{mb(count)}; {ms(painted)} from comm open, {ms(spent)} of it the kernel's preparation ({ms(cpu)} of CPU)",
+        f"BertViz: {BERTVIZ} bytes a weight, {mb(BERTVIZ * 144 * tokens**2)}; model view not drawn",
+        count <= BYTES[tokens],
+    )
+
+
+def timed(page: Page, own: Own, changes: list[tuple[str, str]]) -> tuple[list[float], list[float]]:
+    """Seconds until painted, and seconds of the page's own work, of each change."""
+    whole, work = [], []
+    for act, changed in changes:
+        before = own.now()
+        whole.append(change(page, act, changed))
+        work.append(own.now() - before)
+    return whole, work
+
+
+def click(layer: int, head: int) -> tuple[str, str]:
+    return (
+        f"document.querySelector('[data-head=\"{layer}-{head}\"]').click()",
+        f"{TITLE}.includes('L{layer}·H{head}')",
+    )
+
+
+def heads(page: Page, own: Own) -> Iterator[Row]:
+    """Going to heads that the page lacks, each beside an empty round trip, and back to those that it has."""
+    names = [(layer, (5 * layer) % 12) for layer in range(1, 12)] + [
+        (layer, (5 * layer + 3) % 12) for layer in range(5)
+    ]
+    asked, work, empty = [], [], []
+    for name in names:
+        whole, spent = timed(page, own, [click(*name)])
+        asked += whole
+        work += spent
+        empty.append(change(page, "globalThis.heard = false; echo().then(() => { heard = true; })", "heard"))
+    less = median(a - e for a, e in zip(asked, empty, strict=True))
+    yield Row(
+        "head change at 512 tokens in JupyterLab, asked",
+        "< 100 ms",
+        f"{ms(median(asked))} until painted, {ms(less)} less an empty round trip; {ms(median(work))} own work",
+        f"an empty round trip: {ms(median(empty))}; BertViz: cannot open",
+        median(asked) < 0.1,
+    )
+    cached, work = timed(page, own, [click(*name) for name in names[:-1]])
+    yield Row(
+        "head change at 512 tokens, cached",
+        "< 16 ms, a frame",
+        f"{ms(median(work))} own work, {ms(median(cached))} until the frame has ended",
+        "–",
+        median(work) < 0.016,
+    )
+
+
+def quiet(page: Page, own: Own, socket: Socket, work: str, changes: list[tuple[str, str]]) -> Row:
+    """Something that must need no kernel: not one frame in either direction."""
+    socket.settle(page)  # until what went before has been answered
+    before = socket.sent, socket.received
+    whole, spent = timed(page, own, changes)
+    socket.settle(page)
+    sent, received = socket.sent - before[0], socket.received - before[1]
+    return Row(
+        work,
+        "< 16 ms, no kernel",
+        f"{ms(median(spent))} own work, {ms(median(whole))} until the frame has ended; messages: {sent} sent, "
+        f"{received} received",
+        "–",
+        median(spent) < 0.016 and sent == received == 0,
+    )
+
+
+def hovers(times: int) -> list[tuple[str, str]]:
+    act = (
+        "const m = document.querySelector('[data-testid=matrix]'), b = m.getBoundingClientRect();"
+        "m.dispatchEvent(new PointerEvent('pointermove', {{bubbles: true,"
+        "clientX: b.left + b.width * {x}, clientY: b.top + b.height * {y}}}))"
+    )
+    return [
+        (act.format(x=(0.1 + 0.037 * n) % 1, y=(0.2 + 0.051 * n) % 1), "document.querySelector('.bl-mark-hover')")
+        for n in range(times)
+    ]
+
+
+def sorts(times: int) -> list[tuple[str, str]]:
+    act = (
+        "const s = [...document.querySelectorAll('.bl-neurons select')].find(s => s.querySelector('[value=index]'));"
+        "s.value = '{value}'; s.dispatchEvent(new Event('change', {{bubbles: true}}))"
+    )
+    return [(act.format(value=value), "true") for value in ["index", "query", "contribution"] * times]
+
+
+def rows() -> Iterator[Row]:
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        jupyter = Jupyter(Path(folder) / "jupyter")
+        browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
+        try:
+            path = jupyter.write([SETUP, SHOW.format(128), SHOW.format(512)], "bench.ipynb")
+            context, page, log = watched(browser, jupyter.url, viewport={"width": 1400, "height": 1000})
+            context.add_init_script(PROBE)
+            session = context.new_cdp_session(page)
+            socket, own = Socket(session), Own(session)
+            notebook = jupyter.open(page, log, path)
+            notebook.run_cell(0)
+            notebook.finished(0)
+            page.wait_for_function("() => globalThis.echo", timeout=PATIENCE)
+            yield first_paint(notebook, socket, 1, 128)
+            page.evaluate("() => jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+            page.wait_for_function("() => !document.querySelector('.bl-thumb')")
+            yield first_paint(notebook, socket, 2, 512)
+            page.wait_for_selector('[data-state="live"]', timeout=PATIENCE)
+            yield from heads(page, own)
+            yield quiet(page, own, socket, "hover over the matrix, 512 tokens", hovers(15))
+            yield quiet(page, own, socket, "sort the neurons, 512 tokens", sorts(4))
+        finally:
+            browser.close()
+            jupyter.stop()

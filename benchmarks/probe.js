@@ -1,0 +1,27 @@
+// Put into every measured page before its own scripts: when something is painted, by the page's own clock.
+// A change is painted when the frame that shows it has ended, which is when the next one begins.
+globalThis.bench = (() => {
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+
+  /** Milliseconds from the start of navigation until the frame after `ready()` became true has ended. */
+  async function first(ready) {
+    do await frame();
+    while (!ready());
+    await frame();
+    return performance.now();
+  }
+
+  /** Milliseconds from `act()` until what it changed is painted; `changed()` says whether the page has it. */
+  async function change(act, changed, patience = 60000) {
+    const start = performance.now();
+    act();
+    do {
+      if (performance.now() - start > patience) throw new Error(`nothing changed in ${patience} ms`);
+      await frame();
+    } while (!changed());
+    await frame();
+    return performance.now() - start;
+  }
+
+  return { frame, first, change };
+})();
