@@ -96,7 +96,7 @@ def annotate(trace: Trace) -> Annotation:
         raise InputError("only traces of Lens.sars_cov_2() lie on the spike gene: trace a sequence with it")
     if trace.text_pair is not None:
         raise InputError("a pair of sequences has two sets of coordinates: trace them one at a time")
-    return annotate_sequence(trace.text, tokenizer.vocabulary, trace.n_tokens)
+    return tokenizer.annotate(trace.text, trace.n_tokens)
 
 
 def annotate_sequence(sequence: str, vocabulary: Vocabulary, n_tokens: int | None = None) -> Annotation:

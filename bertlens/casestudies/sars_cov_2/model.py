@@ -55,6 +55,7 @@ def save(folder: Path, model: Any, vocabulary: Vocabulary) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().cpu().half().contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").chmod(0o644)  # safetensors keeps it to its owner, and wheels keep modes
     model.config.architectures = [type(model).__name__]
     model.config.save_pretrained(folder)
     vocabulary.save(folder / "kmers.json")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformers import PreTrainedTokenizer
 
 from .kmers import SPECIAL, UNKNOWN, Vocabulary, clean, windows
+
+if TYPE_CHECKING:
+    from .annotation import Annotation
 
 FILE = "kmers.json"
 
@@ -56,6 +59,12 @@ class SpikeTokenizer(PreTrainedTokenizer):
     ) -> list[int]:
         second = 0 if token_ids_1 is None else len(token_ids_1) + 1
         return [0] * (len(token_ids_0) + 2) + [1] * second
+
+    def annotate(self, sequence: str, n_tokens: int | None = None) -> Annotation:
+        """What each of a sequence's tokens is on the spike; see annotation.annotate_sequence."""
+        from .annotation import annotate_sequence
+
+        return annotate_sequence(sequence, self.vocabulary, n_tokens)
 
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str]:
         path = Path(save_directory) / f"{filename_prefix + '-' if filename_prefix else ''}{FILE}"

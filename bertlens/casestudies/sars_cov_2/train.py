@@ -1,6 +1,7 @@
-"""Training: class-balanced loss, warm-up, gradient clipping, early stop on validation macro-F1, resumable to the bit.
+"""Training: class-balanced loss, warm-up, gradient clipping, early stop on validation macro-F1, resumable.
 
-Each step seeds its own random numbers from (seed, step), so that a run that was cut off goes on as if it had not been.
+Each step seeds its own random numbers from (seed, step), so that a run that was cut off goes on as if it had not been
+(on a CPU to the bit).
 """
 
 from __future__ import annotations
