@@ -137,6 +137,18 @@ class Seen:
         position = {"x": (col + 0.5) * box["width"] / cols, "y": (row + 0.5) * box["height"] / rows}
         getattr(matrix, do)(position=position)
 
+    def save(self, name: str, line: str | None = None) -> Path:
+        """Choose from the export menu; `line` names the figure that the button belongs to. The file that came."""
+        self.root.get_by_text("Export", exact=True).click()
+        menu = self.root.locator(".bl-menu-list")
+        within = menu if line is None else menu.locator(".bl-menu-line", has=self.page.get_by_text(line, exact=True))
+        with self.page.expect_download(timeout=PATIENCE) as download:
+            within.get_by_role("button", name=name).click()
+        folder = Path(download.value.path()).parent
+        path = folder / download.value.suggested_filename
+        download.value.save_as(path)
+        return path
+
     def away(self) -> None:
         """Take the pointer out of the view."""
         self.page.mouse.move(0, 0)
@@ -190,6 +202,7 @@ class Model {
   listeners() { return [...this.handlers.values()].reduce((sum, list) => sum + list.length, 0); }
   answer({ op, map, layer, head }) {
     if (op === "hello") return [{ kernel: this.kernel }];
+    if (op === "extras") return [{}, [bytes(extras)]];
     const slice = op === "head" && this.slices[`${map}/${layer}/${head}`];
     return slice ? [slice[0], [bytes(slice[1])]] : [{ error: `no answer to ${op}` }];
   }
@@ -201,6 +214,7 @@ class Model {
     else setTimeout(() => give(...this.answer(message)));
   }
 }
+const extras = JSON.parse(document.getElementById("extras").textContent);
 const code = JSON.parse(document.getElementById("code").textContent);
 const widget = (await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))).default;
 window.models = JSON.parse(document.getElementById("views").textContent).map((view) => new Model(view));
@@ -238,9 +252,11 @@ def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **opt
 
     css = (STATIC / "widget.css").read_text(encoding="utf-8")
     code = (STATIC / "widget.js").read_text(encoding="utf-8")
+    extras = base64.b64encode((STATIC / "extras.js").read_bytes()).decode()
+    data = embed("code", code) + embed("extras", extras) + embed("views", plain)
     page: Page = page_of(
         f"<!doctype html><html><head><meta charset=utf-8><title>host</title><style>{css}</style></head><body {body}>"
-        f"{embed('code', code)}{embed('views', plain)}<script type=module>{_HOST}</script></body></html>",
+        f"{data}<script type=module>{_HOST}</script></body></html>",
         **options,
     )
     page.wait_for_function("() => window.mounted", timeout=PATIENCE)

@@ -1,0 +1,229 @@
+"""What leaves the view through its export menu, and the page that stands alone. The HTML download: test_jupyter.py."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from importlib.metadata import version
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+import bertlens as bl
+from bertlens import colors
+from bertlens.errors import ExportError
+from browser.maps import WORDS, attention, encoder_decoder
+from browser.views import TEXTS, Seen, shown
+
+SVG = "{http://www.w3.org/2000/svg}"
+START = {"layer": 1, "head": 8, "query": 3, "key": 4}
+
+
+def caption_of(texts: list[str]) -> str:
+    return " ".join(texts).replace("  ", " ")
+
+
+def assert_says_where_from(caption: str, measure: str = "attention weight α") -> None:
+    """Model, text, layer, head, measure and versions."""
+    flat = caption.replace(" ", "")
+    for part in ("all-MiniLM-L6-v2 (float32)", *TEXTS, "L1·H8 (paper: 2-9)", measure):
+        assert part.replace(" ", "") in flat, part
+    for package in ("bertlens", "torch", "transformers"):
+        assert f"{package}{version(package)}" in flat
+
+
+def svg_texts(path: Path) -> tuple[ElementTree.Element, list[str]]:
+    """The figure, read by a strict parser, and its texts."""
+    root = ElementTree.fromstring(path.read_bytes())
+    assert root.tag == f"{SVG}svg"
+    return root, ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+
+
+def test_head_matrix_as_svg(show, pair):
+    seen = show(pair.explore(**START))
+    path = seen.save("SVG", "Head view")
+    assert path.name == "bertlens-all-MiniLM-L6-v2-L1H8-head.svg"
+    root, texts = svg_texts(path)
+    assert root.findtext(f"{SVG}title") == "L1·H8, attention"
+    assert "entropy" in (root.findtext(f"{SVG}desc") or "")
+    assert_says_where_from(caption_of(texts))
+    assert [text for text in texts if text in pair.display_tokens] == pair.display_tokens * 2
+    weights = pair.attention(1)[8].numpy()
+    table = colors.table("weight", "light")
+    strongest = np.unravel_index(weights.argmax(), weights.shape)
+    fills = {rect.get("fill") for rect in root.iter(f"{SVG}rect")}
+    assert "#{:02x}{:02x}{:02x}".format(*table[255]) in fills and weights[strongest] > 0.5
+    assert f"{weights.max():.3g}" in texts  # the upper end of the legend
+
+
+def test_head_lines_as_svg(show, pair):
+    seen = show(pair.explore(**START, mode="lines", heads=[[0, 2]]))
+    root, texts = svg_texts(seen.save("SVG", "Head view"))
+    lines = [path for path in root.iter(f"{SVG}path") if path.get("stroke-opacity")]
+    passed = int((pair.attention(1)[8] >= 0.02).sum() + (pair.attention(0)[2] >= 0.02).sum())
+    assert len(lines) == passed
+    assert {line.get("stroke") for line in lines} == set(colors.HEADS["light"][:2])
+    assert {"L1·H8", "L0·H2"} < set(texts)
+    assert_says_where_from(caption_of(texts))
+
+
+def test_atlas_as_svg(show, pair):
+    root, texts = svg_texts(show(pair.explore(**START)).save("SVG", "Atlas"))
+    assert len(list(root.iter(f"{SVG}image"))) == 72
+    assert {f"L{layer}" for layer in range(6)} <= set(texts)
+    assert "all-MiniLM-L6-v2 (float32)" in caption_of(texts)
+
+
+def test_neurons_as_svg(show, pair):
+    root, texts = svg_texts(show(pair.explore(**START)).save("SVG", "Neurons"))
+    assert "sat" in (root.findtext(f"{SVG}title") or "")
+    text = caption_of(texts)
+    assert "q·k ÷ √32" in text and "sat → on" in text
+    assert shown(float(pair.attention(1)[8, 3, 4])) in text
+    assert_says_where_from(text, "q, k, q × k, score and attention")
+
+
+def test_export_is_light_also_from_a_dark_view(show, pair):
+    dark, light = (show(pair.explore(**START, theme=theme)).save("SVG", "Head view") for theme in ("dark", "light"))
+    assert dark.read_bytes() == light.read_bytes()
+
+
+def test_export_says_what_was_filtered(show, pair):
+    view = pair.explore(**START, units="words", hide_special=True, renormalize=True, pair_filter="AB")
+    _, texts = svg_texts(show(view).save("SVG", "Head view"))
+    text = caption_of(texts).replace(" ", "")
+    for part in ("piecesmergedtowords", "specialtokenshidden,rowsrenormalised", "sentencepairfilterAB"):
+        assert part in text
+
+
+@pytest.mark.parametrize("line", ["Head view", "Atlas", "Neurons"])
+def test_figures_as_png(show, pair, line):
+    seen = show(pair.explore(**START))
+    path = seen.save("PNG", line)
+    assert path.suffix == ".png"
+    image = np.asarray(Image.open(path).convert("RGB"))
+    assert min(image.shape[:2]) > 400  # at least twice the figure's own pixels
+    assert len(np.unique(image.reshape(-1, 3), axis=0)) > 50
+    if line == "Head view":
+        strongest = colors.table("weight", "light")[255]
+        assert (image == strongest).all(axis=-1).any()
+
+
+def test_numbers_as_csv(show, pair):
+    path = show(pair.explore(**START)).save("Numbers of this head")
+    assert path.name == "bertlens-all-MiniLM-L6-v2-L1H8-attention.csv"
+    head = path.read_text(encoding="utf-8")
+    assert_says_where_from("\n".join(line for line in head.splitlines() if line.startswith("#")))
+    table = pd.read_csv(path, comment="#", keep_default_na=False)
+    assert list(table.columns) == ["query_index", "query", "key_index", "key", "attention"]
+    values = table["attention"].to_numpy(np.float32).reshape(21, 21)
+    assert values == pytest.approx(pair.attention(1)[8].numpy(), abs=1e-6)
+    assert table["query"].tolist()[::21] == table["key"].tolist()[:21] == pair.display_tokens
+    assert values.astype(float).sum(axis=1) == pytest.approx(1, abs=1e-6)
+
+
+def test_csv_of_what_is_shown(show, pair):
+    path = show(pair.explore(**START, pair_filter="AB", hide_special=True)).save("Numbers of this head")
+    table = pd.read_csv(path, comment="#", keep_default_na=False)
+    assert len(table) == 11 * 7
+    assert set(table["query"]) == set(pair.display_tokens[1:12])
+
+
+def test_menu_by_keyboard(show, pair):
+    seen = show(pair.explore(**START))
+    seen.root.get_by_text("Export", exact=True).focus()
+    seen.page.keyboard.press("Enter")
+    expect(seen.root.locator(".bl-menu-list")).to_be_visible()
+    seen.page.keyboard.press("Tab")
+    expect(seen.root.locator(".bl-menu-list button").first).to_be_focused()
+    seen.page.keyboard.press("Escape")
+    expect(seen.root.locator(".bl-menu-list")).to_be_hidden()
+    expect(seen.root.locator(".bl-menu summary")).to_be_focused()
+
+
+# The page without a kernel
+
+
+def test_page_opens_from_a_file_and_works(page_of, pair, tmp_path):
+    """Plan 41: from disk, without network, under a strict content policy."""
+    path = tmp_path / "a page.html"
+    text = pair.explore(**START).to_html(path)
+    assert path.read_text(encoding="utf-8") == text
+    policy = re.search('http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    assert policy and "default-src 'none'" in policy[1] and "script-src 'sha256-" in policy[1]
+    assert "'unsafe-inline'" not in policy[1].split("script-src")[1].split(";")[0] and "http" not in policy[1]
+    page = page_of(path)
+    seen = Seen(page)
+    expect(seen.root).to_have_attribute("data-state", "saved")
+    for layer, head in ((0, 2), (5, 11), (3, 7)):  # all heads are in it
+        seen.thumb(layer, head).click()
+        seen.title(f"L{layer}·H{head}")
+        assert seen.numbers("alpha")[4] == shown(float(pair.attention(layer)[head, 3, 4]))
+    expect(seen.root.get_by_role("button", name="Run")).to_be_disabled()
+    expect(page).to_have_title(re.compile("all-MiniLM-L6-v2"))
+    expect(page.locator("body > footer")).to_contain_text(f"bertlens {version('bertlens')}")
+
+
+def test_page_of_chosen_layers_names_what_it_holds(show, page_of, pair):
+    seen = Seen(page_of(pair.explore(**START).to_html(layers=[1, 2])))
+    seen.thumb(2, 3).click()
+    seen.title("L2·H3")
+    seen.thumb(4, 0).click()
+    expect(seen.part("problem")).to_have_text("layer 4 is not in this page, which holds layers 1, 2")
+    seen.title("L2·H3")  # caption and picture are still those of the last head
+
+
+def test_page_of_a_long_text_names_the_limit():
+    view = bl.Trace.from_attentions(attention(4, 8, 420, 420), ["token"] * 420).explore()
+    with pytest.raises(ExportError, match=r"the limit is 20 MB; 2 of its layers fit: choose them, .*layers=\[0, 1\]"):
+        view.to_html()
+    assert 15e6 < len(view.to_html(layers=[0, 1]).encode()) < 20e6
+
+
+def test_page_is_the_same_each_time(pair):
+    """Plan 38."""
+    assert pair.explore(**START).to_html() == pair.explore(**START).to_html()
+
+
+class Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "action", "data")]
+
+
+def test_page_holds_nothing_but_itself(pair):
+    parser = Elements()
+    parser.feed(pair.explore(**START).to_html())
+    assert parser.tags.count("script") == 2 and parser.addresses == []
+
+
+@pytest.mark.parametrize("widget", [bl.HeadAtlas, bl.HeadView, bl.NeuronView])
+def test_small_widgets_export_too(show, pair, widget):
+    seen = show(widget(pair, layer=1, head=8))
+    assert seen.root.locator("canvas").count() > 0
+
+
+def test_encoder_decoder_page_holds_all_maps(show):
+    seen = show(encoder_decoder().explore(layer=0, head=0))
+    seen.choice("map", "cross").click()
+    expect(seen.part("matrix")).to_have_attribute("aria-rowcount", "3")
+    seen.thumb(1, 2).click()
+    seen.title("L1·H2")
+    _, texts = svg_texts(seen.save("SVG", "Head view"))
+    assert "cross" in caption_of(texts)
+
+
+def test_attention_only_page_offers_no_neurons(show):
+    seen = show(bl.Trace.from_attentions(attention(2, 3, 8, 8), WORDS).explore())
+    seen.root.get_by_text("Export", exact=True).click()
+    assert seen.root.locator(".bl-menu-line span").all_inner_texts() == ["Head view", "Atlas"]
