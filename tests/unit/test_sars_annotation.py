@@ -137,6 +137,17 @@ def test_i68_and_del69_70_are_read_as_usual():
     assert annotate_sequence(sequence, vocabulary).mutations == ("del69", "del70")
 
 
+def test_an_insertion_inside_a_codon_is_read_in_frame():
+    # between the first and second nucleotide of residue 215: one residue more, the codon's rest behind it
+    inserted = "CCA"
+    sequence = REFERENCE[:643] + inserted + REFERENCE[643:]
+    found = annotate_sequence(sequence, VOCABULARY)
+    read = [sars.AMINO[sequence[i : i + 3]] for i in range(0, len(sequence), 3)]
+    [name] = [name for name in found.mutations if name.startswith("ins")]
+    place = int("".join(x for x in name if x.isdigit()))
+    assert abs(place - 214) <= 1 and name.endswith(read[place])
+
+
 @pytest.mark.parametrize("codons", [3, 9])
 def test_an_insertion_has_the_place_it_was_put_in(codons):
     sequence = REFERENCE[:642] + "GAGCCAGAA" * (codons // 3) + REFERENCE[642:]

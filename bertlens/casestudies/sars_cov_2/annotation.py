@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -170,28 +171,30 @@ def _mutations(sequence: str, placed: list[int | None], reference: str) -> dict[
             behind[position] = next_there
     for start in range(0, len(reference) - 2, 3):
         residue = start // 3 + 1
-        old = translate(reference[start : start + 3])
-        there = [where.get(start + i) for i in range(3)]
+        first = where.get(start)
         if all(start + i in behind for i in range(3)):
+            # shown by every window that holds a nucleotide beside the gap
             at = behind[start]
-            # seen by the windows that hold both nucleotides beside the gap, or either at a window's edge
             found.setdefault(residue, []).append((f"del{residue}", range(at - 1, at + 1)))
-        elif None not in there and there[2] == there[0] + 2:  # type: ignore[operator]
-            first = there[0] or 0
-            new = translate(sequence[first : first + 3])
+        elif first is not None and where.get(start + 1) == first + 1 and where.get(start + 2) == first + 2:
+            old, new = translate(reference[start : start + 3]), translate(sequence[first : first + 3])
             if new not in (old, "X"):
                 found.setdefault(residue, []).append((f"{old}{residue}{new}", range(first, first + 3)))
-    i = 0
-    while i < len(placed):
-        if placed[i] is None and i and placed[i - 1] is not None:
-            end = next((j for j in range(i, len(placed)) if placed[j] is not None), None)
-            if end is not None and (end - i) % 3 == 0 and placed[end] == placed[i - 1] + 1:  # type: ignore[operator]
-                residue = placed[i - 1] // 3 + 1  # type: ignore[operator]
-                cut = (placed[i - 1] + 1) % 3  # type: ignore[operator]
-                first = i - cut
-                peptide = "".join(translate(sequence[j : j + 3]) for j in range(first, first + end - i, 3))
-                after = residue if cut == 0 else residue - 1
-                found.setdefault(residue, []).append((f"ins{after}{peptide}", range(first, first + end - i)))
-            i = end or len(placed)
-        i += 1
+    for first, end, left in _insertions(placed):
+        if (end - first) % 3 == 0:
+            cut = (left + 1) % 3  # nucleotides of a codon that the insertion parts: it is read from there on
+            codons = range(first - cut, end - cut)
+            peptide = "".join(translate(sequence[i : i + 3]) for i in codons[::3])
+            found.setdefault(left // 3 + 1, []).append((f"ins{(left + 1) // 3}{peptide}", codons))
     return dict(sorted(found.items()))
+
+
+def _insertions(placed: list[int | None]) -> Iterator[tuple[int, int, int]]:
+    """(first, end, left) of runs of nucleotides inserted between two neighbours of the reference, left and left + 1."""
+    last: tuple[int, int] | None = None
+    for i, position in enumerate(placed):
+        if position is None:
+            continue
+        if last is not None and i > last[0] + 1 and position == last[1] + 1:
+            yield last[0] + 1, i, last[1]
+        last = (i, position)
