@@ -49,7 +49,7 @@ def patterns(
     q(M) = Σ_i (mass on M − chance · m_i) ÷ Σ_i (1 − chance) m_i with chance = share of content keys in M. All are cut
     to [0, 1], and all but "special columns", "uniform" and "unstructured" are times √m:
 
-    self, next, previous  q of j = i, i + 1, i − 1 (rows whose neighbour is a content token)
+    self, next, previous  q of j = i, i + 1, i − 1 (q and m over the rows that have such a content neighbour)
     both neighbours       the best over r of q(1 ≤ |j − i| ≤ r) · 2 min(f, b) / (f + b), f and b the mass ahead and
                           behind; r up to the larger of 3 and n / 6, and never over n / 4
     after, before         q of j > i (j < i) among the keys but i, times their share, times (1 − the columns' purity)
@@ -79,7 +79,7 @@ class Measured:
     content: Tensor  # (n,) positions of the content tokens
     scores: dict[str, Tensor]
     order: Tensor | None = None  # (..., n) content columns, the heaviest first
-    n_columns: Tensor | None = None  # (...) how many of them are the stripes
+    n_columns: Tensor | None = None  # (...) how many of them are stripes
     width: Tensor | None = None  # (...) r of the band
     blocks: Tensor | None = None  # (..., G, n) the blocks that were judged
     targets: Tensor | None = None  # (..., n) content index of each row's far peak
@@ -116,7 +116,7 @@ def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, vi
         groups = groups[groups.sum(-1) >= 2]  # a lone token is no block
         blocks = groups.double()[None] if len(groups) > 1 else None
     root = (found.total / n).sqrt()
-    scores = {name: (root * value).clamp(0, 1) for name, value in found.offsets()}
+    scores = dict(found.offsets())
     width, band = found.band()
     order, n_columns, purity = found.columns()
     chosen, block = found.block(blocks)
@@ -172,11 +172,11 @@ class _Content:
         return _ratio((mass - chance * whole).sum(-1), ((1 - chance) * whole).sum(-1))
 
     def offsets(self) -> Iterator[tuple[str, Tensor]]:
-        yield "self", self.excess(self.own, 1 / self.n)
-        ahead = self.among.diagonal(1, -2, -1).double() * self.adjacent
-        yield "next", self.excess(ahead, 1 / self.n, self.mass[..., :-1] * self.adjacent)
-        behind = self.among.diagonal(-1, -2, -1).double() * self.adjacent
-        yield "previous", self.excess(behind, 1 / self.n, self.mass[..., 1:] * self.adjacent)
+        """Already weighted, each by the m of the rows that count: those that have such a content neighbour."""
+        ahead, behind = (self.among.diagonal(step, -2, -1).double()[..., self.adjacent] for step in (1, -1))
+        first, second = self.mass[..., :-1][..., self.adjacent], self.mass[..., 1:][..., self.adjacent]
+        for name, mass, whole in (("self", self.own, self.mass), ("next", ahead, first), ("previous", behind, second)):
+            yield name, self.excess(mass, 1 / self.n, whole) * (whole.sum(-1) / max(1, whole.shape[-1])).sqrt()
 
     def band(self) -> tuple[Tensor, Tensor]:
         n, found = self.n, []
@@ -206,7 +206,9 @@ class _Content:
         energy = torch.linalg.vector_norm(self.among, dim=(-2, -1)).double() ** 2 - (self.mass**2).sum(-1) / n
         shared = ((self.mean_row - 1 / n) ** 2).sum(-1) * self.total**2
         agreement = _ratio(shared - energy, (n - 1) * energy).sqrt()
-        return order, count + 1, concentration.clamp(0, 1) * agreement
+        # the stripes to show: of these columns, the ones with twice an even share and more
+        count = torch.minimum(count + 1, (heaviest >= 2 / n).sum(-1)).clamp_min(1)
+        return order, count, concentration.clamp(0, 1) * agreement
 
     def block(self, blocks: Tensor | None) -> tuple[Tensor, Tensor]:
         """The best of K ways to make G blocks, (K, G, n), and its score; without blocks, of cuts in two."""
