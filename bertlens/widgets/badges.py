@@ -5,6 +5,9 @@ from __future__ import annotations
 from ..inputs import InputReport
 
 
+MOST_LABEL = 48  # characters
+
+
 def badges(report: InputReport | None) -> list[dict[str, str]]:
     """What a reader must know of the tokenizer's work, most serious first: {"kind", "label", "detail", "severity"}."""
     if report is None:
@@ -36,5 +39,6 @@ def badges(report: InputReport | None) -> list[dict[str, str]]:
             "info",
         )
     for n, note in enumerate(report.notes):
-        add(f"note{n}", "note", note, "info")
+        label = note if len(note) <= MOST_LABEL else f"{note[:MOST_LABEL].rsplit(' ', 1)[0]} …"
+        add(f"note{n}", label, note, "info")
     return found

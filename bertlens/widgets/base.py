@@ -52,7 +52,8 @@ class LensWidget(anywidget.AnyWidget):
     measure: "weight" α, "norm" ‖αf(x)‖, "difference" of their shares. layer_map: "" for a head, or a map of the whole
     layer ("attn-w", "attn-n", "attnres-n", "attnresln-n", ...).
     query, key: the pinned tokens (positions of pieces) or None. mode: "matrix" or "lines". view: "neurons" or "table".
-    pair_filter: "all", "AA", "AB", "BA", "BB" (query's sentence, key's sentence). units: "pieces" or "words".
+    pair_filter: "all", "AA", "AB", "BA", "BB" (query's sentence, key's sentence). units: "pieces", "words",
+    or "spans" where the tokenizer names some (protein domains).
     hide_special, renormalize: leave special tokens out, and scale the rows that are left to 1. theme: "auto", "light",
     "dark". map: "self", or "encoder", "decoder", "cross" of an encoder-decoder. include_layers, include_heads: show
     only these. truncation: cut a text typed into the view to what the model takes, and say so.
@@ -80,7 +81,7 @@ class LensWidget(anywidget.AnyWidget):
     text_pair = Unicode("").tag(sync=True)
     truncation = Bool(False).tag(sync=True)
     pair_filter = Enum(["all", "AA", "AB", "BA", "BB"], "all").tag(sync=True)
-    units = Enum(["pieces", "words"], "pieces").tag(sync=True)
+    units = Enum(["pieces", "words", "spans"], "pieces").tag(sync=True)
     hide_special = Bool(False).tag(sync=True)
     renormalize = Bool(False).tag(sync=True)
     theme = Enum(["auto", "light", "dark"], "auto").tag(sync=True)

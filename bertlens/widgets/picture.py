@@ -54,6 +54,15 @@ def _side(tokens: list[str], pieces: list[str], words: list[int | None], segment
     }
 
 
+def _annotation(trace: Trace) -> tuple[list[str], list[list[Any]]]:
+    """Names of the tokens for people, and named runs of them, where the tokenizer knows what its tokens are."""
+    annotate = getattr(trace.lens.tokenizer, "annotate", None) if trace.lens else None
+    if annotate is None or trace.text is None or trace.text_pair is not None:
+        return trace.display_tokens, []
+    found = annotate(trace.text, trace.n_tokens)
+    return found.labels, [list(span) for span in found.spans]
+
+
 def picture(trace: Trace, name: str, layer: int, head: int) -> dict[str, Any]:
     """The first picture of the map `name` of a trace, with one head open: {"header": JSON, "data": bytes}."""
     shown = trace.maps[name]
@@ -67,6 +76,7 @@ def picture(trace: Trace, name: str, layer: int, head: int) -> dict[str, Any]:
         identity.update(array.cpu().contiguous().numpy().tobytes())
     index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
     square = shown.key_tokens is shown.tokens
+    labels, spans = _annotation(shown)
     keys = None
     if not square:
         keys = _side(
@@ -87,9 +97,10 @@ def picture(trace: Trace, name: str, layer: int, head: int) -> dict[str, Any]:
         "dtype": trace.dtype,
         "neurons": shown.has_neurons,
         "why_no_neurons": shown.why_no_neurons,
-        "queries": _side(shown.display_tokens, shown.tokens, shown.word_ids, shown.segments, shown.special_mask),
+        "queries": _side(labels, shown.tokens, shown.word_ids, shown.segments, shown.special_mask),
         "keys": keys,
         "pair": bool((shown.segments == 1).any()),
+        "spans": spans,
         "badges": badges(trace.report),
         "text": trace.text or "",
         "text_pair": trace.text_pair or "",

@@ -8,7 +8,10 @@ export interface TokenSide {
   special: number[]; // 1 for special tokens
 }
 
-/** One row or column: one piece, or the pieces of one word. */
+/** Named runs of tokens, half open: the protein domains of a gene, say. */
+export type Span = [label: string, start: number, end: number];
+
+/** One row or column: one piece, or the pieces of one word or span. */
 export interface Unit {
   label: string;
   pieces: number[]; // positions in the token sequence, ascending
@@ -39,6 +42,20 @@ export function units(side: TokenSide, words: boolean): Unit[] {
   });
   return found;
 }
+
+/** Spans as units; tokens in none stay single. */
+export function spanUnits(side: TokenSide, spans: Span[]): Unit[] {
+  const found: Unit[] = [];
+  for (const unit of units(side, false)) {
+    const at = unit.pieces[0]!;
+    const span = spans.find(([, start, end]) => at >= start && at < end);
+    if (!span) found.push(unit);
+    else if (at === span[1]) found.push({ ...unit, label: span[0], pieces: piecesOf(span) });
+  }
+  return found;
+}
+
+const piecesOf = ([, start, end]: Span) => Array.from({ length: end - start }, (_, n) => start + n);
 
 /**
  * Attention between units: a word's columns are summed, its rows averaged, so that a row still sums to 1.

@@ -32,7 +32,7 @@ export function statistics(p: Picture): Statistic[] {
 export function describe(p: Picture, layer: number, head: number): string {
   const value = (name: string) => p.statistic(layer, head, name);
   const entropy = value("entropy");
-  if (Number.isNaN(entropy)) return "not a number: this head's attention holds NaN or infinity";
+  if (Number.isNaN(entropy)) return "Not a number: this head's attention holds NaN or infinity";
   const places: [string, string][] = [
     ["previous", "the previous token"],
     ["next", "the next token"],
@@ -49,6 +49,6 @@ export function describe(p: Picture, layer: number, head: number): string {
   const where =
     main.length > 0
       ? main.join(", ")
-      : `no place holds ${100 * MENTION} %; 90 % of a row needs ${value("k90").toFixed(1)} keys`;
+      : `No place holds ${100 * MENTION} %; 90 % of a row needs ${value("k90").toFixed(1)} keys`;
   return `${where}; entropy ${entropy.toFixed(1)} nats`;
 }

@@ -1,7 +1,7 @@
 // What the head view displays: the shown head's weights as a grid of pieces or words, filtered as chosen, and the
 // query and key in focus. Everything is derived; nothing here is state of its own.
 import { computed, type ReadonlySignal } from "@preact/signals";
-import { type Grid, grid, type Unit, units } from "../compute/grid";
+import { type Grid, grid, spanUnits, type Unit, units } from "../compute/grid";
 import type { Picture, Side } from "./picture";
 import type { HeadData, Shown, Store } from "./store";
 import type { Synced } from "./synced";
@@ -24,18 +24,15 @@ export interface Display {
 
 const FILTERS = { all: null, AA: [0, 0], BB: [1, 1], AB: [0, 1], BA: [1, 0] } as const;
 
-function side(of: Side, words: boolean, hideSpecial: boolean, segment: number | null): Unit[] {
-  return units(of, words).filter((u) => !(hideSpecial && u.special) && (segment === null || u.segment === segment));
-}
-
 function displayed(p: Picture, synced: Synced): { rows: Unit[]; cols: Unit[] } {
-  const words = synced.units.value === "words";
+  const kind = synced.units.value;
   const pair = p.pair && p.square ? FILTERS[synced.pair_filter.value] : null;
   const hide = synced.hide_special.value;
-  return {
-    rows: side(p.queries, words, hide, pair?.[0] ?? null),
-    cols: side(p.keyside, words, hide, pair?.[1] ?? null),
+  const left = (side: Side, segment: number | undefined) => {
+    const all = kind === "spans" && p.spans.length > 0 ? spanUnits(side, p.spans) : units(side, kind === "words");
+    return all.filter((u) => !(hide && u.special) && (segment === undefined || u.segment === segment));
   };
+  return { rows: left(p.queries, pair?.[0]), cols: left(p.keyside, pair?.[1]) };
 }
 
 /** The largest weight of a row, and of which piece: the key that a reader would ask about first. */

@@ -1,4 +1,5 @@
 // The first picture: everything the page can show before it asks the kernel anything.
+import type { Span } from "../compute/grid";
 import type { Measure } from "../compute/measure";
 import { type Arrays, unpack } from "../wire";
 
@@ -33,6 +34,7 @@ export interface PictureHeader {
   queries: Side;
   keys: Side | null;
   pair: boolean;
+  spans: Span[]; // named runs of tokens: protein domains
   badges: Badge[];
   text: string;
   text_pair: string;

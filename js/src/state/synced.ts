@@ -24,7 +24,7 @@ export interface Traits {
   text_pair: string;
   truncation: boolean;
   pair_filter: PairFilter;
-  units: "pieces" | "words";
+  units: "pieces" | "words" | "spans";
   hide_special: boolean;
   renormalize: boolean;
   theme: "auto" | "light" | "dark";

@@ -282,6 +282,27 @@ export function Atlas() {
           {order === "position" ? "layers down, heads across" : `sorted: ${stat?.label}`}
         </span>
       </header>
+      {p.spans.length > 0 && (
+        <div
+          class="bl-span-strip"
+          role="img"
+          aria-label={`Tokens run through ${p.spans.map(([name]) => name).join(", ")}`}
+        >
+          {p.spans.map(([name, start, end], n) => {
+            const S = p.queries.tokens.length;
+            return (
+              <span
+                key={start}
+                class={n % 2 ? "bl-span bl-odd" : "bl-span"}
+                style={{ left: `${(100 * start) / S}%`, width: `${(100 * (end - start)) / S}%` }}
+                title={`${name}: tokens ${start} to ${end - 1}, along each side of a thumbnail`}
+              >
+                {end - start > S / 24 ? name : ""}
+              </span>
+            );
+          })}
+        </div>
+      )}
       <div class="bl-scroll">
         <div
           class={order === "position" ? "bl-grid" : "bl-grid bl-sorted"}
@@ -382,7 +403,7 @@ export function Atlas() {
       <p class="bl-note bl-selected-head" data-testid="head-sentence">
         <b>{headLabel(layer, head)}</b> <span class="bl-muted">(paper: {paperName(layer, head)})</span>
         <br />
-        {gates ? `${gateOf([layer, head])}. ` : ""}
+        {gates && <b>{gateOf([layer, head])} </b>}
         {describe(p, layer, head)}.
       </p>
       {gates && <GateChips labels={all.map((name) => gateOf(name)!)} />}

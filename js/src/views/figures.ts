@@ -24,7 +24,7 @@ function provenance(view: View, what: string): Facts {
   const { picture, layer, head } = view.store.shown.value;
   const { synced } = view.store;
   const filters = [
-    synced.units.value === "words" && "pieces merged to words (columns summed, rows averaged)",
+    synced.units.value !== "pieces" && `pieces merged to ${synced.units.value} (columns summed, rows averaged)`,
     synced.hide_special.value && `special tokens hidden${synced.renormalize.value ? ", rows renormalised" : ""}`,
     picture.pair && synced.pair_filter.value !== "all" && `sentence pair filter ${synced.pair_filter.value}`,
   ].filter(Boolean);

@@ -82,11 +82,11 @@ function RowList() {
             <b class="bl-selected">
               <Token text={rows[row]!.label} />
             </b>{" "}
-            attends to
+            {layerMap ? "takes from" : "attends to"}
           </>
         ) : col !== null ? (
           <>
-            who attends to{" "}
+            {layerMap ? "who takes from" : "who attends to"}{" "}
             <b class="bl-selected">
               <Token text={cols[col]!.label} />
             </b>
@@ -123,7 +123,7 @@ function RowList() {
         {col === null && look.symbol === "α" && sum < 0.9995 && <> (the rest goes to tokens not shown)</>}
         {norms && !layerMap && col === null && row !== null && <NormNote norms={norms} />}
         {renormalized(store.synced, store.shown.value) && <> (rows renormalised)</>}
-        {norms && store.synced.units.value === "words" && <> (a word’s norm: the sum of its pieces’ norms)</>}
+        {norms && store.synced.units.value !== "pieces" && <> (norms of merged pieces: their sum)</>}
       </p>
     </aside>
   );

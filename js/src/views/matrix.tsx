@@ -1,6 +1,6 @@
 // Head view as a matrix: one cell per query and key, labels on both sides, a cursor for keys and screen readers.
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Grid, Unit } from "../compute/grid";
+import type { Grid, Span, Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
 import { weightTable } from "../paint/palette";
 import { Select } from "../parts/controls";
@@ -13,6 +13,7 @@ import { type Look, lookOf } from "./look";
 import { useWidth } from "./width";
 
 const LABELLED = 11; // px a row needs to carry its label
+const SLANTED = 13; // the same for a column's
 const LARGEST = 24;
 
 /** Pin a row and a column of the displayed grid; a second time on the same cell unpins it. */
@@ -84,6 +85,39 @@ function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; c
   );
 }
 
+/** The first units of the spans, as positions in the displayed list. */
+const spanEdges = (spans: Span[], list: Unit[]) =>
+  spans.map(([, start, end]) => list.findIndex((u) => u.pieces[0]! >= start && u.pieces[0]! < end));
+
+/** The spans above their columns, named where there is room. */
+function SpanStrip({ cols, cell }: { cols: Unit[]; cell: number }) {
+  const { spans } = useView().store.shown.value.picture;
+  return (
+    <>
+      <span class="bl-norm-name bl-muted">domain</span>
+      <div class="bl-span-strip" data-testid="span-strip" style={{ width: px(cols.length * cell) }}>
+        {spans.map(([label, start, end], n) => {
+          const inside = cols
+            .map((u, i) => (u.pieces[0]! >= start && u.pieces[0]! < end ? i : -1))
+            .filter((i) => i >= 0);
+          if (inside.length === 0) return null;
+          const width = inside.length * cell;
+          return (
+            <span
+              key={start}
+              class={n % 2 ? "bl-span bl-odd" : "bl-span"}
+              style={{ left: px(inside[0]! * cell), width: px(width) }}
+              title={`${label}: tokens ${start} to ${end - 1}`}
+            >
+              {width > 7 * label.length ? label : ""}
+            </span>
+          );
+        })}
+      </div>
+    </>
+  );
+}
+
 /** Where the second sentence begins, 0 if there is none. */
 const boundary = (list: Unit[]) =>
   Math.max(
@@ -92,7 +126,7 @@ const boundary = (list: Unit[]) =>
   );
 
 /** Every how many labels one is drawn so that they do not overlap. */
-const thinning = (cell: number) => Math.max(1, Math.ceil(LABELLED / cell));
+const thinning = (cell: number, room = LABELLED) => Math.max(1, Math.ceil(room / cell));
 
 export function Matrix() {
   const view = useView();
@@ -172,7 +206,7 @@ export function Matrix() {
           <div class="bl-cols" style={{ width: px(cols.length * cell) }}>
             {cols.map(
               (unit, n) =>
-                (n % step === 0 || n === pinnedCol) && (
+                (n % thinning(cell, SLANTED) === 0 || n === pinnedCol) && (
                   <button
                     type="button"
                     tabIndex={-1}
@@ -187,6 +221,7 @@ export function Matrix() {
                 ),
             )}
           </div>
+          {picture.spans.length > 0 && <SpanStrip cols={cols} cell={cell} />}
           {norms && !layerMap && <NormStrip norms={norms} cols={cols} cell={cell} />}
           <div class="bl-rows" style={{ height: px(rows.length * cell) }}>
             {rows.map(
@@ -235,6 +270,8 @@ export function Matrix() {
             }}
           >
             <Pixels width={cols.length} height={rows.length} paint={paint} />
+            {spanEdges(picture.spans, rows).map((n) => n > 0 && mark(n, null, "bl-mark-pair"))}
+            {spanEdges(picture.spans, cols).map((n) => n > 0 && mark(null, n, "bl-mark-pair"))}
             {boundary(rows) > 0 && mark(boundary(rows), null, "bl-mark-pair")}
             {boundary(cols) > 0 && mark(null, boundary(cols), "bl-mark-pair")}
             {hover && mark(hover.row, null, "bl-mark-hover")}

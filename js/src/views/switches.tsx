@@ -79,7 +79,7 @@ export function Switches() {
         />
       )}
       {panels.includes("head") && (
-        <Segmented
+        <Segmented<Traits["units"]>
           label="tokens"
           value={synced.units.value}
           choices={[
@@ -91,6 +91,15 @@ export function Switches() {
                 ? "A word’s pieces: columns summed, rows averaged"
                 : "No word of this text was split: the same as pieces",
             },
+            ...(p.spans.length > 0
+              ? [
+                  {
+                    value: "spans" as const,
+                    label: "Domains",
+                    title: "A domain’s tokens: columns summed, rows averaged",
+                  },
+                ]
+              : []),
           ]}
           onChange={set("units")}
         />
