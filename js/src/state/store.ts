@@ -46,6 +46,7 @@ export interface Thumbs {
 export interface Link {
   state: "saved" | "asking" | "live" | "slow" | "error";
   text: string;
+  behind?: boolean; // the picture may not be of what is selected: the view says what it is of
 }
 
 export interface Store {
@@ -76,16 +77,12 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   let pending = 0;
 
   async function request(op: string, fields: Record<string, unknown>, background = false): Promise<Answer> {
-    const { layer, head } = shown.peek();
     const quiet = op === "hello"; // a saved page has no kernel to answer it: no reason to worry anybody
-    const warn = (state: Link["state"], text: string) => () => {
-      if (!quiet && !background) link.value = { state, text };
+    const warn = (warning: Link) => () => {
+      if (!quiet && !background) link.value = warning;
     };
-    const asking = setTimeout(warn("asking", "waiting for the kernel …"), ASKING_AFTER);
-    const slow = setTimeout(
-      warn("slow", `kernel busy or gone: the picture is of ${headLabel(layer, head)}`),
-      SLOW_AFTER,
-    );
+    const asking = setTimeout(warn({ state: "asking", text: "waiting for the kernel …" }), ASKING_AFTER);
+    const slow = setTimeout(warn({ state: "slow", text: "kernel busy or gone", behind: true }), SLOW_AFTER);
     pending++;
     try {
       const answer = await ask(model, op, fields, until);
@@ -97,7 +94,7 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
       if (!until.aborted) {
         if (quiet) link.value = { state: "saved", text: "saved picture, no kernel" };
         else if (error instanceof KernelError) link.value = { state: "error", text: error.message };
-        else link.value = { state: "error", text: `no kernel: the picture is of ${headLabel(layer, head)}` };
+        else link.value = { state: "error", text: "no kernel", behind: true };
       }
       throw error;
     } finally {

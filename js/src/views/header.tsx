@@ -2,6 +2,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { Check } from "../parts/controls";
 import { Token } from "../parts/token";
+import { headLabel } from "../state/store";
 import { useView } from "./context";
 import { ExportMenu } from "./exportmenu";
 import { Switches } from "./switches";
@@ -164,11 +165,12 @@ function Help() {
 
 /** What went wrong, in the kernel's own words; the picture below stays what its captions say. */
 export function Problem() {
-  const { state, text } = useView().store.link.value;
+  const { link, shown } = useView().store;
+  const { state, text, behind } = link.value;
   if (state !== "error" && state !== "slow") return null;
   return (
     <p class="bl-problem" role="alert" data-testid="problem">
-      {text}
+      {behind ? `${text}: the picture is of ${headLabel(shown.value.layer, shown.value.head)}` : text}
     </p>
   );
 }
