@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import adaptive_max_pool2d
@@ -36,7 +37,7 @@ def summary(trace: Trace) -> dict[str, Tensor]:
         alpha = trace.attention(layer)
         n = alpha.shape[1]
         unknown = alpha.new_full((alpha.shape[0],), torch.nan)
-        ordered = alpha.sort(-1, descending=True).values.cumsum(-1)
+        ordered = _descending(alpha).cumsum(-1)
         values = {
             "previous": alpha.diagonal(-1, 1, 2).sum(-1) / n if square else unknown,
             "next": alpha.diagonal(1, 1, 2).sum(-1) / n if square else unknown,
@@ -52,6 +53,13 @@ def summary(trace: Trace) -> dict[str, Tensor]:
         for name, value in values.items():
             columns[name].append(value.float())
     return {name: torch.stack(column) for name, column in columns.items()}
+
+
+def _descending(alpha: Tensor) -> Tensor:
+    """Rows from the largest to the smallest. On a CPU numpy sorts rows of floats tens of times faster than torch."""
+    if alpha.device.type == "cpu":
+        return torch.from_numpy(np.sort(alpha.numpy(), axis=-1)).flip(-1)
+    return alpha.sort(-1, descending=True).values
 
 
 def thumbnails(trace: Trace, size: int = 32) -> tuple[Tensor, Tensor]:
