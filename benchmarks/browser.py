@@ -122,12 +122,15 @@ def _draw(browser: Browser, address: str, ready: str, changes: list[tuple[str, s
         page.wait_for_timeout(100)
     nodes = page.evaluate("() => document.getElementsByTagName('*').length")
     try:
-        spent_on = [change(page, act, changed) for act, changed in changes]
+        spent_on = timed(page, changes)
     except Error as error:
         return Drawn(sum(counted), peak(browser), painted[0] / 1e3, None, nodes, str(error).splitlines()[0])
     return Drawn(sum(counted), peak(browser), painted[0] / 1e3, median(spent_on) if spent_on else None, nodes)
 
 
-def change(page: Page, act: str, changed: str) -> float:
-    """Seconds until a change is painted."""
-    return float(page.evaluate(f"() => bench.change(() => {{ {act} }}, () => {changed})")) / 1e3
+def timed(page: Page, changes: list[tuple[str, str]]) -> list[float]:
+    """Seconds until painted, of each change in turn; (act, changed) are JavaScript."""
+    listed = ", ".join(f"[() => {{ {act} }}, () => {changed}]" for act, changed in changes)
+    each = "for (const one of changes) spent.push(await bench.change(...one))"
+    spent = page.evaluate(f"async () => {{ const changes = [{listed}], spent = []; {each}; return spent; }}")
+    return [milliseconds / 1e3 for milliseconds in spent]
