@@ -72,7 +72,8 @@ class Lens:
 
         Raises ModelError where the extra is not installed, or its weights are not the known ones.
         """
-        lens = cls.from_pretrained(embedded.folder())
+        with embedded.quietly():
+            lens = cls.from_pretrained(embedded.folder())
         lens.model_name = embedded.NAME
         return lens
 
@@ -84,7 +85,8 @@ class Lens:
         """
         from .casestudies.sars_cov_2 import model as classifier
 
-        lens = cls(*classifier.load())
+        with embedded.quietly():
+            lens = cls(*classifier.load())
         lens.model_name = classifier.NAME
         return lens
 

@@ -24,6 +24,7 @@ export interface Grid {
   cols: Unit[];
   values: Float32Array; // (rows·cols)
   rowSum: Float32Array; // attention that the shown columns hold, before renormalising: 1 where nothing is hidden
+  most: number; // the largest value, whatever its sign
 }
 
 /** The units of one side. Words are runs of pieces with one word number in one segment. */
@@ -70,20 +71,26 @@ export function grid(
   cols: Unit[],
   { renormalize = false } = {},
 ): Grid {
-  const values = new Float32Array(rows.length * cols.length);
+  const width = cols.length;
+  const values = new Float32Array(rows.length * width);
   const rowSum = new Float32Array(rows.length);
-  const row = new Float64Array(cols.length);
-  rows.forEach(({ pieces }, r) => {
+  const row = new Float64Array(width);
+  const pieces = Int32Array.from(cols.flatMap((col) => col.pieces));
+  const owner = Int32Array.from(cols.flatMap((col, c) => col.pieces.map(() => c))); // the column of each piece
+  let most = 0;
+  for (let r = 0; r < rows.length; r++) {
+    const own = rows[r]!.pieces;
+    row.fill(0);
+    for (const i of own) for (let n = 0; n < pieces.length; n++) row[owner[n]!]! += weights[i * K + pieces[n]!]!;
     let held = 0;
-    cols.forEach((col, c) => {
-      let sum = 0;
-      for (const i of pieces) for (const j of col.pieces) sum += weights[i * K + j]!;
-      row[c] = sum / pieces.length;
-      held += row[c]!;
-    });
+    for (let c = 0; c < width; c++) held += row[c]! / own.length;
     rowSum[r] = held;
-    const divisor = renormalize && held !== 0 ? held : 1;
-    for (let c = 0; c < cols.length; c++) values[r * cols.length + c] = row[c]! / divisor;
-  });
-  return { rows, cols, values, rowSum };
+    const divisor = own.length * (renormalize && held !== 0 ? held : 1);
+    for (let c = 0; c < width; c++) {
+      const value = row[c]! / divisor;
+      values[r * width + c] = value;
+      if (Math.abs(value) > most) most = Math.abs(value);
+    }
+  }
+  return { rows, cols, values, rowSum, most };
 }

@@ -104,7 +104,9 @@ export function Menu(props: { label: string; children: ComponentChildren }) {
     <details
       class="bl-menu"
       onKeyDown={(event) => {
-        if (event.key === "Escape") close(event.currentTarget);
+        if (event.key !== "Escape" || !event.currentTarget.open) return;
+        event.preventDefault();
+        close(event.currentTarget);
       }}
       onFocusOut={(event) => {
         const details = event.currentTarget;

@@ -28,7 +28,11 @@ export function Explorer({ view }: { view: View }) {
         data-theme={dark.value ? "dark" : "light"}
         data-state={link.state}
         data-lm-suppress-shortcuts="true"
-        onKeyDown={(event) => event.stopPropagation()}
+        onKeyDown={(event) => {
+          event.stopPropagation(); // the host's shortcuts
+          if (event.key === "Escape" && !event.defaultPrevented && (synced.query.value ?? synced.key.value) !== null)
+            synced.put({ query: null, key: null });
+        }}
       >
         {has("header") ? <Header /> : <Problem />}
         {!has("header") && (has("head") || has("neurons") || has("norms")) && <Switches />}

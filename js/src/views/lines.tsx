@@ -7,7 +7,7 @@ import { px, share } from "../parts/format";
 import { Token, visibleText } from "../parts/token";
 import { headLabel } from "../state/store";
 import { useView, type View } from "./context";
-import { gridMaximum, lookOf } from "./look";
+import { lookOf } from "./look";
 import { pinCell } from "./matrix";
 import { useWidth } from "./width";
 
@@ -96,7 +96,7 @@ export function lineSeries(view: View): { series: Series[]; full: number; minimu
     const name = shown.layerMap ? look.name : headLabel(one.data.layer, one.data.head);
     return { name, grid: one.grid, muted: page.muted.value.has(name) };
   });
-  const full = look.symbol === "α" ? 1 : Math.max(...series.map((s) => gridMaximum(s.grid))) || 1;
+  const full = look.symbol === "α" ? 1 : Math.max(...series.map((s) => s.grid.most)) || 1;
   return { series, full, minimum: page.lineMinimum.value * full };
 }
 
@@ -278,7 +278,7 @@ function HeadLegend({ series }: { series: Series[] }) {
             />
           </svg>
           {s.name}
-          <span class="bl-number bl-muted">max {share(gridMaximum(s.grid))}</span>
+          <span class="bl-number bl-muted">max {share(s.grid.most)}</span>
         </button>
       ))}
       {series.length > 1 ? (

@@ -31,15 +31,8 @@ export interface Look {
   text(value: number): string;
 }
 
-/** The largest displayed value, whatever its sign. */
-export function gridMaximum(grid: Grid): number {
-  let most = 0;
-  for (const value of grid.values) if (Math.abs(value) > most) most = Math.abs(value);
-  return most;
-}
-
 export function lookOf(shown: Shown, grid: Grid, dark: boolean): Look {
-  const hi = gridMaximum(grid) || 1;
+  const hi = grid.most || 1;
   const { layer, head, layerMap } = shown;
   if (layerMap) {
     const [label, meaning] = LAYER_MAPS[layerMap.kind] ?? [layerMap.kind, ""];

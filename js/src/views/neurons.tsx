@@ -62,7 +62,7 @@ function NeuronBody({ slice }: { slice: Slice }) {
           How “<Token text={query} />” gets its attention
         </h3>
         <span class="bl-muted">
-          {focus.pinnedQuery ? "query pinned" : "clearest word of this head; click a token to choose your own"} ·{" "}
+          {focus.pinnedQuery ? "query pinned" : "clearest word of this head; choose a query to see another"} ·{" "}
           {headLabel(layer, head)}
         </span>
       </header>

@@ -1,6 +1,7 @@
 // The switches that head view, lists and tables follow: form, map, sentence pair, pieces or words, special tokens.
 import { MEASURES, type Measure } from "../compute/measure";
 import { Check, Segmented, Select } from "../parts/controls";
+import { visibleText } from "../parts/token";
 import type { PairFilter, Traits } from "../state/synced";
 import { useView } from "./context";
 
@@ -45,7 +46,18 @@ export function Switches() {
           onChange={set("map")}
         />
       )}
-      {p.measures.length > 1 && (
+      {panels.includes("neurons") && !panels.includes("head") && (
+        <Select
+          label="query"
+          value={String(synced.query.value ?? "")}
+          choices={[
+            { value: "", label: "clearest word" },
+            ...p.queries.tokens.map((token, n) => ({ value: String(n), label: `${n} ${visibleText(token)}` })),
+          ]}
+          onChange={(value) => synced.put({ query: value === "" ? null : Number(value), key: null })}
+        />
+      )}
+      {p.measures.length > 1 && (panels.includes("head") || panels.includes("atlas")) && (
         <Segmented<Measure>
           label="measure"
           value={synced.measure.value}
