@@ -15,14 +15,16 @@ one, say torch.float64. Weights are read from the model when a function is calle
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from ..errors import SelectionError
+from ..errors import InputError, ModelError, SelectionError
 from ..trace import Trace
-from .block import Block, pair_norms
+from .block import Block, layer_module, pair_norms
+from .ranks import spearman
 
 METHODS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n")
 
@@ -42,7 +44,7 @@ class Norms:
 def transformed_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tensor:
     """(H, S) ‖f^h(x_j)‖ ≥ 0, in the stream's units: the length of what a head takes from token j, before α weighs it.
 
-    f(x) = (x W_V + b_V) W_O: value bias inside, output bias outside. Kobayashi et al. 2020, eq. 3 to 5.
+    f(x) = (x W_V + b_V) W_O: value bias inside, output bias outside. Kobayashi et al. 2020, sections 2.2 and 3.
     """
     return Block(trace, layer, dtype).transformed().norm(dim=-1)
 
@@ -63,7 +65,7 @@ def summed_weighted_norm(trace: Trace, layer: int, dtype: torch.dtype | None = N
 
 @torch.no_grad()
 def attnres_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tensor:
-    """(S, S) AttnRes-N: ‖c_ij + δ_ij x_i‖ ≥ 0 [query, key]. Kobayashi et al. 2021, section 3."""
+    """(S, S) AttnRes-N: ‖c_ij + δ_ij x_i‖ ≥ 0 [query, key]. Kobayashi et al. 2021."""
     block = Block(trace, layer, dtype)
     pairs = pair_norms(block, [_itself])
     return _with_diagonal(pairs.norms[0], block.own(pairs.diagonal) + block.residual)
@@ -73,7 +75,7 @@ def attnres_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> 
 def attnresln_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tensor:
     """(S, S) AttnResLn-N: ‖P (c_ij + δ_ij x_i)‖ / s_i ≥ 0 [query, key], without β and b_O, which belong to no token.
 
-    s_i is the deviation of the block's whole sum. Kobayashi et al. 2021, section 3.
+    s_i is the deviation of the block's whole sum. Kobayashi et al. 2021.
     """
     block = Block(trace, layer, dtype)
     pairs = pair_norms(block, [block.norm.linear])
@@ -88,7 +90,7 @@ def mixing_ratio(trace: Trace, layer: int, method: str, dtype: torch.dtype | Non
     r = m / (m + p), p the norm of the token's own part, m the norm of the sum of the others' parts (not the sum of
     norms). method: "attn-n" p = ‖c_ii‖; "attnres-n" with the residual in p; "attnresln-n" both through P / s_i;
     "attn-w" Σ_{j≠i} of α's mean over heads; "attnres-w" half of that, as if residual and attention weighed the same.
-    Kobayashi et al. 2021, section 4.
+    Kobayashi et al. 2021.
     Raises SelectionError for another method.
     """
     if method not in METHODS:
@@ -148,6 +150,66 @@ def summary(trace: Trace, dtype: torch.dtype | None = None) -> Norms:
         for method, ratio in one.mixing.items():
             norms.mixing[method][layer] = ratio
     return norms
+
+
+@dataclass(frozen=True)
+class FrequencyCorrelation:
+    """Spearman's ρ of frequency rank (1 = most frequent) and mean ‖f(x)‖ of a token. Above 0: rare tokens send more."""
+
+    rho: float  # ‖f(x)‖ averaged over all layers and heads
+    rho_without_special: float  # the same without the template's tokens
+    per_layer: Tensor  # (L,) ‖f(x)‖ averaged over the layer's heads
+    n: int  # occurrences of tokens
+    counted: bool  # ranks counted from the traces, not given
+
+
+def frequency_correlation(traces: Iterable[Trace], ranks: Mapping[int, int] | None = None) -> FrequencyCorrelation:
+    """Do frequent tokens send shorter vectors? One point per occurrence of a token, over several traces of one model.
+
+    ranks: token id -> frequency rank from 1; ids that are not in it come last. Without it they are counted from the
+    traces themselves, equal counts sharing the best rank: then some thousand tokens are needed to mean anything.
+    Kobayashi et al. 2020, section 4 (0.75 for bert-base-uncased with ranks of its training text).
+    Raises InputError without a trace, ModelError like every norm.
+    """
+    ids, special, layers = [], [], []
+    for trace in traces:
+        ids.append(trace.input_ids.cpu())
+        special.append(trace.special_mask.cpu())
+        means = [transformed_norm(trace, layer).double().mean(0).cpu() for layer in range(trace.n_layers)]
+        layers.append(torch.stack(means))
+    if not ids:
+        raise InputError("no trace given")
+    token, lengths, text = torch.cat(ids), torch.cat(layers, 1), ~torch.cat(special)
+    rank = _counted_ranks(token) if ranks is None else _given_ranks(token, ranks)
+    mean = lengths.mean(0)
+    return FrequencyCorrelation(
+        rho=spearman(rank, mean),
+        rho_without_special=spearman(rank[text], mean[text]),
+        per_layer=torch.tensor([spearman(rank, length) for length in lengths]),
+        n=len(token),
+        counted=ranks is None,
+    )
+
+
+def _counted_ranks(token: Tensor) -> Tensor:
+    _, place, counts = torch.unique(token, return_inverse=True, return_counts=True)
+    return ((counts[:, None] < counts).sum(1) + 1)[place]
+
+
+def _given_ranks(token: Tensor, ranks: Mapping[int, int]) -> Tensor:
+    last = max(ranks.values(), default=0) + 1
+    return torch.tensor([ranks.get(number, last) for number in token.tolist()])
+
+
+def available(trace: Trace) -> bool:
+    """Whether the norms of a trace can be had: it comes from Lens, with values, and its family has an adapter."""
+    if not trace.has_neurons:
+        return False
+    try:
+        layer_module(trace, 0)
+    except ModelError:
+        return False
+    return True
 
 
 def _itself(vectors: Tensor) -> Tensor:

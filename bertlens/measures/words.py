@@ -1,0 +1,45 @@
+"""Pieces put together to words: maps and norms of pieces as those of words, the way the head view shows them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..trace import Trace
+
+
+def units(trace: Trace) -> list[list[int]]:
+    """The token positions of each word, in order; a template token is a unit of its own."""
+    found: list[list[int]] = []
+    for position, word in enumerate(trace.word_ids):
+        if word is not None and position and trace.word_ids[position - 1] == word:
+            found[-1].append(position)
+        else:
+            found.append([position])
+    return found
+
+
+def merge_keys(trace: Trace, values: Tensor) -> Tensor:
+    """(…, S) -> (…, W): values of tokens that are attended to, summed over each word's pieces.
+
+    For norms this is the sum of the pieces' norms, not the norm of their sum: how much the pieces send, added up.
+    """
+    return values @ _members(trace, values)
+
+
+def merge_map(trace: Trace, values: Tensor) -> Tensor:
+    """(…, S, S) -> (…, W, W) [query, key]: columns summed over a word's pieces, its rows averaged.
+
+    Attention weights stay weights (rows sum to 1); norms merge as the sum of norms.
+    """
+    members = _members(trace, values)
+    return (members / members.sum(0)).T @ merge_keys(trace, values)
+
+
+def _members(trace: Trace, like: Tensor) -> Tensor:
+    """(S, W) 1 where a token is a piece of the word."""
+    words = units(trace)
+    members = like.new_zeros(trace.n_tokens, len(words))
+    for number, pieces in enumerate(words):
+        members[torch.tensor(pieces, device=like.device), number] = 1
+    return members
