@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import text from "../../tests/wire/compute_vectors.json?raw";
 import { rowWeights, type Slice, scores, sliceFrom, visible, weights } from "../src/compute/attention";
-import { grid, type TokenSide, units } from "../src/compute/grid";
-import { contrast, contrastSet, descending, expectedJaccard, products, reuse } from "../src/compute/neurons";
+import { columnMeans, grid, type TokenSide, units } from "../src/compute/grid";
+import { contrast, contrastSet, expectedJaccard, products, reuse } from "../src/compute/neurons";
 import type { Arrays } from "../src/wire";
 
 type Values = { shape: number[]; values: (number | string)[] };
@@ -110,7 +110,8 @@ describe.each(vectors.heads)("$name", (head) => {
 describe("contrast set", () => {
   it("takes equal contributions by index, and stops at exactly 80 %", () => {
     expect(contrastSet(Float64Array.of(1, 1, 1, 1, 1))).toEqual({ set: [0, 1, 2, 3], n80: 4, net: 5 });
-    expect(descending([2, 3, 3, 1])).toEqual([1, 2, 0, 3]);
+    expect(contrastSet(Float64Array.of(1, 3, 3, 2)).set).toEqual([1, 2, 3]); // 3 + 3 + 2 of 9
+    expect(contrastSet(Float64Array.of(1, 3, 3, 1)).set).toEqual([0, 1, 2]);
   });
   it("is smaller than its positive part when other neurons work against it", () => {
     expect(contrastSet(Float64Array.of(4, 4, -6)).set).toEqual([0]); // net 2: the first alone passes 1.6
@@ -167,6 +168,7 @@ describe.each(vectors.grids[0]!.cases)("grid, words $words, special hidden $hide
   it("sums columns, averages rows, and says what the shown columns hold", () => {
     const found = grid(Float32Array.from(numbers(attention)), n, n, shown, shown);
     expectClose(found.values, numbers(wanted.values), 1e-7);
+    expect(found.most).toBe(Math.max(...found.values));
     expectClose(found.rowSum, numbers(wanted.row_sum), 1e-7);
     const renormalized = grid(Float32Array.from(numbers(attention)), n, n, shown, shown, { renormalize: true });
     expectClose(renormalized.values, numbers(wanted.renormalized), 1e-7);
@@ -183,4 +185,11 @@ it("leaves a row that holds nothing at 0 when renormalising", () => {
 it("does not merge words of the two sentences that carry the same number", () => {
   const side = { tokens: ["a", "b"], words: [0, 0], segments: [0, 1], special: [0, 0] };
   expect(units(side, true).map((unit) => unit.label)).toEqual(["a", "b"]);
+});
+
+it("column means are over rows", () => {
+  const one = (label: string) => ({ label, pieces: [0], segment: 0, special: false });
+  const given = { rows: [one("a"), one("b")], cols: [one("a"), one("b"), one("c")], rowSum: Float32Array.of(1, 1) };
+  const found = columnMeans({ ...given, values: Float32Array.of(1, 2, 3, 5, 6, -7), most: 7 });
+  expect([...found]).toEqual([3, 4, -2]);
 });

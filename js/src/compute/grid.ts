@@ -94,3 +94,11 @@ export function grid(
   }
   return { rows, cols, values, rowSum, most };
 }
+
+/** Mean over the rows of every column, (cols). */
+export function columnMeans({ rows, cols, values }: Grid): Float64Array {
+  const means = new Float64Array(cols.length);
+  for (let r = 0, n = 0; r < rows.length; r++)
+    for (let c = 0; c < cols.length; c++, n++) means[c]! += values[n]! / rows.length;
+  return means;
+}

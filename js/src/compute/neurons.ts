@@ -53,11 +53,6 @@ function contrastWith(slice: QueryKeySlice, i: number, j: number, seen: KeySum):
   return parts;
 }
 
-/** Indices by value, largest first; equal values by index. */
-export function descending(values: ArrayLike<number>): number[] {
-  return Array.from({ length: values.length }, (_, n) => n).sort((a, b) => values[b]! - values[a]! || a - b);
-}
-
 /**
  * The least number of neurons, largest contribution first, whose sum reaches 80 % of the net contrast. They are few, and
  * a picture asks for every query's: each is looked for instead of sorting all.

@@ -1,4 +1,6 @@
 // Head panel: the selected head as matrix or lines, and the list of what the pinned token attends to.
+import { useMemo } from "preact/hooks";
+import { columnMeans } from "../compute/grid";
 import { Select } from "../parts/controls";
 import { share } from "../parts/format";
 import { Token } from "../parts/token";
@@ -56,15 +58,11 @@ function RowList() {
   const row = display.row.value;
   const col = row === null ? display.col.value : null;
   const K = cols.length;
+  const means = useMemo(() => columnMeans(display.grid.value), [display.grid.value]);
   const list =
     col !== null
       ? rows.map((unit, n) => ({ unit, n, value: values[n * K + col]! }))
-      : cols.map((unit, n) => {
-          let value = 0;
-          if (row !== null) value = values[row * K + n]!;
-          else for (let i = 0; i < rows.length; i++) value += values[i * K + n]! / rows.length;
-          return { unit, n, value };
-        });
+      : cols.map((unit, n) => ({ unit, n, value: row === null ? means[n]! : values[row * K + n]! }));
   const look = lookOf(store.shown.value, display.grid.value, false);
   const { norms, layerMap } = store.shown.value;
   const sorted = [...list].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
