@@ -87,9 +87,9 @@ export function grid(
     rowSum[r] = held;
     const divisor = own.length * (renormalize && held !== 0 ? held : 1);
     for (let c = 0; c < width; c++) {
-      const value = row[c]! / divisor;
-      values[r * width + c] = value;
-      if (Math.abs(value) > most) most = Math.abs(value);
+      values[r * width + c] = row[c]! / divisor;
+      const size = Math.abs(values[r * width + c]!); // as rounded
+      if (size > most) most = size;
     }
   }
   return { rows, cols, values, rowSum, most };
