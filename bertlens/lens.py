@@ -62,7 +62,15 @@ class Lens:
         common = {"revision": revision, "trust_remote_code": False}
         extra = {} if dtype is None else {"dtype": dtype}
         safe = {} if allow_pickle else {"use_safetensors": True}
-        model = AutoModel.from_pretrained(name, **common, **extra, **safe)
+        try:
+            model = AutoModel.from_pretrained(name, **common, **extra, **safe)
+        except OSError as error:
+            if allow_pickle or "safetensors" not in str(error):
+                raise
+            raise ModelError(
+                f"{folder.name} offers no safetensors: pickled weights can run code while they load, pass "
+                "allow_pickle=True if you trust them"
+            ) from error
         tokenizer = AutoTokenizer.from_pretrained(name, **common)
         return cls(model if device is None else model.to(device), tokenizer)
 

@@ -70,7 +70,7 @@ class Eager:
             return context, weights
 
         monkeypatch.setattr(module, "eager_attention_forward", spy)
-        model.set_attn_implementation("eager")
+        model.config._attn_implementation = "eager"
         with torch.no_grad():
             self.output = model(**accepted(model, inputs_of(trace)), output_attentions=True, output_hidden_states=True)
 
@@ -240,7 +240,7 @@ def test_padded_batch_as_transformers_computes_it(name: str) -> None:
         tokenizer.pad_token = "<|endoftext|>"
     texts = [TEXT, SHORT]
     batch = tokenizer(texts, padding=True, padding_side="right", return_tensors="pt")
-    lens.model.set_attn_implementation("eager")
+    lens.model.config._attn_implementation = "eager"
     with torch.no_grad():
         output = lens.model(**accepted(lens.model, dict(batch)), output_attentions=True)
     for row, trace in enumerate(lens.trace_batch(texts)):
@@ -309,7 +309,7 @@ def test_scores_that_q_and_k_cannot_express() -> None:
     lens = Lens(tiny.shaken(tf.Gemma2Model(config)), tiny.gpt_like())
     trace = lens.trace(TEXT)
     assert not trace.has_neurons
-    lens.model.set_attn_implementation("eager")
+    lens.model.config._attn_implementation = "eager"
     with torch.no_grad():
         output = lens.model(trace.input_ids[None], output_attentions=True)
     close(trace.attention(2), output.attentions[2][0])
@@ -364,7 +364,7 @@ def test_inside_task_heads(name: str) -> None:
     lens = Lens(model, family.tokenizer())
     trace = lens.trace(*PAIR)
     assert trace.has_neurons and trace.n_layers == len(trace.hidden_states) - 1
-    model.set_attn_implementation("eager")
+    model.config._attn_implementation = "eager"
     with torch.no_grad():
         output = model(**accepted(model.base_model, inputs_of(trace)), output_attentions=True)
     for layer in range(trace.n_layers):

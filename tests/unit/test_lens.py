@@ -69,6 +69,9 @@ def test_pickled_weights_are_refused(saved: Path, tmp_path: Path) -> None:
     (saved / "model.safetensors").unlink()
     with pytest.raises(ModelError, match=r"my-bert holds pickled weights.*save_pretrained.*allow_pickle=True"):
         Lens.from_pretrained(saved)
+    (saved / "adapter.safetensors").write_bytes(b"")  # of something else
+    with pytest.raises(ModelError, match=r"my-bert offers no safetensors.*allow_pickle=True"):
+        Lens.from_pretrained(saved)
     assert not mark.exists()
 
 

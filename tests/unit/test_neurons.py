@@ -18,7 +18,7 @@ from bertlens.trace import Trace
 from unit import tiny
 
 PAIR = tiny.TEXTS[1]
-KINDS = ["bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys"]
+KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys") if k in tiny.FAMILIES]
 
 
 def trace_of(name: str) -> Trace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -193,11 +194,6 @@ FAMILIES = {
         projections=("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
         rotary=True,
     ),
-    "t5 encoder": Family(
-        lambda: tf.T5EncoderModel(
-            tf.T5Config(vocab_size=len(VOCABULARY), d_model=32, d_kv=8, num_heads=4, num_layers=3, d_ff=48)
-        ),
-    ),
 }
 
 # Families that compute attention on their own, not through the interface
@@ -210,6 +206,15 @@ OUTSIDE = {
     ),
     "roformer": Family(lambda: tf.RoFormerModel(tf.RoFormerConfig(**BERT, embedding_size=32))),
 }
+
+# T5 came to the interface with a later transformers 5
+(FAMILIES if hasattr(import_module("transformers.models.t5.modeling_t5"), "eager_attention_forward") else OUTSIDE)[
+    "t5 encoder"
+] = Family(
+    lambda: tf.T5EncoderModel(
+        tf.T5Config(vocab_size=len(VOCABULARY), d_model=32, d_kv=8, num_heads=4, num_layers=3, d_ff=48)
+    )
+)
 
 TEXTS = [
     "The cat sat on the mat.",
