@@ -264,11 +264,11 @@ def _forward(
     runner: nn.Module, base: PreTrainedModel, adapter: Adapter | None, inputs: dict[str, Tensor], implementation: str
 ) -> tuple[_Recorder, Any]:
     recorder = _Recorder()
-    arguments = _accepted(runner, inputs)
+    arguments = accepted(runner, inputs)
     if "use_cache" in inspect.signature(base.forward).parameters:
-        arguments |= _accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
+        arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
     outer = getattr(_active, "recorder", None)
-    with _borrowed(runner, implementation), torch.inference_mode():
+    with borrowed(runner, implementation), torch.inference_mode():
         handles: list[Any] = []
         try:
             if adapter:
@@ -287,7 +287,7 @@ def _forward(
     return recorder, output
 
 
-def _accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:
+def accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:
     parameters = inspect.signature(runner.forward).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return dict(arguments)
@@ -323,7 +323,7 @@ def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, h
 
 
 @contextmanager
-def _borrowed(runner: nn.Module, implementation: str) -> Iterator[None]:
+def borrowed(runner: nn.Module, implementation: str) -> Iterator[None]:
     """The model in eval mode under an attention implementation; afterwards exactly as it was."""
     modules = list(runner.modules())
     configs = {id(c): c for m in modules if isinstance(c := m.__dict__.get("config"), PretrainedConfig)}.values()
