@@ -1,9 +1,9 @@
 """A widget as one page that works without a kernel, a network or anything beside it.
 
-The page holds the bundle, the widget's traits and the heads, and a model object (page.js) that answers the bundle's
-questions from them. Text of the user appears in two places only: escaped in the page's title and footer, and as JSON
-in a data element, where no "<" is left. A content policy allows our one script by its hash, what that makes itself
-(blob:, the extras), and no request at all.
+The page holds the bundle, the widget's traits, and a model object (page.js) that answers the bundle's questions from
+data elements, one for each answer: only what is looked at is read. Text of the user appears in two places only: escaped
+in the page's title and footer, and as JSON in a data element, where no "<" is left. A content policy allows our one
+script by its hash, what that makes itself (blob:, the extras), and no request at all.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ $css
 <noscript><p>This page draws a language model's attention with JavaScript, which is switched off here.</p></noscript>
 <footer>$footer</footer>
 <script type="application/json" id="bertlens-data">$data</script>
+$answers
 <script type="module">$script</script>
 </body>
 </html>
@@ -64,14 +65,14 @@ def to_html(widget: Any, path: str | Path | None = None, *, layers: Sequence[int
     data = {
         "state": widget.page_state(),
         "pictures": _pictures(widget),
-        "slices": _slices(widget, chosen),
-        "answers": {
-            question_name(question): _message(fields, buffers[0])
-            for question, (fields, buffers) in widget.page_answers(chosen)
-        },
         "extras": base64.b64encode((_STATIC / "extras.js").read_bytes()).decode(),
         "holds": "all layers" if chosen is None else f"layers {', '.join(map(str, chosen))}",
         "about": about,
+    }
+    slices = _slices(widget, chosen)
+    answers = slices | {
+        question_name(question): _message(fields, buffers[0] if buffers else b"")
+        for question, (fields, buffers) in widget.page_answers(chosen)
     }
     script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -85,11 +86,15 @@ def to_html(widget: Any, path: str | Path | None = None, *, layers: Sequence[int
         footer=html.escape(f"{model} ({trace.dtype}) · {names} · {about['date']}"),
         css=(_STATIC / "widget.css").read_text(encoding="utf-8").replace("</", "<\\/"),
         data=_json(data),
+        answers="\n".join(
+            f'<script type="application/json" id="{html.escape(name)}">{_json(message)}</script>'
+            for name, message in answers.items()
+        ),
         script=script,
     )
     size = len(page.encode())
     if size > LIMIT:
-        raise _too_large(size, data["slices"])
+        raise _too_large(size, slices)
     if path is not None:
         Path(path).write_text(page, encoding="utf-8", newline="\n")
     return page

@@ -14,22 +14,25 @@ const DATA = {
     none: null,
   },
   pictures: { cross: { fields: { map: "cross" }, data: base64("xyz") } },
-  slices: { "self/1/0": { fields: { layer: 1, head: 0, arrays: [] }, data: base64("\u0001\u0002\u00ff") } },
-  answers: {
-    '[["layer",1],["op","norms"]]': { fields: { arrays: [] }, data: base64("n") },
-  },
   holds: "layers 1",
+};
+const ANSWERS = {
+  "self/1/0": { fields: { layer: 1, head: 0, arrays: [] }, data: base64("\u0001\u0002\u00ff") },
+  '[["layer",1],["op","norms"]]': { fields: { arrays: [] }, data: base64("n") },
 };
 
 function open(): { model: AnyModel; el: HTMLElement } {
   const { document } = new Window();
-  const data = document.createElement("script");
-  data.id = "bertlens-data";
-  data.type = "application/json";
-  data.textContent = JSON.stringify(DATA);
+  const data = Object.entries({ "bertlens-data": DATA, ...ANSWERS }).map(([id, content]) => {
+    const element = document.createElement("script");
+    element.id = id;
+    element.type = "application/json";
+    element.textContent = JSON.stringify(content);
+    return element;
+  });
   const main = document.createElement("main");
   main.id = "bertlens";
-  document.body.replaceChildren(main, data);
+  document.body.replaceChildren(main, ...data);
   const render = vi.fn();
   new Function("widget", "document", `(${start})(widget)`)({ render }, document);
   expect(render).toHaveBeenCalledOnce();
