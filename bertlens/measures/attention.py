@@ -38,6 +38,7 @@ def summary(trace: Trace) -> dict[str, Tensor]:
         n = alpha.shape[1]
         unknown = alpha.new_full((alpha.shape[0],), torch.nan)
         ordered = _descending(alpha).cumsum(-1)
+        keys = ((ordered < 0.9 - 1e-6).sum(-1) + 1).float().masked_fill(alpha.isnan().any(-1), torch.nan)
         values = {
             "previous": alpha.diagonal(-1, 1, 2).sum(-1) / n if square else unknown,
             "next": alpha.diagonal(1, 1, 2).sum(-1) / n if square else unknown,
@@ -47,7 +48,7 @@ def summary(trace: Trace) -> dict[str, Tensor]:
             "special": alpha[:, :, special].sum((1, 2)) / n,
             "same_segment": (alpha * same).sum((1, 2)) / n if two_texts else unknown,
             "entropy": -torch.xlogy(alpha, alpha).sum(-1).mean(-1),
-            "k90": ((ordered < 0.9 - 1e-6).sum(-1) + 1).float().mean(-1),
+            "k90": keys.mean(-1),
             "max": alpha.amax((1, 2)),
         }
         for name, value in values.items():

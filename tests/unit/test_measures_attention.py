@@ -135,4 +135,5 @@ def test_not_a_number_does_not_break_the_picture() -> None:
     pictures, largest = attention.thumbnails(trace)
     assert (pictures[0, 0] == 0).all() and pictures[0, 1].max() == 255
     assert largest[0].isnan().tolist() == [True, False]
-    assert attention.summary(trace)["entropy"][0].isnan().tolist() == [True, False]
+    found = attention.summary(trace)
+    assert all(found[name][0].isnan().tolist() == [True, False] for name in ("entropy", "k90", "max", "first"))
