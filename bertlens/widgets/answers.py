@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ModelError
-from ..measures import attention, gates, norms
+from ..measures import attention, categories, gates, geometry, norms, spectra
 from ..measures.block import layer_module
 from ..measures.gates.classify import head_scores
 from ..trace import Trace
@@ -105,6 +105,60 @@ def gate_evidence(
     return json_safe(fields | {"mass": found.mass}), {"cells": found.cells.to(torch.uint8)}
 
 
+def norm_view(trace: Trace) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Weight against norm by kind of token, and mixing ratios: see js/src/views/norms.tsx."""
+    per = "cell" if trace.n_tokens <= MOST_TOKENS else "key"
+    shares, cancelling = categories.shares(trace), categories.cancelling(trace, per=per)
+    mixing = norms.mixing_ratios(trace)
+    fields = {
+        "categories": list(categories.NAMES),
+        "methods": list(mixing),
+        "pooled": cancelling.pooled.tolist(),
+        "per": per,
+    }
+    return json_safe(fields), {
+        "category": categories.categories(trace).int(),
+        "shares": torch.stack([shares.attention, shares.norm], 1).float(),
+        "mixing": torch.stack(list(mixing.values())).float(),
+        "norms": torch.stack([layer_norms(trace, layer) for layer in range(trace.n_layers)]),
+        "within": cancelling.within.float(),
+    }
+
+
+def layer_rows(trace: Trace) -> dict[str, Any]:
+    """The layer table as plain rows."""
+    return json_safe({"rows": geometry.layer_table(trace).to_dict("records")})
+
+
+def histograms(trace: Trace, layer: int, head: int) -> dict[str, Any]:
+    """Histograms of a head's vector norms."""
+    found = geometry.norm_histograms(trace, layer, head)
+    return json_safe(
+        {"layer": layer, "head": head, "edges": found.edges, "counts": found.counts, "bounds": found.bounds}
+    )
+
+
+def layer_ranks(trace: Trace, layer: int) -> dict[str, Any]:
+    """Effective ranks of a layer's heads, symmetry and directionality of their W_QK, and of the layer's."""
+    assert trace.lens is not None
+    table = spectra.layer_spectra(trace, layer).pivot(index="head", columns="of", values="effective_rank")
+    table["attention"] = spectra.attention_ranks(trace, layer)["effective_rank"].to_numpy()
+    query, key = spectra.projections(trace.lens, layer)
+    rows = []
+    for head, row in enumerate(table.to_dict("records")):
+        rows.append({str(name): float(value) for name, value in row.items()} | _symmetries(query[head], key[head]))
+    whole = _symmetries(query.flatten(0, 1), key.flatten(0, 1))
+    return json_safe({"layer": layer, "heads": rows, "whole": whole, "dim": trace.head_dim})
+
+
+def _symmetries(query: Tensor, key: Tensor) -> dict[str, float]:
+    return {
+        "symmetry": float(spectra.symmetry_of(query, key)),
+        "directionality": float(spectra.directionality_of(query, key)),
+        "overlap": float(spectra.subspace_overlap(query, key)),
+    }
+
+
 def page_layer_maps(trace: Trace) -> list[str]:
     """The maps of a whole layer that a page without a kernel carries: none for long texts."""
     return layer_maps(trace) if trace.n_tokens <= MOST_TOKENS else []
@@ -116,9 +170,12 @@ def questions(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
         yield {"op": "gates", "threshold": gates.THRESHOLD, "margin": gates.MARGIN}
     if not _has_norms(trace):
         return
+    yield from ({"op": "norm_view"}, {"op": "geometry"})
     for measure in MEASURES[1:]:
         yield {"op": "thumbs", "measure": measure}
     for layer in layers:
+        for head in range(trace.n_heads):
+            yield {"op": "histograms", "layer": layer, "head": head}
         yield {"op": "norms", "layer": layer}
         for kind in page_layer_maps(trace):
             yield {"op": "layer_map", "layer": layer, "kind": kind}

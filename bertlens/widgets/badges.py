@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..inputs import InputReport
 
-
 MOST_LABEL = 48  # characters
 
 

@@ -25,7 +25,11 @@ from .answers import (
     MEASURES,
     gate_evidence,
     gate_labels,
+    histograms,
     layer_norms,
+    layer_ranks,
+    layer_rows,
+    norm_view,
     page_layer_maps,
     questions,
     thumbnails,
@@ -76,7 +80,7 @@ class LensWidget(anywidget.AnyWidget):
     measure = Enum(MEASURES, "weight").tag(sync=True)
     layer_map = Enum(["", *LAYER_MAPS], "").tag(sync=True)
     mode = Enum(["matrix", "lines"], "matrix").tag(sync=True)
-    view = Enum(["neurons", "norms", "gates", "table"], "neurons").tag(sync=True)
+    view = Enum(["neurons", "norms", "gates", "geometry", "table"], "neurons").tag(sync=True)
     text = Unicode("").tag(sync=True)
     text_pair = Unicode("").tag(sync=True)
     truncation = Bool(False).tag(sync=True)
@@ -114,6 +118,10 @@ class LensWidget(anywidget.AnyWidget):
             "layer_map": self._answer_layer_map,
             "gates": self._answer_gates,
             "evidence": self._answer_evidence,
+            "norm_view": self._answer_norm_view,
+            "geometry": self._answer_geometry,
+            "histograms": self._answer_histograms,
+            "spectra": self._answer_spectra,
             "picture": self._answer_picture,
             "trace": self._answer_trace,
             "html": self._answer_html,
@@ -252,6 +260,22 @@ class LensWidget(anywidget.AnyWidget):
         gate, view = _choice(message, "gate", gates.GATES), _choice(message, "view", ("full", "content"))
         fields, arrays = gate_evidence(shown, layer, head, gate, view)
         return _packed(arrays, fields)
+
+    def _answer_norm_view(self, message: dict[str, Any]) -> Answer:
+        fields, arrays = norm_view(self._asked_map(message))
+        return _packed(arrays, fields)
+
+    def _answer_geometry(self, message: dict[str, Any]) -> Answer:
+        return layer_rows(self._asked_map(message)), []
+
+    def _answer_histograms(self, message: dict[str, Any]) -> Answer:
+        shown = self._asked_map(message)
+        layer, head = _index(message, "layer", shown.n_layers), _index(message, "head", shown.n_heads)
+        return histograms(shown, layer, head), []
+
+    def _answer_spectra(self, message: dict[str, Any]) -> Answer:
+        shown = self._asked_map(message)
+        return layer_ranks(shown, _index(message, "layer", shown.n_layers)), []
 
     def _answer_picture(self, message: dict[str, Any]) -> Answer:
         shown = self._asked_map(message)

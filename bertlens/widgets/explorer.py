@@ -8,4 +8,4 @@ from .base import LensWidget
 class Explorer(LensWidget):
     """All views of a trace, linked: see LensWidget for the arguments."""
 
-    PANELS = ("header", "atlas", "head", "neurons", "gates", "table")
+    PANELS = ("header", "atlas", "head", "neurons", "norms", "gates", "geometry", "table")

@@ -4,4 +4,5 @@ export { download, fileName } from "./export/download";
 export { pngFromSvg } from "./export/png";
 export { atlasFigure, headCsv, headFigure, neuronFigure } from "./views/figures";
 export { Gates } from "./views/gates";
+export { Geometry } from "./views/geometry";
 export { Norms } from "./views/norms";

@@ -30,7 +30,7 @@ export function useAnswer<T>(
     else
       store.request(op, { trace, map, ...more }, true).then(
         ({ fields, buffers }) => {
-          const arrays = buffers[0] ? unpack(fields.arrays as never, buffers[0]) : {};
+          const arrays = fields.arrays ? unpack(fields.arrays as never, buffers[0]!) : {};
           if (answers.size >= MOST) answers.clear();
           answers.set(name, read({ fields, arrays }));
           arrived();

@@ -67,6 +67,7 @@ const TABS: Record<Traits["view"], { label: string; body: () => JSX.Element }> =
   neurons: { label: "Neurons", body: Neurons },
   norms: { label: "Weight against norm", body: () => <Extra name="Norms" /> },
   gates: { label: "Gates", body: () => <Extra name="Gates" /> },
+  geometry: { label: "Geometry", body: () => <Extra name="Geometry" /> },
   table: { label: "Table", body: Table },
 };
 
@@ -79,7 +80,8 @@ function Details() {
     (name) =>
       synced.panels.value.includes(name) &&
       (name !== "norms" || picture.measures.includes("norm")) &&
-      (name !== "gates" || picture.gates),
+      (name !== "gates" || picture.gates) &&
+      (name !== "geometry" || picture.measures.includes("norm")),
   );
   const open = there.includes(synced.view.value) ? synced.view.value : there[0];
   if (!open) return null;
@@ -107,7 +109,7 @@ function Details() {
 }
 
 /** A view that comes with the extras. */
-function Extra({ name }: { name: "Norms" | "Gates" }) {
+function Extra({ name }: { name: "Norms" | "Gates" | "Geometry" }) {
   const { store } = useView();
   const Body = extras(store)?.[name];
   return Body ? <Body /> : <p class="bl-empty">{store.kernel.value ? "loading …" : "This view needs the kernel."}</p>;

@@ -4,10 +4,10 @@ import { paint as paintValues } from "../paint/colormap";
 import { weightTable } from "../paint/palette";
 import { Chart, inks, Key, MARGIN, markerPath, scale, series } from "../parts/chart";
 import { Select } from "../parts/controls";
-import { percent, share } from "../parts/format";
+import { percent, share, signed } from "../parts/format";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
-import { Token } from "../parts/token";
+import { Token, visibleText } from "../parts/token";
 import { useAnswer } from "../state/answer";
 import { headLabel } from "../state/store";
 import { showTip, useView, type View } from "./context";
@@ -22,8 +22,9 @@ export interface NormView {
   methods: string[];
   mixing: Float32Array; // (M·L·S)
   norms: Float32Array; // (L·H·S) ‖f(x)‖
-  pooled: number[]; // Spearman's ρ of α and ‖f(x)‖ per layer, all heads together
-  within: number[]; // and the mean of the heads' own
+  pooled: (number | null)[]; // (C) Spearman's ρ of α and ‖f(x)‖, all heads of all layers together
+  within: Float32Array; // (L·H·C) and each head's own; NaN where a head has too few points
+  per: string; // what a point of ρ is: "cell" or "key"
 }
 
 export function Norms() {
@@ -35,12 +36,17 @@ export function Norms() {
     shares: arrays.shares!.data as Float32Array,
     mixing: arrays.mixing!.data as Float32Array,
     norms: arrays.norms!.data as Float32Array,
+    within: arrays.within!.data as Float32Array,
   }));
   if (!data)
     return <p class="bl-empty">{store.kernel.value ? "computing the norms …" : "The norm view needs the kernel."}</p>;
-  const { layer, head } = store.shown.value;
+  const { layer, head, picture } = store.shown.value;
   const dark = view.dark.value;
-  const rho = (value: number | null) => (value === null ? "–" : value.toFixed(2));
+  /** "separator" says less than "separator [SEP]": name the template's tokens. */
+  const names = data.categories.map((name, c) => {
+    const at = data.category.indexOf(c);
+    return at >= 0 && picture.queries.special[at] ? `${name} ${visibleText(picture.queries.tokens[at]!)}` : name;
+  });
   return (
     <div class="bl-norms" data-testid="norms">
       <section>
@@ -49,12 +55,8 @@ export function Norms() {
           <span class="bl-muted">{headLabel(layer, head)}, one point per query and key; click a point to pin it</span>
         </header>
         <Scatter view={view} data={data} />
-        <Key names={data.categories} dark={dark} />
-        <p class="bl-note">
-          Spearman’s ρ of α and ‖f(x)‖ in layer {layer}: <b>{rho(data.pooled[layer]!)}</b> over all heads together,{" "}
-          <b>{rho(data.within[layer]!)}</b> within heads on average. Negative: where heads look most, they take least.
-          The two can differ, because heads differ in scale.
-        </p>
+        <Key names={names} dark={dark} />
+        <Cancelling data={data} names={names} layer={layer} head={head} />
       </section>
       <section>
         <header class="bl-panel-head">
@@ -66,6 +68,47 @@ export function Norms() {
         <Shares data={data} layer={layer} dark={dark} />
         <Mixing data={data} />
       </section>
+    </div>
+  );
+}
+
+/** Spearman's ρ of weight and norm per kind of token: pooled, and within heads. They answer different questions. */
+function Cancelling(props: { data: NormView; names: string[]; layer: number; head: number }) {
+  const { data, names, layer, head } = props;
+  const C = data.categories.length;
+  const heads = data.within.length / C;
+  const { n_heads } = useView().store.shown.value.picture;
+  const rho = (value: number | null | undefined) => (value == null || Number.isNaN(value) ? "–" : signed(value));
+  const mean = (c: number) => {
+    const own = Array.from({ length: heads }, (_, h) => data.within[h * C + c]!).filter((r) => !Number.isNaN(r));
+    return own.length > 0 ? own.reduce((a, b) => a + b, 0) / own.length : null;
+  };
+  return (
+    <div class="bl-note">
+      <p>
+        Spearman’s ρ of α and ‖f(x)‖, one point per {data.per === "cell" ? "query and key" : "key"}. Negative: where
+        heads look most, they take least. Pooled over heads and within heads can differ: heads differ in scale.
+      </p>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">kind</th>
+            <th scope="col">pooled</th>
+            <th scope="col">within heads, mean</th>
+            <th scope="col">{headLabel(layer, head)}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {names.map((name, c) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <td class="bl-number">{rho(data.pooled[c])}</td>
+              <td class="bl-number">{rho(mean(c))}</td>
+              <td class="bl-number">{rho(data.within[(layer * n_heads + head) * C + c])}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </div>
   );
 }
