@@ -32,7 +32,7 @@ _HOMES = {
     "SelectionError": ".errors",
     "ExportError": ".errors",
 }
-_MODULES = ("measures", "widgets", "export")
+_MODULES = ("measures", "plots", "widgets", "export")
 
 __all__ = [
     "BertLensError",

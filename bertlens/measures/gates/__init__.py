@@ -5,7 +5,7 @@ each is scored is bertlens' own operationalisation. `patterns` measures neutral 
 (`GATES`) says which pattern speaks for which gate.
 """
 
-from .classify import classify
+from .classify import classify, head_scores
 from .instance import target_agreement
 from .names import GATES, MARGIN, THRESHOLD, Evidence, evidence, label, labels, scores
 from .patterns import PATTERNS, patterns
@@ -18,6 +18,7 @@ __all__ = [
     "Evidence",
     "classify",
     "evidence",
+    "head_scores",
     "label",
     "labels",
     "patterns",

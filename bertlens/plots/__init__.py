@@ -1,0 +1,9 @@
+"""Figures of the measures with matplotlib, for papers and notebooks; `pip install "bertlens[plots]"`.
+
+Every function draws into the axes given, or into new ones, and returns them. Nothing is shown or saved.
+"""
+
+from .gates import attention_map, gate_counts
+from .geometry import cone, norm_histograms, softmax_cones
+
+__all__ = ["attention_map", "cone", "gate_counts", "norm_histograms", "softmax_cones"]

@@ -1,0 +1,51 @@
+"""What all figures share: matplotlib where it is installed, the colours, the names of heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..colors import table
+from ..errors import ExportError
+
+INK, MUTED, ACCENT = "#1d2430", "#667085", "#e4572e"
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot. Raises ExportError where matplotlib is not installed."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ExportError('figures need matplotlib: pip install "bertlens[plots]"') from None
+    return plt
+
+
+def axes_or_new(axes: Any, width: float, height: float) -> Any:
+    """The axes given, or those of a new figure of that size in inches."""
+    return pyplot().subplots(figsize=(width, height), layout="constrained")[1] if axes is None else axes
+
+
+def weight_map() -> Any:
+    """The Explorer's colours for weights, white at 0."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(table("weight", "light") / 255.0, name="bertlens weight")
+
+
+def tokens_on_axes(axes: Any, rows: list[str], columns: list[str], most: int = 60) -> None:
+    """Tokens beside a matrix, left out where there are more than can be read."""
+    for axis, tokens, turn in ((axes.yaxis, rows, 0), (axes.xaxis, columns, 90)):
+        if len(tokens) <= most:
+            # "$" would begin a formula
+            axis.set_ticks(
+                np.arange(len(tokens)), [token.replace("$", r"\$") for token in tokens], rotation=turn, fontsize=7
+            )
+        else:
+            axis.set_ticks([])
+    axes.tick_params(length=0)
+
+
+def quiet(axes: Any) -> None:
+    """No frame above and on the right."""
+    axes.spines[["top", "right"]].set_visible(False)

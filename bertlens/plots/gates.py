@@ -1,0 +1,102 @@
+"""Figures of gates: one head's map with the cells that made its score, and how many heads of a layer are what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import check_index
+from ..measures import gates
+from ..trace import Trace
+from .figure import ACCENT, INK, axes_or_new, quiet, tokens_on_axes, weight_map
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# colour, hatch, letter: told apart without colour
+_STYLES = {
+    "directional": ("#235fb2", "", "D"),
+    "open": ("#dbe6f5", "", "O"),
+    "closed": ("#52155c", "", "C"),
+    "forward contextual": ("#34989b", "///", "F"),
+    "backward contextual": ("#34989b", "\\\\\\", "B"),
+    "bidirectional": ("#34989b", "xxx", "T"),
+    "cluster": ("#b27c2e", "", "K"),
+    "instance": ("#804f5a", "...", "I"),
+    "self": ("#1c5405", "", "S"),
+    "mixed": ("#c9ced6", "", "M"),
+    "undefined": ("#ffffff", "", "?"),
+}
+
+
+def attention_map(
+    trace: Trace, layer: int, head: int, gate: str | None = None, view: str = "full", axes: Any = None
+) -> Any:
+    """One head's weights, query by key, titled with its gate; `gate` (default: the strongest) has its cells outlined.
+
+    view as in `gates.classify`. Returns the matplotlib axes. Raises SelectionError for a layer or head that does not
+    exist, InputError for an unknown gate or view.
+    """
+    check_index(head, trace.n_heads, "head")
+    attention = trace.attention(layer)[head]
+    scores = gates.scores(attention, trace.special_mask, trace.segments, view=view)
+    label = str(gates.label(scores))
+    shown = gate or max(scores, key=lambda name: float(scores[name].nan_to_num(-1)))
+    found = gates.evidence(attention, trace.special_mask, shown, trace.segments, view=view)
+    axes = axes_or_new(axes, 4.2, 4.2)
+    weights = attention.float().cpu().numpy()
+    axes.imshow(weights, cmap=weight_map(), vmin=0, vmax=max(float(np.quantile(weights, 0.995)), 1e-6))
+    _outline(axes, found.cells.cpu().numpy())
+    tokens_on_axes(axes, trace.display_tokens, trace.display_key_tokens)
+    where = f" ({found.detail})" if found.detail else ""
+    axes.set_title(
+        f"L{layer}·H{head}: {label}\n{shown} {found.score:.2f}, {found.mass:.0%} of the attention{where}", fontsize=9
+    )
+    axes.set(xlabel="key", ylabel="query")
+    return axes
+
+
+def _outline(axes: Any, cells: np.ndarray) -> None:
+    """The border around the cells, as line segments between each cell and a neighbour that is none."""
+    from matplotlib.collections import LineCollection
+
+    padded = np.pad(cells, 1)
+    upright = np.argwhere(padded[:, 1:] != padded[:, :-1])  # between column j - 1 and j of the padded map
+    level = np.argwhere(padded[1:] != padded[:-1])
+    lines = [[(j - 0.5, i - 1.5), (j - 0.5, i - 0.5)] for i, j in upright]
+    lines += [[(j - 1.5, i - 0.5), (j - 0.5, i - 0.5)] for i, j in level]
+    axes.add_collection(LineCollection(lines, colors=ACCENT, linewidths=0.8))
+
+
+def gate_counts(table: pd.DataFrame, axes: Any = None) -> Any:
+    """How many heads of each layer have which label: stacked bars with a letter in each, from `gates.classify`'s table.
+
+    Returns the matplotlib axes.
+    """
+    counts = table.groupby(["layer", "label"]).size().unstack(fill_value=0)
+    axes = axes_or_new(axes, 7, 0.35 * len(counts) + 1.4)
+    left = np.zeros(len(counts))
+    for label in (name for name in _STYLES if name in counts):
+        color, hatch, letter = _STYLES[label]
+        wide = counts[label].to_numpy()
+        axes.barh(counts.index, wide, left=left, color=color, hatch=hatch, edgecolor="white", label=f"{letter} {label}")
+        for layer, (start, width) in enumerate(zip(left, wide, strict=True)):
+            if width:
+                style = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+                axes.text(
+                    start + width / 2,
+                    counts.index[layer],
+                    letter,
+                    ha="center",
+                    va="center",
+                    fontsize=7,
+                    color=INK,
+                    bbox=style,
+                )
+        left = left + wide
+    axes.invert_yaxis()
+    axes.set(xlabel="heads", yticks=counts.index, yticklabels=[f"L{layer}" for layer in counts.index])
+    axes.legend(fontsize=7, ncols=1, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    quiet(axes)
+    return axes

@@ -1,0 +1,100 @@
+"""Figures of the geometry: the cone through the stream, row norms of a head, cones of the attention matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..measures import geometry
+from ..trace import Trace
+from .figure import ACCENT, INK, MUTED, axes_or_new, pyplot, quiet, weight_map
+
+_KINDS = {"query": "#235fb2", "key": "#34989b", "value": "#b27c2e", "context": "#804f5a"}
+BLUE = "#235fb2"
+
+
+def norm_histograms(
+    trace: Trace, layer: int, head: int, bins: int = 20, include_special: bool = True, bounds: bool = False
+) -> Any:
+    """Norms of a head's queries, keys, values and outputs, in the same bins: Figure 2 of Bonino et al. 2025.
+
+    `bounds` marks σ_max(W_h) · max ‖x‖ + ‖b_h‖, which is far to the right of most norms. Returns the matplotlib figure.
+    Raises as `measures.geometry.norm_histograms`.
+    """
+    found = geometry.norm_histograms(trace, layer, head, bins, include_special)
+    figure, panels = pyplot().subplots(1, 4, figsize=(11, 2.5), sharex=True, sharey=True, layout="constrained")
+    for panel, (kind, color) in zip(panels, _KINDS.items(), strict=True):
+        panel.stairs(found.counts[kind], found.edges, fill=True, color=color)
+        sigma = found.sigma_max[kind]
+        panel.set_title(kind if np.isnan(sigma) else f"{kind}, σ_max(W) = {sigma:.2f}", fontsize=9)
+        panel.set_xlabel("norm")
+        if bounds and np.isfinite(found.bounds[kind]):
+            panel.axvline(found.bounds[kind], color=MUTED, linestyle=":")
+        quiet(panel)
+    panels[0].set_ylabel(f"tokens (special {found.special})")
+    figure.suptitle(f"L{layer}·H{head}", fontsize=10)
+    return figure
+
+
+def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
+    """The cone index Ī through the stream: input, heads (bar: least to most), concatenation, attention block, output.
+
+    Layers side by side, the chance line 1 / √n dashed. Returns the matplotlib axes. Raises as
+    `measures.geometry.layer_table`.
+    """
+    table = geometry.layer_table(trace, include_special)
+    stages = ("cone_input", "cone_heads", "cone_concatenation", "cone_attention")
+    axes = axes_or_new(axes, max(6, 1.1 * len(table)), 3.4)
+    places = np.arange(len(table))
+    values = table[list(stages)].to_numpy()
+    path = np.append(values.flatten(), table["cone_output"].iloc[-1])
+    x = np.append((places[:, None] + np.arange(4) / 4).flatten(), len(table))
+    for layer in places[1::2]:
+        axes.axvspan(layer, layer + 1, color="#f6f7f9", zorder=0)
+    axes.plot(x, path, color=BLUE, linewidth=1.2, zorder=2)
+    axes.vlines(places + 0.25, table["cone_heads_min"], table["cone_heads_max"], color=ACCENT, alpha=0.35, linewidth=3)
+    looks = {
+        "hidden state": ("o", INK, INK),
+        "heads, mean": ("D", ACCENT, ACCENT),
+        "concatenated": ("s", "white", BLUE),
+    }
+    looks["after W_O and residual"] = ("^", "white", BLUE)
+    for offset, (name, (marker, face, edge)) in enumerate(looks.items()):
+        at = slice(offset, None, 4)
+        axes.scatter(x[at], path[at], marker=marker, facecolor=face, edgecolor=edge, s=30, label=name, zorder=3)
+    chance = table["chance"].iloc[0]
+    axes.axhline(chance, color=MUTED, linestyle="--", linewidth=0.8, label=f"chance, 1/√{table['tokens'].iloc[0]}")
+    axes.set(ylim=(0, 1.02), xlim=(-0.1, len(table) + 0.1), ylabel="cone index Ī = I / n")
+    axes.set_xticks(places + 0.5, [f"L{layer}" for layer in table["layer"]])
+    axes.tick_params(axis="x", length=0)
+    axes.legend(fontsize=7, frameon=False, ncols=5, loc="lower left", bbox_to_anchor=(0, 1))
+    quiet(axes)
+    return axes
+
+
+def softmax_cones(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
+    """Ī of every head's attention matrix, layers down and heads across, from 0 to 1: 1 is a map with equal rows.
+
+    Returns the matplotlib axes.
+    """
+    values = torch.stack([geometry.attention_cone(trace, layer, include_special) for layer in range(trace.n_layers)])
+    axes = axes_or_new(axes, 0.5 * trace.n_heads + 0.8, 0.42 * trace.n_layers + 0.8)
+    shown = values.cpu().numpy()
+    axes.imshow(shown, cmap=weight_map(), vmin=0, vmax=1, aspect="auto")
+    for (layer, head), value in np.ndenumerate(shown):
+        dark = value > 0.6
+        axes.text(
+            head,
+            layer,
+            f"{value:.2f}".removeprefix("0"),
+            ha="center",
+            va="center",
+            fontsize=7,
+            color="white" if dark else INK,
+        )
+    axes.set_xticks(range(trace.n_heads), [f"H{head}" for head in range(trace.n_heads)], fontsize=8)
+    axes.set_yticks(range(trace.n_layers), [f"L{layer}" for layer in range(trace.n_layers)], fontsize=8)
+    axes.tick_params(length=0)
+    return axes
