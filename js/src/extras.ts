@@ -6,3 +6,4 @@ export { atlasFigure, headCsv, headFigure, neuronFigure } from "./views/figures"
 export { Gates } from "./views/gates";
 export { Geometry } from "./views/geometry";
 export { Norms } from "./views/norms";
+export { tabCsv, tabFigure } from "./views/tabexport";

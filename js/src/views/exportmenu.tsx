@@ -16,7 +16,7 @@ export function ExportMenu() {
   ];
   /** Make a file and hand it over; what goes wrong is said in the view. */
   const save =
-    (what: string, extension: string, make: (extras: Extras) => string | Blob | Promise<Blob>) => async () => {
+    (what: string, extension: string, make: (extras: Extras) => string | Blob | Promise<string | Blob>) => async () => {
       try {
         const extras = await load(store);
         extras.download(extras.fileName(name(what), extension), await make(extras));
@@ -34,6 +34,8 @@ export function ExportMenu() {
       there: panels.includes("neurons") && slice.q !== undefined,
     },
   ] as const;
+  const open = store.synced.view.value;
+  const tab = panels.includes(open) && open !== "neurons" && open !== "table" ? open : null;
   const page = (layers: number[] | null) =>
     save("page", "html", async () => {
       const { buffers } = await store.request("html", { layers });
@@ -54,6 +56,19 @@ export function ExportMenu() {
               </button>
             </div>
           ),
+      )}
+      {tab && (
+        <div class="bl-menu-line">
+          <span>Open tab</span>
+          {tab !== "gates" && (
+            <button type="button" onClick={save(tab, "svg", (extras) => extras.tabFigure(view, tab) ?? "")}>
+              SVG
+            </button>
+          )}
+          <button type="button" onClick={save(tab, "csv", (extras) => extras.tabCsv(view, tab))}>
+            CSV
+          </button>
+        </div>
       )}
       {panels.includes("head") && (
         <button type="button" onClick={save("attention", "csv", (extras) => extras.headCsv(view))}>

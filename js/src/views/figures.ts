@@ -20,7 +20,7 @@ import { sheetOf } from "./neurons";
 const signedRange = (hi: number): Range => ({ lo: -hi, hi, scale: "signed" });
 
 /** Model, text, layer and head, measure, the filters in force, versions. */
-function provenance(view: View, what: string): Facts {
+export function provenance(view: View, what: string): Facts {
   const { picture, layer, head } = view.store.shown.value;
   const { synced } = view.store;
   const filters = [
