@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .inputs import InputReport
     from .lens import Lens
     from .trace import Trace
-    from .widgets import Explorer, HeadAtlas, HeadView, NeuronView
+    from .widgets import Explorer, GateView, GeometryView, HeadAtlas, HeadView, NeuronView, NormView
 
 __version__ = "0.1.0"
 
@@ -22,9 +22,12 @@ _HOMES = {
     "Trace": ".trace",
     "InputReport": ".inputs",
     "Explorer": ".widgets",
+    "GateView": ".widgets",
+    "GeometryView": ".widgets",
     "HeadAtlas": ".widgets",
     "HeadView": ".widgets",
     "NeuronView": ".widgets",
+    "NormView": ".widgets",
     "BertLensError": ".errors",
     "InputError": ".errors",
     "ModelError": ".errors",
@@ -39,6 +42,8 @@ __all__ = [
     "CaptureError",
     "Explorer",
     "ExportError",
+    "GateView",
+    "GeometryView",
     "HeadAtlas",
     "HeadView",
     "InputError",
@@ -46,6 +51,7 @@ __all__ = [
     "Lens",
     "ModelError",
     "NeuronView",
+    "NormView",
     "SelectionError",
     "Trace",
     "__version__",

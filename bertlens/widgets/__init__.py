@@ -2,7 +2,10 @@
 
 from .atlas import HeadAtlas
 from .explorer import Explorer
+from .gate_view import GateView
+from .geometry_view import GeometryView
 from .head_view import HeadView
 from .neuron_view import NeuronView
+from .norm_view import NormView
 
-__all__ = ["Explorer", "HeadAtlas", "HeadView", "NeuronView"]
+__all__ = ["Explorer", "GateView", "GeometryView", "HeadAtlas", "HeadView", "NeuronView", "NormView"]

@@ -35,7 +35,7 @@ export function Explorer({ view }: { view: View }) {
         }}
       >
         {has("header") ? <Header /> : <Problem />}
-        {!has("header") && (has("head") || has("neurons") || has("norms")) && <Switches />}
+        {!has("header") && panels.some((name) => name !== "atlas") && <Switches />}
         {(has("atlas") || has("head")) && (
           <div
             class={has("atlas") && has("head") ? "bl-main" : "bl-main bl-single"}

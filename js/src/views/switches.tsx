@@ -116,12 +116,14 @@ export function Switches() {
           onChange={set("units")}
         />
       )}
-      <Check
-        label="hide special"
-        title="Leave special tokens out of the head view. Rows then sum to less than 1."
-        checked={synced.hide_special.value}
-        onChange={set("hide_special")}
-      />
+      {(panels.includes("head") || panels.includes("neurons")) && (
+        <Check
+          label="hide special"
+          title="Leave special tokens out of the head view. Rows then sum to less than 1."
+          checked={synced.hide_special.value}
+          onChange={set("hide_special")}
+        />
+      )}
       {synced.hide_special.value && (
         <Check
           label="renormalise rows"
