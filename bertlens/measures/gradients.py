@@ -1,0 +1,81 @@
+"""What a loss says about heads and weights: one backward pass to every layer's context.
+
+The context of head h is ctx^h_i = Σ_j α^h_ij v^h_j, so with g^h_i = dL/dctx^h_i from one backward pass all else
+follows: dL/dα^h_ij = g^h_i · v^h_j, and a mask ξ_h on a head's output has dL/dξ_h = Σ_i g^h_i · ctx^h_i, which is
+Σ_ij α^h_ij dL/dα^h_ij. No graph over heads x S x S is made; (H, S, S) is computed for the layer asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..backward import context_gradients
+from ..errors import InputError, ModelError
+from ..inputs import batch_inputs
+from ..trace import Trace
+
+Loss = Callable[[Any], Tensor]
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """The gradients of one loss over one trace's input. H heads, S tokens, d dimensions of a head."""
+
+    trace: Trace
+    loss: float
+    contexts: list[Tensor]  # per layer (H, S, d): g = dL/dctx, in float32 or float64 like the trace
+
+    def attention(self, layer: int) -> Tensor:
+        """(H, S, S) dL/dα_ij = g_i · v_j [query, key], signed: as if each weight could change alone.
+
+        Its absolute value is the importance of Clark et al. 2019, section 3.3. Raises SelectionError for a layer that
+        does not exist.
+        """
+        value = self.trace.value(layer)
+        return self.contexts[layer] @ value.transpose(1, 2)
+
+    def head_importance(self, *, normalize: bool = False) -> Tensor:
+        """(L, H) |dL/dξ_h| = |Σ_i g_i · ctx_i| ≥ 0, in units of the loss. Michel et al. 2019.
+
+        It is what pruning a head would change to first order; over a corpus, average it. normalize: each layer divided
+        by its L2 norm, as the authors do before they compare layers.
+        """
+        rows = []
+        for layer, g in enumerate(self.contexts):
+            context = self.trace.context(layer).unflatten(1, (len(g), -1)).transpose(0, 1)
+            rows.append((g * context).sum((1, 2)).abs())
+        importance = torch.stack(rows)
+        return torch.nn.functional.normalize(importance, dim=1) if normalize else importance
+
+
+def gradients(trace: Trace, labels: Any = None, *, loss: Loss | None = None) -> Gradients:
+    """One forward and one backward pass over a trace's input, for the model's own loss or for `loss`.
+
+    labels: what the model's forward takes as `labels`, with or without the batch dimension: a class, a (S,) list with
+    -100 where no loss is wanted, ... loss: a function of the model's output object that gives a 0-d tensor; needed
+    where the model has no loss of its own (an encoder without a head). The parameters' .grad is not touched.
+    Raises InputError without either or with both, ModelError where the model gives no loss, where only attention
+    weights were given, or where the family does not use the attention interface.
+    """
+    if (labels is None) == (loss is None):
+        raise InputError("give labels= for the model's own loss, or loss= as a function of the model's output")
+    values = trace.value(0)  # says why where there are none
+    assert trace.lens is not None
+    inputs = batch_inputs([trace.encoding], 0, values.device)
+    if labels is not None:
+        given = torch.as_tensor(labels, device=values.device)
+        inputs["labels"] = given if given.ndim and given.shape[0] == 1 else given[None]
+    value, found = context_gradients(trace.lens.model, inputs, trace.n_layers, loss or _own_loss)
+    return Gradients(trace, value, [g[0].to(values.dtype).transpose(0, 1) for g in found])
+
+
+def _own_loss(output: Any) -> Tensor:
+    loss = getattr(output, "loss", None)
+    if loss is None:
+        raise ModelError("the model gives no loss for labels: pass loss= as a function of its output")
+    return loss
