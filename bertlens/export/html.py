@@ -1,9 +1,10 @@
 """A widget as one page that works without a kernel, a network or anything beside it.
 
 The page holds the bundle, the widget's traits, and a model object (page.js) that answers the bundle's questions from
-data elements, one for each answer: only what is looked at is read. Text of the user appears in two places only: escaped
-in the page's title and footer, and as JSON in a data element, where no "<" is left. A content policy allows our one
-script by its hash, what that makes itself (blob:, the extras), and no request at all.
+data elements, one for each answer: only what is looked at is read. They come last, after the script, which does not
+wait for them: the view is there before the rest of the page has arrived. Text of the user appears in two places only:
+escaped in the page's title and footer, and as JSON in a data element, where no "<" is left. A content policy allows our
+one script by its hash, what that makes itself (blob:, the extras), and no request at all.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ $css
 <noscript><p>This page draws a language model's attention with JavaScript, which is switched off here.</p></noscript>
 <footer>$footer</footer>
 <script type="application/json" id="bertlens-data">$data</script>
+<script type="module" async>$script</script>
 $answers
-<script type="module">$script</script>
 </body>
 </html>
 """)

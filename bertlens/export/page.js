@@ -3,6 +3,10 @@
 (widget) => {
   const page = JSON.parse(document.getElementById("bertlens-data").textContent);
   const kept = (name) => JSON.parse(document.getElementById(name)?.textContent ?? "null");
+  const whole = new Promise((done) => {
+    if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", done, { once: true });
+    else done();
+  });
   const view = (base64) => {
     const text = atob(base64);
     const bytes = new Uint8Array(text.length);
@@ -49,9 +53,10 @@
       listeners.set(name, (listeners.get(name) ?? []).filter((other) => listener && other !== listener));
     },
     save_changes() {},
-    send(message) {
+    async send(message) {
+      await whole; // what answers may still be on its way; and never before send returns
       const [fields, buffers = []] = answer(message);
-      setTimeout(() => emit("msg:custom", { ...fields, id: message.id }, buffers)); // never before send returns
+      emit("msg:custom", { ...fields, id: message.id }, buffers);
     },
   };
   widget.render({ model, el: document.getElementById("bertlens"), signal: new AbortController().signal });

@@ -21,8 +21,7 @@ const ANSWERS = {
   '[["layer",1],["op","norms"]]': { fields: { arrays: [] }, data: base64("n") },
 };
 
-function open(): { model: AnyModel; el: HTMLElement } {
-  const { document } = new Window();
+function open({ document } = new Window()): { model: AnyModel; el: HTMLElement } {
   const data = Object.entries({ "bertlens-data": DATA, ...ANSWERS }).map(([id, content]) => {
     const element = document.createElement("script");
     element.id = id;
@@ -53,6 +52,21 @@ it("answers a head that it holds, byte by byte", async () => {
   const { fields, buffers } = await ask(open().model, "head", { trace: "t", map: "self", layer: 1, head: 0 }, forever);
   expect(fields).toMatchObject({ layer: 1, head: 0, arrays: [] });
   expect(bytes(buffers[0]!)).toEqual([1, 2, 255]);
+});
+
+it("answers only when all of the page has arrived", async () => {
+  const window = new Window();
+  const { document } = window;
+  Object.defineProperty(document, "readyState", { value: "loading" });
+  const { model } = open(window);
+  const late = document.getElementById("self/1/0")!;
+  const whole = late.textContent;
+  late.textContent = whole.slice(0, 20);
+  const asked = ask(model, "head", { trace: "t", map: "self", layer: 1, head: 0 }, forever);
+  await new Promise((done) => setTimeout(done));
+  late.textContent = whole;
+  document.dispatchEvent(new window.Event("DOMContentLoaded"));
+  expect(bytes((await asked).buffers[0]!)).toEqual([1, 2, 255]);
 });
 
 it("answers another map's picture, and says that it is no kernel", async () => {
