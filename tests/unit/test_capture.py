@@ -397,3 +397,11 @@ def test_nan_is_named_by_layer() -> None:
         model.encoder.layer[1].output.dense.weight[0, 0] = torch.inf
     assert Lens(model, tiny.wordpiece()).trace(TEXT).nan_layer == 1
     assert Lens(tiny.bert(), tiny.wordpiece()).trace(TEXT).nan_layer is None
+    # in pre-LN families an Inf is handed on as it is, and becomes NaN one layer later only
+    family = tiny.FAMILIES["gpt2"]
+    gpt2 = tiny.shaken(family.model())
+    with torch.no_grad():
+        gpt2.h[1].mlp.c_proj.weight[0, 0] = torch.inf
+    trace = Lens(gpt2, family.tokenizer()).trace(TEXT)
+    assert trace.layer_output(1).isinf().any() and not trace.layer_output(1).isnan().any()
+    assert trace.nan_layer == 1

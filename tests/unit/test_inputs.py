@@ -214,6 +214,7 @@ def test_words_given() -> None:
     assert found.report.n_words == 7
     assert found.offsets[3] == (3, 4)  # inside its word
     assert found.report.without_token == [{"text": 0, "index": 0, "character": "U+200D"}]
+    assert encoded(["the", ""], ["it"]).word_ids == [None, 0, None, 2, None]
     assert found.text == "the cats  \u200d sat" and found.text_pair == "unbelievable ."
 
 

@@ -88,7 +88,7 @@ def test_names_of_directions() -> None:
 
 
 def test_uniform_attention() -> None:
-    tenth = torch.tensor(0.1).nextafter(torch.tensor(0.0))  # one float32 step short of it, as a softmax may end
+    tenth = torch.tensor(0.1 - 2e-8)  # a few float32 steps short of it, as a softmax may end
     found = attention.summary(Trace.from_attentions(tenth.repeat(1, 1, 10, 10), list("abcdefghij")))
     assert float(found["entropy"]) == pytest.approx(math.log(10), abs=1e-6)
     assert float(found["k90"]) == 9  # nine tenths exactly, whatever float32 makes of it
