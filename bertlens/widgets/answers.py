@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ModelError
-from ..measures import attention, categories, gates, geometry, norms, spectra
+from ..measures import attention, categories, flow, gates, geometry, norms, spectra
 from ..measures.block import layer_module
 from ..measures.gates.classify import head_scores
 from ..trace import Trace
@@ -27,7 +27,22 @@ LAYER_MAPS: dict[str, Callable[[Trace, int], Tensor]] = {
     "attn-n": norms.summed_weighted_norm,
     "attnres-n": norms.attnres_norm,
     "attnresln-n": norms.attnresln_norm,
+    "rollout": lambda trace, layer: _rollout(trace)[layer],
+    "globenc": flow.globenc,
+    "alti": lambda trace, layer: flow.alti(trace, layer, progress=False),
+    "value-zeroing": lambda trace, layer: flow.value_zeroing(trace, layer, progress=False),
 }
+PAGE_MAPS = ("attn-w", "attn-n", "attnres-n", "attnresln-n", "rollout")  # cheap enough to carry for all layers
+
+
+_rollouts: WeakKeyDictionary[Trace, Tensor] = WeakKeyDictionary()
+
+
+def _rollout(trace: Trace) -> Tensor:
+    """(L, S, S) rollout of AttnResLn-N, kept as long as the trace: a layer's needs all layers before it."""
+    if trace not in _rollouts:
+        _rollouts[trace] = flow.rollout(trace)
+    return _rollouts[trace]
 
 
 def _has_norms(trace: Trace) -> bool:
@@ -161,7 +176,8 @@ def _symmetries(query: Tensor, key: Tensor) -> dict[str, float]:
 
 def page_layer_maps(trace: Trace) -> list[str]:
     """The maps of a whole layer that a page without a kernel carries: none for long texts."""
-    return layer_maps(trace) if trace.n_tokens <= MOST_TOKENS else []
+    there = layer_maps(trace) if trace.n_tokens <= MOST_TOKENS else []
+    return [kind for kind in there if kind in PAGE_MAPS]
 
 
 def questions(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
