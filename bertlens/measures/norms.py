@@ -131,24 +131,22 @@ def all_of(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Norms:
 
 def summary(trace: Trace, dtype: torch.dtype | None = None) -> Norms:
     """All norms and mixing ratios of all layers: Norms with a first dimension L. Holds 12 L S² bytes in float32."""
-    first = all_of(trace, 0, dtype)
 
     def room(like: Tensor) -> Tensor:
         return like.new_empty(trace.n_layers, *like.shape)
 
-    norms = Norms(
-        room(first.transformed),
-        room(first.attn_n),
-        room(first.attnres_n),
-        room(first.attnresln_n),
-        {method: room(ratio) for method, ratio in first.mixing.items()},
-    )
+    norms: Norms | None = None
     for layer in range(trace.n_layers):
-        one = first if layer == 0 else all_of(trace, layer, dtype)
+        one = all_of(trace, layer, dtype)
+        if norms is None:
+            mixing = {method: room(ratio) for method, ratio in one.mixing.items()}
+            norms = Norms(room(one.transformed), room(one.attn_n), room(one.attnres_n), room(one.attnresln_n), mixing)
         norms.transformed[layer], norms.attn_n[layer] = one.transformed, one.attn_n
         norms.attnres_n[layer], norms.attnresln_n[layer] = one.attnres_n, one.attnresln_n
         for method, ratio in one.mixing.items():
             norms.mixing[method][layer] = ratio
+        del one  # before the next layer's work begins
+    assert norms is not None
     return norms
 
 
