@@ -9,7 +9,9 @@ import io
 from typing import Any
 
 import numpy as np
+import torch
 from PIL import Image, ImageDraw, ImageFont
+from torch.nn.functional import adaptive_max_pool2d
 
 from .. import colors
 from ..wire import unpack
@@ -17,8 +19,10 @@ from .provenance import provenance, visible
 
 _INK, _MUTED, _BORDER, _SELECTION = "#1d2430", "#667085", "#e2e5ea", "#e4572e"
 _THUMB, _GAP, _MARGIN = 30, 4, 16
+_THUMB_CELLS = 15  # a side; more could hardly be seen, and this picture is stored with every output
 _MOST_LABELS = 64  # tokens a side; beyond, labels would be smaller than can be read
-_MOST_CELLS = 640  # tokens a side that are drawn one by one
+_MOST_CELLS = 256  # a side of the matrix; more tokens are drawn in blocks
+_MOST_TOKENS = 640  # a side; for more the thumbnail is enlarged
 _LONGEST = 24  # characters of a label
 
 
@@ -30,14 +34,15 @@ def to_png(widget: Any) -> bytes:
     shown = widget.trace.maps[header["map"]]
     same_map = widget.map == header["map"]  # else the selection belongs to a map that the thumbnails are not of
     layer, head = (widget.layer, widget.head) if same_map else (header["head"]["layer"], header["head"]["head"])
-    pooled = max(len(shown.tokens), len(shown.key_tokens)) > _MOST_CELLS
-    if pooled:  # a picture of a thousand tokens is not worth heads × S × S numbers
+    most = max(len(shown.tokens), len(shown.key_tokens))
+    pooled = most > _MOST_CELLS
+    if most > _MOST_TOKENS:  # a picture of a thousand tokens is not worth heads × S × S numbers
         attention = thumbs[layer, head] * (arrays["thumb_max"][layer, head] / 255)
     else:
-        attention = shown.attention(layer)[head].float().cpu().numpy()
+        attention = _pooled(shown.attention(layer)[head].float().cpu().numpy(), _MOST_CELLS)
     name = f"L{layer}·H{head}"
     about = provenance(widget.trace)
-    left = _atlas(thumbs, layer, head)
+    left = _atlas(_pooled(thumbs, _THUMB_CELLS), layer, head)
     right = _matrix(attention, [] if pooled else shown.display_tokens, [] if pooled else shown.display_key_tokens)
     width = left.width + right.width + 3 * _MARGIN
     caption = [
@@ -58,8 +63,30 @@ def to_png(widget: Any) -> bytes:
     for n, line in enumerate(lines):
         draw.text((_MARGIN, body + 2 * _MARGIN + 20 + 16 * n), line, _MUTED, _font(11))
     file = io.BytesIO()
-    page.save(file, "PNG", optimize=True)
+    _few_colors(page).save(file, "PNG", optimize=True)
     return file.getvalue()
+
+
+def _pooled(maps: np.ndarray, most: int) -> np.ndarray:
+    """Maps (..., S, K) with at most `most` cells a side, each the largest of those that it covers (NaN wins)."""
+    rows, columns = (min(most, length) for length in maps.shape[-2:])
+    if (rows, columns) == maps.shape[-2:]:
+        return maps
+    flat = torch.from_numpy(maps.astype(np.float32)).reshape(-1, *maps.shape[-2:])
+    return adaptive_max_pool2d(flat, (rows, columns)).reshape(*maps.shape[:-2], rows, columns).numpy()
+
+
+def _few_colors(page: Image.Image) -> Image.Image:
+    """The picture with its 256 commonest colours, a third of the bytes; the edges of letters to the nearest."""
+    pixels = np.asarray(page).astype(np.int64)
+    codes = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
+    found, entries, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    rgb = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=-1)
+    kept = rgb[np.argsort(-counts, kind="stable")[:256]]
+    nearest = ((rgb[:, None] - kept) ** 2).sum(-1).argmin(1).astype(np.uint8)
+    image = Image.fromarray(nearest[entries].reshape(codes.shape), "P")
+    image.putpalette(kept.astype(np.uint8).tobytes())
+    return image
 
 
 def _font(size: int) -> Any:

@@ -233,6 +233,18 @@ def test_still_picture_of_many_tokens_stays_small():
     assert len(data) < 100_000
 
 
+def test_still_picture_pools_what_is_too_fine_to_see():
+    maps = attention(12, 12, 300, 300)
+    data = to_png(bl.Trace.from_attentions(maps, ["word"] * 300).explore(layer=1, head=2))
+    assert len(data) < 120_000  # noise: nothing compresses worse
+    image = np.array(Image.open(io.BytesIO(data)).convert("RGB"))
+    blocks = [slice(300 * n // 256, -(-300 * (n + 1) // 256)) for n in range(256)]
+    wanted = np.array([[maps[1][2, rows, columns].max() for columns in blocks] for rows in blocks])
+    table = colors.table("weight", "light")
+    first = table[np.round(255 * wanted[0] / wanted.max()).astype(int)]
+    assert any(np.array_equal(row[x : x + 256], first) for row in image for x in range(row.shape[0] - 255))
+
+
 # Arrays and tables
 
 
