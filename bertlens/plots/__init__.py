@@ -5,5 +5,15 @@ Every function draws into the axes given, or into new ones, and returns them. No
 
 from .gates import attention_map, gate_counts
 from .geometry import cone, norm_histograms, softmax_cones
+from .norms import category_shares, mixing_ratios, weight_against_norm
 
-__all__ = ["attention_map", "cone", "gate_counts", "norm_histograms", "softmax_cones"]
+__all__ = [
+    "attention_map",
+    "category_shares",
+    "cone",
+    "gate_counts",
+    "mixing_ratios",
+    "norm_histograms",
+    "softmax_cones",
+    "weight_against_norm",
+]
