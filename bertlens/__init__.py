@@ -35,7 +35,7 @@ _HOMES = {
     "SelectionError": ".errors",
     "ExportError": ".errors",
 }
-_MODULES = ("measures", "plots", "widgets", "export")
+_MODULES = ("measures", "survey", "plots", "widgets", "export")
 
 __all__ = [
     "BertLensError",

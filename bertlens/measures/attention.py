@@ -37,7 +37,7 @@ def summary(trace: Trace) -> dict[str, Tensor]:
         alpha = trace.attention(layer)
         n = alpha.shape[1]
         unknown = alpha.new_full((alpha.shape[0],), torch.nan)
-        ordered = _descending(alpha).cumsum(-1)
+        ordered = descending(alpha).cumsum(-1)
         keys = ((ordered < 0.9 - 1e-6).sum(-1) + 1).float().masked_fill(alpha.isnan().any(-1), torch.nan)
         values = {
             "previous": alpha.diagonal(-1, 1, 2).sum(-1) / n if square else unknown,
@@ -56,7 +56,7 @@ def summary(trace: Trace) -> dict[str, Tensor]:
     return {name: torch.stack(column) for name, column in columns.items()}
 
 
-def _descending(alpha: Tensor) -> Tensor:
+def descending(alpha: Tensor) -> Tensor:
     """Rows from the largest to the smallest. On a CPU numpy sorts rows of floats tens of times faster than torch."""
     if alpha.device.type == "cpu":
         return torch.from_numpy(np.sort(alpha.numpy(), axis=-1)).flip(-1)

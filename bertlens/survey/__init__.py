@@ -1,0 +1,41 @@
+"""What does BERT look at, over a corpus: statistics, distances, syntax and gradients of every head.
+
+After Clark et al. 2019 (arXiv 1906.04341). The names are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .distances import clustering, head_distances, head_map
+    from .heads import head_stats
+    from .headstats import HeadStats
+
+_HOMES = {
+    "HeadStats": ".headstats",
+    "clustering": ".distances",
+    "head_distances": ".distances",
+    "head_map": ".distances",
+    "head_stats": ".heads",
+}
+__all__ = [
+    "HeadStats",
+    "clustering",
+    "head_distances",
+    "head_map",
+    "head_stats",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bertlens.survey' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

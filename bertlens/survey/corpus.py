@@ -1,0 +1,163 @@
+"""What counts as a corpus, and the traces of its texts: batch by batch, texts of like length together."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..errors import BertLensError, InputError
+from ..trace import Trace
+
+if TYPE_CHECKING:
+    from ..lens import Lens
+
+# A text, a pair of texts, one text as words, or a trace (also one of given attention maps)
+Item: TypeAlias = "str | tuple[str, str] | list[str] | Trace"
+Corpus: TypeAlias = "Iterable[Any] | str | Path"
+Numbered: TypeAlias = tuple[int, Item]  # an item with its place in the corpus
+
+WINDOW = 8  # batches read ahead, to sort them by length: a whole sorted corpus would have to be in memory
+
+
+def items(corpus: Corpus) -> Iterator[Item]:
+    """The items of a corpus: of an iterable, of a file, or of a Hugging Face dataset with a column "text".
+
+    A file holds a text a line; .jsonl an object a line with "text", or "a" and "b", or "text" and "text_pair"; .conllu
+    a treebank, whose sentences come as words. Each may be gzipped (.gz). Dictionaries are read like lines of .jsonl.
+    Raises InputError for anything else, naming the item.
+    """
+    if isinstance(corpus, str | Path):
+        yield from _file(Path(corpus))
+        return
+    if isinstance(corpus, Trace) or not isinstance(corpus, Iterable):
+        raise InputError(
+            f"a corpus is a file or a list of texts, pairs, word lists or traces, not a {type(corpus).__name__}"
+        )
+    for number, item in enumerate(corpus):
+        yield _item(item, number)
+
+
+def size(corpus: Corpus, limit: int | None = None) -> int | None:
+    """How many items a corpus has, at most `limit`; None where only reading it to its end would tell."""
+    found = _size(corpus)
+    return limit if found is None else found if limit is None else min(found, limit)
+
+
+def _size(corpus: Corpus) -> int | None:
+    if isinstance(corpus, str | Path):
+        path = Path(corpus)
+        if not path.is_file():
+            return None  # `items` says so
+        with _opened(path) as lines:
+            if _kind(path).endswith(".conllu"):
+                return sum(line.startswith("1\t") for line in lines)
+            return sum(not line.isspace() for line in lines)
+    return len(corpus) if isinstance(corpus, Sized) else None
+
+
+def _item(item: Any, number: int) -> Item:
+    if isinstance(item, dict):
+        names = next((n for n in (("a", "b"), ("text", "text_pair"), ("text",)) if all(k in item for k in n)), None)
+        if names is None:
+            raise InputError(f"item {number} of the corpus has no 'text', nor 'a' and 'b': {sorted(item)[:6]}")
+        parts = tuple(item[name] for name in names)
+        item = parts if len(parts) == 2 else parts[0]
+    if isinstance(item, str | Trace):
+        return item
+    if isinstance(item, tuple | list) and all(isinstance(part, str) for part in item):
+        if isinstance(item, list) and item:
+            return item
+        if isinstance(item, tuple) and len(item) == 2:
+            return (item[0], item[1])
+    raise InputError(f"item {number} of the corpus is no text, (text, text) pair, list of words or trace: {item!r:.60}")
+
+
+def _kind(path: Path) -> str:
+    return path.name.removesuffix(".gz")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+            yield lines
+    except (UnicodeDecodeError, json.JSONDecodeError, EOFError, gzip.BadGzipFile) as error:
+        raise InputError(f"{path.name} cannot be read as a corpus in UTF-8: {error}") from None
+
+
+def _file(path: Path) -> Iterator[Item]:
+    if not path.is_file():
+        raise InputError(f"no corpus at {path}: give a file, or a list of texts")
+    with _opened(path) as lines:
+        if _kind(path).endswith(".conllu"):
+            from .treebank import sentences
+
+            for sentence in sentences(lines):
+                yield sentence.words
+            return
+        for number, line in enumerate(lines):
+            if not line.isspace():
+                yield _item(json.loads(line), number) if _kind(path).endswith(".jsonl") else line.strip()
+
+
+def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list[Numbered]]]:
+    """Successive windows of the corpus, each as batches of items of like length: padding costs time."""
+    iterator = iter(numbered)
+    while window := list(itertools.islice(iterator, WINDOW * batch_size)):
+        window.sort(key=lambda place_item: _length(place_item[1]))
+        yield [window[start : start + batch_size] for start in range(0, len(window), batch_size)]
+
+
+def _length(item: Item) -> int:
+    if isinstance(item, Trace):
+        return 0  # nothing to run
+    if isinstance(item, str):
+        return len(item)
+    return sum(len(part) + 1 for part in item)
+
+
+def traces_of(lens: Lens | None, batch: list[Numbered], truncation: bool = False) -> Iterator[Trace]:
+    """The traces of a batch in its order; texts run together, word lists and given traces one by one.
+
+    Raises InputError, naming the text by its place in the corpus.
+    """
+    texts = [item for _, item in batch if isinstance(item, str | tuple)]
+    if lens is None and not all(isinstance(item, Trace) for _, item in batch):
+        raise InputError("texts need a lens; only a corpus of traces goes with lens=None")
+    ran: list[Trace] = []
+    if lens is not None and texts:
+        try:
+            ran = lens.trace_batch(texts, batch_size=len(texts), truncation=truncation)[::-1]
+        except BertLensError:
+            ran = []  # find out whose fault it is
+    for place, item in batch:
+        try:
+            trace = ran.pop() if ran and isinstance(item, str | tuple) else _one(lens, item, truncation)
+        except InputError as error:
+            raise InputError(f"item {place} of the corpus: {error}") from None
+        yield trace
+
+
+def _one(lens: Lens | None, item: Item, truncation: bool) -> Trace:
+    if isinstance(item, Trace):
+        if item.key_encoding is not None:
+            raise InputError("cross-attention has no previous or next token: give the encoder's own maps")
+        return item
+    assert lens is not None
+    if isinstance(item, list):
+        return lens.trace_words(item, truncation=truncation)
+    return (
+        lens.trace(*item, truncation=truncation) if isinstance(item, tuple) else lens.trace(item, truncation=truncation)
+    )
+
+
+def digest(item: Item) -> int:
+    """64 bits of a hash of one item. Their sum names a corpus whatever its order."""
+    known = (item.text, item.text_pair, item.tokens) if isinstance(item, Trace) else item
+    return int(hashlib.sha256(repr(known).encode("utf-8", "surrogatepass")).hexdigest()[:16], 16)

@@ -1,0 +1,160 @@
+"""How far apart heads are: Jensen-Shannon divergence of their attention, and a map of them in two dimensions.
+
+Computed text by text: no attention of the corpus is kept.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from ..errors import InputError, SelectionError
+from .corpus import Corpus, items, size, traces_of, windows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..lens import Lens
+
+VARIANTS = ("mean", "sum", "smoothed", "sqrt")
+SMOOTHING = 1e-3  # Clark's for distances: 0.999 α + 0.001 / n
+PART = 2048  # weights of each head worked on at a time: those of 144 heads stay in the cache
+MOST_CLUSTERS = 12
+
+
+def head_distances(
+    lens: Lens | None,
+    corpus: Corpus,
+    variant: str = "mean",
+    *,
+    batch_size: int = 8,
+    truncation: bool = False,
+    limit: int | None = None,
+    progress: bool = True,
+) -> np.ndarray:
+    """(L·H, L·H) Jensen-Shannon divergences of heads in nats, head index = layer · H + head; symmetric, zero diagonal.
+
+    JS(p, q) = H((p + q) / 2) − (H(p) + H(q)) / 2 of the rows of two heads, at most ln 2 a token. Corpus and the other
+    arguments as for `head_stats`. An interrupt ends the run with a warning, and the texts done so far count.
+    variant "mean": averaged over all tokens of the corpus; "sum": summed, so that it grows with the corpus (Clark et
+    al. 2019, section 6); "smoothed": the sum of rows 0.999 α + 0.001 / n, as Clark's released code has it; "sqrt":
+    square root of the mean, in [0, √ln 2], a metric.
+    Raises SelectionError for another variant, InputError for an empty corpus or texts that cannot be read.
+    """
+    if variant not in VARIANTS:
+        raise SelectionError(f"no variant {variant!r}: there are {', '.join(VARIANTS)}")
+    total, tokens = None, 0
+    smoothing = SMOOTHING if variant == "smoothed" else 0.0
+    numbered = enumerate(itertools.islice(items(corpus), limit))
+    with tqdm(total=size(corpus, limit), unit="text", desc="head distances", disable=not progress) as bar:
+        try:
+            for batch in itertools.chain.from_iterable(windows(numbered, batch_size)):
+                for trace in traces_of(lens, batch, truncation):
+                    rows = torch.cat([trace.attention(layer) for layer in range(trace.n_layers)])
+                    found = divergences(rows.mul_(1 - smoothing).add_(smoothing / trace.n_tokens))
+                    if total is not None and total.shape != found.shape:
+                        raise InputError("traces of different models have no heads in common: use one model")
+                    total, tokens = found if total is None else total + found, tokens + trace.n_tokens
+                    bar.update()
+        except KeyboardInterrupt:
+            warnings.warn(f"interrupted: distances over the first {bar.n} texts that were done", stacklevel=2)
+    if total is None:
+        raise InputError("the corpus holds no texts")
+    result = total.cpu().numpy()
+    if variant in ("mean", "sqrt"):
+        result /= tokens
+    return np.sqrt(result) if variant == "sqrt" else result
+
+
+@torch.no_grad()
+def divergences(rows: Tensor) -> Tensor:
+    """(N, N) float64 Σ_i JS(a_i, b_i) over the rows i of every pair of N maps (N, S, K) whose rows sum to 1."""
+    n = len(rows)
+    flat = rows.clamp_min(1e-30).flatten(1)
+    # Σ s ln s over s = a + b of every pair; Σ m ln m of the mean m = s / 2 follows, as Σ s is known
+    together = torch.zeros(n, n, dtype=torch.float64, device=rows.device)
+    own = torch.zeros(n, dtype=torch.float64, device=rows.device)  # Σ p ln p
+    for start in range(0, flat.shape[1], PART):
+        part = flat[:, start : start + PART].contiguous()
+        sums, logs = torch.empty_like(part), torch.empty_like(part)
+        own += torch.log(part, out=logs).mul_(part).sum(1).double()
+        for a in range(n - 1):
+            s, log = sums[a + 1 :], logs[a + 1 :]
+            torch.add(part[a + 1 :], part[a], out=s)
+            together[a, a + 1 :] += torch.log(s, out=log).mul_(s).sum(1)
+    together += together.T.clone()
+    found = (own[:, None] + own) / 2 - together / 2 + math.log(2) * rows.shape[1]
+    return found.fill_diagonal_(0).clamp_min_(0)
+
+
+def head_map(distances: np.ndarray, n_heads: int, seed: int = 0) -> pd.DataFrame:
+    """Heads in two dimensions by metric multidimensional scaling: DataFrame(layer, head, x, y, cluster).
+
+    distances (L·H, L·H), n_heads H. Five starts, the best is taken (Clark et al. 2019, figure 6); attrs["stress"] is
+    Kruskal's stress-1, 0 for a perfect map: √(Σ (d − d')² ÷ Σ d²), d' the distances on the map. cluster: from average
+    linkage (`clustering`), cut where the merging distance grows most, 1 to at most 12.
+    Needs scikit-learn (pip install 'bertlens[survey]'). Raises InputError for distances that are not square, or do not
+    go with n_heads.
+    """
+    import pandas as pd
+    from scipy.cluster.hierarchy import fcluster
+
+    distances = _checked(distances)
+    if len(distances) % n_heads:
+        raise InputError(f"{len(distances)} heads do not make layers of {n_heads}: n_heads is the heads of one layer")
+    points = _scaled(distances, seed)
+    apart = np.linalg.norm(points[:, None] - points, axis=-1)
+    tree = clustering(distances)
+    growth = np.diff(tree[:, 2])[-(MOST_CLUSTERS - 1) :]
+    clusters = len(growth) + 1 - int(np.argmax(growth))
+    layers, heads = np.divmod(np.arange(len(points)), n_heads)
+    table = pd.DataFrame({"layer": layers, "head": heads, "x": points[:, 0], "y": points[:, 1]})
+    table["cluster"] = fcluster(tree, clusters, criterion="maxclust")
+    table.attrs["stress"] = float(np.sqrt(((apart - distances) ** 2).sum() / (distances**2).sum()))
+    return table
+
+
+def clustering(distances: np.ndarray) -> np.ndarray:
+    """(L·H − 1, 4) linkage matrix of average-linkage clustering, as scipy.cluster.hierarchy.dendrogram takes it.
+
+    Needs scikit-learn's scipy. Raises InputError for distances that are not square.
+    """
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    return linkage(squareform(_checked(distances), checks=False), method="average")
+
+
+def _checked(distances: np.ndarray) -> np.ndarray:
+    distances = np.asarray(distances, dtype=float)
+    if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or len(distances) < 3:
+        raise InputError(f"distances are (heads, heads) of three heads and more, not {distances.shape}")
+    return distances
+
+
+def _scaled(distances: np.ndarray, seed: int) -> np.ndarray:
+    """(N, 2), turned so that the first axis is the longest, the same on every machine."""
+    from sklearn.manifold import MDS
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # the defaults that change are all given
+        points = MDS(2, **_settings(MDS), n_init=5, max_iter=500, random_state=seed).fit_transform(distances)
+    _, _, axes = np.linalg.svd(points - points.mean(0), full_matrices=False)
+    points = (points - points.mean(0)) @ axes.T
+    return points * np.sign(points[np.abs(points).argmax(0), [0, 1]])
+
+
+def _settings(kind: type) -> dict[str, object]:
+    """scikit-learn 1.8 took the name `dissimilarity` from the argument and gave it another one."""
+    import inspect
+
+    known = inspect.signature(kind).parameters
+    given: dict[str, object] = {"metric": "precomputed"} if "metric_mds" in known else {"dissimilarity": "precomputed"}
+    return given | ({"init": "random"} if "init" in known else {})
