@@ -118,8 +118,17 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
     inFlight.add(name);
     request(op, fields)
       .then(({ fields: answer, buffers }) => {
-        const { value, bytes } = read(answer, unpack(answer.arrays as never, buffers[0]!));
-        cache.set(name, value, bytes);
+        try {
+          const { value, bytes } = read(answer, unpack(answer.arrays as never, buffers[0]!));
+          cache.set(name, value, bytes);
+        } catch (error) {
+          link.value = {
+            state: "error",
+            text: `an answer that cannot be read (${(error as Error).message})`,
+            behind: true,
+          };
+          throw error;
+        }
         inFlight.delete(name);
         refreshed.value++;
       })
