@@ -2,6 +2,8 @@
 
 page_of(html, theme="dark", width=480)   a stand-alone page, from text or a file; page_of.log(page).allow("boom")
 open_notebook(cells, app="notebook")     JupyterLab or Notebook 7; returns a Notebook: .page .log .kernel(code) ...
+open_shared(cells)                       the same, open until the file's last test
+show(view)                               a view as the page that `to_html` writes; returns views.Seen
 """
 
 from __future__ import annotations
@@ -127,17 +129,27 @@ class OpenNotebook:
         return notebook
 
 
-@pytest.fixture
-def open_notebook(browser: Browser, jupyter: Jupyter, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
-    """A function that opens a notebook of the given cells in JupyterLab or Notebook 7."""
+def _notebooks(browser: Browser, jupyter: Jupyter, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
     safe = "".join(c if c.isalnum() else "-" for c in request.node.name)
     opener = OpenNotebook(browser, jupyter, safe)
     yield opener
     for notebook in opener.opened:
         notebook.page.context.close()
-    jupyter.end_kernels()
+    jupyter.end_kernels({notebook.path.name for notebook in opener.opened})
     problems = [problem for notebook in opener.opened for problem in notebook.log.problems()]
     assert not problems, problems
+
+
+@pytest.fixture
+def open_notebook(browser: Browser, jupyter: Jupyter, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
+    """A function that opens a notebook of the given cells in JupyterLab or Notebook 7."""
+    yield from _notebooks(browser, jupyter, request)
+
+
+@pytest.fixture(scope="module")
+def open_shared(browser: Browser, jupyter: Jupyter, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
+    """Like open_notebook; what it opens stays open for all tests of a file."""
+    yield from _notebooks(browser, jupyter, request)
 
 
 @pytest.fixture

@@ -278,7 +278,8 @@ class Jupyter(Server):
             page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
         return Notebook(page, log, path)
 
-    def end_kernels(self) -> None:
-        """A kernel with torch holds half a gigabyte: none outlives its test."""
+    def end_kernels(self, notebooks: set[str]) -> None:
+        """A kernel with torch holds half a gigabyte: none outlives its notebook."""
         for session in self.ask("GET", "/api/sessions"):
-            self.ask("DELETE", f"/api/sessions/{session['id']}")
+            if session["path"] in notebooks:
+                self.ask("DELETE", f"/api/sessions/{session['id']}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from html.parser import HTMLParser
 from importlib.metadata import version
@@ -73,8 +75,18 @@ def test_head_lines_as_svg(show, pair):
 
 
 def test_atlas_as_svg(show, pair):
+    """All heads are one picture of 21 × 21 cells each, with a gap between them."""
     root, texts = svg_texts(show(pair.explore(**START)).save("SVG", "Atlas"))
-    assert len(list(root.iter(f"{SVG}image"))) == 72
+    grid = next(root.iter(f"{SVG}image")).get("href", "").removeprefix("data:image/png;base64,")
+    image = np.asarray(Image.open(io.BytesIO(base64.b64decode(grid))).convert("RGB")).astype(int)
+    gap = (image.shape[1] - 12 * 21) // 11
+    assert image.shape[:2] == (6 * 21 + 5 * gap, 12 * 21 + 11 * gap)
+    weights = pair.attention(0)[2].numpy()
+    entries = np.round(255 * weights / weights.max()).astype(int)
+    shift = 2 * (21 + gap)
+    wanted = colors.table("weight", "light").astype(int)[entries]
+    assert abs(image[:21, shift : shift + 21] - wanted).max() <= 6  # an entry at most
+    assert len([rect for rect in root.iter(f"{SVG}rect") if rect.get("stroke-width") == "2.5"]) == 1  # the chosen head
     assert {f"L{layer}" for layer in range(6)} <= set(texts)
     assert "all-MiniLM-L6-v2 (float32)" in caption_of(texts)
 

@@ -17,6 +17,7 @@ import numpy as np
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from bertlens import wire
+from bertlens.export.html import question_name
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
@@ -189,8 +190,8 @@ class Model {
   waiting = [];      // [{message, give(fields, buffers)}]
   sent = [];         // every question
   handlers = new Map();
-  constructor({ state, slices, kernel }) {
-    Object.assign(this, { state, slices, kernel });
+  constructor({ state, slices, answers, kernel }) {
+    Object.assign(this, { state, slices, answers, kernel });
     state.picture = { header: state.picture.header, data: bytes(state.picture.data) };
   }
   get(name) { return this.state[name]; }
@@ -200,11 +201,12 @@ class Model {
   off(name, handler) { this.handlers.set(name, (this.handlers.get(name) ?? []).filter((h) => h !== handler)); }
   emit(name, ...values) { for (const handler of this.handlers.get(name) ?? []) handler(...values); }
   listeners() { return [...this.handlers.values()].reduce((sum, list) => sum + list.length, 0); }
-  answer({ op, map, layer, head }) {
+  answer({ id, op, trace, map, ...more }) {
     if (op === "hello") return [{ kernel: this.kernel }];
     if (op === "extras") return [{}, [bytes(extras)]];
-    const slice = op === "head" && this.slices[`${map}/${layer}/${head}`];
-    return slice ? [slice[0], [bytes(slice[1])]] : [{ error: `no answer to ${op}` }];
+    const question = JSON.stringify(Object.entries({ op, ...more }).sort());
+    const found = op === "head" ? this.slices[`${map}/${more.layer}/${more.head}`] : this.answers[question];
+    return found ? [found[0], found.slice(1).map(bytes)] : [{ error: `no answer to ${op}` }];
   }
   send(message) {
     if (this.dead) throw new Error("Cannot send");
@@ -240,6 +242,10 @@ def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **opt
                 "/".join(map(str, name)): [{**fields, "arrays": index}, base64.b64encode(blob).decode()]
                 for name, fields, arrays in view.slices(None)
                 for index, blob in [wire.pack(arrays)]
+            },
+            "answers": {
+                question_name(question): [fields, *(base64.b64encode(buffer).decode() for buffer in buffers)]
+                for question, (fields, buffers) in view.page_answers(None)
             },
             "kernel": kernel,
         }

@@ -1,0 +1,261 @@
+"""The Explorer in its hosts, with a kernel: JupyterLab, Notebook 7, marimo. One notebook serves most tests here.
+
+All states of the link to the kernel are seen here once: live, asking, slow and error. Answers out of order and all that
+needs a kernel with a will of its own are in test_link.py, where the test is the kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.harness import watched
+from browser.views import PATIENCE, TEXTS, Seen, shown
+
+SETUP = f"import bertlens as bl\nlens = bl.Lens.embedded()\ntrace = lens.trace(*{TEXTS!r})"
+CELLS = [
+    SETUP,
+    "view = trace.explore(layer=1, head=8)\nview",
+    "import ipywidgets\natlas, neurons = bl.HeadAtlas(trace), bl.NeuronView(trace, query=3)\n"
+    "links = [ipywidgets.jslink((atlas, name), (neurons, name)) for name in ('layer', 'head')]\n"
+    "ipywidgets.VBox([atlas, neurons])",
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(open_shared):
+    return open_shared(CELLS, height=1600)
+
+
+@pytest.fixture
+def lab(notebook):
+    """The Explorer of the shared notebook, at a known place."""
+    seen = Seen(notebook.page, notebook.page.locator(".bertlens").first)
+    expect(seen.root).to_have_attribute("data-state", "live")
+    notebook.kernel("view.trace = trace")
+    notebook.kernel(
+        "view.layer, view.head, view.heads, view.query, view.key, view.mode = 1, 8, [], None, None, 'matrix'"
+    )
+    seen.title("L1·H8")
+    return seen
+
+
+def test_run_all_leads_to_a_live_view(lab):
+    expect(lab.part("link")).to_have_text("kernel live")
+    assert lab.shape() == (21, 21)
+
+
+def test_click_sets_python_and_python_sets_the_page(lab, notebook):
+    notebook.kernel(
+        "seen = []\nview.observe(lambda change: seen.append((change['name'], change['new'])), ['layer', 'head'])"
+    )
+    lab.thumb(0, 2).click()
+    lab.title("L0·H2")
+    lab.at_cell(4, 3)
+    expect(lab.part("formula")).to_contain_text("on → sat")
+    assert notebook.kernel("print(view.layer, view.head, view.query, view.key)") == "0 2 4 3"
+    assert notebook.kernel("print(sorted(seen))") == "[('head', 2), ('layer', 0)]"
+    notebook.kernel("view.layer, view.head, view.query, view.key = 3, 11, 7, 0")
+    lab.title("L3·H11")
+    expect(lab.part("formula")).to_contain_text("because → [CLS]")
+    weight = float(notebook.kernel("print(float(trace.attention(3)[11, 7, 0]))"))
+    expect(lab.part("formula-alpha")).to_have_text(shown(weight))
+    notebook.kernel("view.mode = 'lines'; view.heads = [[0, 2]]")
+    expect(lab.chips()).to_have_text([re.compile("L3·H11"), re.compile("L0·H2")])
+
+
+def test_python_cannot_select_what_does_not_exist(lab, notebook):
+    refused = "try:\n    view.layer = 6\nexcept bl.BertLensError as error:\n    print(error)"
+    assert notebook.kernel(refused) == "layer 6 does not exist: there are 0 to 5"
+    lab.title("L1·H8")
+
+
+def test_run_traces_new_text_and_keeps_the_selection(lab, notebook):
+    """The pinned word is in the new text too, at another place; text of the user stays text (plan 1)."""
+    notebook.kernel("view.query, view.key = 2, 3")  # cat, sat
+    lab.root.get_by_label("Sentence A").fill("A small cat slept. <img src=x onerror=window.__pwn=1>")
+    lab.root.get_by_label("Sentence B, optional").fill("")
+    lab.root.get_by_role("button", name="Run").click()
+    expect(lab.root.locator(".bl-row-label").nth(2)).to_have_text("small")
+    lab.title("L1·H8")
+    expect(lab.root.locator(".bl-row-label.bl-pinned")).to_have_text("cat")
+    assert notebook.kernel("print(view.trace.tokens[view.query], view.query, view.key)") == "cat 3 None"
+    assert notebook.kernel("print(view.text, '|', view.text_pair)").startswith("A small cat slept. <img src=x")
+    expect(lab.root.get_by_role("group", name="pairs")).to_have_count(0)
+    assert notebook.page.evaluate("window.__pwn") is None
+
+
+def test_kernel_states(lab, notebook, tmp_path):
+    """asking and slow while another forward pass holds the model, then live; error in the kernel's own words."""
+    run = lab.root.get_by_role("button", name="Run")
+    box = lab.root.get_by_label("Sentence A")
+    free = tmp_path / "free"
+    notebook.kernel(
+        "import pathlib, threading, time\nfrom bertlens.capture import lock_of\n"
+        f"free = pathlib.Path({str(free)!r})\n"
+        "def hold():\n    with lock_of(lens.model):\n        while not free.exists():\n            time.sleep(0.1)\n"
+        "threading.Thread(target=hold).start()"
+    )
+    box.fill("One two three.")
+    lab.root.get_by_label("Sentence B, optional").fill("")
+    run.click()
+    expect(lab.root).to_have_attribute("data-state", "asking")
+    expect(lab.part("link")).to_have_text("waiting for the kernel …")
+    expect(lab.root).to_have_attribute("data-state", "slow")
+    expect(lab.part("problem")).to_have_text("kernel busy or gone: the picture is of L1·H8")
+    assert lab.shape() == (21, 21)  # the picture stays
+    free.touch()
+    expect(lab.part("matrix")).to_have_attribute("aria-rowcount", "6")  # a late answer still counts
+    expect(lab.root).to_have_attribute("data-state", "live")
+    expect(lab.part("problem")).to_have_count(0)
+
+    box.fill("word " * 600)
+    run.click()
+    expect(lab.root).to_have_attribute("data-state", "error")
+    expect(lab.part("problem")).to_contain_text("512")
+    assert lab.shape() == (6, 6)
+    lab.root.get_by_label("cut if too long").check()
+    run.click()
+    expect(lab.part("matrix")).to_have_attribute("aria-rowcount", "512")
+    expect(lab.root).to_have_attribute("data-state", "live")
+    expect(lab.root.get_by_role("list", name="What the tokenizer did")).to_contain_text("cut to 512 tokens")
+    assert notebook.kernel("print(view.truncation)") == "True"
+    notebook.kernel("view.truncation = False")
+
+
+def test_view_answers_while_a_cell_runs(lab, notebook, tmp_path):
+    """The main thread is in a cell; messages arrive on a second one.
+
+    ipykernel answers a trait that a cell set on the main thread, once: so a click comes first.
+    """
+    lab.thumb(5, 2).click()
+    lab.title("L5·H2")
+    free = tmp_path / "free"
+    notebook.page.evaluate(
+        "code => void jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({ code })",
+        f"import pathlib, time\nwhile not pathlib.Path({str(free)!r}).exists():\n    time.sleep(0.1)",
+    )
+    lab.thumb(5, 3).click()
+    lab.title("L5·H3")
+    free.touch()
+    assert notebook.kernel("print(view.layer, view.head)") == "5 3"
+
+
+def test_jslink_of_atlas_and_neuron_view(notebook, lab):
+    atlas, neurons = (Seen(notebook.page, notebook.page.locator(".bertlens").nth(n)) for n in (1, 2))
+    atlas.thumb(4, 7).click()
+    expect(neurons.part("neurons")).to_contain_text("L4·H7")
+    neurons.select("head").select_option("3")
+    expect(atlas.thumb(4, 3).locator("xpath=..")).to_have_attribute("aria-selected", "true")
+    assert notebook.kernel("print(atlas.layer, atlas.head, neurons.layer, neurons.head)") == "4 3 4 3"
+    lab.title("L1·H8")  # not linked
+
+
+def test_theme_of_jupyterlab_is_followed(lab, notebook):
+    theme = "theme => jupyterapp.commands.execute('apputils:change-theme', { theme })"
+    expect(lab.root).to_have_attribute("data-theme", "light")
+    notebook.page.evaluate(theme, "JupyterLab Dark")
+    expect(lab.root).to_have_attribute("data-theme", "dark")
+    ground = lab.root.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", ground))) < 60
+    notebook.page.evaluate(theme, "JupyterLab Light")
+    expect(lab.root).to_have_attribute("data-theme", "light")
+
+
+def test_keys_inside_the_view_are_not_shortcuts_of_jupyterlab(lab, notebook):
+    state = """() => {
+        const { activeCellIndex, widgets, mode } = jupyterapp.shell.currentWidget.content;
+        return [activeCellIndex, widgets.length, mode];
+    }"""
+    lab.thumb(1, 8).click()
+    before = notebook.page.evaluate(state)
+    lab.thumb(1, 8).focus()
+    for key in ["ArrowDown", "ArrowDown", "ArrowUp", "a", "b", "d", "d", "x", "m", "Shift+M"]:
+        notebook.page.keyboard.press(key)
+    lab.title("L2·H8")
+    lab.part("matrix").focus()
+    for key in ["ArrowDown", "ArrowRight", "Enter", "Escape", "a", "d", "d"]:
+        notebook.page.keyboard.press(key)
+    assert notebook.page.evaluate(state) == before
+
+
+def test_html_of_the_menu_is_a_page_that_works(lab, page_of):
+    page = Seen(page_of(lab.save("Page without kernel")))
+    page.title("L1·H8")
+    page.thumb(5, 11).click()
+    page.title("L5·H11")
+    some = Seen(page_of(lab.save("Page with layer 1 only")))
+    some.thumb(1, 0).click()
+    some.title("L1·H0")
+    some.thumb(5, 11).click()
+    expect(some.part("problem")).to_contain_text("which holds layers 1")
+
+
+def test_saved_notebook_holds_a_picture_and_little_else(notebook, tmp_path):
+    """Without widgets (GitHub, nbviewer, nbconvert) the output is a still picture; plan 6, 41."""
+    saved = notebook.save()
+    output = saved["cells"][1]["outputs"][0]["data"]
+    assert set(output) >= {"image/png", "text/plain", "application/vnd.jupyter.widget-view+json"}
+    assert "text/html" not in output
+    assert len(json.dumps(saved)) < 2e6
+    path = tmp_path / "saved.ipynb"
+    path.write_text(json.dumps(saved))
+    run = [sys.executable, "-m", "nbconvert", "--to", "html", "--log-level", "ERROR", str(path)]
+    subprocess.run(run, check=True, capture_output=True, timeout=120)
+    assert "data:image/png;base64,iVBOR" in path.with_suffix(".html").read_text()
+
+
+def test_dead_kernel_says_what_is_shown(notebook, lab):
+    """The last test of the shared notebook: plan 31, nothing is disabled, the picture stays what its caption says."""
+    lab.thumb(0, 2).click()
+    lab.title("L0·H2")
+    notebook.log.allow("Could not send widget sync message Error: Cannot send")  # the host's, on every change
+    notebook.shut_kernel_down()
+    notebook.page.wait_for_function("() => jupyterapp.shell.currentWidget.sessionContext.session?.kernel == null")
+    lab.thumb(3, 5).click()
+    expect(lab.root).to_have_attribute("data-state", "error")
+    expect(lab.part("problem")).to_have_text("no kernel: the picture is of L0·H2")
+    lab.title("L0·H2")
+    lab.thumb(1, 8).click()  # is in the cache
+    lab.title("L1·H8")
+    expect(lab.part("problem")).to_have_text("no kernel: the picture is of L1·H8")
+
+
+def test_saved_notebook_without_its_kernel(notebook, browser, jupyter):
+    """Reopened, JupyterLab says that the widget is gone and shows no other form of the output; nothing of ours runs.
+
+    Plan 6. The still picture is for hosts that choose another form: GitHub, nbviewer, nbconvert.
+    """
+    again = jupyter.notebooks / "reopened.ipynb"
+    again.write_text(notebook.path.read_text())
+    context, page, log = watched(browser, jupyter.url, viewport={"width": 1200, "height": 900})
+    jupyter.open(page, log, again)
+    expect(page.locator(".jp-OutputArea-output").first).to_contain_text("model not found", timeout=PATIENCE)
+    assert page.locator(".bertlens, .jp-OutputArea-output script").count() == 0
+    context.close()
+    jupyter.end_kernels({again.name})
+
+
+def test_notebook_7(open_notebook):
+    notebook = open_notebook([f"{SETUP}\nview = trace.explore(layer=1, head=8)\nview"], app="notebook")
+    seen = Seen(notebook.page)
+    expect(seen.root).to_have_attribute("data-state", "live")
+    seen.thumb(0, 2).click()
+    seen.title("L0·H2")
+    assert notebook.kernel("print(view.layer, view.head)") == "0 2"
+
+
+def test_marimo(open_marimo):
+    page = open_marimo([SETUP + "\nimport marimo as mo\nview = mo.ui.anywidget(trace.explore(layer=1, head=8))\nview"])
+    seen = Seen(page)
+    expect(seen.root).to_have_attribute("data-state", "live")
+    seen.thumb(0, 2).click()
+    seen.title("L0·H2")
+    assert seen.numbers("alpha")
+    select = seen.root.locator("select").first
+    assert select.evaluate("e => getComputedStyle(e).borderTopStyle") == "solid"  # marimo resets controls
