@@ -1,0 +1,148 @@
+// @vitest-environment happy-dom
+// Text for people: numbers, tokens, sentences; and the theme.
+import { signal } from "@preact/signals";
+import { render } from "preact";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { percent, scalingText, share, signed } from "../src/parts/format";
+import { describe as sentence, statistics } from "../src/parts/sentence";
+import { watchTheme } from "../src/parts/theme";
+import { Token, visibleText } from "../src/parts/token";
+import { decodePicture, type Picture } from "../src/state/picture";
+import { pictureOf, TOKENS } from "./fake";
+
+describe("numbers", () => {
+  it("of attention have three decimals", () => {
+    expect([0, 1, 0.0004, 0.7786, Number.NaN].map(share)).toEqual(["0.000", "1.000", "0.000", "0.779", "NaN"]);
+  });
+  it("with a sign have a true minus, and zero has none", () => {
+    expect([1.5, -1.5, -0.001, 0].map((value) => signed(value))).toEqual(["1.50", "−1.50", "0.00", "0.00"]);
+    expect(signed(-0.0416, 3)).toBe("−0.042");
+    expect(signed(Number.NEGATIVE_INFINITY)).toBe("−∞");
+    expect(signed(Number.NaN)).toBe("NaN");
+  });
+  it("of shares are whole percents", () => {
+    expect([0, 0.614, 1, Number.NaN].map(percent)).toEqual(["0 %", "61 %", "100 %", "–"]);
+  });
+  it("of scaling follow the model", () => {
+    expect([1 / Math.sqrt(32), Math.fround(1 / Math.sqrt(64)), 1, 0.3].map(scalingText)).toEqual([
+      "÷ √32",
+      "÷ √64",
+      "× 1",
+      "× 0.300",
+    ]);
+  });
+});
+
+describe("tokens", () => {
+  it.each([
+    ["cat", "cat"],
+    ["##s", "##s"],
+    ["a\u202eb", "a⟨U+202E⟩b"],
+    ["\u0000", "⟨U+0000⟩"],
+    ["\u200b", "⟨U+200B⟩"],
+    ["\ufeffx", "⟨U+FEFF⟩x"],
+    ["a\nb\tc", "a⟨U+000A⟩b⟨U+0009⟩c"],
+    ["\u00a0", "⟨U+00A0⟩"],
+    [" ", "␣"],
+    ["   ", "␣␣␣"],
+    ["", "␣"],
+    ["שלום", "שלום"],
+    ["e\u0301", "e\u0301"],
+    ["日本", "日本"],
+    ["🦩", "🦩"],
+    ["<img src=x onerror=1>", "<img src=x onerror=1>"],
+    ["&lt;", "&lt;"],
+  ])("%j is read as %j", (token, text) => {
+    expect(visibleText(token)).toBe(text);
+  });
+  it("are text in an isolate of their own", () => {
+    const host = document.createElement("div");
+    const token = '<img src=x onerror=1></bdi><script>1</script>"';
+    render(<Token text={token} title={token} />, host);
+    expect(host.textContent).toBe(token);
+    expect(host.querySelectorAll("*")).toHaveLength(1);
+    const bdi = host.firstElementChild!;
+    expect([bdi.tagName, bdi.getAttribute("dir"), bdi.getAttribute("title")]).toEqual(["BDI", "auto", token]);
+  });
+});
+
+describe("the sentence of a head", () => {
+  const names = ["previous", "next", "self", "first", "separator", "entropy", "k90"];
+  const picture = (values: Record<string, number>, more: Partial<Picture> = {}): Picture => ({
+    ...decodePicture(pictureOf(TOKENS)),
+    stats: names,
+    statistic: (_layer, _head, name) => values[name] ?? Number.NaN,
+    ...more,
+  });
+  it("names the places that hold a tenth or more, the largest first, three at most", () => {
+    const values = { previous: 0.12, next: 0.61, self: 0.099, first: 0.2, separator: 0.1, entropy: 1.234 };
+    expect(sentence(picture(values), 0, 0)).toBe(
+      "61 % of attention to the next token, 20 % to [CLS], 12 % to the previous token; entropy 1.2 nats",
+    );
+  });
+  it("says how many keys it takes where no place holds a tenth", () => {
+    const values = { previous: 0.05, next: 0.05, self: 0.05, first: 0.05, entropy: 3, k90: 14.25 };
+    expect(sentence(picture(values), 0, 0)).toBe(
+      "No place holds 10 %; 90 % of a row needs 14.3 keys; entropy 3.0 nats",
+    );
+  });
+  it("leaves out what does not exist for this map, and names what is not a number", () => {
+    expect(sentence(picture({ first: 0.5, entropy: 1 }), 0, 0)).toBe("50 % of attention to [CLS]; entropy 1.0 nats");
+    expect(sentence(picture({}), 0, 0).toLowerCase()).toContain("not a number");
+  });
+  it("writes the first token as a person can read it", () => {
+    const p = decodePicture(pictureOf(["\u202e", "b"]));
+    expect(sentence({ ...picture({ first: 1, entropy: 0 }), keyside: p.keyside }, 0, 0)).toContain("to ⟨U+202E⟩");
+  });
+  it("sorts by those statistics only that there are", () => {
+    const found = statistics(picture({ previous: 0, entropy: 1 })).map(({ name }) => name);
+    expect(found).toEqual(["previous", "entropy"]);
+    expect(statistics(picture({}, { nan_layer: 0 }))).toHaveLength(names.length); // some heads have them
+  });
+});
+
+describe("theme", () => {
+  const { body, documentElement: html } = document;
+  let life: AbortController;
+  beforeEach(() => {
+    life = new AbortController();
+  });
+  afterEach(() => {
+    life.abort();
+    for (const name of ["theme", "data-theme", "class"]) html.removeAttribute(name);
+    for (const name of ["data-jp-theme-light", "data-theme", "class"]) body.removeAttribute(name);
+  });
+  it.each<[string, HTMLElement, string, string, boolean]>([
+    ["JupyterLab dark", body, "data-jp-theme-light", "false", true],
+    ["JupyterLab light", body, "data-jp-theme-light", "true", false],
+    ["Colab", html, "theme", "dark", true],
+    ["marimo", body, "data-theme", "dark", true],
+    ["VS Code", body, "class", "vscode-dark", true],
+    ["VS Code, high contrast", body, "class", "vscode-high-contrast", true],
+    ["VS Code, light high contrast", body, "class", "vscode-high-contrast-light vscode-high-contrast", false],
+    ["marimo's class", html, "class", "dark", true],
+  ])("is the host's: %s", (_, element, name, value, wanted) => {
+    element.setAttribute(name, value);
+    expect(watchTheme(signal("auto"), life.signal).value).toBe(wanted);
+  });
+  it("is the argument's whatever the host has, and follows it", () => {
+    body.setAttribute("data-jp-theme-light", "false");
+    const fixed = signal("light");
+    const dark = watchTheme(fixed, life.signal);
+    expect(dark.value).toBe(false);
+    fixed.value = "auto";
+    expect(dark.value).toBe(true);
+    fixed.value = "dark";
+    expect(dark.value).toBe(true);
+  });
+  it("follows the host while the view lives and not after", async () => {
+    const dark = watchTheme(signal("auto"), life.signal);
+    body.setAttribute("data-jp-theme-light", "false");
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(dark.value).toBe(true);
+    life.abort();
+    body.setAttribute("data-jp-theme-light", "true");
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(dark.value).toBe(true);
+  });
+});
