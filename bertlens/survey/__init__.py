@@ -12,20 +12,30 @@ if TYPE_CHECKING:
     from .distances import clustering, head_distances, head_map
     from .heads import head_stats
     from .headstats import HeadStats
+    from .syntax import best_heads, relation_scores
+    from .treebank import Sentence, read_treebank
 
 _HOMES = {
     "HeadStats": ".headstats",
+    "Sentence": ".treebank",
+    "best_heads": ".syntax",
     "clustering": ".distances",
     "head_distances": ".distances",
     "head_map": ".distances",
     "head_stats": ".heads",
+    "read_treebank": ".treebank",
+    "relation_scores": ".syntax",
 }
 __all__ = [
     "HeadStats",
+    "Sentence",
+    "best_heads",
     "clustering",
     "head_distances",
     "head_map",
     "head_stats",
+    "read_treebank",
+    "relation_scores",
 ]
 
 
