@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -56,12 +56,15 @@ def weight_against_norm(trace: Trace, layer: int, head: int | None = None, axes:
     return axes
 
 
-def category_shares(traces: Trace | Iterable[Trace], axes: Any = None) -> Any:
+def category_shares(
+    traces: Trace | Iterable[Trace], axes: Any = None, *, punctuation: Collection[str] | None = None
+) -> Any:
     """Per layer two bars, stacked by kind of token: share of attention α (pale), share of norm ‖αf(x)‖ (full).
 
-    Over one or several traces of a model. Returns the matplotlib axes. Raises as `measures.categories.shares`.
+    Over one or several traces of a model; punctuation as in `measures.categories.categories`. Returns the matplotlib
+    axes. Raises as `measures.categories.shares`.
     """
-    found = categories.shares(traces)
+    found = categories.shares(traces, punctuation)
     layers = np.arange(len(found.attention))
     axes = axes_or_new(axes, max(4, 0.9 * len(layers) + 1.6), 3.4)
     for values, offset, alpha in ((found.attention, -0.2, 0.45), (found.norm, 0.2, 1.0)):
