@@ -116,6 +116,16 @@ def test_scores_by_hand():
     assert float(scores["uniform"]) == pytest.approx(float((-torch.xlogy(rows, rows).sum(1) / np.log(N)).mean()))
 
 
+def test_a_separator_is_no_neighbour():
+    """The last word before a [SEP] has no next word, though in the list of content tokens there is one."""
+    special = torch.tensor([True, False, False, False, True, False, False, True])
+    a = NEXT.clone()
+    assert float(gates.patterns(a, special)["next"]) == pytest.approx(1)
+    a[3] = 0
+    a[3, 1] = 1  # what that word does instead is no matter
+    assert float(gates.patterns(a, special)["next"]) == pytest.approx(1)
+
+
 def test_columns_by_hand():
     """Concentration times the root of the intraclass correlation, from their definitions."""
     rng = np.random.default_rng(3)
@@ -133,13 +143,15 @@ def test_columns_by_hand():
     assert gates.evidence(torch.tensor(a), torch.tensor(special), "directional").detail == "columns 3, 10, 17"
 
 
-def test_block_by_hand():
+@pytest.mark.parametrize("even", [True, False])
+def test_block_by_hand(even):
     """√(inside · beyond) times evenness, by loops over rows, against the own column and distance profile."""
     rng = np.random.default_rng(8)
     n, first = 14, 6
     group = np.arange(n) >= first
     same = group[:, None] == group[None, :]
-    a = noisy(same / same.sum(1, keepdims=True), 0.5, rng)
+    weights = same * (1.0 if even else rng.gamma(0.25, size=(n, n)))
+    a = noisy(weights / weights.sum(1, keepdims=True), 0.5 if even else 0.2, rng)
 
     def contrast(a):
         c, mass = a.mean(0), a.sum(1)
@@ -162,6 +174,7 @@ def test_block_by_hand():
     q = stays / weight[:, None]
     entropy = -(q * np.log(np.where(q > 0, q, 1))).sum(1) / np.log(same.sum(1))
     evenness = (entropy * weight).sum() / weight.sum()
+    assert even or 0.3 < evenness < 0.7
     expected = min(parts) * np.clip((evenness - 0.25) / 0.5, 0, 1)
     found = gates.patterns(torch.tensor(a), torch.zeros(n, dtype=torch.bool), torch.tensor(group.astype(int)))
     assert float(found["block"]) == pytest.approx(expected, rel=1e-6)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_SHARED = 4  # tokens that two texts must share to be compared
+MOST_PAIRS = 20
+SWEEPS = 16
 
 
 def target_agreement(traces: Sequence[Trace], permutations: int = 199, seed: int = 0) -> pd.DataFrame:
@@ -26,19 +28,19 @@ def target_agreement(traces: Sequence[Trace], permutations: int = 199, seed: int
 
     Content tokens of two texts match by text (first or second), piece and occurrence. A token's far target is its most
     attended among the matched tokens that are more than one place away in both texts. agreement: share of matched
-    tokens that keep it, over all compared texts (each with the next two, in a ring; texts with the same tokens are not
-    compared), in [0, 1]. chance: the same when one text's tokens are shuffled (pairs whose targets would be near are
-    left out), mean over `permutations`. p: share of the shuffles, the real order among them, that agree at least as
+    tokens that keep it, over at most 20 pairs of texts (each with the next two, in a ring; texts with the same tokens
+    are not compared), in [0, 1]. chance: the same when one text's targets are shuffled among its tokens so that all
+    stay far, mean over `permutations`. p: share of the shuffles, the real order among them, that agree at least as
     often, in [1 / (permutations + 1), 1]. A head that looks at the same columns from everywhere has a high chance level
-    and no low p. All NaN where no two texts share four tokens. Source: bertlens' own.
+    and no low p. All NaN where no two texts share four tokens. Source: bertlens' own; shuffles with forbidden places by
+    random swaps, after Besag and Clifford 1989.
     """
     import pandas as pd
 
     generator = torch.Generator().manual_seed(seed)
     shape = (traces[0].n_layers, traces[0].n_heads)
-    kept, seen = torch.zeros(shape, dtype=torch.float64), 0
-    chance_kept = torch.zeros(*shape, permutations, dtype=torch.float64)
-    chance_seen = torch.zeros(*shape, permutations, dtype=torch.float64)
+    kept, seen = torch.zeros(shape, dtype=torch.long), 0
+    by_chance = torch.zeros(*shape, permutations, dtype=torch.long)
     for first, second in _ring(len(traces)):
         a, b = traces[first], traces[second]
         here, there = _matched(a, b)
@@ -46,38 +48,48 @@ def target_agreement(traces: Sequence[Trace], permutations: int = 199, seed: int
             continue
         far = _far(here) & _far(there)
         rows = far.any(-1)
-        shuffles = torch.stack([torch.randperm(len(here), generator=generator) for _ in range(permutations)])
+        target, other = _targets(a, here, far)[..., rows], _targets(b, there, far)[..., rows]  # (L, H, r)
         seen += int(rows.sum())
-        for layer in range(shape[0]):
-            target = _targets(a, layer, here, far)  # (H, r)
-            other = _targets(b, layer, there, far)
-            kept[layer] += ((target == other) & rows).sum(-1)
-            other = other[:, shuffles]  # (H, permutations, r)
-            # a shuffled pair counts if either's target is far from the other too, as it is for the real pairs
-            index = torch.arange(len(here))
-            fair = far[shuffles, target[:, None]] & far[index, other] & rows & rows[shuffles]
-            chance_seen[layer] += fair.sum(-1)
-            chance_kept[layer] += (fair & (other == target[:, None])).sum(-1)
-    agreement = kept / seen if seen else torch.full(shape, torch.nan)
-    by_chance = torch.where(chance_seen > 0, chance_kept / chance_seen.clamp_min(1), 0.0)
-    p = ((by_chance >= agreement[..., None] - 1e-9).sum(-1) + 1) / (permutations + 1)
-    if not seen:
-        p = torch.full(shape, torch.nan)
+        kept += (target == other).sum(-1)
+        shuffled = _shuffled(other, far[rows], permutations, generator)
+        by_chance += (shuffled == target[:, :, None]).sum(-1)
+    agreement, chance = (x.double() / seen if seen else torch.full(shape, torch.nan) for x in (kept, by_chance.sum(-1)))
+    p = ((by_chance >= kept[..., None]).sum(-1) + 1) / (permutations + 1)
     layers, heads = torch.meshgrid(torch.arange(shape[0]), torch.arange(shape[1]), indexing="ij")
     return pd.DataFrame(
         {
             "layer": layers.flatten().numpy(),
             "head": heads.flatten().numpy(),
             "agreement": agreement.flatten().numpy(),
-            "chance": (by_chance.mean(-1) if seen else agreement).flatten().numpy(),
-            "p": p.flatten().numpy(),
+            "chance": (chance / permutations).flatten().numpy(),
+            "p": torch.where(agreement.isnan(), torch.nan, p).flatten().numpy(),
         }
     )
 
 
+def _shuffled(targets: Tensor, far: Tensor, permutations: int, generator: torch.Generator) -> Tensor:
+    """(L, H, permutations, r): the targets (L, H, r) among their rows, each where `far` (r, keys) allows it.
+
+    Sweeps of swaps between random pairs of rows, each done by a coin where both targets are allowed in the other's
+    place: in the end all allowed orders are equally likely.
+    """
+    found = targets[:, :, None].repeat(1, 1, permutations, 1)
+    half = targets.shape[-1] // 2
+    for _ in range(SWEEPS):
+        order = torch.randperm(targets.shape[-1], generator=generator)
+        i, j = order[:half], order[half : 2 * half]
+        at_i, at_j = found[..., i], found[..., j]
+        coin = torch.randint(2, at_i.shape, generator=generator, dtype=torch.uint8).bool()
+        # far[i, at_j] & far[j, at_i] & coin, the lookups by flat position, which is twice as fast
+        swap = far.take(i * far.shape[1] + at_j) & far.take(j * far.shape[1] + at_i) & coin
+        found[..., i], found[..., j] = torch.where(swap, at_j, at_i), torch.where(swap, at_i, at_j)
+    return found
+
+
 def _ring(n: int) -> list[tuple[int, int]]:
-    """Each with the next two: all ten pairs of five."""
-    return sorted({tuple(sorted((i, (i + step) % n))) for i in range(n) for step in (1, 2) if n > step})  # type: ignore[misc]
+    """Each with the next two, at most 20: all ten pairs of five."""
+    pairs = sorted({(min(i, j), max(i, j)) for i in range(n) for j in ((i + 1) % n, (i + 2) % n) if i != j})
+    return pairs[:: max(1, -(-len(pairs) // MOST_PAIRS))]
 
 
 def _matched(a: Trace, b: Trace) -> tuple[Tensor, Tensor]:
@@ -104,7 +116,7 @@ def _far(positions: Tensor) -> Tensor:
     return (positions[None, :] - positions[:, None]).abs() > 1
 
 
-def _targets(trace: Trace, layer: int, positions: Tensor, far: Tensor) -> Tensor:
-    """(H, r) the most attended of the r matched tokens that are far, as an index among them."""
-    attention = trace.attention(layer).cpu()[:, positions][:, :, positions]
-    return attention.masked_fill(~far, -1.0).argmax(-1)
+def _targets(trace: Trace, positions: Tensor, far: Tensor) -> Tensor:
+    """(L, H, r) the most attended of the r matched tokens that are far, as an index among them."""
+    layers = (trace.attention(layer).cpu()[:, positions][:, :, positions] for layer in range(trace.n_layers))
+    return torch.stack([layer.masked_fill(~far, -1.0).argmax(-1) for layer in layers])
