@@ -34,11 +34,13 @@ SCRIPTS = {
 
 @dataclass(frozen=True)
 class Drawn:
-    """What one page cost: bytes counted by the browser, peak memory of the renderer; None where nothing was drawn."""
+    """What one page cost: bytes counted by the browser, memory of the renderer; None where nothing was drawn."""
 
     bytes: int
-    memory: float
+    memory: float  # after all changes
+    peak: float
     paint: float | None  # s, from the start of navigation
+    cpu: float | None  # s, of the renderer until then
     change: float | None  # s, median
     nodes: int | None
     why: str = ""  # not drawn
@@ -75,21 +77,29 @@ def _answer(route: Route) -> None:
     route.fulfill(path=scripts() / SCRIPTS[name][1], content_type="text/javascript")
 
 
-def peak(browser: Browser) -> float:
-    """Most bytes that the largest renderer held so far; on other systems than Linux what it holds now."""
+def renderers(browser: Browser) -> list[int]:
+    """The process ids of the pages' renderers, the largest first; the browser draws its own surface with one more."""
     session = browser.new_browser_cdp_session()
     infos = session.send("SystemInfo.getProcessInfo")["processInfo"]
     session.detach()
-    return max(_peak(info["id"]) for info in infos if info["type"] == "renderer")
+    found = [info["id"] for info in infos if info["type"] == "renderer"]
+    pages = [pid for pid in found if "--top-chrome-webui" not in psutil.Process(pid).cmdline()]
+    return sorted(pages, key=peak, reverse=True)
 
 
-def _peak(pid: int) -> float:
+def held(pid: int) -> float:
+    """Bytes that a process holds in memory."""
+    return float(psutil.Process(pid).memory_info().rss)
+
+
+def peak(pid: int) -> float:
+    """Most bytes that a process held so far; on other systems than Linux what it holds now."""
     status = Path(f"/proc/{pid}/status")
     if status.exists():
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM"):
                 return float(line.split()[1]) * 1024
-    return float(psutil.Process(pid).memory_info().rss)
+    return held(pid)
 
 
 def draw(path: Path, ready: str, changes: list[tuple[str, str]]) -> Drawn:
@@ -116,16 +126,20 @@ def _draw(browser: Browser, address: str, ready: str, changes: list[tuple[str, s
     begun = time.monotonic()
     page.goto(address, wait_until="commit")
     while not painted:
-        memory, spent = peak(browser), time.monotonic() - begun
-        if memory > MOST_BYTES or spent > MOST_SECONDS:
-            return Drawn(sum(counted), memory, None, None, None, f"not drawn after {spent:.0f} s")
+        process = renderers(browser)[0]
+        memory, most, spent = held(process), peak(process), time.monotonic() - begun
+        if most > MOST_BYTES or spent > MOST_SECONDS:
+            return Drawn(sum(counted), memory, most, None, None, None, None, f"not drawn after {spent:.0f} s")
         page.wait_for_timeout(100)
+    process = renderers(browser)[0]
+    cpu = sum(psutil.Process(process).cpu_times()[:2])
     nodes = page.evaluate("() => document.getElementsByTagName('*').length")
     try:
-        spent_on = timed(page, changes)
+        spent_on, why = timed(page, changes), ""
     except Error as error:
-        return Drawn(sum(counted), peak(browser), painted[0] / 1e3, None, nodes, str(error).splitlines()[0])
-    return Drawn(sum(counted), peak(browser), painted[0] / 1e3, median(spent_on) if spent_on else None, nodes)
+        spent_on, why = [], str(error).splitlines()[0]
+    changed = median(spent_on) if spent_on else None
+    return Drawn(sum(counted), held(process), peak(process), painted[0] / 1e3, cpu, changed, nodes, why)
 
 
 def timed(page: Page, changes: list[tuple[str, str]]) -> list[float]:

@@ -1,14 +1,16 @@
 """Stand-alone pages beside BertViz's, in the same browser: first paint, going to another head, memory, DOM nodes.
 
 The same view is set beside each of BertViz's: the head view's twelve heads as lines, the model view's atlas, the neuron
-view's one head. Ours is opened before and after BertViz's page, so that both meet the same load.
+view's one head. Ours is opened before and after BertViz's page, so that both meet the same load. Memory is what the
+page's renderer holds after the same number of head changes, beyond what it holds for an empty page, which is mostly the
+browser's own program; its peak is printed too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -18,8 +20,10 @@ from benchmarks.models import base_lens, text
 from benchmarks.rows import Row, mb, ms
 
 LENGTHS = (32, 64, 128)
+VIEWS = ("head", "model", "neuron")
 LARGEST = {"head": 128, "model": 64}  # that BertViz draws: the budget is on these
 FASTER, LESS = 20, 10
+CHANGES = 3
 SETTINGS: dict[str, dict[str, Any]] = {
     "head": {"mode": "lines", "heads": [[0, head] for head in range(12)]},
     "model": {},
@@ -43,50 +47,62 @@ def click(layer: int, head: int) -> tuple[str, str]:
     return act, f"{TITLE}.includes('L{layer}·H{head}')"
 
 
-def both(ours: list[float], theirs: float | None, least: int, inverse: str) -> tuple[float | None, str]:
-    """How many times less ours is, as a number and in words."""
-    if theirs is None:
-        return None, ""
-    factor = theirs / mean(ours)
-    return factor, f" = {factor:,.{0 if factor >= 10 else 1}f} × {inverse}"
-
-
-def compared(view: str, tokens: int, folder: Path, empty: Drawn) -> Iterator[Row]:
+def compared(view: str, tokens: int, folder: Path, empty: float) -> Iterator[Row]:
+    """A view at one length: three rows."""
     mine, theirs = folder / f"bertlens-{view}-{tokens}.html", folder / f"bertviz-{view}-{tokens}.html"
     base_lens().trace(text(tokens)).explore(**SETTINGS[view]).to_html(mine)
     peer.write(view, tokens, theirs)
-    ours = [draw(mine, ready(view), [click(n, n + 3) for n in range(1, 6)])]
-    other = draw(theirs, peer.ready(view, tokens), peer.changes(view, 2))
-    ours.append(draw(mine, ready(view), [click(n, n + 3) for n in range(1, 6)]))
+    clicks = [click(n, n + 3) for n in range(1, CHANGES + 1)]
+    ours = [draw(mine, ready(view), clicks) for _ in range(2)]
+    other = draw(theirs, peer.ready(view, tokens), peer.changes(view, CHANGES))
+    ours += [draw(mine, ready(view), clicks) for _ in range(2)]
     theirs.unlink()
-    work = f"{view} view, {tokens} tokens"
-    budgeted = tokens == LARGEST.get(view)
-    for name, get, least, inverse, show in (
-        ("first paint", lambda d: d.paint, FASTER, "faster", ms),
-        ("another head", lambda d: d.change, FASTER, "faster", ms),
-        ("renderer memory", lambda d: d.memory, LESS, "less", mb),
-    ):
-        mean_ours, value = mean(get(d) for d in ours), get(other)
-        factor = None if value is None else value / mean_ours
-        measured = show(mean_ours)
-        if factor is not None:
-            measured += f" = {factor:,.{0 if factor >= 10 else 1}f} × {inverse}"
-        said = other.why or "no answer" if value is None else show(value)
-        if name == "first paint":
-            measured += f"; {mb(ours[0].bytes)}, {ours[0].nodes:,} DOM nodes"
-            said += f"; {mb(other.bytes)}" + (f", {other.nodes:,} DOM nodes" if other.nodes else "")
-        if name == "renderer memory":
-            measured += f" (an empty page: {mb(empty.memory)})"
-        budget = f"≥ {least} × {inverse}" if budgeted else "–"
-        yield Row(f"{work}: {name}", budget, measured, said, factor >= least if budgeted and factor else None)
+
+    def row(name: str, least: int, than: str, mine: float, other: float | None, measured: str, said: str) -> Row:
+        factor = None if other is None else other / mine
+        times = "" if factor is None else f" = {factor:,.{0 if factor >= 10 else 1}f} × {than}"
+        budgeted = tokens == LARGEST.get(view)
+        return Row(
+            f"{view} view, {tokens} tokens: {name}",
+            f"≥ {least} × {than}" if budgeted else "–",
+            measured.format(times),
+            said,
+            factor >= least if budgeted and factor is not None else None,
+        )
+
+    paint, cpu = median(d.paint for d in ours if d.paint), median(d.cpu for d in ours if d.cpu)
+    drawn = f"{ms(other.paint)}; {ms(other.cpu)} of CPU" if other.paint and other.cpu else other.why
+    nodes = "" if other.nodes is None else f", {other.nodes:,} DOM nodes"
+    yield row(
+        "first paint",
+        FASTER,
+        "faster",
+        paint,
+        other.paint,
+        f"{ms(paint)}{{}}; {ms(cpu)} of CPU, {mb(ours[0].bytes)}, {ours[0].nodes:,} DOM nodes",
+        f"{drawn}, {mb(other.bytes)}{nodes}",
+    )
+    change = median(d.change for d in ours if d.change)
+    said = "–" if other.change is None else ms(other.change)
+    yield row("another head", FASTER, "faster", change, other.change, f"{ms(change)}{{}}", said)
+    held = median(d.memory for d in ours) - empty
+    yield row(
+        "memory of the page",
+        LESS,
+        "less",
+        held,
+        other.memory - empty,
+        f"{mb(held)}{{}}; at most {mb(median(d.peak for d in ours))}, {mb(empty)} of it an empty page's",
+        f"{mb(other.memory - empty)}; at most {mb(other.peak)}, {mb(empty)} of it an empty page's",
+    )
 
 
-def rows() -> Iterator[Row]:
+def rows(views: tuple[str, ...] = VIEWS, lengths: tuple[int, ...] = LENGTHS) -> Iterator[Row]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         blank = folder / "empty.html"
         blank.write_text("<!doctype html><title>empty</title>", encoding="utf-8")
-        empty = draw(blank, "true", [])
-        for view in ("head", "model", "neuron"):
-            for tokens in LENGTHS:
-                yield from compared(view, tokens, folder, empty)
+        empty: Drawn = draw(blank, "true", [])
+        for view in views:
+            for tokens in lengths:
+                yield from compared(view, tokens, folder, empty.memory)
