@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .inputs import InputReport
     from .lens import Lens
     from .trace import Trace
-    from .widgets import Explorer, GateView, GeometryView, HeadAtlas, HeadView, NeuronView, NormView
+    from .widgets import Explorer, GateView, GeometryView, HeadAtlas, HeadView, NeuronView, NormView, SurveyView
 
 __version__ = "0.1.0"
 
@@ -28,6 +28,7 @@ _HOMES = {
     "HeadView": ".widgets",
     "NeuronView": ".widgets",
     "NormView": ".widgets",
+    "SurveyView": ".widgets",
     "BertLensError": ".errors",
     "InputError": ".errors",
     "ModelError": ".errors",
@@ -53,6 +54,7 @@ __all__ = [
     "NeuronView",
     "NormView",
     "SelectionError",
+    "SurveyView",
     "Trace",
     "__version__",
 ]

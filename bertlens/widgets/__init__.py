@@ -7,5 +7,6 @@ from .geometry_view import GeometryView
 from .head_view import HeadView
 from .neuron_view import NeuronView
 from .norm_view import NormView
+from .survey_view import SurveyView
 
-__all__ = ["Explorer", "GateView", "GeometryView", "HeadAtlas", "HeadView", "NeuronView", "NormView"]
+__all__ = ["Explorer", "GateView", "GeometryView", "HeadAtlas", "HeadView", "NeuronView", "NormView", "SurveyView"]

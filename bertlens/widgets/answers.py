@@ -1,20 +1,18 @@
-"""What the page can ask of a trace beyond its heads: norms, thumbnails of a measure, maps of a whole layer.
+"""What answers hold beyond a head: norms, thumbnails of a measure, maps of a layer, gates, the norm and geometry views.
 
-Each answer is small: (H, S) norms instead of (H, S, S) products, pooled thumbnails, one (S, S) map.
+Each is small: (H, S) norms instead of (H, S, S) products, pooled thumbnails, one (S, S) map.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
-from ..errors import ModelError
 from ..measures import attention, categories, flow, gates, geometry, norms, spectra
-from ..measures.block import layer_module
 from ..measures.gates.classify import head_scores
 from ..trace import Trace
 from ..wire import json_safe
@@ -45,17 +43,6 @@ def _rollout(trace: Trace) -> Tensor:
     return _rollouts[trace]
 
 
-def _has_norms(trace: Trace) -> bool:
-    """Whether the model's own weights can be read: a family with an adapter, run by a Lens."""
-    if not trace.has_neurons:
-        return False
-    try:
-        layer_module(trace, 0)
-    except ModelError:
-        return False
-    return True
-
-
 def has_gates(trace: Trace) -> bool:
     """Gates are patterns of queries among their own keys."""
     return trace.key_encoding is None
@@ -63,12 +50,12 @@ def has_gates(trace: Trace) -> bool:
 
 def measures(trace: Trace) -> list[str]:
     """The measures of a head that this trace has."""
-    return list(MEASURES) if _has_norms(trace) else ["weight"]
+    return list(MEASURES) if norms.available(trace) else ["weight"]
 
 
 def layer_maps(trace: Trace) -> list[str]:
     """The maps of a whole layer that this trace has."""
-    return list(LAYER_MAPS) if _has_norms(trace) else []
+    return list(LAYER_MAPS) if norms.available(trace) else []
 
 
 def layer_norms(trace: Trace, layer: int) -> Tensor:
@@ -178,20 +165,3 @@ def page_layer_maps(trace: Trace) -> list[str]:
     """The maps of a whole layer that a page without a kernel carries: none for long texts."""
     there = layer_maps(trace) if trace.n_tokens <= MOST_TOKENS else []
     return [kind for kind in there if kind in PAGE_MAPS]
-
-
-def questions(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """The questions beside heads that a page without a kernel can be asked about some layers, as the page asks them."""
-    if has_gates(trace):
-        yield {"op": "gates", "threshold": gates.THRESHOLD, "margin": gates.MARGIN}
-    if not _has_norms(trace):
-        return
-    yield from ({"op": "norm_view"}, {"op": "geometry"})
-    for measure in MEASURES[1:]:
-        yield {"op": "thumbs", "measure": measure}
-    for layer in layers:
-        for head in range(trace.n_heads):
-            yield {"op": "histograms", "layer": layer, "head": head}
-        yield {"op": "norms", "layer": layer}
-        for kind in page_layer_maps(trace):
-            yield {"op": "layer_map", "layer": layer, "kind": kind}

@@ -8,41 +8,28 @@ immutable, and a new forward pass takes the lens's own lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anywidget
 import traitlets
 from traitlets import Bool, Dict, Enum, Int, List, Unicode
 
 from ..errors import BertLensError, InputError, SelectionError
-from ..measures import gates
 from ..trace import Trace
-from ..wire import pack
-from .answers import (
-    LAYER_MAPS,
-    MEASURES,
-    gate_evidence,
-    gate_labels,
-    histograms,
-    layer_norms,
-    layer_ranks,
-    layer_rows,
-    norm_view,
-    page_layer_maps,
-    questions,
-    thumbnails,
-)
+from .answers import LAYER_MAPS, MEASURES, page_layer_maps
 from .picture import head_slice, picture
+from .questions import QUESTIONS, Answer, Message, carried
+
+if TYPE_CHECKING:
+    from .survey_view import Corpus
 
 STATIC = Path(__file__).parent.parent / "static"
 if not (STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
 
 MOST_CHARACTERS = 100_000  # of a text that the page sends
-
-Answer = tuple[dict[str, Any], list[bytes]]
 
 
 def _optional_int() -> Any:
@@ -80,7 +67,7 @@ class LensWidget(anywidget.AnyWidget):
     measure = Enum(MEASURES, "weight").tag(sync=True)
     layer_map = Enum(["", *LAYER_MAPS], "").tag(sync=True)
     mode = Enum(["matrix", "lines"], "matrix").tag(sync=True)
-    view = Enum(["neurons", "norms", "gates", "geometry", "table"], "neurons").tag(sync=True)
+    view = Enum(["neurons", "norms", "gates", "geometry", "survey", "table"], "neurons").tag(sync=True)
     text = Unicode("").tag(sync=True)
     text_pair = Unicode("").tag(sync=True)
     truncation = Bool(False).tag(sync=True)
@@ -92,7 +79,10 @@ class LensWidget(anywidget.AnyWidget):
     include_layers = List(Int(), allow_none=True, default_value=None).tag(sync=True)
     include_heads = List(Int(), allow_none=True, default_value=None).tag(sync=True)
 
-    def __init__(self, trace: Trace, **selection: Any) -> None:
+    def __init__(self, trace: Trace, *, corpus: Corpus | None = None, **selection: Any) -> None:
+        if corpus is not None:
+            corpus.check(next(iter(trace.maps.values())))
+        self._corpus = corpus
         unknown = [name for name in selection if not self.has_trait(name) or name in ("picture", "panels")]
         if unknown:
             known = "layer, head, heads, query, key, mode, view, pair_filter, units, hide_special, renormalize, theme"
@@ -110,19 +100,10 @@ class LensWidget(anywidget.AnyWidget):
                 raise SelectionError(f"{name} {selection[name]} is not among include_{name}s {list(included)}")
         super().__init__(panels=list(self.PANELS), text=trace.text or "", text_pair=trace.text_pair or "", **selection)
         self.picture = self._first_picture()
-        self._answers: dict[str, Callable[[dict[str, Any]], Answer]] = {
+        self._answers: dict[str, Callable[[Message], Answer]] = {
             "hello": self._answer_hello,
-            "head": self._answer_head,
-            "norms": self._answer_norms,
-            "thumbs": self._answer_thumbs,
-            "layer_map": self._answer_layer_map,
-            "gates": self._answer_gates,
-            "evidence": self._answer_evidence,
-            "norm_view": self._answer_norm_view,
-            "geometry": self._answer_geometry,
-            "histograms": self._answer_histograms,
-            "spectra": self._answer_spectra,
             "picture": self._answer_picture,
+            "survey": self._answer_survey,
             "trace": self._answer_trace,
             "html": self._answer_html,
             "extras": self._answer_extras,
@@ -156,7 +137,8 @@ class LensWidget(anywidget.AnyWidget):
         return self._trace.maps[self.map]
 
     def _first_picture(self) -> dict[str, Any]:
-        return picture(self._trace, self.map, self.layer, self.head)
+        shown = picture(self._trace, self.map, self.layer, self.head)
+        return {**shown, "header": shown["header"] | {"survey": self._corpus is not None}}
 
     # The selection
 
@@ -216,74 +198,36 @@ class LensWidget(anywidget.AnyWidget):
         if not isinstance(message, dict) or "id" not in message:
             return
         try:
-            answer = self._answers.get(str(message.get("op")))
-            if answer is None:
-                raise InputError("the page asked for something that this version of bertlens does not know")
-            fields, buffers = answer(message)
+            fields, buffers = self._answer_to(message)
         except BertLensError as error:
             fields, buffers = {"error": str(error)}, []
         except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
             fields, buffers = {"error": f"{type(error).__name__}: {error}"}, []
         self.send({**fields, "id": message["id"]}, buffers)
 
-    def _answer_hello(self, _message: dict[str, Any]) -> Answer:
+    def _answer_to(self, message: Message) -> Answer:
+        op = str(message.get("op"))
+        if op in self._answers:
+            return self._answers[op](message)
+        if op not in QUESTIONS:
+            raise InputError("the page asked for something that this version of bertlens does not know")
+        return QUESTIONS[op](self._asked_map(message), message)
+
+    def _answer_hello(self, _message: Message) -> Answer:
         return {"kernel": True}, []
 
-    def _answer_head(self, message: dict[str, Any]) -> Answer:
-        shown = self._asked_map(message)
-        layer = _index(message, "layer", shown.n_layers)
-        fields, arrays = head_slice(shown, layer, _index(message, "head", shown.n_heads))
-        return _packed(arrays, fields)
+    def _answer_survey(self, message: Message) -> Answer:
+        if self._corpus is None:
+            raise InputError("this view was made without a survey: pass stats= of bl.survey.head_stats")
+        return self._corpus.answer(self._asked_map(message))
 
-    def _answer_norms(self, message: dict[str, Any]) -> Answer:
-        shown = self._asked_map(message)
-        return _packed({"norms": layer_norms(shown, _index(message, "layer", shown.n_layers))})
-
-    def _answer_thumbs(self, message: dict[str, Any]) -> Answer:
-        thumbs, largest = thumbnails(self._asked_map(message), _choice(message, "measure", MEASURES[1:]))
-        return _packed({"thumbs": thumbs, "thumb_max": largest})
-
-    def _answer_layer_map(self, message: dict[str, Any]) -> Answer:
-        shown = self._asked_map(message)
-        kind = _choice(message, "kind", LAYER_MAPS)
-        values = LAYER_MAPS[kind](shown, _index(message, "layer", shown.n_layers))
-        return _packed({"values": values.float().contiguous()})
-
-    def _answer_gates(self, message: dict[str, Any]) -> Answer:
-        shown = self._asked_map(message)
-        fields, arrays = gate_labels(shown, _share(message, "threshold"), _share(message, "margin"))
-        return _packed(arrays, fields)
-
-    def _answer_evidence(self, message: dict[str, Any]) -> Answer:
-        shown = self._asked_map(message)
-        layer, head = _index(message, "layer", shown.n_layers), _index(message, "head", shown.n_heads)
-        gate, view = _choice(message, "gate", gates.GATES), _choice(message, "view", ("full", "content"))
-        fields, arrays = gate_evidence(shown, layer, head, gate, view)
-        return _packed(arrays, fields)
-
-    def _answer_norm_view(self, message: dict[str, Any]) -> Answer:
-        fields, arrays = norm_view(self._asked_map(message))
-        return _packed(arrays, fields)
-
-    def _answer_geometry(self, message: dict[str, Any]) -> Answer:
-        return layer_rows(self._asked_map(message)), []
-
-    def _answer_histograms(self, message: dict[str, Any]) -> Answer:
-        shown = self._asked_map(message)
-        layer, head = _index(message, "layer", shown.n_layers), _index(message, "head", shown.n_heads)
-        return histograms(shown, layer, head), []
-
-    def _answer_spectra(self, message: dict[str, Any]) -> Answer:
-        shown = self._asked_map(message)
-        return layer_ranks(shown, _index(message, "layer", shown.n_layers)), []
-
-    def _answer_picture(self, message: dict[str, Any]) -> Answer:
+    def _answer_picture(self, message: Message) -> Answer:
         shown = self._asked_map(message)
         layer, head = min(self.layer, shown.n_layers - 1), min(self.head, shown.n_heads - 1)
         answer = picture(self._trace, message["map"], layer, head)
-        return answer["header"], [answer["data"]]
+        return answer["header"] | {"survey": self._corpus is not None}, [answer["data"]]
 
-    def _asked_map(self, message: dict[str, Any]) -> Trace:
+    def _asked_map(self, message: Message) -> Trace:
         header = self.picture["header"]
         if message.get("map") == header["map"] and message.get("trace") != header["trace"]:
             raise SelectionError("the text has changed since: choose the head again")
@@ -292,7 +236,7 @@ class LensWidget(anywidget.AnyWidget):
             raise SelectionError(f"no map {message.get('map')!r}: there are {', '.join(self._trace.maps)}")
         return shown
 
-    def _answer_trace(self, message: dict[str, Any]) -> Answer:
+    def _answer_trace(self, message: Message) -> Answer:
         lens = self._trace.lens
         if lens is None:
             raise InputError("this view was made from attention maps: it has no model to run another text with")
@@ -304,13 +248,13 @@ class LensWidget(anywidget.AnyWidget):
         self.trace = lens.trace(text, pair, truncation=self.truncation)
         return {}, []
 
-    def _answer_html(self, message: dict[str, Any]) -> Answer:
+    def _answer_html(self, message: Message) -> Answer:
         layers = message.get("layers")
         if layers is not None and not (isinstance(layers, list) and all(isinstance(n, int) for n in layers)):
             raise SelectionError("layers is a list of numbers")
         return {}, [self.to_html(layers=layers).encode()]
 
-    def _answer_extras(self, _message: dict[str, Any]) -> Answer:
+    def _answer_extras(self, _message: Message) -> Answer:
         """The second half of the front end: js/src/extras.ts."""
         return {}, [(STATIC / "extras.js").read_bytes()]
 
@@ -346,8 +290,10 @@ class LensWidget(anywidget.AnyWidget):
         header = self.picture["header"]
         shown = self._trace.maps[header["map"]]
         place = {"trace": header["trace"], "map": header["map"]}
-        for question in questions(shown, range(shown.n_layers) if layers is None else layers):
-            yield question, self._answers[question["op"]](place | question)
+        if self._corpus is not None:
+            yield {"op": "survey"}, self._answer_survey(place)
+        for question in carried(shown, range(shown.n_layers) if layers is None else layers):
+            yield question, self._answer_to(place | question)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live widget, and a still picture for pages that cannot run widgets."""
@@ -357,35 +303,6 @@ class LensWidget(anywidget.AnyWidget):
 
             bundle[0]["image/png"] = to_png(self)
         return bundle
-
-
-def _packed(arrays: dict[str, Any], fields: dict[str, Any] | None = None) -> Answer:
-    index, blob = pack(arrays)
-    return {**(fields or {}), "arrays": index}, [blob]
-
-
-def _index(message: dict[str, Any], name: str, limit: int) -> int:
-    """A number that the page sent, checked."""
-    value = message.get(name)
-    if type(value) is not int or not 0 <= value < limit:
-        raise SelectionError(f"{name} {value!r} does not exist: there are 0 to {limit - 1}")
-    return value
-
-
-def _share(message: dict[str, Any], name: str) -> float:
-    """A number between 0 and 1 that the page sent."""
-    value = message.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise SelectionError(f"{name} {str(value)[:40]!r} is not between 0 and 1")
-    return float(value)
-
-
-def _choice(message: dict[str, Any], name: str, choices: Iterable[str]) -> str:
-    """A name that the page sent, one of a few."""
-    value = message.get(name)
-    if value not in tuple(choices):
-        raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(choices)}")
-    return str(value)
 
 
 def _same_token(before: list[str], after: list[str], position: int | None) -> int | None:

@@ -1,11 +1,37 @@
-"""Explorer: header, atlas, head view and neuron view, linked, in one output."""
+"""Explorer: header, atlas, head view and the tabs below them, linked, in one output."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from ..trace import Trace
 from .base import LensWidget
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from ..survey.headstats import HeadStats
 
 
 class Explorer(LensWidget):
-    """All views of a trace, linked: see LensWidget for the arguments."""
+    """All views of a trace, linked. With `stats` (and `distances`, `relations`) of a survey, a tab for the corpus too.
 
-    PANELS = ("header", "atlas", "head", "neurons", "norms", "gates", "geometry", "table")
+    Arguments: LensWidget, SurveyView.
+    """
+
+    PANELS = ("header", "atlas", "head", "neurons", "norms", "gates", "geometry", "survey", "table")
+
+    def __init__(
+        self,
+        trace: Trace,
+        *,
+        stats: HeadStats | None = None,
+        distances: np.ndarray | None = None,
+        relations: pd.DataFrame | None = None,
+        **selection: Any,
+    ) -> None:
+        from .survey_view import Corpus
+
+        corpus = None if stats is None else Corpus(stats, distances, relations)
+        super().__init__(trace, corpus=corpus, **selection)

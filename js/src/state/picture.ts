@@ -42,6 +42,7 @@ export interface PictureHeader {
   measures: Measure[]; // what the kernel can give of a head
   layer_maps: string[]; // and of a whole layer
   gates: boolean; // whether heads can be scored as gates
+  survey: boolean; // whether there are statistics of a corpus
   versions: Record<string, string>;
   nan_layer: number | null;
   lens: boolean;

@@ -19,7 +19,7 @@ export interface Traits {
   measure: Measure;
   layer_map: string;
   mode: "matrix" | "lines";
-  view: "neurons" | "norms" | "gates" | "geometry" | "table";
+  view: "neurons" | "norms" | "gates" | "geometry" | "survey" | "table";
   text: string;
   text_pair: string;
   truncation: boolean;

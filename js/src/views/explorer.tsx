@@ -68,6 +68,7 @@ const TABS: Record<Traits["view"], { label: string; body: () => JSX.Element }> =
   norms: { label: "Weight against norm", body: () => <Extra name="Norms" /> },
   gates: { label: "Gates", body: () => <Extra name="Gates" /> },
   geometry: { label: "Geometry", body: () => <Extra name="Geometry" /> },
+  survey: { label: "Corpus", body: () => <Extra name="SurveyTab" /> },
   table: { label: "Table", body: Table },
 };
 
@@ -81,6 +82,7 @@ function Details() {
       synced.panels.value.includes(name) &&
       (name !== "norms" || picture.measures.includes("norm")) &&
       (name !== "gates" || picture.gates) &&
+      (name !== "survey" || picture.survey) &&
       (name !== "geometry" || picture.measures.includes("norm")),
   );
   const open = there.includes(synced.view.value) ? synced.view.value : there[0];
@@ -109,7 +111,7 @@ function Details() {
 }
 
 /** A view that comes with the extras. */
-function Extra({ name }: { name: "Norms" | "Gates" | "Geometry" }) {
+function Extra({ name }: { name: "Norms" | "Gates" | "Geometry" | "SurveyTab" }) {
   const { store } = useView();
   const Body = extras(store)?.[name];
   return Body ? <Body /> : <p class="bl-empty">{store.kernel.value ? "loading …" : "This view needs the kernel."}</p>;

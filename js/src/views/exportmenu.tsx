@@ -35,7 +35,7 @@ export function ExportMenu() {
     },
   ] as const;
   const open = store.synced.view.value;
-  const tab = panels.includes(open) && open !== "neurons" && open !== "table" ? open : null;
+  const tab = panels.includes(open) && ["norms", "gates", "geometry"].includes(open) ? open : null;
   const page = (layers: number[] | null) =>
     save("page", "html", async () => {
       const { buffers } = await store.request("html", { layers });
