@@ -2,6 +2,5 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   resolve: { alias: { "bertlens:shared": new URL("tests/shared.ts", import.meta.url).pathname } },
-  esbuild: { jsx: "automatic", jsxImportSource: "preact" },
   test: { include: ["tests/**/*.test.{ts,tsx}"], setupFiles: ["tests/quiet.mjs"] },
 });

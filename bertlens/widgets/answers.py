@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
+from ..errors import ModelError
 from ..measures import attention, categories, flow, gates, geometry, norms, spectra
 from ..measures.gates.classify import head_scores
 from ..trace import Trace
@@ -142,7 +143,8 @@ def histograms(trace: Trace, layer: int, head: int) -> dict[str, Any]:
 
 def layer_ranks(trace: Trace, layer: int) -> dict[str, Any]:
     """Effective ranks of a layer's heads, symmetry and directionality of their W_QK, and of the layer's."""
-    assert trace.lens is not None
+    if trace.lens is None:
+        raise ModelError("spectra need the model, and this view was made from attention maps")
     table = spectra.layer_spectra(trace, layer).pivot(index="head", columns="of", values="effective_rank")
     table["attention"] = spectra.attention_ranks(trace, layer)["effective_rank"].to_numpy()
     query, key = spectra.projections(trace.lens, layer)

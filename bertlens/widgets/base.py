@@ -52,8 +52,9 @@ class LensWidget(anywidget.AnyWidget):
     Raises SelectionError for a layer, head, token or argument that does not exist.
     """
 
-    _esm = STATIC / "widget.js"
-    _css = STATIC / "widget.css"
+    # Texts, not paths: anywidget watches files for as long as the program runs, and with them every widget (its #929).
+    _esm = (STATIC / "widget.js").read_text(encoding="utf-8")
+    _css = (STATIC / "widget.css").read_text(encoding="utf-8")
     PANELS: ClassVar[tuple[str, ...]] = ()
 
     panels = List(Unicode()).tag(sync=True)
@@ -233,7 +234,7 @@ class LensWidget(anywidget.AnyWidget):
             raise SelectionError("the text has changed since: choose the head again")
         shown = self._trace.maps.get(str(message.get("map")))
         if shown is None:
-            raise SelectionError(f"no map {message.get('map')!r}: there are {', '.join(self._trace.maps)}")
+            raise SelectionError(f"no map {str(message.get('map'))[:40]!r}: there are {', '.join(self._trace.maps)}")
         return shown
 
     def _answer_trace(self, message: Message) -> Answer:

@@ -114,7 +114,7 @@ def _head_of(trace: Trace, message: Message) -> int:
 def _index(message: Message, name: str, limit: int) -> int:
     value = message.get(name)
     if type(value) is not int or not 0 <= value < limit:
-        raise SelectionError(f"{name} {value!r} does not exist: there are 0 to {limit - 1}")
+        raise SelectionError(f"{name} {str(value)[:40]} does not exist: there are 0 to {limit - 1}")
     return value
 
 

@@ -1,0 +1,407 @@
+"""The widgets without a browser: traits, questions of the page (good and bad), memory; `send` is replaced by a list."""
+
+from __future__ import annotations
+
+import gc
+import re
+import threading
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from traitlets import TraitError
+
+import bertlens as bl
+from bertlens import wire
+from bertlens.errors import BertLensError, SelectionError
+from bertlens.widgets.base import LensWidget
+from unit.tiny import bert, wordpiece
+
+WIDGETS = [bl.Explorer, bl.HeadAtlas, bl.HeadView, bl.NeuronView]
+
+
+@pytest.fixture(scope="module")
+def lens():
+    return bl.Lens(bert(), wordpiece())
+
+
+@pytest.fixture
+def trace(lens):
+    return lens.trace("the cat sat on the mat", "it was warm")
+
+
+@pytest.fixture
+def maps():
+    """Attention of an encoder-decoder: 4 encoder tokens, 3 decoder tokens, 2 layers, 2 heads."""
+    give = lambda rows, cols: torch.full((2, 2, rows, cols), 1 / cols)  # noqa: E731
+    return bl.Trace.from_encoder_decoder(
+        encoder=give(4, 4),
+        decoder=give(3, 3),
+        cross=give(3, 4),
+        encoder_tokens=list("abcd"),
+        decoder_tokens=list("xyz"),
+    )
+
+
+def ask(widget, message, buffers=()):
+    """What the widget sends back for one message: (fields, buffers) or None."""
+    sent = []
+    widget.send = lambda content, buffers=None: sent.append((content, buffers))
+    widget._handle_custom_msg(message, list(buffers))
+    assert len(sent) <= 1
+    return sent[0] if sent else None
+
+
+def question(widget, **fields):
+    header = widget.picture["header"]
+    return ask(widget, {"id": "1", "trace": header["trace"], "map": widget.map, **fields})
+
+
+# Questions
+
+
+def test_hello(trace):
+    assert question(trace.explore(), op="hello") == ({"kernel": True, "id": "1"}, [])
+
+
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_head_comes_as_query_key_scaling_and_mask(trace, widget):
+    fields, buffers = question(widget(trace), op="head", layer=2, head=3)
+    arrays = wire.unpack(fields["arrays"], buffers[0])
+    assert set(fields) == {"id", "layer", "head", "scaling", "mask", "arrays"}
+    assert (fields["layer"], fields["head"], fields["mask"]) == (2, 3, "full")
+    scores = arrays["q"] @ arrays["k"].T * fields["scaling"]
+    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert weights == pytest.approx(trace.attention(2)[3].numpy(), abs=1e-6)
+
+
+def test_head_of_given_maps_comes_as_attention(maps):
+    view = bl.HeadView(maps, map="cross")
+    fields, buffers = question(view, op="head", layer=1, head=0)
+    assert wire.unpack(fields["arrays"], buffers[0])["attention"].shape == (3, 4)
+
+
+def test_picture_of_another_map(maps):
+    fields, buffers = question(maps.explore(), op="picture", map="cross")
+    assert fields["map"] == "cross" and fields["maps"] == ["encoder", "decoder", "cross"]
+    assert (fields["queries"]["tokens"], fields["keys"]["tokens"]) == (list("xyz"), list("abcd"))
+    assert wire.unpack(fields["arrays"], buffers[0])["thumbs"].shape == (2, 2, 3, 4)
+
+
+def test_new_text_is_traced_and_keeps_what_makes_sense(trace, lens):
+    view = trace.explore(layer=2, head=3, query=2, key=6, heads=[[1, 1]])  # cat, mat
+    assert question(view, op="trace", text="a cat sat", text_pair="") == ({"id": "1"}, [])
+    assert view.trace.tokens == ["[CLS]", "a", "cat", "sat", "[SEP]"]
+    assert (view.text, view.text_pair) == ("a cat sat", "")
+    assert (view.layer, view.head, view.heads) == (2, 3, [[1, 1]])
+    assert (view.query, view.key) == (2, None)
+    assert view.picture["header"]["queries"]["pieces"] == view.trace.tokens
+    assert view.trace.lens is lens
+
+
+def test_pin_follows_its_word_to_its_only_other_place(trace):
+    view = trace.explore(query=2)  # cat
+    question(view, op="trace", text="warm it was the cat", text_pair=None)
+    assert view.trace.tokens[view.query] == "cat" and view.query == 5
+    question(view, op="trace", text="cat the cat the", text_pair=None)
+    assert view.query is None
+
+
+def test_old_head_questions_are_not_answered_for_the_new_text(trace, lens):
+    view = trace.explore()
+    old = view.picture["header"]["trace"]
+    view.trace = lens.trace("warm")
+    fields, buffers = question(view, op="head", layer=0, head=0, trace=old)
+    assert "the text has changed" in fields["error"] and buffers == []
+
+
+def test_page_of_its_own_through_the_menu(trace):
+    fields, buffers = question(trace.explore(), op="html", layers=[1])
+    assert fields == {"id": "1"} and buffers[0].startswith(b"<!doctype html>")
+
+
+def test_answers_are_json_and_bytes(trace):
+    """What travels is plain JSON without NaN, and bytes."""
+    import json
+
+    view = trace.explore()
+    for op in ({"op": "head", "layer": 0, "head": 0}, {"op": "picture"}):
+        fields, buffers = question(view, **op)
+        json.dumps(fields, allow_nan=False)
+        assert all(isinstance(buffer, bytes) for buffer in buffers)
+    json.dumps(view.picture["header"], allow_nan=False)
+    assert isinstance(view.picture["data"], bytes)
+
+
+def test_questions_from_two_threads_are_not_mixed(lens):
+    """Plan 36: two widgets on one model."""
+    views = [lens.trace(text).explore() for text in ("the cat", "the mat was warm")]
+    texts = [("cat sat", 4), ("it was very warm", 6)]
+    wrong = []
+
+    def work(view, text, tokens):
+        for _ in range(15):
+            question(view, op="trace", text=text)
+            fields, buffers = question(view, op="head", layer=1, head=1)
+            shape = wire.unpack(fields["arrays"], buffers[0])["q"].shape
+            if view.text != text or shape[0] != tokens:
+                wrong.append((view.text, shape))
+
+    threads = [threading.Thread(target=work, args=(v, *t)) for v, t in zip(views, texts, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+# Bad messages (plan 7)
+
+HUGE = "x" * 5_000_000
+BAD = [
+    {"op": "nothing"},
+    {"op": None},
+    {"op": ["head"]},
+    {"op": {"a": 1}},
+    {"op": "_answer_hello"},
+    {"op": "__class__"},
+    {"op": "close"},
+    {"op": HUGE},
+    {},
+    {"op": "head"},
+    {"op": "head", "layer": 0},
+    {"op": "head", "layer": "0", "head": 0},
+    {"op": "head", "layer": 0.0, "head": 0},
+    {"op": "head", "layer": True, "head": 0},
+    {"op": "head", "layer": None, "head": 0},
+    {"op": "head", "layer": [0], "head": 0},
+    {"op": "head", "layer": -1, "head": 0},
+    {"op": "head", "layer": 3, "head": 0},
+    {"op": "head", "layer": 0, "head": 4},
+    {"op": "head", "layer": 0, "head": 10**30},
+    {"op": "head", "layer": HUGE, "head": 0},
+    {"op": "head", "layer": 0, "head": 0, "map": "other"},
+    {"op": "head", "layer": 0, "head": 0, "map": HUGE},
+    {"op": "head", "layer": 0, "head": 0, "map": ["self"]},
+    {"op": "head", "layer": 0, "head": 0, "trace": "0"},
+    {"op": "picture", "map": "../../etc/passwd"},
+    {"op": "picture", "map": None},
+    {"op": "trace"},
+    {"op": "trace", "text": 3},
+    {"op": "trace", "text": None},
+    {"op": "trace", "text": ["a"]},
+    {"op": "trace", "text": "a", "text_pair": 3},
+    {"op": "trace", "text": "a", "text_pair": {"b": 1}},
+    {"op": "trace", "text": HUGE},
+    {"op": "trace", "text": "warm " * 100},
+    {"op": "html", "layers": "all"},
+    {"op": "html", "layers": ["0"]},
+    {"op": "html", "layers": [99]},
+    {"op": "html", "layers": [True, HUGE]},
+    {"op": "html", "layers": {"0": 1}},
+]
+
+
+@pytest.mark.parametrize("message", BAD, ids=lambda m: re.sub(r"x{9,}", "huge", str(m))[:60])
+def test_bad_message_is_one_short_error_and_changes_nothing(trace, message):
+    view = trace.explore(layer=1, head=2, query=3)
+    before = {name: getattr(view, name) for name in LensWidget.class_own_traits(sync=True)}
+    header = view.picture["header"]
+    fields, buffers = ask(view, {"id": "7", "trace": header["trace"], "map": "self", **message})
+    assert set(fields) == {"id", "error"} and fields["id"] == "7" and buffers == []
+    error = fields["error"]
+    assert 0 < len(error) < 300 and "\n" not in error and "Traceback" not in error
+    assert not re.match(r"[A-Z]\w*(Error|Exception):", error)  # a sentence, not a Python class
+    assert {name: getattr(view, name) for name in before} == before
+    assert view.trace is trace
+
+
+@pytest.mark.parametrize("message", [None, [], "head", 3, {"op": "head"}, {}])
+def test_message_without_an_id_is_not_answered(trace, message):
+    assert ask(trace.explore(), message) is None
+
+
+def test_bad_message_does_not_reach_the_model_or_the_disk(trace, monkeypatch):
+    import builtins
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a bad message ran code")
+
+    view = trace.explore()
+    monkeypatch.setattr(builtins, "eval", refuse)
+    monkeypatch.setattr(builtins, "exec", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(torch.nn.Module, "__call__", refuse)
+    for message in BAD[:9]:
+        assert "error" in ask(view, {"id": "1", **message})[0]
+
+
+def test_every_question_about_given_maps_is_answered_or_refused_in_words(maps):
+    """No model, no queries, and in one map not even a square: views that need them say so."""
+    from bertlens.widgets.questions import QUESTIONS
+
+    for name in ("encoder", "cross"):
+        view = maps.explore(map=name)
+        for op in QUESTIONS:
+            more = {"layer": 0, "head": 0, "measure": "norm", "kind": "attn-w", "threshold": 0.3, "margin": 0.1}
+            fields, _ = question(view, op=op, gate="self", view="full", **more)
+            error = fields.get("error", "")
+            assert not re.match(r"[A-Z]\w*(Error|Exception):", error) or error.startswith("BertLens"), (name, op, error)
+
+
+def test_error_in_a_handler_is_sent_and_not_lost(trace, monkeypatch):
+    view = trace.explore()
+
+    def broken(_message):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setitem(view._answers, "hello", broken)
+    assert ask(view, {"id": "1", "op": "hello"}) == ({"error": "RuntimeError: out of memory", "id": "1"}, [])
+
+
+# Traits
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"layer": 3},
+        {"layer": -1},
+        {"head": 4},
+        {"query": 12},
+        {"key": -1},
+        {"heads": [[0, 4]]},
+        {"heads": [[0]]},
+        {"heads": [["0", 0]]},
+        {"heads": [7]},
+        {"map": "decoder"},
+        {"include_layers": []},
+        {"include_heads": [4]},
+        {"picture": {}},
+        {"panels": []},
+        {"colour": "red"},
+    ],
+)
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_selection_that_does_not_exist_is_refused_by_name(trace, widget, wrong):
+    with pytest.raises(SelectionError) as caught:
+        widget(trace, **wrong)
+    assert isinstance(caught.value, BertLensError)
+    assert next(iter(wrong)).rstrip("s").split("_")[-1] in str(caught.value).replace("panels", "panel")
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"layer": "1"}, {"mode": "cube"}, {"theme": "blue"}, {"pair_filter": "CC"}, {"hide_special": "yes"}]
+)
+def test_value_of_a_wrong_kind_is_refused(trace, wrong):
+    with pytest.raises(TraitError):
+        trace.explore(**wrong)
+
+
+def test_refused_value_leaves_the_selection(trace):
+    view = trace.explore(layer=1)
+    with pytest.raises(SelectionError):
+        view.layer = 3
+    assert view.layer == 1
+
+
+def test_heads_of_the_selected_layer_may_be_numbers(trace):
+    assert trace.explore(layer=2, heads=[0, 3]).heads == [[2, 0], [2, 3]]
+
+
+def test_selection_can_be_observed(trace):
+    view, seen = trace.explore(), []
+    view.observe(lambda change: seen.append((change["name"], change["new"])), ["layer", "query"])
+    view.layer, view.query = 2, 3
+    assert seen == [("layer", 2), ("query", 3)]
+
+
+def test_switching_the_map_drops_the_pins(maps):
+    view = maps.explore(query=3, key=3)
+    view.map = "cross"
+    assert (view.query, view.key) == (None, None)
+    view.query, view.key = 2, 3
+    with pytest.raises(SelectionError, match="query 3"):
+        view.query = 3
+
+
+def test_small_widgets_have_their_panels(trace):
+    panels = {widget.__name__: set(widget(trace).panels) for widget in WIDGETS}
+    assert panels["HeadAtlas"] == {"atlas"} and panels["HeadView"] == {"head"}
+    assert "neurons" in panels["NeuronView"] and "atlas" not in panels["NeuronView"]
+    assert panels["Explorer"] > {"header", "atlas", "head", "neurons", "table"}
+
+
+def typescript() -> tuple[dict[str, str], list[str]]:
+    """Fields of the interface Traits with their types, and the list TRAIT_NAMES."""
+    root = Path(__file__).parents[2]
+    source = (root / "js" / "src" / "state" / "synced.ts").read_text()
+    body = re.search(r"export interface Traits \{\n(.*?)\n\}", source, re.DOTALL)
+    names = re.search(r"export const TRAIT_NAMES = \[(.*?)\]", source, re.DOTALL)
+    assert body and names
+    return dict(re.findall(r"^  (\w+): (.*);$", body[1], re.MULTILINE)), re.findall(r'"(\w+)"', names[1])
+
+
+def test_traits_are_those_of_the_page():
+    fields, names = typescript()
+    assert sorted(fields) == sorted(names) == sorted(LensWidget.class_own_traits(sync=True))
+
+
+@pytest.mark.parametrize("name", ["mode", "view", "units", "theme"])
+def test_choices_are_those_of_the_page(name):
+    fields, _ = typescript()
+    assert set(re.findall(r'"(\w+)"', fields[name])) == set(LensWidget.class_own_traits()[name].values)
+
+
+def test_first_picture_shows_the_chosen_head(trace):
+    view = trace.explore(layer=2, head=1)
+    header = view.picture["header"]
+    assert (header["head"]["layer"], header["head"]["head"]) == (2, 1)
+    arrays = wire.unpack(header["arrays"], view.picture["data"])
+    assert arrays["thumbs"].shape[:2] == (3, 4) and arrays["thumbs"].dtype == np.uint8
+    assert arrays["head.q"] == pytest.approx(trace.query(2)[1].numpy())
+
+
+def test_first_picture_of_a_long_text_is_small():
+    """DESIGN 7: thumbnails of at most 32 × 32."""
+    size = 400
+    weights = torch.full((6, 12, size, size), 1 / size)
+    view = bl.Trace.from_attentions(weights, ["t"] * size).explore()
+    header, data = view.picture["header"], view.picture["data"]
+    arrays = {entry["name"]: entry["shape"] for entry in header["arrays"]}
+    assert max(arrays["thumbs"][2:]) <= 32
+    assert len(data) < 6 * 12 * 32 * 32 + size * size * 4 + 100_000
+
+
+def test_still_picture_goes_with_the_output(trace):
+    data, _ = trace.explore()._repr_mimebundle_()
+    assert data["image/png"].startswith(b"\x89PNG") or isinstance(data["image/png"], str)
+    assert {"text/plain", "application/vnd.jupyter.widget-view+json"} <= set(data)
+
+
+# Memory (plan 33)
+
+
+def test_closed_widgets_keep_nothing_alive(lens):
+    trace = lens.trace("the cat sat on the mat")
+    views = [WIDGETS[n % 4](trace, layer=n % 3) for n in range(50)]
+    for view in views:
+        question(view, op="head", layer=0, head=0)
+    gone = [weakref.ref(trace), weakref.ref(views[0])]
+    for view in views:
+        view.close()
+    del trace, views, view
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None]
+
+
+def test_new_text_lets_go_of_the_old_one(trace):
+    view = bl.Lens(bert(1), wordpiece()).trace("the cat").explore()
+    old = weakref.ref(view.trace)
+    question(view, op="gates", threshold=0.35, margin=0.1)
+    question(view, op="trace", text="warm")
+    gc.collect()
+    assert old() is None
