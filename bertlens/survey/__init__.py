@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .distances import clustering, head_distances, head_map
+    from .frequency import frequency_correlation
+    from .gradients import attention_gradients
     from .heads import head_stats
     from .headstats import HeadStats
     from .syntax import best_heads, relation_scores
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "HeadStats": ".headstats",
     "Sentence": ".treebank",
+    "attention_gradients": ".gradients",
     "best_heads": ".syntax",
     "clustering": ".distances",
+    "frequency_correlation": ".frequency",
     "head_distances": ".distances",
     "head_map": ".distances",
     "head_stats": ".heads",
@@ -29,8 +33,10 @@ _HOMES = {
 __all__ = [
     "HeadStats",
     "Sentence",
+    "attention_gradients",
     "best_heads",
     "clustering",
+    "frequency_correlation",
     "head_distances",
     "head_map",
     "head_stats",

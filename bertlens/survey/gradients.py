@@ -1,0 +1,196 @@
+"""Would it matter if a head looked elsewhere? Gradients of the loss with respect to attention, by kind of token.
+
+Clark et al. 2019, section 3.3: attention to [SEP] that hardly moves the loss is a no-op. One backward pass a batch.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from ..architectures import runnable
+from ..backward import context_gradients
+from ..errors import InputError, ModelError
+from ..inputs import Encoding, batch_inputs
+from ..measures import categories
+from ..measures.gradients import Gradients
+from .corpus import Corpus, Item, Numbered, items, size, windows
+from .statistics import CATEGORIES, MARKS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..lens import Lens
+
+
+def attention_gradients(
+    lens: Lens,
+    corpus: Corpus,
+    *,
+    labels: Sequence[int] | None = None,
+    loss: Callable[[Any], Tensor] | None = None,
+    masked: float = 0.15,
+    seed: int = 0,
+    batch_size: int = 8,
+    truncation: bool = False,
+    limit: int | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Mean |dL/dα_ij| by kind of the key j: DataFrame(layer, head, first, separator, punctuation, other), a row a head.
+
+    The mean is over all pairs of the corpus with such a key, NaN where a kind does not occur. dL/dα is taken as if each
+    weight could change alone, in units of the loss, with one loss per text. Kinds as in measures.categories,
+    punctuation "." and ",". attrs: objective, mean loss, texts, pairs.
+
+    With a masked-LM head: in each text the share `masked` of the tokens (at least one, drawn with `seed`) becomes the
+    mask token, counted as "other", and the loss is the mean cross-entropy of guessing them. With a sequence
+    classifier: the model's own loss, for `labels` (one per text of the corpus), without them for the class that the
+    model itself says. For any other model `loss`: a function of the model's output for one text that gives a number.
+    Corpus and the other arguments as for `head_stats`. An interrupt ends the run, and what was done counts.
+    Clark et al. 2019, section 3.3.
+    Raises InputError for texts that cannot be read, labels that do not fit, an empty corpus; ModelError for a model
+    without a loss, or of a family that does not use the attention interface.
+    """
+    import pandas as pd
+
+    objective = _objective(lens, labels, loss)
+    if objective == "loss given":
+        batch_size = 1
+    total, pairs, losses, texts = None, np.zeros(len(CATEGORIES)), 0.0, 0
+    numbered = enumerate(itertools.islice(items(corpus), limit))
+    with tqdm(total=size(corpus, limit), unit="text", desc="gradients", disable=not progress) as bar:
+        try:
+            for batch in itertools.chain.from_iterable(windows(numbered, batch_size)):
+                encodings, targets = _targets(lens, batch, objective, labels, masked, seed, truncation)
+                bar.update(len(batch))
+                for found, hidden in _gradients(lens, encodings, targets, loss):
+                    kinds = categories.categories(found.trace, MARKS).cpu()
+                    kinds[hidden] = CATEGORIES.index("other")
+                    member = torch.nn.functional.one_hot(kinds, len(CATEGORIES)).double()
+                    layers = [found.attention(layer).abs().sum(1) for layer in range(found.trace.n_layers)]
+                    sums = torch.stack(layers).double().cpu() @ member  # (L, H, kinds)
+                    total = sums if total is None else total + sums
+                    pairs += member.sum(0).numpy() * found.trace.n_tokens
+                    losses, texts = losses + found.loss, texts + 1
+        except KeyboardInterrupt:
+            warnings.warn(f"interrupted: gradients over {texts} texts", stacklevel=2)
+    if total is None:
+        raise InputError("the corpus holds no texts with anything to guess")
+    with np.errstate(invalid="ignore"):
+        means = total.numpy() / pairs
+    layer, head = np.indices(means.shape[:2]).reshape(2, -1)
+    table = pd.DataFrame({"layer": layer, "head": head})
+    for kind, name in enumerate(CATEGORIES):
+        table[name] = means[:, :, kind].ravel()
+    counts = {name: int(count) for name, count in zip(CATEGORIES, pairs, strict=True)}
+    table.attrs = {"objective": objective, "loss": losses / texts, "texts": texts, "pairs": counts}
+    return table
+
+
+def _objective(lens: Lens, labels: Sequence[int] | None, loss: Any) -> str:
+    if loss is not None:
+        if labels is not None:
+            raise InputError("give labels= or loss=, not both")
+        return "loss given"
+    name = type(runnable(lens.model)).__name__
+    if name.endswith("ForMaskedLM"):
+        if lens.tokenizer.mask_token_id is None:
+            raise ModelError("the tokenizer has no mask token: pass loss= as a function of the model's output")
+        if labels is not None:
+            raise InputError("a masked-LM guesses the text itself: it takes no labels")
+        return "masked-LM"
+    config: Any = runnable(lens.model).config
+    one_of_several = getattr(config, "num_labels", 1) > 1 and config.problem_type in (
+        None,
+        "single_label_classification",
+    )
+    if name.endswith("ForSequenceClassification") and one_of_several:
+        return "classification, labels given" if labels is not None else "classification, the model's own answer"
+    raise ModelError(f"{name} has no loss that bertlens knows: pass loss= as a function of the model's output")
+
+
+def _encoded(lens: Lens, item: Item, place: int, truncation: bool) -> Encoding:
+    try:
+        if isinstance(item, tuple):
+            return lens._encode(*item, truncation)
+        if isinstance(item, str | list):
+            return lens._encode(item, None, truncation)
+    except InputError as error:
+        raise InputError(f"item {place} of the corpus: {error}") from None
+    if item.lens is not lens:
+        raise InputError(f"item {place} of the corpus is a trace of another lens: gradients need this one's model")
+    return item.encoding
+
+
+def _targets(
+    lens: Lens,
+    batch: list[Numbered],
+    objective: str,
+    labels: Sequence[int] | None,
+    masked: float,
+    seed: int,
+    truncation: bool,
+) -> tuple[list[Encoding], list[Any]]:
+    """The batch's inputs, and what is to be guessed: {position: token id} of a text, a class, or None."""
+    encodings, targets = [], []
+    for place, item in batch:
+        encoding = _encoded(lens, item, place, truncation)
+        target: Any = None
+        if objective == "masked-LM":
+            text = [i for i, special in enumerate(encoding.special) if not special]
+            if not text:
+                continue
+            # a text's mask depends on the text's place alone, not on its batch
+            chosen = np.random.default_rng([seed, place]).choice(text, max(1, round(masked * len(text))), replace=False)
+            target = {int(i): encoding.input_ids[i] for i in chosen}
+            ids = [lens.tokenizer.mask_token_id if i in target else id for i, id in enumerate(encoding.input_ids)]
+            encoding = replace(encoding, input_ids=ids)
+        elif labels is not None:
+            if place >= len(labels):
+                raise InputError(f"the corpus has more texts than there are labels: {len(labels)}")
+            target = labels[place]
+        encodings.append(encoding)
+        targets.append(target)
+    return encodings, targets
+
+
+def _gradients(
+    lens: Lens, encodings: list[Encoding], targets: list[Any], loss: Callable[[Any], Tensor] | None
+) -> Iterator[tuple[Gradients, list[int]]]:
+    """The gradients of each text, with the positions that were masked. One backward pass."""
+    if not encodings:
+        return
+    traces = lens._trace(encodings)
+    values = traces[0].value(0)  # says why where there are none
+    pad = lens.tokenizer.pad_token_id
+    inputs = batch_inputs(encodings, 0 if pad is None else pad, values.device)
+    each: list[float] = []
+
+    def summed(output: Any) -> Tensor:
+        """Σ of the texts' losses: none has a part in another's gradient."""
+        losses = [loss(output)] if loss else [_guessed(output, row, target) for row, target in enumerate(targets)]
+        each.extend(float(value.detach()) for value in losses)
+        return torch.stack(losses).sum()
+
+    _, found = context_gradients(lens.model, inputs, traces[0].n_layers, summed)
+    for row, trace in enumerate(traces):
+        contexts = [g[row, : trace.n_tokens].to(values.dtype).transpose(0, 1) for g in found]
+        yield Gradients(trace, each[row], contexts), list(targets[row]) if isinstance(targets[row], dict) else []
+
+
+def _guessed(output: Any, row: int, target: Any) -> Tensor:
+    """The cross-entropy of one text: of its masked tokens (a mean), or of its class."""
+    logits = output.logits[row] if output.logits.dtype == torch.float64 else output.logits[row].float()
+    if isinstance(target, dict):
+        logits, target = logits[list(target)], list(target.values())
+    elif target is None:
+        target = int(logits.argmax())
+    return torch.nn.functional.cross_entropy(logits, torch.tensor(target, device=logits.device))
