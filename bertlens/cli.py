@@ -1,5 +1,5 @@
-"""The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel,
-`train-sars-cov-2` trains the case study's classifier.
+"""The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `survey`
+takes statistics of every head over a corpus, `train-sars-cov-2` trains the case study's classifier.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -66,6 +66,25 @@ def parser() -> argparse.ArgumentParser:
         "--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"
     )
     html.add_argument("--truncation", action="store_true", help="cut a text that is too long for the model")
+
+    survey = commands.add_parser(
+        "survey",
+        help="statistics of every head over a corpus",
+        description="Run a corpus through the model and write the statistics of every head to one file: "
+        "bertlens.survey.HeadStats.load reads it. A run that is stopped keeps what it has; --resume goes on.",
+        allow_abbrev=False,
+    )
+    survey.add_argument(
+        "corpus", type=Path, help="a file with a text a line, .jsonl (text, or a and b), or .conllu; also .gz"
+    )
+    survey.add_argument("-o", "--output", type=Path, required=True, metavar="STATS.npz", help="the file to write")
+    survey.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+    survey.add_argument("--limit", type=int, metavar="N", help="only the first N texts")
+    survey.add_argument(
+        "--batch-size", type=int, default=8, metavar="N", help="texts run together (default: %(default)s)"
+    )
+    survey.add_argument("--truncation", action="store_true", help="cut texts that are too long for the model")
+    survey.add_argument("--resume", action="store_true", help="go on with the statistics that the file already holds")
 
     train = commands.add_parser(
         "train-sars-cov-2",
@@ -136,6 +155,36 @@ def html(arguments: argparse.Namespace) -> None:
     print(f"{page}: {trace.model_name}, {len(trace.tokens)} tokens, {page.stat().st_size:,} bytes")
 
 
+def survey(arguments: argparse.Namespace) -> None:
+    """Take the statistics and say in two lines what they are of."""
+    import warnings
+
+    from transformers.utils import logging
+
+    import bertlens
+    from bertlens.survey import head_stats
+
+    output = arguments.output
+    if output.exists() and not arguments.resume:
+        raise BertLensError(f"{output} is there already: --resume goes on with it, or give another name")
+    logging.disable_progress_bar()
+    lens = bertlens.Lens.from_pretrained(arguments.model) if arguments.model else bertlens.Lens.embedded()
+    with warnings.catch_warnings(record=True) as stopped:
+        warnings.simplefilter("always", UserWarning)
+        stats = head_stats(
+            lens,
+            arguments.corpus,
+            batch_size=arguments.batch_size,
+            truncation=arguments.truncation,
+            limit=arguments.limit,
+            resume=output if output.exists() else None,
+            save=output,
+        )
+    print(f"{output}: {stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
+    if any("interrupted" in str(warning.message) for warning in stopped):
+        raise BertLensError("stopped: the same command with --resume goes on")
+
+
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
     from bertlens.casestudies.sars_cov_2.run import train_and_save
@@ -164,6 +213,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             demo(arguments.folder, rest)
         elif arguments.command == "train-sars-cov-2":
             train_sars_cov_2(arguments)
+        elif arguments.command == "survey":
+            survey(arguments)
         else:
             html(arguments)
     except (BertLensError, OSError) as error:

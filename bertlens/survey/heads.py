@@ -52,8 +52,10 @@ def head_stats(
     An interrupt (Ctrl-C, or Interrupt in the notebook) ends the run with a warning; what is done is returned.
 
     Raises InputError for a corpus or text that cannot be read, naming it, for traces of different models, for
-    statistics to resume of another model or corpus; OSError where `save` cannot be written.
+    statistics to resume of another model or corpus, a folder to save in that is not there.
     """
+    if save is not None and not Path(save).parent.is_dir():
+        raise InputError(f"no folder {Path(save).parent} to save the statistics in: make it first")  # not after hours
     numbered: Iterator[Numbered] = enumerate(itertools.islice(items(corpus), limit))
     if lens is None:
         numbered, about = _about_traces(numbered)

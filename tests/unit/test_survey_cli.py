@@ -1,0 +1,69 @@
+"""`bertlens survey`: a file of statistics, a run that goes on, bad input in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bertlens import Lens, cli
+from bertlens.survey import HeadStats, heads
+
+CORPUS = "The cat sat on the mat.\nIt was warm.\n\nNobody had asked for that, had they?\n"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    (tmp_path / "corpus.txt").write_text(CORPUS)
+    return tmp_path / "corpus.txt"
+
+
+def test_survey_writes_statistics(
+    embedded_lens: Lens, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "stats.npz"
+    assert cli.main(["survey", str(corpus), "-o", str(output)]) == 0
+    assert capsys.readouterr().out == f"{output}: 3 texts, 26 tokens, all-MiniLM-L6-v2\n"
+    expected = heads.head_stats(embedded_lens, CORPUS.split("\n")[:2], progress=False)
+    first = tmp_path / "first.npz"
+    assert cli.main(["survey", str(corpus), "-o", str(first), "--limit", "2", "--batch-size", "1"]) == 0
+    np.testing.assert_allclose(HeadStats.load(first).values("entropy"), expected.values("entropy"), atol=1e-5)
+    assert cli.main(["survey", str(corpus), "-o", str(first)]) == 2
+    assert "--resume goes on" in capsys.readouterr().err
+    assert cli.main(["survey", str(corpus), "-o", str(first), "--resume"]) == 0
+    np.testing.assert_allclose(HeadStats.load(first).values("k90"), HeadStats.load(output).values("k90"), atol=1e-5)
+
+
+def test_interrupted_survey_says_how_to_go_on(
+    embedded_lens: Lens, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    calls = iter(range(9))
+    count = heads.text_statistics
+
+    def interrupted(*arguments: Any) -> Any:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return count(*arguments)
+
+    monkeypatch.setattr(heads, "text_statistics", interrupted)
+    output = tmp_path / "stats.npz"
+    assert cli.main(["survey", str(corpus), "-o", str(output), "--batch-size", "1"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{output}: 2 texts") and err.endswith("--resume goes on\n")
+    assert HeadStats.load(output).n_texts == 2
+
+
+def test_bad_input_is_one_line(
+    embedded_lens: Lens, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken.npz").write_bytes(b"no")
+    for arguments, message in (
+        ([str(tmp_path / "missing.txt"), "-o", str(tmp_path / "a.npz")], "no corpus at"),
+        ([str(corpus), "-o", str(tmp_path / "broken.npz"), "--resume"], "holds no head statistics"),
+        ([str(corpus), "-o", str(tmp_path / "no" / "folder.npz")], "no folder"),
+    ):
+        assert cli.main(["survey", *arguments]) == 2
+        line = capsys.readouterr().err.splitlines()[-1]
+        assert line.startswith("bertlens: ") and message in line
