@@ -377,6 +377,21 @@ def test_evidence_cells_by_hand():
         [i, j] for i in range(1, 7) for j in (0, 7)
     ]
     assert gates.evidence(one_column(3), SPECIAL, "directional").detail == "column 3"
+    divided = torch.tensor([True, False, False, True, False, False, False, True])
+    assert gates.evidence(NEXT, divided, "forward contextual").cells.nonzero().tolist() == [[1, 2], [4, 5], [5, 6]]
+
+
+def test_a_second_text_of_one_word_is_no_block():
+    """Then blocks are looked for by a cut, here within the first text."""
+    n = 16
+    special = torch.zeros(n, dtype=torch.bool)
+    special[[0, 13, 15]] = True
+    segments = (torch.arange(n) == 14).long()
+    group = torch.arange(n) >= 7
+    a = (group[:, None] == group[None, :]).double() * ~special
+    scores = gates.scores(a, special, segments)
+    assert float(scores["cluster"]) > 0.9
+    assert gates.evidence(a, special, "cluster", segments).detail == "cut before token 7"
 
 
 def test_every_gate_has_a_prototype_here():

@@ -10,6 +10,7 @@ import torch
 
 from bertlens.errors import InputError
 from bertlens.measures import gates
+from bertlens.measures.gates.instance import _shuffled
 from bertlens.trace import Trace
 from unit import tiny
 from unit.gate_maps import layout, pure
@@ -171,6 +172,33 @@ def test_agreement_by_hand():
     ]
     expected = np.mean([sum(x == y for x, y in zip(order, [3, 4, 1, 1], strict=True)) / 4 for order in allowed])
     assert table["chance"][0] == pytest.approx(expected, abs=0.02)
+
+
+def test_near_in_one_text_is_near():
+    """a and b are neighbours in the second text: b is no target of a, though both texts agree on it."""
+    texts_here = (["[CLS]", *"axbcdef", "[SEP]"], ["[CLS]", *"abcdef", "[SEP]"])
+    traces = []
+    for tokens, other in zip(texts_here, "de", strict=True):
+        a = np.full((len(tokens), len(tokens)), 0.01)
+        a[tokens.index("a"), tokens.index("b")] = 9
+        a[tokens.index("a"), tokens.index(other)] = 3
+        for token in "bcdef":
+            a[tokens.index(token), tokens.index("f" if token in "bc" else "a")] = 9
+        traces.append(trace_of((a / a.sum(1, keepdims=True))[None, None], tokens))
+    assert gates.target_agreement(traces)["agreement"].tolist() == pytest.approx([5 / 6])
+
+
+def test_shuffles_reach_every_allowed_place_alike():
+    r = 11
+    index = torch.arange(r)
+    anywhere = torch.ones(r, r, dtype=torch.bool)
+    found = _shuffled(index[None, None], anywhere, 4000, torch.Generator().manual_seed(0))[0, 0]
+    share = torch.stack([(found == j).double().mean(0) for j in range(r)])
+    assert (share - 1 / r).abs().max() < 0.03
+    far = (index[:, None] - index[None, :]).abs() > 1
+    found = _shuffled((index + 4)[None, None] % r, far, 500, torch.Generator().manual_seed(0))[0, 0]
+    assert far[index, found].all()
+    assert (found.sort(-1).values == index).all()
 
 
 def test_stripes_are_not_taken_for_bound_tokens():
