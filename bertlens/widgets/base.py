@@ -293,7 +293,7 @@ class LensWidget(anywidget.AnyWidget):
         place = {"trace": header["trace"], "map": header["map"]}
         if self._corpus is not None:
             yield {"op": "survey"}, self._answer_survey(place)
-        for question in carried(shown, range(shown.n_layers) if layers is None else layers):
+        for question in carried(shown, range(shown.n_layers) if layers is None else layers, self.panels):
             yield question, self._answer_to(place | question)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:

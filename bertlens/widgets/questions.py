@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from ..errors import SelectionError
@@ -83,24 +83,27 @@ QUESTIONS: dict[str, Callable[[Trace, Message], Answer]] = {
 }
 
 
-def carried(trace: Trace, layers: Iterable[int]) -> Iterator[Message]:
-    """The questions beside heads that a page without a kernel can be asked about some layers, as the page asks them.
+def carried(trace: Trace, layers: Iterable[int], panels: Collection[str]) -> Iterator[Message]:
+    """The questions beside heads that a page without a kernel can be asked about some layers, as its panels ask them.
 
-    Spectra are left out: they take long.
+    Spectra and evidence are left out: they take long.
     """
-    if answers.has_gates(trace):
+    if answers.has_gates(trace) and not {"atlas", "gates"}.isdisjoint(panels):
         yield {"op": "gates", "threshold": gates.THRESHOLD, "margin": gates.MARGIN}
     if not norms.available(trace):
         return
-    yield from ({"op": "norm_view"}, {"op": "geometry"})
-    for measure in answers.MEASURES[1:]:
-        yield {"op": "thumbs", "measure": measure}
+    if "norms" in panels:
+        yield {"op": "norm_view"}
+    if "geometry" in panels:
+        yield {"op": "geometry"}
+    if "atlas" in panels:
+        yield from ({"op": "thumbs", "measure": measure} for measure in answers.MEASURES[1:])
     for layer in layers:
-        for head in range(trace.n_heads):
-            yield {"op": "histograms", "layer": layer, "head": head}
+        if "geometry" in panels:
+            yield from ({"op": "histograms", "layer": layer, "head": head} for head in range(trace.n_heads))
         yield {"op": "norms", "layer": layer}
-        for kind in answers.page_layer_maps(trace):
-            yield {"op": "layer_map", "layer": layer, "kind": kind}
+        if "head" in panels:
+            yield from ({"op": "layer_map", "layer": layer, "kind": kind} for kind in answers.page_layer_maps(trace))
 
 
 def _layer(trace: Trace, message: Message) -> int:

@@ -124,7 +124,7 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
   const gate = data.names[best]!;
   const found = useAnswer(
     store,
-    "evidence",
+    store.kernel.value ? "evidence" : null, // not carried by pages without a kernel
     ({ fields, arrays }) => ({
       ...(fields as {
         layer: number;

@@ -1,0 +1,246 @@
+"""Norms, gates, geometry and the corpus in the page: what is drawn is what Python computes."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import bertlens as bl
+from bertlens import colors
+from bertlens.measures import gates, geometry, norms
+from browser.views import Seen, shown, signed
+
+HEAD = {"layer": 1, "head": 8}
+
+
+def nearest_entry(pixels: np.ndarray, scale: str) -> np.ndarray:
+    """The table entry of every pixel; entries of one colour count as the first of them."""
+    table = colors.table(scale, "light").astype(int)
+    return np.abs(pixels[..., None, :].astype(int) - table).sum(-1).argmin(-1)
+
+
+def test_measure_switch_shows_the_norm(show, pair):
+    seen = show(bl.Explorer(pair, **HEAD, query=3))
+    seen.choice("measure", "Norm ‖αf(x)‖").click()
+    expect(seen.part("norm-strip")).to_be_visible()
+    expected = norms.weighted_norm(pair, 1)[8].numpy()
+    listed = seen.listed()
+    order = np.argsort(-expected[3], kind="stable")[: len(listed)]
+    assert [token for token, _ in listed] == [pair.tokens[j] for j in order]
+    np.testing.assert_allclose([value for _, value in listed], expected[3][order], atol=6e-4)
+    expect(seen.region("Head view").locator(".bl-legend").first).to_contain_text(shown(expected.max()))
+    entries = nearest_entry(seen.matrix(), "weight")
+    assert np.abs(entries - np.round(255 * expected / expected.max())).max() <= 2
+
+
+def test_norm_strip_gives_each_keys_norm(show, pair):
+    seen = show(bl.HeadView(pair, **HEAD, measure="norm"))
+    strip = seen.part("norm-strip")
+    box = strip.bounding_box()
+    strip.hover(position={"x": 4.5 * box["width"] / pair.n_tokens, "y": 5})
+    expect(seen.tip).to_contain_text(shown(float(norms.transformed_norm(pair, 1)[8, 4])))
+
+
+def test_difference_is_signed_and_sums_to_nothing(show, pair):
+    seen = show(bl.HeadView(pair, **HEAD, measure="difference", query=3))
+    expect(seen.part("norm-strip")).to_be_visible()
+    passed_on = norms.weighted_norm(pair, 1)[8]
+    expected = (pair.attention(1)[8] - passed_on / passed_on.sum(-1, keepdim=True)).numpy()
+    most = np.abs(expected).max()
+    expect(seen.root.locator(".bl-legend").first).to_contain_text(signed(-most, 3))
+    first = seen.part("row-list").locator("li").first
+    j = np.abs(expected[3]).argmax()
+    expect(first).to_contain_text(f"{'+' if expected[3][j] > 0 else ''}{signed(expected[3][j], 3)}")
+    expect(seen.part("row-list")).to_contain_text("Σ 0.000")
+    entries = nearest_entry(seen.matrix(), "signed")
+    clear = np.abs(expected) > 0.03 * most  # both entries in the middle have one colour
+    assert np.abs(entries - (127.5 + 127.5 * expected / most))[clear].max() <= 2
+
+
+def test_atlas_follows_the_measure(show, pair):
+    seen = show(bl.HeadAtlas(pair, **HEAD, measure="norm"))
+    expect(seen.region("Atlas of heads")).to_contain_text("‖αf(x)‖, layers down")
+    picture = seen.pixels(seen.thumb(0, 5).locator("canvas"))[..., :3]
+    expected = norms.weighted_norm(pair, 0)[5].numpy()
+    assert np.abs(nearest_entry(picture, "weight") - np.round(255 * expected / expected.max())).max() <= 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "measure"), [("attn-n", norms.summed_weighted_norm), ("attnresln-n", norms.attnresln_norm)]
+)
+def test_maps_of_a_whole_layer_open_from_its_name(show, pair, kind, measure):
+    seen = show(bl.Explorer(pair, **HEAD, query=2))
+    seen.root.get_by_role("button", name="L4", exact=True).click()
+    seen.select("layer 4").select_option(kind)
+    seen.title({"attn-n": "L4 Attn-N", "attnresln-n": "L4 AttnResLn-N"}[kind])
+    expected = measure(pair, 4)[2].numpy()
+    np.testing.assert_allclose([value for _, value in seen.listed()], np.sort(expected)[::-1][:12], atol=6e-4)
+    seen.thumb(3, 3).click()
+    seen.title("L3·H3")
+
+
+def test_norm_view_shares_and_points(show, pair):
+    seen = show(bl.NormView(pair, **HEAD))
+    view = seen.part("norms")
+    points = view.locator("svg").first.locator("path[fill-opacity]")
+    expect(points).to_have_count(pair.n_tokens**2)
+    point = points.nth(3 * pair.n_tokens + 5)
+    point.dispatch_event("click")
+    expect(view).to_contain_text("first [CLS]")
+    share = norms_share(pair)
+    assert (
+        view.locator("rect title", has_text="L1, attention, first").text_content()
+        == f"L1, attention, first: {round(100 * share)} %"
+    )
+    seen.select("by").select_option("attn-n")
+    mixing = norms.mixing_ratio(pair, 0, "attn-n").mean()
+    expect(view).to_contain_text(f"L0 {round(100 * float(mixing))} %")
+
+
+def norms_share(trace) -> float:
+    return float(trace.attention(1)[:, :, 0].mean())
+
+
+def test_gate_badges_filter_and_order(show, pair):
+    seen = show(bl.Explorer(pair, **HEAD))
+    table = gates.classify(pair)
+    label = table[(table.layer == 0) & (table["head"] == 2)].label.item()
+    assert label == "backward contextual"
+    expect(seen.thumb(0, 2)).to_contain_text("B")
+    chips = seen.root.get_by_role("group", name="Gates")
+    counts = table.label.value_counts()
+    expect(chips.get_by_role("button", name=re.compile("backward contextual"))).to_contain_text(str(counts[label]))
+    chips.get_by_role("button", name=re.compile("backward contextual")).click()
+    assert seen.root.locator(".bl-recedes").count() == len(table) - counts[label]
+    seen.select("order").select_option("gate")
+    firsts = [tuple(map(int, name.split("-"))) for name in seen.thumbs()]
+    order = [table[(table.layer == layer) & (table["head"] == head)].label.item() for layer, head in firsts]
+    assert order == sorted(order, key=[*gates.GATES, "mixed", "undefined"].index)
+
+
+def test_gate_view_scores_and_evidence(show, pair):
+    seen = show(bl.GateView(pair, layer=0, head=2))
+    expect(seen.part("gate-label")).to_have_text("L0·H2: backward contextual")
+    scores = gates.scores(pair.attention(0), pair.special_mask, pair.segments)
+    for name in gates.GATES:
+        expect(seen.part("gates").locator(".bl-gate-grid")).to_contain_text(f"{float(scores[name][2]):.2f}")
+    expect(seen.part("gates")).to_contain_text("Bonino et al. 2025")
+
+
+def test_geometry_view_is_the_layer_table(show, pair):
+    seen = show(bl.GeometryView(pair, **HEAD))
+    table = geometry.layer_table(pair)
+    view = seen.part("geometry")
+    for layer in range(pair.n_layers):
+        title = view.locator("circle title", has_text=f"L{layer}, heads:")
+        assert title.text_content() == f"L{layer}, heads: {table.cone_heads[layer]:.3f}"
+    row = view.locator("table").first.locator("tbody tr").nth(2)
+    expect(row).to_contain_text(signed(table.mlp_cosine[2]))
+    counts = geometry.norm_histograms(pair, 1, 8).counts
+    bars = view.locator("svg").nth(1).locator("rect title").all_text_contents()
+    assert sum(int(text.split(": ")[1].split()[0]) for text in bars) == sum(int(c.sum()) for c in counts.values())
+
+
+def test_open_tab_exports_charts_and_numbers(show, pair):
+    seen = show(bl.Explorer(pair, **HEAD, view="geometry"))
+    expect(seen.part("geometry")).to_be_visible()
+    svg = seen.save("SVG", "Open tab").read_text()
+    assert "Cone index through the stream" in svg
+    assert "all-MiniLM-L6-v2" in svg
+    lines = [line for line in seen.save("CSV", "Open tab").read_text().splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(lines))
+    table = geometry.layer_table(pair)
+    np.testing.assert_allclose([float(row["cone_output"]) for row in rows], table.cone_output, rtol=1e-6)
+
+
+def test_no_tabs_without_something_to_show(show, pair):
+    given = bl.Trace.from_attentions([pair.attention(layer) for layer in range(2)], pair.tokens)
+    seen = show(bl.Explorer(given))
+    tabs = seen.root.get_by_role("tab").all_inner_texts()
+    assert tabs == ["Neurons", "Gates", "Table"]
+    assert seen.root.get_by_role("group", name="measure").count() == 0
+    with pytest.raises(bl.ModelError, match="attention weights"):
+        bl.NormView(given)
+    with pytest.raises(bl.ModelError, match="attention weights"):
+        bl.GeometryView(given)
+
+
+@pytest.fixture(scope="module")
+def survey(embedded_lens):
+    """Statistics, distances and a made-up table of relations."""
+    import pandas as pd
+
+    texts = [
+        "The cat sat on the mat.",
+        ("A dog ran.", "It barked, and then it slept."),
+        "Nobody knows why birds sing so early.",
+    ]
+    stats = bl.survey.head_stats(embedded_lens, texts, progress=False)
+    distances = bl.survey.head_distances(embedded_lens, texts, progress=False)
+    relations = pd.DataFrame(
+        [
+            {
+                "relation": "det",
+                "direction": "dep->head",
+                "layer": 1,
+                "head": 8,
+                "accuracy": 0.8,
+                "n": 9,
+                "offset_accuracy": 0.5,
+            },
+            {
+                "relation": "det",
+                "direction": "dep->head",
+                "layer": 2,
+                "head": 1,
+                "accuracy": 0.3,
+                "n": 9,
+                "offset_accuracy": 0.5,
+            },
+        ]
+    )
+    return {"stats": stats, "distances": distances, "relations": relations}
+
+
+def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey):
+    seen = show(bl.Explorer(pair, **HEAD, view="survey", **survey))
+    view = seen.part("survey")
+    stats = survey["stats"]
+    cell = view.get_by_role("button", name=re.compile("^L0·H2:"))
+    expect(cell).to_have_attribute("aria-label", f"L0·H2: {signed(stats.values('previous')[0, 2], 3)}")
+    seen.select("statistic").select_option("next")
+    expect(view.get_by_role("button", name=re.compile("^L1·H8:"))).to_have_attribute(
+        "aria-label", f"L1·H8: {signed(stats.values('next')[1, 8], 3)}"
+    )
+    here = float(pair.attention(1)[8].diagonal(1).sum() / pair.n_tokens)
+    expect(view.locator(".bl-story")).to_contain_text(f"{signed(here)} {signed(stats.values('next')[1, 8])}")
+    cell.click()
+    seen.title("L0·H2")
+    view.get_by_role("row", name=re.compile("det")).get_by_role("button", name="L1·H8").click()
+    seen.title("L1·H8")
+
+
+def test_survey_of_another_model_is_refused(pair, survey):
+    given = bl.Trace.from_attentions([pair.attention(0)], pair.tokens)
+    with pytest.raises(bl.InputError, match="survey the model that you look at"):
+        bl.SurveyView(given, survey["stats"])
+
+
+def test_domains_as_strip_and_units(page_of):
+    lens = bl.Lens.sars_cov_2()
+    gene = lens.tokenizer.vocabulary.reference_sequence
+    trace = lens.trace(gene)
+    seen = Seen(page_of(bl.HeadView(trace, units="spans").to_html(layers=[0])))
+    spans = lens.tokenizer.annotate(gene, trace.n_tokens).spans
+    labels = seen.row_labels()
+    assert [label for label in labels if not label.startswith("[")] == [name for name, _, _ in spans]
+    start, end = next((a, b) for name, a, b in spans if name == "RBD")
+    row = labels.index("RBD")
+    seen.root.locator(".bl-row-label", has_text="RBD").last.click()
+    expected = float(trace.attention(0)[0][start:end, start:end].sum(-1).mean())
+    assert row > 0
+    expect(seen.part("row-list")).to_contain_text(shown(expected))
