@@ -13,9 +13,11 @@ import torch
 import bertlens as bl
 from bertlens import cli
 from bertlens.casestudies.sars_cov_2 import data, run
+from bertlens.casestudies.sars_cov_2.kmers import windows
 from bertlens.casestudies.sars_cov_2.model import build, load, save
 from bertlens.casestudies.sars_cov_2.scores import score
-from bertlens.casestudies.sars_cov_2.train import CHECKPOINT, Settings, _some, class_weights, train
+from bertlens.casestudies.sars_cov_2.tokenizer import SpikeTokenizer
+from bertlens.casestudies.sars_cov_2.train import CHECKPOINT, Batches, Settings, _shift, _some, class_weights, train
 from unit import sars
 
 TINY = Settings(
@@ -101,6 +103,44 @@ def test_some_windows_are_shown_at_their_own_positions():
     assert (positions[:, 0] == 0).all() and (positions.diff(dim=1) > 0).all()
     assert all(set(range(100, 110)) <= set(row.tolist()) for row in shown)
     assert torch.equal(_some(ids, 1, rarity, torch.Generator())[0], ids)
+
+
+def test_a_lost_codon_shifts_the_windows_behind():
+    chosen = sars.samples()[:2]
+    tokenizer = SpikeTokenizer(vocabulary=sars.vocabulary())
+    frames = [Batches.of(chosen, tokenizer, LABELS, shift) for shift in (0, 3, 6)]
+    found = _shift(frames, torch.zeros(40, dtype=torch.long), 1.0, torch.Generator().manual_seed(0))
+    lengths = set()
+    for row in found:
+        tokens = tokenizer.convert_ids_to_tokens(row[row > 0].tolist())
+        assert tokens[0] == "[CLS]" and tokens[-1] == "[SEP]"
+        place = tokens.index("[UNK]") if "[UNK]" in tokens else 0
+        # in front of the place the windows are the sequence's own, behind it those of the sequence without codons
+        matches = []
+        for lost in (3, 6):
+            behind = windows(chosen[0].sequence[lost:])
+            matches.append(tokens[place + 1 : -1] == behind[place:])
+        assert tokens[1:place] == windows(chosen[0].sequence)[: max(place - 1, 0)]
+        assert any(matches)
+        lengths.add(matches.index(True))
+    assert lengths == {0, 1}
+    assert torch.equal(_shift(frames, torch.tensor([1, 0]), 0.0, torch.Generator()), frames[0].ids[[1, 0]])
+
+
+def test_training_may_begin_with_a_trained_folder(samples, tmp_path):
+    old = sars.vocabulary()
+    first, _ = train(samples, LABELS, old, tmp_path / "a", replace(TINY, steps=3), quiet=True)
+    save(tmp_path / "a", first, old)
+    more = replace(old, kmers=tuple(sorted({*old.kmers, "AAAAAAAAAAAA", "CCCCCCCCCCCC"})))
+    still = replace(TINY, steps=1, learning_rate=0.0)
+    second, _ = train(samples, LABELS, more, tmp_path / "b", still, start=tmp_path / "a", quiet=True)
+    number = {token: i for i, token in enumerate(SpikeTokenizer(vocabulary=more).get_vocab())}
+    vectors = second.bert.embeddings.word_embeddings.weight
+    for i, kmer in enumerate(old.kmers):
+        assert torch.equal(vectors[number[kmer]], first.bert.embeddings.word_embeddings.weight[4 + i].half().float())
+    assert torch.equal(second.classifier.weight, first.classifier.weight.half().float())
+    with pytest.raises(bl.ModelError, match="another shape or with other classes"):
+        train(samples, LABELS, old, tmp_path / "c", replace(still, width=32), start=tmp_path / "a", quiet=True)
 
 
 def test_scores_agree_with_scikit_learn():

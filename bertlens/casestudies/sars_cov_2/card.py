@@ -28,8 +28,8 @@ sequence of a sample is stored.
 {data}
 
 The train, validation and test splits hold different sequences; validation was drawn from the train split by whole
-lineages, or by single sequences where no lineages add up to an eighth of a class. The test split was scored once, after
-the weights were written.
+lineages, or by single sequences where no lineages add up to an eighth of a class. The test split was scored once in a
+run, after its weights were written.
 
 | sequences | {labels} | all |
 | --- |{rule} ---: |
@@ -61,8 +61,14 @@ TRAINING = """
 {steps:,} steps of {batch_size} sequences, {minutes:.0f} minutes of wall time on {device}; the best validation macro-F1
 came at step {best_step:,}. AdamW at {learning_rate:g} with {warmup} steps of warm-up, then falling to 0; gradient norm
 held to {clip:g}; loss weights fall with the square root of a class's size; no dropout, but {unknown:.0%} of the k-mers
-shown as [UNK]. Only a share of each sequence's windows was shown at first, rare ones more often
+shown as [UNK], and {shifted:.0%} of the sequences without one or two codons at a random place, which shifts the windows
+behind. Only a share of each sequence's windows was shown at first, rare ones more often
 ({shown}), then all of them. Seed {seed}. Made by `bertlens train-sars-cov-2`.
+"""
+
+START = """
+It began with the weights of an earlier run: {steps:,} steps, {minutes:.0f} minutes, {shifted}. That one had accuracy
+{accuracy:.4f} and macro-F1 {macro_f1:.4f} on the test split, macro-F1 {validation:.4f} on validation.
 """
 
 LIMITS = """
@@ -109,6 +115,16 @@ def card(metrics: dict[str, Any]) -> str:
             "device": "the CPU" if metrics["run"]["device"] == "cpu" else "one GPU",
         }
     )
+    if "start" in metrics:
+        before = metrics["start"]
+        text += START.format(
+            steps=before["run"]["steps"],
+            minutes=before["run"]["seconds"] / 60,
+            shifted="with the same shifts" if before["run"]["settings"].get("shifted") else "without the shifts",
+            accuracy=before["test"]["accuracy"],
+            macro_f1=before["test"]["macro_f1"],
+            validation=before["validation"]["macro_f1"],
+        )
     text += "\n## Metrics\n\n| split | sequences | accuracy | macro-F1 |\n| --- | ---: | ---: | ---: |\n"
     for name, scores in (("validation", validation), ("test", test)):
         text += f"| {name} | {scores['n']} | {scores['accuracy']:.4f} | {scores['macro_f1']:.4f} |\n"

@@ -14,6 +14,7 @@ from ...errors import InputError
 
 KMER = 12
 STRIDE = 9
+SHIFTS = (0, 3, 6)  # where the windows can lie in the reading frame
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")  # numbers 0 to 3
 UNKNOWN = 1
 REFERENCE_LENGTH = 3822  # start codon to stop codon of the lineage B spike
@@ -34,11 +35,14 @@ def clean(sequence: str) -> str:
     return sequence
 
 
-def windows(sequence: str) -> list[str]:
-    """The 12-mers at 0, 9, 18 …; what is left at the end is not covered. Raises InputError for less than one window."""
+def windows(sequence: str, shift: int = 0) -> list[str]:
+    """The 12-mers at 0, 9, 18 … behind `shift`; what is left at the end is not covered.
+
+    Raises InputError for less than one window.
+    """
     if len(sequence) < KMER:
         raise InputError(f"a sequence of {len(sequence)} nucleotides is shorter than one window of {KMER}")
-    return [sequence[i : i + KMER] for i in range(0, len(sequence) - KMER + 1, STRIDE)]
+    return [sequence[i : i + KMER] for i in range(shift, len(sequence) - KMER + 1, STRIDE)]
 
 
 @dataclass(frozen=True)
@@ -65,15 +69,17 @@ class Vocabulary:
 
     @classmethod
     def learn(cls, sequences: Iterable[str], reference: str) -> Vocabulary:
-        """The 12-mers of the training sequences and of the reference.
+        """The 12-mers of the training sequences and of the reference, at every codon: a deletion shifts the windows.
 
         Raises InputError where the reference is not the spike of lineage B (length 3,822, D614).
         """
         check_reference(reference)
         own = windows(reference)
-        known = sorted({kmer for sequence in sequences for kmer in windows(sequence)} | set(own))
+        known = {kmer for s in [*sequences, reference] for shift in SHIFTS for kmer in windows(s, shift)}
         placed = tuple(Window(kmer, STRIDE * i, STRIDE * i + KMER) for i, kmer in enumerate(own))
-        return cls(tuple(kmer for kmer in known if set(kmer) <= set("ACGT")), placed, reference[placed[-1].end :])
+        return cls(
+            tuple(kmer for kmer in sorted(known) if set(kmer) <= set("ACGT")), placed, reference[placed[-1].end :]
+        )
 
     def save(self, path: Path) -> None:
         content = {

@@ -21,7 +21,7 @@ from torch import Tensor
 from ...errors import InputError
 from . import model as classifier
 from .data import Sample
-from .kmers import SPECIAL, UNKNOWN, Vocabulary
+from .kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary
 from .scores import Scores, score
 from .tokenizer import SpikeTokenizer
 
@@ -45,6 +45,7 @@ class Settings:
     patience: int = 6  # evaluations without a better macro-F1
     weight_decay: float = 0.01
     clip: float = 1.0
+    shifted: float = 0.5  # share of sequences that lose one or two codons somewhere, which shifts the windows behind
     unknown: float = 0.05  # share of k-mers shown as [UNK], so that unseen ones do no harm
     # (from this share of the steps on, share of the windows shown): most steps see some windows of each sequence only,
     # rare ones first, at their own positions, and cost a fraction; the last ones see all (Hou et al. 2022, token
@@ -60,8 +61,9 @@ class Batches:
     labels: Tensor
 
     @classmethod
-    def of(cls, samples: Sequence[Sample], tokenizer: SpikeTokenizer, labels: list[str]) -> Batches:
-        rows = [tokenizer(sample.sequence)["input_ids"] for sample in samples]
+    def of(cls, samples: Sequence[Sample], tokenizer: SpikeTokenizer, labels: list[str], shift: int = 0) -> Batches:
+        """`shift`: nucleotides left out at the start, so that every window lies so far behind its usual place."""
+        rows = [tokenizer(sample.sequence[shift:])["input_ids"] for sample in samples]
         ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         for row, tokens in zip(ids, rows, strict=True):
             row[: len(tokens)] = torch.tensor(tokens)
@@ -82,25 +84,28 @@ def train(
     folder: Path,
     settings: Settings,
     *,
+    start: Path | None = None,
     stop_after: int | None = None,
     quiet: bool = False,
 ) -> tuple[Any, dict[str, Any]]:
     """Train on the "train" samples, stop by the "validation" ones; the "test" ones are not looked at.
 
-    A checkpoint in `folder` of a run with the same settings is gone on from. `stop_after` ends this call (not the run)
-    after so many steps. Returns the model with the best validation macro-F1 and the record of the run (steps, seconds,
-    history). Raises InputError where the folder holds a checkpoint of another run.
+    The weights are fresh, or those of the trained folder `start` (its k-mers may be others). A checkpoint in `folder`
+    of a run with the same settings is gone on from. `stop_after` ends this call (not the run) early. Returns
+    the model with the best validation macro-F1 and the record of the run (steps, seconds, history). Raises InputError
+    where the folder holds a checkpoint of another run.
     """
     tokenizer = SpikeTokenizer(vocabulary=vocabulary)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    parts = {
-        split: Batches.of([sample for sample in samples if sample.split == split], tokenizer, labels)
-        for split in ("train", "validation")
-    }
+    chosen = [sample for sample in samples if sample.split == "train"]
+    frames = [Batches.of(chosen, tokenizer, labels, shift) for shift in SHIFTS]
+    validation = Batches.of([sample for sample in samples if sample.split == "validation"], tokenizer, labels)
     torch.manual_seed(settings.seed)
     shape = {name: getattr(settings, name) for name in ("width", "layers", "heads", "intermediate")}
     model = classifier.build(len(vocabulary.kmers), labels, **shape).to(device)
-    rarity = _rarity(parts["train"].ids, model.config.vocab_size)
+    if start is not None:
+        classifier.start_from(start, model, vocabulary)
+    rarity = _rarity(frames[0].ids, model.config.vocab_size)
     decayed = [p for p in model.parameters() if p.ndim > 1]
     plain = [p for p in model.parameters() if p.ndim <= 1]
     optimizer = torch.optim.AdamW(
@@ -111,7 +116,7 @@ def train(
     state = _resume(folder, settings, labels, model, optimizer, device)
     best = state["best"] or model.state_dict()
     history: list[dict[str, float]] = state["history"]
-    weights = class_weights(parts["train"].labels, len(labels)).to(device)
+    weights = class_weights(frames[0].labels, len(labels)).to(device)
     bar = _bar(settings.steps, state["step"], quiet)
     started, before = time.monotonic(), state["seconds"]
     last = min(settings.steps, state["step"] + (stop_after or settings.steps))
@@ -119,14 +124,14 @@ def train(
     step, since = state["step"], state["since"]
     model.train()
     while step < last and since < settings.patience:
-        loss = _step(model, optimizer, parts["train"], weights, rarity, settings, step, device)
+        loss = _step(model, optimizer, frames, weights, rarity, settings, step, device)
         step += 1
         running = loss if running is None else 0.95 * running + 0.05 * loss
         bar.update()
         best_so_far = {"best_macro_F1": f"{state['macro_f1']:.3f}"} if history else {}
         bar.set_postfix(loss=f"{running:.3f}", **best_so_far, refresh=False)
         if step % settings.evaluate_every == 0 or step == settings.steps:
-            found = evaluate(model, parts["validation"], labels)
+            found = evaluate(model, validation, labels)
             model.train()
             history.append({"step": step, "loss": running, "macro_f1": found.macro_f1, "validation_loss": found.loss})
             # equal F1 is decided by the loss, but only a better F1 keeps the run going
@@ -176,19 +181,20 @@ def evaluate(model: Any, batches: Batches, labels: list[str], batch_size: int = 
 def _step(
     model: Any,
     optimizer: Any,
-    data: Batches,
+    frames: list[Batches],
     weights: Tensor,
     rarity: Tensor,
     settings: Settings,
     step: int,
     device: torch.device,
 ) -> float:
+    data = frames[0]
     per_epoch = max(1, len(data.ids) // settings.batch_size)
     epoch, place = divmod(step, per_epoch)
     order = torch.randperm(len(data.ids), generator=torch.Generator().manual_seed(1_000_003 * settings.seed + epoch))
     chosen = order[place * settings.batch_size : (place + 1) * settings.batch_size]
     draw = torch.Generator().manual_seed(7_000_003 * (settings.seed + 1) + step)
-    ids, positions = _some(_trim(data.ids[chosen]), _share(settings, step), rarity, draw)
+    ids, positions = _some(_trim(_shift(frames, chosen, settings.shifted, draw)), _share(settings, step), rarity, draw)
     noise = torch.rand(ids.shape, generator=draw)
     inputs = {
         "input_ids": torch.where((noise < settings.unknown) & (ids >= len(SPECIAL)), UNKNOWN, ids),
@@ -208,6 +214,23 @@ def _step(
     torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
     optimizer.step()
     return float(loss.detach())
+
+
+def _shift(frames: list[Batches], chosen: Tensor, share: float, draw: torch.Generator) -> Tensor:
+    """Token ids of the chosen rows, of which `share` lose one or two codons at a random place.
+
+    From there on their windows are those of another frame; the window of the place itself is unknown.
+    """
+    ids = frames[0].ids[chosen].clone()
+    for row, source in enumerate(chosen.tolist()):
+        lost, place = torch.rand(2, generator=draw).tolist()
+        if lost < share:
+            other = frames[1 + int(lost < share / 2)].ids[source]
+            at = 1 + int(place * int((other > 0).sum()))
+            ids[row, at:] = 0
+            ids[row, at : len(other)] = other[at : ids.shape[1]]
+            ids[row, at - 1] = UNKNOWN if at > 1 else ids[row, at - 1]
+    return ids
 
 
 def _share(settings: Settings, step: int) -> float:
