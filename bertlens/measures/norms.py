@@ -191,7 +191,8 @@ def frequency_correlation(traces: Iterable[Trace], ranks: Mapping[int, int] | No
 
 def _counted_ranks(token: Tensor) -> Tensor:
     _, place, counts = torch.unique(token, return_inverse=True, return_counts=True)
-    return ((counts[:, None] < counts).sum(1) + 1)[place]
+    more = len(counts) - torch.searchsorted(counts.sort().values, counts, right=True)  # types that are more frequent
+    return (more + 1)[place]
 
 
 def _given_ranks(token: Tensor, ranks: Mapping[int, int]) -> Tensor:
