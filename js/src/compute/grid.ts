@@ -61,38 +61,50 @@ const piecesOf = ([, start, end]: Span) => Array.from({ length: end - start }, (
 /**
  * Attention between units: a word's columns are summed, its rows averaged, so that a row still sums to 1.
  * `renormalize` divides every row by what its shown columns hold; a row that holds nothing stays 0.
- * `weights` is (S·K), row = query.
+ * `weights` is (S·K), row = query; where every piece is a unit of its own they are the values themselves, not a copy.
  */
 export function grid(
   weights: Float32Array,
-  _S: number,
+  S: number,
   K: number,
   rows: Unit[],
   cols: Unit[],
   { renormalize = false } = {},
 ): Grid {
   const width = cols.length;
-  const values = new Float32Array(rows.length * width);
+  const merged = isEvery(rows, S) && isEvery(cols, K) ? weights : merge(weights, K, rows, cols);
+  const values = renormalize ? merged.slice() : merged;
   const rowSum = new Float32Array(rows.length);
-  const row = new Float64Array(width);
-  const pieces = Int32Array.from(cols.flatMap((col) => col.pieces));
-  const owner = Int32Array.from(cols.flatMap((col, c) => col.pieces.map(() => c))); // the column of each piece
   let most = 0;
-  for (let r = 0; r < rows.length; r++) {
-    const own = rows[r]!.pieces;
-    row.fill(0);
-    for (const i of own) for (let n = 0; n < pieces.length; n++) row[owner[n]!]! += weights[i * K + pieces[n]!]!;
+  for (let r = 0, start = 0; r < rows.length; r++, start += width) {
     let held = 0;
-    for (let c = 0; c < width; c++) held += row[c]! / own.length;
+    for (let n = start; n < start + width; n++) held += merged[n]!;
     rowSum[r] = held;
-    const divisor = own.length * (renormalize && held !== 0 ? held : 1);
-    for (let c = 0; c < width; c++) {
-      values[r * width + c] = row[c]! / divisor;
-      const size = Math.abs(values[r * width + c]!); // as rounded
+    if (renormalize && held !== 0) for (let n = start; n < start + width; n++) values[n]! /= held;
+    for (let n = start; n < start + width; n++) {
+      const size = Math.abs(values[n]!);
       if (size > most) most = size;
     }
   }
   return { rows, cols, values, rowSum, most };
+}
+
+/** Whether the units are all pieces of a side, one each. Units are in order, so that their number says it. */
+const isEvery = (list: Unit[], pieces: number) => list.length === pieces;
+
+/** Columns of a unit summed, its rows averaged: (rows·cols). */
+function merge(weights: Float32Array, K: number, rows: Unit[], cols: Unit[]): Float32Array {
+  const values = new Float32Array(rows.length * cols.length);
+  const row = new Float64Array(cols.length);
+  const pieces = Int32Array.from(cols.flatMap((col) => col.pieces));
+  const owner = Int32Array.from(cols.flatMap((col, c) => col.pieces.map(() => c))); // the column of each piece
+  for (let r = 0; r < rows.length; r++) {
+    const own = rows[r]!.pieces;
+    row.fill(0);
+    for (const i of own) for (let n = 0; n < pieces.length; n++) row[owner[n]!]! += weights[i * K + pieces[n]!]!;
+    for (let c = 0; c < cols.length; c++) values[r * cols.length + c] = row[c]! / own.length;
+  }
+  return values;
 }
 
 /** Mean over the rows of every column, (cols). */

@@ -79,24 +79,36 @@ export function contrastSet(parts: Float64Array): ContrastSet {
  * A query without a set shares nothing.
  */
 export function reuse(slice: Slice, i: number, j: number, weights: Float32Array): { jaccard: number; chance: number } {
-  const known = needQueryKey(slice);
-  const { S, K, d, mask } = known;
-  const own = new Set(contrastSet(contrast(known, i, j)).set);
+  const { S, d } = slice;
+  const own = new Set(contrastSet(contrast(slice, i, j)).set);
   if (own.size === 0 || S < 2) return { jaccard: Number.NaN, chance: Number.NaN };
-  const common = mask.kind === "full" ? visibleSum(known, 0) : null; // the same for every query
   const expected = new Map<number, number>();
   let jaccard = 0;
   let chance = 0;
-  for (let other = 0; other < S; other++) {
-    if (other === i) continue;
-    const key = strongest(weights, other * K, K);
-    const { set } = contrastSet(contrastWith(known, other, key, common ?? visibleSum(known, other)));
+  strongestSets(needQueryKey(slice), weights).forEach((set, other) => {
+    if (other === i) return;
     const shared = set.filter((n) => own.has(n)).length;
     jaccard += shared / (own.size + set.length - shared);
     if (!expected.has(set.length)) expected.set(set.length, expectedJaccard(own.size, set.length, d));
     chance += expected.get(set.length)!;
-  }
+  });
   return { jaccard: jaccard / (S - 1), chance: chance / (S - 1) };
+}
+
+const kept = new WeakMap<Float32Array, number[][]>(); // every pin in a head asks for all of them
+
+/** For every query, the set toward its own most attended key. */
+function strongestSets(slice: QueryKeySlice, weights: Float32Array): number[][] {
+  const known = kept.get(weights);
+  if (known) return known;
+  const { S, K, mask } = slice;
+  const common = mask.kind === "full" ? visibleSum(slice, 0) : null; // the same for every query
+  const sets = Array.from({ length: S }, (_, i) => {
+    const key = strongest(weights, i * K, K);
+    return contrastSet(contrastWith(slice, i, key, common ?? visibleSum(slice, i))).set;
+  });
+  kept.set(weights, sets);
+  return sets;
 }
 
 function strongest(weights: Float32Array, start: number, K: number): number {

@@ -118,7 +118,7 @@ function HeadButton(props: { p: Picture; name: HeadName; stat: Statistic | undef
   const overlaid = !chosen && synced.heads.value.some(([l, h]) => l === layer && h === head);
   const value = stat ? p.statistic(layer, head, stat.name) : Number.NaN;
   const recedes =
-    (stat !== undefined && value < page.atlasMinimum.value * statMaximum(p, stat)) ||
+    (stat !== undefined && page.atlasMinimum.value > 0 && value < page.atlasMinimum.value * statMaximum(p, stat)) ||
     (page.gateFilter.value !== "" && gate !== undefined && gate !== page.gateFilter.value);
   const sentence = describe(p, layer, head);
   const label = `${headLabel(layer, head)} (paper: ${paperName(layer, head)}). ${gate ? `${gate}. ` : ""}${sentence}`;
