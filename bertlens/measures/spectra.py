@@ -134,6 +134,7 @@ class SymmetricRank:
 def symmetric_rank(query: Tensor, key: Tensor) -> SymmetricRank:
     """The ranks of QKᵀ and of its symmetric part, from Q and K (S, d).
 
+    No matrix has more rank than rows: a defect says something about the head only where S > 2 d.
     Bonino et al. 2025, theorem 4.2.1 (rank of a sum, equality where column and row spaces meet only in 0; Marsaglia and
     Styan 1974), applied to QKᵀ + KQᵀ.
     """
