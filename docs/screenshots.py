@@ -27,6 +27,20 @@ view = trace.explore(layer=1, head=8, query=3, key=4)
 view"""
 
 
+SENTENCES = (
+    "The river froze early that year, and the boats stayed in the harbour.",
+    "She asked the clerk for a ticket to the last train.",
+    "Nobody had told him that the museum was closed on Mondays.",
+    "In the evening the children played chess under the old oak.",
+    "The engineer who built the bridge never crossed it himself.",
+    "After the storm, the village had no light for three days.",
+    "A letter arrived, but it was written in a language he could not read.",
+    "The orchestra tuned its instruments while the audience waited.",
+    "Most of the bread was gone before noon.",
+    "When the bell rang, the dog lifted its head and went back to sleep.",
+)
+
+
 def shoot(page: Page, name: str, selector: str = ".bertlens") -> None:
     """One part of the page as a PNG with a small palette: pictures in a repository should be light."""
     page.mouse.move(0, 0)
@@ -49,8 +63,33 @@ def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
             notebook.kernel("view.mode = 'lines'; view.heads = [[0, 2]]")
             page.wait_for_selector(".bl-chip:nth-of-type(2)")
             shoot(page, "lines", ".bl-head")
+            for tab in ("norms", "gates", "geometry"):
+                notebook.kernel(f"view.view = {tab!r}")
+                page.wait_for_selector(f"[data-testid={tab}]")
+                if tab == "geometry":
+                    page.get_by_text("Ranks and symmetry").wait_for()
+                shoot(page, tab, ".bl-bottom")
         context.close()
     jupyter.end_kernels()
+
+
+def corpus(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    """The corpus tab, over the notebooks' own handful of sentences."""
+    import bertlens as bl
+
+    lens = bl.Lens.embedded()
+    texts = [(f"{one} {two}", three) for one, two, three in zip(SENTENCES, SENTENCES[1:], SENTENCES[2:], strict=False)]
+    stats = bl.survey.head_stats(lens, texts, progress=False)
+    distances = bl.survey.head_distances(lens, texts, progress=False)
+    trace = lens.trace("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+    path = folder / "corpus.html"
+    trace.explore(layer=1, head=8, view="survey", stats=stats, distances=distances).to_html(path)
+    context, page, _ = watched(browser, path.as_uri(), viewport={"width": 1400, "height": 2300})
+    page.goto(path.as_uri())
+    page.wait_for_selector("[data-testid=survey]")
+    page.get_by_label("statistic", exact=True).select_option("next")
+    shoot(page, "corpus", ".bl-bottom")
+    context.close()
 
 
 def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
@@ -77,6 +116,7 @@ def main() -> None:
         try:
             live(browser, jupyter)
             narrow(browser, Path(folder))
+            corpus(browser, Path(folder))
         finally:
             jupyter.stop()
             browser.close()
