@@ -57,6 +57,8 @@ TITLE = "document.querySelector('[data-testid=head-title]').textContent"
 BYTES = {128: 0.5e6, 512: 1.0e6}
 PAUSE = 150  # ms before each change, for what the one before it still has to tell the kernel
 NOTHING = ("", "true")
+# What the headings of the head and of the atlas say of each measure.
+SAID = {"Weight": ("attention weight", "α,"), "Norm": ("passed on", "‖αf(x)‖,"), "Difference": ("difference", "Δ,")}
 BERTVIZ = 44  # bytes of its page for each attention weight
 
 
@@ -179,6 +181,45 @@ def heads(page: Page, own: Own) -> Iterator[Row]:
     )
 
 
+def switch(measure: str) -> tuple[tuple[str, str], str]:
+    """JavaScript: switching the measure, as (act, whether the head shows it); whether the atlas shows it."""
+    button = f"[...document.querySelectorAll('[role=group] button')].find(b => b.textContent.startsWith('{measure}'))"
+    head, atlas = (
+        f"document.querySelector('.bl-{part} header').textContent.includes('{said}')"
+        for part, said in zip(("head", "atlas"), SAID[measure], strict=True)
+    )
+    return (f"{button}.click()", head), atlas
+
+
+def measures(page: Page, own: Own) -> Iterator[Row]:
+    """From weights to norms and to differences, each first asked of the kernel; then to and fro."""
+    head, thumbs = [], []
+    for name in ("Norm", "Difference"):
+        changed, atlas = switch(name)
+        page.wait_for_timeout(PAUSE)
+        opened, rest = timed(page, [changed, ("", atlas)])
+        head.append(opened)
+        thumbs.append(opened + rest)
+    yield Row(
+        "measure switch at 512 tokens in JupyterLab: the open head",
+        "< 100 ms",
+        f"to norms {ms(head[0])}, to differences {ms(head[1])}, until painted",
+        ok=max(head) < 0.1,
+    )
+    yield Row(
+        "measure switch at 512 tokens in JupyterLab: all thumbnails",
+        "< 1 s",
+        f"norms {ms(thumbs[0])}, differences {ms(thumbs[1])}, until painted",
+        ok=max(thumbs) < 1,
+    )
+    whole, work = own.of(page, [switch(name)[0] for name in ("Weight", "Norm", "Difference") * 4])
+    yield Row(
+        "measure switch at 512 tokens, cached",
+        "–",
+        f"{ms(median(work))} own work, {ms(median(whole))} until the frame has ended",
+    )
+
+
 def quiet(page: Page, own: Own, socket: Socket, work: str, changes: list[tuple[str, str]]) -> Row:
     """Something that must need no kernel: not one frame in either direction."""
     socket.settle(page)  # until what went before has been answered
@@ -237,6 +278,7 @@ def rows() -> Iterator[Row]:
             yield from heads(page, own)
             yield quiet(page, own, socket, "hover over the matrix, 512 tokens", hovers(15))
             yield quiet(page, own, socket, "sort the neurons, 512 tokens", sorts(4))
+            yield from measures(page, own)
         finally:
             browser.close()
             jupyter.stop()
