@@ -166,6 +166,11 @@ export function Lines() {
             </span>
           );
         });
+  // ‖f(x)‖ of every key, as a bar beside it: what the weights are multiplied with
+  const { norms } = shown;
+  const keyNorms =
+    norms && !shown.layerMap ? cols.map((unit) => unit.pieces.reduce((sum, j) => sum + norms[j]!, 0)) : null;
+  const mostNorm = Math.max(1e-9, ...(keyNorms ?? []));
   const token = (label: string, n: number, isQuery: boolean) => {
     const chosen = n === (isQuery ? pinned.row : pinned.col);
     const lit = n === (isQuery ? row : col);
@@ -188,6 +193,13 @@ export function Lines() {
       >
         {isQuery && <span class="bl-line-numbers">{beside(n, col)}</span>}
         <Token text={label} />
+        {!isQuery && keyNorms && (
+          <span
+            class="bl-key-norm"
+            title={`‖f(x)‖ ${share(keyNorms[n]!)}`}
+            style={{ width: `${(18 * keyNorms[n]!) / mostNorm}px` }}
+          />
+        )}
         {!isQuery && <span class="bl-line-numbers">{beside(row, n)}</span>}
       </button>
     );
@@ -230,6 +242,7 @@ export function Lines() {
           {caption}, opacity = {look.symbol}
           {full === 1 ? "" : ` / ${share(full)}`}
           {focused ? "; all lines of the token in focus" : ""}
+          {keyNorms ? `; grey bars: ‖f(x)‖ up to ${share(mostNorm)}` : ""}
         </span>
       </div>
     </div>
