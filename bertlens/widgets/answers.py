@@ -45,8 +45,8 @@ def _rollout(trace: Trace) -> Tensor:
 
 
 def has_gates(trace: Trace) -> bool:
-    """Gates are patterns of queries among their own keys."""
-    return trace.key_encoding is None
+    """Gates are patterns of queries among their own keys; NaN has no pattern."""
+    return trace.key_encoding is None and trace.nan_layer is None
 
 
 def measures(trace: Trace) -> list[str]:

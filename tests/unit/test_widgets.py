@@ -376,6 +376,20 @@ def test_first_picture_of_a_long_text_is_small():
     assert len(data) < 6 * 12 * 32 * 32 + size * size * 4 + 100_000
 
 
+def test_model_with_nan_opens_exports_and_answers_in_valid_json():
+    """Plan 22."""
+    import json
+
+    model = bert()
+    model.encoder.layer[1].attention.self.key.bias.data[0] = float("nan")
+    view = bl.Lens(model, wordpiece()).trace("the cat sat").explore(layer=1)
+    assert view.picture["header"]["nan_layer"] == 1
+    json.dumps(view.picture["header"], allow_nan=False)
+    view.to_html()
+    for op in ("norm_view", "geometry"):
+        json.dumps(question(view, op=op)[0], allow_nan=False)
+
+
 def test_still_picture_goes_with_the_output(trace):
     data, _ = trace.explore()._repr_mimebundle_()
     assert data["image/png"].startswith(b"\x89PNG") or isinstance(data["image/png"], str)
