@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, PretrainedConfig, PreTrainedModel
+from transformers import AttentionInterface, PretrainedConfig, PreTrainedModel, modeling_utils
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
@@ -268,6 +268,7 @@ def _forward(
     if "use_cache" in inspect.signature(base.forward).parameters:
         arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
     outer = getattr(_active, "recorder", None)
+    _announce(runner)
     with borrowed(runner, implementation), torch.inference_mode():
         handles: list[Any] = []
         try:
@@ -285,6 +286,14 @@ def _forward(
             for handle in handles:
                 handle.remove()
     return recorder, output
+
+
+def _announce(runner: nn.Module) -> None:
+    """transformers notes in a model's __init__ what it can record; one that was unpickled elsewhere never ran it."""
+    registry = getattr(modeling_utils, "_CAN_RECORD_REGISTRY", None)
+    for module in runner.modules():
+        if registry is not None and isinstance(module, PreTrainedModel) and str(type(module)) not in registry:
+            dict.__setitem__(registry, str(type(module)), getattr(module, "_can_record_outputs", None))
 
 
 def accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:

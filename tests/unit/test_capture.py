@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -405,3 +409,19 @@ def test_nan_is_named_by_layer() -> None:
     trace = Lens(gpt2, family.tokenizer()).trace(TEXT)
     assert trace.layer_output(1).isinf().any() and not trace.layer_output(1).isnan().any()
     assert trace.nan_layer == 1
+
+
+READ = """
+import pickle, sys
+lens, expected = pickle.load(open(sys.argv[1], "rb"))
+trace = lens.trace("the cat sat")
+assert trace.n_layers == 3 and (trace.hidden_states[2] == expected).all()
+"""
+
+
+def test_a_lens_that_was_pickled(tmp_path: Path) -> None:
+    """In a new process, where no model of its class was made before."""
+    lens = Lens(tiny.bert(), tiny.wordpiece())
+    expected = lens.trace("the cat sat").hidden_states[2]
+    (tmp_path / "lens").write_bytes(pickle.dumps((lens, expected)))
+    subprocess.run([sys.executable, "-c", READ, str(tmp_path / "lens")], check=True, timeout=120)

@@ -1,0 +1,120 @@
+"""A survey on two Dask workers equals that of one process, also when one of them is killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bertlens import InputError, Lens
+from bertlens.survey import HeadStats, corpus, head_stats
+from unit import tiny
+
+distributed = pytest.importorskip("distributed")
+WORDS = tiny.WORDS[:9]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def small() -> Lens:
+    return Lens(tiny.bert(), tiny.wordpiece())
+
+
+@pytest.fixture
+def short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus, "WINDOW", 2)
+
+
+def texts(n: int) -> list[Any]:
+    draw = np.random.default_rng(0)
+    found: list[Any] = [" ".join(draw.choice(WORDS, draw.integers(1, 12))) for _ in range(n)]
+    found[3], found[4] = ("the cat", "it was warm."), ["the", "unbelievable", "cats"]
+    return found
+
+
+def same(a: HeadStats, b: HeadStats) -> None:
+    assert (a.n_texts, a.n_tokens, a.corpus, a.ahead) == (b.n_texts, b.n_tokens, b.corpus, b.ahead)
+    assert a.sums.keys() == b.sums.keys()
+    for name, values in a.sums.items():
+        np.testing.assert_allclose(values, b.sums[name], rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.usefixtures("short_windows")
+def test_equals_one_process(client: Any, small: Lens, tmp_path: Path) -> None:
+    given = texts(50)
+    alone = head_stats(small, given, batch_size=4, progress=False)
+    found = head_stats(small, given, batch_size=4, progress=False, client=client, save=tmp_path / "stats.npz")
+    same(found, alone)
+    same(HeadStats.load(tmp_path / "stats.npz"), alone)
+    part = head_stats(small, given, batch_size=4, progress=False, limit=21)
+    same(head_stats(small, given, batch_size=4, progress=False, client=client, resume=part), alone)
+
+
+@pytest.mark.usefixtures("short_windows")
+def test_a_worker_is_killed(client: Any, small: Lens) -> None:
+    """Without a word, while it works; what it had and what it was at is done again."""
+    given = texts(400)
+    alone = head_stats(small, given, batch_size=4, progress=False)
+    victim = next(iter(client.run(os.getpid).values()))
+    killed = threading.Event()
+
+    def kill() -> None:
+        os.kill(victim, signal.SIGKILL)
+        killed.set()
+
+    def killing() -> Iterator[Any]:
+        for number, text in enumerate(given):
+            if number == 200:  # some groups are done, some are under way
+                threading.Timer(0.05, kill).start()
+            yield text
+
+    found = head_stats(small, killing(), batch_size=4, progress=False, client=client)
+    assert killed.wait(5)
+    same(found, alone)
+    deadline = time.monotonic() + 30
+    while len(client.run(os.getpid)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert victim not in client.run(os.getpid).values()
+
+
+@pytest.mark.usefixtures("short_windows")
+def test_all_copies_of_the_model_are_lost(client: Any, small: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both workers die: the model is sent again."""
+    given = texts(60)
+    alone = head_stats(small, given, batch_size=4, progress=False)
+    workers = list(client.run(os.getpid).values())
+
+    def killing() -> Iterator[Any]:
+        for number, text in enumerate(given):
+            if number == 40:
+                for worker in workers:
+                    os.kill(worker, signal.SIGKILL)
+            yield text
+
+    same(head_stats(small, killing(), batch_size=4, progress=False, client=client), alone)
+
+
+def test_bad_input(client: Any, small: Lens) -> None:
+    with pytest.raises(InputError, match="item 1 of the corpus: 102 tokens"):
+        head_stats(small, ["cat", "cat " * 100], progress=False, client=client)
+    with pytest.raises(InputError, match="traces stay"):
+        head_stats(small, ["cat", small.trace("cat")], progress=False, client=client)
+    with pytest.raises(InputError, match="traces stay"):
+        head_stats(None, [small.trace("cat")], progress=False, client=client)
+    with pytest.raises(InputError, match="client is a"):
+        head_stats(small, ["cat"], progress=False, client="cluster")
