@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 from playwright.sync_api import expect
@@ -45,6 +46,13 @@ def lab(notebook):
     return seen
 
 
+def says(notebook, code: str, wanted: str) -> None:
+    """Wait until the kernel prints this: what the page changed is on its way, on another thread than cells."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while (found := notebook.kernel(f"print({code})")) != wanted:
+        assert time.monotonic() < deadline, found
+
+
 def test_run_all_leads_to_a_live_view(lab):
     expect(lab.part("link")).to_have_text("kernel live")
     assert lab.shape() == (21, 21)
@@ -58,8 +66,8 @@ def test_click_sets_python_and_python_sets_the_page(lab, notebook):
     lab.title("L0·H2")
     lab.at_cell(4, 3)
     expect(lab.part("formula")).to_contain_text("on → sat")
-    assert notebook.kernel("print(view.layer, view.head, view.query, view.key)") == "0 2 4 3"
-    assert notebook.kernel("print(sorted(seen))") == "[('head', 2), ('layer', 0)]"
+    says(notebook, "view.layer, view.head, view.query, view.key", "0 2 4 3")
+    says(notebook, "sorted(seen)", "[('head', 2), ('layer', 0)]")
     notebook.kernel("view.layer, view.head, view.query, view.key = 3, 11, 7, 0")
     lab.title("L3·H11")
     expect(lab.part("formula")).to_contain_text("because → [CLS]")
@@ -84,7 +92,7 @@ def test_run_traces_new_text_and_keeps_the_selection(lab, notebook):
     expect(lab.root.locator(".bl-row-label").nth(2)).to_have_text("small")
     lab.title("L1·H8")
     expect(lab.root.locator(".bl-row-label.bl-pinned")).to_have_text("cat")
-    assert notebook.kernel("print(view.trace.tokens[view.query], view.query, view.key)") == "cat 3 None"
+    says(notebook, "view.trace.tokens[view.query], view.query, view.key", "cat 3 None")
     assert notebook.kernel("print(view.text, '|', view.text_pair)").startswith("A small cat slept. <img src=x")
     expect(lab.root.get_by_role("group", name="pairs")).to_have_count(0)
     assert notebook.page.evaluate("window.__pwn") is None
@@ -124,7 +132,7 @@ def test_kernel_states(lab, notebook, tmp_path):
     expect(lab.part("matrix")).to_have_attribute("aria-rowcount", "512")
     expect(lab.root).to_have_attribute("data-state", "live")
     expect(lab.root.get_by_role("list", name="What the tokenizer did")).to_contain_text("cut to 512 tokens")
-    assert notebook.kernel("print(view.truncation)") == "True"
+    says(notebook, "view.truncation", "True")
     notebook.kernel("view.truncation = False")
 
 
@@ -143,7 +151,7 @@ def test_view_answers_while_a_cell_runs(lab, notebook, tmp_path):
     lab.thumb(5, 3).click()
     lab.title("L5·H3")
     free.touch()
-    assert notebook.kernel("print(view.layer, view.head)") == "5 3"
+    says(notebook, "view.layer, view.head", "5 3")
 
 
 def test_jslink_of_atlas_and_neuron_view(notebook, lab):
@@ -152,7 +160,7 @@ def test_jslink_of_atlas_and_neuron_view(notebook, lab):
     expect(neurons.part("neurons")).to_contain_text("L4·H7")
     neurons.select("head").select_option("3")
     expect(atlas.thumb(4, 3).locator("xpath=..")).to_have_attribute("aria-selected", "true")
-    assert notebook.kernel("print(atlas.layer, atlas.head, neurons.layer, neurons.head)") == "4 3 4 3"
+    says(notebook, "atlas.layer, atlas.head, neurons.layer, neurons.head", "4 3 4 3")
     lab.title("L1·H8")  # not linked
 
 
@@ -247,7 +255,7 @@ def test_notebook_7(open_notebook):
     expect(seen.root).to_have_attribute("data-state", "live")
     seen.thumb(0, 2).click()
     seen.title("L0·H2")
-    assert notebook.kernel("print(view.layer, view.head)") == "0 2"
+    says(notebook, "view.layer, view.head", "0 2")
 
 
 def test_marimo(open_marimo):

@@ -322,7 +322,7 @@ def test_not_a_number_is_named_and_marked(show):
     seen = show(bl.Trace.from_attentions(maps, WORDS).explore(layer=1, head=2))
     expect(seen.root.get_by_role("alert")).to_contain_text("first appears in layer 1")
     expect(seen.thumb(1, 2)).to_have_text("NaN")
-    expect(seen.part("head-sentence")).to_contain_text("not a number")
+    expect(seen.part("head-sentence")).to_contain_text("Not a number")
     grey = np.array(colors.rgb(colors.NAN))
     image = seen.matrix()
     assert (image[4] == grey).all() and not (image[3] == grey).all(axis=-1).any()

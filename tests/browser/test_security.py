@@ -44,19 +44,19 @@ def hostile():
     return bl.Trace.from_attentions(attention(2, 3, size, size), PAYLOADS, model_name=f"model {''.join(PAYLOADS[:7])}")
 
 
-def assert_inert(seen: Seen, scripts: int = 2) -> None:
+def assert_inert(seen: Seen) -> None:
     """No element and no handler that is not ours, and nothing ran."""
     found = seen.page.evaluate(
         """() => ({
             pwn: window.__pwn ?? null,
             tags: ["img", "iframe", "object", "embed", "a", "link", "base", "form[action]"].filter(
                 tag => document.querySelector(tag)),
-            scripts: document.scripts.length,
+            scripts: [...document.scripts].filter(one => one.type !== "application/json").length,
             handlers: [...document.querySelectorAll("*")].flatMap(e => [...e.attributes].map(a => a.name))
                 .filter(name => name.startsWith("on")),
         })"""
     )
-    assert found == {"pwn": None, "tags": [], "scripts": scripts, "handlers": []}
+    assert found == {"pwn": None, "tags": [], "scripts": 1, "handlers": []}
 
 
 def labels_of(seen: Seen) -> list[str]:
@@ -159,7 +159,7 @@ def test_hostile_texts_in_one_document_with_others(page_of, hostile):
     page = hosted(page_of, hostile.explore(layer=1, head=1), bl.HeadAtlas(hostile))
     seen = Seen(page, page.locator(".bertlens").first)
     seen.at_cell(0, 1)
-    assert_inert(seen, scripts=4)
+    assert_inert(seen)
 
 
 def test_error_text_of_the_kernel_is_text(page_of, pair):
@@ -170,7 +170,7 @@ def test_error_text_of_the_kernel_is_text(page_of, pair):
     seen.thumb(0, 2).click()
     page.evaluate("payload => models[0].waiting.pop().give({ error: payload })", PAYLOADS[0])
     expect(seen.part("problem")).to_have_text(PAYLOADS[0])
-    assert_inert(seen, scripts=4)
+    assert_inert(seen)
 
 
 def test_answers_cannot_pollute_prototypes(page_of, pair):
