@@ -6,14 +6,21 @@ Every function draws into the axes given, or into new ones, and returns them. No
 from .gates import attention_map, gate_counts
 from .geometry import cone, norm_histograms, softmax_cones
 from .norms import category_shares, mixing_ratios, weight_against_norm
+from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
 
 __all__ = [
     "attention_map",
     "category_shares",
     "cone",
     "gate_counts",
+    "gradients_by_layer",
+    "head_map",
+    "heads_by_layer",
+    "layer_profiles",
     "mixing_ratios",
     "norm_histograms",
+    "parse",
+    "relation_bars",
     "softmax_cones",
     "weight_against_norm",
 ]
