@@ -51,7 +51,7 @@ spent = time.perf_counter() - start, time.process_time() - cpu
 view
 """
 READY = (
-    "document.querySelectorAll('.bl-thumb canvas').length === 144"
+    "document.querySelectorAll('.bl-thumb img').length === 144"
     " && document.querySelector('[data-testid=matrix] canvas') !== null"
 )
 TITLE = "document.querySelector('[data-testid=head-title]').textContent"

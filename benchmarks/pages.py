@@ -38,7 +38,7 @@ TITLE = "document.querySelector('[data-testid=head-title]').textContent"
 
 
 def ready(view: str) -> str:
-    return f"document.querySelectorAll('.bl-thumb canvas').length === 144 && {READY[view]} !== null"
+    return f"document.querySelectorAll('.bl-thumb img').length === 144 && {READY[view]} !== null"
 
 
 def click(layer: int, head: int) -> tuple[str, str]:

@@ -1,9 +1,9 @@
 // Exported figures: what stands in them is the data that went in, and nothing else.
 import { describe, expect, it } from "vitest";
-import { dataUri, png } from "../src/export/bitmap";
 import { heatmap, legend } from "../src/export/figure";
 import { headLinesSvg, headMatrixSvg } from "../src/export/figures";
 import { element, escapeXml, textWidth, words, wrap } from "../src/export/svg";
+import { dataUri, png } from "../src/paint/bitmap";
 import { cssColor, table } from "../src/paint/colormap";
 import { EVERYDAY, HOSTILE, samples } from "./samples";
 

@@ -216,7 +216,7 @@ def test_grid_has_a_thumbnail_per_head(show, pair):
 def test_long_texts_are_pooled_to_32_pixels(show, embedded_lens):
     trace = embedded_lens.trace("the cat sat on the mat " * 9)
     seen = show(bl.HeadAtlas(trace))
-    image = seen.pixels(seen.thumb(0, 2).locator("canvas"))
+    image = seen.pixels(seen.thumb(0, 2).locator("img"))
     assert image.shape[:2] <= (32, 32)
     assert len(trace.tokens) > 50
 

@@ -207,7 +207,7 @@ def test_thumbnails(show, pair, eager, common):
     table = colors.table("weight", "light").astype(int)
     for layer, head in ((0, 2), (1, 8), (5, 11)):
         weights = eager.attention[layer][head].numpy()
-        image = seen.pixels(seen.thumb(layer, head).locator("canvas"))[..., :3].astype(int)
+        image = seen.pixels(seen.thumb(layer, head).locator("img"))[..., :3].astype(int)
         assert image.shape[:2] == (21, 21)
         entry = 255 * weights / (1 if common else weights.max())
         near = [np.clip(np.round(entry + slack), 0, 255).astype(int) for slack in (-0.51, 0, 0.51)]

@@ -110,10 +110,16 @@ class Seen:
         pairs = self.part("neurons").locator(f"[data-{column}]")
         return dict(pairs.evaluate_all(f"all => all.map(one => [Number(one.dataset.{column}), one.textContent])"))
 
-    def pixels(self, canvas: Locator) -> np.ndarray:
-        """uint8 (height, width, 4) of a canvas."""
-        data = canvas.evaluate(
-            """canvas => {
+    def pixels(self, picture: Locator) -> np.ndarray:
+        """uint8 (height, width, 4) of a canvas or an image."""
+        data = picture.evaluate(
+            """picture => {
+                let canvas = picture;
+                if (picture instanceof HTMLImageElement) {
+                    const { naturalWidth: width, naturalHeight: height } = picture;
+                    canvas = Object.assign(document.createElement("canvas"), { width, height });
+                    canvas.getContext("2d").drawImage(picture, 0, 0);
+                }
                 const { width, height } = canvas;
                 const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
                 let text = "";

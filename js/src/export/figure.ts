@@ -1,7 +1,8 @@
 // What all exported figures share: the light palette, heat maps, legends, and the frame with title and caption.
+
+import { dataUri, png } from "../paint/bitmap";
 import { cssColor, entry, type Scale, table } from "../paint/colormap";
 import { NAN } from "../paint/tables";
-import { dataUri, png } from "./bitmap";
 import { element, group, label, type Svg, textWidth, words, wrap } from "./svg";
 
 /** Exports are for paper: always the light palette. */

@@ -87,10 +87,3 @@ export function paint(values: Float32Array, lo: number, hi: number, colors: Tabl
     else pixels[n] = Number.isNaN(value) ? nanWord : lookup[0]!;
   }
 }
-
-/** Paint one RGBA pixel per byte: the byte is the entry of the table. */
-export function paintBytes(values: Uint8Array, colors: Table, out: Pixels): void {
-  const lookup = pixelWords(colors);
-  const pixels = asWords(out, values.length);
-  for (let n = 0; n < values.length; n++) pixels[n] = lookup[values[n]!]!;
-}

@@ -1,11 +1,10 @@
 // Atlas: every head of every layer as a thumbnail, with one measure summed up per layer and per head.
-import { useCallback } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { MEASURES } from "../compute/measure";
-import { paintBytes } from "../paint/colormap";
+import { dataUri, png } from "../paint/bitmap";
 import { signedTable, weightTable } from "../paint/palette";
 import { Check, Select, Slider } from "../parts/controls";
 import { percent } from "../parts/format";
-import { Pixels } from "../parts/pixels";
 import { describe, type Statistic, statistics } from "../parts/sentence";
 import { type Gates, gateSign, useGates } from "../state/gates";
 import type { Picture } from "../state/picture";
@@ -38,21 +37,14 @@ function Thumbnail({ p, layer, head, common }: { p: Picture; layer: number; head
   const signed = MEASURES[thumbs.measure].signed;
   const table = signed ? signedTable(dark.value) : weightTable(dark.value);
   const n = layer * p.n_heads + head;
-  const paint = useCallback(
-    (out: Uint8ClampedArray) => {
-      const bytes = data.subarray(n * rows * cols, (n + 1) * rows * cols);
-      if (!common) return paintBytes(bytes, table, out);
-      const gain = max[n]! / common;
-      const zero = signed ? 127.5 : 0;
-      paintBytes(
-        bytes.map((v) => Math.round(zero + (v - zero) * gain)),
-        table,
-        out,
-      );
-    },
-    [data, n, table, common, signed],
-  );
-  return <Pixels width={cols} height={rows} paint={paint} />;
+  const picture = useMemo(() => {
+    const bytes = data.subarray(n * rows * cols, (n + 1) * rows * cols);
+    const gain = common ? max[n]! / common : 1;
+    const zero = signed ? 127.5 : 0;
+    const entries = common ? bytes.map((v) => Math.round(zero + (v - zero) * gain)) : bytes;
+    return dataUri(png(entries, cols, rows, table));
+  }, [data, n, table, common, signed]);
+  return <img class="bl-pixels" src={picture} alt="" draggable={false} decoding="sync" />;
 }
 
 /** The gate's letter in the corner of a thumbnail. */

@@ -1,4 +1,5 @@
-// Small pictures inside an SVG: a PNG of palette entries, written without a canvas so that any page and test can do it.
+// Small pictures as PNG files of palette entries, written without a canvas: for SVG, and for thumbnails, of which there are
+// so many that the browser would keep a layer for each canvas and look through all of them in every frame.
 
 const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
   let c = n;
