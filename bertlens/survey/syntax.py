@@ -150,7 +150,7 @@ class Decisions:
         draws = draws.astype(np.float32)
         shape, rows = self.correct.shape[1:], []
         for name, member in self.members():
-            if member.sum() < least:
+            if member.sum() < least or not self.counted(name)[member].any():  # roots are never right
                 continue
             # per sentence: how often each head is right, and how many such words there are
             right = np.zeros((len(sentences), int(np.prod(shape))), dtype=np.float32)
