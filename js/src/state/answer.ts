@@ -1,4 +1,5 @@
 // Answers of the kernel that belong to the whole trace or to one head, asked for when a view needs them.
+import { useComputed } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { type Arrays, unpack } from "../wire";
 import type { Store } from "./store";
@@ -16,7 +17,7 @@ export function useAnswer<T>(
   read: (answer: { fields: Record<string, unknown>; arrays: Arrays }) => T,
   more: Record<string, unknown> = {},
 ): T | null {
-  const { trace, map } = store.shown.value.picture;
+  const { trace, map } = useComputed(() => store.shown.value.picture).value; // not with every head
   const about = JSON.stringify([trace, map, op]);
   const name = JSON.stringify([about, more]);
   const [last, setLast] = useState<{ about: string; name: string } | null>(null);

@@ -1,4 +1,5 @@
 // Gate labels and scores of all heads, as the kernel gives them for the thresholds in force.
+import { useComputed } from "@preact/signals";
 import { useAnswer } from "./answer";
 import type { Page } from "./page";
 import type { Store } from "./store";
@@ -32,7 +33,7 @@ export const gateSign = (label: string) => GATE_SIGNS[label] ?? ["?", ""];
 /** The gates of the trace shown, null until they are here or where there are none. */
 export function useGates(store: Store, page: Page): Gates | null {
   const [threshold, margin] = page.thresholds.value;
-  const there = store.shown.value.picture.gates;
+  const there = useComputed(() => store.shown.value.picture.gates).value;
   return useAnswer(
     store,
     there ? "gates" : null,

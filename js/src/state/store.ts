@@ -172,8 +172,12 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
     return { ...answer, layer, head, norms, values: measured(answer.weights, norms, S, K, measure) };
   }
 
+  const plain = new WeakMap<Picture, Thumbs>(); // one object a picture, so that only another one is drawn again
   function thumbsOf(p: Picture, measure: Measure): Thumbs | null {
-    if (measure === "weight") return { measure, data: p.thumbs.data, max: p.thumbMax };
+    if (measure === "weight") {
+      if (!plain.has(p)) plain.set(p, { measure, data: p.thumbs.data, max: p.thumbMax });
+      return plain.get(p)!;
+    }
     return fetched(`${place(p)}/thumbs/${measure}`, "thumbs", { ...of(p), measure }, (_, arrays) => {
       const data = arrays.thumbs!.data as Uint8Array;
       return { value: { measure, data, max: arrays.thumb_max!.data as Float32Array }, bytes: data.byteLength };

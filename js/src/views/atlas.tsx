@@ -1,4 +1,5 @@
 // Atlas: every head of every layer as a thumbnail, with one measure summed up per layer and per head.
+import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { MEASURES } from "../compute/measure";
 import { dataUri, png } from "../paint/bitmap";
@@ -31,10 +32,9 @@ export function included(
 
 function Thumbnail({ p, layer, head, common }: { p: Picture; layer: number; head: number; common: number }) {
   const { dark, store } = useView();
-  const { thumbs } = store.shown.value;
+  const { data, max, measure } = useComputed(() => store.shown.value.thumbs).value;
   const { rows, cols } = p.thumbs;
-  const { data, max } = thumbs;
-  const signed = MEASURES[thumbs.measure].signed;
+  const { signed } = MEASURES[measure];
   const table = signed ? signedTable(dark.value) : weightTable(dark.value);
   const n = layer * p.n_heads + head;
   const picture = useMemo(() => {
@@ -106,8 +106,9 @@ function HeadButton(props: { p: Picture; name: HeadName; stat: Statistic | undef
   const view = useView();
   const { page, store } = view;
   const { synced } = store;
-  const chosen = synced.layer.value === layer && synced.head.value === head;
-  const overlaid = !chosen && synced.heads.value.some(([l, h]) => l === layer && h === head);
+  // computed: of all these buttons only those that change are drawn again
+  const chosen = useComputed(() => synced.layer.value === layer && synced.head.value === head).value;
+  const overlaid = useComputed(() => synced.heads.value.some(([l, h]) => l === layer && h === head)).value && !chosen;
   const value = stat ? p.statistic(layer, head, stat.name) : Number.NaN;
   const recedes =
     (stat !== undefined && page.atlasMinimum.value > 0 && value < page.atlasMinimum.value * statMaximum(p, stat)) ||
@@ -208,6 +209,20 @@ function RowHeader({ p, layer }: { p: Picture; layer: number }) {
   );
 }
 
+/** The head that is shown, in words. */
+function HeadSentence({ gateOf }: { gateOf: (name: HeadName) => string | undefined }) {
+  const { picture, layer, head } = useView().store.shown.value;
+  const gate = gateOf([layer, head]);
+  return (
+    <p class="bl-note bl-selected-head" data-testid="head-sentence">
+      <b>{headLabel(layer, head)}</b> <span class="bl-muted">(paper: {paperName(layer, head)})</span>
+      <br />
+      {gate && <b>{gate} </b>}
+      {describe(picture, layer, head)}.
+    </p>
+  );
+}
+
 /** Mean of a statistic over a list of heads, as a bar against the largest head. */
 function Summary({ p, heads, stat, name }: { p: Picture; heads: HeadName[]; stat: Statistic; name: string }) {
   const values = heads.map(([l, h]) => p.statistic(l, h, stat.name)).filter((v) => !Number.isNaN(v));
@@ -224,7 +239,8 @@ export function Atlas() {
   const view = useView();
   const { page, store } = view;
   const { synced } = store;
-  const p = store.shown.value.picture;
+  const p = useComputed(() => store.shown.value.picture).value;
+  const measure = useComputed(() => store.shown.value.thumbs.measure).value;
   const { layers, heads } = included(p, synced.include_layers.value, synced.include_heads.value);
   const stats = statistics(p);
   const gates = useGates(store, page);
@@ -264,14 +280,12 @@ export function Atlas() {
   const cell = (name: HeadName) => (
     <HeadButton key={name.join("-")} p={p} name={name} stat={stat} gate={gateOf(name)} />
   );
-  const { layer, head } = store.shown.value;
   return (
     <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
       <header class="bl-panel-head">
         <h3>Atlas</h3>
         <span class="bl-muted">
-          {MEASURES[store.shown.value.thumbs.measure].symbol},{" "}
-          {order === "position" ? "layers down, heads across" : `sorted: ${stat?.label}`}
+          {MEASURES[measure].symbol}, {order === "position" ? "layers down, heads across" : `sorted: ${stat?.label}`}
         </span>
       </header>
       {p.spans.length > 0 && (
@@ -392,12 +406,7 @@ export function Atlas() {
           }}
         />
       </div>
-      <p class="bl-note bl-selected-head" data-testid="head-sentence">
-        <b>{headLabel(layer, head)}</b> <span class="bl-muted">(paper: {paperName(layer, head)})</span>
-        <br />
-        {gates && <b>{gateOf([layer, head])} </b>}
-        {describe(p, layer, head)}.
-      </p>
+      <HeadSentence gateOf={gateOf} />
       {gates && <GateChips labels={all.map((name) => gateOf(name)!)} />}
     </section>
   );
