@@ -158,10 +158,11 @@ def test_width_is_followed_without_overflow(show, pair, width, mode):
     """The widget never scrolls sideways as a whole; its parts do."""
     seen = show(pair.explore(layer=1, head=8, mode=mode, query=3, heads=[[0, 2]], pair_filter="all"), width=width)
     wide = "e => [e.scrollWidth, e.clientWidth, document.documentElement.scrollWidth]"
-    for _ in range(2):
+    for tab in seen.root.get_by_role("tab").all():
+        tab.click()
+        expect(seen.root.get_by_text("loading …")).to_have_count(0)
         scroll, client, document = seen.root.evaluate(wide)
-        assert scroll <= client <= width and document <= width
-        seen.tab("Table").click()
+        assert scroll <= client <= width and document <= width, tab.inner_text()
     outside = seen.root.evaluate(
         """root => [...root.querySelectorAll("button, select, input, h3, canvas")].filter(e => {
             if (e.closest(".bl-scroll") || !e.checkVisibility()) return false;
@@ -171,6 +172,13 @@ def test_width_is_followed_without_overflow(show, pair, width, mode):
         }).map(e => e.outerHTML.slice(0, 80))"""
     )
     assert outside == []
+
+
+@pytest.mark.parametrize("widget", [bl.HeadAtlas, bl.HeadView, bl.NeuronView])
+def test_small_widgets_fit_a_phone(show, pair, widget):
+    seen = show(widget(pair, layer=1, head=8), width=320)
+    scroll, client = seen.root.evaluate("e => [e.scrollWidth, e.clientWidth]")
+    assert scroll <= client <= 320
 
 
 def test_resize_of_an_open_page(show, pair):
