@@ -14,34 +14,42 @@ if TYPE_CHECKING:
     from .gradients import attention_gradients
     from .heads import head_stats
     from .headstats import HeadStats
-    from .syntax import best_heads, relation_scores
+    from .syntax import Decisions, best_heads, decide, predictions, relation_scores, word_attention
     from .treebank import Sentence, read_treebank
 
 _HOMES = {
+    "Decisions": ".syntax",
     "HeadStats": ".headstats",
     "Sentence": ".treebank",
     "attention_gradients": ".gradients",
     "best_heads": ".syntax",
     "clustering": ".distances",
+    "decide": ".syntax",
     "frequency_correlation": ".frequency",
     "head_distances": ".distances",
     "head_map": ".distances",
     "head_stats": ".heads",
+    "predictions": ".syntax",
     "read_treebank": ".treebank",
     "relation_scores": ".syntax",
+    "word_attention": ".syntax",
 }
 __all__ = [
+    "Decisions",
     "HeadStats",
     "Sentence",
     "attention_gradients",
     "best_heads",
     "clustering",
+    "decide",
     "frequency_correlation",
     "head_distances",
     "head_map",
     "head_stats",
+    "predictions",
     "read_treebank",
     "relation_scores",
+    "word_attention",
 ]
 
 
