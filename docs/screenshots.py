@@ -53,7 +53,8 @@ def shoot(page: Page, name: str, selector: str = ".bertlens") -> None:
 def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
     for theme in ("light", "dark"):
         context, page, log = watched(browser, jupyter.url, viewport={"width": 1720, "height": 2300})
-        notebook = jupyter.open(page, log, jupyter.write([TRACE], f"{theme}.ipynb"), theme=theme)
+        path = jupyter.write([TRACE], f"{theme}.ipynb")
+        notebook = jupyter.open(page, log, path, theme=theme)
         notebook.run_all()
         page.wait_for_selector('.bertlens[data-state="live"]')
         shoot(page, f"explorer-{theme}")
@@ -70,7 +71,7 @@ def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
                     page.get_by_text("Ranks and symmetry").wait_for()
                 shoot(page, tab, ".bl-bottom")
         context.close()
-    jupyter.end_kernels()
+        jupyter.end_kernels({path.name})
 
 
 def corpus(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
@@ -87,7 +88,7 @@ def corpus(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     context, page, _ = watched(browser, path.as_uri(), viewport={"width": 1400, "height": 2300})
     page.goto(path.as_uri())
     page.wait_for_selector("[data-testid=survey]")
-    page.get_by_label("statistic", exact=True).select_option("next")
+    page.get_by_role("combobox", name="statistic").select_option("next")
     shoot(page, "corpus", ".bl-bottom")
     context.close()
 
