@@ -15,7 +15,7 @@ from benchmarks.rows import Row, ms
 SPENT = "import time; import torch, transformers; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
 
 
-def seconds(statement: str, runs: int = 5) -> float:
+def seconds(statement: str, runs: int = 3) -> float:
     """Median time of a statement in a fresh interpreter that has torch and transformers already."""
     command = [sys.executable, "-c", SPENT.format(statement)]
     return median(float(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(runs))
@@ -33,8 +33,8 @@ def rows() -> Iterator[Row]:
         len(script) <= 100_000,
     )
     spent = seconds("import bertlens")
-    first = seconds("from bertlens import Lens, Explorer", runs=3)
-    models = seconds("from transformers import BertModel, AutoTokenizer", runs=3)
+    first = seconds("from bertlens import Lens, Explorer", runs=1)
+    models = seconds("from transformers import BertModel, AutoTokenizer", runs=1)
     yield Row(
         "import bertlens, over import torch, transformers",
         "≤ 300 ms",
