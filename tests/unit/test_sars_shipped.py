@@ -77,16 +77,15 @@ def test_a_trace_is_what_transformers_computes(lens):
 
 def test_the_card_says_what_the_metrics_say(metrics):
     assert (SHIPPED / "MODEL_CARD.md").read_text(encoding="utf-8") == card(metrics)
-    assert metrics["test"]["accuracy"] >= 0.99
+    assert metrics["test"]["macro_f1"] >= 0.98 and metrics["test"]["accuracy"] >= 0.99
 
 
 @pytest.mark.data
 @pytest.mark.timeout(1200)
 def test_the_cards_numbers_hold_on_the_test_split(data, metrics):
     samples, labels, vocabulary = run.prepare(data / "sars_cov_2" / "spike_variants.tsv.gz")
-    shipped = sars_cov_2.Vocabulary.load(SHIPPED / "kmers.json")
-    assert labels == metrics["test"]["labels"] and len(shipped.kmers) == metrics["kmers"]
-    assert set(shipped.kmers) <= set(vocabulary.kmers) and shipped.reference == vocabulary.reference
+    assert labels == metrics["test"]["labels"] and len(vocabulary.kmers) == metrics["kmers"]
+    assert vocabulary == sars_cov_2.Vocabulary.load(SHIPPED / "kmers.json")
     found = run.score_folder(SHIPPED, samples, "test").to_dict()
     assert found["confusion"] == metrics["test"]["confusion"]
     assert found["per_class"] == metrics["test"]["per_class"]
