@@ -166,6 +166,7 @@ def test_jslink_of_atlas_and_neuron_view(notebook, lab):
 
 def test_theme_of_jupyterlab_is_followed(lab, notebook):
     theme = "theme => jupyterapp.commands.execute('apputils:change-theme', { theme })"
+    notebook.page.evaluate(theme, "JupyterLab Light")
     expect(lab.root).to_have_attribute("data-theme", "light")
     notebook.page.evaluate(theme, "JupyterLab Dark")
     expect(lab.root).to_have_attribute("data-theme", "dark")

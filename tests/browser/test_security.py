@@ -49,8 +49,8 @@ def assert_inert(seen: Seen) -> None:
     found = seen.page.evaluate(
         """() => ({
             pwn: window.__pwn ?? null,
-            tags: ["img", "iframe", "object", "embed", "a", "link", "base", "form[action]"].filter(
-                tag => document.querySelector(tag)),
+            tags: ["img:not([src^='data:image/png;base64,'][alt=''])", "iframe", "object", "embed", "a", "link", "base",
+                "form[action]"].filter(tag => document.querySelector(tag)),
             scripts: [...document.scripts].filter(one => one.type !== "application/json").length,
             handlers: [...document.querySelectorAll("*")].flatMap(e => [...e.attributes].map(a => a.name))
                 .filter(name => name.startsWith("on")),
