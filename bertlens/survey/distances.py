@@ -104,12 +104,13 @@ def head_map(distances: np.ndarray, n_heads: int, seed: int = 0) -> pd.DataFrame
     go with n_heads.
     """
     import pandas as pd
-    from scipy.cluster.hierarchy import fcluster
 
     distances = _checked(distances)
     if len(distances) % n_heads:
         raise InputError(f"{len(distances)} heads do not make layers of {n_heads}: n_heads is the heads of one layer")
     points = _scaled(distances, seed)
+    from scipy.cluster.hierarchy import fcluster  # comes with scikit-learn
+
     apart = np.linalg.norm(points[:, None] - points, axis=-1)
     tree = clustering(distances)
     growth = np.diff(tree[:, 2])[-(MOST_CLUSTERS - 1) :]
@@ -141,8 +142,10 @@ def _checked(distances: np.ndarray) -> np.ndarray:
 
 def _scaled(distances: np.ndarray, seed: int) -> np.ndarray:
     """(N, 2), turned so that the first axis is the longest, the same on every machine."""
-    from sklearn.manifold import MDS
-
+    try:
+        from sklearn.manifold import MDS
+    except ImportError:
+        raise InputError('a map of heads needs scikit-learn: pip install "bertlens[survey]"') from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # the defaults that change are all given
         points = MDS(2, **_settings(MDS), n_init=5, max_iter=500, random_state=seed).fit_transform(distances)

@@ -56,8 +56,10 @@ def read_treebank(treebank: Treebank) -> Iterator[Sentence]:
 
 def sentences(lines: Any) -> Iterator[Sentence]:
     """The sentences of an open CoNLL-U file. Raises InputError where it is none."""
-    import conllu
-
+    try:
+        import conllu
+    except ImportError:
+        raise InputError('treebanks need the library conllu: pip install "bertlens[survey]"') from None
     try:
         for number, tree in enumerate(conllu.parse_incr(lines)):
             words = [word for word in tree if isinstance(word["id"], int)]

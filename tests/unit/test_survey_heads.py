@@ -295,6 +295,18 @@ def test_kinds_of_corpus(small: Lens, tmp_path: Path) -> None:
     assert survey(small, ["warm", long], truncation=True).n_tokens == 3 + 64
 
 
+def test_traces_come_in_the_order_of_their_texts(small: Lens) -> None:
+    """Windows are sorted by length, batches run together: places, items and traces stay together."""
+    seen = []
+    for batch in (batch for window in corpora.windows(enumerate(TINY * 3), 2) for batch in window):
+        for (place, item), trace in zip(batch, corpora.traces_of(small, batch), strict=True):
+            seen.append(place)
+            assert item == (TINY * 3)[place]
+            text = " ".join(item) if isinstance(item, list) else item
+            assert (trace.text, trace.text_pair) == (text if isinstance(text, tuple) else (text, None))
+    assert sorted(seen) == list(range(len(TINY) * 3)) and seen != sorted(seen)
+
+
 def test_bad_input(small: Lens, tmp_path: Path) -> None:
     cases: list[tuple[Any, str]] = [
         (3, "a corpus is a file or a list"),

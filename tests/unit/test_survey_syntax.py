@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
+from bertlens.survey import corpus, head_stats
 from bertlens.survey.syntax import DIRECTIONS, NONE, Decisions, decide, predictions, relation_scores, word_attention
 from bertlens.survey.treebank import Sentence, read_treebank
 from unit import tiny
@@ -239,6 +241,14 @@ def test_treebank(tmp_path: Path) -> None:
     assert first == second
     assert first.words == ["Do", "n't", "go", "a b"] and first.heads == [2, 2, -1, 2] and first.name == "one"
     assert first.relations == ["aux", "advmod", "root", "obl:tmod"]
+    lens = Lens(tiny.bert(), tiny.wordpiece())
+    assert corpus.size(path) == 2
+    found, expected = (head_stats(lens, given, progress=False) for given in (path, [first.words] * 2))
+    np.testing.assert_allclose(found.values("entropy"), expected.values("entropy"))
+    with gzip.open(tmp_path / "a.conllu.gz", "wt") as out:
+        out.write(CONLLU)
+    assert list(read_treebank(tmp_path / "a.conllu.gz")) == [first]
+    assert head_stats(lens, tmp_path / "a.conllu.gz", progress=False).n_tokens * 2 == found.n_tokens
     (tmp_path / "b.conllu").write_text("one\ttwo\n\n")
     (tmp_path / "c.conllu").write_text(CONLLU.replace("3\taux", "_\t_"))
     for name, message in (
