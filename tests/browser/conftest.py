@@ -23,7 +23,7 @@ from browser.views import TEXTS, Seen, exported
 
 # The hosts' own errors, seen with a widget that does nothing: Notebook 7 at start, JupyterLab when a kernel ends.
 HOST_NOISE = [
-    r"^uncaught: Cannot read properties of undefined \(reading 'schema'\)$",
+    r"^uncaught: Cannot read properties of undefined \(reading 'schema'\)",
     r"^uncaught: Command 'filebrowser:open-path' not registered",
     r"^console: Could not restore the debugger state: Canceled future",
 ]

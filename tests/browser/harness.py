@@ -77,7 +77,7 @@ def watched(browser: Browser, own: str, **options: Any) -> tuple[BrowserContext,
     context.route("**/*", gate)
     page = context.new_page()
     page.on("console", lambda m: log.errors.append(f"console: {m.text}") if m.type == "error" else None)
-    page.on("pageerror", lambda e: log.errors.append(f"uncaught: {e}"))
+    page.on("pageerror", lambda e: log.errors.append(f"uncaught: {e}\n{(e.stack or '')[:1000]}"))
     page.on("requestfailed", lambda r: log.failed.append(f"failed: {r.url} {r.failure}"))
     page.on("websocket", lambda w: None if w.url.startswith(inside) else log.outside.append(f"outside socket: {w.url}"))
     return context, page, log

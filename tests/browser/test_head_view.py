@@ -325,3 +325,20 @@ def test_list_without_a_pin_is_the_mean_over_queries(show, pair):
     mean = pair.attention(1)[8].mean(dim=0)
     best = mean.argsort(descending=True)[:12].tolist()
     assert [value for _, value in seen.listed()] == pytest.approx([float(mean[n]) for n in best], abs=5.1e-4)
+
+
+def test_long_text_fits_the_width_and_can_be_zoomed(show, embedded_lens):
+    trace = embedded_lens.trace("the cat sat on the mat because it was tired " * 12)
+    size = len(trace.tokens)
+    seen = show(bl.HeadView(trace, layer=1, head=8, query=5, key=6), width=700)
+    assert seen.shape() == (size, size)
+    assert seen.matrix().shape[:2] == (size, size)  # every cell has its pixel, however small it is drawn
+    box = seen.part("matrix").bounding_box()
+    assert box is not None and box["width"] < 700
+    assert len(seen.col_labels()) < size  # labels are thinned out, but the pinned one is there
+    expect(seen.root.locator(".bl-col-label.bl-pinned")).to_have_text("mat")
+    seen.select("cells").select_option("20")
+    zoomed = seen.part("matrix").bounding_box()
+    assert zoomed is not None and zoomed["width"] == 20 * size
+    assert seen.col_labels() == trace.display_tokens
+    assert seen.root.evaluate("e => e.scrollWidth <= e.clientWidth")
