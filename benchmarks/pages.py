@@ -53,15 +53,16 @@ def compared(view: str, tokens: int, folder: Path, empty: float) -> Iterator[Row
     base_lens().trace(text(tokens)).explore(**SETTINGS[view]).to_html(mine)
     peer.write(view, tokens, theirs)
     clicks = [click(n, n + 3) for n in range(1, CHANGES + 1)]
-    ours = [draw(mine, ready(view), clicks) for _ in range(2)]
+    budgeted = tokens == LARGEST.get(view)
+    times = 2 if budgeted else 1
+    ours = [draw(mine, ready(view), clicks) for _ in range(times)]
     other = draw(theirs, peer.ready(view, tokens), peer.changes(view, CHANGES))
-    ours += [draw(mine, ready(view), clicks) for _ in range(2)]
+    ours += [draw(mine, ready(view), clicks) for _ in range(times)]
     theirs.unlink()
 
     def row(name: str, least: int, than: str, mine: float, other: float | None, measured: str, said: str) -> Row:
         factor = None if other is None else other / mine
         times = "" if factor is None else f" = {factor:,.{0 if factor >= 10 else 1}f} × {than}"
-        budgeted = tokens == LARGEST.get(view)
         return Row(
             f"{view} view, {tokens} tokens: {name}",
             f"≥ {least} × {than}" if budgeted else "–",
