@@ -102,7 +102,6 @@ def parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--reference", type=Path, metavar="PATH", help="file with the lineage B spike (default: the shipped one's)"
     )
-    train.add_argument("--start", type=Path, metavar="FOLDER", help="begin with the weights of a trained folder")
     train.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
     train.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
     train.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
@@ -196,9 +195,7 @@ def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     given = {name: getattr(arguments, name) for name in ("steps", "warmup", "learning_rate")}
     settings = Settings(seed=arguments.seed, **{name: value for name, value in given.items() if value is not None})
     try:
-        metrics = train_and_save(
-            arguments.data, arguments.output, settings, reference=arguments.reference, start=arguments.start
-        )
+        metrics = train_and_save(arguments.data, arguments.output, settings, reference=arguments.reference)
     except KeyboardInterrupt:
         raise BertLensError(f"stopped: the same command goes on from the checkpoint in {arguments.output}") from None
     test = metrics["test"]

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..survey.headstats import HeadStats
+    from ..survey.treebank import Sentence
 
 
 class Explorer(LensWidget):
-    """All views of a trace, linked. With `stats` (and `distances`, `relations`) of a survey, a tab for the corpus too.
+    """All views of a trace, linked. With `stats` (and `distances`, `relations`, `sentence`) of a survey, a tab for the
+    corpus too.
 
     Arguments: LensWidget, SurveyView.
     """
@@ -29,9 +31,10 @@ class Explorer(LensWidget):
         stats: HeadStats | None = None,
         distances: np.ndarray | None = None,
         relations: pd.DataFrame | None = None,
+        sentence: Sentence | None = None,
         **selection: Any,
     ) -> None:
         from .survey_view import Corpus
 
-        corpus = None if stats is None else Corpus(stats, distances, relations)
+        corpus = None if stats is None else Corpus(stats, distances, relations, sentence)
         super().__init__(trace, corpus=corpus, **selection)

@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..survey.headstats import HeadStats
+    from ..survey.treebank import Sentence
 
 
 class Corpus:
     """What a view knows of a corpus: statistics of its heads and, where given, their distances and their syntax."""
 
-    def __init__(self, stats: HeadStats, distances: np.ndarray | None, relations: pd.DataFrame | None) -> None:
+    def __init__(
+        self,
+        stats: HeadStats,
+        distances: np.ndarray | None,
+        relations: pd.DataFrame | None,
+        sentence: Sentence | None = None,
+    ) -> None:
         from ..survey.headstats import HeadStats
 
         if not isinstance(stats, HeadStats):
@@ -34,7 +41,7 @@ class Corpus:
             raise InputError(
                 f"distances of these statistics are ({layers * heads}, {layers * heads}), see head_distances"
             )
-        self.distances = distances
+        self.distances, self.sentence = distances, sentence
 
     def check(self, trace: Trace) -> None:
         """Raises InputError for a trace of another shape than the statistics."""
@@ -46,8 +53,9 @@ class Corpus:
             )
 
     def answer(self, trace: Trace) -> Answer:
-        """Everything for the page: see js/src/views/survey.tsx."""
+        """Everything for the page: see js/src/views/survey/data.ts."""
         from ..survey.distances import head_map
+        from ..survey.headstats import edges
         from ..survey.statistics import NAMES, text_statistics
 
         stats = self.stats
@@ -55,10 +63,14 @@ class Corpus:
         by = ["weight", "norm"] if "norm.text" in stats.sums and norms.available(trace) else ["weight"]
         here = text_statistics(trace)
         counted = torch.where(here.denominators > 0, here.denominators, torch.nan)  # 0: the text has no such tokens
-        arrays: dict[str, Any] = {}
+        counts = np.uint16 if stats.n_texts < 1 << 16 else np.int32
+        arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in NAMES]).astype(np.float32)}
         for which in by:
-            arrays[f"values.{which}"] = np.stack([stats.values(name, which) for name in NAMES]).astype(np.float32)
+            for average in ("text", "token"):
+                found = np.stack([stats.values(name, which, average) for name in NAMES])
+                arrays[f"{average}.{which}"] = found.astype(np.float32)
             arrays[f"spreads.{which}"] = np.stack([stats.spread(name, which) for name in NAMES]).astype(np.float32)
+            arrays[f"bins.{which}"] = stats.sums[f"{which}.text_bins"].astype(counts)
             arrays[f"sentence.{which}"] = (here.numerators[which] / counted[:, None, None]).float()
         gates = stats.gates()
         if self.distances is not None:
@@ -72,8 +84,16 @@ class Corpus:
             "about": f"{about.get('model')}, corpus {stats.corpus:016x}"[:80],
             "gates": gates["label"].to_numpy().reshape(layers, heads),
             "shares": gates["share"].to_numpy().reshape(layers, heads),
+            "layers": stats.layers().drop(columns="layer").to_dict("list"),
             "relations": self._best_heads(),
         }
+        if self.sentence is not None and (guesses := _guesses(trace, self.sentence)) is not None:
+            arrays["guesses"] = guesses
+            fields["sentence"] = {
+                "words": self.sentence.words,
+                "heads": self.sentence.heads,
+                "relations": self.sentence.relations,
+            }
         return packed(arrays, json_safe(fields))
 
     def _best_heads(self) -> list[dict[str, Any]]:
@@ -82,16 +102,29 @@ class Corpus:
             return []
         best = self.relations.sort_values("accuracy", ascending=False).drop_duplicates("relation")
         columns = ["relation", "direction", "layer", "head", "accuracy", "offset_accuracy", "n"]
+        columns += [name for name in ("low", "high") if name in best]
         rows: list[dict[str, Any]] = best.sort_values("n", ascending=False)[columns].to_dict("records")
         return rows
+
+
+def _guesses(trace: Trace, sentence: Sentence) -> np.ndarray | None:
+    """(2, L, H, W) int32 the word that each head predicts for each word; None for a trace of something else."""
+    from ..survey.syntax import predictions, word_attention
+
+    words = {word for word in trace.word_ids if word is not None}
+    if trace.text != " ".join(sentence.words) or not words <= set(range(len(sentence))):
+        return None
+    found = [predictions(word_attention(trace, layer, len(sentence))) for layer in range(trace.n_layers)]
+    return torch.stack(found, 1).int().numpy()
 
 
 class SurveyView(LensWidget):
     """A corpus's statistics beside one of its model's traces; its table and map choose heads.
 
     stats: HeadStats of `bl.survey.head_stats`. distances: (L·H, L·H) of `head_distances`, for the map. relations: the
-    table of `relation_scores`, for the best head per relation. Other arguments: LensWidget. The same as a tab of the
-    Explorer: trace.explore(stats=stats, distances=distances, relations=relations).
+    table of `relation_scores` or `best_heads`, for the best head per relation. sentence: a treebank's, for its gold
+    arcs beside a head's, where the trace is `lens.trace_words(sentence.words)`. Other arguments: LensWidget. The same
+    as a tab of the Explorer: trace.explore(stats=stats, distances=distances, relations=relations, sentence=sentence).
     Raises InputError for statistics of another model's shape.
     """
 
@@ -103,7 +136,8 @@ class SurveyView(LensWidget):
         stats: HeadStats,
         distances: np.ndarray | None = None,
         relations: pd.DataFrame | None = None,
+        sentence: Sentence | None = None,
         **selection: Any,
     ) -> None:
-        corpus = Corpus(stats, distances, relations)
+        corpus = Corpus(stats, distances, relations, sentence)
         super().__init__(trace, corpus=corpus, **{"view": "survey", **selection})

@@ -6,5 +6,5 @@ export { atlasFigure, headCsv, headFigure, neuronFigure } from "./views/figures"
 export { Gates } from "./views/gates";
 export { Geometry } from "./views/geometry";
 export { Norms } from "./views/norms";
-export { SurveyTab } from "./views/survey";
+export { SurveyTab } from "./views/survey/tab";
 export { tabCsv, tabFigure } from "./views/tabexport";

@@ -131,6 +131,21 @@ def test_gate_view_scores_and_evidence(show, pair):
     expect(seen.part("gates")).to_contain_text("Bonino et al. 2025")
 
 
+def test_evidence_map_names_and_pins_its_cells(show, pair):
+    seen = show(bl.Explorer(pair, layer=0, head=2, view="gates"))
+    chart = seen.part("gates").locator("svg.bl-chart")
+    assert chart.locator("text").all_text_contents() == pair.tokens * 2
+    cells = chart.locator("rect")
+    box = cells.bounding_box()
+    at = {"x": 1.5 * box["width"] / pair.n_tokens, "y": 2.5 * box["height"] / pair.n_tokens}
+    cells.hover(position=at)
+    expect(seen.tip).to_contain_text(f"{pair.tokens[2]} → {pair.tokens[1]} {shown(pair.attention(0)[2, 2, 1])}")
+    cells.click(position=at)
+    expect(seen.root).to_contain_text(f"{pair.tokens[2]} attends to")
+    svg = seen.save("SVG", "Open tab").read_text()
+    assert "Attention of L0·H2" in svg and "data:image/png" in svg
+
+
 def test_geometry_view_is_the_layer_table(show, pair):
     seen = show(bl.GeometryView(pair, **HEAD))
     table = geometry.layer_table(pair)
@@ -218,10 +233,86 @@ def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey):
     )
     here = float(pair.attention(1)[8].diagonal(1).sum() / pair.n_tokens)
     expect(view.locator(".bl-story")).to_contain_text(f"{signed(here)} {signed(stats.values('next')[1, 8])}")
+    bars = view.locator("svg[aria-label*='in the texts of the corpus'] rect title").all_text_contents()
+    _, counts = stats.distribution("next")
+    assert sorted(int(text.split(": ")[1].split()[0]) for text in bars) == sorted(n for n in counts[1, 8] if n)
+    view.get_by_role("button", name="Tokens", exact=True).click()
+    expect(view.get_by_role("button", name=re.compile("^L1·H8:"))).to_have_attribute(
+        "aria-label", f"L1·H8: {signed(stats.values('next', average='token')[1, 8], 3)}"
+    )
+    view.get_by_role("button", name="Difference", exact=True).click()
+    expect(view.get_by_role("button", name=re.compile("^L1·H8:"))).to_have_attribute(
+        "aria-label", f"L1·H8: {signed(here - stats.values('next', average='token')[1, 8], 3)}"
+    )
     cell.click()
     seen.title("L0·H2")
+    cell.press("ArrowRight")
+    seen.title("L0·H3")
     view.get_by_role("row", name=re.compile("det")).get_by_role("button", name="L1·H8").click()
     seen.title("L1·H8")
+
+
+def test_corpus_tables_sort_by_any_column(show, pair, survey):
+    seen = show(bl.SurveyView(pair, **HEAD, **survey))
+    stats = survey["stats"]
+    table = seen.part("survey").get_by_role("table", name="Heads")
+    first = table.locator("tbody tr").first
+    values = stats.values("previous")
+
+    def name(at):
+        return "L{}·H{}".format(*np.unravel_index(at, values.shape))
+
+    expect(first.locator("td").first).to_have_text(name(values.argmax()))
+    header = table.get_by_role("columnheader", name="± sd")
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "descending")
+    expect(first.locator("td").first).to_have_text(name(stats.spread("previous").argmax()))
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    expect(first.locator("td").nth(2)).to_have_text(signed(stats.spread("previous").min(), 3))
+
+
+def test_parse_shows_gold_and_predicted_arcs(show, embedded_lens, survey):
+    from bertlens.survey.syntax import predictions, word_attention
+
+    sentence = bl.survey.Sentence(
+        ["The", "unbelievably", "small", "cat", "sat"], [3, 2, 3, 4, -1], ["det", "advmod", "amod", "nsubj", "root"]
+    )
+    trace = embedded_lens.trace_words(sentence.words)
+    seen = show(bl.SurveyView(trace, survey["stats"], sentence=sentence, **HEAD))
+    parse = seen.part("parse")
+    for direction, label in enumerate(["word → its head", "head → the word"]):
+        parse.get_by_role("button", name=label).click()
+        found = predictions(word_attention(trace, 1, 5))[direction, 8].tolist()
+        right = sum(a == b for a, b in zip(found, sentence.heads, strict=True))
+        expect(parse).to_contain_text(f"L1·H8, {right} of 5 words right")
+        titles = parse.locator("path title").all_text_contents()
+        assert titles[:4] == [
+            f"{sentence.words[w]} ← {sentence.words[h]}: {sentence.relations[w]}" for w, h in enumerate([3, 2, 3, 4])
+        ]
+        assert [text.split(":")[0] for text in titles[4:]] == [
+            f"{sentence.words[w]} ← {sentence.words[h]}" for w, h in enumerate(found)
+        ]
+    other = show(bl.SurveyView(embedded_lens.trace("Dogs bark."), survey["stats"], sentence=sentence))
+    expect(other.part("survey")).to_be_visible()
+    expect(other.part("parse")).to_have_count(0)
+
+
+def test_corpus_tab_exports_charts_and_numbers(show, pair, survey):
+    seen = show(bl.Explorer(pair, **HEAD, view="survey", **survey))
+    seen.select("statistic").select_option("next")
+    svg = seen.save("SVG", "Open tab").read_text()
+    assert "next token of L1·H8 in the texts of the corpus" in svg  # what is chosen, not what the tab begins with
+    assert "Map of heads" in svg
+    lines = [line for line in seen.save("CSV", "Open tab").read_text().splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(lines))
+    stats = survey["stats"]
+    for column, expected in (
+        ("next by weight, mean of texts", stats.values("next")),
+        ("entropy by norm, mean of tokens", stats.values("entropy", "norm", "token")),
+        ("self by weight, sd", stats.spread("self")),
+    ):
+        np.testing.assert_allclose([float(row[column]) for row in rows], expected.ravel(), rtol=1e-5, atol=1e-7)
 
 
 def test_survey_of_another_model_is_refused(pair, survey):

@@ -127,22 +127,6 @@ def test_a_lost_codon_shifts_the_windows_behind():
     assert torch.equal(_shift(frames, torch.tensor([1, 0]), 0.0, torch.Generator()), frames[0].ids[[1, 0]])
 
 
-def test_training_may_begin_with_a_trained_folder(samples, tmp_path):
-    old = sars.vocabulary()
-    first, _ = train(samples, LABELS, old, tmp_path / "a", replace(TINY, steps=3), quiet=True)
-    save(tmp_path / "a", first, old)
-    more = replace(old, kmers=tuple(sorted({*old.kmers, "AAAAAAAAAAAA", "CCCCCCCCCCCC"})))
-    still = replace(TINY, steps=1, learning_rate=0.0)
-    second, _ = train(samples, LABELS, more, tmp_path / "b", still, start=tmp_path / "a", quiet=True)
-    number = {token: i for i, token in enumerate(SpikeTokenizer(vocabulary=more).get_vocab())}
-    vectors = second.bert.embeddings.word_embeddings.weight
-    for i, kmer in enumerate(old.kmers):
-        assert torch.equal(vectors[number[kmer]], first.bert.embeddings.word_embeddings.weight[4 + i].half().float())
-    assert torch.equal(second.classifier.weight, first.classifier.weight.half().float())
-    with pytest.raises(bl.ModelError, match="another shape or with other classes"):
-        train(samples, LABELS, old, tmp_path / "c", replace(still, width=32), start=tmp_path / "a", quiet=True)
-
-
 def test_scores_agree_with_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     draw = torch.Generator().manual_seed(3)

@@ -78,23 +78,3 @@ def load(folder: str | Path = SHIPPED) -> tuple[Any, SpikeTokenizer]:
     tokenizer = SpikeTokenizer(folder / "kmers.json", model_max_length=POSITIONS)
     model = BertForSequenceClassification.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
     return model.eval(), tokenizer
-
-
-def start_from(folder: Path, model: Any, vocabulary: Vocabulary) -> None:
-    """Give a model the weights of a trained folder; k-mers that it did not know keep their fresh vectors.
-
-    Raises ModelError where the folder's model has another shape or other classes.
-    """
-    other, tokenizer = load(folder)
-    given = other.state_dict()
-    name = "bert.embeddings.word_embeddings.weight"
-    old = given.pop(name)
-    known = tokenizer.get_vocab()
-    own = model.state_dict()
-    if other.config.id2label != model.config.id2label or any(own[key].shape != w.shape for key, w in given.items()):
-        raise ModelError(f"{folder.name} holds a model of another shape or with other classes")
-    rows = own[name].clone()
-    for number, token in enumerate([*SPECIAL, *vocabulary.kmers]):
-        if token in known:
-            rows[number] = old[known[token]]
-    model.load_state_dict(given | {name: rows})

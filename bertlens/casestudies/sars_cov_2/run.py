@@ -43,17 +43,15 @@ def train_and_save(
     settings: Settings,
     *,
     reference: Path | None = None,
-    start: Path | None = None,
     checkpoints: Path | None = None,
 ) -> dict[str, Any]:
     """Train on a file, write the trained folder, score the test split once with what was written.
 
-    `start` is a trained folder to begin with. Returns the metrics that metrics.json holds. Interrupted runs go on from
-    `checkpoints` (default: in `output`).
+    Returns the metrics that metrics.json holds. Interrupted runs go on from `checkpoints` (default: in `output`).
     """
     samples, labels, vocabulary = prepare(path, reference)
     folder = checkpoints or output
-    model, record = train(samples, labels, vocabulary, folder, settings, start=start)
+    model, record = train(samples, labels, vocabulary, folder, settings)
     save(output, model, vocabulary)
     metrics = {
         "data": {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
@@ -69,8 +67,6 @@ def train_and_save(
         "kmers": len(vocabulary.kmers),
         "parameters": sum(p.numel() for p in model.parameters()),
     }
-    if start is not None:
-        metrics["start"] = json.loads((start / "metrics.json").read_text(encoding="utf-8"))
     (output / "metrics.json").write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
     (output / "MODEL_CARD.md").write_text(card(metrics), encoding="utf-8")
     (folder / CHECKPOINT).unlink(missing_ok=True)

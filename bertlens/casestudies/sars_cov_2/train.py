@@ -40,13 +40,13 @@ class Settings:
     batch_size: int = 32
     learning_rate: float = 5e-4
     warmup: int = 60  # steps
-    steps: int = 600  # at most; the rate falls to 0 there
+    steps: int = 1000  # at most; the rate falls to 0 there
     evaluate_every: int = 100  # steps
     patience: int = 6  # evaluations without a better macro-F1
     weight_decay: float = 0.01
     clip: float = 1.0
-    shifted: float = 0.5  # share of sequences that lose one or two codons somewhere, which shifts the windows behind
-    unknown: float = 0.05  # share of k-mers shown as [UNK], so that unseen ones do no harm
+    shifted: float = 0.15  # share of sequences that lose one or two codons somewhere, which shifts the windows behind
+    unknown: float = 0.08  # share of k-mers shown as [UNK], so that unseen ones do no harm
     # (from this share of the steps on, share of the windows shown): most steps see some windows of each sequence only,
     # rare ones first, at their own positions, and cost a fraction; the last ones see all (Hou et al. 2022, token
     # dropping for BERT)
@@ -84,16 +84,14 @@ def train(
     folder: Path,
     settings: Settings,
     *,
-    start: Path | None = None,
     stop_after: int | None = None,
     quiet: bool = False,
 ) -> tuple[Any, dict[str, Any]]:
     """Train on the "train" samples, stop by the "validation" ones; the "test" ones are not looked at.
 
-    The weights are fresh, or those of the trained folder `start` (its k-mers may be others). A checkpoint in `folder`
-    of a run with the same settings is gone on from. `stop_after` ends this call (not the run) early. Returns
-    the model with the best validation macro-F1 and the record of the run (steps, seconds, history). Raises InputError
-    where the folder holds a checkpoint of another run.
+    A checkpoint in `folder` of a run with the same settings is gone on from. `stop_after` ends this call (not the
+    run) early. Returns the model with the best validation macro-F1 and the record of the run (steps, seconds, history).
+    Raises InputError where the folder holds a checkpoint of another run.
     """
     tokenizer = SpikeTokenizer(vocabulary=vocabulary)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -103,8 +101,6 @@ def train(
     torch.manual_seed(settings.seed)
     shape = {name: getattr(settings, name) for name in ("width", "layers", "heads", "intermediate")}
     model = classifier.build(len(vocabulary.kmers), labels, **shape).to(device)
-    if start is not None:
-        classifier.start_from(start, model, vocabulary)
     rarity = _rarity(frames[0].ids, model.config.vocab_size)
     decayed = [p for p in model.parameters() if p.ndim > 1]
     plain = [p for p in model.parameters() if p.ndim <= 1]

@@ -7,6 +7,16 @@ export interface Cell {
   col: number;
 }
 
+/** What the corpus view shows of its statistics. */
+export interface CorpusChoice {
+  name: string; // statistic
+  by: "weight" | "norm";
+  average: "text" | "token";
+  colour: "corpus" | "here" | "difference";
+  layers: string; // quantity of the curves: "statistic", or a group of layer quantities
+  direction: string; // of the parse
+}
+
 export interface Page {
   hover: Signal<Cell | null>;
   cursor: Signal<Cell>; // keyboard position in the matrix
@@ -24,6 +34,7 @@ export interface Page {
   thresholds: Signal<[threshold: number, margin: number]>; // of gate labels
   gateView: Signal<"full" | "content">;
   gateFilter: Signal<string>; // heads with another gate recede; "" for none
+  corpus: Signal<CorpusChoice>;
   help: Signal<boolean>;
   said: Signal<string>; // the polite live region
 }
@@ -46,6 +57,14 @@ export function createPage(): Page {
     thresholds: signal<[number, number]>([0.35, 0.1]),
     gateView: signal<"full" | "content">("full"),
     gateFilter: signal(""),
+    corpus: signal({
+      name: "previous",
+      by: "weight",
+      average: "text",
+      colour: "corpus",
+      layers: "statistic",
+      direction: "dep->head",
+    }),
     help: signal(false),
     said: signal(""),
   };

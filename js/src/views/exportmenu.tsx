@@ -35,7 +35,7 @@ export function ExportMenu() {
     },
   ] as const;
   const open = store.synced.view.value;
-  const tab = panels.includes(open) && ["norms", "gates", "geometry"].includes(open) ? open : null;
+  const tab = panels.includes(open) && ["norms", "gates", "geometry", "survey"].includes(open) ? open : null;
   const page = (layers: number[] | null) =>
     save("page", "html", async () => {
       const { buffers } = await store.request("html", { layers });
@@ -60,11 +60,9 @@ export function ExportMenu() {
       {tab && (
         <div class="bl-menu-line">
           <span>Open tab</span>
-          {tab !== "gates" && (
-            <button type="button" onClick={save(tab, "svg", (extras) => extras.tabFigure(view, tab) ?? "")}>
-              SVG
-            </button>
-          )}
+          <button type="button" onClick={save(tab, "svg", (extras) => extras.tabFigure(view, tab))}>
+            SVG
+          </button>
           <button type="button" onClick={save(tab, "csv", (extras) => extras.tabCsv(view, tab))}>
             CSV
           </button>

@@ -1,14 +1,17 @@
 // Gate view: what kind of gate the selected head is, by which scores, on the evidence of which cells.
-import { useCallback } from "preact/hooks";
-import { paint as paintValues } from "../paint/colormap";
+import { useMemo } from "preact/hooks";
+import { entry } from "../paint/colormap";
 import { weightTable } from "../paint/palette";
+import { inks } from "../parts/chart";
 import { Segmented, Slider } from "../parts/controls";
-import { percent } from "../parts/format";
-import { Pixels } from "../parts/pixels";
+import { percent, share } from "../parts/format";
+import { HeatChart } from "../parts/heatchart";
+import { Legend } from "../parts/legend";
+import { Token } from "../parts/token";
 import { useAnswer } from "../state/answer";
 import { type Gates as GateData, gateSign, useGates } from "../state/gates";
 import { headLabel } from "../state/store";
-import { useView } from "./context";
+import { showTip, useView } from "./context";
 
 export function Gates() {
   const view = useView();
@@ -138,18 +141,19 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
     }),
     { layer, head, gate, view: which },
   );
-  const table = weightTable(view.dark.value);
+  const dark = view.dark.value;
   const { S, K } = slice;
   const cells =
     found?.layer === layer && found.head === head && found.cells.length === weights.length ? found.cells : null;
   const most = weights.reduce((a, b) => Math.max(a, b), 1e-9);
-  const paint = useCallback(
-    (out: Uint8ClampedArray) => {
-      paintValues(weights, 0, most, table, out);
-      if (cells) for (let n = 0; n < cells.length; n++) if (!cells[n]) out[4 * n + 3] = 70; // the rest recedes
-    },
-    [weights, most, table, cells],
+  // half of the palette in full colour, the other half receding
+  const palette = useMemo(() => twoLevels(weightTable(dark), inks(dark).panel), [dark]);
+  const entries = useMemo(
+    () => Uint8Array.from(weights, (a, n) => (Math.max(0, entry(a, 0, most)) >> 1) + (cells && !cells[n] ? 128 : 0)),
+    [weights, most, cells],
   );
+  const { queries, keyside } = store.shown.value.picture;
+  const side = 340;
   return (
     <section>
       <header class="bl-panel-head">
@@ -166,14 +170,39 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
           }}
         />
       </header>
-      <div class="bl-evidence">
-        <Pixels
-          width={K}
-          height={S}
-          paint={paint}
-          label={`Attention of ${headLabel(layer, head)}, the cells that made the score in full colour`}
-        />
-      </div>
+      <HeatChart
+        label={`Attention of ${headLabel(layer, head)}, the cells that made the score in full colour`}
+        rows={queries.tokens}
+        cols={keyside.tokens}
+        entries={entries}
+        palette={palette}
+        width={(side * K) / Math.max(S, K)}
+        height={(side * S) / Math.max(S, K)}
+        dark={dark}
+        onHover={(cell, event) => {
+          if (!cell) {
+            view.tip.value = null;
+            return;
+          }
+          const n = cell.row * K + cell.col;
+          showTip(
+            view,
+            event,
+            <>
+              <Token text={queries.tokens[cell.row]!} /> → <Token text={keyside.tokens[cell.col]!} />{" "}
+              <b class="bl-number">{share(weights[n]!)}</b>
+              {cells && (cells[n] ? " counts" : " does not count")}
+            </>,
+          );
+        }}
+        onPick={({ row, col }) => store.synced.put({ query: row, key: col })}
+      />
+      <Legend
+        low="0"
+        high={share(most)}
+        label="α; pale cells do not count; click one to pin it"
+        table={weightTable(dark)}
+      />
       {found && (
         <p class="bl-muted">
           pattern “{found.pattern}”{found.detail ? ` (${found.detail})` : ""}:{" "}
@@ -184,6 +213,18 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
       )}
     </section>
   );
+}
+
+/** 128 colours of a table, and the same again mixed with the background. */
+function twoLevels(table: Uint8Array, background: string): Uint8Array {
+  const blank = [1, 3, 5].map((at) => Number.parseInt(background.slice(at, at + 2), 16));
+  const palette = new Uint8Array(3 * 256);
+  for (let n = 0; n < 256; n++)
+    for (let c = 0; c < 3; c++) {
+      const full = table[3 * Math.min(255, 2 * (n % 128) + (n % 128 === 127 ? 1 : 0)) + c]!;
+      palette[3 * n + c] = n < 128 ? full : Math.round(0.27 * full + 0.73 * blank[c]!);
+    }
+  return palette;
 }
 
 function Counts(props: { labels: string[][]; names: string[]; layers: number; layer: number }) {

@@ -1,12 +1,12 @@
 // Norm view: weight against norm. What a head looks at, and how much of that it passes on, per kind of token.
-import { useCallback } from "preact/hooks";
-import { paint as paintValues } from "../paint/colormap";
+import { useMemo } from "preact/hooks";
+import { entry } from "../paint/colormap";
 import { weightTable } from "../paint/palette";
 import { Chart, inks, Key, MARGIN, markerPath, scale, series } from "../parts/chart";
 import { Select } from "../parts/controls";
 import { percent, share, signed } from "../parts/format";
+import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
-import { Pixels } from "../parts/pixels";
 import { Token, visibleText } from "../parts/token";
 import { useAnswer } from "../state/answer";
 import { headLabel } from "../state/store";
@@ -271,9 +271,9 @@ function Mixing({ data }: { data: NormView }) {
   const S = tokens.length;
   const L = picture.n_layers;
   const m = Math.max(0, data.methods.indexOf(page.mixing.value));
-  const values = data.mixing.subarray(m * L * S, (m + 1) * L * S);
+  const values = useMemo(() => data.mixing.subarray(m * L * S, (m + 1) * L * S), [data, m, L, S]);
   const table = weightTable(view.dark.value);
-  const paint = useCallback((out: Uint8ClampedArray) => paintValues(values, 0, 1, table, out), [values, table]);
+  const entries = useMemo(() => Uint8Array.from(values, (v) => Math.max(0, entry(v, 0, 1))), [values]);
   const mean = (l: number) => values.subarray(l * S, (l + 1) * S).reduce((a, b) => a + b, 0) / S;
   return (
     <>
@@ -289,41 +289,31 @@ function Mixing({ data }: { data: NormView }) {
           }}
         />
       </header>
-      <div class="bl-mixing">
-        <div class="bl-mixing-names">
-          {Array.from({ length: L }, (_, l) => (
-            <span key={l}>
-              L{l} <span class="bl-muted bl-number">{percent(mean(l))}</span>
-            </span>
-          ))}
-        </div>
-        <div
-          style={{ height: `${18 * L}px` }}
-          onPointerMove={(event) => {
-            const box = event.currentTarget.getBoundingClientRect();
-            const token = Math.floor(((event.clientX - box.left) / box.width) * S);
-            const l = Math.floor((event.clientY - box.top) / 18);
-            if (tokens[token] !== undefined && l >= 0 && l < L)
-              showTip(
-                view,
-                event,
-                <>
-                  L{l}, <Token text={tokens[token]} /> <b class="bl-number">{share(values[l * S + token]!)}</b>
-                </>,
-              );
-          }}
-          onPointerLeave={() => {
+      <HeatChart
+        label={`Mixing ratio ${data.methods[m]}, ${L} layers by ${S} tokens`}
+        rows={Array.from({ length: L }, (_, l) => `L${l} ${percent(mean(l))}`)}
+        cols={tokens}
+        entries={entries}
+        palette={table}
+        width={Math.max(360, Math.min(18 * S, 440))}
+        height={18 * L}
+        dark={view.dark.value}
+        onHover={(cell, event) => {
+          if (!cell) {
             view.tip.value = null;
-          }}
-        >
-          <Pixels
-            width={S}
-            height={L}
-            paint={paint}
-            label={`Mixing ratio ${data.methods[m]}, ${L} layers by ${S} tokens`}
-          />
-        </div>
-      </div>
+            return;
+          }
+          const { row: l, col: token } = cell;
+          showTip(
+            view,
+            event,
+            <>
+              L{l}, <Token text={tokens[token]!} /> <b class="bl-number">{share(values[l * S + token]!)}</b>
+            </>,
+          );
+        }}
+        onPick={({ row, col }) => store.synced.put({ layer: row, query: col })}
+      />
       <Legend
         low="0"
         high="1"

@@ -11,17 +11,21 @@ import { provenance } from "./figures";
 import { Gates } from "./gates";
 import { Geometry } from "./geometry";
 import { Norms, type NormView } from "./norms";
+import { readSurvey } from "./survey/data";
+import { allHeads } from "./survey/grid";
+import { SurveyTab } from "./survey/tab";
 
 const GAP = 16;
 
 const TABS: Record<string, { title: string; body: ComponentType; measure: string }> = {
   norms: { title: "Weight against norm", body: Norms, measure: "attention weight α and ‖f(x)‖" },
   gates: { title: "Gates", body: Gates, measure: "gate scores (bertlens’ own, names after Bonino et al. 2025)" },
+  survey: { title: "Corpus", body: SurveyTab, measure: "statistics of a corpus, by weight α and by norm ‖αf(x)‖" },
   geometry: { title: "Geometry", body: Geometry, measure: "cone index I/n and vector norms" },
 };
 
-/** The charts of a tab, one below the other. Null for a tab without charts. */
-export function tabFigure(view: View, tab: string): string | null {
+/** The charts of a tab, one below the other. */
+export function tabFigure(view: View, tab: string): string {
   const { title, body: Body, measure } = TABS[tab]!;
   const paper = document.createElement("div"); // never shown: the same view once more, in the colours of paper
   render(
@@ -45,7 +49,6 @@ export function tabFigure(view: View, tab: string): string | null {
     };
   });
   render(null, paper);
-  if (parts.length === 0) return null;
   const about = {
     title,
     description: `${title}, as the view shows it.`,
@@ -59,7 +62,7 @@ export async function tabCsv(view: View, tab: string): Promise<string> {
   const { store, page } = view;
   const { trace, map, n_heads, n_layers, queries } = store.shown.value.picture;
   const [threshold, margin] = page.thresholds.value;
-  const op = { norms: "norm_view", gates: "gates", geometry: "geometry" }[tab]!;
+  const op = { norms: "norm_view", gates: "gates", geometry: "geometry", survey: "survey" }[tab]!;
   const more = tab === "gates" ? { threshold, margin } : {};
   const { fields, buffers } = await store.request(op, { trace, map, ...more });
   const arrays: Arrays = fields.arrays ? unpack(fields.arrays as never, buffers[0]!) : {};
@@ -72,6 +75,38 @@ export async function tabCsv(view: View, tab: string): Promise<string> {
       facts,
       columns,
       rows.map((row) => columns.map((name) => row[name] ?? null)),
+    );
+  }
+  if (tab === "survey") {
+    const data = readSurvey({ fields, arrays });
+    const columns = data.by.flatMap((by) => data.names.map((name) => ({ by, name })));
+    const title = ({ by, name }: (typeof columns)[number], what: string) => `${name} by ${by}, ${what}`;
+    return csv(
+      [...facts, ["corpus", `${data.about}; ${data.texts} texts, ${data.tokens} tokens`]],
+      [
+        "layer",
+        "head",
+        "gate",
+        "gate_share",
+        ...columns.flatMap((c) => [
+          title(c, "mean of texts"),
+          title(c, "sd"),
+          title(c, "mean of tokens"),
+          title(c, "here"),
+        ]),
+      ],
+      allHeads(data).map(([l, h]) => [
+        l,
+        h,
+        data.gates[l]![h]!,
+        data.shares[l]![h]!,
+        ...columns.flatMap(({ by, name }) => [
+          data.mean(name, by, "text", l, h),
+          data.spread(name, by, l, h),
+          data.mean(name, by, "token", l, h),
+          data.here(name, by, l, h),
+        ]),
+      ]),
     );
   }
   if (tab === "gates") {

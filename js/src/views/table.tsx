@@ -1,6 +1,7 @@
 // Table: the numbers of the view as a real table, for reading, copying and screen readers.
 import { useState } from "preact/hooks";
 import { scores } from "../compute/attention";
+import { copy } from "../parts/copy";
 import { share, signed } from "../parts/format";
 import { Token } from "../parts/token";
 import { headLabel } from "../state/store";
@@ -46,17 +47,6 @@ export function tableRows(view: View): { rows: TableRow[]; of: number } {
       };
     }),
   };
-}
-
-function copy(text: string): Promise<void> {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = document.createElement("textarea"); // pages that are not served over https have no clipboard object
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
-  return Promise.resolve();
 }
 
 export function Table() {
