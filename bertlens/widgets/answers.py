@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -101,11 +102,11 @@ def _gate_scores(trace: Trace, view: str) -> dict[str, Tensor]:
 
 def gate_evidence(
     trace: Trace, layer: int, head: int, gate: str, view: str
-) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The cells that made a head's score for a gate: fields, and cells uint8 (S, S)."""
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The cells that made a head's score for a gate: fields, and cells, eight (S · S, row by row) to a byte."""
     found = gates.evidence(trace.attention(layer)[head], trace.special_mask, gate, trace.segments, view=view)
     fields = {"layer": layer, "head": head, "gate": gate, "pattern": found.pattern, "detail": found.detail}
-    return json_safe(fields | {"mass": found.mass}), {"cells": found.cells.to(torch.uint8)}
+    return json_safe(fields | {"mass": found.mass}), {"cells": np.packbits(found.cells.cpu().numpy())}
 
 
 def norm_view(trace: Trace) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -150,8 +151,10 @@ def layer_ranks(trace: Trace, layer: int) -> dict[str, Any]:
     query, key = spectra.projections(trace.lens, layer)
     rows = []
     for head, row in enumerate(table.to_dict("records")):
-        rows.append({str(name): float(value) for name, value in row.items()} | _symmetries(query[head], key[head]))
-    whole = _symmetries(query.flatten(0, 1), key.flatten(0, 1))
+        overlap = {"overlap": float(spectra.subspace_overlap(query[head], key[head]))}
+        ranks = {str(name): float(value) for name, value in row.items()}
+        rows.append(ranks | _symmetries(query[head], key[head]) | overlap)
+    whole = _symmetries(query.flatten(0, 1), key.flatten(0, 1))  # all heads together span everything: no overlap
     return json_safe({"layer": layer, "heads": rows, "whole": whole, "dim": trace.head_dim})
 
 
@@ -159,8 +162,18 @@ def _symmetries(query: Tensor, key: Tensor) -> dict[str, float]:
     return {
         "symmetry": float(spectra.symmetry_of(query, key)),
         "directionality": float(spectra.directionality_of(query, key)),
-        "overlap": float(spectra.subspace_overlap(query, key)),
     }
+
+
+def page_evidence(trace: Trace) -> bool:
+    """Whether a page without a kernel carries the cells behind the gates: not for long texts."""
+    return has_gates(trace) and trace.n_tokens <= MOST_TOKENS
+
+
+def clearest_gate(trace: Trace, layer: int, head: int, view: str) -> str:
+    """The gate with a head's highest score."""
+    scores = {name: float(score[layer, head]) for name, score in _gate_scores(trace, view).items()}
+    return max(scores, key=scores.__getitem__)
 
 
 def page_layer_maps(trace: Trace) -> list[str]:

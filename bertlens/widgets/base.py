@@ -18,7 +18,7 @@ from traitlets import Bool, Dict, Enum, Int, List, Unicode
 
 from ..errors import BertLensError, InputError, SelectionError
 from ..trace import Trace
-from .answers import LAYER_MAPS, MEASURES, page_layer_maps
+from .answers import LAYER_MAPS, MEASURES, page_evidence, page_layer_maps
 from .picture import head_slice, picture
 from .questions import QUESTIONS, Answer, Message, carried
 
@@ -273,8 +273,8 @@ class LensWidget(anywidget.AnyWidget):
     def page_state(self) -> dict[str, Any]:
         """The synced traits that a page without a kernel starts from."""
         state = {name: getattr(self, name) for name in LensWidget.class_own_traits(sync=True)}
-        maps = page_layer_maps(self._map)
-        return state | {"picture": {**self.picture, "header": self.picture["header"] | {"layer_maps": maps}}}
+        carried = {"layer_maps": page_layer_maps(self._map), "evidence": page_evidence(self._map)}
+        return state | {"picture": {**self.picture, "header": self.picture["header"] | carried}}
 
     def slices(self, layers: list[int] | None) -> Iterator[tuple[tuple[str, int, int], dict[str, Any], dict[str, Any]]]:
         """((map, layer, head), fields, arrays) of all heads, or of those of some layers."""

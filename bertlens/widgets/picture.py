@@ -107,6 +107,7 @@ def picture(trace: Trace, name: str, layer: int, head: int) -> dict[str, Any]:
         "stats": list(summary),
         "measures": measures(shown),
         "layer_maps": layer_maps(shown),
+        "evidence": has_gates(shown),
         "gates": has_gates(shown),
         "versions": versions(),
         "nan_layer": trace.nan_layer,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import product
 from typing import Any, TypeAlias
 
 from ..errors import SelectionError
@@ -84,22 +85,25 @@ QUESTIONS: dict[str, Callable[[Trace, Message], Answer]] = {
 
 
 def carried(trace: Trace, layers: Iterable[int], panels: Collection[str]) -> Iterator[Message]:
-    """The questions beside heads that a page without a kernel can be asked about some layers, as its panels ask them.
-
-    Spectra and evidence are left out: they take long.
-    """
+    """The questions beside heads that a page without a kernel is asked about some layers, as its panels ask them."""
     if answers.has_gates(trace) and not {"atlas", "gates"}.isdisjoint(panels):
         yield {"op": "gates", "threshold": gates.THRESHOLD, "margin": gates.MARGIN}
-    if not norms.available(trace):
-        return
-    if "norms" in panels:
+    with_norms = norms.available(trace)
+    if with_norms and "norms" in panels:
         yield {"op": "norm_view"}
-    if "geometry" in panels:
+    if with_norms and "geometry" in panels:
         yield {"op": "geometry"}
-    if "atlas" in panels:
+    if with_norms and "atlas" in panels:
         yield from ({"op": "thumbs", "measure": measure} for measure in answers.MEASURES[1:])
     for layer in layers:
+        if "gates" in panels and answers.page_evidence(trace):
+            for head, view in product(range(trace.n_heads), ("full", "content")):
+                gate = answers.clearest_gate(trace, layer, head, view)
+                yield {"op": "evidence", "layer": layer, "head": head, "gate": gate, "view": view}
+        if not with_norms:
+            continue
         if "geometry" in panels:
+            yield {"op": "spectra", "layer": layer}
             yield from ({"op": "histograms", "layer": layer, "head": head} for head in range(trace.n_heads))
         yield {"op": "norms", "layer": layer}
         if "head" in panels:

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens import colors
-from bertlens.measures import gates, geometry, norms
+from bertlens.measures import gates, geometry, norms, spectra
 from browser.views import Seen, shown, signed
 
 HEAD = {"layer": 1, "head": 8}
@@ -139,7 +139,9 @@ def test_evidence_map_names_and_pins_its_cells(show, pair):
     box = cells.bounding_box()
     at = {"x": 1.5 * box["width"] / pair.n_tokens, "y": 2.5 * box["height"] / pair.n_tokens}
     cells.hover(position=at)
-    expect(seen.tip).to_contain_text(f"{pair.tokens[2]} → {pair.tokens[1]} {shown(pair.attention(0)[2, 2, 1])}")
+    expect(seen.tip).to_contain_text(f"{pair.tokens[2]} → {pair.tokens[1]} {shown(pair.attention(0)[2, 2, 1])} counts")
+    cells.hover(position=at | {"x": 2.5 * box["width"] / pair.n_tokens})
+    expect(seen.tip).to_contain_text("does not count")
     cells.click(position=at)
     expect(seen.root).to_contain_text(f"{pair.tokens[2]} attends to")
     svg = seen.save("SVG", "Open tab").read_text()
@@ -158,6 +160,15 @@ def test_geometry_view_is_the_layer_table(show, pair):
     counts = geometry.norm_histograms(pair, 1, 8).counts
     bars = view.locator("svg").nth(1).locator("rect title").all_text_contents()
     assert sum(int(text.split(": ")[1].split()[0]) for text in bars) == sum(int(c.sum()) for c in counts.values())
+
+
+def test_pages_carry_ranks_and_say_what_evidence_they_lack(show, pair, embedded_lens):
+    ranks = spectra.layer_spectra(pair, 1).pivot(index="head", columns="of", values="effective_rank")
+    row = show(bl.GeometryView(pair, **HEAD)).part("geometry").get_by_role("row", name=re.compile("^H8"))
+    for name in ("query", "key", "value", "context"):
+        expect(row).to_contain_text(signed(ranks[name][8]))
+    long = embedded_lens.trace("The cat sat on the mat. " * 12)
+    expect(show(bl.GateView(long, **HEAD)).part("gates")).to_contain_text("which cells count needs a kernel")
 
 
 def test_open_tab_exports_charts_and_numbers(show, pair):

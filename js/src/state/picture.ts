@@ -41,6 +41,7 @@ export interface PictureHeader {
   stats: string[];
   measures: Measure[]; // what the kernel can give of a head
   layer_maps: string[]; // and of a whole layer
+  evidence: boolean; // whether the cells behind a gate can be asked for
   gates: boolean; // whether heads can be scored as gates
   survey: boolean; // whether there are statistics of a corpus
   versions: Record<string, string>;

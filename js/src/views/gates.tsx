@@ -127,7 +127,7 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
   const gate = data.names[best]!;
   const found = useAnswer(
     store,
-    store.kernel.value ? "evidence" : null, // not carried by pages without a kernel
+    store.shown.value.picture.evidence ? "evidence" : null, // pages without a kernel lack it for long texts
     ({ fields, arrays }) => ({
       ...(fields as {
         layer: number;
@@ -137,19 +137,22 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
         mass: number | null;
         detail: string;
       }),
-      cells: arrays.cells!.data as Uint8Array,
+      cells: arrays.cells!.data as Uint8Array, // eight to a byte
     }),
     { layer, head, gate, view: which },
   );
   const dark = view.dark.value;
   const { S, K } = slice;
   const cells =
-    found?.layer === layer && found.head === head && found.cells.length === weights.length ? found.cells : null;
+    found?.layer === layer && found.head === head && found.cells.length === Math.ceil(weights.length / 8)
+      ? found.cells
+      : null;
+  const counts = (n: number) => !cells || ((cells[n >> 3]! << (n & 7)) & 128) !== 0;
   const most = weights.reduce((a, b) => Math.max(a, b), 1e-9);
   // half of the palette in full colour, the other half receding
   const palette = useMemo(() => twoLevels(weightTable(dark), inks(dark).panel), [dark]);
   const entries = useMemo(
-    () => Uint8Array.from(weights, (a, n) => (Math.max(0, entry(a, 0, most)) >> 1) + (cells && !cells[n] ? 128 : 0)),
+    () => Uint8Array.from(weights, (a, n) => (Math.max(0, entry(a, 0, most)) >> 1) + (counts(n) ? 0 : 128)),
     [weights, most, cells],
   );
   const { queries, keyside } = store.shown.value.picture;
@@ -191,7 +194,7 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
             <>
               <Token text={queries.tokens[cell.row]!} /> → <Token text={keyside.tokens[cell.col]!} />{" "}
               <b class="bl-number">{share(weights[n]!)}</b>
-              {cells && (cells[n] ? " counts" : " does not count")}
+              {cells && (counts(n) ? " counts" : " does not count")}
             </>,
           );
         }}
@@ -200,7 +203,7 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
       <Legend
         low="0"
         high={share(most)}
-        label="α; pale cells do not count; click one to pin it"
+        label={`α; ${cells ? "pale cells do not count" : "which cells count needs a kernel"}; click one to pin it`}
         table={weightTable(dark)}
       />
       {found && (

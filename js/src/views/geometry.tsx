@@ -266,8 +266,7 @@ function Steps({ view, rows }: { view: View; rows: Row[] }) {
 function RankTable({ view }: { view: View }) {
   const { store } = view;
   const { layer, head } = store.shown.value;
-  const op = store.kernel.value ? "spectra" : null; // dear to compute: a page without a kernel does not carry them
-  const found = useAnswer(store, op, ({ fields }) => fields as unknown as Spectra, { layer });
+  const found = useAnswer(store, "spectra", ({ fields }) => fields as unknown as Spectra, { layer });
   if (!found) return null;
   const line = (row: Row) => [
     number(row.query),
