@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..architectures import affine, encoder_of, require_adapter
-from ..errors import check_index
+from ..errors import InputError, check_index
 from ..lens import Lens
 from ..trace import Trace
 
@@ -28,8 +28,11 @@ SMALL = 1e-3  # Bonino et al. count the singular values of the softmax that are 
 
 
 def singular_values(x: Tensor) -> Tensor:
-    """(..., min(m, n)) float64, the largest first, of (..., m, n)."""
-    return torch.linalg.svdvals(x.double())
+    """(..., min(m, n)) float64, the largest first, of (..., m, n).
+
+    Raises InputError for NaN and Inf, and so do all measures below that are made of singular values.
+    """
+    return torch.linalg.svdvals(_finite(x))
 
 
 def rank(x: Tensor) -> Tensor:
@@ -162,7 +165,13 @@ def subspace_overlap(a: Tensor, b: Tensor) -> Tensor:
 
 def _row_basis(x: Tensor) -> Tensor:
     """(rank, D) orthonormal."""
-    return torch.linalg.svd(x.double(), full_matrices=False).Vh[: int(rank(x))]
+    return torch.linalg.svd(_finite(x), full_matrices=False).Vh[: int(rank(x))]
+
+
+def _finite(x: Tensor) -> Tensor:
+    if not x.isfinite().all():
+        raise InputError("the matrix holds NaN or Inf: trace.nan_layer says in which layer they begin")
+    return x.double()
 
 
 def symmetry_of(query_weight: Tensor, key_weight: Tensor) -> Tensor:

@@ -103,7 +103,8 @@ def carried(trace: Trace, layers: Iterable[int], panels: Collection[str]) -> Ite
         if not with_norms:
             continue
         if "geometry" in panels:
-            yield {"op": "spectra", "layer": layer}
+            if trace.nan_layer is None:
+                yield {"op": "spectra", "layer": layer}
             yield from ({"op": "histograms", "layer": layer, "head": head} for head in range(trace.n_heads))
         yield {"op": "norms", "layer": layer}
         if "head" in panels:

@@ -50,6 +50,17 @@ def test_ranks_of_known_matrices():
     assert spectra.effective_rank(torch.zeros(3, 3)).isnan() and spectra.top_share(torch.zeros(3, 3)).isnan()
 
 
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
+def test_matrices_that_are_not_finite_are_refused(wrong):
+    x = torch.eye(4)
+    x[1, 2] = wrong
+    for measure in (spectra.singular_values, spectra.rank, spectra.effective_rank, spectra.stable_rank):
+        with pytest.raises(bl.InputError, match="holds NaN or Inf"):
+            measure(x)
+    with pytest.raises(bl.InputError, match="holds NaN or Inf"):
+        spectra.subspace_overlap(x, torch.eye(4))
+
+
 def test_ranks_by_hand_and_in_order():
     x = gaussian(9, 5)
     values = np.linalg.svd(x.numpy(), compute_uv=False)

@@ -266,7 +266,8 @@ function Steps({ view, rows }: { view: View; rows: Row[] }) {
 function RankTable({ view }: { view: View }) {
   const { store } = view;
   const { layer, head } = store.shown.value;
-  const found = useAnswer(store, "spectra", ({ fields }) => fields as unknown as Spectra, { layer });
+  const op = store.shown.value.picture.nan_layer === null ? "spectra" : null; // NaN has no rank
+  const found = useAnswer(store, op, ({ fields }) => fields as unknown as Spectra, { layer });
   if (!found) return null;
   const line = (row: Row) => [
     number(row.query),
