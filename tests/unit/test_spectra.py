@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bertlens.errors import ModelError, SelectionError
+from bertlens.errors import InputError, ModelError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import spectra
 from bertlens.trace import Trace
@@ -55,9 +55,9 @@ def test_matrices_that_are_not_finite_are_refused(wrong):
     x = torch.eye(4)
     x[1, 2] = wrong
     for measure in (spectra.singular_values, spectra.rank, spectra.effective_rank, spectra.stable_rank):
-        with pytest.raises(bl.InputError, match="holds NaN or Inf"):
+        with pytest.raises(InputError, match="holds NaN or Inf"):
             measure(x)
-    with pytest.raises(bl.InputError, match="holds NaN or Inf"):
+    with pytest.raises(InputError, match="holds NaN or Inf"):
         spectra.subspace_overlap(x, torch.eye(4))
 
 
