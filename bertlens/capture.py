@@ -269,7 +269,8 @@ def _forward(
         arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
     outer = getattr(_active, "recorder", None)
     _announce(runner)
-    with borrowed(runner, implementation), torch.inference_mode():
+    # not inference_mode: what a module keeps of a pass, such as rotary tables, could never be trained with again
+    with borrowed(runner, implementation), torch.no_grad():
         handles: list[Any] = []
         try:
             if adapter:

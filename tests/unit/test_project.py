@@ -103,6 +103,10 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
     names = zipfile.ZipFile(wheel).namelist()
     notebooks = {f"bertlens/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert "bertlens/notebooks/01_tour.ipynb" in notebooks
-    assert notebooks | {"bertlens/static/widget.js", "bertlens/static/widget.css", "bertlens/cli.py"} <= set(names)
+    assert notebooks | {
+        f"bertlens/{name}" for name in ("static/widget.js", "static/extras.js", "static/widget.css", "cli.py")
+    } <= set(names)
+    model = {"config.json", "model.safetensors", "kmers.json", "metrics.json", "MODEL_CARD.md"}
+    assert {f"bertlens/casestudies/sars_cov_2/model/{name}" for name in model} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if name.startswith(("js/", "tests/", "node_modules/"))]
