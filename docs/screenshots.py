@@ -82,9 +82,15 @@ def corpus(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     texts = [(f"{one} {two}", three) for one, two, three in zip(SENTENCES, SENTENCES[1:], SENTENCES[2:], strict=False)]
     stats = bl.survey.head_stats(lens, texts, progress=False)
     distances = bl.survey.head_distances(lens, texts, progress=False)
-    trace = lens.trace("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+    sentence = bl.survey.Sentence(
+        ["The", "cat", "sat", "on", "the", "warm", "mat", "because", "it", "was", "tired"],
+        [1, 2, -1, 6, 6, 6, 2, 10, 10, 10, 2],
+        ["det", "nsubj", "root", "case", "det", "amod", "obl", "mark", "nsubj", "cop", "advcl"],
+    )
     path = folder / "corpus.html"
-    trace.explore(layer=1, head=8, view="survey", stats=stats, distances=distances).to_html(path)
+    trace = lens.trace_words(sentence.words)
+    corpus = {"stats": stats, "distances": distances, "sentence": sentence}
+    trace.explore(layer=1, head=8, view="survey", **corpus).to_html(path)
     context, page, _ = watched(browser, path.as_uri(), viewport={"width": 1400, "height": 2300})
     page.goto(path.as_uri())
     page.wait_for_selector("[data-testid=survey]")
