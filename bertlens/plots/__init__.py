@@ -4,7 +4,7 @@ Every function draws into the axes given, or into new ones, and returns them. No
 """
 
 from .gates import attention_map, gate_counts
-from .geometry import cone, norm_histograms, softmax_cones
+from .geometry import cone, norm_histograms, softmax_cones, spectra
 from .norms import category_shares, mixing_ratios, weight_against_norm
 from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
 
@@ -22,5 +22,6 @@ __all__ = [
     "parse",
     "relation_bars",
     "softmax_cones",
+    "spectra",
     "weight_against_norm",
 ]

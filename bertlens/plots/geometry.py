@@ -1,4 +1,4 @@
-"""Figures of the geometry: the cone through the stream, row norms of a head, cones of the attention matrices."""
+"""Figures of the geometry: the cone through the stream, norms and spectra of a head, cones of attention matrices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..errors import check_index
 from ..measures import geometry
+from ..measures.spectra import singular_values
 from ..trace import Trace
 from .figure import ACCENT, INK, MUTED, axes_or_new, pyplot, quiet, weight_map
 
@@ -36,6 +38,33 @@ def norm_histograms(
     panels[0].set_ylabel(f"tokens (special {found.special})")
     figure.suptitle(f"L{layer}·H{head}", fontsize=10)
     return figure
+
+
+def spectra(trace: Trace, layer: int, head: int, axes: Any = None) -> Any:
+    """Singular values ÷ the largest of a head's queries, keys, values, outputs and attention, on a logarithmic scale.
+
+    A steep curve has few directions, a flat one many. Returns the matplotlib axes. Raises SelectionError for a head
+    that does not exist, InputError where values are NaN or Inf.
+    """
+    check_index(head, trace.n_heads, "head")
+    context = trace.context(layer).unflatten(-1, (trace.n_heads, -1))[:, head]
+    matrices = {
+        "query": trace.query(layer)[head],
+        "key": trace.key(layer)[head],
+        "value": trace.value(layer)[head],
+        "context": context,
+        "attention": trace.attention(layer)[head],
+    }
+    axes = axes_or_new(axes, 5.2, 3.2)
+    for (name, matrix), marker in zip(matrices.items(), "os^Dv", strict=True):
+        values = singular_values(matrix).cpu().numpy()
+        look = {"color": _KINDS.get(name, ACCENT), "marker": marker, "markersize": 3, "linewidth": 1.2}
+        axes.plot(np.arange(1, len(values) + 1), values / values[0], label=name, **look)
+    axes.set(yscale="log", ylim=(1e-4, 1.3), xlabel="singular value, from the largest", ylabel="σ / σ₁")
+    axes.set_title(f"L{layer}·H{head}", fontsize=9)
+    axes.legend(fontsize=7, frameon=False)
+    quiet(axes)
+    return axes
 
 
 def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:

@@ -19,6 +19,7 @@ from ..measures.gates.classify import head_scores
 from ..trace import Trace
 from ..wire import json_safe
 
+MOST_VALUES = 64  # singular values that are drawn
 MOST_TOKENS = 64  # of a page that carries maps of whole layers: they grow with the square
 MEASURES = ("weight", "norm", "difference")
 
@@ -142,8 +143,12 @@ def histograms(trace: Trace, layer: int, head: int) -> dict[str, Any]:
     )
 
 
-def layer_ranks(trace: Trace, layer: int) -> dict[str, Any]:
-    """Effective ranks of a layer's heads, symmetry and directionality of their W_QK, and of the layer's."""
+def layer_ranks(trace: Trace, layer: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Effective ranks of a layer's heads, symmetry and directionality of their W_QK, and of the layer's; spectra.
+
+    Arrays: singular values ÷ the largest, of each head's vectors "query" … "context" (H, min(S, d)) and of its
+    "attention" (H, at most MOST_VALUES).
+    """
     if trace.lens is None:
         raise ModelError("spectra need the model, and this view was made from attention maps")
     table = spectra.layer_spectra(trace, layer).pivot(index="head", columns="of", values="effective_rank")
@@ -155,7 +160,17 @@ def layer_ranks(trace: Trace, layer: int) -> dict[str, Any]:
         ranks = {str(name): float(value) for name, value in row.items()}
         rows.append(ranks | _symmetries(query[head], key[head]) | overlap)
     whole = _symmetries(query.flatten(0, 1), key.flatten(0, 1))  # all heads together span everything: no overlap
-    return json_safe({"layer": layer, "heads": rows, "whole": whole, "dim": trace.head_dim})
+    context = trace.context(layer).unflatten(-1, (trace.n_heads, -1)).transpose(0, 1)
+    vectors = {"query": trace.query(layer), "key": trace.key(layer), "value": trace.value(layer), "context": context}
+    arrays = {name: _spectrum(x) for name, x in vectors.items()}
+    arrays["attention"] = _spectrum(trace.attention(layer))[:, :MOST_VALUES].contiguous()
+    return json_safe({"layer": layer, "heads": rows, "whole": whole, "dim": trace.head_dim}), arrays
+
+
+def _spectrum(x: Tensor) -> Tensor:
+    """(H, n) float32 singular values ÷ the largest of matrices (H, S, m)."""
+    values = spectra.singular_values(x)
+    return (values / values[:, :1]).float()
 
 
 def _symmetries(query: Tensor, key: Tensor) -> dict[str, float]:

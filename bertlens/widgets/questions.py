@@ -67,7 +67,8 @@ def _histograms(trace: Trace, message: Message) -> Answer:
 
 
 def _spectra(trace: Trace, message: Message) -> Answer:
-    return answers.layer_ranks(trace, _layer(trace, message)), []
+    fields, arrays = answers.layer_ranks(trace, _layer(trace, message))
+    return packed(arrays, fields)
 
 
 QUESTIONS: dict[str, Callable[[Trace, Message], Answer]] = {

@@ -164,9 +164,14 @@ def test_geometry_view_is_the_layer_table(show, pair):
 
 def test_pages_carry_ranks_and_say_what_evidence_they_lack(show, pair, embedded_lens):
     ranks = spectra.layer_spectra(pair, 1).pivot(index="head", columns="of", values="effective_rank")
-    row = show(bl.GeometryView(pair, **HEAD)).part("geometry").get_by_role("row", name=re.compile("^H8"))
+    seen = show(bl.GeometryView(pair, **HEAD))
+    row = seen.part("geometry").get_by_role("row", name=re.compile("^H8"))
     for name in ("query", "key", "value", "context"):
         expect(row).to_contain_text(signed(ranks[name][8]))
+    titles = seen.part("geometry").locator("svg[aria-label='Spectra of L1·H8'] title").all_text_contents()
+    values = np.linalg.svd(pair.attention(1)[8].double().numpy(), compute_uv=False)
+    found = [float(text.split(": ")[1].split()[0]) for text in titles if text.startswith("α")]
+    assert found == pytest.approx(values / values[0], rel=5e-3, abs=1e-6)
     long = embedded_lens.trace("The cat sat on the mat. " * 12)
     expect(show(bl.GateView(long, **HEAD)).part("gates")).to_contain_text("which cells count needs a kernel")
 

@@ -66,6 +66,18 @@ def test_softmax_cones_are_those_of_the_maps(trace):
     axes.figure.canvas.draw()
 
 
+def test_spectra_are_numpys_singular_values(trace):
+    axes = plots.spectra(trace, 1, 2)
+    context = trace.context(1).unflatten(-1, (trace.n_heads, -1))[:, 2]
+    matrices = [x[2] for x in (trace.query(1), trace.key(1), trace.value(1))] + [context, trace.attention(1)[2]]
+    for line, matrix in zip(axes.lines, matrices, strict=True):
+        values = np.linalg.svd(matrix.double().numpy(), compute_uv=False)
+        assert line.get_ydata() == pytest.approx(values / values[0], abs=1e-6)
+    axes.figure.canvas.draw()
+    with pytest.raises(SelectionError, match="head 9"):
+        plots.spectra(trace, 0, 9)
+
+
 def test_map_names_gate_and_outlines_its_cells(trace):
     axes = plots.attention_map(trace, 0, 1, gate="self")
     assert np.asarray(axes.images[0].get_array()) == pytest.approx(trace.attention(0)[1].numpy())

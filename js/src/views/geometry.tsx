@@ -1,9 +1,11 @@
 // Geometry view: the cone of the stream from layer to layer, the lengths of a head's vectors, ranks and symmetry.
 import { Chart, inks, MARGIN, scale, series } from "../parts/chart";
-import { share, signed } from "../parts/format";
+import { share } from "../parts/format";
+import { Numbers, number } from "../parts/numbers";
 import { useAnswer } from "../state/answer";
 import { headLabel } from "../state/store";
 import { useView, type View } from "./context";
+import { RankTable, Spectrum, useSpectra } from "./spectra";
 
 type Row = Record<string, number | null>;
 
@@ -15,50 +17,47 @@ interface Histograms {
   bounds: Record<string, number | null>; // σ_max(W) · max ‖x‖ + ‖b‖: no norm passes it
 }
 
-interface Spectra {
-  layer: number;
-  heads: Row[]; // one per head: effective ranks, symmetry, directionality
-  whole: Row; // of the layer's full W_QK
-  dim: number;
-}
-
-const number = (value: number | null | undefined, digits = 2) => (value == null ? "–" : signed(value, digits));
-
 export function Geometry() {
   const view = useView();
   const { store } = view;
   const rows = useAnswer(store, "geometry", ({ fields }) => fields.rows as Row[]);
+  const spectra = useSpectra(view);
   if (!rows)
     return (
       <p class="bl-empty">{store.kernel.value ? "measuring the stream …" : "The geometry view needs the kernel."}</p>
     );
   return (
-    <div class="bl-norms" data-testid="geometry">
-      <section>
-        <header class="bl-panel-head">
-          <h3>Cone index through the stream</h3>
-          <span class="bl-muted">I/n of unit vectors: 1 = all tokens point one way; click a layer</span>
-        </header>
-        <Cone view={view} rows={rows} />
-        <ul class="bl-key">
-          <li>● layer’s input and output</li>
-          <li>│ heads, least to most, ◆ their mean</li>
-          <li>○ concatenation, after W_O</li>
-        </ul>
-        <p class="bl-note">
-          With {rows[0]?.tokens} tokens, special ones counted; independent directions would give 1/√n ={" "}
-          {number(rows[0]?.chance)}.
-        </p>
-      </section>
-      <NormHistograms view={view} />
-      <section>
-        <header class="bl-panel-head">
-          <h3>What each step changes</h3>
-          <span class="bl-muted">‖Δ‖/‖x‖, cosine of Δ with x, change of I/n</span>
-        </header>
-        <Steps view={view} rows={rows} />
-      </section>
-      <RankTable view={view} />
+    <div data-testid="geometry">
+      <div class="bl-norms">
+        <section>
+          <header class="bl-panel-head">
+            <h3>Cone index through the stream</h3>
+            <span class="bl-muted">I/n of unit vectors: 1 = all tokens point one way; click a layer</span>
+          </header>
+          <Cone view={view} rows={rows} />
+          <ul class="bl-key">
+            <li>● layer’s input and output</li>
+            <li>│ heads, least to most, ◆ their mean</li>
+            <li>○ concatenation, after W_O</li>
+          </ul>
+          <p class="bl-note">
+            With {rows[0]?.tokens} tokens, special ones counted; independent directions would give 1/√n ={" "}
+            {number(rows[0]?.chance)}.
+          </p>
+        </section>
+        <NormHistograms view={view} />
+        {spectra && <Spectrum view={view} found={spectra} />}
+      </div>
+      <div class="bl-wide-tables">
+        <section>
+          <header class="bl-panel-head">
+            <h3>What each step changes</h3>
+            <span class="bl-muted">‖Δ‖/‖x‖, cosine of Δ with x, change of I/n</span>
+          </header>
+          <Steps view={view} rows={rows} />
+        </section>
+        {spectra && <RankTable view={view} found={spectra} />}
+      </div>
     </div>
   );
 }
@@ -260,65 +259,5 @@ function Steps({ view, rows }: { view: View; rows: Row[] }) {
       rows={rows.map((row, l) => [`L${l}`, ...columns.map(([name]) => number(row[name]))])}
       pinned={view.store.shown.value.layer}
     />
-  );
-}
-
-function RankTable({ view }: { view: View }) {
-  const { store } = view;
-  const { layer, head } = store.shown.value;
-  const op = store.shown.value.picture.nan_layer === null ? "spectra" : null; // NaN has no rank
-  const found = useAnswer(store, op, ({ fields }) => fields as unknown as Spectra, { layer });
-  if (!found) return null;
-  const line = (row: Row) => [
-    number(row.query),
-    number(row.key),
-    number(row.value),
-    number(row.context),
-    number(row.attention),
-    number(row.symmetry),
-    number(row.directionality),
-    number(row.overlap),
-  ];
-  return (
-    <section>
-      <header class="bl-panel-head">
-        <h3>Ranks and symmetry, layer {found.layer}</h3>
-        <span class="bl-muted">effective rank of at most {found.dim}; symmetry and directionality of W_Q W_Kᵀ</span>
-      </header>
-      <Numbers
-        head={["head", "q", "k", "v", "context", "α", "symmetry", "directionality", "overlap of W_Q, W_K"]}
-        rows={[...found.heads.map((row, h) => [`H${h}`, ...line(row)]), ["all", ...line(found.whole)]]}
-        pinned={found.layer === layer ? head : -1}
-      />
-    </section>
-  );
-}
-
-function Numbers({ head, rows, pinned }: { head: string[]; rows: string[][]; pinned: number }) {
-  return (
-    <div class="bl-scroll bl-table-scroll">
-      <table>
-        <thead>
-          <tr>
-            {head.map((name, n) => (
-              <th scope="col" key={n}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, n) => (
-            <tr key={row[0]} class={n === pinned ? "bl-pinned" : ""}>
-              {row.map((cell, c) => (
-                <td key={c} class="bl-number">
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }

@@ -67,7 +67,7 @@ export function SurveyTab() {
         <Story {...shared} />
         {data.map && <HeadMap {...shared} map={data.map} />}
       </div>
-      <div class="bl-survey-tables">
+      <div class="bl-wide-tables">
         <HeadTable {...shared} />
         {data.relations.length > 0 && <RelationTable {...shared} />}
       </div>
