@@ -1,5 +1,6 @@
 // The layout: which parts a widget shows, the tabs under them, and what frames them all.
 import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { Tooltip } from "../parts/tooltip";
 import { extras } from "../state/extras";
 import type { Traits } from "../state/synced";
@@ -18,6 +19,8 @@ export function Explorer({ view }: { view: View }) {
   const has = (name: string) => panels.includes(name);
   const link = store.link.value;
   const heads = synced.include_heads.value?.length ?? store.shown.value.picture.n_heads;
+  const [painted, setPainted] = useState(!has("atlas") && !has("head"));
+  useEffect(() => setPainted(true), []); // the details can wait until atlas and head are on the screen
   return (
     <ViewContext.Provider value={view}>
       <div
@@ -45,7 +48,7 @@ export function Explorer({ view }: { view: View }) {
             {has("head") && <HeadPanel />}
           </div>
         )}
-        <Details />
+        {painted && <Details />}
         {has("header") && (
           <footer class="bl-footer bl-muted">
             <span>
