@@ -84,7 +84,7 @@ class Corpus:
             "about": f"{about.get('model')}, corpus {stats.corpus:016x}"[:80],
             "gates": gates["label"].to_numpy().reshape(layers, heads),
             "shares": gates["share"].to_numpy().reshape(layers, heads),
-            "layers": stats.layers().drop(columns="layer").to_dict("list"),
+            "layers": {mean: stats.layers(mean).drop(columns="layer").to_dict("list") for mean in ("text", "token")},
             "relations": self._best_heads(),
         }
         if self.sentence is not None and (guesses := _guesses(trace, self.sentence)) is not None:

@@ -260,6 +260,12 @@ def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey):
     expect(view.get_by_role("button", name=re.compile("^L1·H8:"))).to_have_attribute(
         "aria-label", f"L1·H8: {signed(here - stats.values('next', average='token')[1, 8], 3)}"
     )
+    seen.select("show").select_option("cone")
+    chart = view.locator("svg[aria-label='I/n, layer by layer']")
+    cones = stats.layers("token")["cone output"]
+    assert [title for title in chart.locator("title").all_text_contents() if "output" in title] == [
+        f"L{layer}, output: {signed(value, 3)}" for layer, value in enumerate(cones)
+    ]
     cell.click()
     seen.title("L0·H2")
     cell.press("ArrowRight")

@@ -37,7 +37,7 @@ interface Fields {
   about: string; // model and corpus
   gates: string[][]; // [layer][head] most frequent label
   shares: number[][]; // [layer][head] its share of the texts
-  layers: Record<string, (number | null)[]>; // quantities of whole layers over the corpus
+  layers: Record<CorpusChoice["average"], Record<string, (number | null)[]>>; // quantities of whole layers
   relations: Relation[];
   sentence?: Sentence;
 }

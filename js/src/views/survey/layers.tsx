@@ -6,11 +6,13 @@ import { useView } from "../context";
 import { type By, type Choice, labelOf } from "./data";
 
 const GROUPS: Record<string, [label: string, unit: string]> = {
-  mixing: ["mixing ratio by method", "part of the context in the output"],
+  mixing: ["mixing ratio by method", "share that comes from other tokens"],
   cone: ["cone index of the stream", "I/n"],
   length: ["‖f(x)‖ by kind of token", "mean ‖f(x)‖"],
   frequency: ["frequency effect", "Spearman’s ρ of a piece’s frequency rank and ‖f(x)‖"],
 };
+
+const BY: Record<By, string> = { weight: "by weight α", norm: "by norm ‖αf(x)‖" };
 
 interface Curve {
   name: string;
@@ -22,10 +24,11 @@ export function LayerCurves({ data, name, by, average, layers: group, put }: Cho
   const { layer } = view.store.shown.value;
   const dark = view.dark.value;
   const layers = Array.from({ length: data.n_layers }, (_, l) => l);
-  const columns = Object.keys(data.layers);
+  const quantities = data.layers[average];
+  const columns = Object.keys(quantities);
   const there = Object.keys(GROUPS).filter((g) => columns.some((column) => column.split(" ")[0] === g));
   const ofHeads = (which: By): Curve => ({
-    name: which === "weight" ? "by weight α" : "by norm ‖αf(x)‖",
+    name: BY[which],
     values: layers.map((l) => {
       const values = Array.from({ length: data.n_heads }, (_, h) => data.mean(name, which, average, l, h));
       const counted = values.filter((v) => !Number.isNaN(v));
@@ -39,7 +42,7 @@ export function LayerCurves({ data, name, by, average, layers: group, put }: Cho
           .filter((column) => column.split(" ")[0] === group)
           .map((column) => ({
             name: column.split(" ").slice(1).join(" ") || column,
-            values: data.layers[column]!.map((v) => v ?? Number.NaN),
+            values: quantities[column]!.map((v) => v ?? Number.NaN),
           }))
           .filter((curve) => !curve.values.every(Number.isNaN));
   const [width, height] = [440, 230];
@@ -51,7 +54,7 @@ export function LayerCurves({ data, name, by, average, layers: group, put }: Cho
   const colours = series(dark);
   const colour = (n: number) => colours[(n + 3) % colours.length]!;
   const title = group === "statistic" ? `${labelOf(name)}, mean over heads` : GROUPS[group]![1];
-  const selectedBy = (which: string) => group === "statistic" && data.by.length > 1 && which !== ofHeads(by).name;
+  const isPale = (curve: Curve) => group === "statistic" && curve.name !== BY[by];
   return (
     <section>
       <header class="bl-panel-head">
@@ -86,7 +89,7 @@ export function LayerCurves({ data, name, by, average, layers: group, put }: Cho
           fill-opacity="0.1"
         />
         {curves.map((curve, n) => (
-          <g key={curve.name} stroke-opacity={selectedBy(curve.name) ? 0.6 : 1}>
+          <g key={curve.name} stroke-opacity={isPale(curve) ? 0.6 : 1}>
             <path
               d={curve.values
                 .map((v, l) =>
