@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import text from "../../tests/wire/compute_vectors.json?raw";
 import { rowWeights, type Slice, scores, sliceFrom, visible, weights } from "../src/compute/attention";
-import { columnMeans, grid, type TokenSide, units } from "../src/compute/grid";
+import { columnMeans, extremes, grid, type TokenSide, units } from "../src/compute/grid";
 import { contrast, contrastSet, expectedJaccard, products, reuse } from "../src/compute/neurons";
 import type { Arrays } from "../src/wire";
 
@@ -190,6 +190,40 @@ it("does not merge words of the two sentences that carry the same number", () =>
 it("column means are over rows", () => {
   const one = (label: string) => ({ label, pieces: [0], segment: 0, special: false });
   const given = { rows: [one("a"), one("b")], cols: [one("a"), one("b"), one("c")], rowSum: Float32Array.of(1, 1) };
-  const found = columnMeans({ ...given, values: Float32Array.of(1, 2, 3, 5, 6, -7), most: 7 });
+  const found = columnMeans({ ...given, values: Float32Array.of(1, 2, 3, 5, 6, -7), most: 7, top: 7 });
   expect([...found]).toEqual([3, 4, -2]);
+});
+
+describe("extremes", () => {
+  const map = (rows: number, row: (r: number) => number[]) =>
+    Float32Array.from(Array.from({ length: rows }, (_, r) => row(r)).flat());
+
+  it("is the largest size, and the colours of a small map end there", () => {
+    expect(extremes(Float32Array.of(0.1, -0.8, 0.5, 0.2), 2)).toEqual({
+      most: Math.fround(0.8),
+      top: Math.fround(0.8),
+    });
+    expect(extremes(new Float32Array(0), 0)).toEqual({ most: 0, top: 0 });
+  });
+
+  it("does not let one cell pale a map of many rows", () => {
+    const values = map(65, (r) => [r === 7 ? 0.5 : 0.25 / 16, 0]);
+    expect(extremes(values, 65)).toEqual({ most: 0.5, top: 0.5 / 16 });
+    expect(extremes(values.subarray(0, 128), 64).top).toBe(0.5);
+  });
+
+  it("keeps the largest where most rows have one, or none has any", () => {
+    expect(
+      extremes(
+        map(65, () => [1, 0]),
+        65,
+      ).top,
+    ).toBe(1);
+    expect(
+      extremes(
+        map(65, (r) => [r === 0 ? 1 : 0, 0]),
+        65,
+      ).top,
+    ).toBe(1);
+  });
 });

@@ -37,6 +37,21 @@ def test_measure_switch_shows_the_norm(show, pair):
     assert np.abs(entries - np.round(255 * expected / expected.max())).max() <= 2
 
 
+def test_one_large_weight_does_not_pale_a_long_map(show, embedded_lens):
+    trace = embedded_lens.trace("The cat sat on the mat because it was tired, said the old man. " * 5)
+    rows = trace.attention(0).amax(-1)  # (H, S)
+    tops = 2 * rows.sort(-1).values[:, trace.n_tokens // 2]
+    head = int((rows.amax(-1) / tops).argmax())
+    top, most = float(tops[head]), float(rows[head].amax())
+    assert trace.n_tokens > 64 and most > 1.5 * top
+    seen = show(bl.HeadView(trace, layer=0, head=head))
+    expect(seen.root.locator(".bl-legend").first).to_contain_text(shown(top))
+    expect(seen.root.locator(".bl-legend").first).to_contain_text(f"larger ones alike (up to {shown(most)})")
+    expected = np.clip(255 * trace.attention(0)[head].numpy() / top + 0.5, 0, 255).astype(int)
+    table = colors.table("weight", "light").astype(int)
+    assert np.abs(seen.matrix().astype(int) - table[expected]).max() <= np.abs(np.diff(table, axis=0)).max()
+
+
 def test_norm_strip_gives_each_keys_norm(show, pair):
     seen = show(bl.HeadView(pair, **HEAD, measure="norm"))
     strip = seen.part("norm-strip")

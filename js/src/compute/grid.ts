@@ -25,6 +25,7 @@ export interface Grid {
   values: Float32Array; // (rows·cols)
   rowSum: Float32Array; // attention that the shown columns hold, before renormalising: 1 where nothing is hidden
   most: number; // the largest value, whatever its sign
+  top: number; // where the colours end, see `extremes`
 }
 
 /** The units of one side. Words are runs of pieces with one word number in one segment. */
@@ -75,18 +76,35 @@ export function grid(
   const merged = isEvery(rows, S) && isEvery(cols, K) ? weights : merge(weights, K, rows, cols);
   const values = renormalize ? merged.slice() : merged;
   const rowSum = new Float32Array(rows.length);
-  let most = 0;
   for (let r = 0, start = 0; r < rows.length; r++, start += width) {
     let held = 0;
     for (let n = start; n < start + width; n++) held += merged[n]!;
     rowSum[r] = held;
     if (renormalize && held !== 0) for (let n = start; n < start + width; n++) values[n]! /= held;
-    for (let n = start; n < start + width; n++) {
+  }
+  return { rows, cols, values, rowSum, ...extremes(values, rows.length) };
+}
+
+const MANY_ROWS = 64;
+
+/**
+ * The largest size of a map's values, and where its colours end: there too, but in a map of many rows no higher than
+ * twice the median of the rows' largest, since a single cell would leave all others white.
+ */
+export function extremes(values: Float32Array, rows: number): { most: number; top: number } {
+  const width = values.length / (rows || 1);
+  const largest = new Float32Array(rows);
+  for (let r = 0, n = 0; r < rows; r++) {
+    let most = 0;
+    for (const end = n + width; n < end; n++) {
       const size = Math.abs(values[n]!);
       if (size > most) most = size;
     }
+    largest[r] = most;
   }
-  return { rows, cols, values, rowSum, most };
+  const sorted = largest.sort();
+  const most = sorted.at(-1) ?? 0;
+  return { most, top: rows > MANY_ROWS ? Math.min(most, 2 * sorted[rows >> 1]!) || most : most };
 }
 
 /** Whether the units are all pieces of a side, one each. Units are in order, so that their number says it. */

@@ -6,6 +6,12 @@ import { visibleText } from "./token";
 
 const TILT = 55;
 const LEAST = 7; // pixels of a cell whose name can be read
+const LONGEST = 24; // characters of a name that are written out
+
+function short(name: string): string {
+  const characters = Array.from(visibleText(name));
+  return characters.length > LONGEST ? `${characters.slice(0, LONGEST - 1).join("")}…` : characters.join("");
+}
 
 export interface Cell {
   row: number;
@@ -24,7 +30,8 @@ export function HeatChart(props: {
   onHover: (cell: Cell | null, event: PointerEvent) => void;
   onPick?: (cell: Cell) => void;
 }) {
-  const { rows, cols, width, height, dark } = props;
+  const { width, height, dark } = props;
+  const [rows, cols] = [props.rows.map(short), props.cols.map(short)];
   const { muted, grid } = inks(dark);
   const [cellWidth, cellHeight] = [width / cols.length, height / rows.length];
   const named = { rows: cellHeight >= LEAST, cols: cellWidth >= LEAST };
@@ -61,7 +68,7 @@ export function HeatChart(props: {
               font-size={size(cellHeight)}
               text-anchor="end"
             >
-              {visibleText(text)}
+              {text}
             </text>
           ))}
         {named.cols &&
@@ -71,7 +78,7 @@ export function HeatChart(props: {
               transform={`translate(${left + (n + 0.5) * cellWidth + 3} ${top - 5}) rotate(-${TILT})`}
               font-size={size(cellWidth)}
             >
-              {visibleText(text)}
+              {text}
             </text>
           ))}
       </g>

@@ -59,7 +59,7 @@ export function headFigure(view: View): string {
       ...common,
       values,
       range: { lo: look.lo, hi: look.hi, scale: look.signed ? "signed" : "weight" },
-      legend: `${look.symbol}, ${look.name}`,
+      legend: `${look.symbol}, ${look.name}${look.beyond}`,
     });
   const { series, full, minimum } = lineSeries(view);
   return headLinesSvg({

@@ -1,5 +1,6 @@
 // Gate view: what kind of gate the selected head is, by which scores, on the evidence of which cells.
 import { useMemo } from "preact/hooks";
+import { extremes } from "../compute/grid";
 import { entry } from "../paint/colormap";
 import { weightTable } from "../paint/palette";
 import { inks } from "../parts/chart";
@@ -148,12 +149,12 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
       ? found.cells
       : null;
   const counts = (n: number) => !cells || ((cells[n >> 3]! << (n & 7)) & 128) !== 0;
-  const most = weights.reduce((a, b) => Math.max(a, b), 1e-9);
+  const { most, top } = useMemo(() => extremes(weights, S), [weights, S]);
   // half of the palette in full colour, the other half receding
   const palette = useMemo(() => twoLevels(weightTable(dark), inks(dark).panel), [dark]);
   const entries = useMemo(
-    () => Uint8Array.from(weights, (a, n) => (Math.max(0, entry(a, 0, most)) >> 1) + (counts(n) ? 0 : 128)),
-    [weights, most, cells],
+    () => Uint8Array.from(weights, (a, n) => (Math.max(0, entry(a, 0, top || 1)) >> 1) + (counts(n) ? 0 : 128)),
+    [weights, top, cells],
   );
   const { queries, keyside } = store.shown.value.picture;
   const side = 340;
@@ -202,7 +203,7 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
       />
       <Legend
         low="0"
-        high={share(most)}
+        high={`${top < most ? "≥ " : ""}${share(top)}`}
         label={`α; ${cells ? "pale cells do not count" : "which cells count needs a kernel"}; click one to pin it`}
         table={weightTable(dark)}
       />

@@ -27,16 +27,18 @@ export interface Look {
   signed: boolean;
   lo: number;
   hi: number;
+  beyond: string; // what the legend says where values lie beyond hi
   table: Uint8Array;
   text(value: number): string;
 }
 
 export function lookOf(shown: Shown, grid: Grid, dark: boolean): Look {
-  const hi = grid.most || 1;
+  const hi = grid.top || 1;
+  const beyond = grid.top < grid.most ? `, larger ones alike (up to ${share(grid.most)})` : "";
   const { layer, head, layerMap } = shown;
   if (layerMap) {
     const [label, meaning] = LAYER_MAPS[layerMap.kind] ?? [layerMap.kind, ""];
-    const look = { name: `L${layer} ${label}`, symbol: "‖·‖", label: meaning, signed: false, lo: 0, hi };
+    const look = { name: `L${layer} ${label}`, symbol: "‖·‖", label: meaning, signed: false, lo: 0, hi, beyond };
     return { ...look, table: weightTable(dark), text: share };
   }
   const measure = MEASURES[shown.measure];
@@ -45,6 +47,7 @@ export function lookOf(shown: Shown, grid: Grid, dark: boolean): Look {
     name: headLabel(layer, head),
     lo: measure.signed ? -hi : 0,
     hi,
+    beyond,
     table: measure.signed ? signedTable(dark) : weightTable(dark),
     text: measure.signed ? (value) => (value >= 0.0005 ? `+${signed(value, 3)}` : signed(value, 3)) : share,
   };

@@ -303,7 +303,7 @@ export function Matrix() {
       <Legend
         low={look.signed ? look.text(lo) : "0"}
         high={look.text(hi)}
-        label={`${look.symbol}, ${look.name}`}
+        label={`${look.symbol}, ${look.name}${look.beyond}`}
         table={table}
       />
     </div>
