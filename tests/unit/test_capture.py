@@ -150,6 +150,17 @@ def test_users_hooks_stay() -> None:
     torch.testing.assert_close(trace.query(0), plain.query(0) + 1)
 
 
+def test_what_a_module_keeps_of_a_pass_can_be_trained_with() -> None:
+    """As rotary tables are kept by some families: made while tracing, used in the user's next training step."""
+    model = tiny.bert()
+    kept: list[torch.Tensor] = []
+    module = model.embeddings.LayerNorm
+    module.register_forward_hook(lambda _module, _inputs, output: kept.append(output))
+    Lens(model, tiny.wordpiece()).trace(*PAIR)
+    (kept[0] * module.weight).sum().backward()
+    assert module.weight.grad is not None
+
+
 def test_hooks_that_transformers_left_stay() -> None:
     """A model that was asked for hidden states before carries transformers' own hooks: they are the user's now."""
     model = tf.BertForMaskedLM(tf.BertConfig(**tiny.BERT)).eval()

@@ -10,6 +10,7 @@ import pytest
 
 from bertlens import Lens, cli
 from bertlens.survey import HeadStats, heads
+from unit.interrupts import interrupt_after
 
 CORPUS = "The cat sat on the mat.\nIt was warm.\n\nNobody had asked for that, had they?\n"
 
@@ -39,15 +40,7 @@ def test_survey_writes_statistics(
 def test_interrupted_survey_says_how_to_go_on(
     embedded_lens: Lens, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
-    calls = iter(range(9))
-    count = heads.text_statistics
-
-    def interrupted(*arguments: Any) -> Any:
-        if next(calls) == 2:
-            raise KeyboardInterrupt
-        return count(*arguments)
-
-    monkeypatch.setattr(heads, "text_statistics", interrupted)
+    interrupt_after(2, monkeypatch)
     output = tmp_path / "stats.npz"
     assert cli.main(["survey", str(corpus), "-o", str(output), "--batch-size", "1"]) == 2
     out, err = capsys.readouterr()

@@ -22,6 +22,7 @@ from bertlens.survey.headstats import HeadStats, edges
 from bertlens.survey.statistics import CATEGORIES, LABELS, NAMES
 from unit import survey_naive as naive
 from unit import tiny
+from unit.interrupts import interrupt_after
 
 TEXTS: list[Any] = [
     "The cat, the dog and THE bird: all of them sat on the mat.",
@@ -224,15 +225,8 @@ def test_interrupted_and_resumed(small: Lens, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(corpora, "WINDOW", window)
     texts = TINY * 3
     whole = survey(small, texts, batch_size=2)
-    calls = iter(range(100))
     count = heads.text_statistics
-
-    def interrupted(*arguments: Any) -> Any:
-        if next(calls) == 9:
-            raise KeyboardInterrupt
-        return count(*arguments)
-
-    monkeypatch.setattr(heads, "text_statistics", interrupted)
+    interrupt_after(9, monkeypatch)
     with pytest.warns(UserWarning, match="interrupted after 8 texts"):
         part = survey(small, texts, batch_size=2, save=tmp_path / "part.npz")
     monkeypatch.setattr(heads, "text_statistics", count)

@@ -48,20 +48,36 @@ export interface ChartProps {
 
 export const MARGIN = { left: 44, right: 12, top: 18, bottom: 34 };
 
+/** The sheet of every chart. Exports of a tab take these: its label is the title there. */
+export function Drawing(props: {
+  width: number;
+  height: number;
+  label: string; // for who cannot see it
+  wide?: boolean; // keeps its width: what is around it scrolls
+  children?: ComponentChildren;
+}) {
+  const { width, height } = props;
+  return (
+    <svg
+      class={props.wide ? "bl-chart bl-wide" : "bl-chart"}
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+      role="img"
+      aria-label={props.label}
+    >
+      {props.children}
+    </svg>
+  );
+}
+
 /** Axes and what is drawn between them. */
 export function Chart({ width, height, x, y, xLabel, yLabel, label, dark, children, xTicks }: ChartProps) {
   const { muted, grid } = inks(dark);
   const right = width - MARGIN.right;
   const bottom = height - MARGIN.bottom;
   return (
-    <svg
-      class="bl-chart"
-      width={width}
-      height={height}
-      viewBox={`0 0 ${width} ${height}`}
-      role="img"
-      aria-label={label}
-    >
+    <Drawing width={width} height={height} label={label}>
       <g font-size="11" fill={muted}>
         {y.ticks.map((t) => (
           <g key={t}>
@@ -84,7 +100,7 @@ export function Chart({ width, height, x, y, xLabel, yLabel, label, dark, childr
         </text>
       </g>
       {children}
-    </svg>
+    </Drawing>
   );
 }
 
@@ -102,15 +118,22 @@ export function markerPath(kind: number, x: number, y: number, r: number): strin
   }
 }
 
+/** A marker on its own, in a line of text. */
+export function Marker({ kind, fill }: { kind: number; fill: string }) {
+  return (
+    <svg width="12" height="12" aria-hidden="true">
+      <path d={markerPath(kind, 6, 6, 4)} fill={fill} />
+    </svg>
+  );
+}
+
 /** The names of the series with their markers. */
 export function Key({ names, dark }: { names: string[]; dark: boolean }) {
   return (
     <ul class="bl-key">
       {names.map((name, n) => (
         <li key={name}>
-          <svg width="12" height="12" aria-hidden="true">
-            <path d={markerPath(n, 6, 6, 4)} fill={series(dark)[n]} />
-          </svg>
+          <Marker kind={n} fill={series(dark)[n]!} />
           {name}
         </li>
       ))}

@@ -1,7 +1,7 @@
 // A heat map as a chart: names along its sides and one embedded picture for its cells, so that it can leave the page.
 import { textWidth } from "../export/svg";
 import { dataUri, png } from "../paint/bitmap";
-import { inks } from "./chart";
+import { Drawing, inks } from "./chart";
 import { visibleText } from "./token";
 
 const TILT = 55;
@@ -50,14 +50,7 @@ export function HeatChart(props: {
     };
   };
   return (
-    <svg
-      class="bl-chart"
-      width={left + width + right}
-      height={top + height + 2}
-      viewBox={`0 0 ${left + width + right} ${top + height + 2}`}
-      role="img"
-      aria-label={props.label}
-    >
+    <Drawing width={left + width + right} height={top + height + 2} label={props.label}>
       <g fill={muted}>
         {named.rows &&
           rows.map((text, n) => (
@@ -104,6 +97,6 @@ export function HeatChart(props: {
         onPointerLeave={(event) => props.onHover(null, event)}
         onClick={(event) => props.onPick?.(cellOf(event))}
       />
-    </svg>
+    </Drawing>
   );
 }

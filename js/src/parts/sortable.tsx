@@ -1,7 +1,7 @@
 // A table whose columns sort: a click on a header, again for the other way round. What is shown can be copied.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { copy } from "./copy";
+import { CopyButton } from "./copy";
 
 export interface Column<Row> {
   name: string;
@@ -31,34 +31,16 @@ export function Sortable<Row>(props: {
 }) {
   const { title, about, columns, rows, pinned } = props;
   const [order, setOrder] = useState<{ name: string; down: boolean } | null>(null);
-  const [copied, setCopied] = useState("");
   const { name, down } = order ?? { name: props.first, down: true };
   const by = columns.find((column) => column.name === name) ?? columns[0]!;
   const shown = sorted(rows, by.value, down);
-  const text = () =>
-    [columns.map((c) => c.name), ...shown.map((row) => columns.map((c) => c.value(row)))]
-      .map((line) => line.join("\t"))
-      .join("\n");
+  const copied = () => [columns.map((c) => c.name), ...shown.map((row) => columns.map((c) => c.value(row)))];
   return (
     <section>
       <header class="bl-panel-head">
         <h3>{title}</h3>
         <span class="bl-muted">{about}</span>
-        <button
-          type="button"
-          class="bl-link"
-          onClick={() =>
-            copy(text()).then(
-              () => setCopied("copied"),
-              () => setCopied("the browser does not allow copying here"),
-            )
-          }
-        >
-          Copy
-        </button>
-        <span role="status" class="bl-muted">
-          {copied}
-        </span>
+        <CopyButton rows={copied} />
       </header>
       <div class="bl-scroll bl-table-scroll">
         <table>

@@ -1,5 +1,5 @@
 // Geometry view: the cone of the stream from layer to layer, the lengths of a head's vectors, ranks and symmetry.
-import { Chart, inks, MARGIN, scale, series } from "../parts/chart";
+import { Chart, Drawing, inks, MARGIN, scale, series } from "../parts/chart";
 import { share } from "../parts/format";
 import { Numbers, number } from "../parts/numbers";
 import { useAnswer } from "../state/answer";
@@ -180,14 +180,7 @@ function NormHistograms({ view }: { view: View }) {
         </span>
       </header>
       {found && (
-        <svg
-          class="bl-chart"
-          width={width}
-          height={height}
-          viewBox={`0 0 ${width} ${height}`}
-          role="img"
-          aria-label="Histograms of vector norms"
-        >
+        <Drawing width={width} height={height} label="Histograms of vector norms">
           {kinds.map((kind, row) => {
             const counts = found.counts[kind]!;
             const most = Math.max(...counts, 1);
@@ -229,7 +222,7 @@ function NormHistograms({ view }: { view: View }) {
               {(found.edges.at(-1)! * part).toFixed(1)}
             </text>
           ))}
-        </svg>
+        </Drawing>
       )}
       {found && (
         <p class="bl-muted">

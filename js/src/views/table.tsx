@@ -1,7 +1,6 @@
 // Table: the numbers of the view as a real table, for reading, copying and screen readers.
-import { useState } from "preact/hooks";
 import { scores } from "../compute/attention";
-import { copy } from "../parts/copy";
+import { CopyButton } from "../parts/copy";
 import { share, signed } from "../parts/format";
 import { Token } from "../parts/token";
 import { headLabel } from "../state/store";
@@ -54,16 +53,12 @@ export function Table() {
   const { layer, head } = view.store.shown.value;
   const { rows, of } = tableRows(view);
   const pinned = view.display.row.value !== null;
-  const [copied, setCopied] = useState("");
   const hasScores = rows.some((r) => r.score !== null);
   const title = `${headLabel(layer, head)}: ${pinned ? "the pinned query" : "largest weights"}`;
-  const text = () =>
-    [
-      ["query", "query_index", "key", "key_index", ...(hasScores ? ["score"] : []), "attention"].join("\t"),
-      ...rows.map((r) =>
-        [r.query, r.queryIndex, r.key, r.keyIndex, ...(hasScores ? [r.score] : []), r.weight].join("\t"),
-      ),
-    ].join("\n");
+  const copied = () => [
+    ["query", "query_index", "key", "key_index", ...(hasScores ? ["score"] : []), "attention"],
+    ...rows.map((r) => [r.query, r.queryIndex, r.key, r.keyIndex, ...(hasScores ? [r.score] : []), r.weight]),
+  ];
   return (
     <div class="bl-table" data-testid="table">
       <header class="bl-panel-head">
@@ -71,21 +66,7 @@ export function Table() {
         <span class="bl-muted">
           {rows.length < of ? `the ${rows.length} largest of ${of} cells` : `${rows.length} cells`}
         </span>
-        <button
-          type="button"
-          class="bl-button"
-          onClick={() =>
-            copy(text()).then(
-              () => setCopied("copied"),
-              () => setCopied("the browser does not allow copying here: use Export, CSV"),
-            )
-          }
-        >
-          Copy
-        </button>
-        <span role="status" class="bl-muted">
-          {copied}
-        </span>
+        <CopyButton rows={copied} />
       </header>
       <div class="bl-scroll bl-table-scroll">
         <table>

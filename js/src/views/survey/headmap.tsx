@@ -1,7 +1,7 @@
 // Map of heads: near where their attention over the corpus is alike.
 import { cssColor } from "../../paint/colormap";
 import { weightTable } from "../../paint/palette";
-import { inks, markerPath } from "../../parts/chart";
+import { Drawing, inks, Marker, markerPath } from "../../parts/chart";
 import { signed } from "../../parts/format";
 import { Legend } from "../../parts/legend";
 import { headLabel } from "../../state/store";
@@ -34,14 +34,7 @@ export function HeadMap({ data, name, by, average, pick, map }: Choice & { map: 
         <h3>Map of heads</h3>
         <span class="bl-muted">near = alike attention (Jensen-Shannon, metric scaling); click a head</span>
       </header>
-      <svg
-        class="bl-chart"
-        width={width}
-        height={height}
-        viewBox={`0 0 ${width} ${height}`}
-        role="img"
-        aria-label="Map of heads by Jensen-Shannon divergence"
-      >
+      <Drawing width={width} height={height} label="Map of heads by Jensen-Shannon divergence">
         {order.map((n) => {
           const [l, h] = all[n]!;
           const chosen = isChosen(n);
@@ -78,14 +71,12 @@ export function HeadMap({ data, name, by, average, pick, map }: Choice & { map: 
             </text>
           ))}
         </g>
-      </svg>
+      </Drawing>
       <Legend low="0.00" high={signed(most)} label={labelOf(name)} table={table} />
       <ul class="bl-key" aria-label="Markers">
         {Array.from({ length: Math.min(4, data.n_layers) }, (_, n) => (
           <li key={n}>
-            <svg width="12" height="12" aria-hidden="true">
-              <path d={markerPath(n, 6, 6, 4)} fill={muted} />
-            </svg>
+            <Marker kind={n} fill={muted} />
             {Array.from({ length: data.n_layers }, (_, l) => l)
               .filter((l) => l % 4 === n)
               .map((l) => `L${l}`)

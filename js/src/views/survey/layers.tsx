@@ -1,5 +1,5 @@
 // Layer by layer: a statistic by weight and by norm, mixing ratios, the cone, ‖f(x)‖ by kind of token.
-import { Chart, MARGIN, markerPath, scale, series } from "../../parts/chart";
+import { Chart, MARGIN, Marker, markerPath, scale, series } from "../../parts/chart";
 import { Select } from "../../parts/controls";
 import { signed } from "../../parts/format";
 import { useView } from "../context";
@@ -115,9 +115,7 @@ export function LayerCurves({ data, name, by, average, layers: group, put }: Cho
       <ul class="bl-key">
         {curves.map((curve, n) => (
           <li key={curve.name}>
-            <svg width="12" height="12" aria-hidden="true">
-              <path d={markerPath(n, 6, 6, 4)} fill={colour(n)} />
-            </svg>
+            <Marker kind={n} fill={colour(n)} />
             {curve.name} <span class="bl-number bl-muted">{signed(curve.values[layer]!, 3)}</span>
           </li>
         ))}

@@ -1,5 +1,5 @@
 // A treebank's sentence: its gold arcs above the words, below the arcs that the selected head predicts.
-import { inks } from "../../parts/chart";
+import { Drawing, inks } from "../../parts/chart";
 import { Segmented } from "../../parts/controls";
 import { headLabel } from "../../state/store";
 import { useView } from "../context";
@@ -90,13 +90,11 @@ export function Parse(props: Choice & { sentence: Sentence; guesses: Int32Array 
         />
       </header>
       <div class="bl-scroll">
-        <svg
-          class="bl-chart bl-wide"
+        <Drawing
+          wide
           width={width}
           height={height}
-          viewBox={`0 0 ${width} ${height}`}
-          role="img"
-          aria-label={`Gold arcs, and those of ${headLabel(layer, head)}: ${right} of ${W} right`}
+          label={`Gold arcs, and those of ${headLabel(layer, head)}: ${right} of ${W} right`}
         >
           {draw(gold, -1)}
           {draw(found, 1)}
@@ -110,7 +108,7 @@ export function Parse(props: Choice & { sentence: Sentence; guesses: Int32Array 
               </text>
             </g>
           ))}
-        </svg>
+        </Drawing>
       </div>
     </section>
   );
