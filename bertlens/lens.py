@@ -142,15 +142,20 @@ class Lens:
             if not 1 <= len(pair) <= 2 or not all(isinstance(part, str) for part in pair):
                 raise InputError(f"text {number} must be a string or a pair of strings")
             encodings.append(self._encode(pair[0], pair[1] if len(pair) > 1 else None, truncation))
-        if self._base.config.pad_token_id is None and type(self.model).__name__.endswith("SequenceClassification"):
-            batch_size = 1  # such a head looks for the last token that is not padding, and needs to know padding
         traces: dict[int, Trace] = {}
-        for chosen in _batches([len(e) for e in encodings], batch_size, self._base.config.model_type in PADDING_LEAKS):
+        for chosen in self._batched(encodings, batch_size):
             traces |= zip(chosen, self._trace([encodings[i] for i in chosen]), strict=True)
         return [traces[i] for i in range(len(encodings))]
 
     def __repr__(self) -> str:
         return f"Lens({self.model_name}, {type(self.model).__name__})"
+
+    def _batched(self, encodings: list[Encoding], batch_size: int) -> Iterator[list[int]]:
+        """Places of encodings that may be padded together without a trace of it."""
+        config = self._base.config
+        if config.pad_token_id is None and type(self.model).__name__.endswith("SequenceClassification"):
+            batch_size = 1  # such a head looks for the last token that is not padding, and needs to know padding
+        return _batches([len(e) for e in encodings], batch_size, config.model_type in PADDING_LEAKS)
 
     def _encode(self, text: Any, text_pair: Any, truncation: bool) -> Encoding:
         with capture.lock_of(self.model):  # the tokenizer's stored settings are borrowed too

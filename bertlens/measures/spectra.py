@@ -40,7 +40,10 @@ def rank(x: Tensor) -> Tensor:
 
     0 for a matrix of zeros.
     """
-    values = singular_values(x)
+    return _count(singular_values(x), x)
+
+
+def _count(values: Tensor, x: Tensor) -> Tensor:
     eps = torch.finfo(x.dtype).eps if x.is_floating_point() else torch.finfo(torch.float64).eps
     return (values > max(x.shape[-2:]) * eps * values[..., :1]).sum(-1)
 
@@ -165,7 +168,8 @@ def subspace_overlap(a: Tensor, b: Tensor) -> Tensor:
 
 def _row_basis(x: Tensor) -> Tensor:
     """(rank, D) orthonormal."""
-    return torch.linalg.svd(_finite(x), full_matrices=False).Vh[: int(rank(x))]
+    _, values, basis = torch.linalg.svd(_finite(x), full_matrices=False)
+    return basis[: int(_count(values, x))]
 
 
 def _finite(x: Tensor) -> Tensor:

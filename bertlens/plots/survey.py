@@ -159,9 +159,6 @@ def parse(
     check_index(head, trace.n_heads, "head")
     if direction not in DIRECTIONS:
         raise SelectionError(f"no direction {direction!r}: there are {', '.join(DIRECTIONS)}")
-    words = {word for word in trace.word_ids if word is not None}
-    if words and max(words) >= len(sentence):
-        raise InputError("the trace is of other words than the sentence: use lens.trace_words(sentence.words)")
     found = predictions(word_attention(trace, layer, len(sentence), rows))[DIRECTIONS.index(direction), head].tolist()
     axes = axes_or_new(axes, max(4, 0.55 * len(sentence)), 3.2)
     right = 0

@@ -54,7 +54,7 @@ def _size(corpus: Corpus) -> int | None:
         path = Path(corpus)
         if not path.is_file():
             return None  # `items` says so
-        with _opened(path) as lines:
+        with opened(path) as lines:
             if _kind(path).endswith(".conllu"):
                 return sum(line.startswith("1\t") for line in lines)
             return sum(not line.isspace() for line in lines)
@@ -83,7 +83,8 @@ def _kind(path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def opened(path: Path) -> Iterator[Any]:
+    """The lines of a text file, plain or gzipped. Raises InputError for one that is neither."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
             yield lines
@@ -94,7 +95,7 @@ def _opened(path: Path) -> Iterator[Any]:
 def _file(path: Path) -> Iterator[Item]:
     if not path.is_file():
         raise InputError(f"no corpus at {path}: give a file, or a list of texts")
-    with _opened(path) as lines:
+    with opened(path) as lines:
         if _kind(path).endswith(".conllu"):
             from .treebank import sentences
 
@@ -107,7 +108,12 @@ def _file(path: Path) -> Iterator[Item]:
 
 
 def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list[Numbered]]]:
-    """Successive windows of the corpus, each as batches of items of like length: padding costs time."""
+    """Successive windows of the corpus, each as batches of items of like length: padding costs time.
+
+    Raises InputError for batches of nothing.
+    """
+    if batch_size < 1:
+        raise InputError(f"batch_size must be at least 1, not {batch_size}")
     iterator = iter(numbered)
     while window := list(itertools.islice(iterator, WINDOW * batch_size)):
         window.sort(key=lambda place_item: _length(place_item[1]))

@@ -71,7 +71,7 @@ def attention_gradients(
             for batch in itertools.chain.from_iterable(windows(numbered, batch_size)):
                 encodings, targets = _targets(lens, batch, objective, labels, masked, seed, truncation)
                 bar.update(len(batch))
-                for found, hidden in _gradients(lens, encodings, targets, loss):
+                for found, hidden in _gradients(lens, encodings, targets, loss, batch_size):
                     kinds = categories.categories(found.trace, MARKS).cpu()
                     kinds[hidden] = CATEGORIES.index("other")
                     member = torch.nn.functional.one_hot(kinds, len(CATEGORIES)).double()
@@ -163,11 +163,17 @@ def _targets(
 
 
 def _gradients(
+    lens: Lens, encodings: list[Encoding], targets: list[Any], loss: Callable[[Any], Tensor] | None, batch_size: int
+) -> Iterator[tuple[Gradients, list[int]]]:
+    """The gradients of each text, with the positions that were masked."""
+    for places in lens._batched(encodings, batch_size):
+        yield from _backward(lens, [encodings[at] for at in places], [targets[at] for at in places], loss)
+
+
+def _backward(
     lens: Lens, encodings: list[Encoding], targets: list[Any], loss: Callable[[Any], Tensor] | None
 ) -> Iterator[tuple[Gradients, list[int]]]:
-    """The gradients of each text, with the positions that were masked. One backward pass."""
-    if not encodings:
-        return
+    """The same of texts that share a batch: one backward pass."""
     traces = lens._trace(encodings)
     values = traces[0].value(0)  # says why where there are none
     pad = lens.tokenizer.pad_token_id

@@ -101,7 +101,7 @@ def _run(
             stacklevel=3,
         )
     finally:
-        if save is not None:
+        if save is not None and stats.n_texts:
             stats.save(save)
     return stats
 

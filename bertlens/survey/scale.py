@@ -66,7 +66,7 @@ def run(
         finally:
             for left in pending:
                 dask.cancel([left.root, *left.leaves])
-            if save is not None:
+            if save is not None and stats.n_texts:
                 stats.save(save)
     return stats
 

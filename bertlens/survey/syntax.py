@@ -42,7 +42,11 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
     Columns of a word's pieces are summed; its rows averaged ("mean"), or the first piece's alone ("first"), or the
     largest of them, scaled so that the whole row sums to 1 ("max", as Clark's released code has it). A word without
     pieces has a row and column of NaN. Clark et al. 2019, section 4.1.
+    Raises SelectionError for other `rows`, InputError for a trace of more words.
     """
+    _check_rows(rows)
+    if any(word is not None and word >= n_words for word in trace.word_ids):
+        raise InputError("the trace is of other words than the sentence: use lens.trace_words(sentence.words)")
     pieces = torch.zeros(trace.n_tokens, n_words, dtype=torch.float64)
     first = [trace.n_tokens] * n_words
     for place, word in enumerate(trace.word_ids):
@@ -64,6 +68,11 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
     index = torch.tensor(known)
     found[:, index[:, None], index] = merged[:, :, index]
     return found
+
+
+def _check_rows(rows: str) -> None:
+    if rows not in ROWS:
+        raise SelectionError(f"no way {rows!r} to merge the rows of a word: there are {', '.join(ROWS)}")
 
 
 def predictions(attention: Tensor) -> Tensor:
@@ -203,8 +212,7 @@ def decide(
 
     Arguments and errors as for `relation_scores`. Takes 4 L·H bytes a word.
     """
-    if rows not in ROWS:
-        raise SelectionError(f"no way {rows!r} to merge the rows of a word: there are {', '.join(ROWS)}")
+    _check_rows(rows)
     correct, marked, words, skipped = [], [], [], 0
     total = corpus.size(treebank, limit) if isinstance(treebank, str | Path) else limit
     with tqdm(total=total, unit="sentence", desc="syntax", disable=not progress) as bar:

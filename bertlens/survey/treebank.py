@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import InputError
+from .corpus import opened
 
 ROOT = -1
 
@@ -50,7 +50,7 @@ def read_treebank(treebank: Treebank) -> Iterator[Sentence]:
     path = Path(treebank)
     if not path.is_file():
         raise InputError(f"no treebank at {path}: give a CoNLL-U file")
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+    with opened(path) as lines:
         yield from sentences(lines)
 
 

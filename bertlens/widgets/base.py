@@ -139,7 +139,10 @@ class LensWidget(anywidget.AnyWidget):
 
     def _first_picture(self) -> dict[str, Any]:
         shown = picture(self._trace, self.map, self.layer, self.head)
-        return {**shown, "header": shown["header"] | {"survey": self._corpus is not None}}
+        return {**shown, "header": shown["header"] | {"survey": self._has_survey(self._map)}}
+
+    def _has_survey(self, shown: Trace) -> bool:
+        return self._corpus is not None and self._corpus.fits(shown)
 
     # The selection
 
@@ -220,13 +223,15 @@ class LensWidget(anywidget.AnyWidget):
     def _answer_survey(self, message: Message) -> Answer:
         if self._corpus is None:
             raise InputError("this view was made without a survey: pass stats= of bl.survey.head_stats")
-        return self._corpus.answer(self._asked_map(message))
+        shown = self._asked_map(message)
+        self._corpus.check(shown)
+        return self._corpus.answer(shown)
 
     def _answer_picture(self, message: Message) -> Answer:
         shown = self._asked_map(message)
         layer, head = min(self.layer, shown.n_layers - 1), min(self.head, shown.n_heads - 1)
         answer = picture(self._trace, message["map"], layer, head)
-        return answer["header"] | {"survey": self._corpus is not None}, [answer["data"]]
+        return answer["header"] | {"survey": self._has_survey(shown)}, [answer["data"]]
 
     def _asked_map(self, message: Message) -> Trace:
         header = self.picture["header"]
@@ -273,7 +278,8 @@ class LensWidget(anywidget.AnyWidget):
     def page_state(self) -> dict[str, Any]:
         """The synced traits that a page without a kernel starts from."""
         state = {name: getattr(self, name) for name in LensWidget.class_own_traits(sync=True)}
-        carried = {"layer_maps": page_layer_maps(self._map), "evidence": page_evidence(self._map)}
+        shown = self._trace.maps[self.picture["header"]["map"]]
+        carried = {"layer_maps": page_layer_maps(shown), "evidence": page_evidence(shown)}
         return state | {"picture": {**self.picture, "header": self.picture["header"] | carried}}
 
     def slices(self, layers: list[int] | None) -> Iterator[tuple[tuple[str, int, int], dict[str, Any], dict[str, Any]]]:
@@ -291,7 +297,7 @@ class LensWidget(anywidget.AnyWidget):
         header = self.picture["header"]
         shown = self._trace.maps[header["map"]]
         place = {"trace": header["trace"], "map": header["map"]}
-        if self._corpus is not None:
+        if self._has_survey(shown):
             yield {"op": "survey"}, self._answer_survey(place)
         for question in carried(shown, range(shown.n_layers) if layers is None else layers, self.panels):
             yield question, self._answer_to(place | question)

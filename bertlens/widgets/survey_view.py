@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..errors import InputError
 from ..measures import norms
 from ..trace import Trace
 from ..wire import json_safe
+from . import answers
 from .base import LensWidget
 from .questions import Answer, packed
 
@@ -43,6 +45,10 @@ class Corpus:
             )
         self.distances, self.sentence = distances, sentence
 
+    def fits(self, trace: Trace) -> bool:
+        """Whether a map can be set beside the statistics: of the same shape, square and without NaN."""
+        return self.stats.shape == (trace.n_layers, trace.n_heads) and answers.has_gates(trace)
+
     def check(self, trace: Trace) -> None:
         """Raises InputError for a trace of another shape than the statistics."""
         (layers, heads), shape = self.stats.shape, (trace.n_layers, trace.n_heads)
@@ -54,7 +60,6 @@ class Corpus:
 
     def answer(self, trace: Trace) -> Answer:
         """Everything for the page: see js/src/views/survey/data.ts."""
-        from ..survey.distances import head_map
         from ..survey.headstats import edges
         from ..survey.statistics import NAMES, text_statistics
 
@@ -74,7 +79,7 @@ class Corpus:
             arrays[f"sentence.{which}"] = (here.numerators[which] / counted[:, None, None]).float()
         gates = stats.gates()
         if self.distances is not None:
-            arrays["map"] = head_map(self.distances, heads)[["x", "y"]].to_numpy(np.float32)
+            arrays["map"] = self._map
         about = stats.provenance
         fields = {
             "names": list(NAMES),
@@ -95,6 +100,15 @@ class Corpus:
                 "relations": self.sentence.relations,
             }
         return packed(arrays, json_safe(fields))
+
+    @cached_property
+    def _map(self) -> np.ndarray:
+        """(L·H, 2) float32 places of the heads: the same for every text."""
+        from ..survey.distances import head_map
+
+        assert self.distances is not None
+        found: np.ndarray = head_map(self.distances, self.stats.shape[1])[["x", "y"]].to_numpy(np.float32)
+        return found
 
     def _best_heads(self) -> list[dict[str, Any]]:
         """The best head of each relation in its better direction, most frequent relations first."""

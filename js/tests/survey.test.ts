@@ -34,7 +34,8 @@ describe("sorted", () => {
     expect(sorted(rows, (row) => row, false)).toEqual([1, 2, 3, Number.NaN]);
   });
 
-  it("sorts words by the alphabet", () => {
+  it("sorts words by the alphabet, and numbers in them as numbers", () => {
+    expect(sorted(["L10·H0", "L2·H11", "L2·H3"], (row) => row, false)).toEqual(["L2·H3", "L2·H11", "L10·H0"]);
     expect(sorted(["b", "c", "a"], (row) => row, false)).toEqual(["a", "b", "c"]);
   });
 });

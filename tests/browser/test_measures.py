@@ -352,6 +352,14 @@ def test_corpus_tab_exports_charts_and_numbers(show, pair, survey):
         np.testing.assert_allclose([float(row[column]) for row in rows], expected.ravel(), rtol=1e-5, atol=1e-7)
 
 
+def test_no_corpus_tab_beside_a_trace_that_it_is_not_of(show, pair, survey):
+    view = bl.Explorer(pair, **HEAD, view="survey", **survey)
+    view.trace = bl.Trace.from_attentions([pair.attention(layer)[:3] for layer in range(2)], pair.tokens)
+    seen = show(view)
+    expect(seen.thumb(0, 0)).to_be_visible()
+    expect(seen.tab("Corpus")).to_have_count(0)
+
+
 def test_survey_of_another_model_is_refused(pair, survey):
     given = bl.Trace.from_attentions([pair.attention(0)], pair.tokens)
     with pytest.raises(bl.InputError, match="survey the model that you look at"):

@@ -155,6 +155,7 @@ def test_distribution_counts_every_text(small: Lens) -> None:
         expected, _ = np.histogram(np.minimum(singles, bins[-1] * (1 - 1e-9)), bins)
         assert counts[1, 2].tolist() == expected.tolist()
     assert len(edges("first")) == len(edges("k90"))
+    assert edges("first")[[0, 1, -1]].tolist() == [0, 1 / 32**2, 1]  # fine where most shares are
 
 
 @pytest.mark.parametrize("name", ["roberta", "gpt2", "distilbert", "modernbert", "roformer", "llama, grouped keys"])
@@ -379,3 +380,10 @@ def test_known_heads_of_bert_base(data: Path) -> None:
     assert set(named["next"].nlargest(5).index) == {"1-11", "2-2", "3-1", "3-10", "6-10"}
     by_layer = table.groupby("layer")["separator"].mean()
     assert (by_layer[4:] > 0.6).all() and (by_layer[:4] < 0.6).all()
+
+
+def test_batches_of_nothing_are_refused(small: Lens, tmp_path: Path) -> None:
+    path = tmp_path / "stats.npz"
+    with pytest.raises(InputError, match="batch_size must be at least 1, not 0"):
+        survey(small, TINY, batch_size=0, save=path)
+    assert not path.exists()  # nothing was counted: the corrected call must not find a file in its way

@@ -283,3 +283,11 @@ def test_treebank_decisions(embedded_lens: Lens, data: Path, name: str) -> None:
     pytest.importorskip("conllu")
     sentences = list(read_treebank(data / "ud_english" / f"{name}.conllu"))[:100]
     check(embedded_lens, sentences, "mean", [(0, 0), (1, 8), (2, 3), (3, 6), (4, 10), (5, 11)])
+
+
+def test_word_attention_refuses_what_it_cannot_mean(small: Lens) -> None:
+    trace = small.trace_words(["the", "cat", "sat"])
+    with pytest.raises(SelectionError, match="no way 'frist' to merge"):
+        word_attention(trace, 0, 3, "frist")
+    with pytest.raises(InputError, match="other words than the sentence"):
+        word_attention(trace, 0, 2)

@@ -1,4 +1,5 @@
 // A heat map as a chart: names along its sides and one embedded picture for its cells, so that it can leave the page.
+import { useMemo } from "preact/hooks";
 import { textWidth } from "../export/svg";
 import { dataUri, png } from "../paint/bitmap";
 import { Drawing, inks } from "./chart";
@@ -33,6 +34,10 @@ export function HeatChart(props: {
   const { width, height, dark } = props;
   const [rows, cols] = [props.rows.map(short), props.cols.map(short)];
   const { muted, grid } = inks(dark);
+  const href = useMemo(
+    () => dataUri(png(props.entries, cols.length, rows.length, props.palette)),
+    [props.entries, props.palette, cols.length, rows.length],
+  );
   const [cellWidth, cellHeight] = [width / cols.length, height / rows.length];
   const named = { rows: cellHeight >= LEAST, cols: cellWidth >= LEAST };
   const size = (cell: number) => Math.min(11, 0.95 * cell);
@@ -82,7 +87,7 @@ export function HeatChart(props: {
         height={height}
         preserveAspectRatio="none"
         style="image-rendering: pixelated"
-        href={dataUri(png(props.entries, cols.length, rows.length, props.palette))}
+        href={href}
       />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the matrix pins the same cells by keyboard */}
       <rect

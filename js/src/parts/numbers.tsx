@@ -2,7 +2,8 @@
 import { signed } from "./format";
 
 /** A number for a table; a dash for none. */
-export const number = (value: number | null | undefined, digits = 2) => (value == null ? "–" : signed(value, digits));
+export const number = (value: number | null | undefined, digits = 2) =>
+  value == null || Number.isNaN(value) ? "–" : signed(value, digits);
 
 export function Numbers({ head, rows, pinned }: { head: string[]; rows: string[][]; pinned: number }) {
   return (

@@ -17,7 +17,7 @@ export function sorted<Row>(rows: Row[], value: (row: Row) => number | string, d
   return [...rows].sort((a, b) => {
     const [x, y] = [value(a), value(b)];
     if (absent(x) || absent(y)) return Number(absent(x)) - Number(absent(y));
-    return sign * (typeof x === "string" ? x.localeCompare(String(y)) : x - (y as number));
+    return sign * (typeof x === "string" ? x.localeCompare(String(y), "en", { numeric: true }) : x - (y as number));
   });
 }
 

@@ -20,19 +20,19 @@ export function useAnswer<T>(
   const { trace, map } = useComputed(() => store.shown.value.picture).value; // not with every head
   const about = JSON.stringify([trace, map, op]);
   const name = JSON.stringify([about, more]);
-  const [last, setLast] = useState<{ about: string; name: string } | null>(null);
+  const [last, setLast] = useState<{ about: string; value: unknown } | null>(null);
   if (!kept.has(store)) kept.set(store, new Map());
   const answers = kept.get(store)!;
   useEffect(() => {
     let wanted = true;
-    const arrived = () => wanted && setLast({ about, name });
+    const arrived = () => wanted && setLast({ about, value: answers.get(name) });
     if (op === null) return;
     if (answers.has(name)) arrived();
     else
       store.request(op, { trace, map, ...more }, true).then(
         ({ fields, buffers }) => {
           const arrays = fields.arrays ? unpack(fields.arrays as never, buffers[0]!) : {};
-          if (answers.size >= MOST) answers.clear();
+          if (answers.size >= MOST) answers.delete(answers.keys().next().value!); // the oldest
           answers.set(name, read({ fields, arrays }));
           arrived();
         },
@@ -42,6 +42,6 @@ export function useAnswer<T>(
       wanted = false;
     };
   }, [name]);
-  const found = answers.get(name) ?? (last?.about === about ? answers.get(last.name) : undefined);
+  const found = answers.get(name) ?? (last?.about === about ? last.value : undefined);
   return (found as T | undefined) ?? null;
 }

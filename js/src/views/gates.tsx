@@ -126,14 +126,13 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
   let best = 0;
   for (let g = 1; g < G; g++) if (scores[g]! > scores[best]!) best = g;
   const gate = data.names[best]!;
-  const found = useAnswer(
+  const wanted = `${layer} ${head} ${gate} ${which}`;
+  const last = useAnswer(
     store,
     store.shown.value.picture.evidence ? "evidence" : null, // pages without a kernel lack it for long texts
     ({ fields, arrays }) => ({
+      of: wanted,
       ...(fields as {
-        layer: number;
-        head: number;
-        gate: string;
         pattern: string;
         mass: number | null;
         detail: string;
@@ -142,12 +141,10 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
     }),
     { layer, head, gate, view: which },
   );
+  const found = last?.of === wanted ? last : null; // not that of the head before
   const dark = view.dark.value;
   const { S, K } = slice;
-  const cells =
-    found?.layer === layer && found.head === head && found.cells.length === Math.ceil(weights.length / 8)
-      ? found.cells
-      : null;
+  const cells = found && found.cells.length === Math.ceil(weights.length / 8) ? found.cells : null;
   const counts = (n: number) => !cells || ((cells[n >> 3]! << (n & 7)) & 128) !== 0;
   const { most, top } = useMemo(() => extremes(weights, S), [weights, S]);
   // half of the palette in full colour, the other half receding
@@ -163,7 +160,7 @@ function Evidence({ data, layer, head }: { data: GateData; layer: number; head: 
       <header class="bl-panel-head">
         <h3>Evidence for “{gate}”</h3>
         <Segmented
-          label=""
+          label="view"
           value={which}
           choices={[
             { value: "full", label: "Full" },

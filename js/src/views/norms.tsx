@@ -4,9 +4,10 @@ import { entry } from "../paint/colormap";
 import { weightTable } from "../paint/palette";
 import { Chart, inks, Key, MARGIN, markerPath, scale, series } from "../parts/chart";
 import { Select } from "../parts/controls";
-import { percent, share, signed } from "../parts/format";
+import { percent, share } from "../parts/format";
 import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
+import { number } from "../parts/numbers";
 import { Token, visibleText } from "../parts/token";
 import { useAnswer } from "../state/answer";
 import { headLabel } from "../state/store";
@@ -78,7 +79,6 @@ function Cancelling(props: { data: NormView; names: string[]; layer: number; hea
   const C = data.categories.length;
   const heads = data.within.length / C;
   const { n_heads } = useView().store.shown.value.picture;
-  const rho = (value: number | null | undefined) => (value == null || Number.isNaN(value) ? "–" : signed(value));
   const mean = (c: number) => {
     const own = Array.from({ length: heads }, (_, h) => data.within[h * C + c]!).filter((r) => !Number.isNaN(r));
     return own.length > 0 ? own.reduce((a, b) => a + b, 0) / own.length : null;
@@ -102,9 +102,9 @@ function Cancelling(props: { data: NormView; names: string[]; layer: number; hea
           {names.map((name, c) => (
             <tr key={name}>
               <td>{name}</td>
-              <td class="bl-number">{rho(data.pooled[c])}</td>
-              <td class="bl-number">{rho(mean(c))}</td>
-              <td class="bl-number">{rho(data.within[(layer * n_heads + head) * C + c])}</td>
+              <td class="bl-number">{number(data.pooled[c])}</td>
+              <td class="bl-number">{number(mean(c))}</td>
+              <td class="bl-number">{number(data.within[(layer * n_heads + head) * C + c])}</td>
             </tr>
           ))}
         </tbody>

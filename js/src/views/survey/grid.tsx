@@ -4,6 +4,7 @@ import { signedTable, weightTable } from "../../paint/palette";
 import { Segmented } from "../../parts/controls";
 import { signed } from "../../parts/format";
 import { Legend } from "../../parts/legend";
+import { number } from "../../parts/numbers";
 import { gateSign } from "../../state/gates";
 import { headLabel } from "../../state/store";
 import { showTip, useView } from "../context";
@@ -20,7 +21,8 @@ const TITLES: Record<Choice["colour"], string> = {
 
 export function HeadGrid({ data, name, by, average, colour, put, pick }: Choice) {
   const view = useView();
-  const { layer, head } = view.store.shown.value;
+  const { synced } = view.store;
+  const [layer, head] = [synced.layer.value, synced.head.value];
   const mean = (l: number, h: number) => data.mean(name, by, average, l, h);
   const here = (l: number, h: number) => data.here(name, by, l, h);
   const shown = (l: number, h: number) => {
@@ -87,7 +89,7 @@ export function HeadGrid({ data, name, by, average, colour, put, pick }: Choice)
                 aria-pressed={chosen}
                 tabIndex={chosen ? 0 : -1}
                 style={{ background: cssColor(shown(l, h), low, high, table) }}
-                aria-label={`${headLabel(l, h)}: ${signed(shown(l, h), 3)}`}
+                aria-label={`${headLabel(l, h)}: ${number(shown(l, h), 3)}`}
                 onClick={() => pick(l, h)}
                 onPointerEnter={(event) =>
                   showTip(
@@ -96,8 +98,8 @@ export function HeadGrid({ data, name, by, average, colour, put, pick }: Choice)
                     <>
                       <b>{headLabel(l, h)}</b> {labelOf(name)}
                       <br />
-                      corpus {signed(mean(l, h), 3)} ± {signed(data.spread(name, by, l, h), 3)}, this text{" "}
-                      {signed(here(l, h), 3)}
+                      corpus {number(mean(l, h), 3)} ± {number(data.spread(name, by, l, h), 3)}, this text{" "}
+                      {number(here(l, h), 3)}
                       <br />
                       {gateSign(data.gates[l]![h]!).join("")} mostly {data.gates[l]![h]} (
                       {Math.round(100 * data.shares[l]![h]!)} % of the texts)

@@ -4,6 +4,7 @@ import { weightTable } from "../../paint/palette";
 import { Drawing, inks, Marker, markerPath } from "../../parts/chart";
 import { signed } from "../../parts/format";
 import { Legend } from "../../parts/legend";
+import { number } from "../../parts/numbers";
 import { headLabel } from "../../state/store";
 import { showTip, useView } from "../context";
 import { type Choice, labelOf } from "./data";
@@ -54,7 +55,7 @@ export function HeadMap({ data, name, by, average, pick, map }: Choice & { map: 
                   view,
                   event as unknown as PointerEvent,
                   <>
-                    <b>{headLabel(l, h)}</b> {labelOf(name)} {signed(values[n]!, 3)}, mostly {data.gates[l]![h]}
+                    <b>{headLabel(l, h)}</b> {labelOf(name)} {number(values[n]!, 3)}, mostly {data.gates[l]![h]}
                   </>,
                 )
               }
@@ -65,11 +66,22 @@ export function HeadMap({ data, name, by, average, pick, map }: Choice & { map: 
           );
         })}
         <g font-size="9.5" fill={muted}>
-          {order.map((n) => (
-            <text key={n} x={x(xs[n]!) + 11} y={y(ys[n]!) - 5} pointer-events="none">
-              {isChosen(n) || data.n_layers * data.n_heads <= 36 ? headLabel(...all[n]!) : ""}
-            </text>
-          ))}
+          {order
+            .filter((n) => isChosen(n) || all.length <= 36)
+            .map((n) => {
+              const side = x(xs[n]!) > width - 60 ? -1 : 1; // exports end at the edge
+              return (
+                <text
+                  key={n}
+                  x={x(xs[n]!) + 11 * side}
+                  y={y(ys[n]!) - 5}
+                  text-anchor={side < 0 ? "end" : "start"}
+                  pointer-events="none"
+                >
+                  {headLabel(...all[n]!)}
+                </text>
+              );
+            })}
         </g>
       </Drawing>
       <Legend low="0.00" high={signed(most)} label={labelOf(name)} table={table} />

@@ -2,6 +2,7 @@
 import { Chart, MARGIN, Marker, markerPath, scale, series } from "../../parts/chart";
 import { Select } from "../../parts/controls";
 import { signed } from "../../parts/format";
+import { number } from "../../parts/numbers";
 import { useView } from "../context";
 import { type By, type Choice, labelOf } from "./data";
 
@@ -116,7 +117,7 @@ export function LayerCurves({ data, name, by, average, layers: group, put }: Cho
         {curves.map((curve, n) => (
           <li key={curve.name}>
             <Marker kind={n} fill={colour(n)} />
-            {curve.name} <span class="bl-number bl-muted">{signed(curve.values[layer]!, 3)}</span>
+            {curve.name} <span class="bl-number bl-muted">{number(curve.values[layer]!, 3)}</span>
           </li>
         ))}
         <li class="bl-muted">numbers: layer {layer}</li>

@@ -80,7 +80,7 @@ export function Parse(props: Choice & { sentence: Sentence; guesses: Int32Array 
           the head
         </span>
         <Segmented
-          label=""
+          label="direction"
           value={direction}
           choices={[
             { value: "dep->head", label: "word → its head", title: "the word attends most to its predicted head" },

@@ -1,6 +1,7 @@
 // Does the story hold? The selected head's value in this text among its values in all texts of the corpus.
 import { Chart, inks, MARGIN, scale } from "../../parts/chart";
 import { signed } from "../../parts/format";
+import { number } from "../../parts/numbers";
 import { headLabel } from "../../state/store";
 import { useView } from "../context";
 import { type Choice, labelOf, place, rank } from "./data";
@@ -142,8 +143,7 @@ function Line(props: {
         {!Number.isNaN(here) && <em style={{ left: at(here) }}>◆</em>}
       </span>
       <span class="bl-number" title="this text, and the corpus">
-        {Number.isNaN(here) ? "–" : signed(here)} <span class="bl-muted">{signed(middle)}</span>{" "}
-        {unusual ? "unusual" : ""}
+        {number(here)} <span class="bl-muted">{signed(middle)}</span> {unusual ? "unusual" : ""}
       </span>
     </>
   );

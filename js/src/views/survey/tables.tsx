@@ -1,5 +1,6 @@
 // Heads by any column, and the best head of each grammatical relation.
 import { signed } from "../../parts/format";
+import { number } from "../../parts/numbers";
 import { type Column, Sortable } from "../../parts/sortable";
 import { headLabel } from "../../state/store";
 import { useView } from "../context";
@@ -19,7 +20,7 @@ const numbers = <Row,>(name: string, title: string, value: (row: Row) => number,
   name,
   title,
   value,
-  show: (row) => (Number.isNaN(value(row)) ? "–" : signed(value(row), digits)),
+  show: (row) => number(value(row), digits),
 });
 
 export function HeadTable({ data, name, by, average, pick }: Choice) {
@@ -96,13 +97,8 @@ export function RelationTable({ data, put, pick }: Choice) {
         { name: "accuracy", value: (r) => r.accuracy, show: (r) => <b>{percent(r.accuracy)}</b> },
         ...(hasInterval
           ? [
-              {
-                name: "95 %",
-                title: "bootstrap over sentences",
-                value: (r: Relation) => r.low ?? NaN,
-                show: (r: Relation) =>
-                  r.low === undefined || r.high === undefined ? "" : `${percent(r.low)}–${percent(r.high)}`,
-              },
+              numbers<Relation>("from", "95 % interval, bootstrap over sentences", (r) => 100 * (r.low ?? NaN), 1),
+              numbers<Relation>("to", "95 % interval, bootstrap over sentences", (r) => 100 * (r.high ?? NaN), 1),
             ]
           : []),
         {
