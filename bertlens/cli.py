@@ -1,5 +1,5 @@
 """The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `survey`
-takes statistics of every head over a corpus, `train-sars-cov-2` trains the case study's classifier.
+takes statistics of every head over a corpus, `train-mlm` and `train-sars-cov-2` train models to look into.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -106,6 +106,34 @@ def parser() -> argparse.ArgumentParser:
     train.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
     train.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
     train.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+
+    mlm = commands.add_parser(
+        "train-mlm",
+        help="make a masked language model of an encoder, with your own text",
+        description="Train an encoder of the BERT family, with a new head if it has none, to predict masked tokens of "
+        "your text. Writes the model, its history (what every head does at points of the run) and a model card. A run "
+        "that was cut off goes on when started again. Files of a folder whose names begin with valid or test are left "
+        "for the scores in the card.",
+        allow_abbrev=False,
+    )
+    mlm.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+    mlm.add_argument(
+        "--corpus", type=Path, nargs="+", required=True, metavar="PATH", help="text files (a text a line), or folders"
+    )
+    mlm.add_argument(
+        "--score", type=Path, nargs="+", default=[], metavar="FILE", help="files to score it on at the end"
+    )
+    mlm.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
+    mlm.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
+    mlm.add_argument("--hours", type=float, metavar="X", help="at most so many hours")
+    mlm.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
+    mlm.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
+    mlm.add_argument("--length", type=int, metavar="N", help="tokens of a passage, at most")
+    mlm.add_argument("--bfloat16", action="store_true", help="faster where the processor knows bfloat16")
+    mlm.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="default: %(default)s; more change last digits"
+    )
+    mlm.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     return top
 
 
@@ -205,6 +233,30 @@ def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     )
 
 
+def train_mlm(arguments: argparse.Namespace) -> None:
+    """Train, write the folder with its model card, and say how good it is."""
+    import torch
+
+    from bertlens.mlm.run import train_and_save
+    from bertlens.mlm.train import Settings
+
+    names = ("steps", "hours", "warmup", "learning_rate", "length")
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    settings = Settings(seed=arguments.seed, bfloat16=arguments.bfloat16, **given)
+    torch.set_num_threads(arguments.threads)
+    try:
+        metrics = train_and_save(
+            arguments.corpus, arguments.output, settings, model_name=arguments.model, score=arguments.score
+        )
+    except KeyboardInterrupt:
+        raise BertLensError(f"stopped: the same command goes on from the checkpoint in {arguments.output}") from None
+    found = metrics["held_out"]
+    print(
+        f"{arguments.output}: {found['top1']:.1%} of masked tokens right, {found['top10']:.1%} among the first ten, on "
+        f"{found['n']:,} held-out tokens; the rest is in {arguments.output / 'MODEL_CARD.md'}"
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command's entry; returns the exit status."""
     top = parser()
@@ -214,6 +266,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.command == "demo":
             demo(arguments.folder, rest)
+        elif arguments.command == "train-mlm":
+            train_mlm(arguments)
         elif arguments.command == "train-sars-cov-2":
             train_sars_cov_2(arguments)
         elif arguments.command == "survey":

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+# Before torch is imported, and for the processes that tests start: small tensors gain nothing from threads, and those
+# of two processes on the same cores wait for each other ten times as long as they work.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("BERTLENS_DATA") or ROOT.parent / "shared" / "data")
 

@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ...training import CHECKPOINT
 from . import data
 from .card import card
 from .kmers import Vocabulary
 from .model import SHIPPED, load, save
 from .scores import Scores
-from .train import CHECKPOINT, Batches, Settings, evaluate, train
+from .train import Batches, Settings, evaluate, train
 
 REFERENCE_FILE = "pango_consensus_spike.tsv.gz"
 VALIDATION_SEED = 0  # the split stays the same whatever the run's seed

@@ -1,14 +1,8 @@
-"""Training: class-balanced loss, warm-up, gradient clipping, early stop on validation macro-F1, resumable.
-
-Each step seeds its own random numbers from (seed, step), so that a run that was cut off goes on as if it had not been
-(on a CPU to the bit).
-"""
+"""Training: class-balanced loss, warm-up, gradient clipping, early stop on validation macro-F1, resumable."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,14 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...errors import InputError
+from ...training import bar, draw, load_checkpoint, rate, save_checkpoint
 from . import model as classifier
 from .data import Sample
 from .kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary
 from .scores import Scores, score
 from .tokenizer import SpikeTokenizer
-
-CHECKPOINT = "checkpoint.pt"
 
 
 @dataclass(frozen=True)
@@ -113,7 +105,7 @@ def train(
     best = state["best"] or model.state_dict()
     history: list[dict[str, float]] = state["history"]
     weights = class_weights(frames[0].labels, len(labels)).to(device)
-    bar = _bar(settings.steps, state["step"], quiet)
+    progress = bar(settings.steps, state["step"], quiet)
     started, before = time.monotonic(), state["seconds"]
     last = min(settings.steps, state["step"] + (stop_after or settings.steps))
     running: float | None = None
@@ -123,9 +115,9 @@ def train(
         loss = _step(model, optimizer, frames, weights, rarity, settings, step, device)
         step += 1
         running = loss if running is None else 0.95 * running + 0.05 * loss
-        bar.update()
+        progress.update()
         best_so_far = {"best_macro_F1": f"{state['macro_f1']:.3f}"} if history else {}
-        bar.set_postfix(loss=f"{running:.3f}", **best_so_far, refresh=False)
+        progress.set_postfix(loss=f"{running:.3f}", **best_so_far, refresh=False)
         if step % settings.evaluate_every == 0 or step == settings.steps:
             found = evaluate(model, validation, labels)
             model.train()
@@ -135,7 +127,7 @@ def train(
             if (found.macro_f1, -found.loss) > (state["macro_f1"], -state["loss"]):
                 best = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
                 state |= {"macro_f1": found.macro_f1, "loss": found.loss, "best_step": step}
-            _save_state(
+            save_checkpoint(
                 folder,
                 state
                 | {
@@ -148,7 +140,7 @@ def train(
                     "optimizer": optimizer.state_dict(),
                 },
             )
-    bar.close()
+    progress.close()
     model.load_state_dict(best)
     record = {
         "settings": asdict(settings),
@@ -189,18 +181,17 @@ def _step(
     epoch, place = divmod(step, per_epoch)
     order = torch.randperm(len(data.ids), generator=torch.Generator().manual_seed(1_000_003 * settings.seed + epoch))
     chosen = order[place * settings.batch_size : (place + 1) * settings.batch_size]
-    draw = torch.Generator().manual_seed(7_000_003 * (settings.seed + 1) + step)
-    ids, positions = _some(_trim(_shift(frames, chosen, settings.shifted, draw)), _share(settings, step), rarity, draw)
-    noise = torch.rand(ids.shape, generator=draw)
+    generator = draw(settings.seed, step)
+    shifted = _trim(_shift(frames, chosen, settings.shifted, generator))
+    ids, positions = _some(shifted, _share(settings, step), rarity, generator)
+    noise = torch.rand(ids.shape, generator=generator)
     inputs = {
         "input_ids": torch.where((noise < settings.unknown) & (ids >= len(SPECIAL)), UNKNOWN, ids),
         "attention_mask": (ids > 0).long(),
         "position_ids": positions,
     }
-    rise = min(1.0, (step + 1) / max(1, settings.warmup))
-    fall = min(1.0, (settings.steps - step) / max(1, settings.steps - settings.warmup))
     for group in optimizer.param_groups:
-        group["lr"] = settings.learning_rate * rise * fall
+        group["lr"] = settings.learning_rate * rate(step, settings.warmup, settings.steps)
     logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
     labels = data.labels[chosen].to(device)
     each = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
@@ -258,18 +249,6 @@ def _trim(ids: Tensor) -> Tensor:
     return ids[:, : int((ids > 0).sum(1).max())]
 
 
-def _bar(total: int, done: int, quiet: bool) -> Any:
-    from transformers.utils.logging import tqdm
-
-    return tqdm(total=total, initial=done, unit="step", disable=quiet, file=sys.stderr, mininterval=1)
-
-
-def _save_state(folder: Path, state: dict[str, Any]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.save(state, folder / f"{CHECKPOINT}.part")
-    os.replace(folder / f"{CHECKPOINT}.part", folder / CHECKPOINT)  # a run that is cut off leaves the one before
-
-
 def _resume(
     folder: Path, settings: Settings, labels: list[str], model: Any, optimizer: Any, device: torch.device
 ) -> dict[str, Any]:
@@ -286,14 +265,9 @@ def _resume(
         "best_step": 0,
         "history": [],
     }
-    path = folder / CHECKPOINT
-    if not path.is_file():
+    state = load_checkpoint(folder, run, device)
+    if state is None:
         return fresh
-    state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-    if state["run"] != run:
-        raise InputError(
-            f"{path.name} is from a run with other data or settings: give the same ones, or another folder"
-        )
     model.load_state_dict(state.pop("model"))
     optimizer.load_state_dict(state.pop("optimizer"))
     return state

@@ -1,0 +1,174 @@
+"""A corpus for masked language modelling: texts as passages of token ids, a part of them held out, batches of a step.
+
+A passage is a text, or whole sentences of a text that is too long. Passages of one length share a batch, so that
+nothing is ever padded.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import InputError
+from ..pieces import resting_state
+from ..survey.corpus import items
+
+ENDINGS = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
+SET_ASIDE = ("valid", "test")  # files of a folder whose names begin so are for scoring only
+HELD_OUT = 200  # every so many-th text is held out, to see when training is done
+SHORTEST = 8  # tokens; shorter passages are left out
+SENTENCE_ENDS = (".", "!", "?")
+CLOSING = ("”", "’", '"', "'", ")", "]")
+CHUNK = 1000  # texts tokenised in one call
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Passages one behind the other: `ids` (N,) int32, passage p is ids[starts[p] : starts[p + 1]]."""
+
+    ids: Tensor
+    starts: Tensor
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Passages:
+        lengths = torch.tensor([0, *map(len, rows)])
+        return cls(torch.tensor([*itertools.chain.from_iterable(rows)], dtype=torch.int32), lengths.cumsum(0))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> Tensor:
+        """(P,) tokens of each passage."""
+        return self.starts.diff()
+
+    def rows(self, chosen: Tensor) -> Tensor:
+        """(B, S) int64 ids of passages of one length S."""
+        first = self.starts[chosen]
+        size = int(self.starts[chosen[0] + 1] - first[0])
+        return self.ids[first[:, None] + torch.arange(size)].long()
+
+    def batches(self, tokens: int, generator: torch.Generator | None = None) -> list[Tensor]:
+        """Indices of passages in batches of one length and at most `tokens` tokens: all passages once.
+
+        In a random order with a generator, else from short to long.
+        """
+        lengths = self.lengths
+        order = torch.arange(len(self)) if generator is None else torch.randperm(len(self), generator=generator)
+        order = order[lengths[order].argsort(stable=True)]
+        found: list[Tensor] = []
+        for group in order.split(lengths.bincount()[lengths.unique()].tolist()):
+            found += group.split(max(1, tokens // int(lengths[group[0]])))
+        if generator is None:
+            return found
+        return [found[i] for i in torch.randperm(len(found), generator=generator).tolist()]
+
+
+def files(paths: Iterable[str | Path]) -> list[Path]:
+    """The files of a corpus: those given, and of folders all text files but those set aside for scoring.
+
+    Raises InputError where there are none.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            named = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS))
+            found += [file for file in named if not file.name.startswith(SET_ASIDE)]
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise InputError(f"no corpus at {path}: give text files (a text a line) or their folder")
+    if not found:
+        raise InputError(f"no text files there: a corpus is files that end in {', '.join(ENDINGS)}")
+    return found
+
+
+def read(paths: Iterable[str | Path]) -> Iterator[str]:
+    """The texts of the files, one after another. Raises InputError for items that are no plain texts."""
+    for path in paths:
+        for number, item in enumerate(items(path)):
+            if not isinstance(item, str):
+                raise InputError(f"item {number} of {Path(path).name} is no plain text: a corpus to train on is texts")
+            if ".raw" not in Path(path).suffixes:
+                yield item
+            elif not item.startswith("="):  # a heading of WikiText
+                yield _plain(item)
+
+
+def _plain(text: str) -> str:
+    """WikiText's raw text writes marks inside a word apart: "well @-@ known", "1 @,@ 000"."""
+    for mark in "-,.":
+        text = text.replace(f" @{mark}@ ", mark)
+    return text
+
+
+def prepare(texts: Iterable[str], tokenizer: Any, length: int) -> tuple[Passages, Passages]:
+    """(passages to train on, passages held out) of at most `length` tokens, special ones included.
+
+    Every HELD_OUT-th text is held out. Raises InputError for a corpus that is too small.
+    """
+    kept: list[list[list[int]]] = [[], []]  # to train on, held out
+    first = 0
+    for chunk in _chunks(texts):
+        for number, rows in enumerate(passages(chunk, tokenizer, length), first):
+            kept[number % HELD_OUT == HELD_OUT - 1] += rows
+        first += len(chunk)
+    if not all(kept):
+        raise InputError(f"{first} texts are too few: every {HELD_OUT}th is held out, the others are trained on")
+    return Passages.of(kept[0]), Passages.of(kept[1])
+
+
+def passages(texts: list[str], tokenizer: Any, length: int) -> list[list[list[int]]]:
+    """The passages of each text as lists of ids, with the tokenizer's special tokens around each."""
+    before, after = _template(tokenizer)
+    room = length - len(before) - len(after)
+    with resting_state(tokenizer):
+        encoded = tokenizer(texts, add_special_tokens=False, truncation=False, padding=False, verbose=False)
+    known = tokenizer.get_vocab()
+    ends = {known[mark] for mark in SENTENCE_ENDS if mark in known}
+    closing = {known[mark] for mark in CLOSING if mark in known}
+    cut = [_cut(ids, room, ends, closing) for ids in encoded["input_ids"]]
+    return [[[*before, *part, *after] for part in parts if len(part) >= SHORTEST] for parts in cut]
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    iterator = iter(texts)
+    while chunk := list(itertools.islice(iterator, CHUNK)):
+        yield chunk
+
+
+def _template(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The special tokens before and after a text."""
+    with resting_state(tokenizer):
+        bare = tokenizer("a", add_special_tokens=False)["input_ids"]
+        whole = tokenizer("a")["input_ids"]
+    at = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
+    return whole[:at], whole[at + len(bare) :]
+
+
+def _cut(ids: list[int], room: int, ends: set[int], closing: set[int]) -> list[list[int]]:
+    """`ids` in parts of at most `room`, cut behind sentences where there is an end of one."""
+    parts = []
+    while len(ids) > room:
+        at = room
+        for place in range(room, 0, -1):
+            if ids[place] not in closing and _ends(ids, place, ends, closing):
+                at = place
+                break
+        parts.append(ids[:at])
+        ids = ids[at:]
+    return [*parts, ids]
+
+
+def _ends(ids: list[int], place: int, ends: set[int], closing: set[int]) -> bool:
+    """Whether a sentence ends right before `place`: at an end mark, closing quotes or brackets behind it."""
+    last = place - 1
+    while last > 0 and ids[last] in closing:
+        last -= 1
+    return ids[last] in ends

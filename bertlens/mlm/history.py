@@ -1,0 +1,86 @@
+"""What every head does at a few points of a training run: from the model that it began with to the one that it made."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..lens import Lens
+from ..measures.divergence import jensen_shannon
+from ..survey import HeadStats, head_stats
+from ..survey.statistics import NAMES
+from .corpus import Passages
+from .train import Masking, evaluate
+
+FILE = "history.npz"
+TEXTS = 200
+LEAST = 20  # tokens of such a text, where there are some
+
+
+class History:
+    """Statistics of all heads on TEXTS held-out passages, taken at points of a run and kept in a file of its folder.
+
+    Arrays: step (P,); loss, top1, top10 (P,) on the held-out passages; divergence (P, L, H), mean Jensen-Shannon
+    divergence of a head's rows from those that it had at the start, in nats; names (K,) and weight (P, K, L, H), the
+    statistics of survey.head_stats, average over texts; gates (P, L, H), most frequent gate.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, held_out: Passages, masking: Masking, folder: Path):
+        self.path = folder / FILE
+        self.model, self.held_out, self.masking = model, held_out, masking
+        self.texts = texts(held_out, tokenizer)
+        self.lens, self.start = Lens(model, tokenizer), Lens(copy.deepcopy(model), tokenizer)
+
+    def __call__(self, step: int) -> None:
+        """Take the point, unless the file has it."""
+        points = self._points()
+        if step in points.get("step", ()):
+            return
+        stats = head_stats(self.lens, self.texts, progress=False)
+        score = evaluate(self.model, self.held_out, self.masking)
+        point: dict[str, Any] = {
+            "step": step,
+            **{name: value for name, value in asdict(score).items() if name != "n"},
+            "divergence": self._divergence(),
+            "weight": np.stack([stats.values(name) for name in NAMES]).astype(np.float32),
+            "gates": _gates(stats),
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        earlier = {name: points[name] for name in point if name in points}
+        grown = {name: np.stack([*earlier.get(name, ()), np.asarray(value)]) for name, value in point.items()}
+        np.savez_compressed(self.path, names=np.array(NAMES), n_texts=len(self.texts), **grown)  # type: ignore[arg-type]
+
+    def _points(self) -> dict[str, np.ndarray]:
+        if not self.path.is_file():
+            return {}
+        with np.load(self.path, allow_pickle=False) as file:
+            return dict(file)
+
+    def _divergence(self) -> np.ndarray:
+        total = torch.zeros(())
+        for text in self.texts:
+            before, now = self.start.trace(text), self.lens.trace(text)
+            rows = [
+                jensen_shannon(before.attention(layer), now.attention(layer)).mean(-1) for layer in range(now.n_layers)
+            ]
+            total = total + torch.stack(rows).double().cpu()
+        found: np.ndarray = (total / len(self.texts)).float().cpu().numpy()
+        return found
+
+
+def texts(held_out: Passages, tokenizer: Any) -> list[str]:
+    """The first TEXTS passages of LEAST tokens and more (of any length where there are none), as text."""
+    long = [p for p, n in enumerate(held_out.lengths.tolist()) if n >= LEAST]
+    chosen = (long or [*range(len(held_out))])[:TEXTS]
+    rows = [held_out.rows(torch.tensor([p]))[0] for p in chosen]
+    return [tokenizer.decode(row, skip_special_tokens=True) for row in rows]
+
+
+def _gates(stats: HeadStats) -> np.ndarray:
+    labels: np.ndarray = stats.gates()["label"].to_numpy().astype(str).reshape(stats.shape)
+    return labels

@@ -1,0 +1,172 @@
+"""What `bertlens train-mlm` does: an encoder and texts in; a trained folder, its history and its model card out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .. import embedded
+from ..errors import InputError, ModelError
+from ..training import CHECKPOINT
+from . import differences
+from .card import card
+from .corpus import SET_ASIDE, Passages, files, passages, prepare, read
+from .history import History
+from .train import EVALUATED, Masking, Settings, evaluate, train
+
+MOST_SCORED = 2000  # passages of a file, evenly over it
+
+# Chosen before any model was trained, with the answers that a reader would expect.
+SENTENCES = (
+    ("The capital of France is [MASK].", ("paris",)),
+    ("The cat sat on the [MASK].", ("floor", "mat", "bed", "chair", "sofa", "couch")),
+    ("She opened the door and walked into the [MASK].", ("room", "house", "kitchen", "hall")),
+    ("The keys to the cabinet [MASK] on the table.", ("are", "were", "lay")),
+    ("He did not say a [MASK].", ("word", "thing")),
+    ("Once upon a [MASK] there was a king.", ("time",)),
+    ("The nurse said that [MASK] was tired.", ("she", "he")),
+    ("Water freezes at zero [MASK].", ("degrees", "degree", "celsius")),
+    ("The opposite of hot is [MASK].", ("cold", "cool")),
+    ("I drank a cup of [MASK] with my breakfast.", ("coffee", "tea", "milk")),
+)
+
+
+def start(source: str | None, corpus: Passages | None, seed: int) -> tuple[Any, Any]:
+    """(model with a head for masked tokens, tokenizer) of a hub name or folder, of the embedded encoder for None.
+
+    A head that the source does not have is new; its bias begins as the log frequency of each token in `corpus`.
+    Raises ModelError where the tokenizer knows no mask or the model cannot have such a head.
+    """
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+    from transformers.utils import logging
+
+    name = embedded.folder() if source is None else source
+    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    if tokenizer.mask_token_id is None:
+        raise ModelError(f"the tokenizer of {name} knows no mask token: a masked language model needs one")
+    torch.manual_seed(seed)
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()  # that the head is new is said in the card
+    try:
+        with embedded.quietly():
+            model, found = AutoModelForMaskedLM.from_pretrained(
+                name, dtype=torch.float32, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            )
+    except ValueError as error:
+        raise ModelError(f"{name} cannot be a masked language model: {' '.join(str(error).split())[:200]}") from None
+    finally:
+        logging.set_verbosity(level)
+    bias = getattr(model.get_output_embeddings(), "bias", None)
+    if corpus is not None and bias is not None and found["missing_keys"]:
+        counts = torch.bincount(corpus.ids, minlength=len(bias)).float() + 0.5
+        bias.data.copy_((counts / counts.sum()).log())
+    return model.eval(), tokenizer
+
+
+def scored_files(corpus: Iterable[str | Path]) -> list[Path]:
+    """The files that were set aside in the corpus's folders."""
+    folders = [Path(path) for path in corpus if Path(path).is_dir()]
+    return sorted(file for folder in folders for file in folder.iterdir() if file.name.startswith(SET_ASIDE))
+
+
+def train_and_save(
+    corpus: Iterable[str | Path],
+    output: Path,
+    settings: Settings,
+    *,
+    model_name: str | None = None,
+    score: Iterable[str | Path] = (),
+) -> dict[str, Any]:
+    """Train on the corpus, then score the files of `score` (and those set aside in its folders), never read before.
+
+    An interrupted run goes on from the checkpoint in `output`. Returns what metrics.json holds. A model made from the
+    embedded encoder is kept as its differences from it, and scored as it is kept; others are saved whole.
+    """
+    corpus = list(corpus)
+    paths = files(corpus)
+    aside = [Path(path) for path in score] or scored_files(corpus)
+    if missing := [path for path in aside if not path.is_file()]:
+        raise InputError(f"no file {missing[0]} to score")
+    _, tokenizer = start(model_name, None, settings.seed)
+    learned, held_out = prepare(read(paths), tokenizer, settings.length)
+    model, _ = start(model_name, learned, settings.seed)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    masking, model = Masking(tokenizer), model.to(device)
+    history = History(model, tokenizer, held_out, masking, output)
+    data = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    record = train(
+        model, learned, held_out, masking, output, settings, data=json.dumps(data, sort_keys=True), at_point=history
+    )
+    model = model.cpu()
+    if model_name is None:
+        differences.write(model, output / differences.FILE)
+        kept, _ = differences.load(output)
+    else:
+        model.save_pretrained(output)
+        tokenizer.save_pretrained(output)
+        kept = model
+    scores = {path.name: score_file(kept, tokenizer, path, settings.length) for path in aside}
+    metrics = {
+        "model": model_name or embedded.NAME,
+        "corpus": data,
+        "tokens": len(learned.ids),
+        "vocabulary": len(tokenizer),
+        "share": EVALUATED,
+        "run": record,
+        "held_out": asdict(evaluate(kept, held_out, masking)),
+        "before_rounding": asdict(evaluate(model, held_out, masking)),
+        "unigram": unigram(learned, held_out, masking),
+        "scores": scores,
+        "sentences": answers(kept, tokenizer),
+    }
+    (output / "metrics.json").write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
+    (output / "MODEL_CARD.md").write_text(card(metrics), encoding="utf-8")
+    (output / CHECKPOINT).unlink(missing_ok=True)
+    return metrics
+
+
+def score_file(model: Any, tokenizer: Any, path: Path, length: int = 128) -> dict[str, float]:
+    """The score on at most MOST_SCORED passages of a file, evenly over it."""
+    rows = [row for text_rows in passages([*read([path])], tokenizer, length) for row in text_rows]
+    chosen = [rows[n * len(rows) // MOST_SCORED] for n in range(MOST_SCORED)] if len(rows) > MOST_SCORED else rows
+    return asdict(evaluate(model, Passages.of(chosen), Masking(tokenizer))) | {"passages": len(chosen)}
+
+
+def unigram(learned: Passages, held_out: Passages, masking: Masking) -> dict[str, float]:
+    """What the frequency of tokens alone would reach on the held-out passages: loss, top1, top10."""
+    size = len(masking.special)
+    counts = torch.bincount(learned.ids, minlength=size).double() + 0.5
+    counts[masking.special] = 0
+    share = counts / counts.sum()
+    ids = held_out.ids.long()
+    ids = ids[~masking.special[ids]]
+    best = share.topk(10).indices
+    return {
+        "loss": float(-share[ids].log().mean()),
+        "top1": float((ids == best[0]).double().mean()),
+        "top10": float(torch.isin(ids, best).double().mean()),
+    }
+
+
+@torch.no_grad()
+def answers(model: Any, tokenizer: Any, k: int = 5) -> list[dict[str, Any]]:
+    """The model's first k answers to SENTENCES."""
+    found = []
+    for sentence, expected in SENTENCES:
+        inputs = tokenizer(
+            sentence.replace("[MASK]", tokenizer.mask_token), return_tensors="pt", truncation=False, padding=False
+        )
+        at = int((inputs["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0, 0])
+        best = model(**inputs).logits[0, at].softmax(-1).topk(k)
+        top = [
+            {"token": tokenizer.decode([token]).strip(), "probability": round(float(p), 4)}
+            for p, token in zip(best.values, best.indices.tolist(), strict=True)
+        ]
+        found.append({"sentence": sentence, "expected": list(expected), "top": top})
+    return found

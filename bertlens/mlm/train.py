@@ -1,0 +1,240 @@
+"""Training: masked tokens are predicted (Devlin et al. 2019), from whatever encoder is given; resumable, seeded.
+
+No dropout: the corpus is seen about once, and a pass costs less without.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import InputError
+from ..training import bar, draw, load_checkpoint, rate, save_checkpoint
+from .corpus import Passages
+
+EVALUATED = 0.15  # share of a passage's tokens that are predicted when the model is scored
+FLAT = 0.002  # nats: less than this is no fall of the held-out loss
+POINTS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.55, 0.7, 0.85, 1.0)  # of a run, at which the heads are looked at
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is made of; stored with its checkpoints and in the model card."""
+
+    seed: int = 0
+    steps: int = 12_000
+    tokens: int = 2048  # of a step
+    length: int = 128  # of a passage, at most
+    masked: float = 0.2  # share of the tokens that are predicted: 8 of 10 shown as the mask, one as another, one kept
+    learning_rate: float = 5e-4
+    warmup: int = 500  # steps
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    evaluations: int = 40  # of the held-out loss; it is flat where the last tenth of the steps brought it down no more
+    hours: float = 6.0  # at most
+    bfloat16: bool = False  # products in bfloat16 (weights stay float32): half the time where the processor knows it
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.length < 16 or self.hours < 0:
+            raise InputError("a run has 1 step or more, passages of 16 tokens or more, and hours that are not negative")
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well masked tokens are predicted: mean loss in nats, shares of right first and first ten answers."""
+
+    loss: float
+    top1: float
+    top10: float
+    n: int
+
+
+class Masking:
+    """Which tokens of a batch are predicted, and what stands in their places."""
+
+    def __init__(self, tokenizer: Any):
+        self.mask = tokenizer.mask_token_id
+        self.special = torch.zeros(len(tokenizer), dtype=torch.bool)
+        self.special[tokenizer.all_special_ids] = True
+        self.ordinary = (~self.special).nonzero()[:, 0]
+
+    def chosen(self, ids: Tensor, share: float, generator: torch.Generator) -> Tensor:
+        """(B, S) bool: the same number of each row's ordinary tokens, at least one."""
+        order = torch.rand(ids.shape, generator=generator).masked_fill_(self.special[ids], 2.0)
+        n = max(1, round(share * int((~self.special[ids]).sum(1).min())))
+        return torch.zeros_like(ids, dtype=torch.bool).scatter_(1, order.argsort(1)[:, :n], True)
+
+    def corrupted(self, ids: Tensor, chosen: Tensor, generator: torch.Generator) -> Tensor:
+        """(B, S) ids with 80 % of the chosen ones masked and 10 % exchanged for any other (Devlin et al. 2019, A.1)."""
+        luck = torch.rand(ids.shape, generator=generator)
+        other = self.ordinary[torch.randint(len(self.ordinary), ids.shape, generator=generator)]
+        return torch.where(chosen & (luck < 0.8), self.mask, torch.where(chosen & (luck < 0.9), other, ids))
+
+
+@contextmanager
+def only(model: Any, chosen: Tensor) -> Iterator[None]:
+    """The model's head is run on the chosen positions (B, S) alone: logits come as (1, N, V)."""
+
+    def select(module: nn.Module, args: Any, output: Any) -> Any:
+        output[0 if isinstance(output, tuple) else "last_hidden_state"] = output[0][chosen][None]
+        return output
+
+    handle = model.base_model.register_forward_hook(select)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def logits_at(model: Any, ids: Tensor, chosen: Tensor) -> Tensor:
+    """(N, V) the model's logits at the chosen positions of ids (B, S)."""
+    with only(model, chosen):
+        logits: Tensor = model(input_ids=ids).logits
+    return logits[0]
+
+
+@torch.no_grad()
+def evaluate(model: Any, passages: Passages, masking: Masking, tokens: int = 4096, bfloat16: bool = False) -> Score:
+    """The score on passages; the masks are the same at every call, and every chosen token is shown as the mask."""
+    device = next(model.parameters()).device
+    loss, right, among, n = 0.0, 0, 0, 0
+    for number, batch in enumerate(passages.batches(tokens)):
+        generator = torch.Generator().manual_seed(number)
+        ids = passages.rows(batch)
+        chosen = masking.chosen(ids, EVALUATED, generator)
+        shown = torch.where(chosen, masking.mask, ids).to(device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
+            logits = logits_at(model, shown, chosen.to(device)).float()
+        answers = ids[chosen].to(device)
+        loss += float(nn.functional.cross_entropy(logits, answers, reduction="sum"))
+        best = logits.topk(10).indices == answers[:, None]
+        right += int(best[:, 0].sum())
+        among += int(best.sum())
+        n += len(answers)
+    return Score(loss / n, right / n, among / n, n)
+
+
+def train(
+    model: Any,
+    passages: Passages,
+    held_out: Passages,
+    masking: Masking,
+    folder: Path,
+    settings: Settings,
+    *,
+    data: str = "",
+    at_point: Callable[[int], None] | None = None,
+    stop_after: int | None = None,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Train `model` in place until the held-out loss is flat, or the steps or hours are spent. Returns the record.
+
+    A checkpoint in `folder` of a run with the same settings and data (`data`: a hash) is gone on from. at_point(step)
+    is called at POINTS of the run. `stop_after` ends this call (not the run) early.
+    The record: settings, steps, finished, seconds, device, losses (of each step), history (held-out scores).
+    Raises InputError where the folder holds a checkpoint of another run.
+    """
+    device = next(model.parameters()).device
+    model.eval()  # no dropout
+    order = Order(passages, settings)
+    optimizer = _optimizer(model, settings)
+    run = json.dumps({"settings": asdict(settings), "data": data, "shapes": [[*p.shape] for p in model.parameters()]})
+    state = load_checkpoint(folder, run, device)
+    if state is None:
+        state = {"run": run, "step": 0, "seconds": 0.0, "losses": [], "history": []}
+    else:
+        model.load_state_dict(state.pop("model"))
+        optimizer.load_state_dict(state.pop("optimizer"))
+    step, losses, history = state["step"], state["losses"], state["history"]
+    started, before = time.monotonic() - state["seconds"], step
+    every = max(1, settings.steps // settings.evaluations)
+    points = {round(share * settings.steps) for share in POINTS}
+    progress = bar(settings.steps, step, quiet)
+    while not (finished := _finished(step, history, settings, time.monotonic() - started)):
+        if step - before == stop_after:
+            break
+        if step in points and at_point is not None:
+            at_point(step)
+        losses.append(_step(model, optimizer, order(step), masking, settings, step))
+        step += 1
+        progress.update()
+        if step % every == 0 or step == settings.steps:
+            score = evaluate(model, held_out, masking, bfloat16=settings.bfloat16)
+            history.append({"step": step, **asdict(score)})
+            progress.set_postfix(held_out=f"{score.loss:.3f}", top1=f"{score.top1:.1%}", refresh=False)
+            seconds = time.monotonic() - started
+            kept = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            save_checkpoint(folder, state | kept | {"step": step, "seconds": seconds})
+    progress.close()
+    if finished and at_point is not None:
+        at_point(step)
+    return {
+        "settings": asdict(settings),
+        "steps": step,
+        "finished": finished,
+        "seconds": round(time.monotonic() - started),
+        "device": device.type,
+        "losses": losses,
+        "history": history,
+    }
+
+
+def _finished(step: int, history: list[dict[str, float]], settings: Settings, seconds: float) -> str:
+    """Why the run is over; empty where it is not."""
+    if step >= settings.steps:
+        return "all steps"
+    if seconds > settings.hours * 3600:
+        return f"{settings.hours:g} hours"
+    losses, window = [scored["loss"] for scored in history], max(1, settings.evaluations // 10)
+    if len(losses) > window and min(losses[:-window]) - min(losses[-window:]) < FLAT:
+        return "held-out loss is flat"
+    return ""
+
+
+def _optimizer(model: Any, settings: Settings) -> torch.optim.Optimizer:
+    decayed = [p for p in model.parameters() if p.ndim > 1]
+    plain = [p for p in model.parameters() if p.ndim <= 1]
+    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), eps=1e-6)
+
+
+def _step(
+    model: Any, optimizer: torch.optim.Optimizer, ids: Tensor, masking: Masking, settings: Settings, step: int
+) -> float:
+    device = next(model.parameters()).device
+    generator = draw(settings.seed, step)
+    chosen = masking.chosen(ids, settings.masked, generator)
+    shown = masking.corrupted(ids, chosen, generator)
+    for group in optimizer.param_groups:
+        group["lr"] = settings.learning_rate * rate(step, settings.warmup, settings.steps)
+    with torch.autocast(device.type, torch.bfloat16, enabled=settings.bfloat16):
+        logits = logits_at(model, shown.to(device), chosen.to(device))
+    loss = nn.functional.cross_entropy(logits.float(), ids[chosen].to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+    optimizer.step()
+    return float(loss.detach())
+
+
+class Order:
+    """Which passages a step takes: all once in an epoch, in an order of the epoch's own."""
+
+    def __init__(self, passages: Passages, settings: Settings):
+        self.passages, self.settings = passages, settings
+        self.epoch, self.batches = -1, passages.batches(settings.tokens)
+
+    def __call__(self, step: int) -> Tensor:
+        epoch, place = divmod(step, len(self.batches))
+        if epoch != self.epoch:
+            generator = torch.Generator().manual_seed(1_000_003 * self.settings.seed + epoch)
+            self.epoch, self.batches = epoch, self.passages.batches(self.settings.tokens, generator)
+        return self.passages.rows(self.batches[place])
