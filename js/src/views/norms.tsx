@@ -89,26 +89,28 @@ function Cancelling(props: { data: NormView; names: string[]; layer: number; hea
         Spearman’s ρ of α and ‖f(x)‖, one point per {data.per === "cell" ? "query and key" : "key"}. Negative: where
         heads look most, they take least. Pooled over heads and within heads can differ: heads differ in scale.
       </p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">kind</th>
-            <th scope="col">pooled</th>
-            <th scope="col">within heads, mean</th>
-            <th scope="col">{headLabel(layer, head)}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {names.map((name, c) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <td class="bl-number">{number(data.pooled[c])}</td>
-              <td class="bl-number">{number(mean(c))}</td>
-              <td class="bl-number">{number(data.within[(layer * n_heads + head) * C + c])}</td>
+      <div class="bl-scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">kind</th>
+              <th scope="col">pooled</th>
+              <th scope="col">within heads, mean</th>
+              <th scope="col">{headLabel(layer, head)}</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {names.map((name, c) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td class="bl-number">{number(data.pooled[c])}</td>
+                <td class="bl-number">{number(mean(c))}</td>
+                <td class="bl-number">{number(data.within[(layer * n_heads + head) * C + c])}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </div>
   );
 }
