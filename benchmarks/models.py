@@ -23,14 +23,12 @@ def tokenizer() -> Any:
 def base_model() -> BertModel:
     """BERT-base's shape: 12 layers x 12 heads x 64, random weights; sdpa, in eval mode."""
     torch.manual_seed(0)
-    return BertModel(BertConfig()).eval()
+    return BertModel(BertConfig(name_or_path="BERT-base shape, random weights")).eval()
 
 
 @cache
 def base_lens() -> Lens:
-    lens = Lens(base_model(), tokenizer())
-    lens.model_name = "BERT-base shape, random weights"
-    return lens
+    return Lens(base_model(), tokenizer())
 
 
 def text(tokens: int) -> str:

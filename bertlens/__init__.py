@@ -8,37 +8,51 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .above import FUNCTIONS
+
 if TYPE_CHECKING:
+    from .architectures import Adapter, register_family
     from .errors import BertLensError, CaptureError, ExportError, InputError, ModelError, SelectionError
     from .inputs import InputReport
     from .lens import Lens
     from .trace import Trace
-    from .widgets import Explorer, GateView, GeometryView, HeadAtlas, HeadView, NeuronView, NormView, SurveyView
+    from .vocabulary import LayerMap, register_layer_map
+    from .widgets import (
+        Explorer,
+        GateView,
+        GeometryView,
+        HeadAtlas,
+        HeadView,
+        NeuronView,
+        NormView,
+        SurveyView,
+    )
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Lens": ".lens",
-    "Trace": ".trace",
-    "InputReport": ".inputs",
-    "Explorer": ".widgets",
-    "GateView": ".widgets",
-    "GeometryView": ".widgets",
-    "HeadAtlas": ".widgets",
-    "HeadView": ".widgets",
-    "NeuronView": ".widgets",
-    "NormView": ".widgets",
-    "SurveyView": ".widgets",
-    "BertLensError": ".errors",
-    "InputError": ".errors",
-    "ModelError": ".errors",
-    "CaptureError": ".errors",
-    "SelectionError": ".errors",
-    "ExportError": ".errors",
+_NAMES = {
+    "lens": ("Lens",),
+    "trace": ("Trace",),
+    "inputs": ("InputReport",),
+    "architectures": ("Adapter", "register_family"),
+    "vocabulary": ("LayerMap", "register_layer_map"),
+    "widgets": (
+        "Explorer",
+        "GateView",
+        "GeometryView",
+        "HeadAtlas",
+        "HeadView",
+        "NeuronView",
+        "NormView",
+        "SurveyView",
+    ),
+    "errors": ("BertLensError", "CaptureError", "ExportError", "InputError", "ModelError", "SelectionError"),
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = ("measures", "survey", "plots", "widgets", "export")
 
 __all__ = [
+    "Adapter",
     "BertLensError",
     "CaptureError",
     "Explorer",
@@ -49,6 +63,7 @@ __all__ = [
     "HeadView",
     "InputError",
     "InputReport",
+    "LayerMap",
     "Lens",
     "ModelError",
     "NeuronView",
@@ -57,12 +72,24 @@ __all__ = [
     "SurveyView",
     "Trace",
     "__version__",
+    "register_family",
+    "register_layer_map",
 ]
+
+
+def _later(module: str, name: str) -> Any:
+    """A function that is imported when it is first called."""
+    return lambda *arguments, **options: getattr(import_module(module, __name__), name)(*arguments, **options)
+
+
+# What methods of Trace and Lens call above themselves
+FUNCTIONS["explore"] = _later(".widgets", "Explorer")
+FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        value = getattr(import_module(_HOMES[name], __name__), name)
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
     elif name in _MODULES:
         value = import_module(f".{name}", __name__)
     else:

@@ -2,6 +2,7 @@
 
 An adapter only says where a part is (layers, attention block output, W_O, value projection, LayerNorms, MLP,
 embeddings). Queries, keys and values need none of it (see capture.py), so a family without an adapter still has them.
+`register_family` adds one for a family of the user's own.
 """
 
 from __future__ import annotations
@@ -50,20 +51,48 @@ class Adapter:
     residual: Callable[[Any], nn.Module | None] = lambda layer: None
 
 
+class NotPlain(ModelError):
+    """A module whose stored weight is not what it multiplies by: quantised, or adapted in another way than LoRA."""
+
+
 def affine(module: nn.Module, part: int | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Weight (out, in) and bias (out,) or None of a projection, whichever class the family uses for it.
 
-    part: 0, 1 or 2 takes that third of the outputs (fused q, k, v). Raises ModelError for a module that is not a plain
-    projection (quantised or adapted: its stored weight is not what it multiplies by).
+    part: 0, 1 or 2 takes that third of the outputs (fused q, k, v). A projection with LoRA adapters gives the weight
+    that it multiplies by, what its adapters add included. Raises NotPlain for other adapters and quantised modules.
     """
-    kind = type(module).__name__
-    if type(module) is not nn.Linear and kind != "Conv1D":
-        raise ModelError(f"{kind} is not a plain projection: merge or dequantise the model first")
-    weight: Any = module.weight.T if kind == "Conv1D" else module.weight
-    bias: Any = module.bias
+    weight: Any
+    bias: Any
+    if hasattr(module, "lora_A") and hasattr(module, "base_layer"):
+        weight, bias = _with_lora(module)
+    elif type(module) is nn.Linear:
+        weight, bias = module.weight, module.bias
+    elif type(module).__name__ == "Conv1D":
+        weight, bias = module.weight.T, module.bias
+    else:
+        raise NotPlain(f"a {type(module).__name__}, not a plain projection: merge or dequantise the model first")
     if part is not None:
         weight = weight.chunk(3)[part]
         bias = None if bias is None else bias.chunk(3)[part]
+    return weight, bias
+
+
+def _with_lora(module: Any) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Weight and bias of a LoRA layer of PEFT as it runs now: its base's, and what its active adapters add."""
+    weight, bias = affine(module.base_layer)
+    if module.disable_adapters or module.merged:
+        return weight, bias
+    for name in module.active_adapters:
+        if name not in module.lora_A:
+            continue
+        if name in module.lora_variant:  # DoRA and others
+            raise NotPlain("adapted by more than LoRA adds: merge it first (model.merge_and_unload())")
+        delta = module.get_delta_weight(name)
+        weight = weight + (delta.T if type(module.base_layer).__name__ == "Conv1D" else delta).to(weight.dtype)
+        added = module.lora_B[name].bias
+        if added is not None:
+            added = added * module.scaling[name]
+            bias = added if bias is None else bias + added
     return weight, bias
 
 
@@ -118,7 +147,7 @@ def _bert(family: str) -> Adapter:
     )
 
 
-ADAPTERS: dict[str, Adapter] = {
+ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family adds to it
     "bert": _bert("BERT"),
     "roberta": _bert("RoBERTa"),
     "xlm-roberta": _bert("XLM-RoBERTa"),
@@ -231,11 +260,26 @@ ADAPTERS: dict[str, Adapter] = {
 # Neighbouring embeddings are mixed before attention, so padding would change the last real tokens
 PADDING_LEAKS = {"mobilebert", "convbert", "squeezebert"}
 
-FAMILIES = ", ".join(adapter.family for adapter in ADAPTERS.values())
-WHAT_WORKS = (
-    f"bertlens reads {FAMILIES} and every other transformers encoder or decoder that uses the attention interface; "
-    "attention weights of any model go through Trace.from_attentions"
-)
+
+def register_family(model_type: str, adapter: Adapter) -> None:
+    """Give a family of models its adapter, which norms, geometry and spectra need. model_type: as its config says.
+
+    Adapters of one family replace each other. See docs/architecture.md for a worked example.
+    """
+    ADAPTERS[model_type] = adapter
+
+
+def families() -> str:
+    """The families that have an adapter, in words."""
+    return ", ".join(dict.fromkeys(adapter.family for adapter in ADAPTERS.values()))
+
+
+def what_works() -> str:
+    """What bertlens can read, for errors."""
+    return (
+        f"bertlens reads {families()} and every other transformers encoder or decoder that uses the attention "
+        "interface; attention weights of any model go through Trace.from_attentions"
+    )
 
 
 def adapter_of(base: PreTrainedModel) -> Adapter | None:
@@ -256,7 +300,7 @@ def require_adapter(base: PreTrainedModel) -> Adapter:
     """The adapter for a base model. Raises ModelError with the list of families where it has none."""
     adapter = adapter_of(base)
     if adapter is None:
-        raise ModelError(f"{type(base).__name__} has no adapter, this needs one of: {FAMILIES}")
+        raise ModelError(f"{type(base).__name__} has no adapter, this needs one of: {families()}")
     return adapter
 
 
@@ -272,7 +316,7 @@ def runnable(model: nn.Module) -> nn.Module:
         return model
     inside = next((module for module in model.modules() if isinstance(module, PreTrainedModel)), None)
     if inside is None:
-        raise ModelError(f"{type(model).__name__} is not a transformers model. {WHAT_WORKS}")
+        raise ModelError(f"{type(model).__name__} is not a transformers model. {what_works()}")
     return inside
 
 
@@ -280,12 +324,12 @@ def encoder_of(model: nn.Module) -> PreTrainedModel:
     """The base model (BertModel in BertForMaskedLM, also under wrappers). Raises ModelError where none can be read."""
     from transformers import PreTrainedModel
 
-    found = next((module for module in runnable(model).modules() if isinstance(module, PreTrainedModel)), None)
-    if found is None:
-        raise ModelError(f"{type(model).__name__} is not a transformers model. {WHAT_WORKS}")
-    base: Any = found.base_model
+    pretrained = next((module for module in runnable(model).modules() if isinstance(module, PreTrainedModel)), None)
+    if pretrained is None:
+        raise ModelError(f"{type(model).__name__} is not a transformers model. {what_works()}")
+    base: Any = pretrained.base_model
     if base.main_input_name != "input_ids":
-        raise ModelError(f"{type(base).__name__} does not read text (it takes {base.main_input_name}). {WHAT_WORKS}")
+        raise ModelError(f"{type(base).__name__} does not read text (it takes {base.main_input_name}). {what_works()}")
     if base.config.is_encoder_decoder and hasattr(base, "encoder") and hasattr(base, "decoder"):
         raise ModelError(
             f"{type(base).__name__} is an encoder-decoder: give Lens its encoder (model.get_encoder()), or give its "

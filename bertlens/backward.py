@@ -7,7 +7,8 @@ layer's context and asks for the gradient of that zero: the parameters' own grad
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -16,9 +17,9 @@ from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
-from .architectures import runnable
-from .capture import accepted, borrowed, lock_of
+from .capture import accepted, borrowed
 from .errors import InputError, ModelError
+from .model import Model
 
 IMPLEMENTATION = "bertlens-backward"
 
@@ -39,16 +40,47 @@ AttentionMaskInterface.register(IMPLEMENTATION, ALL_MASK_ATTENTION_FUNCTIONS["sd
 
 
 def context_gradients(
-    model: nn.Module, inputs: dict[str, Tensor], n_layers: int, loss: Callable[[Any], Tensor]
+    model: Model, inputs: dict[str, Tensor], n_layers: int, loss: Callable[[Any], Tensor]
 ) -> tuple[float, list[Tensor]]:
     """The loss of the model's output and, per layer, its gradient with respect to the context: (B, S, H, d).
 
     Raises InputError where `loss` gives no number that depends on the output, ModelError where the family does not use
-    the attention interface.
+    the attention interface or a layer cannot be differentiated.
     """
-    runner = runnable(model)
+    check_differentiable(model, inputs)
+    value, zeros, gradients = _backward(model, inputs, loss)
+    if len(zeros) != n_layers:
+        raise ModelError(f"{len(zeros)} of {n_layers} layers use the attention interface: no gradients can be had")
+    return value, [zero.detach() if g is None else g for zero, g in zip(zeros, gradients, strict=True)]
+
+
+def check_differentiable(model: Model, inputs: dict[str, Tensor]) -> None:
+    """Raises ModelError where gradients stop at a layer, as at weights quantised for forward passes only.
+
+    There, torch gives zeros and not an error. Costs nothing where every weight is a floating-point tensor, else one
+    pass over the first text of the inputs.
+    """
+    weights = [module.weight for module in model.base.modules() if getattr(module, "weight", None) is not None]
+    if all(isinstance(weight, Tensor) and weight.is_floating_point() for weight in weights):
+        return
+    first = {name: value[:1] for name, value in inputs.items() if name != "labels"}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch says where it cannot go on; the error below says it for us
+            _, _, gradients = _backward(model, first, lambda output: output[0].float().square().sum())
+    except InputError:
+        gradients = [None]
+    if not all(g is not None and g.any() for g in gradients):
+        raise ModelError("no gradient flows back through the model's quantised weights: dequantise the model first")
+
+
+def _backward(
+    model: Model, inputs: dict[str, Tensor], loss: Callable[[Any], Tensor]
+) -> tuple[float, list[Tensor], Sequence[Tensor | None]]:
+    """The loss; per call of the attention interface, the zero added to its context and the loss's gradient there."""
+    runner = model.runner
     zeros: list[Tensor] = []
-    with lock_of(model), borrowed(runner, IMPLEMENTATION), torch.inference_mode(False), torch.enable_grad():
+    with model.locked(), borrowed(model, IMPLEMENTATION), torch.inference_mode(False), torch.enable_grad():
         # copies: a caller in inference mode made tensors that no graph may hold
         inputs = {name: value.clone() for name, value in inputs.items()}
         _active.zeros = zeros
@@ -56,11 +88,10 @@ def context_gradients(
             output = runner(**accepted(runner, inputs), return_dict=True)
         finally:
             _active.zeros = None
-        if len(zeros) != n_layers:
+        if not zeros:
             raise ModelError(f"{type(runner).__name__} does not use the attention interface: no gradients can be had")
         value = loss(output)
         if not isinstance(value, Tensor) or value.numel() != 1 or not value.requires_grad:
             raise InputError("loss must return one number computed from the model's output, as a tensor")
-        found = torch.autograd.grad(value.squeeze(), zeros, allow_unused=True)
-    gradients = [zero.detach() if g is None else g for zero, g in zip(zeros, found, strict=True)]
-    return float(value.detach()), gradients
+        gradients = torch.autograd.grad(value.squeeze(), zeros, allow_unused=True)
+    return float(value.detach()), zeros, gradients

@@ -14,19 +14,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, PretrainedConfig, PreTrainedModel, modeling_utils
+from transformers import AttentionInterface, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
-from .architectures import WHAT_WORKS, Adapter, adapter_of, encoder_of, runnable
+from . import transformers_private as private
+from .architectures import Adapter, what_works
 from .errors import CaptureError, ModelError
+from .model import Model
 
 IMPLEMENTATION = "bertlens"
-_INSTALLED = "_output_capturing_hooks_installed"  # transformers' mark on a model that carries its hooks
 # Arguments that change the scores in a way that q, k, scaling and an additive mask cannot express
 _CHANGES_SCORES = ("softcap", "s_aux", "indices")
 
@@ -189,29 +190,20 @@ def _attention(
 AttentionInterface.register(IMPLEMENTATION, _attention)
 AttentionMaskInterface.register(IMPLEMENTATION, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"])
 
-_locks: WeakKeyDictionary[nn.Module, threading.RLock] = WeakKeyDictionary()
-_locks_guard = threading.Lock()
 _outside_interface: WeakSet[nn.Module] = WeakSet()  # base models known to need the eager run
 
 
-def lock_of(model: nn.Module) -> threading.RLock:
-    """The one lock of a model, whichever wrapper it comes in (widget messages arrive on a second thread)."""
-    with _locks_guard:
-        return _locks.setdefault(encoder_of(model), threading.RLock())
-
-
-def run(model: nn.Module, inputs: dict[str, Tensor]) -> Pass:
-    """One forward pass of `model` over a right-padded batch, everything recorded, the model left as it was.
+def run(model: Model, inputs: dict[str, Tensor]) -> Pass:
+    """One forward pass over a right-padded batch, everything recorded, the model left as it was.
 
     inputs: keyword arguments of the model's forward, `input_ids` (B, S) among them.
     Raises ModelError where neither the attention interface nor an eager run yields attention.
     """
-    runner, base = runnable(model), encoder_of(model)
-    adapter = adapter_of(base)
-    with lock_of(model):
+    base, adapter = model.base, model.adapter
+    with model.locked():
         if base not in _outside_interface:
             try:
-                recorder, output = _forward(runner, base, adapter, inputs, IMPLEMENTATION)
+                recorder, output = _forward(model, inputs, IMPLEMENTATION)
             except _NotExpressible:
                 pass
             else:
@@ -219,7 +211,7 @@ def run(model: nn.Module, inputs: dict[str, Tensor]) -> Pass:
                 if len(recorder.attention) == expected:
                     return _collect(recorder, output, inputs, adapter)
             _outside_interface.add(base)
-        recorder, output = _forward(runner, base, adapter, inputs, "eager")
+        recorder, output = _forward(model, inputs, "eager")
         return _collect_eager(base, recorder, output, inputs, adapter)
 
 
@@ -243,7 +235,7 @@ def _collect_eager(
     tokens = inputs["input_ids"].shape[1]
     attentions = output.get("attentions") or ()
     if not attentions or any(a is None or a.ndim != 4 or a.shape[2:] != (tokens, tokens) for a in attentions):
-        raise ModelError(f"{type(base).__name__} returns no attention over its own tokens. {WHAT_WORKS}")
+        raise ModelError(f"{type(base).__name__} returns no attention over its own tokens. {what_works()}")
     layers = [Layer(attention=attention) for attention in attentions]
     _add_stream(layers, recorder, adapter)
     why = (
@@ -260,17 +252,16 @@ def _add_stream(layers: list[Layer], recorder: _Recorder, adapter: Adapter | Non
         layer.layer_input, layer.attention_output, layer.layer_output = x, a, y
 
 
-def _forward(
-    runner: nn.Module, base: PreTrainedModel, adapter: Adapter | None, inputs: dict[str, Tensor], implementation: str
-) -> tuple[_Recorder, Any]:
+def _forward(model: Model, inputs: dict[str, Tensor], implementation: str) -> tuple[_Recorder, Any]:
+    runner, base, adapter = model.runner, model.base, model.adapter
     recorder = _Recorder()
     arguments = accepted(runner, inputs)
     if "use_cache" in inspect.signature(base.forward).parameters:
         arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
     outer = getattr(_active, "recorder", None)
-    _announce(runner)
+    private.announce(runner)
     # not inference_mode: what a module keeps of a pass, such as rotary tables, could never be trained with again
-    with borrowed(runner, implementation), torch.no_grad():
+    with borrowed(model, implementation), torch.no_grad():
         handles: list[Any] = []
         try:
             if adapter:
@@ -287,14 +278,6 @@ def _forward(
             for handle in handles:
                 handle.remove()
     return recorder, output
-
-
-def _announce(runner: nn.Module) -> None:
-    """transformers notes in a model's __init__ what it can record; one that was unpickled elsewhere never ran it."""
-    registry = getattr(modeling_utils, "_CAN_RECORD_REGISTRY", None)
-    for module in runner.modules():
-        if registry is not None and isinstance(module, PreTrainedModel) and str(type(module)) not in registry:
-            dict.__setitem__(registry, str(type(module)), getattr(module, "_can_record_outputs", None))
 
 
 def accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -333,36 +316,19 @@ def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, h
 
 
 @contextmanager
-def borrowed(runner: nn.Module, implementation: str) -> Iterator[None]:
+def borrowed(model: Model, implementation: str) -> Iterator[None]:
     """The model in eval mode under an attention implementation; afterwards exactly as it was."""
+    runner = model.runner
     modules = list(runner.modules())
-    configs = {id(c): c for m in modules if isinstance(c := m.__dict__.get("config"), PretrainedConfig)}.values()
-    implementations = [(config, config._attn_implementation_internal) for config in configs]
     training = [module for module in modules if module.training]
-    hooks = {module: set(module._forward_hooks) for module in modules}
-    installed = {module for module in modules if _INSTALLED in module.__dict__}
     compiled = any(hasattr(m, "_orig_mod") or m.__dict__.get("_compiled_call_impl") for m in modules)
-    try:
-        for config, _ in implementations:
-            config._attn_implementation_internal = implementation
-        for module in training:
-            module.training = False
-        # compiled code would run past hooks and recorder: run the same weights eagerly
-        with torch.compiler.set_stance("force_eager") if compiled else nullcontext():
+    # compiled code would run past hooks and recorder: run the same weights eagerly
+    eagerly = torch.compiler.set_stance("force_eager") if compiled else nullcontext()
+    with private.attention_implementation(runner, implementation), private.without_capturing_hooks(runner), eagerly:
+        try:
+            for module in training:
+                module.training = False
             yield
-    finally:
-        for config, before in implementations:
-            config._attn_implementation_internal = before
-        for module in training:
-            module.training = True
-        _forget_output_hooks(hooks, installed)
-
-
-def _forget_output_hooks(hooks: dict[nn.Module, set[int]], installed: set[nn.Module]) -> None:
-    """transformers 5 leaves hooks of its own on a model when hidden states are first asked for: take them off again."""
-    for module, before in hooks.items():
-        if module not in installed:
-            module.__dict__.pop(_INSTALLED, None)
-        for key in module._forward_hooks.keys() - before:
-            if module._forward_hooks[key].__module__ == "transformers.utils.output_capturing":
-                del module._forward_hooks[key]
+        finally:
+            for module in training:
+                module.training = True

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from bertlens import __version__
 from bertlens.errors import BertLensError
@@ -43,50 +43,68 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"bertlens {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
+    for add in (_demo, _html, _survey, _train_sars_cov_2, _train_mlm):
+        add(commands)
+    return top
 
-    demo = commands.add_parser(
+
+def _demo(commands: Any) -> None:
+    """The arguments of `demo`; the others go to JupyterLab."""
+    command = commands.add_parser(
         "demo",
         help="open JupyterLab on the tour notebook",
         description="Copy the notebooks into a folder and open JupyterLab on the tour. "
         "Other arguments go to JupyterLab, for example --no-browser --port 9999.",
         allow_abbrev=False,
     )
-    demo.add_argument(
+    command.add_argument(
         "--folder",
         type=Path,
         help="where the notebooks go (default: a new temporary folder); yours are not overwritten",
     )
+    command.set_defaults(run=demo)
 
-    html = commands.add_parser("html", help="write the Explorer as one page that works without a kernel or network")
-    html.add_argument("text", help="the text to look at")
-    html.add_argument("text_pair", nargs="?", help="a second text, for a pair")
-    html.add_argument("-o", "--output", type=Path, required=True, metavar="PAGE.html", help="the file to write")
-    html.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
-    html.add_argument(
+
+def _html(commands: Any) -> None:
+    """The arguments of `html`."""
+    command = commands.add_parser("html", help="write the Explorer as one page that works without a kernel or network")
+    command.add_argument("text", help="the text to look at")
+    command.add_argument("text_pair", nargs="?", help="a second text, for a pair")
+    command.add_argument("-o", "--output", type=Path, required=True, metavar="PAGE.html", help="the file to write")
+    command.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+    command.add_argument(
         "--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"
     )
-    html.add_argument("--truncation", action="store_true", help="cut a text that is too long for the model")
+    command.add_argument("--truncation", action="store_true", help="cut a text that is too long for the model")
+    command.set_defaults(run=html)
 
-    survey = commands.add_parser(
+
+def _survey(commands: Any) -> None:
+    """The arguments of `survey`."""
+    command = commands.add_parser(
         "survey",
         help="statistics of every head over a corpus",
         description="Run a corpus through the model and write the statistics of every head to one file: "
         "bertlens.survey.HeadStats.load reads it. A run that is stopped keeps what it has; --resume goes on.",
         allow_abbrev=False,
     )
-    survey.add_argument(
+    command.add_argument(
         "corpus", type=Path, help="a file with a text a line, .jsonl (text, or a and b), or .conllu; also .gz"
     )
-    survey.add_argument("-o", "--output", type=Path, required=True, metavar="STATS.npz", help="the file to write")
-    survey.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
-    survey.add_argument("--limit", type=int, metavar="N", help="only the first N texts")
-    survey.add_argument(
+    command.add_argument("-o", "--output", type=Path, required=True, metavar="STATS.npz", help="the file to write")
+    command.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+    command.add_argument("--limit", type=int, metavar="N", help="only the first N texts")
+    command.add_argument(
         "--batch-size", type=int, default=8, metavar="N", help="texts run together (default: %(default)s)"
     )
-    survey.add_argument("--truncation", action="store_true", help="cut texts that are too long for the model")
-    survey.add_argument("--resume", action="store_true", help="go on with the statistics that the file already holds")
+    command.add_argument("--truncation", action="store_true", help="cut texts that are too long for the model")
+    command.add_argument("--resume", action="store_true", help="go on with the statistics that the file already holds")
+    command.set_defaults(run=survey)
 
-    train = commands.add_parser(
+
+def _train_sars_cov_2(commands: Any) -> None:
+    """The arguments of `train-sars-cov-2`."""
+    command = commands.add_parser(
         "train-sars-cov-2",
         help="train the SARS-CoV-2 case study's classifier on your own file",
         description="Train the variant classifier of the case study. Nothing is downloaded: give a file of spike genes "
@@ -95,19 +113,23 @@ def parser() -> argparse.ArgumentParser:
         "github.com/andersen-lab/HCoV-19-Genomics. A run that was cut off goes on when started again.",
         allow_abbrev=False,
     )
-    train.add_argument("--data", type=Path, required=True, metavar="PATH", help="labelled spike genes")
-    train.add_argument(
+    command.add_argument("--data", type=Path, required=True, metavar="PATH", help="labelled spike genes")
+    command.add_argument(
         "-o", "--output", type=Path, default=Path("sars-cov-2"), metavar="FOLDER", help="default: %(default)s"
     )
-    train.add_argument(
+    command.add_argument(
         "--reference", type=Path, metavar="PATH", help="file with the lineage B spike (default: the shipped one's)"
     )
-    train.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
-    train.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
-    train.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
-    train.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    command.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
+    command.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
+    command.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
+    command.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    command.set_defaults(run=train_sars_cov_2)
 
-    mlm = commands.add_parser(
+
+def _train_mlm(commands: Any) -> None:
+    """The arguments of `train-mlm`."""
+    command = commands.add_parser(
         "train-mlm",
         help="make a masked language model of an encoder, with your own text",
         description="Train an encoder of the BERT family, with a new head if it has none, to predict masked tokens of "
@@ -116,25 +138,25 @@ def parser() -> argparse.ArgumentParser:
         "for the scores in the card.",
         allow_abbrev=False,
     )
-    mlm.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
-    mlm.add_argument(
+    command.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+    command.add_argument(
         "--corpus", type=Path, nargs="+", required=True, metavar="PATH", help="text files (a text a line), or folders"
     )
-    mlm.add_argument(
+    command.add_argument(
         "--score", type=Path, nargs="+", default=[], metavar="FILE", help="files to score it on at the end"
     )
-    mlm.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
-    mlm.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
-    mlm.add_argument("--hours", type=float, metavar="X", help="at most so many hours")
-    mlm.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
-    mlm.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
-    mlm.add_argument("--length", type=int, metavar="N", help="tokens of a passage, at most")
-    mlm.add_argument("--bfloat16", action="store_true", help="faster where the processor knows bfloat16")
-    mlm.add_argument(
+    command.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
+    command.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
+    command.add_argument("--hours", type=float, metavar="X", help="at most so many hours")
+    command.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
+    command.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
+    command.add_argument("--length", type=int, metavar="N", help="tokens of a passage, at most")
+    command.add_argument("--bfloat16", action="store_true", help="faster where the processor knows bfloat16")
+    command.add_argument(
         "--threads", type=int, default=1, metavar="N", help="default: %(default)s; more change last digits"
     )
-    mlm.add_argument("--seed", type=int, default=0, help="default: %(default)s")
-    return top
+    command.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    command.set_defaults(run=train_mlm)
 
 
 def notebooks() -> Path:
@@ -143,12 +165,11 @@ def notebooks() -> Path:
     return next((p for p in (package / "notebooks", package.parent / "notebooks") if (p / TOUR).is_file()), package)
 
 
-def demo(folder: Path | None, jupyter: Sequence[str]) -> None:
+def demo(arguments: argparse.Namespace) -> None:
     """Put the notebooks where the user may change them, and hand over to JupyterLab."""
     if find_spec("jupyterlab") is None:
         raise BertLensError("JupyterLab is not installed: pip install 'bertlens[demo]'")
-    if folder is None:
-        folder = Path(tempfile.mkdtemp(prefix="bertlens-"))
+    folder = arguments.folder or Path(tempfile.mkdtemp(prefix="bertlens-"))
     folder.mkdir(parents=True, exist_ok=True)
     for notebook in sorted(notebooks().glob("*.ipynb")):
         if not (folder / notebook.name).exists():
@@ -161,12 +182,12 @@ def demo(folder: Path | None, jupyter: Sequence[str]) -> None:
     # Cells that call pip or python, and the kernel itself, get this environment.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     # default_url: the address that JupyterLab prints leads to the tour too, not only the window it opens.
-    own = [str(tour), f"--LabApp.default_url=/lab/tree/{TOUR}"]
+    options = [str(tour), f"--LabApp.default_url=/lab/tree/{TOUR}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        own.append("--allow-root")
+        options.append("--allow-root")
     from jupyterlab.labapp import main as jupyterlab
 
-    jupyterlab([*own, *jupyter])
+    jupyterlab([*options, *arguments.rest])
 
 
 def html(arguments: argparse.Namespace) -> None:
@@ -220,8 +241,8 @@ def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     from bertlens.casestudies.sars_cov_2.run import train_and_save
     from bertlens.casestudies.sars_cov_2.train import Settings
 
-    given = {name: getattr(arguments, name) for name in ("steps", "warmup", "learning_rate")}
-    settings = Settings(seed=arguments.seed, **{name: value for name, value in given.items() if value is not None})
+    chosen = {name: getattr(arguments, name) for name in ("steps", "warmup", "learning_rate")}
+    settings = Settings(seed=arguments.seed, **{name: value for name, value in chosen.items() if value is not None})
     try:
         metrics = train_and_save(arguments.data, arguments.output, settings, reference=arguments.reference)
     except KeyboardInterrupt:
@@ -241,8 +262,8 @@ def train_mlm(arguments: argparse.Namespace) -> None:
     from bertlens.mlm.train import Settings
 
     names = ("steps", "hours", "warmup", "learning_rate", "length")
-    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
-    settings = Settings(seed=arguments.seed, bfloat16=arguments.bfloat16, **given)
+    chosen = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    settings = Settings(seed=arguments.seed, bfloat16=arguments.bfloat16, **chosen)
     torch.set_num_threads(arguments.threads)
     try:
         metrics = train_and_save(
@@ -250,10 +271,10 @@ def train_mlm(arguments: argparse.Namespace) -> None:
         )
     except KeyboardInterrupt:
         raise BertLensError(f"stopped: the same command goes on from the checkpoint in {arguments.output}") from None
-    found = metrics["held_out"]
+    held_out = metrics["held_out"]
     print(
-        f"{arguments.output}: {found['top1']:.1%} of masked tokens right, {found['top10']:.1%} among the first ten, on "
-        f"{found['n']:,} held-out tokens; the rest is in {arguments.output / 'MODEL_CARD.md'}"
+        f"{arguments.output}: {held_out['top1']:.1%} of masked tokens right, {held_out['top10']:.1%} among the "
+        f"first ten, on {held_out['n']:,} held-out tokens; the rest is in {arguments.output / 'MODEL_CARD.md'}"
     )
 
 
@@ -263,17 +284,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments, rest = top.parse_known_args(argv)
     if rest and arguments.command != "demo":
         top.error(f"unknown argument {rest[0]}")
+    arguments.rest = rest
     try:
-        if arguments.command == "demo":
-            demo(arguments.folder, rest)
-        elif arguments.command == "train-mlm":
-            train_mlm(arguments)
-        elif arguments.command == "train-sars-cov-2":
-            train_sars_cov_2(arguments)
-        elif arguments.command == "survey":
-            survey(arguments)
-        else:
-            html(arguments)
+        arguments.run(arguments)
     except (BertLensError, OSError) as error:
         print("bertlens:", " ".join(str(error).split()), file=sys.stderr)
         return 2

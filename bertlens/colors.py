@@ -1,6 +1,6 @@
 """The colour tables of widget, PNG and export, all from the anchors below.
 
-`python -m bertlens.colors js/src/paint/tables.ts` writes the page's copy. A table has 256 entries. It follows its
+A table has 256 entries; the page's copy is in js/src/vocabulary.ts (see typescript.py). It follows its
 anchors through OKLab and is sampled at equal steps of lightness, so equal steps of value look equally far apart, in
 colour, in grey print and to colour-blind eyes. Zero has the colour of the panel, so that "no attention" recedes.
 """
@@ -8,9 +8,6 @@ colour, in grey print and to colour-blind eyes. Zero has the colour of the panel
 from __future__ import annotations
 
 import base64
-import json
-import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -98,33 +95,6 @@ def table(scale: str, theme: str) -> np.ndarray:
     return np.concatenate([_between(arms[0], 128)[::-1], _between(arms[1], 128)])
 
 
-def typescript() -> str:
-    """The text of js/src/paint/tables.ts."""
-    lines = [
-        "// Colour tables, written by `python -m bertlens.colors`: do not edit, change bertlens/colors.py instead.",
-        'export type Theme = "light" | "dark";',
-        "",
-        "/** RGB triples in base64, the nodes of a table from zero upwards: colormap.ts draws lines between them. */",
-        *_object("WEIGHT", {theme: json.dumps(_base64("weight", theme)) for theme in THEMES}, "readonly string[]"),
-        "/** The same for the two arms of a signed table: from zero to the negative end, from zero to the positive. */",
-        *_object("SIGNED", {theme: json.dumps(_base64("signed", theme)) for theme in THEMES}, "readonly string[]"),
-        "/** Not a number, in both themes. */",
-        f'export const NAN = "{NAN}";',
-        "",
-        "/** Heads that are drawn over one another. */",
-        *_object("HEADS", {theme: json.dumps(HEADS[theme]) for theme in THEMES}, "readonly string[]"),
-    ]
-    return "\n".join(lines)
-
-
-def _object(name: str, values: dict[str, str], kind: str) -> list[str]:
-    body = [f"  {theme}: {value}," for theme, value in values.items()]
-    return [f"export const {name}: Record<Theme, {kind}> = {{", *body, "};", ""]
-
-
-def _base64(scale: str, theme: str) -> list[str]:
+def nodes_base64(scale: str, theme: str) -> list[str]:
+    """The nodes of each arm of a table as base64, for the page."""
     return [base64.b64encode(nodes.tobytes()).decode() for nodes in _nodes(scale, theme)]
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(typescript(), encoding="utf-8")

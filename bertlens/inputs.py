@@ -70,19 +70,19 @@ class InputReport:
 
 @dataclass(frozen=True)
 class Encoding:
-    """One tokenised text or pair. Everything is a list with one entry per token."""
+    """One tokenised text or pair. Everything is a tuple with one entry per token."""
 
     text: str | None
     text_pair: str | None
-    input_ids: list[int]
-    token_type_ids: list[int] | None  # None where the tokenizer makes none
-    tokens: list[str]
-    display_tokens: list[str]
-    word_ids: list[int | None]  # None for template tokens; words of the second text go on counting
-    offsets: list[tuple[int, int] | None] | None  # into the token's own text (or word); None where not known
-    special: list[bool]  # put there by the template
-    segments: list[int]
-    separators: list[bool]  # template tokens that are the tokenizer's separator
+    input_ids: tuple[int, ...]
+    token_type_ids: tuple[int, ...] | None  # None where the tokenizer makes none
+    tokens: tuple[str, ...]
+    display_tokens: tuple[str, ...]
+    word_ids: tuple[int | None, ...]  # None for template tokens; words of the second text go on counting
+    offsets: tuple[tuple[int, int] | None, ...] | None  # into the token's own text (or word); None where not known
+    special: tuple[bool, ...]  # put there by the template
+    segments: tuple[int, ...]
+    separators: tuple[bool, ...]  # template tokens that are the tokenizer's separator
     report: InputReport
 
     def __len__(self) -> int:
@@ -116,8 +116,8 @@ def encode(
     than `limit` tokens unless `truncation` (then both texts are cut from the right, the longer one first).
     """
     texts = [text] if text_pair is None else [text, text_pair]
-    for given, name in zip(texts, ("text", "text_pair"), strict=False):
-        _check(given, name)
+    for part, name in zip(texts, ("text", "text_pair"), strict=False):
+        _check(part, name)
     with resting_state(tokenizer) as overridden:
         pieces = tokenise(tokenizer, texts, None)
         truncated: dict[str, int] = {}
@@ -142,8 +142,8 @@ def batch_inputs(
     """Model inputs for several encodings, padded on the right (positions then stay as they are for each text alone)."""
     width = max(len(e) for e in encodings)
 
-    def padded(rows: Iterable[list[int]], fill: int) -> torch.Tensor:
-        return torch.tensor([row + [fill] * (width - len(row)) for row in rows], device=device)
+    def padded(rows: Iterable[Sequence[int]], fill: int) -> torch.Tensor:
+        return torch.tensor([[*row, *[fill] * (width - len(row))] for row in rows], device=device)
 
     inputs = {
         "input_ids": padded((e.input_ids for e in encodings), pad_id),
@@ -195,26 +195,26 @@ def _encoding(
     return Encoding(
         text=joined[0],
         text_pair=joined[1] if len(joined) > 1 else None,
-        input_ids=pieces.input_ids,
-        token_type_ids=pieces.token_type_ids,
-        tokens=pieces.tokens,
-        display_tokens=display(pieces.tokens, is_byte_level(tokenizer)),
-        word_ids=word_ids,
-        offsets=offsets,
-        special=special,
-        segments=_segments(pieces.sequences, pair=len(texts) > 1),
-        separators=[s and token == separator for s, token in zip(special, pieces.tokens, strict=True)],
+        input_ids=tuple(pieces.input_ids),
+        token_type_ids=None if pieces.token_type_ids is None else tuple(pieces.token_type_ids),
+        tokens=tuple(pieces.tokens),
+        display_tokens=tuple(display(pieces.tokens, is_byte_level(tokenizer))),
+        word_ids=tuple(word_ids),
+        offsets=None if offsets is None else tuple(offsets),
+        special=tuple(special),
+        segments=tuple(_segments(pieces.sequences, pair=len(texts) > 1)),
+        separators=tuple(s and token == separator for s, token in zip(special, pieces.tokens, strict=True)),
         report=report,
     )
 
 
-def _check(given: Any, name: str) -> None:
-    if isinstance(given, str):
-        parts = [given]
-    elif isinstance(given, list) and all(isinstance(word, str) for word in given):
-        parts = given
+def _check(text: Any, name: str) -> None:
+    if isinstance(text, str):
+        parts = [text]
+    elif isinstance(text, list) and all(isinstance(word, str) for word in text):
+        parts = text
     else:
-        raise InputError(f"{name} must be a string (or a list of strings for trace_words), not {type(given).__name__}")
+        raise InputError(f"{name} must be a string (or a list of strings for trace_words), not {type(text).__name__}")
     for part in parts:
         for i, character in enumerate(part):
             if "\ud800" <= character <= "\udfff":
@@ -231,12 +231,12 @@ def _words(texts: list[Text], pieces: Pieces) -> tuple[list[int | None] | None, 
     counted: list[int | None] = [None] * len(pieces.sequences)
     first = 0
     for number, text in enumerate(texts):
-        own = [i for i, sequence in enumerate(pieces.sequences) if sequence == number]
-        words = [pieces.word_ids[i] for i in own]
-        if isinstance(text, str) and len(set(words)) == 1 and len(own) > 1 and pieces.offsets is not None:
+        positions = [i for i, sequence in enumerate(pieces.sequences) if sequence == number]
+        words = [pieces.word_ids[i] for i in positions]
+        if isinstance(text, str) and len(set(words)) == 1 and len(positions) > 1 and pieces.offsets is not None:
             # tokenizers without a pre-tokenizer call the whole text one word: count at white space instead
-            words = [len(text[: max(pieces.offsets[i][1], 1)].split()) - 1 for i in own]
-        for i, word in zip(own, words, strict=True):
+            words = [len(text[: max(pieces.offsets[i][1], 1)].split()) - 1 for i in positions]
+        for i, word in zip(positions, words, strict=True):
             counted[i] = None if word is None else first + word
         if isinstance(text, list):
             first += len(text)
@@ -289,7 +289,7 @@ def _without_token(texts: list[Text], pieces: Pieces, truncated: dict[str, int])
     """Characters, white space aside, that no piece covers; after a cut only up to the last piece."""
     if pieces.offsets is None:
         return []
-    found = []
+    characters = []
     for number, text in enumerate(texts):
         parts = [text] if isinstance(text, str) else text
         covered = [bytearray(len(part)) for part in parts]
@@ -308,9 +308,9 @@ def _without_token(texts: list[Text], pieces: Pieces, truncated: dict[str, int])
                 if cut and (word, index) >= last:
                     break
                 if not covered[word][index] and not character.isspace():
-                    found.append({"text": number, "index": index, "character": f"U+{ord(character):04X}"})
-    return found
+                    characters.append({"text": number, "index": index, "character": f"U+{ord(character):04X}"})
+    return characters
 
 
-def _count(n: int, thing: str) -> str:
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -9,9 +9,12 @@ from typing import Any
 from torch import nn
 
 from . import capture, embedded
-from .architectures import PADDING_LEAKS, encoder_of
+from .above import above
+from .architectures import PADDING_LEAKS
 from .errors import InputError, ModelError
 from .inputs import Encoding, batch_inputs, encode, token_limit
+from .locks import locked
+from .model import Model
 from .trace import Trace
 
 
@@ -26,12 +29,23 @@ class Lens:
             raise ModelError(f"Lens(model, tokenizer) needs a loaded model, not {type(model).__name__}")
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
-        self.model = model
-        self.tokenizer = tokenizer
-        self._base = encoder_of(model)
-        self._embedding: Any = self._base.get_input_embeddings()
-        self.limit = token_limit(tokenizer, self._base)
-        self.model_name = _name(model, self._base)
+        self.borrowed = Model(model, tokenizer)
+        self.limit = token_limit(tokenizer, self.borrowed.base)
+
+    @property
+    def model(self) -> nn.Module:
+        """The model as it was given."""
+        return self.borrowed.module
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer as it was given."""
+        return self.borrowed.tokenizer
+
+    @property
+    def model_name(self) -> str:
+        """The hub id or folder name that the model came from, else its class."""
+        return self.borrowed.name
 
     @classmethod
     def from_pretrained(
@@ -82,7 +96,7 @@ class Lens:
         """
         with embedded.quietly():
             lens = cls.from_pretrained(embedded.folder())
-        lens.model_name = embedded.NAME
+        lens.borrowed.name = embedded.NAME
         return lens
 
     @classmethod
@@ -91,11 +105,7 @@ class Lens:
 
         `casestudies.sars_cov_2.annotate(trace)` says what each token is on the spike. Source: Bonino et al. 2025.
         """
-        from .casestudies.sars_cov_2 import model as classifier
-
-        with embedded.quietly():
-            lens = cls(*classifier.load())
-        lens.model_name = classifier.NAME
+        lens: Lens = above("sars_cov_2")()
         return lens
 
     def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace:
@@ -104,13 +114,13 @@ class Lens:
         Raises InputError for anything else than strings, for text without tokens, and for text that is longer than the
         model takes unless `truncation` (then the cut is in the report).
         """
-        for given, name in ((text, "text"), (text_pair, "text_pair")):
-            if not isinstance(given, str) and not (given is None and name == "text_pair"):
+        for value, name in ((text, "text"), (text_pair, "text_pair")):
+            if not isinstance(value, str) and not (value is None and name == "text_pair"):
                 raise InputError(
-                    f"{name} must be a string, not {type(given).__name__}: lists of words go to trace_words, "
+                    f"{name} must be a string, not {type(value).__name__}: lists of words go to trace_words, "
                     "several texts to trace_batch"
                 )
-        return self._trace([self._encode(text, text_pair, truncation)])[0]
+        return self.run([self.encode(text, text_pair, truncation)])[0]
 
     def trace_words(
         self, words: Sequence[str], words_pair: Sequence[str] | None = None, *, truncation: bool = False
@@ -119,11 +129,11 @@ class Lens:
 
         Words of the second list go on counting after the first. Raises InputError like `trace`.
         """
-        for given, name in ((words, "words"), (words_pair, "words_pair")):
-            if isinstance(given, str):
+        for value, name in ((words, "words"), (words_pair, "words_pair")):
+            if isinstance(value, str):
                 raise InputError(f"{name} must be a list of words, not one string: that goes to trace")
         pair = list(words_pair) if words_pair else None
-        return self._trace([self._encode(list(words), pair, truncation)])[0]
+        return self.run([self.encode(list(words), pair, truncation)])[0]
 
     def trace_batch(
         self, texts: Iterable[str | tuple[str, str]], batch_size: int = 16, *, truncation: bool = False
@@ -141,26 +151,22 @@ class Lens:
             pair = item if isinstance(item, tuple) else (item,)
             if not 1 <= len(pair) <= 2 or not all(isinstance(part, str) for part in pair):
                 raise InputError(f"text {number} must be a string or a pair of strings")
-            encodings.append(self._encode(pair[0], pair[1] if len(pair) > 1 else None, truncation))
+            encodings.append(self.encode(pair[0], pair[1] if len(pair) > 1 else None, truncation))
         traces: dict[int, Trace] = {}
-        for chosen in self._batched(encodings, batch_size):
-            traces |= zip(chosen, self._trace([encodings[i] for i in chosen]), strict=True)
+        for chosen in self.batches(encodings, batch_size):
+            traces |= zip(chosen, self.run([encodings[i] for i in chosen]), strict=True)
         return [traces[i] for i in range(len(encodings))]
 
     def __repr__(self) -> str:
         return f"Lens({self.model_name}, {type(self.model).__name__})"
 
-    def _batched(self, encodings: list[Encoding], batch_size: int) -> Iterator[list[int]]:
-        """Places of encodings that may be padded together without a trace of it."""
-        config = self._base.config
-        if config.pad_token_id is None and type(self.model).__name__.endswith("SequenceClassification"):
-            batch_size = 1  # such a head looks for the last token that is not padding, and needs to know padding
-        return _batches([len(e) for e in encodings], batch_size, config.model_type in PADDING_LEAKS)
+    # The steps of a trace, for what runs the model in another way (survey.gradients)
 
-    def _encode(self, text: Any, text_pair: Any, truncation: bool) -> Encoding:
-        with capture.lock_of(self.model):  # the tokenizer's stored settings are borrowed too
+    def encode(self, text: Any, text_pair: Any = None, truncation: bool = False) -> Encoding:
+        """Tokenise a text or words, or a pair of either. Raises InputError like `trace`."""
+        with locked([self.tokenizer]):  # its stored settings are borrowed
             encoding = encode(self.tokenizer, text, text_pair, limit=self.limit, truncation=truncation)
-        known = self._embedding.weight.shape[0]
+        known = self.borrowed.embedding.weight.shape[0]
         if max(encoding.input_ids) >= known:
             raise InputError(
                 f"the tokenizer gives token id {max(encoding.input_ids)}, but the model knows {known} tokens: "
@@ -168,14 +174,32 @@ class Lens:
             )
         return encoding
 
-    def _trace(self, encodings: list[Encoding]) -> list[Trace]:
-        device = self._embedding.weight.device
+    def batches(self, encodings: Sequence[Encoding], batch_size: int) -> Iterator[list[int]]:
+        """Indices of encodings that may be padded together without a trace of it, like lengths together."""
+        config: Any = self.borrowed.base.config
+        names = {type(module).__name__ for module in self.borrowed.runner.modules()}
+        if config.pad_token_id is None and any(name.endswith("ForSequenceClassification") for name in names):
+            batch_size = 1  # such a head looks for the last token that is not padding, and needs to know padding
+        return _batches([len(e) for e in encodings], batch_size, config.model_type in PADDING_LEAKS)
+
+    def inputs(self, encodings: Sequence[Encoding]) -> dict[str, Any]:
+        """The model's inputs for a batch, padded on the right, on its device.
+
+        Raises ModelError for a model without weights.
+        """
+        device = self.borrowed.device
         if device.type == "meta":
             raise ModelError("the model has no weights yet (device 'meta'): load them first")
         pad = self.tokenizer.pad_token_id
-        record = capture.run(self.model, batch_inputs(encodings, 0 if pad is None else pad, device))
+        return batch_inputs(encodings, 0 if pad is None else pad, device)
+
+    def run(self, encodings: Sequence[Encoding]) -> list[Trace]:
+        """The traces of a batch, from one forward pass."""
+        inputs = self.inputs(encodings)
+        fingerprint = self.borrowed.fingerprint()
+        record = capture.run(self.borrowed, inputs)
         return [
-            Trace(encoding, self.model_name, self, _pass=record.text(row, len(encoding)), _device=device)
+            Trace(encoding, self.model_name, self.borrowed, self, fingerprint, _pass=record.text(row, len(encoding)))
             for row, encoding in enumerate(encodings)
         ]
 
@@ -190,12 +214,3 @@ def _batches(lengths: list[int], size: int, same_length: bool) -> Iterator[list[
         batch.append(i)
     if batch:
         yield batch
-
-
-def _name(model: nn.Module, base: nn.Module) -> str:
-    """The hub id or folder name a model came from, else its class."""
-    name = getattr(base.config, "name_or_path", "") or ""
-    if Path(name).is_absolute() or Path(name).is_dir():
-        name = Path(name).name
-    named: Any = getattr(model, "_orig_mod", model)
-    return name or type(named.get_base_model() if hasattr(named, "get_base_model") else named).__name__

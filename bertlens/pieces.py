@@ -9,9 +9,25 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 Text = str | list[str]  # a text, or words already split
+
+
+class Annotation(Protocol):
+    """What the tokens of a text are: a name for each, and named runs of them as (label, first token, end)."""
+
+    @property
+    def labels(self) -> list[str]: ...
+    @property
+    def spans(self) -> list[tuple[str, int, int]]: ...
+
+
+@runtime_checkable
+class Annotator(Protocol):
+    """A tokenizer that knows what its tokens are, such as protein domains of a gene: the views name them so."""
+
+    def annotate(self, text: str, n_tokens: int | None = None) -> Annotation: ...
 
 
 @dataclass
@@ -89,9 +105,9 @@ def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> P
     start = 0
     for number, text in enumerate(texts):
         parts = [tokenizer.tokenize(part) for part in ([text] if isinstance(text, str) else text)]
-        own = tokenizer.convert_tokens_to_ids([piece for part in parts for piece in part])
+        text_ids = tokenizer.convert_tokens_to_ids([piece for part in parts for piece in part])
         owner = [w for w, part in enumerate(parts) for _ in part]
-        start, length = _find(ids, own, start)
+        start, length = _find(ids, text_ids, start)
         for i in range(length):
             sequences[start + i] = number
             if word_ids is not None:
@@ -100,12 +116,12 @@ def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> P
     return Pieces(ids, batch.get("token_type_ids"), tokenizer.convert_ids_to_tokens(ids), sequences, word_ids, None)
 
 
-def _find(ids: list[int], own: list[int], start: int) -> tuple[int, int]:
+def _find(ids: list[int], text_ids: list[int], start: int) -> tuple[int, int]:
     """Where the longest beginning of `own` stands in `ids` at or after `start`: (position, length)."""
     best = (start, 0)
     for position in range(start, len(ids)):
         length = 0
-        while length < len(own) and position + length < len(ids) and ids[position + length] == own[length]:
+        while length < len(text_ids) and position + length < len(ids) and ids[position + length] == text_ids[length]:
             length += 1
         if length > best[1]:
             best = (position, length)

@@ -6,27 +6,35 @@ Every answer is a new tensor, so a trace cannot be changed through what it gave 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from .above import above
+from .architectures import Adapter, families
+from .attentions import checked_maps, named_tokens
+from .capture import Layer, Pass
 from .errors import InputError, ModelError, check_index
-from .given import checked_maps, given_tokens
-from .inputs import Encoding, InputReport
-
-if TYPE_CHECKING:
-    from .capture import Layer, Pass
-    from .lens import Lens
+from .inputs import Encoding
+from .model import Fingerprint, Model
+from .sides import Sides
 
 NO_NEURONS_GIVEN = "Only attention weights were given, without the queries and keys they come from."
 
 
+class Tracer(Protocol):
+    """What makes further traces with the same model: a Lens."""
+
+    def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace: ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace:
+class Trace(Sides):
     """One input's way through a model. Made by Lens.trace, Trace.from_attentions or Trace.from_encoder_decoder.
 
     Indices count from 0. H heads, S query tokens, K key tokens (K = S but for cross-attention), d dimensions of a head,
@@ -36,113 +44,19 @@ class Trace:
 
     encoding: Encoding
     model_name: str
-    lens: Lens | None = None
+    model: Model | None = None  # None for attention weights that were given
+    lens: Tracer | None = None
+    fingerprint: Fingerprint | None = None  # of the weights when the pass was made
     key_encoding: Encoding | None = None  # rectangular maps only
     _pass: Pass | None = None
-    _device: torch.device | None = None
     _others: dict[str, Trace] = field(default_factory=dict)
-
-    # --- the input ---
-
-    @property
-    def tokens(self) -> list[str]:
-        """The tokenizer's pieces, one per query position."""
-        return self.encoding.tokens
-
-    @property
-    def key_tokens(self) -> list[str]:
-        """The pieces on the key side; the same list as `tokens` but for cross-attention."""
-        return self._keys.tokens
-
-    @property
-    def display_tokens(self) -> list[str]:
-        """The pieces as people write them: 'Ġcat' and '▁cat' are 'cat', '##s' stays."""
-        return self.encoding.display_tokens
-
-    @property
-    def display_key_tokens(self) -> list[str]:
-        """Like `display_tokens`, for the key side."""
-        return self._keys.display_tokens
-
-    @property
-    def input_ids(self) -> Tensor:
-        """(S,) int64. Raises ModelError where only attention was given."""
-        if not self.encoding.input_ids:
-            raise ModelError("this trace was made from attention weights and has no token ids")
-        return torch.tensor(self.encoding.input_ids, device=self._device)
-
-    @property
-    def token_type_ids(self) -> Tensor | None:
-        """(S,) int64 as the model got them, None where the tokenizer makes none."""
-        ids = self.encoding.token_type_ids
-        return None if ids is None else torch.tensor(ids, device=self._device)
-
-    @property
-    def word_ids(self) -> list[int | None]:
-        """Word of each piece, counted from 0 through both texts; None for template tokens."""
-        return self.encoding.word_ids
-
-    @property
-    def key_word_ids(self) -> list[int | None]:
-        """Like `word_ids`, for the key side."""
-        return self._keys.word_ids
-
-    @property
-    def offsets(self) -> list[tuple[int, int] | None] | None:
-        """(start, end) of each piece in its own text (or word, for trace_words); None where not known."""
-        return self.encoding.offsets
-
-    @property
-    def special_mask(self) -> Tensor:
-        """(S,) bool: positions that the tokenizer's template added. A special token typed by the user is text."""
-        return torch.tensor(self.encoding.special, device=self._device)
-
-    @property
-    def key_special_mask(self) -> Tensor:
-        """Like `special_mask`, for the key side."""
-        return torch.tensor(self._keys.special, device=self._device)
-
-    @property
-    def separator_mask(self) -> Tensor:
-        """(S,) bool: template positions that hold the tokenizer's separator; none where it has none."""
-        return torch.tensor(self.encoding.separators, device=self._device)
-
-    @property
-    def key_separator_mask(self) -> Tensor:
-        """Like `separator_mask`, for the key side."""
-        return torch.tensor(self._keys.separators, device=self._device)
-
-    @property
-    def segments(self) -> Tensor:
-        """(S,) int64: 0 for the first text, 1 for the second; [CLS] and the first separators count as first."""
-        return torch.tensor(self.encoding.segments, device=self._device)
-
-    @property
-    def key_segments(self) -> Tensor:
-        """Like `segments`, for the key side."""
-        return torch.tensor(self._keys.segments, device=self._device)
-
-    @property
-    def report(self) -> InputReport:
-        """What the tokenizer did with the text."""
-        return self.encoding.report
-
-    @property
-    def text(self) -> str | None:
-        """The text given (words joined by spaces), None where only attention was given."""
-        return self.encoding.text
-
-    @property
-    def text_pair(self) -> str | None:
-        """The second text given, None without one."""
-        return self.encoding.text_pair
 
     # --- the shape ---
 
     @property
     def n_tokens(self) -> int:
         """S, the number of query tokens."""
-        return len(self.tokens)
+        return len(self.encoding)
 
     @property
     def n_layers(self) -> int:
@@ -209,15 +123,19 @@ class Trace:
             return mask
         added = torch.zeros((), device=self._device) if bias is None else self._give(bias)
         if isinstance(mask, str):
-            size = len(self.tokens)
-            mask = torch.ones(size, size, dtype=torch.bool, device=self._device).tril()
-        if mask is not None:
+            added = added + self._causal
+        elif mask is not None:
             if mask.dtype == torch.bool:
                 added = torch.where(mask, added, -torch.inf)
             else:  # models write "hidden" as the least number of their dtype
                 hidden = mask <= torch.finfo(mask.dtype).min / 2
                 added = (added + self._give(mask)).masked_fill(hidden, -torch.inf)
         return added[0] if added.ndim == 3 and added.shape[0] == 1 else added
+
+    def dense_mask(self, layer: int) -> Tensor | None:
+        """`mask` as a tensor: float (S, S) or (H, S, S), -inf hides; None where every query sees every key."""
+        mask = self.mask(layer)
+        return self._causal if isinstance(mask, str) else mask
 
     def scores(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, S) q·k · scaling [query, key], hidden keys -inf. `dtype` computes in another one, say torch.float64.
@@ -226,23 +144,24 @@ class Trace:
         """
         query, key = self.query(layer), self.key(layer)
         scores = query.to(dtype or query.dtype) @ key.to(dtype or key.dtype).transpose(1, 2) * self.scaling(layer)
-        mask = self.mask(layer)
-        if isinstance(mask, str):
-            size = len(self.tokens)
-            mask = torch.full((size, size), -torch.inf, device=self._device).triu(1)
+        mask = self.dense_mask(layer)
         return scores if mask is None else scores + mask.to(scores.dtype)
 
     def attention(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given. Rows sum to 1."""
         record = self._layer(layer)
         if record.attention is not None:
-            given = self._give(record.attention)
-            return given if dtype is None else given.to(dtype)
+            weights = self._give(record.attention)
+            return weights if dtype is None else weights.to(dtype)
         return self.scores(layer, dtype).softmax(-1)
 
     def context(self, layer: int) -> Tensor:
         """(S, H·d) Σ_j α_ij v_j, the heads concatenated, before W_O. Raises ModelError without values."""
         return self._give(self._neurons(layer).context)
+
+    def head_context(self, layer: int) -> Tensor:
+        """(H, S, d) `context`, head by head."""
+        return self.context(layer).unflatten(-1, (self.n_heads, -1)).transpose(0, 1)
 
     def attention_output(self, layer: int) -> Tensor:
         """(S, D) the attention block's output: after W_O and the residual, in post-LN families after the LayerNorm too.
@@ -262,14 +181,19 @@ class Trace:
     @property
     def hidden_states(self) -> tuple[Tensor, ...]:
         """L + 1 tensors (S, D) as transformers returns them (in pre-LN families the last is after the final norm)."""
+        return tuple(self.hidden_state(number) for number in range(len(self._record.hidden_states) or 1))
+
+    def hidden_state(self, number: int) -> Tensor:
+        """(S, D) one of `hidden_states`. Raises SelectionError where it does not exist, ModelError without a model."""
         self._require_model()
-        return tuple(self._give(state) for state in self._record.hidden_states)
+        check_index(number, len(self._record.hidden_states), "hidden state")
+        return self._give(self._record.hidden_states[number])
 
     @property
     def output(self) -> Any:
-        """The model's own output object (with a batch dimension of 1)."""
+        """A copy of the model's own output object (with a batch dimension of 1)."""
         self._require_model()
-        return self._record.output
+        return copy.deepcopy(self._record.output)
 
     @cached_property
     def nan_layer(self) -> int | None:
@@ -282,11 +206,27 @@ class Trace:
             return self.n_layers - 1
         return None
 
+    def layer_module(self, layer: int) -> tuple[Adapter, nn.Module]:
+        """A layer's module, and where its parts are in it, with the weights that this trace was made with.
+
+        Raises ModelError where only attention weights were given, for a family without an adapter, and where the
+        weights have changed since; SelectionError for a layer that does not exist.
+        """
+        check_index(layer, self.n_layers, "layer")
+        if self.model is None:
+            raise ModelError("this trace was made from attention weights: the model's own weights are needed here")
+        adapter, module = self.model.layer(layer)
+        self.check_unchanged(module)
+        return adapter, module
+
+    def check_unchanged(self, module: nn.Module | None = None) -> None:
+        """Raises ModelError where the weights of `module` (default: the whole model) have changed since this trace."""
+        if self.model is not None and self.fingerprint is not None:
+            self.model.check(self.fingerprint, module)
+
     def explore(self, **selection: Any) -> Any:
         """The Explorer widget on this trace; `selection` sets its traits (layer=, head=, query=, mode=, ...)."""
-        from . import Explorer
-
-        return Explorer(self, **selection)
+        return above("explore")(self, **selection)
 
     def __repr__(self) -> str:
         keys = "" if self.key_encoding is None else f" to {len(self.key_tokens)}"
@@ -312,17 +252,14 @@ class Trace:
         special_mask, segments: (S,), where not given guessed from the tokens' names ([CLS], [SEP], <s>, </s>, ...).
         Raises InputError for shapes that do not fit, batches of several texts, rows that do not sum to 1.
         """
-        from .capture import Layer, Pass
-
-        encoding = given_tokens(tokens, special_mask, segments)
-        keys = None if key_tokens is None else given_tokens(key_tokens, None, None)
+        encoding = named_tokens(tokens, special_mask, segments)
+        keys = None if key_tokens is None else named_tokens(key_tokens, None, None)
         maps = checked_maps(attentions, len(encoding), len(encoding if keys is None else keys))
         return cls(
             encoding=encoding,
             model_name=model_name,
             key_encoding=keys,
             _pass=Pass([Layer(attention=weights) for weights in maps], (), None, NO_NEURONS_GIVEN),
-            _device=maps[0].device,
         )
 
     @classmethod
@@ -356,7 +293,7 @@ class Trace:
         if not maps:
             raise InputError("no attention given: pass encoder=, decoder= or cross=")
         first = next(iter(maps.values()))
-        return cls(first.encoding, model_name, None, first.key_encoding, first._pass, first._device, maps)
+        return cls(first.encoding, model_name, key_encoding=first.key_encoding, _pass=first._pass, _others=maps)
 
     # --- inside ---
 
@@ -364,6 +301,15 @@ class Trace:
     def _record(self) -> Pass:
         assert self._pass is not None
         return self._pass
+
+    @property
+    def _device(self) -> torch.device:
+        return self._any.device
+
+    @property
+    def _causal(self) -> Tensor:
+        """(S, S) 0 where a query may see a key, -inf where the key comes after it."""
+        return torch.full((self.n_tokens, self.n_tokens), -torch.inf, device=self._device).triu(1)
 
     @property
     def _layers(self) -> list[Layer]:
@@ -376,10 +322,6 @@ class Trace:
         assert kept is not None
         return kept
 
-    @property
-    def _keys(self) -> Encoding:
-        return self.encoding if self.key_encoding is None else self.key_encoding
-
     def _layer(self, layer: int) -> Layer:
         check_index(layer, self.n_layers, "layer")
         return self._layers[layer]
@@ -391,13 +333,11 @@ class Trace:
         return record
 
     def _stream(self, layer: int, name: str) -> Tensor:
-        from .architectures import FAMILIES
-
         value = getattr(self._layer(layer), name)
         if value is None:
             self._require_model()
             raise ModelError(
-                f"{self.model_name} belongs to a family without an adapter, {name} needs one of: {FAMILIES}"
+                f"{self.model_name} belongs to a family without an adapter, {name} needs one of: {families()}"
             )
         return self._give(value)
 

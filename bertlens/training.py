@@ -35,6 +35,14 @@ def rate(step: int, warmup: int, steps: int) -> float:
     return min(1.0, (step + 1) / max(1, warmup), (steps - step) / max(1, steps - warmup))
 
 
+def adamw(model: Any, learning_rate: float, weight_decay: float, eps: float = 1e-8) -> torch.optim.AdamW:
+    """AdamW over all parameters; matrices decay, biases and LayerNorms do not."""
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    vectors = [p for p in model.parameters() if p.ndim <= 1]
+    groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), eps=eps)
+
+
 def save_checkpoint(folder: Path, state: dict[str, Any]) -> None:
     """Write a run's state; one that is cut off leaves the state before."""
     folder.mkdir(parents=True, exist_ok=True)

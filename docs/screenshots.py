@@ -68,7 +68,7 @@ def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
                 notebook.kernel(f"view.view = {tab!r}")
                 page.wait_for_selector(f"[data-testid={tab}]")
                 if tab == "geometry":
-                    page.get_by_text("Ranks and symmetry").wait_for()
+                    page.get_by_role("heading", name="Ranks and symmetry").wait_for()
                 shoot(page, tab, ".bl-bottom")
         context.close()
         jupyter.end_kernels({path.name})

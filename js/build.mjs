@@ -1,8 +1,8 @@
 // Bundles the front end into bertlens/static: widget.js and widget.css, which every widget carries, and extras.js, which
 // the page asks the kernel for when a view or an export that needs it is first opened. No network at run time.
 //
-// extras.js shares the modules of widget.js instead of carrying them again: it is one function that takes them.
-import { mkdirSync } from "node:fs";
+// extras.js shares the modules of widget.js instead of carrying them again: it is one function that is given them.
+import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -17,60 +17,79 @@ const common = {
   jsx: "automatic",
   jsxImportSource: "preact",
   logLevel: "warning",
+  format: "esm",
   absWorkingDir: here,
 };
 
-/** The virtual module "bertlens:shared": modules by name, for extras.js. */
-const shared = (modules) => ({
+/** The virtual module "bertlens:shared": what extras.js takes of each module, by the module's name. */
+const shared = (taken) => ({
   name: "shared",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^bertlens:shared$/ }, () => ({ path: "shared", namespace: "shared" }));
     onLoad({ filter: /.*/, namespace: "shared" }, () => ({
       contents: [
-        ...modules.map((path, n) => `import * as m${n} from "./${path}";`),
-        `export const shared = { ${modules.map((path, n) => `"${path}": m${n}`).join(", ")} };`,
+        ...taken.map(
+          ([path, names], n) => `import { ${names.map((name) => `${name} as ${name}${n}`)} } from "./${path}";`,
+        ),
+        `export const shared = { ${taken.map(([path, names], n) => `"${path}": { ${names.map((name) => `${name}: ${name}${n}`)} }`)} };`,
       ].join("\n"),
       resolveDir: here,
     }));
   },
 });
 
-/** Leaves out what widget.js has, and notes what of it is used. */
-const borrow = (from, used) => ({
+/** What widget.js has is not carried again: imports of it are left open, or taken from the function that gives it. */
+const borrow = (from, taken) => ({
   name: "borrow",
-  setup({ onResolve, resolve }) {
+  setup({ onResolve, onLoad, resolve }) {
     onResolve({ filter: /.*/ }, async ({ path, pluginData, ...origin }) => {
       if (pluginData === "resolving" || origin.kind === "entry-point") return undefined;
-      const found = await resolve(path, { ...origin, pluginData: "resolving" });
-      const name = found.path.slice(here.length).replaceAll("\\", "/");
-      if (!from.has(name)) return found;
-      used.add(name);
-      return { path: name, external: true };
+      const resolved = await resolve(path, { ...origin, pluginData: "resolving" });
+      const name = resolved.path.slice(here.length).replaceAll("\\", "/");
+      if (!from.has(name)) return resolved;
+      return taken ? { path: name, namespace: "borrowed" } : { path: name, external: true };
     });
+    onLoad({ filter: /.*/, namespace: "borrowed" }, ({ path }) => ({
+      contents: `export const { ${[...taken.get(path)]} } = borrowed("${path}");`,
+    }));
   },
 });
 
-const widget = (modules, options = {}) =>
+const widget = (taken, options = {}) =>
   build({
     ...common,
     entryPoints: { widget: "src/index.tsx" },
     outdir: out,
-    format: "esm",
-    plugins: [shared(modules)],
+    plugins: [shared(taken)],
     metafile: true,
     ...options,
   });
 
 mkdirSync(out, { recursive: true });
 const { metafile } = await widget([], { write: false });
-const used = new Set();
-await build({
-  ...common,
-  entryPoints: { extras: "src/extras.ts" },
-  outdir: out,
-  format: "cjs",
-  banner: { js: "export default (require) => { const module = { exports: {} };" },
-  footer: { js: "return module.exports; };" },
-  plugins: [borrow(new Set(Object.keys(metafile.inputs)), used)],
+const ours = new Set(Object.keys(metafile.inputs));
+const extras = (taken) =>
+  build({
+    ...common,
+    entryPoints: { extras: "src/extras.ts" },
+    outdir: out,
+    write: false,
+    plugins: [borrow(ours, taken)],
+  });
+
+/** Names that extras.js takes, by the module they are from. */
+const taken = new Map();
+const [{ text: open }] = (await extras()).outputFiles;
+for (const [, names, path] of open.matchAll(/import\s*\{([^}]*)\}\s*from\s*"([^"]*)"/g)) {
+  if (!taken.has(path)) taken.set(path, new Set());
+  for (const name of names.split(",")) taken.get(path).add(name.split(" as ")[0].trim());
+}
+const [{ text: closed }] = (await extras(taken)).outputFiles;
+const body = closed.replace(/export\s*\{([^}]*)\};?\s*$/, (_, names) => {
+  const pairs = names.split(",").map((name) => name.split(" as ").map((one) => one.trim()));
+  return `return{${pairs.map(([local, name = local]) => `${name}:${local}`)}}`;
 });
-await widget([...used].sort());
+if (body === closed || /(^|[;}])import[\s{*"]/.test(body))
+  throw new Error("extras.js: imports or exports of another form");
+writeFileSync(`${out}extras.js`, `export default borrowed=>{${body}};\n`);
+await widget([...taken].map(([path, names]) => [path, [...names]]));

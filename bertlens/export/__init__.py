@@ -1,8 +1,8 @@
 """What leaves the notebook: pages, pictures, arrays and tables, each with where it comes from."""
 
+from ..provenance import provenance
 from .arrays import save_csv, save_npz
-from .html import to_html
-from .picture import to_png
-from .provenance import provenance
+from .html import Page, to_html
+from .still import to_png
 
-__all__ = ["provenance", "save_csv", "save_npz", "to_html", "to_png"]
+__all__ = ["Page", "provenance", "save_csv", "save_npz", "to_html", "to_png"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SelectionError
+from ..errors import check_index
+from ..provenance import provenance
 from ..trace import Trace
-from .provenance import provenance
 
 _NOTE = "text is exact: in a spreadsheet import it as text, or a token like =A1 may be taken for a formula"
 
@@ -49,8 +49,7 @@ def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
     quoted, numbers are the shortest that give back the float. Raises SelectionError for a head that does not exist.
     """
     attention = trace.attention(layer)
-    if head not in range(trace.n_heads):
-        raise SelectionError(f"head {head!r} does not exist: there are 0 to {trace.n_heads - 1}")
+    check_index(head, trace.n_heads, "head")
     weights = attention[head].cpu().numpy()
     scores = trace.scores(layer)[head].cpu().numpy() if trace.has_neurons else None
     about = provenance(trace) | {"layer": layer, "head": head, "note": _NOTE}

@@ -1,6 +1,6 @@
-"""A widget as one page that works without a kernel, a network or anything beside it.
+"""A view as one page that works without a kernel, a network or anything beside it.
 
-The page holds the bundle, the widget's traits, and a model object (page.js) that answers the bundle's questions from
+The page holds the bundle, the view's traits, and a model object (page.js) that answers the bundle's questions from
 data elements, one for each answer: only what is looked at is read. They come last, after the script, which does not
 wait for them: the view is there before the rest of the page has arrived. Text of the user appears in two places only:
 escaped in the page's title and footer, and as JSON in a data element, where no "<" is left. A content policy allows our
@@ -14,14 +14,14 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from ..errors import ExportError
-from ..wire import json_safe, pack
-from .provenance import provenance, visible
+from ..wire import json_safe
 
 LIMIT = 20_000_000  # bytes of a page
 _STATIC = Path(__file__).parent.parent / "static"
@@ -55,36 +55,49 @@ $answers
 """)
 
 
-def to_html(widget: Any, path: str | Path | None = None, *, layers: Sequence[int] | None = None) -> str:
-    """The page of a widget, written to `path` if given. Holds all heads, or those of `layers`.
+@dataclass(frozen=True)
+class Page:
+    """A page to be written: what it starts from, and what it answers. Plain data, so that anything can make one.
 
-    Raises ExportError past 20 MB, naming the layers that would fit.
+    title, footer: text. state: the view's traits. overviews: of maps that the state's own overview is not of. answers:
+    (question, its fields and buffers) pairs, made when the page is written. holds: which layers, for errors on the
+    page. estimate: bytes that the heads of one layer take at least. layers: which are held.
     """
-    trace = widget.trace
-    chosen = None if layers is None else sorted(set(layers))
-    about = provenance(trace)
+
+    title: str
+    footer: str
+    state: Mapping[str, Any]
+    overviews: Mapping[str, tuple[dict[str, Any], bytes]]
+    answers: Iterable[tuple[dict[str, Any], tuple[dict[str, Any], list[bytes]]]]
+    layers: Sequence[int]
+    holds: str
+    estimate: int
+    about: Mapping[str, Any]
+
+
+def to_html(page: Page, path: str | Path | None = None) -> str:
+    """The text of a page, written to `path` if given.
+
+    Raises ExportError past 20 MB, naming the layers that would fit: before anything is computed where the heads alone
+    pass it.
+    """
+    if page.estimate * len(page.layers) > LIMIT:
+        raise _too_large(page, page.estimate * len(page.layers), page.estimate)
+    answers = {question_name(question): _message(*reply) for question, reply in page.answers}
     data = {
-        "state": widget.page_state(),
-        "pictures": _pictures(widget),
+        "state": page.state,
+        "overviews": {name: _message(header, [data]) for name, (header, data) in page.overviews.items()},
         "extras": base64.b64encode((_STATIC / "extras.js").read_bytes()).decode(),
-        "holds": "all layers" if chosen is None else f"layers {', '.join(map(str, chosen))}",
-        "about": about,
-    }
-    slices = _slices(widget, chosen)
-    answers = slices | {
-        question_name(question): _message(fields, buffers[0] if buffers else b"")
-        for question, (fields, buffers) in widget.page_answers(chosen)
+        "holds": page.holds,
+        "about": page.about,
     }
     script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    names = " ".join(f"{name} {number}" for name, number in about["versions"].items())
-    texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
-    model = visible(trace.model_name)
-    page = _PAGE.substitute(
+    text = _PAGE.substitute(
         hash=f"sha256-{digest}",
-        generator=f"bertlens {about['versions']['bertlens']}",
-        title=html.escape(f"{model}: {texts[:80]}" if texts else model),
-        footer=html.escape(f"{model} ({trace.dtype}) · {names} · {about['date']}"),
+        generator=f"bertlens {page.about['versions']['bertlens']}",
+        title=html.escape(page.title),
+        footer=html.escape(page.footer),
         css=(_STATIC / "widget.css").read_text(encoding="utf-8").replace("</", "<\\/"),
         data=_json(data),
         answers="\n".join(
@@ -93,33 +106,18 @@ def to_html(widget: Any, path: str | Path | None = None, *, layers: Sequence[int
         ),
         script=script,
     )
-    size = len(page.encode())
+    size = len(text.encode())
     if size > LIMIT:
-        raise _too_large(size, slices)
+        raise _too_large(page, size, _layer_bytes(answers, page.layers))
     if path is not None:
-        Path(path).write_text(page, encoding="utf-8", newline="\n")
-    return page
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    return text
 
 
-def _pictures(widget: Any) -> dict[str, Any]:
-    """The maps of an encoder-decoder beside the one whose picture is a trait."""
-    from ..widgets.picture import picture  # not above: the widgets import this package
-
-    answers = {}
-    for name, shown in widget.trace.maps.items():
-        if name != widget.picture["header"]["map"]:
-            layer, head = min(widget.layer, shown.n_layers - 1), min(widget.head, shown.n_heads - 1)
-            made = picture(widget.trace, name, layer, head)
-            answers[name] = _message(made["header"], made["data"])
-    return answers
-
-
-def _slices(widget: Any, layers: list[int] | None) -> dict[str, Any]:
-    return {
-        f"{name}/{layer}/{head}": _message({**fields, "arrays": index}, blob)
-        for (name, layer, head), fields, arrays in widget.slices(layers)
-        for index, blob in [pack(arrays)]
-    }
+def _layer_bytes(answers: Mapping[str, dict[str, Any]], layers: Sequence[int]) -> int:
+    """What one layer takes: answers about layers are alike for all of them."""
+    about_layers = [message for name, message in answers.items() if '["layer",' in name]
+    return sum(len(message["data"]) + 200 for message in about_layers) // max(1, len(layers))  # 200: its JSON
 
 
 def question_name(question: dict[str, Any]) -> str:
@@ -127,9 +125,9 @@ def question_name(question: dict[str, Any]) -> str:
     return json.dumps(sorted(question.items()), separators=(",", ":"), ensure_ascii=False)
 
 
-def _message(fields: dict[str, Any], blob: bytes) -> dict[str, Any]:
+def _message(fields: Mapping[str, Any], buffers: Sequence[bytes]) -> dict[str, Any]:
     """An answer of the kernel, as page.js gives it."""
-    return {"fields": fields, "data": base64.b64encode(blob).decode()}
+    return {"fields": fields, "data": base64.b64encode(b"".join(buffers)).decode()}
 
 
 def _json(value: Any) -> str:
@@ -142,7 +140,7 @@ def _encoded(value: Any) -> Any:
     """Bytes as {"$bytes": base64}, at any depth."""
     if isinstance(value, bytes | bytearray | memoryview):
         return {"$bytes": base64.b64encode(value).decode()}
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {name: _encoded(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_encoded(item) for item in value]
@@ -161,16 +159,13 @@ def _script() -> str:
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")
 
 
-def _too_large(size: int, slices: dict[str, Any]) -> ExportError:
+def _too_large(page: Page, size: int, of_layer: int) -> ExportError:
     """The error that names the layers which fit: they are equally large, since all hold the same tokens."""
-    of_layer: dict[int, int] = {}
-    for name, message in slices.items():
-        layer = int(name.split("/")[1])
-        of_layer[layer] = of_layer.get(layer, 0) + len(message["data"]) + 200  # its JSON
-    fits = int((LIMIT - (size - sum(of_layer.values()))) // max(of_layer.values()))
+    rest = max(0, size - of_layer * len(page.layers))
+    fits = int((LIMIT - rest) // max(1, of_layer))
     if fits < 1:
         way_out = "not even one layer fits: shorten the text"
     else:
-        first = ", ".join(str(layer) for layer in sorted(of_layer)[:fits])
+        first = ", ".join(str(layer) for layer in page.layers[:fits])
         way_out = f"{fits} of its layers fit: choose them, for example layers=[{first}]"
     return ExportError(f"the page would hold {size / 1e6:.0f} MB, the limit is {LIMIT // 1_000_000} MB; {way_out}")

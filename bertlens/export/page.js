@@ -24,19 +24,24 @@
   const emit = (name, ...values) => {
     for (const listener of [...(listeners.get(name) ?? [])]) listener(...values);
   };
-  const answer = ({ id, op, trace, map = "self", layer, head, ...more }) => {
+  const name = (question) => JSON.stringify(Object.entries(JSON.parse(JSON.stringify(question))).sort());
+  // A tab that was registered asks with layer and head of the selection, whatever its question takes.
+  const questions = ({ layer, head, ...others }) => [
+    { ...others, layer, head },
+    { ...others, layer },
+    others,
+  ];
+  const answer = ({ id, trace, ...question }) => {
+    const { op, map, layer } = question;
     if (op === "hello") return [{ kernel: false }];
     if (op === "extras") return [{}, [view(page.extras)]];
-    const question = Object.entries(JSON.parse(JSON.stringify({ op, layer, head, ...more }))).sort();
-    const found =
-      op === "head"
-        ? kept(`${map}/${layer}/${head}`)
-        : op === "picture"
-          ? page.pictures[map]
-          : map === state.picture.header.map && kept(JSON.stringify(question));
-    if (found) return [found.fields, [view(found.data)]];
-    if (layer !== undefined) return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
-    return [{ error: "this page has no kernel: open the notebook to run another text or to export" }];
+    const answers = questions(question).map((one) => kept(name(one)));
+    const message = op === "overview" ? page.overviews[map] : answers.find(Boolean);
+    if (message) return [message.fields, [view(message.data)]];
+    // every layer that is in the page is there with all of its heads
+    if (layer !== undefined && !kept(name({ op: "head", map, layer, head: 0 })))
+      return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
+    return [{ error: "this page has no kernel: open the notebook to compute this, to run another text or to export" }];
   };
   const model = {
     get: (name) => state[name],
@@ -54,7 +59,8 @@
     },
     save_changes() {},
     async send(message) {
-      await whole; // what answers may still be on its way; and never before send returns
+      // never before send returns; and answers may still be on their way, unlike what is in the page's data
+      await (["hello", "extras", "overview"].includes(message.op) || whole);
       const [fields, buffers = []] = answer(message);
       emit("msg:custom", { ...fields, id: message.id }, buffers);
     },

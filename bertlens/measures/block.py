@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from ..architectures import Adapter, affine, encoder_of, require_adapter
 from ..errors import ModelError
 from ..trace import Trace
 
@@ -43,14 +42,14 @@ class Norm:
     @classmethod
     def of(cls, module: nn.Module, like: Tensor) -> Norm:
         """The norm of a module, in the dtype of `like`."""
-        given: Any = module
+        norm: Any = module
         kind = type(module).__name__
         if kind not in ("LayerNorm", "NoNorm"):
             raise ModelError(f"{kind} is not a LayerNorm that the norms of Kobayashi et al. are defined for")
         size = like.shape[-1]
-        weight = like.new_ones(size) if given.weight is None else given.weight.detach().to(like.dtype)
-        bias = like.new_zeros(size) if given.bias is None else given.bias.detach().to(like.dtype)
-        return cls(weight, bias, given.eps if kind == "LayerNorm" else None)
+        weight = like.new_ones(size) if norm.weight is None else norm.weight.detach().to(like.dtype)
+        bias = like.new_zeros(size) if norm.bias is None else norm.bias.detach().to(like.dtype)
+        return cls(weight, bias, norm.eps if kind == "LayerNorm" else None)
 
     def linear(self, x: Tensor) -> Tensor:
         """P x."""
@@ -79,8 +78,8 @@ class Block:
         values = trace.value(layer)  # first: says why where there are none
         self.dtype = dtype or values.dtype
         self.values = values.to(self.dtype)  # (H, S, d)
-        self.adapter, self.module = layer_module(trace, layer)
-        weight, bias = affine(self.adapter.output_projection(self.module))
+        self.adapter, self.module = trace.layer_module(layer)
+        weight, bias = self._affine(self.adapter.output_projection(self.module))
         self.weight = weight.detach().to(self.dtype)  # W_O (D, H·d)
         # b_O (D,)
         self.bias = self.weight.new_zeros(len(weight)) if bias is None else bias.detach().to(self.dtype)
@@ -106,7 +105,7 @@ class Block:
         bottleneck: Any = self.adapter.residual(self.module)
         if bottleneck is None:
             return x
-        weight, bias = affine(bottleneck.dense)
+        weight, bias = self._affine(bottleneck.dense)
         narrow = linear(x, weight.detach().to(self.dtype), None if bias is None else bias.detach().to(self.dtype))
         return Norm.of(bottleneck.LayerNorm, narrow)(narrow)
 
@@ -135,7 +134,7 @@ class Block:
         heads = self.weight.unflatten(1, (self.n_heads, -1)).permute(1, 2, 0)  # (H, d, D)
         return self.values[:, tokens] @ heads
 
-    def own(self, diagonal: Tensor) -> Tensor:
+    def self_context(self, diagonal: Tensor) -> Tensor:
         """(S, D) c_ii, from the diagonal α_ii (H, S)."""
         return linear((diagonal[:, :, None] * self.values).transpose(0, 1).flatten(1), self.weight)
 
@@ -162,19 +161,12 @@ class Block:
     @cached_property
     def _mask(self) -> Tensor | None:
         """(1, S, S) or (H, S, S), additive."""
-        mask = self.trace.mask(self.layer)
-        if isinstance(mask, str):
-            mask = self._keys.new_full((self.n_tokens, self.n_tokens), -torch.inf).triu(1)
+        mask = self.trace.dense_mask(self.layer)
         return mask if mask is None or mask.ndim == 3 else mask[None]
 
-
-def layer_module(trace: Trace, layer: int) -> tuple[Adapter, nn.Module]:
-    """A trace's adapter and the module of one of its layers. Raises ModelError where there is none."""
-    if trace.lens is None:
-        raise ModelError("this trace was made from attention weights: the model's own weights are needed here")
-    base = encoder_of(trace.lens.model)
-    adapter = require_adapter(base)
-    return adapter, adapter.layers(base)[layer]
+    def _affine(self, module: nn.Module) -> tuple[Tensor, Tensor | None]:
+        assert self.trace.model is not None
+        return self.trace.model.affine(module)
 
 
 @dataclass(frozen=True)
@@ -215,15 +207,15 @@ def pair_norms(block: Block, maps: Sequence[Map]) -> Pairs:
             for m, transform in enumerate(maps):
                 products = forms[m, sources] @ weights
                 most = products[:, heads]
-                found = products[:, :heads].mul_(weights).sum(1).clamp_min_(0).sqrt_()  # (c, n)
-                if (cancelled := found < CANCELLED * most).any():
-                    _recompute(found, cancelled, weights, transform(block.transformed(sources)))
-                norms[m, queries, sources] = found.T
+                joint = products[:, :heads].mul_(weights).sum(1).clamp_min_(0).sqrt_()  # (c, n)
+                if (cancelled := joint < CANCELLED * most).any():
+                    _recompute(joint, cancelled, weights, transform(block.transformed(sources)))
+                norms[m, queries, sources] = joint.T
     return Pairs(norms, lengths.transpose(1, 2), diagonal)
 
 
-def _recompute(found: Tensor, cancelled: Tensor, weights: Tensor, vectors: Tensor) -> None:
+def _recompute(joint: Tensor, cancelled: Tensor, weights: Tensor, vectors: Tensor) -> None:
     """Put ‖Σ_h α M f‖ from the vectors (H, c, D), in float64, where heads cancel."""
     for j in cancelled.any(1).nonzero()[:, 0].tolist():
         rows = weights[j].T[cancelled[j]].double()
-        found[j, cancelled[j]] = (rows @ vectors[:, j].double()).norm(dim=-1).to(found.dtype)
+        joint[j, cancelled[j]] = (rows @ vectors[:, j].double()).norm(dim=-1).to(joint.dtype)

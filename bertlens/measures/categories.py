@@ -17,13 +17,14 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..trace import Trace
+from ..vocabulary import CATEGORIES
 from .norms import transformed_norm
 from .ranks import spearman
 
 if TYPE_CHECKING:
     import pandas
 
-NAMES = ("first", "separator", "punctuation", "other")
+NAMES = tuple(CATEGORIES)
 
 
 def categories(trace: Trace, punctuation: Collection[str] | None = None) -> Tensor:
@@ -113,7 +114,7 @@ def cancelling(
     within = torch.full((layers, heads, len(NAMES)), torch.nan)
     points: list[list[tuple[Tensor, Tensor]]] = [[] for _ in NAMES]
     for layer in range(layers):
-        found: list[list[tuple[Tensor, Tensor]]] = [[] for _ in NAMES]  # per kind, of every trace: (H, n) α and ‖f‖
+        pairs: list[list[tuple[Tensor, Tensor]]] = [[] for _ in NAMES]  # per kind, of every trace: (H, n) α and ‖f‖
         for trace, kind in zip(chosen, kinds, strict=True):
             lengths = transformed_norm(trace, layer)
             alpha = trace.attention(layer)
@@ -121,8 +122,8 @@ def cancelling(
             for k in range(len(NAMES)):
                 weights = alpha[:, :, kind == k]
                 lengths_k = lengths[:, None, kind == k].expand_as(weights)
-                found[k].append((weights.flatten(1).cpu(), lengths_k.flatten(1).cpu()))
-        for k, pieces in enumerate(found):
+                pairs[k].append((weights.flatten(1).cpu(), lengths_k.flatten(1).cpu()))
+        for k, pieces in enumerate(pairs):
             x, y = (torch.cat(side, 1) for side in zip(*pieces, strict=True))
             points[k].append((x.flatten(), y.flatten()))
             if x.shape[1] >= 3:

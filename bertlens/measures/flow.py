@@ -11,13 +11,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
-from ..errors import InputError, ModelError, SelectionError
+from ..errors import InputError, ModelError, SelectionError, check_index
 from ..trace import Trace
 from . import norms
+from .attention import mean_weight
 from .block import Block, Norm, pair_norms
 
 FLOATS = 2**22  # of the largest tensor that is worked on: 16 MB in float32
@@ -38,6 +40,16 @@ def rollout(trace: Trace, kind: str = "attnresln-n") -> Tensor:
         weights = layer_map(trace, layer, kind)
         rolled.append(weights @ rolled[-1] if rolled else weights)
     return torch.stack(rolled)
+
+
+_rollouts: WeakKeyDictionary[Trace, Tensor] = WeakKeyDictionary()
+
+
+def rollout_to(trace: Trace, layer: int) -> Tensor:
+    """(S, S) the rollout of AttnResLn-N up to one layer. That of all layers is kept as long as the trace."""
+    if trace not in _rollouts:
+        _rollouts[trace] = rollout(trace)
+    return _rollouts[trace][layer].clone()
 
 
 @torch.no_grad()
@@ -72,8 +84,7 @@ def attention_flow(
             "max_tokens and name the queries you need"
         )
     for query in queries or ():
-        if not 0 <= query < size:
-            raise SelectionError(f"query {query!r} does not exist: there are query 0 to {size - 1}")
+        check_index(query, size, "query")
     try:
         from scipy.sparse import block_array, csr_array
         from scipy.sparse.csgraph import maximum_flow
@@ -121,9 +132,9 @@ def globenc(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tenso
         return outer.linear(block.norm.linear(vectors))
 
     pairs = pair_norms(block, [both])
-    found = pairs.norms[0]
-    found.diagonal().copy_(both(block.own(pairs.diagonal) + block.residual).norm(dim=-1))
-    return found / (block.deviation * outer.deviation(inputs[0][0]))[:, None]
+    lengths = pairs.norms[0]
+    lengths.diagonal().copy_(both(block.self_context(pairs.diagonal) + block.residual).norm(dim=-1))
+    return lengths / (block.deviation * outer.deviation(inputs[0][0]))[:, None]
 
 
 @torch.no_grad()
@@ -147,8 +158,8 @@ def alti(trace: Trace, layer: int, dtype: torch.dtype | None = None, *, progress
         parts = alpha[sources].transpose(1, 2) @ vectors.transpose(0, 1)  # (c, S, D)
         if post_ln:
             parts /= block.deviation[:, None]
-        own = torch.arange(size, device=y.device)[sources]
-        parts[torch.arange(len(own), device=y.device), own] += residual[own]
+        diagonal = torch.arange(size, device=y.device)[sources]
+        parts[torch.arange(len(diagonal), device=y.device), diagonal] += residual[diagonal]
         near[:, sources] = (whole - parts.neg_().add_(y).abs_().sum(-1)).T
     return _rows(near.clamp_min_(0))
 
@@ -230,12 +241,12 @@ def _rows_of(measure: Callable[[Trace, int], Tensor]) -> Callable[[Trace, int], 
 
 
 def _with_identity(trace: Trace, layer: int) -> Tensor:
-    mean = trace.attention(layer).mean(0)
+    mean = mean_weight(trace, layer)
     return (mean + torch.eye(len(mean), dtype=mean.dtype, device=mean.device)) / 2
 
 
 KINDS: dict[str, Callable[[Trace, int], Tensor]] = {
-    "attn-w": lambda trace, layer: trace.attention(layer).mean(0),
+    "attn-w": mean_weight,
     "attnres-w": _with_identity,
     "attn-n": _rows_of(norms.summed_weighted_norm),
     "attnres-n": _rows_of(norms.attnres_norm),

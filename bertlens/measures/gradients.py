@@ -65,16 +65,17 @@ def gradients(trace: Trace, labels: Any = None, *, loss: Loss | None = None) -> 
     if (labels is None) == (loss is None):
         raise InputError("give labels= for the model's own loss, or loss= as a function of the model's output")
     values = trace.value(0)  # says why where there are none
-    assert trace.lens is not None
+    assert trace.model is not None
+    trace.check_unchanged()
     inputs = batch_inputs([trace.encoding], 0, values.device)
     if labels is not None:
-        given = torch.as_tensor(labels, device=values.device)
-        inputs["labels"] = given if given.ndim and given.shape[0] == 1 else given[None]
-    value, found = context_gradients(trace.lens.model, inputs, trace.n_layers, loss or _own_loss)
-    return Gradients(trace, value, [g[0].to(values.dtype).transpose(0, 1) for g in found])
+        target = torch.as_tensor(labels, device=values.device)
+        inputs["labels"] = target if target.ndim and target.shape[0] == 1 else target[None]
+    value, context = context_gradients(trace.model, inputs, trace.n_layers, loss or _model_loss)
+    return Gradients(trace, value, [g[0].to(values.dtype).transpose(0, 1) for g in context])
 
 
-def _own_loss(output: Any) -> Tensor:
+def _model_loss(output: Any) -> Tensor:
     loss = getattr(output, "loss", None)
     if loss is None:
         raise ModelError("the model gives no loss for labels: pass loss= as a function of its output")

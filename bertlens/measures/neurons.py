@@ -70,11 +70,11 @@ def reuse(trace: Trace, layer: int, head: int, query: int, key: int) -> tuple[fl
     keys = head_of.scores.argmax(-1)
     keys[query] = key
     sets = _sets(head_of.contrasts(keys))
-    own, others = sets[query], torch.cat([sets[:query], sets[query + 1 :]])
-    if not own.any() or len(others) == 0:
+    selected, others = sets[query], torch.cat([sets[:query], sets[query + 1 :]])
+    if not selected.any() or len(others) == 0:
         return float("nan"), float("nan")
-    jaccard = (own & others).sum(-1).double() / (own | others).sum(-1)
-    size = int(own.sum())
+    jaccard = (selected & others).sum(-1).double() / (selected | others).sum(-1)
+    size = int(selected.sum())
     chance = [expected_jaccard(sets.shape[1], size, int(other)) for other in others.sum(-1)]
     return float(jaccard.mean()), sum(chance) / len(chance)
 
@@ -94,10 +94,8 @@ class _Head:
         self.query = trace.query(layer)[head].double()
         self.key = trace.key(layer)[head].double()
         self.scaling = trace.scaling(layer)
-        mask = trace.mask(layer)
-        if isinstance(mask, str):
-            mask = torch.full((len(self.query), len(self.query)), -torch.inf, device=self.query.device).triu(1)
-        elif mask is None:
+        mask = trace.dense_mask(layer)
+        if mask is None:
             mask = self.query.new_zeros(len(self.query), len(self.key))
         self.mask = mask[head] if mask.ndim == 3 else mask
         self.visible = self.mask != -torch.inf

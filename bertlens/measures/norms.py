@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..errors import InputError, ModelError, SelectionError
+from ..errors import InputError, SelectionError
 from ..trace import Trace
-from .block import Block, layer_module, pair_norms
+from .block import Block, pair_norms
 from .ranks import spearman
 
 METHODS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n")
@@ -60,7 +60,7 @@ def summed_weighted_norm(trace: Trace, layer: int, dtype: torch.dtype | None = N
     """(S, S) Attn-N: ‖c_ij‖ = ‖Σ_h α^h_ij f^h(x_j)‖ ≥ 0 [query, key]. Kobayashi et al. 2020, section 3."""
     block = Block(trace, layer, dtype)
     pairs = pair_norms(block, [_itself])
-    return _with_diagonal(pairs.norms[0], block.own(pairs.diagonal))
+    return _with_diagonal(pairs.norms[0], block.self_context(pairs.diagonal))
 
 
 @torch.no_grad()
@@ -68,7 +68,7 @@ def attnres_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> 
     """(S, S) AttnRes-N: ‖c_ij + δ_ij x_i‖ ≥ 0 [query, key]. Kobayashi et al. 2021."""
     block = Block(trace, layer, dtype)
     pairs = pair_norms(block, [_itself])
-    return _with_diagonal(pairs.norms[0], block.own(pairs.diagonal) + block.residual)
+    return _with_diagonal(pairs.norms[0], block.self_context(pairs.diagonal) + block.residual)
 
 
 @torch.no_grad()
@@ -79,8 +79,8 @@ def attnresln_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None) -
     """
     block = Block(trace, layer, dtype)
     pairs = pair_norms(block, [block.norm.linear])
-    own = block.norm.linear(block.own(pairs.diagonal) + block.residual)
-    return _with_diagonal(pairs.norms[0], own) / block.deviation[:, None]
+    self_context = block.norm.linear(block.self_context(pairs.diagonal) + block.residual)
+    return _with_diagonal(pairs.norms[0], self_context) / block.deviation[:, None]
 
 
 @torch.no_grad()
@@ -97,7 +97,7 @@ def mixing_ratio(trace: Trace, layer: int, method: str, dtype: torch.dtype | Non
         raise SelectionError(f"mixing ratio {method!r} does not exist: there are {', '.join(METHODS)}")
     block = Block(trace, layer, dtype)
     diagonal = trace.attention(layer, dtype).diagonal(0, 1, 2)
-    return _mixing(block, diagonal, block.own(diagonal))[method]
+    return _mixing(block, diagonal, block.self_context(diagonal))[method]
 
 
 @torch.no_grad()
@@ -107,7 +107,7 @@ def mixing_ratios(trace: Trace, dtype: torch.dtype | None = None) -> dict[str, T
     for layer in range(trace.n_layers):
         block = Block(trace, layer, dtype)
         diagonal = trace.attention(layer, dtype).diagonal(0, 1, 2)
-        layers.append(_mixing(block, diagonal, block.own(diagonal)))
+        layers.append(_mixing(block, diagonal, block.self_context(diagonal)))
     return {method: torch.stack([ratios[method] for ratios in layers]) for method in METHODS}
 
 
@@ -116,16 +116,16 @@ def all_of(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Norms:
     """All norms and mixing ratios of one layer, the work that they share done once."""
     block = Block(trace, layer, dtype)
     pairs = pair_norms(block, [_itself, block.norm.linear])
-    own = block.own(pairs.diagonal)
-    with_residual = own + block.residual
+    self_context = block.self_context(pairs.diagonal)
+    with_residual = self_context + block.residual
     normed = pairs.norms[1]
     normed.diagonal().copy_(block.norm.linear(with_residual).norm(dim=-1))
     return Norms(
         transformed=pairs.lengths[0],
-        attn_n=_with_diagonal(pairs.norms[0], own),
+        attn_n=_with_diagonal(pairs.norms[0], self_context),
         attnres_n=_with_diagonal(pairs.norms[0], with_residual),
         attnresln_n=normed / block.deviation[:, None],
-        mixing=_mixing(block, pairs.diagonal, own),
+        mixing=_mixing(block, pairs.diagonal, self_context),
     )
 
 
@@ -178,7 +178,7 @@ def frequency_correlation(traces: Iterable[Trace], ranks: Mapping[int, int] | No
     if not ids:
         raise InputError("no trace given")
     token, lengths, text = torch.cat(ids), torch.cat(layers, 1), ~torch.cat(special)
-    rank = _counted_ranks(token) if ranks is None else _given_ranks(token, ranks)
+    rank = _counted_ranks(token) if ranks is None else _looked_up_ranks(token, ranks)
     mean = lengths.mean(0)
     return FrequencyCorrelation(
         rho=spearman(rank, mean),
@@ -190,25 +190,20 @@ def frequency_correlation(traces: Iterable[Trace], ranks: Mapping[int, int] | No
 
 
 def _counted_ranks(token: Tensor) -> Tensor:
-    _, place, counts = torch.unique(token, return_inverse=True, return_counts=True)
+    _, index, counts = torch.unique(token, return_inverse=True, return_counts=True)
     more = len(counts) - torch.searchsorted(counts.sort().values, counts, right=True)  # types that are more frequent
-    return (more + 1)[place]
+    return (more + 1)[index]
 
 
-def _given_ranks(token: Tensor, ranks: Mapping[int, int]) -> Tensor:
+def _looked_up_ranks(token: Tensor, ranks: Mapping[int, int]) -> Tensor:
     last = max(ranks.values(), default=0) + 1
     return torch.tensor([ranks.get(number, last) for number in token.tolist()])
 
 
-def available(trace: Trace) -> bool:
-    """Whether the norms of a trace can be had: it comes from Lens, with values, and its family has an adapter."""
-    if not trace.has_neurons:
-        return False
-    try:
-        layer_module(trace, 0)
-    except ModelError:
-        return False
-    return True
+def requirements(trace: Trace, layer: int) -> None:
+    """Raises the error that the norms of a layer would raise, before any work."""
+    block = Block(trace, layer)
+    block.norm, block.residual  # noqa: B018  each may say why not
 
 
 def _itself(vectors: Tensor) -> Tensor:
@@ -225,18 +220,18 @@ def _with_diagonal(pairs: Tensor, vectors: Tensor) -> Tensor:
     return norms
 
 
-def _mixing(block: Block, diagonal: Tensor, own: Tensor) -> dict[str, Tensor]:
+def _mixing(block: Block, diagonal: Tensor, self_context: Tensor) -> dict[str, Tensor]:
     """The mixing ratios from α_ii (H, S) and c_ii (S, D)."""
-    others = block.attended - own  # Σ_{j≠i} c_ij
+    others = block.attended - self_context  # Σ_{j≠i} c_ij
     weight = 1 - diagonal.mean(0)
     project = block.norm.linear
     return {
         "attn-w": weight,
         "attnres-w": weight / 2,
-        "attn-n": _ratio(others, own),
-        "attnres-n": _ratio(others, own + block.residual),
+        "attn-n": _ratio(others, self_context),
+        "attnres-n": _ratio(others, self_context + block.residual),
         # s_i divides both parts
-        "attnresln-n": _ratio(project(others), project(own + block.residual)),
+        "attnresln-n": _ratio(project(others), project(self_context + block.residual)),
     }
 
 

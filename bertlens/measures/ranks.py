@@ -8,9 +8,9 @@ from torch import Tensor
 
 def ranks(values: Tensor) -> Tensor:
     """(n,) float64 ranks from 1; equal values share the mean of their ranks."""
-    _, place, counts = torch.unique(values, return_inverse=True, return_counts=True)
+    _, index, counts = torch.unique(values, return_inverse=True, return_counts=True)
     last = counts.cumsum(0).double()
-    return (last - (counts - 1) / 2)[place]
+    return (last - (counts - 1) / 2)[index]
 
 
 def spearman(x: Tensor, y: Tensor) -> float:

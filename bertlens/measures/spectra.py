@@ -8,15 +8,18 @@ without the rotation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
 
-from ..architectures import affine, encoder_of, require_adapter
+from ..architectures import require_adapter
 from ..errors import InputError, check_index
-from ..lens import Lens
+from ..model import Model
 from ..trace import Trace
+from .rows import k90
+
+__all__ = ["k90"]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,38 +38,74 @@ def singular_values(x: Tensor) -> Tensor:
     return torch.linalg.svdvals(_finite(x))
 
 
-def rank(x: Tensor) -> Tensor:
-    """Numerical rank (...) int64 of (..., m, n): singular values over max(m, n) · eps · σ_1, eps of the dtype of x.
+@dataclass(frozen=True)
+class Spectrum:
+    """The singular values of matrices (..., m, n), taken once, and what follows from them, each (...).
 
-    0 for a matrix of zeros.
+    A matrix of zeros has rank 0; its other numbers are NaN.
     """
-    return _count(singular_values(x), x)
+
+    values: Tensor  # (..., min(m, n)) float64, the largest first
+    least: float  # singular values up to this part of the largest count as 0: max(m, n) · eps of the matrix's dtype
+
+    @classmethod
+    def of(cls, x: Tensor) -> Spectrum:
+        """Raises InputError for NaN and Inf."""
+        eps = torch.finfo(x.dtype if x.is_floating_point() else torch.float64).eps
+        return cls(singular_values(x), max(x.shape[-2:]) * eps)
+
+    @property
+    def rank(self) -> Tensor:
+        """Numerical rank, int64."""
+        return (self.values > self.least * self.values[..., :1]).sum(-1)
+
+    @property
+    def effective_rank(self) -> Tensor:
+        """exp of the entropy of σ² / Σ σ², in [1, rank]. Roy and Vetterli 2007, with σ²."""
+        return torch.exp(torch.special.entr(self._shares).sum(-1))
+
+    @property
+    def stable_rank(self) -> Tensor:
+        """‖X‖_F² / σ_1², in [1, rank]."""
+        return 1 / self.top_share
+
+    @property
+    def top_share(self) -> Tensor:
+        """σ_1² / Σ σ², in (0, 1]: how much of the matrix is one direction."""
+        return self._shares[..., 0]
+
+    @property
+    def _shares(self) -> Tensor:
+        squares = self.values**2
+        return squares / squares.sum(-1, keepdim=True)
+
+    def table(self) -> pd.DataFrame:
+        """DataFrame(head, rank, effective_rank, stable_rank, top_share) of matrices (H, m, n)."""
+        import pandas as pd
+
+        names = ("rank", "effective_rank", "stable_rank", "top_share")
+        columns = {name: getattr(self, name).cpu().numpy() for name in names}
+        return pd.DataFrame({"head": range(len(self.values)), **columns})
 
 
-def _count(values: Tensor, x: Tensor) -> Tensor:
-    eps = torch.finfo(x.dtype).eps if x.is_floating_point() else torch.finfo(torch.float64).eps
-    return (values > max(x.shape[-2:]) * eps * values[..., :1]).sum(-1)
+def rank(x: Tensor) -> Tensor:
+    """`Spectrum.rank` of (..., m, n)."""
+    return Spectrum.of(x).rank
 
 
 def effective_rank(x: Tensor) -> Tensor:
-    """exp of the entropy of σ² / Σ σ², float64 (...) in [1, rank]; NaN for zeros. Roy and Vetterli 2007, with σ²."""
-    share = _shares(x)
-    return torch.exp(-torch.xlogy(share, share).sum(-1))
+    """`Spectrum.effective_rank` of (..., m, n)."""
+    return Spectrum.of(x).effective_rank
 
 
 def stable_rank(x: Tensor) -> Tensor:
-    """‖X‖_F² / σ_1², float64 (...) in [1, rank]; NaN for zeros."""
-    return 1 / _shares(x)[..., 0]
+    """`Spectrum.stable_rank` of (..., m, n)."""
+    return Spectrum.of(x).stable_rank
 
 
 def top_share(x: Tensor) -> Tensor:
-    """σ_1² / Σ σ², float64 (...) in (0, 1]: how much of the matrix is one direction; NaN for zeros."""
-    return _shares(x)[..., 0]
-
-
-def _shares(x: Tensor) -> Tensor:
-    squares = singular_values(x) ** 2
-    return squares / squares.sum(-1, keepdim=True)
+    """`Spectrum.top_share` of (..., m, n)."""
+    return Spectrum.of(x).top_share
 
 
 # --- queries, keys, values, attention ---
@@ -79,17 +118,20 @@ def layer_spectra(trace: Trace, layer: int) -> pd.DataFrame:
     """
     import pandas as pd
 
-    context = trace.context(layer).unflatten(-1, (trace.n_heads, -1)).transpose(0, 1)
-    matrices = {
-        "query": trace.query(layer),
-        "key": trace.key(layer),
-        "value": trace.value(layer),
-        "context": context,
-    }
-    tables = [_ranks(x).assign(of=name) for name, x in matrices.items()]
+    tables = [Spectrum.of(x).table().assign(of=name) for name, x in head_vectors(trace, layer).items()]
     return pd.concat(tables)[["head", "of", "rank", "effective_rank", "stable_rank", "top_share"]].reset_index(
         drop=True
     )
+
+
+def head_vectors(trace: Trace, layer: int) -> dict[str, Tensor]:
+    """ "query", "key", "value", "context" -> (H, S, d): the vectors of every head."""
+    return {
+        "query": trace.query(layer),
+        "key": trace.key(layer),
+        "value": trace.value(layer),
+        "context": trace.head_context(layer),
+    }
 
 
 def attention_ranks(trace: Trace, layer: int) -> pd.DataFrame:
@@ -98,25 +140,8 @@ def attention_ranks(trace: Trace, layer: int) -> pd.DataFrame:
     visible: singular values of at least 0.001, the count of Bonino et al. 2025's notebook; 1 is a map in which all
     queries take one direction. Raises SelectionError for a layer that does not exist.
     """
-    attention = trace.attention(layer)
-    return _ranks(attention).assign(visible=(singular_values(attention) >= SMALL).sum(-1).cpu().numpy())
-
-
-def _ranks(x: Tensor) -> pd.DataFrame:
-    import pandas as pd
-
-    found: dict[str, Any] = {"head": torch.arange(len(x))}
-    found |= {f.__name__: f(x).cpu() for f in (rank, effective_rank, stable_rank, top_share)}
-    return pd.DataFrame({name: values.numpy() for name, values in found.items()})
-
-
-def k90(attention: Tensor, share: float = 0.9) -> Tensor:
-    """(..., S) int64 in [1, K]: the least number of keys that hold `share` of a row of (..., S, K), to 1e-6.
-
-    The size of the metastable state of Ramsauer et al. 2021, as Bonino et al. 2025 draw it per head.
-    """
-    held = attention.double().sort(-1, descending=True).values.cumsum(-1)
-    return (held < share - 1e-6).sum(-1) + 1
+    spectrum = Spectrum.of(trace.attention(layer))
+    return spectrum.table().assign(visible=(spectrum.values >= SMALL).sum(-1).cpu().numpy())
 
 
 @dataclass(frozen=True)
@@ -169,7 +194,7 @@ def subspace_overlap(a: Tensor, b: Tensor) -> Tensor:
 def _row_basis(x: Tensor) -> Tensor:
     """(rank, D) orthonormal."""
     _, values, basis = torch.linalg.svd(_finite(x), full_matrices=False)
-    return basis[: int(_count(values, x))]
+    return basis[: int((values > max(x.shape) * torch.finfo(x.dtype).eps * values[:1]).sum())]
 
 
 def _finite(x: Tensor) -> Tensor:
@@ -203,7 +228,14 @@ def directionality_of(query_weight: Tensor, key_weight: Tensor, g: float = 2.0) 
     return torch.where(r + c > 0, (c - r) / (c + r).clamp_min(torch.finfo(torch.float64).tiny), 0.0)
 
 
-def symmetry(lens: Lens, layer: int, head: int | None = None) -> float:
+class _Borrowing(Protocol):
+    """A Lens: what has a borrowed model."""
+
+    @property
+    def borrowed(self) -> Model: ...
+
+
+def symmetry(lens: _Borrowing, layer: int, head: int | None = None) -> float:
     """`symmetry_of` W_QK: of one head, or (None) of the layer's full matrix, the sum over heads. These differ widely.
 
     Raises SelectionError for an index that does not exist, ModelError for a family without an adapter.
@@ -211,12 +243,12 @@ def symmetry(lens: Lens, layer: int, head: int | None = None) -> float:
     return float(symmetry_of(*_chosen(lens, layer, head)))
 
 
-def directionality(lens: Lens, layer: int, head: int | None = None, g: float = 2.0) -> float:
+def directionality(lens: _Borrowing, layer: int, head: int | None = None, g: float = 2.0) -> float:
     """`directionality_of` W_QK: of one head, or (None) of the layer's full matrix. Raises like `symmetry`."""
     return float(directionality_of(*_chosen(lens, layer, head), g))
 
 
-def weights_table(lens: Lens) -> pd.DataFrame:
+def weights_table(lens: _Borrowing) -> pd.DataFrame:
     """DataFrame(layer, head, symmetry, directionality, overlap, chance): one row per head and one, "all", per layer.
 
     "all" is the layer's full matrix over all heads, which published medians of symmetry are of. overlap is
@@ -226,8 +258,8 @@ def weights_table(lens: Lens) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for layer in range(len(_layers(lens)[1])):
-        query, key = projections(lens, layer)
+    for layer in range(_n_layers(lens.borrowed)):
+        query, key = projections(lens.borrowed, layer)
         pairs: list[tuple[int | str, Tensor, Tensor]] = [(h, query[h], key[h]) for h in range(len(query))]
         for head, q, k in [*pairs, ("all", query.flatten(0, 1), key.flatten(0, 1))]:
             rows.append(
@@ -243,29 +275,33 @@ def weights_table(lens: Lens) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def projections(lens: Lens, layer: int) -> tuple[Tensor, Tensor]:
+def projections(model: Model, layer: int) -> tuple[Tensor, Tensor]:
     """W_Q and W_K of a layer, each (H, d, D) in float64: q = W_Q x + b.
 
     Raises SelectionError for a layer that does not exist, ModelError for a family without an adapter and for quantised
     or adapted projections.
     """
-    adapter, layers = _layers(lens)
-    check_index(layer, len(layers), "layer")
-    fused = adapter.value_part is not None
-    query, _ = affine(adapter.query_projection(layers[layer]), 0 if fused else None)
-    key, _ = affine(adapter.key_projection(layers[layer]), 1 if fused else None)
-    heads: int = encoder_of(lens.model).config.num_attention_heads
+    query, key = weights_of(model, layer)
+    heads: int = model.base.config.num_attention_heads
     return query.detach().double().unflatten(0, (heads, -1)), key.detach().double().unflatten(0, (heads, -1))
 
 
-def _layers(lens: Lens) -> tuple[Any, Any]:
-    base = encoder_of(lens.model)
-    adapter = require_adapter(base)
-    return adapter, adapter.layers(base)
+def weights_of(model: Model, layer: int) -> tuple[Tensor, Tensor]:
+    """W_Q and W_K of a layer as the model has them, (H·d, D); errors as `projections`."""
+    check_index(layer, _n_layers(model), "layer")
+    adapter, module = model.layer(layer)
+    fused = adapter.value_part is not None
+    query, _ = model.affine(adapter.query_projection(module), 0 if fused else None)
+    key, _ = model.affine(adapter.key_projection(module), 1 if fused else None)
+    return query, key
 
 
-def _chosen(lens: Lens, layer: int, head: int | None) -> tuple[Tensor, Tensor]:
-    query, key = projections(lens, layer)
+def _n_layers(model: Model) -> int:
+    return len(require_adapter(model.base).layers(model.base))
+
+
+def _chosen(lens: _Borrowing, layer: int, head: int | None) -> tuple[Tensor, Tensor]:
+    query, key = projections(lens.borrowed, layer)
     if head is None:
         return query.flatten(0, 1), key.flatten(0, 1)
     check_index(head, len(query), "head")

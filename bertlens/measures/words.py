@@ -10,13 +10,13 @@ from ..trace import Trace
 
 def units(trace: Trace) -> list[list[int]]:
     """The token positions of each word, in order; a template token is a unit of its own."""
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for position, word in enumerate(trace.word_ids):
         if word is not None and position and trace.word_ids[position - 1] == word:
-            found[-1].append(position)
+            groups[-1].append(position)
         else:
-            found.append([position])
-    return found
+            groups.append([position])
+    return groups
 
 
 def merge_keys(trace: Trace, values: Tensor) -> Tensor:

@@ -81,7 +81,7 @@ def card(metrics: dict[str, Any]) -> str:
     run, settings = metrics["run"], metrics["run"]["settings"]
     shipped = metrics["model"] == embedded.NAME
     names = ", ".join(f"`{name}` (SHA-256 {sha[:12]}…)" for name, sha in metrics["corpus"].items())
-    own = f"{names}. Its terms are those of whoever made it: say them here before you pass it on."
+    file_terms = f"{names}. Its terms are those of whoever made it: say them here before you pass it on."
     books = set(metrics["corpus"]) == {f"part-0{n}.txt.gz" for n in range(5)}
     kept, before = metrics["held_out"], metrics["before_rounding"]
     rounding = (
@@ -96,7 +96,7 @@ def card(metrics: dict[str, Any]) -> str:
         model=metrics["model"],
         new_head="" if not shipped else ", which had no head for masked tokens",
         kept=SHIPPED if shipped else "",
-        data=BOOKS_DATA.format(parts=names) if books else own,
+        data=BOOKS_DATA.format(parts=names) if books else file_terms,
         batch=settings["tokens"],
         taken=run["steps"],
         seen=run["steps"] * settings["tokens"] / metrics["tokens"],

@@ -62,12 +62,12 @@ class Passages:
         lengths = self.lengths
         order = torch.arange(len(self)) if generator is None else torch.randperm(len(self), generator=generator)
         order = order[lengths[order].argsort(stable=True)]
-        found: list[Tensor] = []
+        groups: list[Tensor] = []
         for group in order.split(lengths.bincount()[lengths.unique()].tolist()):
-            found += group.split(max(1, tokens // int(lengths[group[0]])))
+            groups += group.split(max(1, tokens // int(lengths[group[0]])))
         if generator is None:
-            return found
-        return [found[i] for i in torch.randperm(len(found), generator=generator).tolist()]
+            return groups
+        return [groups[i] for i in torch.randperm(len(groups), generator=generator).tolist()]
 
 
 def files(paths: Iterable[str | Path]) -> list[Path]:
@@ -75,18 +75,18 @@ def files(paths: Iterable[str | Path]) -> list[Path]:
 
     Raises InputError where there are none.
     """
-    found: list[Path] = []
+    chosen: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
             named = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS))
-            found += [file for file in named if not file.name.startswith(SET_ASIDE)]
+            chosen += [file for file in named if not file.name.startswith(SET_ASIDE)]
         elif path.is_file():
-            found.append(path)
+            chosen.append(path)
         else:
             raise InputError(f"no corpus at {path}: give text files (a text a line) or their folder")
-    if not found:
+    if not chosen:
         raise InputError(f"no text files there: a corpus is files that end in {', '.join(ENDINGS)}")
-    return found
+    return chosen
 
 
 def read(paths: Iterable[str | Path]) -> Iterator[str]:
@@ -157,18 +157,18 @@ def _cut(ids: list[int], room: int, ends: set[int], closing: set[int]) -> list[l
     parts = []
     while len(ids) > room:
         at = room
-        for place in range(room, 0, -1):
-            if ids[place] not in closing and _ends(ids, place, ends, closing):
-                at = place
+        for end in range(room, 0, -1):
+            if ids[end] not in closing and _ends(ids, end, ends, closing):
+                at = end
                 break
         parts.append(ids[:at])
         ids = ids[at:]
     return [*parts, ids]
 
 
-def _ends(ids: list[int], place: int, ends: set[int], closing: set[int]) -> bool:
+def _ends(ids: list[int], end: int, ends: set[int], closing: set[int]) -> bool:
     """Whether a sentence ends right before `place`: at an end mark, closing quotes or brackets behind it."""
-    last = place - 1
+    last = end - 1
     while last > 0 and ids[last] in closing:
         last -= 1
     return ids[last] in ends

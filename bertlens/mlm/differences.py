@@ -57,8 +57,8 @@ def load(folder: Path = SHIPPED, sha256: str | None = None) -> tuple[Any, Any]:
     path = folder / FILE
     if not path.is_file():
         raise ModelError("this installation carries no masked language model: install bertlens again")
-    if sha256 is not None and (found := hashlib.sha256(path.read_bytes()).hexdigest()) != sha256:
-        raise ModelError(f"{FILE} is not the known one (SHA-256 {found[:12]}…): install bertlens again")
+    if sha256 is not None and (digest := hashlib.sha256(path.read_bytes()).hexdigest()) != sha256:
+        raise ModelError(f"{FILE} is not the known one (SHA-256 {digest[:12]}…): install bertlens again")
     weights = {name: value.float() for name, value in base_weights().items()}
     with np.load(path, allow_pickle=False) as changes:
         for name in changes.files:

@@ -69,8 +69,8 @@ class History:
                 jensen_shannon(before.attention(layer), now.attention(layer)).mean(-1) for layer in range(now.n_layers)
             ]
             total = total + torch.stack(rows).double().cpu()
-        found: np.ndarray = (total / len(self.texts)).float().cpu().numpy()
-        return found
+        mean: np.ndarray = (total / len(self.texts)).float().cpu().numpy()
+        return mean
 
 
 def texts(held_out: Passages, tokenizer: Any) -> list[str]:

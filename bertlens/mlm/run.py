@@ -55,7 +55,7 @@ def start(source: str | None, corpus: Passages | None, seed: int) -> tuple[Any, 
     logging.set_verbosity_error()  # that the head is new is said in the card
     try:
         with embedded.quietly():
-            model, found = AutoModelForMaskedLM.from_pretrained(
+            model, report = AutoModelForMaskedLM.from_pretrained(
                 name, dtype=torch.float32, use_safetensors=True, trust_remote_code=False, output_loading_info=True
             )
     except ValueError as error:
@@ -63,7 +63,7 @@ def start(source: str | None, corpus: Passages | None, seed: int) -> tuple[Any, 
     finally:
         logging.set_verbosity(level)
     bias = getattr(model.get_output_embeddings(), "bias", None)
-    if corpus is not None and bias is not None and found["missing_keys"]:
+    if corpus is not None and bias is not None and report["missing_keys"]:
         counts = torch.bincount(corpus.ids, minlength=len(bias)).float() + 0.5
         bias.data.copy_((counts / counts.sum()).log())
     return model.eval(), tokenizer
@@ -157,7 +157,7 @@ def unigram(learned: Passages, held_out: Passages, masking: Masking) -> dict[str
 @torch.no_grad()
 def answers(model: Any, tokenizer: Any, k: int = 5) -> list[dict[str, Any]]:
     """The model's first k answers to SENTENCES."""
-    found = []
+    rows = []
     for sentence, expected in SENTENCES:
         inputs = tokenizer(
             sentence.replace("[MASK]", tokenizer.mask_token), return_tensors="pt", truncation=False, padding=False
@@ -168,5 +168,5 @@ def answers(model: Any, tokenizer: Any, k: int = 5) -> list[dict[str, Any]]:
             {"token": tokenizer.decode([token]).strip(), "probability": round(float(p), 4)}
             for p, token in zip(best.values, best.indices.tolist(), strict=True)
         ]
-        found.append({"sentence": sentence, "expected": list(expected), "top": top})
-    return found
+        rows.append({"sentence": sentence, "expected": list(expected), "top": top})
+    return rows

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import InputError
-from ..training import bar, draw, load_checkpoint, rate, save_checkpoint
+from ..training import adamw, bar, draw, load_checkpoint, rate, save_checkpoint
 from .corpus import Passages
 
 EVALUATED = 0.15  # share of a passage's tokens that are predicted when the model is scored
@@ -145,7 +145,7 @@ def train(
     device = next(model.parameters()).device
     model.eval()  # no dropout
     order = Order(passages, settings)
-    optimizer = _optimizer(model, settings)
+    optimizer = adamw(model, settings.learning_rate, settings.weight_decay, eps=1e-6)
     run = json.dumps({"settings": asdict(settings), "data": data, "shapes": [[*p.shape] for p in model.parameters()]})
     state = load_checkpoint(folder, run, device)
     if state is None:
@@ -176,15 +176,8 @@ def train(
     progress.close()
     if finished and at_point is not None:
         at_point(step)
-    return {
-        "settings": asdict(settings),
-        "steps": step,
-        "finished": finished,
-        "seconds": round(time.monotonic() - started),
-        "device": device.type,
-        "losses": losses,
-        "history": history,
-    }
+    record = {"settings": asdict(settings), "steps": step, "finished": finished, "device": device.type}
+    return record | {"seconds": round(time.monotonic() - started), "losses": losses, "history": history}
 
 
 def _finished(step: int, history: list[dict[str, float]], settings: Settings, seconds: float) -> str:
@@ -197,13 +190,6 @@ def _finished(step: int, history: list[dict[str, float]], settings: Settings, se
     if len(losses) > window and min(losses[:-window]) - min(losses[-window:]) < FLAT:
         return "held-out loss is flat"
     return ""
-
-
-def _optimizer(model: Any, settings: Settings) -> torch.optim.Optimizer:
-    decayed = [p for p in model.parameters() if p.ndim > 1]
-    plain = [p for p in model.parameters() if p.ndim <= 1]
-    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), eps=1e-6)
 
 
 def _step(
@@ -233,8 +219,8 @@ class Order:
         self.epoch, self.batches = -1, passages.batches(settings.tokens)
 
     def __call__(self, step: int) -> Tensor:
-        epoch, place = divmod(step, len(self.batches))
+        epoch, number = divmod(step, len(self.batches))
         if epoch != self.epoch:
             generator = torch.Generator().manual_seed(1_000_003 * self.settings.seed + epoch)
             self.epoch, self.batches = epoch, self.passages.batches(self.settings.tokens, generator)
-        return self.passages.rows(self.batches[place])
+        return self.passages.rows(self.batches[number])

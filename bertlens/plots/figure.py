@@ -8,8 +8,9 @@ import numpy as np
 
 from ..colors import table
 from ..errors import ExportError
+from ..vocabulary import INKS
 
-INK, MUTED, ACCENT = "#1d2430", "#667085", "#e4572e"
+INK, MUTED, ACCENT = (INKS["light"][name] for name in ("ink", "muted", "select"))
 
 
 def pyplot() -> Any:

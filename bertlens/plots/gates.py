@@ -9,24 +9,25 @@ import numpy as np
 from ..errors import check_index
 from ..measures import gates
 from ..trace import Trace
+from ..vocabulary import GATES
 from .figure import ACCENT, INK, axes_or_new, quiet, tokens_on_axes, weight_map
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# colour, hatch, letter: told apart without colour
+# colour and hatch: with the letter told apart without colour
 _STYLES = {
-    "directional": ("#235fb2", "", "D"),
-    "open": ("#dbe6f5", "", "O"),
-    "closed": ("#52155c", "", "C"),
-    "forward contextual": ("#34989b", "///", "F"),
-    "backward contextual": ("#34989b", "\\\\\\", "B"),
-    "bidirectional": ("#34989b", "xxx", "T"),
-    "cluster": ("#b27c2e", "", "K"),
-    "instance": ("#804f5a", "...", "I"),
-    "self": ("#1c5405", "", "S"),
-    "mixed": ("#c9ced6", "", "M"),
-    "undefined": ("#ffffff", "", "?"),
+    "directional": ("#235fb2", ""),
+    "open": ("#dbe6f5", ""),
+    "closed": ("#52155c", ""),
+    "forward contextual": ("#34989b", "///"),
+    "backward contextual": ("#34989b", "\\\\\\"),
+    "bidirectional": ("#34989b", "xxx"),
+    "cluster": ("#b27c2e", ""),
+    "instance": ("#804f5a", "..."),
+    "self": ("#1c5405", ""),
+    "mixed": ("#c9ced6", ""),
+    "undefined": ("#ffffff", ""),
 }
 
 
@@ -43,15 +44,16 @@ def attention_map(
     scores = gates.scores(attention, trace.special_mask, trace.segments, view=view)
     label = str(gates.label(scores))
     shown = gate or max(scores, key=lambda name: float(scores[name].nan_to_num(-1)))
-    found = gates.evidence(attention, trace.special_mask, shown, trace.segments, view=view)
+    evidence = gates.evidence(attention, trace.special_mask, shown, trace.segments, view=view)
     axes = axes_or_new(axes, 4.2, 4.2)
     weights = attention.float().cpu().numpy()
     axes.imshow(weights, cmap=weight_map(), vmin=0, vmax=max(float(np.quantile(weights, 0.995)), 1e-6))
-    _outline(axes, found.cells.cpu().numpy())
+    _outline(axes, evidence.cells.cpu().numpy())
     tokens_on_axes(axes, trace.display_tokens, trace.display_key_tokens)
-    where = f" ({found.detail})" if found.detail else ""
+    where = f" ({evidence.detail})" if evidence.detail else ""
     axes.set_title(
-        f"L{layer}·H{head}: {label}\n{shown} {found.score:.2f}, {found.mass:.0%} of the attention{where}", fontsize=9
+        f"L{layer}·H{head}: {label}\n{shown} {evidence.score:.2f}, {evidence.mass:.0%} of the attention{where}",
+        fontsize=9,
     )
     axes.set(xlabel="key", ylabel="query")
     return axes
@@ -78,7 +80,7 @@ def gate_counts(table: pd.DataFrame, axes: Any = None) -> Any:
     axes = axes_or_new(axes, 7, 0.35 * len(counts) + 1.4)
     left = np.zeros(len(counts))
     for label in (name for name in _STYLES if name in counts):
-        color, hatch, letter = _STYLES[label]
+        (color, hatch), letter = _STYLES[label], GATES[label].letter
         wide = counts[label].to_numpy()
         axes.barh(counts.index, wide, left=left, color=color, hatch=hatch, edgecolor="white", label=f"{letter} {label}")
         for layer, (start, width) in enumerate(zip(left, wide, strict=True)):

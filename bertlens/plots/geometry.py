@@ -11,9 +11,10 @@ from ..errors import check_index
 from ..measures import geometry
 from ..measures.spectra import singular_values
 from ..trace import Trace
+from ..vocabulary import SERIES, VECTORS
 from .figure import ACCENT, INK, MUTED, axes_or_new, pyplot, quiet, weight_map
 
-_KINDS = {"query": "#235fb2", "key": "#34989b", "value": "#b27c2e", "context": "#804f5a"}
+_KINDS = {name: SERIES["light"][index] for name, index in VECTORS.items() if name != "attention"}
 BLUE = "#235fb2"
 
 
@@ -25,17 +26,17 @@ def norm_histograms(
     `bounds` marks σ_max(W_h) · max ‖x‖ + ‖b_h‖, which is far to the right of most norms. Returns the matplotlib figure.
     Raises as `measures.geometry.norm_histograms`.
     """
-    found = geometry.norm_histograms(trace, layer, head, bins, include_special)
+    histograms = geometry.norm_histograms(trace, layer, head, bins, include_special)
     figure, panels = pyplot().subplots(1, 4, figsize=(11, 2.5), sharex=True, sharey=True, layout="constrained")
     for panel, (kind, color) in zip(panels, _KINDS.items(), strict=True):
-        panel.stairs(found.counts[kind], found.edges, fill=True, color=color)
-        sigma = found.sigma_max[kind]
+        panel.stairs(histograms.counts[kind], histograms.edges, fill=True, color=color)
+        sigma = histograms.sigma_max[kind]
         panel.set_title(kind if np.isnan(sigma) else f"{kind}, σ_max(W) = {sigma:.2f}", fontsize=9)
         panel.set_xlabel("norm")
-        if bounds and np.isfinite(found.bounds[kind]):
-            panel.axvline(found.bounds[kind], color=MUTED, linestyle=":")
+        if bounds and np.isfinite(histograms.bounds[kind]):
+            panel.axvline(histograms.bounds[kind], color=MUTED, linestyle=":")
         quiet(panel)
-    panels[0].set_ylabel(f"tokens (special {found.special})")
+    panels[0].set_ylabel(f"tokens (special {histograms.special})")
     figure.suptitle(f"L{layer}·H{head}", fontsize=10)
     return figure
 
@@ -47,12 +48,11 @@ def spectra(trace: Trace, layer: int, head: int, axes: Any = None) -> Any:
     that does not exist, InputError where values are NaN or Inf.
     """
     check_index(head, trace.n_heads, "head")
-    context = trace.context(layer).unflatten(-1, (trace.n_heads, -1))[:, head]
     matrices = {
         "query": trace.query(layer)[head],
         "key": trace.key(layer)[head],
         "value": trace.value(layer)[head],
-        "context": context,
+        "context": trace.head_context(layer)[head],
         "attention": trace.attention(layer)[head],
     }
     axes = axes_or_new(axes, 5.2, 3.2)
@@ -76,14 +76,16 @@ def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
     table = geometry.layer_table(trace, include_special)
     stages = ("cone_input", "cone_heads", "cone_concatenation", "cone_attention")
     axes = axes_or_new(axes, max(6, 1.1 * len(table)), 3.4)
-    places = np.arange(len(table))
+    positions = np.arange(len(table))
     values = table[list(stages)].to_numpy()
     path = np.append(values.flatten(), table["cone_output"].iloc[-1])
-    x = np.append((places[:, None] + np.arange(4) / 4).flatten(), len(table))
-    for layer in places[1::2]:
+    x = np.append((positions[:, None] + np.arange(4) / 4).flatten(), len(table))
+    for layer in positions[1::2]:
         axes.axvspan(layer, layer + 1, color="#f6f7f9", zorder=0)
     axes.plot(x, path, color=BLUE, linewidth=1.2, zorder=2)
-    axes.vlines(places + 0.25, table["cone_heads_min"], table["cone_heads_max"], color=ACCENT, alpha=0.35, linewidth=3)
+    axes.vlines(
+        positions + 0.25, table["cone_heads_min"], table["cone_heads_max"], color=ACCENT, alpha=0.35, linewidth=3
+    )
     looks = {
         "hidden state": ("o", INK, INK),
         "heads, mean": ("D", ACCENT, ACCENT),
@@ -96,7 +98,7 @@ def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
     chance = table["chance"].iloc[0]
     axes.axhline(chance, color=MUTED, linestyle="--", linewidth=0.8, label=f"chance, 1/√{table['tokens'].iloc[0]}")
     axes.set(ylim=(0, 1.02), xlim=(-0.1, len(table) + 0.1), ylabel="cone index Ī = I / n")
-    axes.set_xticks(places + 0.5, [f"L{layer}" for layer in table["layer"]])
+    axes.set_xticks(positions + 0.5, [f"L{layer}" for layer in table["layer"]])
     axes.tick_params(axis="x", length=0)
     axes.legend(fontsize=7, frameon=False, ncols=5, loc="lower left", bbox_to_anchor=(0, 1))
     quiet(axes)

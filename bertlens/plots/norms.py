@@ -12,15 +12,11 @@ from ..errors import check_index
 from ..measures import categories, norms
 from ..measures.ranks import spearman
 from ..trace import Trace
+from ..vocabulary import CATEGORIES, SERIES
 from .figure import INK, MUTED, axes_or_new, quiet, weight_map
 
-# colour and marker, in the order of categories.NAMES: told apart without colour
-_STYLES = {
-    "first": ("#c2185b", "o"),
-    "separator": ("#7a5195", "s"),
-    "punctuation": ("#b8860b", "^"),
-    "other": ("#2f5fb3", "."),
-}
+# colour and marker: told apart without colour
+_STYLES = dict(zip(CATEGORIES, zip(SERIES["light"], "os^.", strict=False), strict=True))
 
 
 def weight_against_norm(trace: Trace, layer: int, head: int | None = None, axes: Any = None) -> Any:
@@ -64,22 +60,22 @@ def category_shares(
     Over one or several traces of a model; punctuation as in `measures.categories.categories`. Returns the matplotlib
     axes. Raises as `measures.categories.shares`.
     """
-    found = categories.shares(traces, punctuation)
-    layers = np.arange(len(found.attention))
+    shares = categories.shares(traces, punctuation)
+    layers = np.arange(len(shares.attention))
     axes = axes_or_new(axes, max(4, 0.9 * len(layers) + 1.6), 3.4)
-    for values, offset, alpha in ((found.attention, -0.2, 0.45), (found.norm, 0.2, 1.0)):
+    for values, offset, alpha in ((shares.attention, -0.2, 0.45), (shares.norm, 0.2, 1.0)):
         below = np.zeros(len(layers))
         for k, (name, (color, _)) in enumerate(_STYLES.items()):
             share = values[:, k].numpy()
-            if not found.tokens[k]:
+            if not shares.tokens[k]:
                 continue
             label = name if offset > 0 else None
             axes.bar(layers + offset, share, 0.36, bottom=below, color=color, alpha=alpha, label=label)
             for layer, part in enumerate(share):
                 if part >= 0.08:
                     ink = "white" if alpha == 1 else INK
-                    place = (layer + offset, below[layer] + part / 2)
-                    axes.text(*place, f"{100 * part:.0f}", ha="center", va="center", fontsize=7, color=ink)
+                    middle = (layer + offset, below[layer] + part / 2)
+                    axes.text(*middle, f"{100 * part:.0f}", ha="center", va="center", fontsize=7, color=ink)
             below += share
     axes.set(ylim=(0, 1), ylabel="share")
     axes.set_title("left α, right ‖αf(x)‖, in per cent", fontsize=9)

@@ -154,15 +154,17 @@ def parse(
     trace: of lens.trace_words(sentence.words). direction, rows as in `survey.relation_scores`. Returns the matplotlib
     axes. Raises SelectionError for a head or direction that does not exist, InputError where words are missing.
     """
-    from ..survey.syntax import DIRECTIONS, NONE, predictions, word_attention
+    from ..survey.syntax import DIRECTIONS, NONE, predicted_words, word_attention
 
     check_index(head, trace.n_heads, "head")
     if direction not in DIRECTIONS:
         raise SelectionError(f"no direction {direction!r}: there are {', '.join(DIRECTIONS)}")
-    found = predictions(word_attention(trace, layer, len(sentence), rows))[DIRECTIONS.index(direction), head].tolist()
+    predicted = predicted_words(word_attention(trace, layer, len(sentence), rows))[
+        DIRECTIONS.index(direction), head
+    ].tolist()
     axes = axes_or_new(axes, max(4, 0.55 * len(sentence)), 3.2)
     right = 0
-    for d, (gold, guess) in enumerate(zip(sentence.heads, found, strict=True)):
+    for d, (gold, guess) in enumerate(zip(sentence.heads, predicted, strict=True)):
         if gold >= 0:
             _arc(axes, d, gold, 1, INK, "-")
             axes.text(d, 0.62, sentence.relations[d], ha="center", fontsize=5.5, color=MUTED)
@@ -172,7 +174,7 @@ def parse(
     for d, word in enumerate(sentence.words):
         axes.text(d, 0, word.replace("$", r"\$"), ha="center", va="center", fontsize=8)
     most = max(2.0, max(_height(d, h) for d, h in enumerate(sentence.heads)) + 1)
-    below = max(2.0, max(_height(d, h) for d, h in enumerate(found)) + 1)
+    below = max(2.0, max(_height(d, h) for d, h in enumerate(predicted)) + 1)
     axes.set(xlim=(-0.7, len(sentence) - 0.3), ylim=(-below - 0.3, most + 0.3))
     axes.set_title(
         f"above: the treebank; below: L{layer}·H{head} {direction}, {right} of {len(sentence)} right", fontsize=9

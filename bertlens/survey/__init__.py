@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .gradients import attention_gradients
     from .heads import head_stats
     from .headstats import HeadStats
-    from .syntax import Decisions, best_heads, decide, predictions, relation_scores, word_attention
+    from .syntax import Decisions, best_heads, decide, predicted_words, relation_scores, word_attention
     from .treebank import Sentence, read_treebank
 
 _HOMES = {
@@ -29,7 +29,7 @@ _HOMES = {
     "head_distances": ".distances",
     "head_map": ".distances",
     "head_stats": ".heads",
-    "predictions": ".syntax",
+    "predicted_words": ".syntax",
     "read_treebank": ".treebank",
     "relation_scores": ".syntax",
     "word_attention": ".syntax",
@@ -46,7 +46,7 @@ __all__ = [
     "head_distances",
     "head_map",
     "head_stats",
-    "predictions",
+    "predicted_words",
     "read_treebank",
     "relation_scores",
     "word_attention",
@@ -54,6 +54,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "predictions":  # its name before 0.2: a trace's predictions are the model's answers
+        name = "predicted_words"
     if name not in _HOMES:
         raise AttributeError(f"module 'bertlens.survey' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name], __name__), name)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import BertLensError, InputError
 from ..trace import Trace
+from .files import opened
+from .treebank import sentences
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -43,10 +43,17 @@ def items(corpus: Corpus) -> Iterator[Item]:
         yield _item(item, number)
 
 
+def numbered(corpus: Corpus, limit: int | None = None) -> Iterator[Numbered]:
+    """The first `limit` items (default: all) with their places. Raises InputError for a negative limit."""
+    if limit is not None and limit < 0:
+        raise InputError(f"limit is how many texts to take, not {limit}")
+    return enumerate(itertools.islice(items(corpus), limit))
+
+
 def size(corpus: Corpus, limit: int | None = None) -> int | None:
     """How many items a corpus has, at most `limit`; None where only reading it to its end would tell."""
-    found = _size(corpus)
-    return limit if found is None else found if limit is None else min(found, limit)
+    known = _size(corpus)
+    return limit if known is None else known if limit is None else min(known, limit)
 
 
 def _size(corpus: Corpus) -> int | None:
@@ -82,23 +89,11 @@ def _kind(path: Path) -> str:
     return path.name.removesuffix(".gz")
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[Any]:
-    """The lines of a text file, plain or gzipped. Raises InputError for one that is neither."""
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-            yield lines
-    except (UnicodeDecodeError, json.JSONDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise InputError(f"{path.name} cannot be read as a corpus in UTF-8: {error}") from None
-
-
 def _file(path: Path) -> Iterator[Item]:
     if not path.is_file():
         raise InputError(f"no corpus at {path}: give a file, or a list of texts")
     with opened(path) as lines:
         if _kind(path).endswith(".conllu"):
-            from .treebank import sentences
-
             for sentence in sentences(lines):
                 yield sentence.words
             return
@@ -116,7 +111,7 @@ def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list
         raise InputError(f"batch_size must be at least 1, not {batch_size}")
     iterator = iter(numbered)
     while window := list(itertools.islice(iterator, WINDOW * batch_size)):
-        window.sort(key=lambda place_item: _length(place_item[1]))
+        window.sort(key=lambda entry: _length(entry[1]))
         yield [window[start : start + batch_size] for start in range(0, len(window), batch_size)]
 
 
@@ -142,11 +137,11 @@ def traces_of(lens: Lens | None, batch: list[Numbered], truncation: bool = False
             ran = lens.trace_batch(texts, batch_size=len(texts), truncation=truncation)[::-1]
         except BertLensError:
             ran = []  # find out whose fault it is
-    for place, item in batch:
+    for number, item in batch:
         try:
             trace = ran.pop() if ran and isinstance(item, str | tuple) else _one(lens, item, truncation)
         except InputError as error:
-            raise InputError(f"item {place} of the corpus: {error}") from None
+            raise InputError(f"item {number} of the corpus: {error}") from None
         yield trace
 
 

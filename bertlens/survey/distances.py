@@ -16,7 +16,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from ..errors import InputError, SelectionError
-from .corpus import Corpus, items, size, traces_of, windows
+from .corpus import Corpus, numbered, size, traces_of, windows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,16 +52,16 @@ def head_distances(
         raise SelectionError(f"no variant {variant!r}: there are {', '.join(VARIANTS)}")
     total, tokens = None, 0
     smoothing = SMOOTHING if variant == "smoothed" else 0.0
-    numbered = enumerate(itertools.islice(items(corpus), limit))
+    texts = numbered(corpus, limit)
     with tqdm(total=size(corpus, limit), unit="text", desc="head distances", disable=not progress) as bar:
         try:
-            for batch in itertools.chain.from_iterable(windows(numbered, batch_size)):
+            for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
                 for trace in traces_of(lens, batch, truncation):
                     rows = torch.cat([trace.attention(layer) for layer in range(trace.n_layers)])
-                    found = divergences(rows.mul_(1 - smoothing).add_(smoothing / trace.n_tokens))
-                    if total is not None and total.shape != found.shape:
+                    of_text = divergences(rows.mul_(1 - smoothing).add_(smoothing / trace.n_tokens))
+                    if total is not None and total.shape != of_text.shape:
                         raise InputError("traces of different models have no heads in common: use one model")
-                    total, tokens = found if total is None else total + found, tokens + trace.n_tokens
+                    total, tokens = of_text if total is None else total + of_text, tokens + trace.n_tokens
                     bar.update()
         except KeyboardInterrupt:
             warnings.warn(f"interrupted: distances over the first {bar.n} texts that were done", stacklevel=2)
@@ -80,18 +80,18 @@ def divergences(rows: Tensor) -> Tensor:
     flat = rows.clamp_min(1e-30).flatten(1)
     # Σ s ln s over s = a + b of every pair; Σ m ln m of the mean m = s / 2 follows, as Σ s is known
     together = torch.zeros(n, n, dtype=torch.float64, device=rows.device)
-    own = torch.zeros(n, dtype=torch.float64, device=rows.device)  # Σ p ln p
+    negative_entropy = torch.zeros(n, dtype=torch.float64, device=rows.device)  # Σ p ln p
     for start in range(0, flat.shape[1], PART):
         part = flat[:, start : start + PART].contiguous()
         sums, logs = torch.empty_like(part), torch.empty_like(part)
-        own += torch.log(part, out=logs).mul_(part).sum(1).double()
+        negative_entropy += torch.log(part, out=logs).mul_(part).sum(1).double()
         for a in range(n - 1):
             s, log = sums[a + 1 :], logs[a + 1 :]
             torch.add(part[a + 1 :], part[a], out=s)
             together[a, a + 1 :] += torch.log(s, out=log).mul_(s).sum(1)
     together += together.T.clone()
-    found = (own[:, None] + own) / 2 - together / 2 + math.log(2) * rows.shape[1]
-    return found.fill_diagonal_(0).clamp_min_(0)
+    divergence = (negative_entropy[:, None] + negative_entropy) / 2 - together / 2 + math.log(2) * rows.shape[1]
+    return divergence.fill_diagonal_(0).clamp_min_(0)
 
 
 def head_map(distances: np.ndarray, n_heads: int, seed: int = 0) -> pd.DataFrame:
@@ -159,5 +159,7 @@ def _settings(kind: type) -> dict[str, object]:
     import inspect
 
     known = inspect.signature(kind).parameters
-    given: dict[str, object] = {"metric": "precomputed"} if "metric_mds" in known else {"dissimilarity": "precomputed"}
-    return given | ({"init": "random"} if "init" in known else {})
+    settings: dict[str, object] = (
+        {"metric": "precomputed"} if "metric_mds" in known else {"dissimilarity": "precomputed"}
+    )
+    return settings | ({"init": "random"} if "init" in known else {})

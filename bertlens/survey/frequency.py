@@ -10,7 +10,7 @@ from tqdm.auto import tqdm
 
 from ..measures import norms
 from ..trace import Trace
-from .corpus import Corpus, items, size, traces_of, windows
+from .corpus import Corpus, numbered, size, traces_of, windows
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -32,11 +32,11 @@ def frequency_correlation(
     Keeps L + 1 numbers a token; HeadStats.frequency_correlation takes a point per piece and needs no further pass.
     Kobayashi et al. 2020, section 4. Raises InputError like `head_stats`, ModelError where there are no norms.
     """
-    numbered = enumerate(itertools.islice(items(corpus), limit))
+    texts = numbered(corpus, limit)
 
     def traces() -> Iterator[Trace]:
         with tqdm(total=size(corpus, limit), unit="text", desc="frequency", disable=not progress) as bar:
-            for batch in itertools.chain.from_iterable(windows(numbered, batch_size)):
+            for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
                 for trace in traces_of(lens, batch, truncation):
                     bar.update()
                     yield trace

@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from ..architectures import runnable
 from ..backward import context_gradients
 from ..errors import InputError, ModelError
-from ..inputs import Encoding, batch_inputs
+from ..inputs import Encoding
 from ..measures import categories
 from ..measures.gradients import Gradients
-from .corpus import Corpus, Item, Numbered, items, size, windows
-from .statistics import CATEGORIES, MARKS
+from ..measures.rows import MARKS
+from .corpus import Corpus, Item, Numbered, numbered, size, windows
+from .statistics import CATEGORIES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,21 +65,17 @@ def attention_gradients(
     if objective == "loss given":
         batch_size = 1
     total, pairs, losses, texts = None, np.zeros(len(CATEGORIES)), 0.0, 0
-    numbered = enumerate(itertools.islice(items(corpus), limit))
+    chosen = numbered(corpus, limit)
     with tqdm(total=size(corpus, limit), unit="text", desc="gradients", disable=not progress) as bar:
         try:
-            for batch in itertools.chain.from_iterable(windows(numbered, batch_size)):
+            for batch in itertools.chain.from_iterable(windows(chosen, batch_size)):
                 encodings, targets = _targets(lens, batch, objective, labels, masked, seed, truncation)
                 bar.update(len(batch))
-                for found, hidden in _gradients(lens, encodings, targets, loss, batch_size):
-                    kinds = categories.categories(found.trace, MARKS).cpu()
-                    kinds[hidden] = CATEGORIES.index("other")
-                    member = torch.nn.functional.one_hot(kinds, len(CATEGORIES)).double()
-                    layers = [found.attention(layer).abs().sum(1) for layer in range(found.trace.n_layers)]
-                    sums = torch.stack(layers).double().cpu() @ member  # (L, H, kinds)
+                for gradients, hidden in _gradients(lens, encodings, targets, loss, batch_size):
+                    sums, counts = _by_kind(gradients, hidden)
                     total = sums if total is None else total + sums
-                    pairs += member.sum(0).numpy() * found.trace.n_tokens
-                    losses, texts = losses + found.loss, texts + 1
+                    pairs += counts
+                    losses, texts = losses + gradients.loss, texts + 1
         except KeyboardInterrupt:
             warnings.warn(f"interrupted: gradients over {texts} texts", stacklevel=2)
     if total is None:
@@ -90,9 +86,19 @@ def attention_gradients(
     table = pd.DataFrame({"layer": layer, "head": head})
     for kind, name in enumerate(CATEGORIES):
         table[name] = means[:, :, kind].ravel()
-    counts = {name: int(count) for name, count in zip(CATEGORIES, pairs, strict=True)}
-    table.attrs = {"objective": objective, "loss": losses / texts, "texts": texts, "pairs": counts}
+    named = {name: int(count) for name, count in zip(CATEGORIES, pairs, strict=True)}
+    table.attrs = {"objective": objective, "loss": losses / texts, "texts": texts, "pairs": named}
     return table
+
+
+def _by_kind(gradients: Gradients, hidden: list[int]) -> tuple[Tensor, np.ndarray]:
+    """(L, H, kinds) Σ |dL/dα| over the keys of each kind, and how many pairs that is; hidden tokens are "other"."""
+    trace = gradients.trace
+    kinds = categories.categories(trace, MARKS).cpu()
+    kinds[hidden] = CATEGORIES.index("other")
+    member = torch.nn.functional.one_hot(kinds, len(CATEGORIES)).double()
+    layers = [gradients.attention(layer).abs().sum(1) for layer in range(trace.n_layers)]
+    return torch.stack(layers).double().cpu() @ member, member.sum(0).numpy() * trace.n_tokens
 
 
 def _objective(lens: Lens, labels: Sequence[int] | None, loss: Any) -> str:
@@ -100,14 +106,15 @@ def _objective(lens: Lens, labels: Sequence[int] | None, loss: Any) -> str:
         if labels is not None:
             raise InputError("give labels= or loss=, not both")
         return "loss given"
-    name = type(runnable(lens.model)).__name__
+    runner = lens.borrowed.runner
+    name = type(runner).__name__
     if name.endswith("ForMaskedLM"):
         if lens.tokenizer.mask_token_id is None:
             raise ModelError("the tokenizer has no mask token: pass loss= as a function of the model's output")
         if labels is not None:
             raise InputError("a masked-LM guesses the text itself: it takes no labels")
         return "masked-LM"
-    config: Any = runnable(lens.model).config
+    config: Any = runner.config
     one_of_several = getattr(config, "num_labels", 1) > 1 and config.problem_type in (
         None,
         "single_label_classification",
@@ -117,16 +124,16 @@ def _objective(lens: Lens, labels: Sequence[int] | None, loss: Any) -> str:
     raise ModelError(f"{name} has no loss that bertlens knows: pass loss= as a function of the model's output")
 
 
-def _encoded(lens: Lens, item: Item, place: int, truncation: bool) -> Encoding:
+def _encoded(lens: Lens, item: Item, number: int, truncation: bool) -> Encoding:
     try:
         if isinstance(item, tuple):
-            return lens._encode(*item, truncation)
+            return lens.encode(*item, truncation)
         if isinstance(item, str | list):
-            return lens._encode(item, None, truncation)
+            return lens.encode(item, None, truncation)
     except InputError as error:
-        raise InputError(f"item {place} of the corpus: {error}") from None
+        raise InputError(f"item {number} of the corpus: {error}") from None
     if item.lens is not lens:
-        raise InputError(f"item {place} of the corpus is a trace of another lens: gradients need this one's model")
+        raise InputError(f"item {number} of the corpus is a trace of another lens: gradients need this one's model")
     return item.encoding
 
 
@@ -141,22 +148,23 @@ def _targets(
 ) -> tuple[list[Encoding], list[Any]]:
     """The batch's inputs, and what is to be guessed: {position: token id} of a text, a class, or None."""
     encodings, targets = [], []
-    for place, item in batch:
-        encoding = _encoded(lens, item, place, truncation)
+    for at, item in batch:
+        encoding = _encoded(lens, item, at, truncation)
         target: Any = None
         if objective == "masked-LM":
             text = [i for i, special in enumerate(encoding.special) if not special]
             if not text:
                 continue
             # a text's mask depends on the text's place alone, not on its batch
-            chosen = np.random.default_rng([seed, place]).choice(text, max(1, round(masked * len(text))), replace=False)
+            chosen = np.random.default_rng([seed, at]).choice(text, max(1, round(masked * len(text))), replace=False)
             target = {int(i): encoding.input_ids[i] for i in chosen}
-            ids = [lens.tokenizer.mask_token_id if i in target else id for i, id in enumerate(encoding.input_ids)]
+            mask = lens.tokenizer.mask_token_id
+            ids = tuple(mask if i in target else number for i, number in enumerate(encoding.input_ids))
             encoding = replace(encoding, input_ids=ids)
         elif labels is not None:
-            if place >= len(labels):
+            if at >= len(labels):
                 raise InputError(f"the corpus has more texts than there are labels: {len(labels)}")
-            target = labels[place]
+            target = labels[at]
         encodings.append(encoding)
         targets.append(target)
     return encodings, targets
@@ -166,18 +174,16 @@ def _gradients(
     lens: Lens, encodings: list[Encoding], targets: list[Any], loss: Callable[[Any], Tensor] | None, batch_size: int
 ) -> Iterator[tuple[Gradients, list[int]]]:
     """The gradients of each text, with the positions that were masked."""
-    for places in lens._batched(encodings, batch_size):
-        yield from _backward(lens, [encodings[at] for at in places], [targets[at] for at in places], loss)
+    for chosen in lens.batches(encodings, batch_size):
+        yield from _backward(lens, [encodings[at] for at in chosen], [targets[at] for at in chosen], loss)
 
 
 def _backward(
     lens: Lens, encodings: list[Encoding], targets: list[Any], loss: Callable[[Any], Tensor] | None
 ) -> Iterator[tuple[Gradients, list[int]]]:
     """The same of texts that share a batch: one backward pass."""
-    traces = lens._trace(encodings)
+    traces = lens.run(encodings)
     values = traces[0].value(0)  # says why where there are none
-    pad = lens.tokenizer.pad_token_id
-    inputs = batch_inputs(encodings, 0 if pad is None else pad, values.device)
     each: list[float] = []
 
     def summed(output: Any) -> Tensor:
@@ -186,9 +192,9 @@ def _backward(
         each.extend(float(value.detach()) for value in losses)
         return torch.stack(losses).sum()
 
-    _, found = context_gradients(lens.model, inputs, traces[0].n_layers, summed)
+    _, context = context_gradients(lens.borrowed, lens.inputs(encodings), traces[0].n_layers, summed)
     for row, trace in enumerate(traces):
-        contexts = [g[row, : trace.n_tokens].to(values.dtype).transpose(0, 1) for g in found]
+        contexts = [g[row, : trace.n_tokens].to(values.dtype).transpose(0, 1) for g in context]
         yield Gradients(trace, each[row], contexts), list(targets[row]) if isinstance(targets[row], dict) else []
 
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import time
 import warnings
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
 from tqdm.auto import tqdm
 
-from ..architectures import encoder_of
 from ..errors import InputError
-from ..export.provenance import versions
+from ..provenance import made_with, model_provenance
 from ..trace import Trace
-from .corpus import Corpus, Item, Numbered, digest, items, size, traces_of, windows
+from .batch import batch_stats
+from .corpus import Corpus, Item, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
-from .statistics import Lengths, text_statistics
+from .scale import run
+from .statistics import Lengths
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -56,30 +54,28 @@ def head_stats(
     """
     if save is not None and not Path(save).parent.is_dir():
         raise InputError(f"no folder {Path(save).parent} to save the statistics in: make it first")  # not after hours
-    numbered: Iterator[Numbered] = enumerate(itertools.islice(items(corpus), limit))
+    texts = numbered(corpus, limit)
     if lens is None:
-        numbered, about = _about_traces(numbered)
+        texts, about = _about_traces(texts)
     else:
-        about = provenance(lens)
+        about = model_provenance(lens.borrowed)
     stats = HeadStats(about | {"options": {"truncation": truncation}})
     if resume is not None:
         before = resume if isinstance(resume, HeadStats) else HeadStats.load(resume)
-        numbered = _left(numbered, before)
+        texts = _left(texts, before)
         stats = stats + before
         stats.ahead = list(before.ahead)
     total = size(corpus, limit)
     with tqdm(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
         if client is not None:
-            from .scale import run
-
-            return run(client, lens, stats, numbered, batch_size, truncation, save, bar)
-        return _run(lens, stats, numbered, batch_size, truncation, save, bar)
+            return run(client, lens, stats, texts, batch_size, truncation, save, bar)
+        return _run(lens, stats, texts, batch_size, truncation, save, bar)
 
 
 def _run(
     lens: Lens | None,
     stats: HeadStats,
-    numbered: Iterator[Numbered],
+    texts: Iterator[Numbered],
     batch_size: int,
     truncation: bool,
     save: str | Path | None,
@@ -87,10 +83,10 @@ def _run(
 ) -> HeadStats:
     saved, lengths = time.monotonic(), Lengths()
     try:
-        for batch in itertools.chain.from_iterable(windows(numbered, batch_size)):
+        for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
             # one assignment: an interrupt finds either all of a batch counted or nothing
-            found = batch_stats(lens, batch, stats.provenance, truncation, lengths)
-            stats = stats.with_places(found, [place for place, _ in batch])
+            added = batch_stats(lens, batch, stats.provenance, truncation, lengths)
+            stats = stats.with_items(added, [number for number, _ in batch])
             bar.update(len(batch))
             if save is not None and time.monotonic() - saved > SAVE_EVERY:
                 stats.save(save)
@@ -106,69 +102,27 @@ def _run(
     return stats
 
 
-def batch_stats(
-    lens: Lens | None, batch: list[Numbered], provenance: dict[str, Any], truncation: bool, lengths: Lengths
-) -> HeadStats:
-    """The statistics of one batch alone."""
-    stats = HeadStats(provenance)
-    for (place, item), trace in zip(batch, traces_of(lens, batch, truncation), strict=True):
-        try:
-            stats.add(trace, text_statistics(trace, lengths), item)
-        except InputError as error:
-            raise InputError(f"item {place} of the corpus: {error}") from None
-    return stats
-
-
-def _left(numbered: Iterator[Numbered], before: HeadStats) -> Iterator[Numbered]:
+def _left(texts: Iterator[Numbered], before: HeadStats) -> Iterator[Numbered]:
     """The items that are not counted yet. Raises InputError where the counted ones are other texts than before."""
     first, beyond, left = before.n_texts - len(before.ahead), set(before.ahead), []
     seen = 0
-    for place, item in itertools.islice(numbered, max(before.ahead, default=first - 1) + 1):
-        if place < first or place in beyond:
+    for number, item in itertools.islice(texts, max(before.ahead, default=first - 1) + 1):
+        if number < first or number in beyond:
             seen += digest(item)
         else:
-            left.append((place, item))
+            left.append((number, item))
     if seen % (1 << 64) != before.corpus:
         raise InputError("the statistics to resume are of other texts: give the corpus that they were begun with")
-    return itertools.chain(left, numbered)
+    return itertools.chain(left, texts)
 
 
-def provenance(lens: Lens) -> dict[str, Any]:
-    """What a number of a survey has to be reported with; JSON types only.
-
-    Model, revision (the commit that transformers loaded from the hub), a hash that changes with the weights, tokenizer
-    with its options, dtype, versions, date.
-    """
-    base, tokenizer = encoder_of(lens.model), lens.tokenizer
-    options = ("do_lower_case", "strip_accents", "model_max_length", "vocab_size", "cls_token", "sep_token")
-    return {
-        "model": lens.model_name,
-        "revision": getattr(base.config, "_commit_hash", None),
-        "weights": _fingerprint(lens.model),
-        "tokenizer": type(tokenizer).__name__,
-        "tokenizer_options": {name: getattr(tokenizer, name, None) for name in options},
-        "dtype": str(base.get_input_embeddings().weight.dtype).removeprefix("torch."),
-        "versions": versions(),
-        "date": date.today().isoformat(),
-    }
-
-
-def _fingerprint(model: torch.nn.Module) -> str:
-    """A hash of every parameter's first values: training changes them all, and reading all would take seconds."""
-    found = hashlib.sha256()
-    for name, parameter in model.named_parameters():
-        found.update(f"{name} {tuple(parameter.shape)}".encode())
-        found.update(parameter.detach().flatten()[:64].float().cpu().numpy().tobytes())
-    return found.hexdigest()[:16]
-
-
-def _about_traces(numbered: Iterator[Numbered]) -> tuple[Iterator[Numbered], dict[str, Any]]:
+def _about_traces(texts: Iterator[Numbered]) -> tuple[Iterator[Numbered], dict[str, Any]]:
     """The provenance of a corpus of traces: that of the first one."""
-    first = next(numbered, None)
+    first = next(texts, None)
     if first is None:
         raise InputError("the corpus holds no texts")
     trace: Item = first[1]
     if not isinstance(trace, Trace):
         raise InputError("texts need a lens; only a corpus of traces goes with lens=None")
-    about = {"model": trace.model_name, "versions": versions(), "date": date.today().isoformat()}
-    return itertools.chain([first], numbered), about | ({} if trace.lens is None else provenance(trace.lens))
+    about = {"model": trace.model_name, **made_with()}
+    return itertools.chain([first], texts), about | ({} if trace.model is None else model_provenance(trace.model))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ..architectures import encoder_of
 from ..errors import InputError, SelectionError
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
@@ -62,32 +61,32 @@ class HeadStats:
 
     # --- filling, merging ---
 
-    def add(self, trace: Trace, found: TextStatistics, item: Item) -> None:
+    def add(self, trace: Trace, statistics: TextStatistics, item: Item) -> None:
         """Count one text in. Raises InputError for a trace of another shape, so of another model."""
-        shape = found.gates.shape
+        shape = statistics.gates.shape
         if self.n_texts and self.shape != shape:
             raise InputError(f"traces of {self.shape} and {tuple(shape)} (layers, heads) do not add up: use one model")
         self.n_texts += 1
         self.n_tokens += trace.n_tokens
         self.corpus = (self.corpus + digest(item)) % _DIGEST
         n, one = trace.n_tokens, np.array(1.0)
-        counts = found.denominators.numpy()
+        counts = statistics.denominators.numpy()
         has = (counts > 0).astype(float)
-        for by, numerators in found.numerators.items():
+        for by, numerators in statistics.numerators.items():
             totals = numerators.numpy() * has[:, None, None]
             means = totals / np.maximum(counts, 1)[:, None, None]
             self._count(f"{by}.text", means, has)
             self._count(f"{by}.token", totals, counts)
             self._count(f"{by}.text_squares", means**2)
             self._count(f"{by}.text_bins", _binned(means) * has[:, None, None, None])
-        self._count("gates", (found.gates.numpy()[..., None] == np.arange(len(LABELS))).astype(float))
-        for name, values in (("mixing", found.mixing), ("cone", found.cone)):
+        self._count("gates", (statistics.gates.numpy()[..., None] == np.arange(len(LABELS))).astype(float))
+        for name, values in (("mixing", statistics.mixing), ("cone", statistics.cone)):
             if values is not None:
                 self._count(f"{name}.text", values.numpy(), one)
                 self._count(f"{name}.token", values.numpy() * n, one * n)
-        if found.lengths is not None:
-            lengths = found.lengths.numpy()
-            kinds = (found.categories.numpy()[:, None] == np.arange(len(CATEGORIES))).astype(float)
+        if statistics.lengths is not None:
+            lengths = statistics.lengths.numpy()
+            kinds = (statistics.categories.numpy()[:, None] == np.arange(len(CATEGORIES))).astype(float)
             self._count("lengths.token", lengths @ kinds, kinds.sum(0))
             self._count_pieces(trace, lengths.mean(1).T)
 
@@ -98,10 +97,9 @@ class HeadStats:
 
     def _count_pieces(self, trace: Trace, lengths: np.ndarray) -> None:
         """lengths (S, L)."""
-        assert trace.lens is not None
+        assert trace.model is not None
         if "pieces.token" not in self.sums:
-            embedding: Any = encoder_of(trace.lens.model).get_input_embeddings()
-            size = len(embedding.weight)
+            size = len(trace.model.embedding.weight)
             self.sums["pieces.token"] = np.zeros((size, lengths.shape[1]))
             self.sums["pieces.token_count"] = np.zeros(size)
         ids = trace.input_ids.cpu().numpy()
@@ -128,11 +126,11 @@ class HeadStats:
             merged._count(name, values)
         return merged
 
-    def with_places(self, batch: HeadStats, places: list[int]) -> HeadStats:
+    def with_items(self, batch: HeadStats, numbers: list[int]) -> HeadStats:
         """These statistics and those of some more texts of the same corpus, at these places in it."""
         merged = self + batch
         first = self.n_texts - len(self.ahead)
-        beyond = sorted({*self.ahead, *places})
+        beyond = sorted({*self.ahead, *numbers})
         while beyond and beyond[0] == first:
             first += 1
             del beyond[0]

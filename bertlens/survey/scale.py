@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..trace import Trace
+from .batch import batch_stats
 from .corpus import Numbered, windows
 from .headstats import HeadStats
 from .statistics import Lengths
@@ -111,7 +112,7 @@ class _Work:
         for attempt in range(ATTEMPTS):
             group = pending[0]
             try:
-                found = group.root.result()
+                sums = group.root.result()
                 break
             except (CancelledError, KilledWorker):
                 if attempt == ATTEMPTS - 1:
@@ -119,16 +120,14 @@ class _Work:
                 self.scattered = self.client.scatter(self.lens, broadcast=True, hash=False)
                 for at, lost in enumerate(pending):
                     pending[at] = self.submit(lost.windows, counted=False)
-        places = [place for window in group.windows for batch in window for place, _ in batch]
-        stats = stats.with_places(found, places)
+        numbers = [number for window in group.windows for batch in window for number, _ in batch]
+        stats = stats.with_items(sums, numbers)
         pending.popleft()
         return stats
 
 
 def window_stats(lens: Lens, window: Window, provenance: dict[str, Any], truncation: bool) -> HeadStats:
     """The statistics of one window's batches, on a worker."""
-    from .heads import batch_stats
-
     lengths, total = Lengths(), HeadStats(provenance)
     for batch in window:
         total = total + batch_stats(lens, batch, provenance, truncation, lengths)
@@ -139,8 +138,8 @@ def _sum(a: HeadStats, b: HeadStats) -> HeadStats:
     return a + b
 
 
-def _groups(found: Iterator[Window], size: int) -> Iterator[list[Window]]:
-    while group := list(itertools.islice(found, size)):
+def _groups(windows: Iterator[Window], size: int) -> Iterator[list[Window]]:
+    while group := list(itertools.islice(windows, size)):
         yield group
 
 
@@ -155,5 +154,5 @@ def _connected(client: Any) -> Iterator[Any]:
         return
     if client != "local":
         raise InputError(f'client is a dask.distributed.Client or "local", not {client!r:.60}')
-    with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as own:
-        yield own
+    with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as new_client:
+        yield new_client

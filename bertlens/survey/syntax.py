@@ -49,14 +49,14 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
         raise InputError("the trace is of other words than the sentence: use lens.trace_words(sentence.words)")
     pieces = torch.zeros(trace.n_tokens, n_words, dtype=torch.float64)
     first = [trace.n_tokens] * n_words
-    for place, word in enumerate(trace.word_ids):
+    for position, word in enumerate(trace.word_ids):
         if word is not None:
-            pieces[place, word] = 1
-            first[word] = min(first[word], place)
+            pieces[position, word] = 1
+            first[word] = min(first[word], position)
     alpha = trace.attention(layer).double().cpu()
     keys = alpha @ pieces  # (H, S, n)
     known = [word for word in range(n_words) if first[word] < trace.n_tokens]
-    found = torch.full((len(alpha), n_words, n_words), torch.nan, dtype=torch.float64)
+    words = torch.full((len(alpha), n_words, n_words), torch.nan, dtype=torch.float64)
     if rows == "mean":
         merged = (pieces[:, known] / pieces[:, known].sum(0)).T @ keys
     elif rows == "first":
@@ -66,8 +66,8 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
         most = [everything[:, pieces[:, word] > 0].amax(1) for word in known]
         merged = torch.stack([row[:, :n_words] / row.sum(-1, keepdim=True) for row in most], 1)
     index = torch.tensor(known)
-    found[:, index[:, None], index] = merged[:, :, index]
-    return found
+    words[:, index[:, None], index] = merged[:, :, index]
+    return words
 
 
 def _check_rows(rows: str) -> None:
@@ -75,7 +75,7 @@ def _check_rows(rows: str) -> None:
         raise SelectionError(f"no way {rows!r} to merge the rows of a word: there are {', '.join(ROWS)}")
 
 
-def predictions(attention: Tensor) -> Tensor:
+def predicted_words(attention: Tensor) -> Tensor:
     """(2, H, n) which word each head predicts for each word in each of DIRECTIONS, from word attention (H, n, n).
 
     NONE where there is no other word, or no token. Equal weights: the word that stands first.
@@ -90,7 +90,7 @@ class Decisions:
     """What every head predicted for every word of a treebank. N words, L layers, H heads."""
 
     correct: np.ndarray  # (N, 2, L, H) bool, by DIRECTIONS
-    marked: np.ndarray  # (N, 2, L, H) bool: the prediction is the possessive mark that follows
+    by_mark: np.ndarray  # (N, 2, L, H) bool: the same of what the word after it predicts, for this word's head
     relation: np.ndarray  # (N,) full names
     sentence: np.ndarray  # (N,) number of the word's sentence
     position: np.ndarray  # (N,) in the sentence, from 0
@@ -119,10 +119,10 @@ class Decisions:
             yield POSSESSIVE, self.relation == "nmod:poss"
 
     def counted(self, name: str) -> np.ndarray:
-        """(N, 2, L, H) bool what is right for a relation: the possessive row lets the mark stand for its word."""
+        """(N, 2, L, H) bool what is right for a relation: in the possessive row a possessor's mark predicts for it."""
         if name != POSSESSIVE:
             return self.correct
-        return self.correct | (self.marked & self.possessor[:, None, None, None])
+        return np.where(self.possessor[:, None, None, None], self.by_mark, self.correct)
 
     def scores(self) -> pd.DataFrame:
         """See `relation_scores`."""
@@ -139,9 +139,9 @@ class Decisions:
             table["n"], table["offset"] = int(member.sum()), offset
             table["offset_accuracy"], table["offset_accuracy_clamped"] = strict, clamped
             tables.append(table)
-        found = pd.concat(tables, ignore_index=True)
-        found.attrs = {"rows": self.rows, "sentences": self.n_sentences, "too_long": self.skipped}
-        return found
+        joined = pd.concat(tables, ignore_index=True)
+        joined.attrs = {"rows": self.rows, "sentences": self.n_sentences, "too_long": self.skipped}
+        return joined
 
     def best_heads(self, samples: int = 1000, seed: int = 0, least: int = LEAST) -> pd.DataFrame:
         """The best head and direction of each relation of at least so many words, with a bootstrap interval.
@@ -154,7 +154,7 @@ class Decisions:
         import pandas as pd
 
         random = np.random.default_rng(seed)
-        sentences, place = np.unique(self.sentence, return_inverse=True)
+        sentences, sentence_of = np.unique(self.sentence, return_inverse=True)
         draws = random.multinomial(len(sentences), np.full(len(sentences), 1 / len(sentences)), samples)
         draws = draws.astype(np.float32)
         shape, rows = self.correct.shape[1:], []
@@ -163,8 +163,8 @@ class Decisions:
                 continue
             # per sentence: how often each head is right, and how many such words there are
             right = np.zeros((len(sentences), int(np.prod(shape))), dtype=np.float32)
-            words = np.bincount(place[member], minlength=len(sentences)).astype(np.float32)
-            np.add.at(right, place[member], self.counted(name)[member].reshape(-1, right.shape[1]))
+            words = np.bincount(sentence_of[member], minlength=len(sentences)).astype(np.float32)
+            np.add.at(right, sentence_of[member], self.counted(name)[member].reshape(-1, right.shape[1]))
             accuracy = right.sum(0) / words.sum()
             best = int(accuracy.argmax())
             occurs = draws @ words
@@ -213,7 +213,7 @@ def decide(
     Arguments and errors as for `relation_scores`. Takes 4 L·H bytes a word.
     """
     _check_rows(rows)
-    correct, marked, words, skipped = [], [], [], 0
+    correct, by_mark, words, skipped = [], [], [], 0
     total = corpus.size(treebank, limit) if isinstance(treebank, str | Path) else limit
     with tqdm(total=total, unit="sentence", desc="syntax", disable=not progress) as bar:
         for number, sentence in enumerate(read_treebank(treebank)):
@@ -224,11 +224,12 @@ def decide(
             if trace is None:
                 skipped += 1
                 continue
-            found = [predictions(word_attention(trace, layer, len(sentence), rows)) for layer in range(trace.n_layers)]
-            guess = torch.stack(found, 1).permute(3, 0, 1, 2).numpy()  # (n, 2, L, H)
-            heads, places = np.array(sentence.heads), np.arange(len(sentence))
-            correct.append(guess == heads[:, None, None, None])
-            marked.append(guess == (places + 1)[:, None, None, None])
+            maps = (word_attention(trace, layer, len(sentence), rows) for layer in range(trace.n_layers))
+            guess = torch.stack([*map(predicted_words, maps)], 1).permute(3, 0, 1, 2).numpy()  # (n, 2, L, H)
+            heads = np.array(sentence.heads)[:, None, None, None]
+            correct.append(guess == heads)
+            after = np.concatenate([guess[1:], np.full_like(guess[:1], NONE)])
+            by_mark.append(after == heads)
             words.append((sentence, number))
     if not words:
         raise InputError("the treebank holds no sentences that the model can take")
@@ -236,10 +237,10 @@ def decide(
         warnings.warn(f"{skipped} sentences were too long for the model and are left out", stacklevel=2)
     return Decisions(
         correct=np.concatenate(correct),
-        marked=np.concatenate(marked),
+        by_mark=np.concatenate(by_mark),
         relation=np.array([name for sentence, _ in words for name in sentence.relations]),
         sentence=np.array([number for sentence, number in words for _ in sentence.words]),
-        position=np.array([place for sentence, _ in words for place in range(len(sentence))]),
+        position=np.array([position for sentence, _ in words for position in range(len(sentence))]),
         head=np.array([head for sentence, _ in words for head in sentence.heads]),
         length=np.array([len(sentence) for sentence, _ in words for _ in sentence.words]),
         possessor=np.array([mark for sentence, _ in words for mark in _possessors(sentence)]),
@@ -263,8 +264,9 @@ def relation_scores(
 
     DataFrame(relation, direction, layer, head, accuracy, n, offset, offset_accuracy, offset_accuracy_clamped).
     relation: a word counts under ALL, under its full relation name and under the name before ":" (so nmod, aux, acl
-    include subtypes); ALL_nopunct leaves out punct and root; "nmod:poss+'s" is nmod:poss where the mark right behind
-    the possessor (its `case` word) counts too. The root is never right.
+    include subtypes); ALL_nopunct leaves out punct and root; "nmod:poss+'s" is nmod:poss with the prediction of the
+    mark right behind the possessor (its `case` word, 's) in place of the possessor's own, in both directions, right if
+    it is the possessor's head. The root is never right.
     direction: "dep->head", the word attends most to its head; "head->dep", the head attends most to the word of all.
     offset: k of the best rule "the head stands k words on", |k| ≤ 10, with its accuracy; the strict one counts places
     outside the sentence as wrong, the clamped one (the best k for itself) takes the last word, or the root before the
@@ -288,9 +290,9 @@ def _trace(lens: Lens, sentence: Sentence) -> Trace | None:
 
 def _possessors(sentence: Sentence) -> list[bool]:
     """Is a word nmod:poss with its case mark right behind it? "'s" in English treebanks."""
-    found = []
-    for place, relation in enumerate(sentence.relations):
-        after = place + 1
-        mark = after < len(sentence) and sentence.heads[after] == place and sentence.relations[after] == "case"
-        found.append(relation == "nmod:poss" and mark)
-    return found
+    possessors = []
+    for position, relation in enumerate(sentence.relations):
+        after = position + 1
+        mark = after < len(sentence) and sentence.heads[after] == position and sentence.relations[after] == "case"
+        possessors.append(relation == "nmod:poss" and mark)
+    return possessors

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import InputError
-from .corpus import opened
+from .files import opened
 
 ROOT = -1
 
@@ -63,13 +63,13 @@ def sentences(lines: Any) -> Iterator[Sentence]:
     try:
         for number, tree in enumerate(conllu.parse_incr(lines)):
             words = [word for word in tree if isinstance(word["id"], int)]
-            place = {word["id"]: index for index, word in enumerate(words)} | {0: ROOT}
+            index_of = {word["id"]: index for index, word in enumerate(words)} | {0: ROOT}
             name = tree.metadata.get("sent_id", str(number))
-            if not words or any(word["head"] not in place or word["deprel"] is None for word in words):
+            if not words or any(word["head"] not in index_of or word["deprel"] is None for word in words):
                 raise InputError(f"sentence {name!r} has words without head or relation: is it an annotated treebank?")
             yield Sentence(
                 [word["form"] for word in words],
-                [place[word["head"]] for word in words],
+                [index_of[word["head"]] for word in words],
                 [word["deprel"] for word in words],
                 name,
             )

@@ -8,4 +8,4 @@ from .base import LensWidget
 class HeadAtlas(LensWidget):
     """The atlas alone; link `layer` and `head` to another view's with ipywidgets.jslink. Arguments: LensWidget."""
 
-    PANELS = ("atlas",)
+    PARTS = ("atlas",)

@@ -11,10 +11,10 @@ def badges(report: InputReport | None) -> list[dict[str, str]]:
     """What a reader must know of the tokenizer's work, most serious first: {"kind", "label", "detail", "severity"}."""
     if report is None:
         return []
-    found: list[dict[str, str]] = []
+    badges: list[dict[str, str]] = []
 
     def add(kind: str, label: str, detail: str, severity: str = "warning") -> None:
-        found.append({"kind": kind, "label": label, "detail": detail, "severity": severity})
+        badges.append({"kind": kind, "label": label, "detail": detail, "severity": severity})
 
     dropped = sum(report.truncated.values())
     if dropped:
@@ -40,4 +40,4 @@ def badges(report: InputReport | None) -> list[dict[str, str]]:
     for n, note in enumerate(report.notes):
         label = note if len(note) <= MOST_LABEL else f"{note[:MOST_LABEL].rsplit(' ', 1)[0]} …"
         add(f"note{n}", label, note, "info")
-    return found
+    return badges

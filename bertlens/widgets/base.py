@@ -1,29 +1,32 @@
 """LensWidget: what all widgets of bertlens share.
 
-Three kinds of state, kept apart: the selection is traits, synced both ways; the first picture is a trait that only the
+Three kinds of state, kept apart: the selection is traits, synced both ways; the overview is a trait that only the
 kernel sets; everything else is an answer to a question of the page (`model.send` with an id, an explicit table of
-operations, bytes in the answer's buffers). Questions may arrive on a second thread while a cell runs: a trace is
-immutable, and a new forward pass takes the lens's own lock.
+operations, bytes in the answer's buffers). Questions may arrive on a second thread while a cell runs: what is shown is
+one immutable record (overview.Shown), and a new forward pass takes the model's own lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
-from traitlets import Bool, Dict, Enum, Int, List, Unicode
+from traitlets import Bool, Dict, Int, List, Unicode
 
-from ..errors import BertLensError, InputError, SelectionError
+from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index
+from ..export.html import Page, to_html
+from ..export.still import to_png
+from ..measures.offers import offers
+from ..provenance import provenance, visible
 from ..trace import Trace
-from .answers import LAYER_MAPS, MEASURES, page_evidence, page_layer_maps
-from .picture import head_slice, picture
-from .questions import QUESTIONS, Answer, Message, carried
-
-if TYPE_CHECKING:
-    from .survey_view import Corpus
+from ..vocabulary import LAYER_MAPS, TRAITS, Trait
+from .corpus import Corpus
+from .overview import Shown
+from .questions import QUESTIONS, Message, Reply, packed
+from .tabs import PARTS, TABS
 
 STATIC = Path(__file__).parent.parent / "static"
 if not (STATIC / "widget.js").exists():
@@ -31,9 +34,26 @@ if not (STATIC / "widget.js").exists():
 
 MOST_CHARACTERS = 100_000  # of a text that the page sends
 
+_KINDS: dict[str, Callable[[Trait], Any]] = {
+    "text": lambda trait: Unicode(trait.default),
+    "number": lambda trait: Int(trait.default),
+    "optional": lambda trait: Int(None, allow_none=True),
+    "flag": lambda trait: Bool(trait.default),
+    "choice": lambda trait: Unicode(trait.default),
+    "numbers": lambda trait: List(Int(), allow_none=True, default_value=None),
+    "names": lambda trait: List(Unicode()),
+    "heads": lambda trait: List(),
+    "record": lambda trait: Dict(),
+}
 
-def _optional_int() -> Any:
-    return Int(None, allow_none=True).tag(sync=True)
+
+def _choices(name: str) -> Sequence[str]:
+    """The values that a trait of choices may have, with what was registered since."""
+    if name == "layer_map":
+        return ("", *LAYER_MAPS)
+    if name == "view":
+        return tuple(TABS)
+    return next(trait.choices for trait in TRAITS if trait.name == name)
 
 
 class LensWidget(anywidget.AnyWidget):
@@ -42,274 +62,296 @@ class LensWidget(anywidget.AnyWidget):
     layer, head: the selected head, 0-based. heads: further heads drawn over it as lines, [[layer, head], ...].
     measure: "weight" α, "norm" ‖αf(x)‖, "difference" of their shares. layer_map: "" for a head, or a map of the whole
     layer ("attn-w", "attn-n", "attnres-n", "attnresln-n", ...).
-    query, key: the pinned tokens (positions of pieces) or None. mode: "matrix" or "lines". view: "neurons" or "table".
+    query, key: the pinned tokens (positions of pieces) or None. mode: "matrix" or "lines". view: the open tab.
     pair_filter: "all", "AA", "AB", "BA", "BB" (query's sentence, key's sentence). units: "pieces", "words",
     or "spans" where the tokenizer names some (protein domains).
     hide_special, renormalize: leave special tokens out, and scale the rows that are left to 1. theme: "auto", "light",
     "dark". map: "self", or "encoder", "decoder", "cross" of an encoder-decoder. include_layers, include_heads: show
     only these. truncation: cut a text typed into the view to what the model takes, and say so.
 
-    Raises SelectionError for a layer, head, token or argument that does not exist.
+    Raises SelectionError for a layer, head, token or argument that does not exist, ModelError where the trace does not
+    offer what the view is for.
     """
 
     # Texts, not paths: anywidget watches files for as long as the program runs, and with them every widget (its #929).
     _esm = (STATIC / "widget.js").read_text(encoding="utf-8")
     _css = (STATIC / "widget.css").read_text(encoding="utf-8")
-    PANELS: ClassVar[tuple[str, ...]] = ()
+    PARTS: ClassVar[tuple[str, ...]] = ()
 
-    panels = List(Unicode()).tag(sync=True)
-    picture = Dict().tag(sync=True, echo_update=False)
-    map = Unicode("self").tag(sync=True)
-    layer = Int(0).tag(sync=True)
-    head = Int(0).tag(sync=True)
-    heads: Any = List().tag(sync=True)
-    query = _optional_int()
-    key = _optional_int()
-    measure = Enum(MEASURES, "weight").tag(sync=True)
-    layer_map = Enum(["", *LAYER_MAPS], "").tag(sync=True)
-    mode = Enum(["matrix", "lines"], "matrix").tag(sync=True)
-    view = Enum(["neurons", "norms", "gates", "geometry", "survey", "table"], "neurons").tag(sync=True)
-    text = Unicode("").tag(sync=True)
-    text_pair = Unicode("").tag(sync=True)
-    truncation = Bool(False).tag(sync=True)
-    pair_filter = Enum(["all", "AA", "AB", "BA", "BB"], "all").tag(sync=True)
-    units = Enum(["pieces", "words", "spans"], "pieces").tag(sync=True)
-    hide_special = Bool(False).tag(sync=True)
-    renormalize = Bool(False).tag(sync=True)
-    theme = Enum(["auto", "light", "dark"], "auto").tag(sync=True)
-    include_layers = List(Int(), allow_none=True, default_value=None).tag(sync=True)
-    include_heads = List(Int(), allow_none=True, default_value=None).tag(sync=True)
+    vars().update({trait.name: _KINDS[trait.kind](trait).tag(sync=True) for trait in TRAITS})
+    vars()["overview"].tag(echo_update=False)
 
     def __init__(self, trace: Trace, *, corpus: Corpus | None = None, **selection: Any) -> None:
-        if corpus is not None:
-            corpus.check(next(iter(trace.maps.values())))
-        self._corpus = corpus
-        unknown = [name for name in selection if not self.has_trait(name) or name in ("picture", "panels")]
-        if unknown:
-            known = "layer, head, heads, query, key, mode, view, pair_filter, units, hide_special, renormalize, theme"
-            raise SelectionError(f"no option {unknown[0]!r}: there are {known}, include_layers, include_heads, map")
-        self._trace = trace
-        maps = list(trace.maps)
-        selection.setdefault("map", maps[0])
-        if selection.get("include_layers") and "layer" not in selection:
-            selection["layer"] = selection["include_layers"][0]
-        if selection.get("include_heads") and "head" not in selection:
-            selection["head"] = selection["include_heads"][0]
-        for name in ("layer", "head"):
-            included = selection.get(f"include_{name}s")
-            if included and selection[name] not in included:
-                raise SelectionError(f"{name} {selection[name]} is not among include_{name}s {list(included)}")
-        super().__init__(panels=list(self.PANELS), text=trace.text or "", text_pair=trace.text_pair or "", **selection)
-        self.picture = self._first_picture()
-        self._answers: dict[str, Callable[[Message], Answer]] = {
-            "hello": self._answer_hello,
-            "picture": self._answer_picture,
-            "survey": self._answer_survey,
-            "trace": self._answer_trace,
-            "html": self._answer_html,
-            "extras": self._answer_extras,
+        parts = self._parts()
+        _checked(trace, parts, corpus, selection)
+        self._shown = Shown.of(trace, corpus, selection["map"], selection.get("layer", 0), selection.get("head", 0))
+        selection.setdefault("view", next((part for part in parts if part in TABS), "neurons"))
+        super().__init__(
+            parts=list(parts),
+            text=trace.text or "",
+            text_pair=trace.text_pair or "",
+            overview=dict(self._shown.overview),
+            **selection,
+        )
+        self._replies: dict[str, Callable[[Shown, Message], Reply]] = {
+            "hello": lambda shown, message: ({"kernel": True}, []),
+            "overview": self._reply_overview,
+            "survey": self._reply_survey,
+            "trace": self._reply_trace,
+            "html": self._reply_html,
+            "extras": lambda shown, message: ({}, [(STATIC / "extras.js").read_bytes()]),
         }
         self.on_msg(self._answer)
         self.observe(self._new_map, "map")  # not before: a pin given as an argument belongs to the map given with it
+
+    def _parts(self) -> tuple[str, ...]:
+        return self.PARTS
 
     # The trace
 
     @property
     def trace(self) -> Trace:
         """The trace shown. Setting another one redraws the view and keeps what still makes sense of the selection."""
-        return self._trace
+        return self._shown.trace
 
     @trace.setter
     def trace(self, trace: Trace) -> None:
-        before, self._trace = self._trace, trace
-        old, new = before.maps.get(self.map), trace.maps.get(self.map) or next(iter(trace.maps.values()))
+        before = self._shown.trace.maps.get(self.map)
+        name = self.map if self.map in trace.maps else next(iter(trace.maps))
+        new = trace.maps[name]
+        layer, head = min(self.layer, new.n_layers - 1), min(self.head, new.n_heads - 1)
+        # One assignment: from here on, a question about the text before is refused.
+        self._shown = Shown.of(trace, self._shown.corpus, name, layer, head)
+        kept = {
+            "map": name,
+            "layer": layer,
+            "head": head,
+            "heads": [[l, h] for l, h in self.heads if l < new.n_layers and h < new.n_heads],  # noqa: E741
+            "query": _same_token(before.tokens if before else [], new.tokens, self.query),
+            "key": _same_token(before.key_tokens if before else [], new.key_tokens, self.key),
+            "text": trace.text or "",
+            "text_pair": trace.text_pair or "",
+            "overview": dict(self._shown.overview),
+        }
+        for included, size in (("include_layers", new.n_layers), ("include_heads", new.n_heads)):
+            if any(number >= size for number in getattr(self, included) or ()):
+                kept[included] = None
         with self.hold_sync():
-            if self.map not in trace.maps:
-                self.map = next(iter(trace.maps))
-            self.layer, self.head = min(self.layer, new.n_layers - 1), min(self.head, new.n_heads - 1)
-            self.heads = [[l, h] for l, h in self.heads if l < new.n_layers and h < new.n_heads]  # noqa: E741
-            self.query = _same_token(old.tokens if old else [], new.tokens, self.query)
-            self.key = _same_token(old.key_tokens if old else [], new.key_tokens, self.key)
-            self.text, self.text_pair = trace.text or "", trace.text_pair or ""
-            self.picture = self._first_picture()
+            for trait, value in kept.items():
+                setattr(self, trait, value)
 
     @property
     def _map(self) -> Trace:
-        return self._trace.maps[self.map]
-
-    def _first_picture(self) -> dict[str, Any]:
-        shown = picture(self._trace, self.map, self.layer, self.head)
-        return {**shown, "header": shown["header"] | {"survey": self._has_survey(self._map)}}
-
-    def _has_survey(self, shown: Trace) -> bool:
-        return self._corpus is not None and self._corpus.fits(shown)
+        return self._shown.trace.maps.get(self.map) or self._shown.map(self._shown.map_name)
 
     # The selection
 
     @traitlets.validate("layer", "head", "query", "key")
     def _valid_index(self, proposal: Any) -> Any:
-        name, value = proposal["trait"].name, proposal["value"]
-        if value is None:
-            return value
-        shown = self._trace.maps.get(self.map) or next(iter(self._trace.maps.values()))
-        limits = {
-            "layer": shown.n_layers,
-            "head": shown.n_heads,
-            "query": len(shown.tokens),
-            "key": len(shown.key_tokens),
-        }
-        if not 0 <= value < limits[name]:
-            raise SelectionError(f"{name} {value} does not exist: there are 0 to {limits[name] - 1}")
+        name, value, shown = proposal["trait"].name, proposal["value"], self._map
+        sizes = {"layer": shown.n_layers, "head": shown.n_heads, "query": len(shown.tokens)}
+        if value is not None:
+            check_index(value, sizes.get(name, len(shown.key_tokens)), name)
         return value
 
     @traitlets.validate("heads")
     def _valid_heads(self, proposal: Any) -> list[list[int]]:
-        shown = self._trace.maps.get(self.map) or next(iter(self._trace.maps.values()))
         chosen = [[self.layer, item] if isinstance(item, int) else list(item) for item in proposal["value"]]
         for item in chosen:
-            if len(item) != 2 or not all(isinstance(n, int) for n in item):
+            if len(item) != 2:
                 raise SelectionError("heads is a list of [layer, head], or of heads of the selected layer")
-            if not (0 <= item[0] < shown.n_layers and 0 <= item[1] < shown.n_heads):
-                raise SelectionError(
-                    f"head {item} does not exist: layers 0 to {shown.n_layers - 1}, heads 0 to {shown.n_heads - 1}"
-                )
+            check_index(item[0], self._map.n_layers, "heads: layer")
+            check_index(item[1], self._map.n_heads, "heads: head")
         return chosen
 
     @traitlets.validate("include_layers", "include_heads")
     def _valid_include(self, proposal: Any) -> list[int] | None:
         name, value = proposal["trait"].name, proposal["value"]
-        limit = self._trace.n_layers if name == "include_layers" else self._trace.n_heads
-        if value is not None and (not value or not all(0 <= n < limit for n in value)):
-            raise SelectionError(f"{name} is a list of numbers from 0 to {limit - 1}, with at least one")
+        size = self._map.n_layers if name == "include_layers" else self._map.n_heads
+        if value is not None and (not value or not all(0 <= n < size for n in value)):
+            raise SelectionError(f"{name} is a list of numbers from 0 to {size - 1}, with at least one")
         return value
 
     @traitlets.validate("map")
     def _valid_map(self, proposal: Any) -> str:
-        if proposal["value"] not in self._trace.maps:
-            raise SelectionError(f"no map {proposal['value']!r}: there are {', '.join(self._trace.maps)}")
+        self._shown.map(proposal["value"])
         return str(proposal["value"])
+
+    @traitlets.validate(*(trait.name for trait in TRAITS if trait.kind == "choice"))
+    def _valid_choice(self, proposal: Any) -> str:
+        name, value = proposal["trait"].name, proposal["value"]
+        if value not in _choices(name):
+            raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(map(repr, _choices(name)))}")
+        return str(value)
 
     def _new_map(self, _change: Any) -> None:
         """Tokens of one map are not those of another: pins go, a head that the map lacks gives way to the last one."""
         shown = self._map
-        self.query = self.key = None
-        self.layer, self.head = min(self.layer, shown.n_layers - 1), min(self.head, shown.n_heads - 1)
+        changes = {
+            "query": None,
+            "key": None,
+            "layer": min(self.layer, shown.n_layers - 1),
+            "head": min(self.head, shown.n_heads - 1),
+        }
+        for name, value in changes.items():
+            setattr(self, name, value)
 
     # Questions of the page
 
     def _answer(self, _widget: Any, message: Any, _buffers: Any) -> None:
-        """Answer one question, or say why not. The table is explicit: the page cannot name anything else."""
+        """Answer one question, or say why not. The tables are explicit: the page cannot name anything else."""
         if not isinstance(message, dict) or "id" not in message:
             return
         try:
-            fields, buffers = self._answer_to(message)
+            fields, buffers = self._reply(self._shown, message)
         except BertLensError as error:
             fields, buffers = {"error": str(error)}, []
         except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
             fields, buffers = {"error": f"{type(error).__name__}: {error}"}, []
         self.send({**fields, "id": message["id"]}, buffers)
 
-    def _answer_to(self, message: Message) -> Answer:
-        op = str(message.get("op"))
-        if op in self._answers:
-            return self._answers[op](message)
-        if op not in QUESTIONS:
+    def _reply(self, shown: Shown, message: Message) -> Reply:
+        name = str(message.get("op"))
+        if name in self._replies:
+            return self._replies[name](shown, message)
+        if name not in QUESTIONS:
             raise InputError("the page asked for something that this version of bertlens does not know")
-        return QUESTIONS[op](self._asked_map(message), message)
+        return QUESTIONS[name].reply(_asked(shown, message), message)
 
-    def _answer_hello(self, _message: Message) -> Answer:
-        return {"kernel": True}, []
+    def _reply_overview(self, shown: Shown, message: Message) -> Reply:
+        _asked(shown, message)
+        overview = shown.overview_of(str(message.get("map")), self.layer, self.head)
+        return overview["header"], [overview["data"]]
 
-    def _answer_survey(self, message: Message) -> Answer:
-        if self._corpus is None:
+    def _reply_survey(self, shown: Shown, message: Message) -> Reply:
+        asked = _asked(shown, message)
+        if shown.corpus is None:
             raise InputError("this view was made without a survey: pass stats= of bl.survey.head_stats")
-        shown = self._asked_map(message)
-        self._corpus.check(shown)
-        return self._corpus.answer(shown)
+        return packed(*shown.corpus.answer(asked))
 
-    def _answer_picture(self, message: Message) -> Answer:
-        shown = self._asked_map(message)
-        layer, head = min(self.layer, shown.n_layers - 1), min(self.head, shown.n_heads - 1)
-        answer = picture(self._trace, message["map"], layer, head)
-        return answer["header"] | {"survey": self._has_survey(shown)}, [answer["data"]]
-
-    def _asked_map(self, message: Message) -> Trace:
-        header = self.picture["header"]
-        if message.get("map") == header["map"] and message.get("trace") != header["trace"]:
-            raise SelectionError("the text has changed since: choose the head again")
-        shown = self._trace.maps.get(str(message.get("map")))
-        if shown is None:
-            raise SelectionError(f"no map {str(message.get('map'))[:40]!r}: there are {', '.join(self._trace.maps)}")
-        return shown
-
-    def _answer_trace(self, message: Message) -> Answer:
-        lens = self._trace.lens
-        if lens is None:
+    def _reply_trace(self, shown: Shown, message: Message) -> Reply:
+        if shown.trace.lens is None:
             raise InputError("this view was made from attention maps: it has no model to run another text with")
         text, pair = message.get("text"), message.get("text_pair") or None
         if not isinstance(text, str) or not isinstance(pair, str | None):
             raise InputError("the text is not text")
         if len(text) + len(pair or "") > MOST_CHARACTERS:
             raise InputError(f"the text is longer than {MOST_CHARACTERS:,} characters: use lens.trace in a cell")
-        self.trace = lens.trace(text, pair, truncation=self.truncation)
+        self.trace = shown.trace.lens.trace(text, pair, truncation=self.truncation)
         return {}, []
 
-    def _answer_html(self, message: Message) -> Answer:
+    def _reply_html(self, _shown: Shown, message: Message) -> Reply:
         layers = message.get("layers")
-        if layers is not None and not (isinstance(layers, list) and all(isinstance(n, int) for n in layers)):
+        if layers is not None and not (isinstance(layers, list) and all(type(n) is int for n in layers)):
             raise SelectionError("layers is a list of numbers")
         return {}, [self.to_html(layers=layers).encode()]
-
-    def _answer_extras(self, _message: Message) -> Answer:
-        """The second half of the front end: js/src/extras.ts."""
-        return {}, [(STATIC / "extras.js").read_bytes()]
 
     # Export
 
     def to_html(self, path: str | Path | None = None, *, layers: list[int] | None = None) -> str:
         """The view as one page that needs no kernel and no network; written to `path` if given.
 
-        Holds all heads, or those of `layers`. Raises ExportError past 20 MB, naming the way out.
+        Holds all heads, or those of `layers`. Raises ExportError past 20 MB, naming the way out, SelectionError for a
+        layer that does not exist.
         """
-        from ..export.html import to_html
+        return to_html(self.page(layers), path)
 
-        return to_html(self, path, layers=layers)
-
-    def page_state(self) -> dict[str, Any]:
-        """The synced traits that a page without a kernel starts from."""
-        state = {name: getattr(self, name) for name in LensWidget.class_own_traits(sync=True)}
-        shown = self._trace.maps[self.picture["header"]["map"]]
-        carried = {"layer_maps": page_layer_maps(shown), "evidence": page_evidence(shown)}
-        return state | {"picture": {**self.picture, "header": self.picture["header"] | carried}}
-
-    def slices(self, layers: list[int] | None) -> Iterator[tuple[tuple[str, int, int], dict[str, Any], dict[str, Any]]]:
-        """((map, layer, head), fields, arrays) of all heads, or of those of some layers."""
-        for name, shown in self._trace.maps.items():
-            for layer in range(shown.n_layers) if layers is None else layers:
-                if not 0 <= layer < shown.n_layers:
-                    raise SelectionError(f"layer {layer} does not exist: there are 0 to {shown.n_layers - 1}")
-                for head in range(shown.n_heads):
-                    fields, arrays = head_slice(shown, layer, head)
-                    yield (name, layer, head), fields, arrays
-
-    def page_answers(self, layers: list[int] | None) -> Iterator[tuple[dict[str, Any], Answer]]:
-        """What a page without a kernel is asked beside heads: (question, answer) pairs; for all layers, or for some."""
-        header = self.picture["header"]
-        shown = self._trace.maps[header["map"]]
-        place = {"trace": header["trace"], "map": header["map"]}
-        if self._has_survey(shown):
-            yield {"op": "survey"}, self._answer_survey(place)
-        for question in carried(shown, range(shown.n_layers) if layers is None else layers, self.panels):
-            yield question, self._answer_to(place | question)
+    def page(self, layers: list[int] | None = None) -> Page:
+        """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for."""
+        shown, trace = self._shown, self._shown.trace
+        most = max(m.n_layers for m in trace.maps.values())
+        chosen = list(range(most)) if layers is None else sorted(set(layers))
+        for layer in chosen:
+            check_index(layer, most, "layer")
+        about = provenance(trace)
+        texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
+        model = visible(trace.model_name)
+        names = " ".join(f"{name} {number}" for name, number in about["versions"].items())
+        others = (name for name in trace.maps if name != shown.map_name)
+        overviews = {name: shown.overview_of(name, self.layer, self.head) for name in others}
+        return Page(
+            title=f"{model}: {texts[:80]}" if texts else model,
+            footer=f"{model} ({trace.dtype}) · {names} · {about['date']}",
+            state={trait.name: getattr(self, trait.name) for trait in TRAITS},
+            overviews={name: (made["header"], made["data"]) for name, made in overviews.items()},
+            answers=_carried(shown, self.parts, chosen),
+            layers=chosen,
+            holds="all layers" if layers is None else f"layers {', '.join(map(str, chosen))}",
+            estimate=sum(map(_head_bytes, trace.maps.values())),
+            about=about,
+        )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live widget, and a still picture for pages that cannot run widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
-            from ..export.picture import to_png
-
-            bundle[0]["image/png"] = to_png(self)
+            shown = self._shown
+            head = shown.overview["header"]["head"]
+            # else the selection belongs to a map that the thumbnails are not of
+            layer, number = (self.layer, self.head) if self.map == shown.map_name else (head["layer"], head["head"])
+            bundle[0]["image/png"] = to_png(shown.overview, shown.trace, layer, number)
         return bundle
+
+
+def _checked(trace: Trace, parts: Sequence[str], corpus: Corpus | None, selection: dict[str, Any]) -> None:
+    """Complete a selection and raise what is wrong with it, or why the trace cannot be shown so."""
+    names = [trait.name for trait in TRAITS if trait.selectable]
+    for name in selection:
+        if name not in names:
+            raise SelectionError(f"no option {name!r}: there are {', '.join(names)}")
+    selection.setdefault("map", next(iter(trace.maps)))
+    if selection["map"] not in trace.maps:
+        raise SelectionError(f"no map {selection['map']!r}: there are {', '.join(trace.maps)}")
+    shown = trace.maps[selection["map"]]
+    for name, size in (("layer", shown.n_layers), ("head", shown.n_heads)):
+        included = selection.get(f"include_{name}s")
+        if included:
+            selection.setdefault(name, included[0])
+            if selection[name] not in included:
+                raise SelectionError(f"{name} {selection[name]} is not among include_{name}s {list(included)}")
+        check_index(selection.get(name, 0), size, name)
+    if corpus is not None:
+        corpus.check_shape(shown)
+    if len(parts) == 1 and parts[0] in TABS:  # a view of one tab has to have something to show
+        reason = _why_not(parts[0], shown, corpus)
+        if reason:
+            raise ModelError(reason)
+
+
+def _why_not(tab: str, shown: Trace, corpus: Corpus | None) -> str:
+    if tab == "survey":
+        return "" if corpus is None else corpus.why_not(shown)
+    needs = TABS[tab].needs
+    return offers(shown)[needs] if needs else ""
+
+
+def _asked(shown: Shown, message: Message) -> Trace:
+    """The maps that a message is about. Raises SelectionError for maps of another text."""
+    if message.get("trace") != shown.id:
+        raise SelectionError("the text has changed since: choose the head again")
+    return shown.map(message.get("map"))
+
+
+def _carried(shown: Shown, parts: Sequence[str], layers: Sequence[int]) -> Iterator[tuple[Message, Reply]]:
+    """What a page without a kernel is asked by its parts: (question, answer) pairs."""
+    asked = [name for part in parts for name in (PARTS.get(part) or TABS[part]).questions]
+    asked = list(dict.fromkeys(("head", "norms", *asked)))  # the selected head, by either measure, whatever the parts
+    for name, trace in shown.trace.maps.items():
+        reasons = offers(trace)
+        held = [layer for layer in layers if layer < trace.n_layers]
+        if "survey" in parts and shown.corpus is not None and not shown.corpus.why_not(trace):
+            yield {"op": "survey", "map": name}, packed(*shown.corpus.answer(trace))
+        for question in (QUESTIONS[op] for op in asked):
+            if question.needs and reasons[question.needs]:
+                continue
+            for arguments in question.carried(trace, held):
+                yield {"op": question.name, "map": name, **arguments}, question.reply(trace, arguments)
+
+
+def _head_bytes(trace: Trace) -> int:
+    """What the heads of a layer take at least in a page, from shapes alone: q and k, or the weights, in base64."""
+    floats = 2 * trace.n_tokens * (trace.head_dim or 0) if trace.has_neurons else trace.n_tokens * len(trace.key_tokens)
+    return trace.n_heads * floats * 4 * 4 // 3
 
 
 def _same_token(before: list[str], after: list[str], position: int | None) -> int | None:

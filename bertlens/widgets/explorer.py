@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..trace import Trace
 from .base import LensWidget
+from .corpus import Corpus
+from .tabs import TABS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +24,7 @@ class Explorer(LensWidget):
     Arguments: LensWidget, SurveyView.
     """
 
-    PANELS = ("header", "atlas", "head", "neurons", "norms", "gates", "geometry", "survey", "table")
+    PARTS = ("header", "atlas", "head")
 
     def __init__(
         self,
@@ -34,7 +36,9 @@ class Explorer(LensWidget):
         sentence: Sentence | None = None,
         **selection: Any,
     ) -> None:
-        from .survey_view import Corpus
-
         corpus = None if stats is None else Corpus(stats, distances, relations, sentence)
         super().__init__(trace, corpus=corpus, **selection)
+
+    def _parts(self) -> tuple[str, ...]:
+        """With all tabs, those registered since included."""
+        return (*self.PARTS, *TABS)

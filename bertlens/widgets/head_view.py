@@ -8,4 +8,4 @@ from .base import LensWidget
 class HeadView(LensWidget):
     """One head as matrix or lines, several overlaid with `heads`. Arguments: LensWidget."""
 
-    PANELS = ("head",)
+    PARTS = ("head",)

@@ -8,4 +8,4 @@ from .base import LensWidget
 class NeuronView(LensWidget):
     """The query and key neurons behind one token's attention: pin it with `query` and `key`. Arguments: LensWidget."""
 
-    PANELS = ("neurons", "table")
+    PARTS = ("neurons", "table")

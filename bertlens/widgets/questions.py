@@ -1,142 +1,159 @@
-"""The questions that a page may ask about a trace: an explicit table, every field checked, nothing else reachable."""
+"""The questions that a page may ask about a trace: an explicit table, every argument checked, nothing else reachable.
+
+A new question is one record, added here or by `register_question`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
-from ..errors import SelectionError
-from ..measures import gates, norms
+from ..errors import ModelError, SelectionError, check_index
+from ..measures import gates
+from ..measures.offers import offers
 from ..trace import Trace
-from ..wire import pack
+from ..vocabulary import LAYER_MAPS, MEASURES
+from ..wire import json_safe, pack
 from . import answers
-from .picture import head_slice
 
 Message: TypeAlias = dict[str, Any]
-Answer: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
+Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
 
 
-def packed(arrays: dict[str, Any], fields: dict[str, Any] | None = None) -> Answer:
-    """An answer with arrays in one buffer."""
+def packed(fields: dict[str, Any], arrays: dict[str, Any]) -> Reply:
+    """An answer as it travels: fields as plain JSON, all arrays in one buffer."""
+    if not arrays:
+        return json_safe(fields), []
     index, blob = pack(arrays)
-    return {**(fields or {}), "arrays": index}, [blob]
+    return {**json_safe(fields), "arrays": index}, [blob]
 
 
-def _head(trace: Trace, message: Message) -> Answer:
-    fields, arrays = head_slice(trace, _layer(trace, message), _head_of(trace, message))
-    return packed(arrays, fields)
+def _layer(trace: Trace, value: Any) -> int:
+    return _index(value, "layer", trace.n_layers)
 
 
-def _norms(trace: Trace, message: Message) -> Answer:
-    return packed({"norms": answers.layer_norms(trace, _layer(trace, message))})
+def _head(trace: Trace, value: Any) -> int:
+    return _index(value, "head", trace.n_heads)
 
 
-def _thumbs(trace: Trace, message: Message) -> Answer:
-    thumbs, largest = answers.thumbnails(trace, choice(message, "measure", answers.MEASURES[1:]))
-    return packed({"thumbs": thumbs, "thumb_max": largest})
+def _index(value: Any, name: str, size: int) -> int:
+    check_index(value if type(value) is int else str(value)[:40], size, name)
+    return int(value)
 
 
-def _layer_map(trace: Trace, message: Message) -> Answer:
-    kind = choice(message, "kind", answers.LAYER_MAPS)
-    return packed({"values": answers.LAYER_MAPS[kind](trace, _layer(trace, message)).float().contiguous()})
+def _share(name: str) -> Callable[[Trace, Any], float]:
+    def check(_trace: Trace, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise SelectionError(f"{name} {str(value)[:40]!r} is not between 0 and 1")
+        return float(value)
+
+    return check
 
 
-def _gates(trace: Trace, message: Message) -> Answer:
-    fields, arrays = answers.gate_labels(trace, _share(message, "threshold"), _share(message, "margin"))
-    return packed(arrays, fields)
+def _choice(name: str, choices: Iterable[str]) -> Callable[[Trace, Any], str]:
+    def check(_trace: Trace, value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(choices)}")
+        return value
+
+    return check
 
 
-def _evidence(trace: Trace, message: Message) -> Answer:
-    gate, view = choice(message, "gate", gates.GATES), choice(message, "view", ("full", "content"))
-    fields, arrays = answers.gate_evidence(trace, _layer(trace, message), _head_of(trace, message), gate, view)
-    return packed(arrays, fields)
-
-
-def _norm_view(trace: Trace, _message: Message) -> Answer:
-    fields, arrays = answers.norm_view(trace)
-    return packed(arrays, fields)
-
-
-def _geometry(trace: Trace, _message: Message) -> Answer:
-    return answers.layer_rows(trace), []
-
-
-def _histograms(trace: Trace, message: Message) -> Answer:
-    return answers.histograms(trace, _layer(trace, message), _head_of(trace, message)), []
-
-
-def _spectra(trace: Trace, message: Message) -> Answer:
-    fields, arrays = answers.layer_ranks(trace, _layer(trace, message))
-    return packed(arrays, fields)
-
-
-QUESTIONS: dict[str, Callable[[Trace, Message], Answer]] = {
+# argument -> what checks it: (trace, what the page sent) -> its value, or a SelectionError
+ARGUMENTS: dict[str, Callable[[Trace, Any], Any]] = {
+    "layer": _layer,
     "head": _head,
-    "norms": _norms,
-    "thumbs": _thumbs,
-    "layer_map": _layer_map,
-    "gates": _gates,
-    "evidence": _evidence,
-    "norm_view": _norm_view,
-    "geometry": _geometry,
-    "histograms": _histograms,
-    "spectra": _spectra,
+    "measure": _choice("measure", [name for name in MEASURES if name != "weight"]),
+    "kind": _choice("layer map", LAYER_MAPS),
+    "threshold": _share("threshold"),
+    "margin": _share("margin"),
+    "gate": _choice("gate", gates.GATES),
+    "view": _choice("view", gates.VIEWS),
 }
 
 
-def carried(trace: Trace, layers: Iterable[int], panels: Collection[str]) -> Iterator[Message]:
-    """The questions beside heads that a page without a kernel is asked about some layers, as its panels ask them."""
-    if answers.has_gates(trace) and not {"atlas", "gates"}.isdisjoint(panels):
-        yield {"op": "gates", "threshold": gates.THRESHOLD, "margin": gates.MARGIN}
-    with_norms = norms.available(trace)
-    if with_norms and "norms" in panels:
-        yield {"op": "norm_view"}
-    if with_norms and "geometry" in panels:
-        yield {"op": "geometry"}
-    if with_norms and "atlas" in panels:
-        yield from ({"op": "thumbs", "measure": measure} for measure in answers.MEASURES[1:])
-    for layer in layers:
-        if "gates" in panels and answers.page_evidence(trace):
-            for head, view in product(range(trace.n_heads), ("full", "content")):
-                gate = answers.clearest_gate(trace, layer, head, view)
-                yield {"op": "evidence", "layer": layer, "head": head, "gate": gate, "view": view}
-        if not with_norms:
-            continue
-        if "geometry" in panels:
-            if trace.nan_layer is None:
-                yield {"op": "spectra", "layer": layer}
-            yield from ({"op": "histograms", "layer": layer, "head": head} for head in range(trace.n_heads))
-        yield {"op": "norms", "layer": layer}
-        if "head" in panels:
-            yield from ({"op": "layer_map", "layer": layer, "kind": kind} for kind in answers.page_layer_maps(trace))
+def _never(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    return iter(())
 
 
-def _layer(trace: Trace, message: Message) -> int:
-    return _index(message, "layer", trace.n_layers)
+@dataclass(frozen=True)
+class Question:
+    """One question: its arguments (names in ARGUMENTS), its answer, and what of it a page without a kernel carries.
+
+    answer: (trace, **arguments) -> fields and arrays. needs: a capability of `offers`, or "". carried: (trace, layers)
+    -> the arguments of each answer that such a page holds, for these layers.
+    """
+
+    name: str
+    answer: Callable[..., answers.Answer]
+    arguments: tuple[str, ...] = ()
+    needs: str = ""
+    carried: Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]] = _never
+
+    def check(self, trace: Trace, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a message. Raises SelectionError for what does not exist."""
+        return {name: ARGUMENTS[name](trace, message.get(name)) for name in self.arguments}
+
+    def reply(self, trace: Trace, message: Mapping[str, Any]) -> Reply:
+        """The answer to a message. Raises ModelError where the trace does not offer what is needed, with the reason."""
+        if self.needs and (reason := offers(trace)[self.needs]):
+            raise ModelError(reason)
+        return packed(*self.answer(trace, **self.check(trace, message)))
 
 
-def _head_of(trace: Trace, message: Message) -> int:
-    return _index(message, "head", trace.n_heads)
+def _once(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    yield {}
 
 
-def _index(message: Message, name: str, limit: int) -> int:
-    value = message.get(name)
-    if type(value) is not int or not 0 <= value < limit:
-        raise SelectionError(f"{name} {str(value)[:40]} does not exist: there are 0 to {limit - 1}")
-    return value
+def _each_layer(_trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    yield from ({"layer": layer} for layer in layers)
 
 
-def _share(message: Message, name: str) -> float:
-    value = message.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise SelectionError(f"{name} {str(value)[:40]!r} is not between 0 and 1")
-    return float(value)
+def _each_head(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    yield from ({"layer": layer, "head": head} for layer, head in product(layers, range(trace.n_heads)))
 
 
-def choice(message: Message, name: str, choices: Iterable[str]) -> str:
-    """A name that the page sent, one of a few. Raises SelectionError for another."""
-    value = message.get(name)
-    if value not in tuple(choices):
-        raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(choices)}")
-    return str(value)
+def _measures(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    yield from ({"measure": name} for name in MEASURES if name != "weight")
+
+
+def _layer_maps(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    if trace.n_tokens <= answers.MOST_TOKENS:
+        kinds = [word.name for word in answers.layer_maps(trace) if word.carried]
+        yield from ({"layer": layer, "kind": kind} for layer, kind in product(layers, kinds))
+
+
+def _default_gates(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    yield {"threshold": gates.THRESHOLD, "margin": gates.MARGIN}
+
+
+def _clearest(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    if trace.n_tokens <= answers.MOST_TOKENS:
+        for layer, head, view in product(layers, range(trace.n_heads), gates.VIEWS):
+            gate = answers.clearest_gate(trace, layer, head, view)
+            yield {"layer": layer, "head": head, "gate": gate, "view": view}
+
+
+QUESTIONS: dict[str, Question] = {}
+
+
+def register_question(question: Question) -> None:
+    """Let pages ask one more question."""
+    QUESTIONS[question.name] = question
+
+
+for _question in (
+    Question("head", answers.head, ("layer", "head"), carried=_each_head),
+    Question("norms", answers.layer_norms, ("layer",), "norms", _each_layer),
+    Question("thumbs", answers.thumbnails, ("measure",), "norms", _measures),
+    Question("layer_map", answers.layer_map, ("layer", "kind"), carried=_layer_maps),
+    Question("gates", answers.gate_labels, ("threshold", "margin"), "gates", _default_gates),
+    Question("evidence", answers.gate_evidence, ("layer", "head", "gate", "view"), "gates", _clearest),
+    Question("norm_view", answers.norm_view, (), "norms", _once),
+    Question("geometry", answers.layer_rows, (), "geometry", _once),
+    Question("histograms", answers.histograms, ("layer", "head"), "neurons", _each_head),
+    Question("spectra", answers.layer_ranks, ("layer",), "spectra", _each_layer),
+):
+    register_question(_question)

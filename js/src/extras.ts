@@ -1,10 +1,5 @@
-// What widget.js leaves out: views and exports that are not needed for the first picture. See state/extras.ts.
+// What widget.js leaves out: the bodies of the tabs, and exports. See state/extras.ts.
 
-export { download, fileName } from "./export/download";
-export { pngFromSvg } from "./export/png";
-export { atlasFigure, headCsv, headFigure, neuronFigure } from "./views/figures";
-export { Gates } from "./views/gates";
-export { Geometry } from "./views/geometry";
-export { Norms } from "./views/norms";
-export { SurveyTab } from "./views/survey/tab";
-export { tabCsv, tabFigure } from "./views/tabexport";
+export { download, fileName, pngFromSvg } from "./export/download";
+export { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./views/exports";
+export { tabOf } from "./views/tabs";

@@ -1,29 +1,20 @@
 // The widget: an anywidget module that binds one model to one view.
 import type { AnyWidget } from "@anywidget/types";
-import { signal } from "@preact/signals";
 import { render as draw } from "preact";
 import { watchTheme } from "./parts/theme";
-import { createDisplay } from "./state/display";
-import { createPage } from "./state/page";
 import { createStore } from "./state/store";
-import { synced as bind, type Traits } from "./state/synced";
+import { synced as bind } from "./state/synced";
+import { createView } from "./views/context";
 import { Explorer } from "./views/explorer";
+import type { Traits } from "./vocabulary";
 import "./style/index.css";
 
 const widget: AnyWidget<Traits> = {
   render({ model, el }) {
     const life = new AbortController();
     const synced = bind(model, life.signal);
-    const store = createStore(model, synced, life.signal);
-    const view = {
-      store,
-      page: createPage(),
-      display: createDisplay(store),
-      dark: watchTheme(synced.theme, life.signal),
-      tip: signal(null),
-      root: { current: null },
-    };
-    draw(<Explorer view={view} />, el);
+    const dark = watchTheme(synced.theme, life.signal);
+    draw(<Explorer view={createView(createStore(model, synced, life.signal), dark)} />, el);
     return () => {
       life.abort();
       draw(null, el);

@@ -2,24 +2,21 @@
 import type { AnyModel } from "@anywidget/types";
 
 /** What travels in a message beside its buffers: the answer to one question, or why there is none. */
-export interface Answer {
+export interface Reply {
   fields: Record<string, unknown>;
   buffers: DataView[];
 }
 
-/** The kernel answered, and its answer was an error message. Anything else that fails is the connection. */
+/** The kernel answered, and its answer was an error message. */
 export class KernelError extends Error {}
+/** Nothing can be sent. */
+export class ConnectionError extends Error {}
 
 let asked = 0;
 const page = Math.random().toString(36).slice(2); // crypto.randomUUID needs https
 
 /** Ask for one operation. Rejects with the kernel's own message, or at once where nothing can be sent. */
-export function ask(
-  model: AnyModel,
-  op: string,
-  fields: Record<string, unknown>,
-  signal: AbortSignal,
-): Promise<Answer> {
+export function ask(model: AnyModel, op: string, fields: Record<string, unknown>, signal: AbortSignal): Promise<Reply> {
   const id = `${page}-${++asked}`;
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
@@ -40,9 +37,9 @@ export function ask(
     signal.addEventListener("abort", abort);
     model.on("msg:custom", receive);
     try {
-      model.send({ id, op, ...fields }); // throws when the kernel is known to be gone
-    } catch (error) {
-      finish(() => reject(error));
+      model.send({ id, op, ...fields });
+    } catch {
+      finish(() => reject(new ConnectionError("no kernel")));
     }
   });
 }

@@ -3,7 +3,7 @@
 // so an array is copied when its place in memory is not aligned for its type.
 
 export type TypedArray = Uint8Array | Uint16Array | Int32Array | Float32Array | Float64Array;
-export type WireArray = { dtype: string; shape: number[]; data: TypedArray };
+type WireArray = { dtype: string; shape: number[]; data: TypedArray };
 export type Arrays = Record<string, WireArray>;
 
 const TYPES = new Map<

@@ -1,8 +1,8 @@
 // Numbers to pixels, against the tables that Python wrote.
 import { describe, expect, it } from "vitest";
 import vectors from "../../tests/wire/tables.json";
-import { cssColor, entry, paint, table } from "../src/paint/colormap";
-import { NAN } from "../src/paint/tables";
+import { cssColor, entry, indexed, paint, table } from "../src/paint/colormap";
+import { NAN } from "../src/vocabulary";
 
 const pixel = (out: Uint8ClampedArray, n: number) => [...out.slice(4 * n, 4 * n + 4)];
 const rgba = (colors: Uint8Array, n: number) => [...colors.slice(3 * n, 3 * n + 3), 255];
@@ -77,5 +77,26 @@ describe("paint", () => {
         .join("");
       expect(cssColor(values[n]!, 0, 1, weight)).toBe(`#${hex}`);
     }
+  });
+});
+
+describe("entries of a palette", () => {
+  const weight = table("weight", "light");
+  const colours = (values: number[]) => {
+    const { entries, palette } = indexed(values, 0, 1, weight);
+    return Array.from(entries, (n) => `#${Buffer.from(palette.subarray(3 * n, 3 * n + 3)).toString("hex")}`);
+  };
+  const wanted = (values: number[]) => values.map((value) => cssColor(value, 0, 1, weight));
+
+  it("have the colours of their values, what is not a number its own", () => {
+    for (const values of [[0, 0.3, 1], [0, Number.NaN, 1, 0.3], [Number.NaN]])
+      expect(colours(values)).toEqual(wanted(values));
+    expect(indexed([0, 1], 0, 1, weight).palette).toBe(weight);
+  });
+  it("make the last two one only where no entry is left for what is not a number", () => {
+    const all = Array.from({ length: 256 }, (_, n) => n / 255);
+    expect(colours([...all, Number.NaN])).toEqual([...wanted(all.slice(0, 255)), wanted(all)[254], NAN]);
+    const some = all.filter((_, n) => n !== 100);
+    expect(colours([...some, Number.NaN])).toEqual([...wanted(some), NAN]);
   });
 });

@@ -1,7 +1,8 @@
-// A model, a picture and heads for tests of the page's state: the test is the kernel and answers when it wants.
+// A model, an overview and heads for tests of the page's state: the test is the kernel and answers when it wants.
 import type { AnyModel } from "@anywidget/types";
 import { createStore, type Store } from "../src/state/store";
-import { synced as bind, type Synced, type Traits } from "../src/state/synced";
+import { synced as bind, type Synced } from "../src/state/synced";
+import type { Traits } from "../src/vocabulary";
 
 type Numbers = Float32Array | Uint8Array;
 type Packed = { index: { name: string; dtype: string; shape: number[]; offset: number }[]; data: DataView };
@@ -37,25 +38,40 @@ export const noise = (length: number, seed: number) =>
 
 const side = (tokens: string[]) => ({
   tokens,
-  pieces: tokens,
   words: tokens.map((token, n) => (token.startsWith("[") ? -1 : n)),
   segments: tokens.map(() => 0),
   special: tokens.map((token) => Number(token.startsWith("["))),
 });
 
-/** The kernel's answer to op "head". */
-export function headAnswer(tokens: string[], layer: number, head: number, more: Record<string, unknown> = {}) {
-  const S = tokens.length;
+type Inputs = Record<string, { shape: number[]; data: Float32Array }>;
+
+/** Queries and keys of a head. */
+const queriesAndKeys = (S: number, layer: number, head: number): Inputs => {
   const seed = 1 + layer * HEADS + head;
-  const { index, data } = pack({
-    q: { shape: [S, d], data: noise(S * d, seed) },
-    k: { shape: [S, d], data: noise(S * d, seed + 100) },
-  });
-  return { fields: { layer, head, scaling: 0.5, mask: "full", arrays: index, ...more }, buffers: [data] };
+  return { q: { shape: [S, d], data: noise(S * d, seed) }, k: { shape: [S, d], data: noise(S * d, seed + 100) } };
+};
+
+/** The kernel's answer to op "head"; `inputs` where it is not to be made up. */
+export function headAnswer(
+  tokens: string[],
+  layer: number,
+  head: number,
+  inputs: Inputs = queriesAndKeys(tokens.length, layer, head),
+) {
+  const { index, data } = pack(inputs);
+  return { fields: { layer, head, scaling: 0.5, mask: "full", arrays: index }, buffers: [data] };
 }
 
-/** The trait `picture` of a made-up trace with head (layer, head) open. */
-export function pictureOf(
+/** The kernel's answer with one array of floats. */
+export function floats(name: string, shape: number[], data: Float32Array) {
+  const packed = pack({ [name]: { shape, data } });
+  return { fields: { arrays: packed.index }, buffers: [packed.data] };
+}
+
+const tab = (name: string) => ({ name, label: name, about: "", questions: [], why_not: "" as string | null });
+
+/** The trait `overview` of a made-up trace with head (layer, head) open. */
+export function overviewOf(
   tokens: string[],
   {
     trace = "t1",
@@ -63,6 +79,7 @@ export function pictureOf(
     head = 0,
     map = "self",
     maps = [map],
+    inputs = queriesAndKeys(tokens.length, layer, head),
     ...more
   }: Record<string, unknown> & {
     trace?: string;
@@ -70,23 +87,20 @@ export function pictureOf(
     head?: number;
     map?: string;
     maps?: string[];
+    inputs?: Inputs;
   } = {},
 ) {
-  const open = headAnswer(tokens, layer, head);
   const S = tokens.length;
   const stats = ["previous", "next", "self", "first", "separator", "entropy", "k90", "max"];
-  const arrays = {
-    thumbs: { shape: [LAYERS, HEADS, S, S], data: new Uint8Array(LAYERS * HEADS * S * S) },
+  const { index, data } = pack({
+    thumbs: { shape: [LAYERS, HEADS, S, S], data: Uint8Array.from({ length: LAYERS * HEADS * S * S }, (_, n) => n) },
     thumb_max: { shape: [LAYERS, HEADS], data: new Float32Array(LAYERS * HEADS).fill(1) },
     stats: {
       shape: [LAYERS, HEADS, stats.length],
       data: Float32Array.from({ length: LAYERS * HEADS * stats.length }, (_, n) => (n % 97) / 97),
     },
-    "head.q": { shape: [S, d], data: noise(S * d, 1 + layer * HEADS + head) },
-    "head.k": { shape: [S, d], data: noise(S * d, 101 + layer * HEADS + head) },
-  };
-  const { index, data } = pack(arrays);
-  const { arrays: _, ...fields } = open.fields;
+    ...Object.fromEntries(Object.entries(inputs).map(([name, array]) => [`head.${name}`, array])),
+  });
   const header = {
     trace,
     map,
@@ -96,8 +110,6 @@ export function pictureOf(
     n_heads: HEADS,
     head_dim: d,
     dtype: "float32",
-    neurons: true,
-    why_no_neurons: "",
     queries: side(tokens),
     keys: null,
     pair: false,
@@ -108,12 +120,12 @@ export function pictureOf(
     measures: ["weight"],
     layer_maps: [],
     spans: [],
-    gates: false,
-    geometry: false,
+    offers: {} as Record<string, string>,
+    tabs: ["neurons", "gates", "table"].map(tab),
     versions: {},
     nan_layer: null,
     lens: true,
-    head: fields,
+    head: { layer, head, scaling: 0.5, mask: "full" },
     arrays: index,
     ...more,
   };
@@ -171,13 +183,13 @@ export class FakeModel {
 
 export const TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"];
 
-export function traitsOf(picture: ReturnType<typeof pictureOf>, more: Partial<Traits> = {}) {
+export function traitsOf(overview: ReturnType<typeof overviewOf>, more: Partial<Traits> = {}) {
   return {
-    panels: ["header", "atlas", "head", "neurons", "table"],
-    picture,
-    map: picture.header.map,
-    layer: picture.header.head.layer,
-    head: picture.header.head.head,
+    parts: ["header", "atlas", "head", "neurons", "table"],
+    overview,
+    map: overview.header.map,
+    layer: overview.header.head.layer,
+    head: overview.header.head.head,
     heads: [],
     query: null,
     key: null,
@@ -199,6 +211,8 @@ export function traitsOf(picture: ReturnType<typeof pictureOf>, more: Partial<Tr
   };
 }
 
+type Answering = ReturnType<typeof headAnswer> | ReturnType<typeof floats>;
+
 export interface Bench {
   model: FakeModel;
   synced: Synced;
@@ -206,35 +220,62 @@ export interface Bench {
   end: AbortController;
   /** Questions about heads that wait, as "layer/head". */
   heads(): string[];
+  /** The oldest question of this kind that waits, with these fields; it waits no more. */
+  take(op: string, fields?: Record<string, unknown>): Asked;
   /** Answer the oldest question about this head; then everything that waits for it has run. */
   answer(layer: number, head: number, tokens?: string[]): Promise<void>;
+  /** Answer all that is asked, also what the answers lead to, at most 100 times; what was asked, as "op layer/head". */
+  drain(answer?: (message: Asked["message"]) => Answering): Promise<string[]>;
 }
 
-/** A store on a fake model. */
-export function bench(picture = pictureOf(TOKENS), more: Partial<Traits> = {}): Bench {
-  const model = new FakeModel(traitsOf(picture, more));
+/** A store on a fake model; `limit` bytes of answers are kept. */
+export function bench(overview = overviewOf(TOKENS), more: Partial<Traits> = {}, limit?: number): Bench {
+  const model = new FakeModel(traitsOf(overview, more));
   const end = new AbortController();
   const synced = bind(model.any, end.signal);
-  const store = createStore(model.any, synced, end.signal);
+  const store = createStore(model.any, synced, end.signal, limit);
+  const take: Bench["take"] = (op, fields = {}) => {
+    const asks = ({ message }: Asked) =>
+      message.op === op && Object.entries(fields).every(([name, value]) => message[name] === value);
+    const n = model.asked.findIndex(asks);
+    if (n < 0) throw new Error(`nobody asks for ${op} ${JSON.stringify(fields)}`);
+    return model.asked.splice(n, 1)[0]!;
+  };
+  const made: Parameters<Bench["drain"]>[0] = ({ layer, head }) => headAnswer(TOKENS, Number(layer), Number(head));
   return {
     model,
     synced,
     store,
     end,
+    take,
     heads: () =>
       model.asked
         .filter(({ message }) => message.op === "head")
         .map(({ message }) => `${message.layer}/${message.head}`),
     async answer(layer, head, tokens = TOKENS) {
-      const n = model.asked.findIndex(
-        ({ message }) => message.op === "head" && message.layer === layer && message.head === head,
-      );
-      const [question] = model.asked.splice(n, 1);
       const { fields, buffers } = headAnswer(tokens, layer, head);
-      question!.give(fields, buffers);
+      take("head", { layer, head }).give(fields, buffers);
       await settled();
     },
+    async drain(answer = made) {
+      const asked: string[] = [];
+      while (model.asked.length > 0 && asked.length < 100) {
+        const { message, give } = model.asked.shift()!;
+        if (message.op === "hello") continue;
+        asked.push([message.op, [message.layer, message.head].filter((n) => n !== undefined).join("/")].join(" "));
+        const { fields, buffers } = answer(message);
+        give(fields, buffers);
+        await settled();
+      }
+      return asked;
+    },
   };
+}
+
+/** A kernel says hello, or a page that has none. */
+export async function hello({ take }: Bench, kernel = true): Promise<void> {
+  take("hello").give({ kernel });
+  await settled();
 }
 
 /** Until every promise that can settle has. */

@@ -10,15 +10,17 @@ const DATA = {
   state: {
     layer: 1,
     heads: [[0, 1]],
-    picture: { header: { map: "self" }, data: { $bytes: base64("abc") } },
+    overview: { header: { map: "self" }, data: { $bytes: base64("abc") } },
     none: null,
   },
-  pictures: { cross: { fields: { map: "cross" }, data: base64("xyz") } },
+  overviews: { cross: { fields: { map: "cross" }, data: base64("xyz") } },
   holds: "layers 1",
 };
+const HEAD = '[["head",0],["layer",1],["map","self"],["op","head"]]';
 const ANSWERS = {
-  "self/1/0": { fields: { layer: 1, head: 0, arrays: [] }, data: base64("\u0001\u0002\u00ff") },
-  '[["layer",1],["op","norms"]]': { fields: { arrays: [] }, data: base64("n") },
+  [HEAD]: { fields: { layer: 1, head: 0, arrays: [] }, data: base64("\u0001\u0002\u00ff") },
+  '[["layer",1],["map","self"],["op","norms"]]': { fields: { arrays: [] }, data: base64("n") },
+  '[["map","self"],["op","sheet"]]': { fields: { arrays: [] }, data: base64("s") },
 };
 
 function open({ document } = new Window()): { model: AnyModel; el: HTMLElement } {
@@ -45,7 +47,7 @@ it("renders into the page with the traits, bytes as DataView", () => {
   const { model, el } = open();
   expect(el.id).toBe("bertlens");
   expect([model.get("layer"), model.get("heads"), model.get("none")]).toEqual([1, [[0, 1]], null]);
-  expect(bytes(model.get("picture").data)).toEqual([97, 98, 99]);
+  expect(bytes(model.get("overview").data)).toEqual([97, 98, 99]);
 });
 
 it("answers a head that it holds, byte by byte", async () => {
@@ -59,7 +61,7 @@ it("answers only when all of the page has arrived", async () => {
   const { document } = window;
   Object.defineProperty(document, "readyState", { value: "loading" });
   const { model } = open(window);
-  const late = document.getElementById("self/1/0")!;
+  const late = document.getElementById(HEAD)!;
   const whole = late.textContent;
   late.textContent = whole.slice(0, 20);
   const asked = ask(model, "head", { trace: "t", map: "self", layer: 1, head: 0 }, forever);
@@ -69,9 +71,9 @@ it("answers only when all of the page has arrived", async () => {
   expect(bytes((await asked).buffers[0]!)).toEqual([1, 2, 255]);
 });
 
-it("answers another map's picture, and says that it is no kernel", async () => {
+it("answers another map's overview, and says that it is no kernel", async () => {
   const { model } = open();
-  const { fields, buffers } = await ask(model, "picture", { trace: "t", map: "cross" }, forever);
+  const { fields, buffers } = await ask(model, "overview", { trace: "t", map: "cross" }, forever);
   expect(fields.map).toBe("cross");
   expect(bytes(buffers[0]!)).toEqual([120, 121, 122]);
   expect((await ask(model, "hello", {}, forever)).fields.kernel).toBe(false);
@@ -83,6 +85,21 @@ it("answers other questions by what they ask, whatever the order and the trace",
   expect(bytes(buffers[0]!)).toEqual([110]);
   await expect(ask(model, "norms", { map: "self", layer: 2 }, forever)).rejects.toThrow("layer 2 is not in this page");
   await expect(ask(model, "norms", { map: "cross", layer: 1 }, forever)).rejects.toThrow("layer 1 is not in this page");
+});
+
+it("answers what takes no head, or none at all, whoever asks with layer and head", async () => {
+  const { model } = open();
+  const ofHead = { map: "self", layer: 1, head: 0 };
+  expect(bytes((await ask(model, "norms", ofHead, forever)).buffers[0]!)).toEqual([110]);
+  expect(bytes((await ask(model, "sheet", ofHead, forever)).buffers[0]!)).toEqual([115]);
+});
+
+it("answers what is shown first before the rest of the page has arrived", async () => {
+  const window = new Window();
+  Object.defineProperty(window.document, "readyState", { value: "loading" });
+  const { model } = open(window);
+  expect((await ask(model, "hello", {}, forever)).fields.kernel).toBe(false);
+  expect((await ask(model, "overview", { trace: "t", map: "cross" }, forever)).fields.map).toBe("cross");
 });
 
 it("says why it cannot answer the rest", async () => {

@@ -7,8 +7,8 @@ import { percent, scalingText, share, signed } from "../src/parts/format";
 import { describe as sentence, statistics } from "../src/parts/sentence";
 import { watchTheme } from "../src/parts/theme";
 import { Token, visibleText } from "../src/parts/token";
-import { decodePicture, type Picture } from "../src/state/picture";
-import { pictureOf, TOKENS } from "./fake";
+import { decodeOverview, type Overview } from "../src/state/overview";
+import { overviewOf, TOKENS } from "./fake";
 
 describe("numbers", () => {
   it("of attention have three decimals", () => {
@@ -68,36 +68,36 @@ describe("tokens", () => {
 
 describe("the sentence of a head", () => {
   const names = ["previous", "next", "self", "first", "separator", "entropy", "k90"];
-  const picture = (values: Record<string, number>, more: Partial<Picture> = {}): Picture => ({
-    ...decodePicture(pictureOf(TOKENS)),
+  const overview = (values: Record<string, number>, more: Partial<Overview> = {}): Overview => ({
+    ...decodeOverview(overviewOf(TOKENS)),
     stats: names,
     statistic: (_layer, _head, name) => values[name] ?? Number.NaN,
     ...more,
   });
   it("names the places that hold a tenth or more, the largest first, three at most", () => {
     const values = { previous: 0.12, next: 0.61, self: 0.099, first: 0.2, separator: 0.1, entropy: 1.234 };
-    expect(sentence(picture(values), 0, 0)).toBe(
+    expect(sentence(overview(values), 0, 0)).toBe(
       "61 % of attention to the next token, 20 % to [CLS], 12 % to the previous token; entropy 1.2 nats",
     );
   });
   it("says how many keys it takes where no place holds a tenth", () => {
     const values = { previous: 0.05, next: 0.05, self: 0.05, first: 0.05, entropy: 3, k90: 14.25 };
-    expect(sentence(picture(values), 0, 0)).toBe(
+    expect(sentence(overview(values), 0, 0)).toBe(
       "No place holds 10 %; 90 % of a row needs 14.3 keys; entropy 3.0 nats",
     );
   });
   it("leaves out what does not exist for this map, and names what is not a number", () => {
-    expect(sentence(picture({ first: 0.5, entropy: 1 }), 0, 0)).toBe("50 % of attention to [CLS]; entropy 1.0 nats");
-    expect(sentence(picture({}), 0, 0).toLowerCase()).toContain("not a number");
+    expect(sentence(overview({ first: 0.5, entropy: 1 }), 0, 0)).toBe("50 % of attention to [CLS]; entropy 1.0 nats");
+    expect(sentence(overview({}), 0, 0).toLowerCase()).toContain("not a number");
   });
   it("writes the first token as a person can read it", () => {
-    const p = decodePicture(pictureOf(["\u202e", "b"]));
-    expect(sentence({ ...picture({ first: 1, entropy: 0 }), keyside: p.keyside }, 0, 0)).toContain("to ⟨U+202E⟩");
+    const other = decodeOverview(overviewOf(["\u202e", "b"]));
+    expect(sentence({ ...overview({ first: 1, entropy: 0 }), keyside: other.keyside }, 0, 0)).toContain("to ⟨U+202E⟩");
   });
   it("sorts by those statistics only that there are", () => {
-    const found = statistics(picture({ previous: 0, entropy: 1 })).map(({ name }) => name);
+    const found = statistics(overview({ previous: 0, entropy: 1 })).map(({ name }) => name);
     expect(found).toEqual(["previous", "entropy"]);
-    expect(statistics(picture({}, { nan_layer: 0 }))).toHaveLength(names.length); // some heads have them
+    expect(statistics(overview({}, { nan_layer: 0 }))).toHaveLength(names.length); // some heads have them
   });
 });
 

@@ -1,23 +1,24 @@
 // What is derived from the selection: the displayed grid, the query and key in focus, the sheet of neurons, the lines.
 import { beforeEach, describe, expect, it } from "vitest";
-import { weights } from "../src/compute/attention";
+import { strongestKey, weights } from "../src/compute/attention";
 import { type Grid, grid as gridOf } from "../src/compute/grid";
-import { createDisplay, strongestKey } from "../src/state/display";
+import { chooseLines, type Series } from "../src/compute/lines";
+import { createDisplay } from "../src/state/display";
 import { cellFacts, type KeyOrder, type NeuronOrder, neuronSheet, softmaxSteps } from "../src/state/neurons";
-import { synced as bind, TRAIT_NAMES, type Traits } from "../src/state/synced";
-import { chooseLines, type Series } from "../src/views/lines";
-import { bench, FakeModel, noise, pictureOf, TOKENS, traitsOf } from "./fake";
+import { synced as bind } from "../src/state/synced";
+import { TRAIT_NAMES, type Traits } from "../src/vocabulary";
+import { bench, FakeModel, noise, overviewOf, TOKENS, traitsOf } from "./fake";
 
 describe("display", () => {
   const PAIR = ["[CLS]", "un", "##do", "it", "[SEP]", "now", "[SEP]"];
-  const pairPicture = () => {
-    const made = pictureOf(PAIR, { pair: true });
+  const pairOverview = () => {
+    const made = overviewOf(PAIR, { pair: true });
     made.header.queries.words = [-1, 0, 0, 1, -1, 2, -1];
     made.header.queries.segments = [0, 0, 0, 0, 0, 1, 1];
     return made;
   };
   const open = (more: Partial<Traits> = {}) => {
-    const b = bench(pairPicture(), more);
+    const b = bench(pairOverview(), more);
     const { weights, slice } = b.store.shown.value;
     return { ...b, display: createDisplay(b.store), alpha: (i: number, j: number) => weights[i * slice.K + j]! };
   };
@@ -57,7 +58,8 @@ describe("display", () => {
     expect(labels(hidden.display.grid.value)[0]).toEqual(["un", "##do", "it", "now"]);
     const held = words.reduce((sum, j) => sum + hidden.alpha(1, j), 0);
     expect(held).toBeLessThan(0.999);
-    expect(hidden.display.grid.value.rowSum[0]).toBeCloseTo(held, 6);
+    const shown = hidden.display.grid.value.values.subarray(0, words.length);
+    expect(shown.reduce((a, b) => a + b)).toBeCloseTo(held, 6);
     expect(hidden.display.grid.value.values[0]).toBeCloseTo(hidden.alpha(1, 1), 6);
     const scaled = open({ hide_special: true, renormalize: true });
     expect(scaled.display.grid.value.values[0]).toBeCloseTo(scaled.alpha(1, 1) / held, 6);
@@ -241,7 +243,7 @@ describe("lines", () => {
 describe("traits", () => {
   let model: FakeModel;
   beforeEach(() => {
-    model = new FakeModel(traitsOf(pictureOf(TOKENS)));
+    model = new FakeModel(traitsOf(overviewOf(TOKENS)));
   });
   it("are each a signal that follows the kernel", () => {
     const synced = bind(model.any, new AbortController().signal);

@@ -1,15 +1,10 @@
 // The store: what is shown, what is asked, and what the link says, with answers late, out of order, wrong and never.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ask, KernelError } from "../src/kernel";
-import { Lru } from "../src/state/lru";
-import { bench, FakeModel, headAnswer, pictureOf, settled, TOKENS } from "./fake";
+import { bench, FakeModel, floats, headAnswer, hello, noise, overviewOf, settled, TOKENS } from "./fake";
 
 const shownHead = ({ store }: ReturnType<typeof bench>) => `${store.shown.value.layer}/${store.shown.value.head}`;
-const hello = async ({ model }: ReturnType<typeof bench>, kernel = true) => {
-  const n = model.asked.findIndex(({ message }) => message.op === "hello");
-  model.asked.splice(n, 1)[0]!.give({ kernel });
-  await settled();
-};
+const said = ({ store }: ReturnType<typeof bench>) => store.link.now.value;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -21,38 +16,38 @@ afterEach(() => {
 describe("link", () => {
   it("is saved until a kernel says hello, then live", async () => {
     const b = bench();
-    expect(b.store.link.value.state).toBe("saved");
-    expect(b.store.shown.value.picture.queries.tokens).toEqual(TOKENS);
+    expect(said(b).state).toBe("saved");
+    expect(b.store.shown.value.overview.queries.tokens).toEqual(TOKENS);
     await hello(b);
-    expect(b.store.link.value.state).toBe("live");
-    expect(b.store.kernel.value).toBe(true);
+    expect(said(b).state).toBe("live");
+    expect(b.store.link.kernel.value).toBe(true);
   });
   it("stays saved on a page without a kernel, however long nobody answers", async () => {
     const b = bench();
     vi.advanceTimersByTime(60_000);
-    expect(b.store.link.value.state).toBe("saved");
+    expect(said(b).state).toBe("saved");
     await hello(b, false);
-    expect(b.store.link.value.state).toBe("saved");
-    expect(b.store.kernel.value).toBe(false);
+    expect(said(b).state).toBe("saved");
+    expect(b.store.link.kernel.value).toBe(false);
   });
   it("says asking after 300 ms, slow after 6 s, and live with the late answer", async () => {
     const b = bench();
     await hello(b);
     b.synced.put({ layer: 1 });
     vi.advanceTimersByTime(299);
-    expect(b.store.link.value.state).toBe("live");
+    expect(said(b).state).toBe("live");
     vi.advanceTimersByTime(1);
-    expect(b.store.link.value.state).toBe("asking");
+    expect(said(b).state).toBe("asking");
     vi.advanceTimersByTime(5699);
-    expect(b.store.link.value.state).toBe("asking");
+    expect(said(b).state).toBe("asking");
     vi.advanceTimersByTime(1);
-    expect(b.store.link.value).toMatchObject({ state: "slow", behind: true });
+    expect(said(b)).toMatchObject({ state: "slow", behind: true });
     expect(shownHead(b)).toBe("0/0");
     await b.answer(1, 0);
-    expect(b.store.link.value.state).toBe("live");
+    expect(said(b).state).toBe("live");
     expect(shownHead(b)).toBe("1/0");
     vi.advanceTimersByTime(60_000); // no timer is left behind
-    expect(b.store.link.value.state).toBe("live");
+    expect(said(b).state).toBe("live");
   });
   it("says the kernel's error in its own words and asks again the next time", async () => {
     const b = bench();
@@ -60,14 +55,14 @@ describe("link", () => {
     b.synced.put({ layer: 1 });
     b.model.asked.pop()!.give({ error: "no such head" });
     await settled();
-    expect(b.store.link.value).toEqual({ state: "error", text: "no such head" });
+    expect(said(b)).toEqual({ state: "error", text: "no such head", behind: false });
     expect(shownHead(b)).toBe("0/0");
     b.synced.put({ layer: 0 });
     b.synced.put({ layer: 1 });
     expect(b.heads()).toEqual(["1/0"]);
     await b.answer(1, 0);
     expect(shownHead(b)).toBe("1/0");
-    expect(b.store.link.value.state).toBe("live");
+    expect(said(b).state).toBe("live");
   });
   it("says at once that the kernel is gone when nothing can be sent", async () => {
     const b = bench();
@@ -75,15 +70,116 @@ describe("link", () => {
     b.model.dead = true;
     b.synced.put({ layer: 1 });
     await settled();
-    expect(b.store.link.value).toEqual({ state: "error", text: "no kernel", behind: true });
+    expect(said(b)).toEqual({ state: "error", text: "no kernel", behind: true });
     expect(shownHead(b)).toBe("0/0");
   });
-  it("does not speak of what nobody waits for", async () => {
+  it("does not speak of what the view itself says where the answer would be", async () => {
     const b = bench();
     await hello(b);
-    b.store.request("gates", {}, true).catch(() => undefined);
+    b.store.answers.get({ op: "x", read: () => null }, { trace: "t1", map: "self" }, {});
     vi.advanceTimersByTime(60_000);
-    expect(b.store.link.value.state).toBe("live");
+    expect(said(b).state).toBe("live");
+  });
+  it("keeps an error until its own question succeeds", async () => {
+    const b = bench();
+    await hello(b);
+    b.synced.put({ layer: 1 });
+    b.take("head").give({ error: "no such head" });
+    await settled();
+    b.synced.put({ layer: 2 });
+    await b.answer(2, 0);
+    expect(shownHead(b)).toBe("2/0");
+    expect(said(b)).toMatchObject({ state: "error", text: "no such head" });
+    b.synced.put({ layer: 1 });
+    expect(said(b)).toMatchObject({ state: "error", text: "no such head" });
+    await b.answer(1, 0);
+    expect(said(b).state).toBe("live");
+  });
+  it("keeps an error until the reader closes it, the newest first", async () => {
+    const b = bench();
+    await hello(b);
+    for (const layer of [1, 2]) {
+      b.synced.put({ layer });
+      b.take("head", { layer }).give({ error: `no layer ${layer}` });
+      await settled();
+    }
+    expect(said(b).text).toBe("no layer 2");
+    b.store.link.close();
+    expect(said(b).text).toBe("no layer 1");
+    b.store.link.close();
+    expect(said(b).state).toBe("live");
+    b.store.link.close();
+    expect(said(b).state).toBe("live");
+  });
+  it("does not speak of a lost connection any more when anything is answered", async () => {
+    const b = bench();
+    await hello(b);
+    b.model.dead = true;
+    b.synced.put({ layer: 1 });
+    await settled();
+    b.model.dead = false;
+    b.synced.put({ layer: 2 });
+    expect(said(b).text).toBe("no kernel");
+    await b.answer(2, 0);
+    expect(said(b).state).toBe("live");
+  });
+  it("says what a view has to say, once for each question", () => {
+    const b = bench();
+    b.store.link.say("export", "not exported: one");
+    b.store.link.say("export", "not exported: two");
+    expect(said(b)).toEqual({ state: "error", text: "not exported: two" });
+    b.store.link.close();
+    expect(said(b).state).toBe("saved");
+  });
+});
+
+describe("time", () => {
+  it("ends for a head after a minute, in words, and a late answer is still taken", async () => {
+    const b = bench();
+    await hello(b);
+    b.synced.put({ layer: 1 });
+    vi.advanceTimersByTime(59_999);
+    expect(said(b).state).toBe("slow");
+    vi.advanceTimersByTime(1);
+    expect(said(b)).toEqual({ state: "error", text: "no answer in 60 s", behind: true });
+    expect(shownHead(b)).toBe("0/0");
+    await b.answer(1, 0);
+    expect(shownHead(b)).toBe("1/0");
+    expect(said(b).state).toBe("live");
+  });
+  it("ends for all that a selection asks for", async () => {
+    const layer_maps = [{ name: "rollout", label: "rollout", about: "", symbol: "R" }];
+    const overview = overviewOf(TOKENS, { measures: ["weight", "norm"], layer_maps, maps: ["self", "cross"] });
+    const b = bench(overview, { measure: "norm", layer_map: "rollout" });
+    await hello(b);
+    b.synced.put({ map: "cross" });
+    const asked = b.model.asked.map(({ message }) => message.op);
+    expect(asked.sort()).toEqual(["layer_map", "norms", "overview", "thumbs"]);
+    vi.advanceTimersByTime(60_000);
+    for (const _ of asked) {
+      expect(said(b).text).toBe("no answer in 60 s");
+      b.store.link.close();
+    }
+    expect(said(b).state).toBe("live");
+  });
+  it("is longer for what the kernel does once, but ends too", async () => {
+    const b = bench();
+    await hello(b);
+    b.store.request("html", { layers: null }).catch(() => undefined);
+    vi.advanceTimersByTime(599_999);
+    expect(said(b).state).toBe("slow");
+    vi.advanceTimersByTime(1);
+    expect(said(b).text).toBe("no answer in 600 s");
+  });
+  it("ends for a text too, which then can be run again", async () => {
+    const b = bench();
+    await hello(b);
+    b.store.run("a", "").catch(() => undefined);
+    vi.advanceTimersByTime(599_999);
+    expect(b.store.running.value).toBe(true);
+    vi.advanceTimersByTime(1);
+    expect(b.store.running.value).toBe(false);
+    expect(said(b).text).toBe("no answer in 600 s");
   });
 });
 
@@ -138,7 +234,7 @@ describe("newest selection", () => {
       [2, 1],
     ]);
   });
-  it("that does not exist shows the picture's own head", () => {
+  it("that does not exist shows the overview's own head", () => {
     const b = bench();
     b.synced.put({ layer: 99, head: -1, heads: [[7, 7]] });
     expect(shownHead(b)).toBe("0/0");
@@ -146,12 +242,58 @@ describe("newest selection", () => {
   });
 });
 
-describe("another picture", () => {
+describe("a measure", () => {
+  const measures = ["weight", "norm"];
+  const norms = (layer: number) =>
+    floats("norms", [4, TOKENS.length], noise(4 * TOKENS.length, layer + 1).map(Math.abs));
+
+  it("comes with a layer's norms, and head and norms are shown together", async () => {
+    const b = bench(overviewOf(TOKENS, { measures }));
+    b.synced.put({ layer: 1, head: 2, measure: "norm" });
+    await b.answer(1, 2);
+    expect([shownHead(b), b.store.shown.value.measure]).toEqual(["0/0", "weight"]);
+    const { fields, buffers } = norms(1);
+    b.take("norms", { layer: 1 }).give(fields, buffers);
+    await settled();
+    const { weights, values, measure, slice } = b.store.shown.value;
+    expect([shownHead(b), measure]).toEqual(["1/2", "norm"]);
+    const ofHead = noise(4 * TOKENS.length, 2)
+      .map(Math.abs)
+      .subarray(2 * slice.K, 3 * slice.K);
+    expect(Array.from(values)).toEqual(Array.from(weights, (w, n) => Math.fround(w * ofHead[n % slice.K]!)));
+    b.synced.put({ head: 1 });
+    expect(b.heads()).toEqual(["1/1"]);
+    expect(b.model.asked.filter(({ message }) => message.op === "norms")).toEqual([]);
+  });
+  it("that is not offered is the weight", () => {
+    const b = bench(overviewOf(TOKENS), { measure: "norm" });
+    expect(b.store.shown.value.measure).toBe("weight");
+    expect(b.model.asked.map(({ message }) => message.op)).toEqual(["hello"]);
+  });
+});
+
+describe("a map of a whole layer", () => {
+  const layer_maps = [{ name: "rollout", label: "rollout", about: "", symbol: "R" }];
+  it("is shown instead of the head when it is here, under its own name", async () => {
+    const b = bench(overviewOf(TOKENS, { layer_maps }));
+    b.synced.put({ layer_map: "rollout" });
+    expect(b.store.shown.value.layerMap).toBeNull();
+    const values = noise(TOKENS.length ** 2, 5);
+    const { fields, buffers } = floats("values", [TOKENS.length, TOKENS.length], values);
+    b.take("layer_map", { layer: 0, kind: "rollout" }).give(fields, buffers);
+    await settled();
+    expect(b.store.shown.value.layerMap).toEqual({ word: layer_maps[0], values });
+    b.synced.put({ layer_map: "unknown" });
+    expect(b.store.shown.value.layerMap).toBeNull();
+  });
+});
+
+describe("another overview", () => {
   it("shows its own head at once, and an answer for the old text does not paint", async () => {
     const b = bench();
     b.synced.put({ layer: 1 });
     const tokens = ["[CLS]", "new", "[SEP]"];
-    b.model.set("picture", pictureOf(tokens, { trace: "t2", layer: 2, head: 3 }));
+    b.model.set("overview", overviewOf(tokens, { trace: "t2", layer: 2, head: 3 }));
     expect(shownHead(b)).toBe("2/3");
     expect(b.store.shown.value.slice.S).toBe(3);
     await b.answer(1, 0); // five tokens, of the old text; the new one is asked for too
@@ -162,20 +304,35 @@ describe("another picture", () => {
   });
   it("of another map is asked for once", async () => {
     const maps = ["encoder", "decoder"];
-    const b = bench(pictureOf(TOKENS, { map: "encoder", maps, trace: "e" }));
+    const b = bench(overviewOf(TOKENS, { map: "encoder", maps, trace: "e" }));
     b.synced.put({ map: "decoder" });
-    const questions = b.model.asked.filter(({ message }) => message.op === "picture");
-    expect(questions.map(({ message }) => [message.trace, message.map])).toEqual([["e", "decoder"]]);
-    const other = pictureOf(["▁Das", "▁Haus"], { map: "decoder", maps, trace: "d", layer: 1, head: 2 });
-    questions[0]!.give(other.header, [other.data]);
+    const question = b.take("overview");
+    expect([question.message.trace, question.message.map]).toEqual(["e", "decoder"]);
+    const other = overviewOf(["▁Das", "▁Haus"], { map: "decoder", maps, trace: "d", layer: 1, head: 2 });
+    question.give(other.header, [other.data]);
     await settled();
-    expect(b.store.shown.value.picture.map).toBe("decoder");
+    expect(b.store.shown.value.overview.map).toBe("decoder");
     expect(b.store.shown.value.slice.S).toBe(2);
-    expect(b.model.asked.filter(({ message }) => message.op === "picture")).toHaveLength(1);
     b.synced.put({ map: "encoder" });
-    expect(b.store.shown.value.picture.map).toBe("encoder");
+    expect(b.store.shown.value.overview.map).toBe("encoder");
     b.synced.put({ map: "decoder" });
-    expect(b.store.shown.value.picture.map).toBe("decoder");
+    expect(b.store.shown.value.overview.map).toBe("decoder");
+    expect(b.model.asked.filter(({ message }) => message.op === "overview")).toEqual([]);
+  });
+  it("of a map of the old trace does not paint when it comes late", async () => {
+    const maps = ["encoder", "decoder"];
+    const b = bench(overviewOf(TOKENS, { map: "encoder", maps, trace: "e" }));
+    b.synced.put({ map: "decoder" });
+    const tokens = ["[CLS]", "new", "[SEP]"];
+    b.model.set("overview", overviewOf(tokens, { map: "encoder", maps, trace: "e2" }));
+    const late = overviewOf(TOKENS, { map: "decoder", maps, trace: "e" });
+    b.take("overview", { trace: "e" }).give(late.header, [late.data]);
+    await settled();
+    expect(b.store.shown.value.overview).toMatchObject({ trace: "e2", map: "encoder" });
+    const wanted = overviewOf(tokens, { map: "decoder", maps, trace: "e2" });
+    b.take("overview", { trace: "e2" }).give(wanted.header, [wanted.data]);
+    await settled();
+    expect(b.store.shown.value.overview).toMatchObject({ trace: "e2", map: "decoder" });
   });
 });
 
@@ -189,7 +346,7 @@ describe("an answer that cannot be read", () => {
     b.synced.put({ layer: 1 });
     b.model.asked.pop()!.give(fields, headAnswer(TOKENS, 1, 0).buffers);
     await settled();
-    expect(b.store.link.value.state).toBe("error");
+    expect(said(b).state).toBe("error");
     expect(shownHead(b)).toBe("0/0");
   });
 });
@@ -219,7 +376,7 @@ it("what is taken out listens to nothing and paints nothing", async () => {
   b.model.set("layer", 2);
   vi.advanceTimersByTime(60_000);
   expect(shownHead(b)).toBe("0/0");
-  expect(b.store.link.value.state).toBe("saved");
+  expect(said(b).state).toBe("saved");
 });
 
 describe("ask", () => {
@@ -246,29 +403,5 @@ describe("ask", () => {
     await expect(answer).rejects.toThrow("gone");
     expect(model.listeners).toBe(0);
     await expect(ask(model.any, "x", {}, life.signal)).rejects.toThrow("gone");
-  });
-});
-
-describe("cache", () => {
-  it("lets go of what was used longest ago when it is full", () => {
-    const lru = new Lru<string>(100);
-    lru.set("a", "A", 40);
-    lru.set("b", "B", 40);
-    expect(lru.get("a")).toBe("A"); // now b is the oldest
-    lru.set("c", "C", 40);
-    expect([lru.get("a"), lru.get("b"), lru.get("c")]).toEqual(["A", undefined, "C"]);
-    expect(lru.size).toBe(2);
-  });
-  it("counts a replaced value once", () => {
-    const lru = new Lru<string>(100);
-    for (let n = 0; n < 10; n++) lru.set("a", String(n), 40);
-    lru.set("b", "B", 40);
-    expect([lru.get("a"), lru.get("b")]).toEqual(["9", "B"]);
-  });
-  it("keeps the newest value even where it is too large alone", () => {
-    const lru = new Lru<string>(100);
-    lru.set("a", "A", 40);
-    lru.set("b", "B", 400);
-    expect([lru.get("a"), lru.get("b")]).toEqual([undefined, "B"]);
   });
 });

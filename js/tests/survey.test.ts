@@ -1,17 +1,17 @@
 // The corpus view's own arithmetic: where a value lies among the texts of a corpus, and how tables sort.
 import { describe, expect, it } from "vitest";
-import { sorted } from "../src/parts/sortable";
-import { place, rank, readSurvey } from "../src/views/survey/data";
+import { sorted } from "../src/parts/sorted";
+import { binOf, rank, readSurvey } from "../src/views/survey/data";
 
 const edges = [0, 1, 4, 9];
 
-describe("place", () => {
+describe("binOf", () => {
   it("counts in bins and parts of bins", () => {
-    expect([0, 0.25, 1, 2.5, 4, 9].map((value) => place(value, edges))).toEqual([0, 0.25, 1, 1.5, 2, 3]);
+    expect([0, 0.25, 1, 2.5, 4, 9].map((value) => binOf(value, edges))).toEqual([0, 0.25, 1, 1.5, 2, 3]);
   });
 
   it("keeps what lies outside in the outer bins", () => {
-    expect([place(-1, edges), place(100, edges)]).toEqual([0, 3]);
+    expect([binOf(-1, edges), binOf(100, edges)]).toEqual([0, 3]);
   });
 });
 
@@ -32,6 +32,11 @@ describe("sorted", () => {
     const rows = [3, Number.NaN, 1, 2];
     expect(sorted(rows, (row) => row, true)).toEqual([3, 2, 1, Number.NaN]);
     expect(sorted(rows, (row) => row, false)).toEqual([1, 2, 3, Number.NaN]);
+  });
+
+  it("puts what is nothing last, too", () => {
+    expect(sorted([2, null, 3], (row) => row, true)).toEqual([3, 2, null]);
+    expect(sorted([2, null, 3], (row) => row, false)).toEqual([2, 3, null]);
   });
 
   it("sorts words by the alphabet, and numbers in them as numbers", () => {

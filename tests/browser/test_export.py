@@ -92,8 +92,8 @@ def test_atlas_as_svg(show, pair):
 
 
 def test_neurons_as_svg(show, pair):
-    root, texts = svg_texts(show(pair.explore(**START)).save("SVG", "Neurons"))
-    assert "sat" in (root.findtext(f"{SVG}title") or "")
+    root, texts = svg_texts(show(pair.explore(**START)).save("SVG", "Open tab"))
+    assert root.findtext(f"{SVG}title") == "L1·H8: Neurons"
     text = caption_of(texts)
     assert "q·k ÷ √32" in text and "sat → on" in text
     assert shown(float(pair.attention(1)[8, 3, 4])) in text
@@ -113,7 +113,7 @@ def test_export_says_what_was_filtered(show, pair):
         assert part in text
 
 
-@pytest.mark.parametrize("line", ["Head view", "Atlas", "Neurons"])
+@pytest.mark.parametrize("line", ["Head view", "Atlas", "Open tab"])
 def test_figures_as_png(show, pair, line):
     seen = show(pair.explore(**START))
     path = seen.save("PNG", line)
@@ -162,7 +162,7 @@ def test_menu_by_keyboard(show, pair):
 
 
 def test_page_opens_from_a_file_and_works(page_of, pair, tmp_path):
-    """Plan 41: from disk, without network, under a strict content policy."""
+    """From disk, without network, under a strict content policy."""
     path = tmp_path / "a page.html"
     text = pair.explore(**START).to_html(path)
     assert path.read_text(encoding="utf-8") == text
@@ -198,7 +198,6 @@ def test_page_of_a_long_text_names_the_limit():
 
 
 def test_page_is_the_same_each_time(pair):
-    """Plan 38."""
     assert pair.explore(**START).to_html() == pair.explore(**START).to_html()
 
 
@@ -237,5 +236,7 @@ def test_encoder_decoder_page_holds_all_maps(show):
 
 def test_attention_only_page_offers_no_neurons(show):
     seen = show(bl.Trace.from_attentions(attention(2, 3, 8, 8), WORDS).explore())
+    seen.tab("Table").click()
     seen.root.get_by_text("Export", exact=True).click()
-    assert seen.root.locator(".bl-menu-line span").all_inner_texts() == ["Head view", "Atlas"]
+    open_tab = seen.root.locator(".bl-menu-line", has_text="Open tab")
+    expect(open_tab.get_by_role("button")).to_have_text(["CSV"])  # the table, which has no picture

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens import colors
 from bertlens.errors import SelectionError
-from browser.views import Seen, shown
+from browser.views import Seen, hosted, shown
 
 LINES = {"layer": 1, "head": 8, "mode": "lines"}
 
@@ -342,3 +342,21 @@ def test_long_text_fits_the_width_and_can_be_zoomed(show, embedded_lens):
     assert zoomed is not None and zoomed["width"] == 20 * size
     assert seen.col_labels() == trace.display_tokens
     assert seen.root.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_all_heads_of_a_long_text_are_asked_for_once(page_of):
+    """1,024 tokens × 12 heads: what is selected is never let go of, so nothing is asked for in a circle."""
+    from unit import tiny
+
+    model = tiny.bert(
+        num_hidden_layers=1, hidden_size=96, num_attention_heads=12, intermediate_size=32, max_position_embeddings=1024
+    )
+    trace = bl.Lens(model, tiny.wordpiece()).trace("the cat sat on the mat . " * 200, truncation=True)
+    assert (trace.n_tokens, trace.n_heads) == (1024, 12)
+    page = hosted(page_of, trace.explore(layer=0, head=1, mode="lines"))
+    seen = Seen(page)
+    seen.root.get_by_role("button", name="all heads of L0").click()
+    expect(seen.chips()).to_have_count(12)
+    page.wait_for_timeout(1000)
+    asked = page.evaluate("() => models[0].sent.filter(({ op }) => op === 'head').map(({ head }) => head).sort()")
+    assert sorted(asked) == [n for n in range(12) if n != 1]  # the open one came with the overview

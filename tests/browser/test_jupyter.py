@@ -79,12 +79,12 @@ def test_click_sets_python_and_python_sets_the_page(lab, notebook):
 
 def test_python_cannot_select_what_does_not_exist(lab, notebook):
     refused = "try:\n    view.layer = 6\nexcept bl.BertLensError as error:\n    print(error)"
-    assert notebook.kernel(refused) == "layer 6 does not exist: there are 0 to 5"
+    assert notebook.kernel(refused) == "layer 6 does not exist: choose one from 0 to 5"
     lab.title("L1·H8")
 
 
 def test_run_traces_new_text_and_keeps_the_selection(lab, notebook):
-    """The pinned word is in the new text too, at another place; text of the user stays text (plan 1)."""
+    """The pinned word is in the new text too, at another place; text of the user stays text."""
     notebook.kernel("view.query, view.key = 2, 3")  # cat, sat
     lab.root.get_by_label("Sentence A").fill("A small cat slept. <img src=x onerror=window.__pwn=1>")
     lab.root.get_by_label("Sentence B, optional").fill("")
@@ -104,9 +104,10 @@ def test_kernel_states(lab, notebook, tmp_path):
     box = lab.root.get_by_label("Sentence A")
     free = tmp_path / "free"
     notebook.kernel(
-        "import pathlib, threading, time\nfrom bertlens.capture import lock_of\n"
+        "import pathlib, threading, time\nfrom bertlens.locks import locked\n"
         f"free = pathlib.Path({str(free)!r})\n"
-        "def hold():\n    with lock_of(lens.model):\n        while not free.exists():\n            time.sleep(0.1)\n"
+        "def hold():\n    with locked([lens.model.config]):\n"
+        "        while not free.exists():\n            time.sleep(0.1)\n"
         "threading.Thread(target=hold).start()"
     )
     box.fill("One two three.")
@@ -206,7 +207,7 @@ def test_html_of_the_menu_is_a_page_that_works(lab, page_of):
 
 
 def test_saved_notebook_holds_a_picture_and_little_else(notebook, tmp_path):
-    """Without widgets (GitHub, nbviewer, nbconvert) the output is a still picture; plan 6, 41."""
+    """Without widgets (GitHub, nbviewer, nbconvert) the output is a still picture."""
     saved = notebook.save()
     output = saved["cells"][1]["outputs"][0]["data"]
     assert set(output) >= {"image/png", "text/plain", "application/vnd.jupyter.widget-view+json"}
@@ -220,7 +221,7 @@ def test_saved_notebook_holds_a_picture_and_little_else(notebook, tmp_path):
 
 
 def test_dead_kernel_says_what_is_shown(notebook, lab):
-    """The last test of the shared notebook: plan 31, nothing is disabled, the picture stays what its caption says."""
+    """The last test of the shared notebook: nothing is disabled, the picture stays what its caption says."""
     lab.thumb(0, 2).click()
     lab.title("L0·H2")
     notebook.log.allow("Could not send widget sync message Error: Cannot send")  # the host's, on every change
@@ -238,7 +239,7 @@ def test_dead_kernel_says_what_is_shown(notebook, lab):
 def test_saved_notebook_without_its_kernel(notebook, browser, jupyter):
     """Reopened, JupyterLab says that the widget is gone and shows no other form of the output; nothing of ours runs.
 
-    Plan 6. The still picture is for hosts that choose another form: GitHub, nbviewer, nbconvert.
+    The still picture is for hosts that choose another form: GitHub, nbviewer, nbconvert.
     """
     again = jupyter.notebooks / "reopened.ipynb"
     again.write_text(notebook.path.read_text())

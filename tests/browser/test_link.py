@@ -14,7 +14,8 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens import colors, wire
-from browser.views import Seen, hosted, shown
+from bertlens.widgets import answers
+from browser.views import Seen, hosted, plain_overview, shown
 
 
 @pytest.fixture
@@ -66,7 +67,6 @@ def agree(seen, pair, layer: int, head: int) -> None:
 
 
 def test_newest_selection_wins_when_answers_come_in_reverse(held, pair):
-    """Plan 37."""
     for layer, head in ((0, 2), (3, 5), (5, 11)):
         held.thumb(layer, head).click()
     assert waiting(held) == ["L0·H2", "L3·H5", "L5·H11"]
@@ -146,7 +146,7 @@ def test_asking_then_slow_then_late_answer(page_of, pair):
     agree(seen, pair, 0, 2)
 
 
-def test_error_is_the_kernels_own_words_and_the_next_answer_heals(held, pair):
+def test_error_is_the_kernels_own_words_until_its_own_question_succeeds(held, pair):
     held.thumb(0, 2).click()
     held.page.evaluate("models[0].waiting.pop().give({ error: 'head 2 is on holiday' })")
     expect(held.root).to_have_attribute("data-state", "error")
@@ -155,11 +155,21 @@ def test_error_is_the_kernels_own_words_and_the_next_answer_heals(held, pair):
     agree(held, pair, 1, 8)
     held.thumb(3, 5).click()
     answer(held, "L3·H5")
-    expect(held.root).to_have_attribute("data-state", "live")
     agree(held, pair, 3, 5)
+    expect(held.part("problem")).to_have_text("head 2 is on holiday")  # another head's answer does not disprove it
     held.thumb(0, 2).click()  # asked again: an error is not kept
     answer(held, "L0·H2")
     agree(held, pair, 0, 2)
+    expect(held.root).to_have_attribute("data-state", "live")
+    expect(held.part("problem")).to_have_count(0)
+
+
+def test_reader_closes_an_error(held):
+    held.thumb(0, 2).click()
+    held.page.evaluate("models[0].waiting.pop().give({ error: 'head 2 is on holiday' })")
+    held.part("problem").get_by_role("button", name="Close this message").click()
+    expect(held.part("problem")).to_have_count(0)
+    expect(held.root).to_have_attribute("data-state", "live")
 
 
 def test_malformed_answer_is_said_and_does_not_paint(held, pair):
@@ -182,7 +192,7 @@ def test_answer_with_another_id_is_not_ours(held, pair):
 
 
 def test_gone_kernel_says_what_is_shown(held, pair):
-    """Plan 31: nothing is disabled; cached heads still open, and the line follows the picture."""
+    """Nothing is disabled; cached heads still open, and the line follows the picture."""
     held.page.evaluate("models[0].dead = true")
     held.thumb(0, 2).click()
     expect(held.part("problem")).to_have_text("no kernel: the picture is of L1·H8")
@@ -205,15 +215,14 @@ def test_new_text_while_a_head_is_asked_for(held, embedded_lens):
     """The old text's answer comes after the new text's picture: it must not paint."""
     held.thumb(0, 2).click()
     new = embedded_lens.trace("One two three.").explore(layer=0, head=2)
-    picture = {**new.picture, "data": base64.b64encode(new.picture["data"]).decode()}
     held.page.evaluate(
         """({ header, data }) => {
             const bytes = new DataView(Uint8Array.from(atob(data), c => c.charCodeAt(0)).buffer);
             models[0].set("query", null);
             models[0].set("key", null);
-            models[0].set("picture", { header, data: bytes });
+            models[0].set("overview", { header, data: bytes });
         }""",
-        picture,
+        plain_overview(new.overview),
     )
     held.title("L0·H2")
     assert held.shape() == (6, 6)
@@ -224,7 +233,7 @@ def test_new_text_while_a_head_is_asked_for(held, embedded_lens):
 
 def test_buffers_may_start_anywhere(held, pair):
     """A DataView that is not aligned for its numbers."""
-    fields, arrays = next((f, a) for name, f, a in pair.explore().slices([0]) if name == ("self", 0, 2))
+    fields, arrays = answers.head(pair, 0, 2)
     index, blob = wire.pack(arrays)
     held.thumb(0, 2).click()
     held.page.evaluate(
@@ -240,7 +249,7 @@ def test_buffers_may_start_anywhere(held, pair):
 
 
 def test_mounting_and_unmounting_leaves_nothing_behind(page_of, pair):
-    """Plan 34: 50 cycles; listeners of the model, nodes and listeners of the page as before."""
+    """50 cycles; listeners of the model, nodes and listeners of the page as before."""
     page = hosted(page_of, pair.explore(layer=1, head=8))
     Seen(page)
     base = page.evaluate("models[0].listeners()")

@@ -139,10 +139,11 @@ def test_gate_badges_filter_and_order(show, pair):
 
 def test_gate_view_scores_and_evidence(show, pair):
     seen = show(bl.GateView(pair, layer=0, head=2))
-    expect(seen.part("gate-label")).to_have_text("L0·H2: backward contextual")
+    expect(seen.root.get_by_role("heading", name="L0·H2: backward contextual", exact=True)).to_be_visible()
     scores = gates.scores(pair.attention(0), pair.special_mask, pair.segments)
     for name in gates.GATES:
-        expect(seen.part("gates").locator(".bl-gate-grid")).to_contain_text(f"{float(scores[name][2]):.2f}")
+        row = seen.part("gates").get_by_role("row", name=re.compile(rf"^\S+ {name} "))
+        assert row.get_by_role("cell").first.inner_text() == f"{float(scores[name][2]):.2f}"
     expect(seen.part("gates")).to_contain_text("Bonino et al. 2025")
 
 
@@ -188,7 +189,9 @@ def test_pages_carry_ranks_and_say_what_evidence_they_lack(show, pair, embedded_
     found = [float(text.split(": ")[1].split()[0]) for text in titles if text.startswith("α")]
     assert found == pytest.approx(values / values[0], rel=5e-3, abs=1e-6)
     long = embedded_lens.trace("The cat sat on the mat. " * 12)
-    expect(show(bl.GateView(long, **HEAD)).part("gates")).to_contain_text("which cells count needs a kernel")
+    expect(show(bl.GateView(long, **HEAD)).part("gates")).to_contain_text(
+        "Which cells count is not known: this page has no kernel"
+    )
 
 
 def test_open_tab_exports_charts_and_numbers(show, pair):
@@ -203,11 +206,13 @@ def test_open_tab_exports_charts_and_numbers(show, pair):
     np.testing.assert_allclose([float(row["cone_output"]) for row in rows], table.cone_output, rtol=1e-6)
 
 
-def test_no_tabs_without_something_to_show(show, pair):
+def test_tabs_without_something_to_show_say_why(show, pair):
     given = bl.Trace.from_attentions([pair.attention(layer) for layer in range(2)], pair.tokens)
     seen = show(bl.Explorer(given))
-    tabs = seen.root.get_by_role("tab").all_inner_texts()
-    assert tabs == ["Neurons", "Gates", "Table"]
+    for name, has in (("Neurons", False), ("Weight against norm", False), ("Gates", True), ("Table", True)):
+        seen.tab(name).click()
+        expect(seen.region("Details").get_by_text(re.compile("^Only attention weights"))).to_have_count(0 if has else 1)
+    expect(seen.tab("Corpus")).to_have_count(0)
     assert seen.root.get_by_role("group", name="measure").count() == 0
     with pytest.raises(bl.ModelError, match="attention weights"):
         bl.NormView(given)
@@ -299,18 +304,18 @@ def test_corpus_tables_sort_by_any_column(show, pair, survey):
     def name(at):
         return "L{}·H{}".format(*np.unravel_index(at, values.shape))
 
-    expect(first.locator("td").first).to_have_text(name(values.argmax()))
+    expect(first.get_by_role("rowheader")).to_have_text(name(values.argmax()))
     header = table.get_by_role("columnheader", name="± sd")
     header.get_by_role("button").click()
     expect(header).to_have_attribute("aria-sort", "descending")
-    expect(first.locator("td").first).to_have_text(name(stats.spread("previous").argmax()))
+    expect(first.get_by_role("rowheader")).to_have_text(name(stats.spread("previous").argmax()))
     header.get_by_role("button").click()
     expect(header).to_have_attribute("aria-sort", "ascending")
-    expect(first.locator("td").nth(2)).to_have_text(signed(stats.spread("previous").min(), 3))
+    expect(first.locator("td").nth(1)).to_have_text(signed(stats.spread("previous").min(), 3))
 
 
 def test_parse_shows_gold_and_predicted_arcs(show, embedded_lens, survey):
-    from bertlens.survey.syntax import predictions, word_attention
+    from bertlens.survey.syntax import predicted_words, word_attention
 
     sentence = bl.survey.Sentence(
         ["The", "unbelievably", "small", "cat", "sat"], [3, 2, 3, 4, -1], ["det", "advmod", "amod", "nsubj", "root"]
@@ -320,7 +325,7 @@ def test_parse_shows_gold_and_predicted_arcs(show, embedded_lens, survey):
     parse = seen.part("parse")
     for direction, label in enumerate(["word → its head", "head → the word"]):
         parse.get_by_role("button", name=label).click()
-        found = predictions(word_attention(trace, 1, 5))[direction, 8].tolist()
+        found = predicted_words(word_attention(trace, 1, 5))[direction, 8].tolist()
         right = sum(a == b for a, b in zip(found, sentence.heads, strict=True))
         expect(parse).to_contain_text(f"L1·H8, {right} of 5 words right")
         titles = parse.locator("path title").all_text_contents()
@@ -352,12 +357,13 @@ def test_corpus_tab_exports_charts_and_numbers(show, pair, survey):
         np.testing.assert_allclose([float(row[column]) for row in rows], expected.ravel(), rtol=1e-5, atol=1e-7)
 
 
-def test_no_corpus_tab_beside_a_trace_that_it_is_not_of(show, pair, survey):
+def test_corpus_tab_beside_a_trace_that_it_is_not_of_says_so(show, pair, survey):
     view = bl.Explorer(pair, **HEAD, view="survey", **survey)
     view.trace = bl.Trace.from_attentions([pair.attention(layer)[:3] for layer in range(2)], pair.tokens)
     seen = show(view)
     expect(seen.thumb(0, 0)).to_be_visible()
-    expect(seen.tab("Corpus")).to_have_count(0)
+    seen.tab("Corpus").click()
+    expect(seen.region("Details")).to_contain_text("survey the model that you look at")
 
 
 def test_survey_of_another_model_is_refused(pair, survey):

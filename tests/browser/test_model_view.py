@@ -35,7 +35,8 @@ def test_attention_of_any_model_draws(show, given):
     assert len(seen.thumbs()) == 6
     assert seen.row_labels() == WORDS
     assert seen.root.locator(".bl-legend .bl-number").last.inner_text() == shown(float(trace.attention(1)[2].max()))
-    expect(seen.root).to_contain_text("No neuron view here: Only attention weights were given")
+    seen.tab("Neurons").click()
+    expect(seen.region("Details")).to_contain_text("Only attention weights were given, without the queries and keys")
 
 
 def test_batch_of_two_is_refused_by_name():
@@ -193,7 +194,7 @@ def test_resize_of_an_open_page(show, pair):
 
 
 def test_zero_width_at_mount_draws_when_shown(page_of, pair):
-    """Plan 40: a hidden tab."""
+    """A hidden tab."""
     page = hosted(page_of, pair.explore(layer=1, head=8, mode="lines"), body='style="display: none"')
     page.locator(".bertlens").wait_for(state="attached")
     page.evaluate("document.body.style.display = 'block'")

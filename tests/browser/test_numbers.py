@@ -1,4 +1,4 @@
-"""What the page prints and paints equals an eager transformers run, to the printed digits (DESIGN.md 5; plan 11, 43).
+"""What the page prints and paints equals an eager transformers run, to the printed digits.
 
 The reference takes nothing from bertlens: its own model with eager attention, queries and keys from forward hooks.
 """
@@ -249,7 +249,6 @@ def test_neuron_bars_are_as_long_as_their_numbers(show, pair, eager):
 
 
 def test_words_are_columns_summed_and_rows_averaged(show, embedded_lens):
-    """Plan 17."""
     trace = embedded_lens.trace("unaffable splendour astonished Montezuma")
     assert any(token.startswith("##") for token in trace.tokens)
     attention = trace.attention(2)[3].double().numpy()

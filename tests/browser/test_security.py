@@ -1,4 +1,4 @@
-"""Text is text (plan 1-5): nothing that a token, a text or a model's name holds becomes markup or runs."""
+"""Text is text: nothing that a token, a text or a model's name holds becomes markup or runs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_tokens_in_the_table(show, hostile):
 
 
 def test_reversing_character_cannot_reorder_its_neighbours(show, hostile):
-    """Plan 25: each token in an isolate of its own, the character drawn as its code."""
+    """Each token in an isolate of its own, the character drawn as its code."""
     seen = show(hostile.explore())
     assert "\u202e" not in seen.root.inner_text()
     bdi = seen.root.locator(".bl-row-label bdi")
@@ -125,7 +125,7 @@ def test_model_name_is_text_in_view_page_title_and_file_name(show, hostile):
 @pytest.mark.parametrize("line", ["Head view", "Atlas"])
 @pytest.mark.parametrize("mode", ["matrix", "lines"])
 def test_svg_holds_tokens_as_text(show, page_of, hostile, line, mode):
-    """Plan 42: read by a strict parser, and opened by the browser."""
+    """Read by a strict parser, and opened by the browser."""
     path = show(hostile.explore(mode=mode, layer=1, head=1)).save("SVG", line)
     root = ElementTree.fromstring(path.read_bytes())
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
@@ -163,7 +163,6 @@ def test_hostile_texts_in_one_document_with_others(page_of, hostile):
 
 
 def test_error_text_of_the_kernel_is_text(page_of, pair):
-    """Plan 3."""
     page = hosted(page_of, pair.explore(layer=1, head=8))
     seen = Seen(page)
     page.evaluate("models[0].held = true")

@@ -196,9 +196,9 @@ class Model {
   waiting = [];      // [{message, give(fields, buffers)}]
   sent = [];         // every question
   handlers = new Map();
-  constructor({ state, slices, answers, kernel }) {
-    Object.assign(this, { state, slices, answers, kernel });
-    state.picture = { header: state.picture.header, data: bytes(state.picture.data) };
+  constructor({ state, answers, kernel }) {
+    Object.assign(this, { state, answers, kernel });
+    state.overview = { header: state.overview.header, data: bytes(state.overview.data) };
   }
   get(name) { return this.state[name]; }
   set(name, value) { this.state[name] = value; this.emit(`change:${name}`); }
@@ -207,12 +207,11 @@ class Model {
   off(name, handler) { this.handlers.set(name, (this.handlers.get(name) ?? []).filter((h) => h !== handler)); }
   emit(name, ...values) { for (const handler of this.handlers.get(name) ?? []) handler(...values); }
   listeners() { return [...this.handlers.values()].reduce((sum, list) => sum + list.length, 0); }
-  answer({ id, op, trace, map, ...more }) {
-    if (op === "hello") return [{ kernel: this.kernel }];
-    if (op === "extras") return [{}, [bytes(extras)]];
-    const question = JSON.stringify(Object.entries({ op, ...more }).sort());
-    const found = op === "head" ? this.slices[`${map}/${more.layer}/${more.head}`] : this.answers[question];
-    return found ? [found[0], found.slice(1).map(bytes)] : [{ error: `no answer to ${op}` }];
+  answer({ id, trace, ...question }) {
+    if (question.op === "hello") return [{ kernel: this.kernel }];
+    if (question.op === "extras") return [{}, [bytes(extras)]];
+    const found = this.answers[JSON.stringify(Object.entries(question).sort())];
+    return found ? [found[0], found.slice(1).map(bytes)] : [{ error: `no answer to ${question.op}` }];
   }
   send(message) {
     if (this.dead) throw new Error("Cannot send");
@@ -236,26 +235,23 @@ window.mounted = models.map((_, n) => mount(n));
 """
 
 
+def plain_overview(overview: dict[str, Any]) -> dict[str, Any]:
+    """The trait `overview` with its bytes as base64."""
+    return {**overview, "data": base64.b64encode(overview["data"]).decode()}
+
+
 def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **options: Any) -> Page:
     """One document with several views, each on a model of its own: `models[n]`, and `mounted[n]()` takes one out."""
     plain = [
         {
-            "state": {
-                **(state := view.page_state()),
-                "picture": {**state["picture"], "data": base64.b64encode(state["picture"]["data"]).decode()},
-            },
-            "slices": {
-                "/".join(map(str, name)): [{**fields, "arrays": index}, base64.b64encode(blob).decode()]
-                for name, fields, arrays in view.slices(None)
-                for index, blob in [wire.pack(arrays)]
-            },
+            "state": {**shown.state, "overview": plain_overview(shown.state["overview"])},
             "answers": {
                 question_name(question): [fields, *(base64.b64encode(buffer).decode() for buffer in buffers)]
-                for question, (fields, buffers) in view.page_answers(None)
+                for question, (fields, buffers) in shown.answers
             },
             "kernel": kernel,
         }
-        for view in views
+        for shown in (view.page() for view in views)
     ]
 
     def embed(name: str, value: Any) -> str:

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from bertlens.survey import heads
+from bertlens.survey import batch
 
 
 def interrupt_after(texts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next survey is interrupted when that many texts are counted."""
     left = iter(range(texts))
-    count = heads.text_statistics
+    count = batch.text_statistics
 
     def interrupted(*arguments: Any) -> Any:
         if next(left, None) is None:
             raise KeyboardInterrupt
         return count(*arguments)
 
-    monkeypatch.setattr(heads, "text_statistics", interrupted)
+    monkeypatch.setattr(batch, "text_statistics", interrupted)

@@ -16,7 +16,7 @@ import pytest
 import torch
 import transformers as tf
 
-from bertlens import capture
+from bertlens import locks
 from bertlens.errors import CaptureError, ModelError
 from bertlens.lens import Lens
 from unit import tiny
@@ -62,7 +62,7 @@ def mixed_model() -> Any:
 
 @pytest.mark.parametrize("implementation", ["eager", "sdpa", "flex_attention"])
 def test_model_comes_back(implementation: str) -> None:
-    """Case 10: whatever the attention implementation was, the trace is the same, and the model as before."""
+    """Whatever the attention implementation was, the trace is the same, and the model as before."""
     model = mixed_model()
     model.config._attn_implementation_internal = implementation  # also one that this machine could not run
     before = state(model)
@@ -77,7 +77,7 @@ def test_model_comes_back(implementation: str) -> None:
 
 
 def test_eval_during_the_run() -> None:
-    """Case 12: a model in train mode is traced without dropout, rows sum to 1, and it goes on training."""
+    """A model in train mode is traced without dropout, rows sum to 1, and it goes on training."""
     model = mixed_model()
     modes: list[bool] = []
     model.bert.encoder.layer[0].register_forward_hook(lambda module, args, out: modes.append(module.training))
@@ -86,7 +86,7 @@ def test_eval_during_the_run() -> None:
     assert modes == [False, False] and model.training and not model.bert.encoder.layer[1].training
     for layer in range(first.n_layers):
         alpha = first.attention(layer)
-        assert torch.equal(alpha, second.attention(layer))  # case 38
+        assert torch.equal(alpha, second.attention(layer))
         torch.testing.assert_close(alpha.sum(-1), torch.ones(4, first.n_tokens))
         assert alpha.min() >= 0 and alpha.max() <= 1
     loss = model(first.input_ids[None], labels=torch.tensor([1])).loss
@@ -97,7 +97,7 @@ def test_eval_during_the_run() -> None:
 @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("where", ["layer", "attention", "output"])
 def test_model_comes_back_after_a_break(kind: type[BaseException], where: str) -> None:
-    """Case 20: an exception or an interrupt in the middle of a forward; the next call is right."""
+    """An exception or an interrupt in the middle of a forward; the next call is right."""
     model = mixed_model()
     lens = Lens(model, tiny.wordpiece())
     right = lens.trace(TEXT)
@@ -133,7 +133,7 @@ def test_model_comes_back_after_the_fallback() -> None:
 
 
 def test_users_hooks_stay() -> None:
-    """Case 21: they run, in their order, and what they change is what the trace shows."""
+    """They run, in their order, and what they change is what the trace shows."""
     model = tiny.bert()
     calls: list[str] = []
     layer = model.encoder.layer[0]
@@ -214,7 +214,7 @@ def test_given_tensors_are_the_users_own() -> None:
 
 
 def test_half_precision_comes_up_to_float32() -> None:
-    """Case 23: computed in the model's dtype, shown after upcast; the eager weights within its precision."""
+    """Computed in the model's dtype, shown after upcast; the eager weights within its precision."""
     for dtype, bound in ((torch.bfloat16, 2e-2), (torch.float16, 2e-3)):
         model = tiny.bert().to(dtype)
         trace = Lens(model, tiny.wordpiece()).trace(TEXT)
@@ -239,7 +239,7 @@ def test_float64_when_asked() -> None:
 
 @pytest.mark.parametrize("wrap", ["torch.compile", "model.compile()", "a compiled layer"])
 def test_compiled_models(wrap: str) -> None:
-    """Case 30: compiled models are traced by an eager run of the same weights, and stay compiled."""
+    """Compiled models are traced by an eager run of the same weights, and stay compiled."""
     model = tiny.bert()
     expected = Lens(copy.deepcopy(model), tiny.wordpiece()).trace(TEXT)
     given: Any = model
@@ -284,7 +284,7 @@ class LowRank(torch.nn.Module):
 
 
 def test_wrappers() -> None:
-    """Case 30: PEFT-like wrappers with their additions, and modules that merely contain an encoder."""
+    """PEFT-like wrappers with their additions, and modules that merely contain an encoder."""
     classifier = tiny.shaken(tf.BertForSequenceClassification(tf.BertConfig(**tiny.BERT)))
     attention = classifier.bert.encoder.layer[0].attention.self
     attention.query = LowRank(attention.query)
@@ -329,7 +329,7 @@ def test_a_wrapper_that_adds_tokens_is_refused() -> None:
 
 
 def test_threads_take_turns() -> None:
-    """Case 36: two threads on one model never mix, and a lock is shared by every lens on it."""
+    """Two threads on one model never mix, and a lock is shared by every lens on it."""
     model = tiny.bert()
     lenses = [Lens(model, tiny.wordpiece()), Lens(Peft(model), tiny.wordpiece())]
     texts = ["the cat", "it was very warm , the mat was warm"]
@@ -359,7 +359,23 @@ def test_threads_take_turns() -> None:
     for thread in threads:
         thread.join()
     assert not wrong and most == 1
-    assert capture.lock_of(model) is capture.lock_of(lenses[1].model)
+
+
+def test_lenses_that_share_a_tokenizer_take_turns_with_it() -> None:
+    """One lock per tokenizer, whatever the model: another lens's text waits, and an unrelated one does not."""
+    shared = tiny.wordpiece()
+    first, second, other = Lens(tiny.bert(), shared), Lens(tiny.bert(), shared), Lens(tiny.bert(), tiny.wordpiece())
+
+    def encodes(lens: Lens) -> bool:
+        done = threading.Event()
+        thread = threading.Thread(target=lambda: (lens.encode(TEXT), done.set()), daemon=True)
+        thread.start()
+        return done.wait(0.3)
+
+    with locks.locked([first.tokenizer]):
+        assert not encodes(second)
+        assert encodes(other)
+    assert encodes(second)
 
 
 def test_another_thread_may_use_the_model_meanwhile() -> None:
@@ -389,19 +405,19 @@ def test_another_thread_may_use_the_model_meanwhile() -> None:
 
 
 def test_a_lens_lets_go_of_its_model() -> None:
-    """Case 33: locks are kept weakly."""
+    """Locks are kept weakly."""
     gc.collect()
-    before = len(capture._locks)
+    before = len(locks._locks)
     lens = Lens(tiny.bert(), tiny.wordpiece())
     lens.trace(TEXT)
-    assert len(capture._locks) == before + 1
+    assert len(locks._locks) == before + 2  # of the config and of the tokenizer
     del lens
     gc.collect()
-    assert len(capture._locks) == before
+    assert len(locks._locks) == before
 
 
 def test_nan_is_named_by_layer() -> None:
-    """Case 22: the first layer in which a number is not finite."""
+    """The first layer in which a number is not finite."""
     for number in range(3):
         model = tiny.bert()
         with torch.no_grad():

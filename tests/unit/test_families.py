@@ -94,7 +94,7 @@ def plain_eager(query: Any, key: Any, value: Any, mask: Any, scaling: float, bia
 @FLOAT64
 @EVERY
 def test_equals_the_eager_run(name: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Case 10 and 11: q, k, v, scores, attention, context and the stream, single text and pair."""
+    """Q, k, v, scores, attention, context and the stream, single text and pair."""
     lens = lens_of(name, dtype)
     for given in ((TEXT,), PAIR):
         trace = lens.trace(*given)
@@ -204,7 +204,7 @@ def test_adapter_puts_the_block_together(name: str) -> None:
 @pytest.mark.parametrize("name", [*tiny.FAMILIES, *tiny.OUTSIDE])
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_padding_is_invisible(name: str, side: str) -> None:
-    """Cases 13 and 14: padded batches give what one text at a time gives, also where the tokenizer pads on the left."""
+    """Padded batches give what one text at a time gives, also where the tokenizer pads on the left."""
     lens = lens_of(name)
     lens.tokenizer.padding_side = side
     together = lens.trace_batch(tiny.TEXTS)
@@ -233,7 +233,7 @@ def test_padding_is_invisible(name: str, side: str) -> None:
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
 def test_padded_batch_as_transformers_computes_it(name: str) -> None:
-    """Case 14: the same numbers as a batch that the tokenizer itself padded, read by its attention mask."""
+    """The same numbers as a batch that the tokenizer itself padded, read by its attention mask."""
     lens = lens_of(name)
     tokenizer = lens.tokenizer
     if tokenizer.pad_token is None:
@@ -316,7 +316,7 @@ def test_scores_that_q_and_k_cannot_express() -> None:
 
 
 def test_what_cannot_be_read_says_what_can() -> None:
-    """Case 28 and 29: no attention, no text, no transformers model, encoder-decoders."""
+    """No attention, no text, no transformers model, encoder-decoders."""
     tokenizer = tiny.wordpiece()
     fnet = tf.FNetModel(tf.FNetConfig(**{k: v for k, v in tiny.BERT.items() if k != "num_attention_heads"}))
     with pytest.raises(ModelError, match=r"FNetModel returns no attention.*BERT, RoBERTa.*from_attentions"):
@@ -355,7 +355,7 @@ HEADS = {
 
 @pytest.mark.parametrize("name", [name for names in HEADS.values() for name in names])
 def test_inside_task_heads(name: str) -> None:
-    """Case 30: the encoder is found inside, its attention is the head model's own, its output the head's."""
+    """The encoder is found inside, its attention is the head model's own, its output the head's."""
     kind = next(
         k for k in tiny.FAMILIES if k.replace("_", "") == name.split("For")[0].removesuffix("LMHeadModel").lower()
     )

@@ -31,11 +31,11 @@ def source(encoding: Encoding, i: int) -> str | None:
 
 def test_template_of_a_pair() -> None:
     found = encoded("The cats", "unbelievable.")
-    assert found.tokens == ["[CLS]", "the", "cat", "##s", "[SEP]", "un", "##believ", "##able", ".", "[SEP]"]
-    assert found.special == [True, False, False, False, True, False, False, False, False, True]
-    assert found.separators == [False] * 4 + [True] + [False] * 4 + [True]
-    assert found.segments == found.token_type_ids == [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
-    assert found.word_ids == [None, 0, 1, 1, None, 2, 2, 2, 3, None]
+    assert [*found.tokens] == ["[CLS]", "the", "cat", "##s", "[SEP]", "un", "##believ", "##able", ".", "[SEP]"]
+    assert [*found.special] == [True, False, False, False, True, False, False, False, False, True]
+    assert [*found.separators] == [False] * 4 + [True] + [False] * 4 + [True]
+    assert found.segments == found.token_type_ids == (0, 0, 0, 0, 0, 1, 1, 1, 1, 1)
+    assert [*found.word_ids] == [None, 0, 1, 1, None, 2, 2, 2, 3, None]
     assert [source(found, i) for i in range(10)] == [
         None, "The", "cat", "s", None, "un", "believ", "able", ".", None
     ]  # fmt: skip
@@ -48,9 +48,9 @@ def test_segments_without_token_types() -> None:
     assert found.token_type_ids is None or set(found.token_type_ids) == {0}
     ends = [i for i, token in enumerate(found.tokens) if token == "</s>"]
     assert len(ends) == 3 and ends[1] == ends[0] + 1
-    assert found.segments == [int(i > ends[1]) for i in range(len(found))]
-    assert found.special == [i == 0 or i in ends for i in range(len(found))]
-    assert encoded("the cat", None, tiny.roberta_like()).segments == [0] * 4
+    assert [*found.segments] == [int(i > ends[1]) for i in range(len(found))]
+    assert [*found.special] == [i == 0 or i in ends for i in range(len(found))]
+    assert encoded("the cat", None, tiny.roberta_like()).segments == (0,) * 4
 
 
 @pytest.mark.parametrize("tokenizer", [tiny.wordpiece, tiny.roberta_like])
@@ -68,7 +68,7 @@ def test_no_template() -> None:
 
 
 def test_typed_special_tokens_are_text() -> None:
-    """Case 26: flagged, not masked; the template's own are told apart by position."""
+    """Flagged, not masked; the template's own are told apart by position."""
     found = encoded("the [SEP] cat [MASK]", "[CLS] it [PAD] [UNK]")
     assert [t["token"] for t in found.report.typed_special] == ["[SEP]", "[MASK]", "[CLS]", "[PAD]", "[UNK]"]
     for flagged in found.report.typed_special:
@@ -103,7 +103,7 @@ def test_unknown_pieces_with_their_text() -> None:
     ],
 )
 def test_characters_without_a_token(text: str, lost: list[tuple[int, str]]) -> None:
-    """Case 25: what the normaliser drops is named with its place."""
+    """What the normaliser drops is named with its place."""
     report = encoded(text).report
     assert [(c["index"], c["character"]) for c in report.without_token] == lost
     assert all(c["text"] == 0 for c in report.without_token)
@@ -127,7 +127,7 @@ UNICODE = [
 @pytest.mark.parametrize("text", UNICODE)
 @pytest.mark.parametrize("tokenizer", [tiny.wordpiece, tiny.roberta_like, tiny.gpt_like])
 def test_unicode(text: str, tokenizer: Any) -> None:
-    """Case 25: one entry per token everywhere, offsets inside the text, byte-level pieces cover every character."""
+    """One entry per token everywhere, offsets inside the text, byte-level pieces cover every character."""
     found = encoded(text, None, tokenizer(), limit=None)
     lengths = (found.tokens, found.display_tokens, found.word_ids, found.offsets, found.special, found.segments)
     assert {len(x) for x in lengths} == {len(found)}
@@ -141,7 +141,6 @@ def test_unicode(text: str, tokenizer: Any) -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", "\n", "\t", ".", "cat", "[UNK]", "..., ."])
 def test_next_to_nothing(text: str) -> None:
-    """Case 24."""
     found = encoded(text)
     assert found.tokens[0] == "[CLS]" and found.tokens[-1] == "[SEP]"
     assert found.report.n_pieces == len(found) - 2
@@ -166,7 +165,7 @@ def test_what_is_not_text(given: Any) -> None:
 
 @pytest.mark.parametrize(("pieces", "fits"), [(61, True), (62, True), (63, False), (5000, False)])
 def test_limit(pieces: int, fits: bool) -> None:
-    """Case 16: to the token; past it an error that names the limit and the two ways out, or a visible cut."""
+    """To the token; past it an error that names the limit and the two ways out, or a visible cut."""
     text = "cat " * pieces
     if fits:
         assert len(encoded(text)) == pieces + 2
@@ -191,7 +190,7 @@ def test_cut_of_a_pair() -> None:
 
 
 def test_stored_padding_and_truncation() -> None:
-    """Case 15: what the tokenizer's file asks for is not applied, said, and still stored afterwards."""
+    """What the tokenizer's file asks for is not applied, said, and still stored afterwards."""
     tokenizer = tiny.wordpiece()
     backend = tokenizer.backend_tokenizer
     backend.enable_padding(length=40, pad_id=0, pad_token="[PAD]")
@@ -210,11 +209,11 @@ def test_stored_padding_and_truncation() -> None:
 def test_words_given() -> None:
     """Pre-split words keep their numbers, also empty ones and those that vanish; the second list counts on."""
     found = encoded(["the", "cats", "", "\u200d", "sat"], ["unbelievable", "."])
-    assert found.word_ids == [None, 0, 1, 1, 4, None, 5, 5, 5, 6, None]
+    assert [*found.word_ids] == [None, 0, 1, 1, 4, None, 5, 5, 5, 6, None]
     assert found.report.n_words == 7
     assert found.offsets[3] == (3, 4)  # inside its word
     assert found.report.without_token == [{"text": 0, "index": 0, "character": "U+200D"}]
-    assert encoded(["the", ""], ["it"]).word_ids == [None, 0, None, 2, None]
+    assert list(encoded(["the", ""], ["it"]).word_ids) == [None, 0, None, 2, None]
     assert found.text == "the cats  \u200d sat" and found.text_pair == "unbelievable ."
 
 
@@ -260,28 +259,28 @@ class Slow(tf.PreTrainedTokenizer):
 
 
 def test_slow_tokenizers() -> None:
-    """Case 27: pieces stand for themselves, and the report says what is not known."""
+    """Pieces stand for themselves, and the report says what is not known."""
     found = encoded("the cats", "it sat", Slow())
-    assert found.tokens == ["[CLS]", "the", "cat", "##s", "[SEP]", "it", "sat", "[SEP]"]
-    assert found.special == [True, False, False, False, True, False, False, True]
-    assert found.segments == [0, 0, 0, 0, 0, 1, 1, 1]
-    assert found.offsets is None and found.word_ids == [None, 0, 1, 2, None, 3, 4, None]
+    assert [*found.tokens] == ["[CLS]", "the", "cat", "##s", "[SEP]", "it", "sat", "[SEP]"]
+    assert [*found.special] == [True, False, False, False, True, False, False, True]
+    assert [*found.segments] == [0, 0, 0, 0, 0, 1, 1, 1]
+    assert found.offsets is None and list(found.word_ids) == [None, 0, 1, 2, None, 3, 4, None]
     report = found.report
     assert not report.offsets_known and not report.words_known and report.n_words is None
     assert "no offsets" in repr(report) and "no words" in repr(report)
     typed = encoded("the [SEP] cat zebra", None, Slow())
-    assert typed.special == [True, False, False, False, False, True]
+    assert [*typed.special] == [True, False, False, False, False, True]
     assert [t["position"] for t in typed.report.typed_special] == [2]
     assert typed.report.unknown == [{"position": 4, "text": None}]
-    assert encoded("", None, Slow()).special == [True, True]
+    assert encoded("", None, Slow()).special == (True, True)
     cut = encoded("cat " * 100, "mat " * 20, Slow(), truncation=True)
     assert len(cut) == 64 and cut.report.truncated == {"text": 100 - 41}
-    assert cut.segments == [0] * 43 + [1] * 21
+    assert [*cut.segments] == [0] * 43 + [1] * 21
 
 
 def test_slow_tokenizers_with_words_given() -> None:
     found = encoded(["the", "cats", "sat"], ["it"], Slow())
-    assert found.word_ids == [None, 0, 1, 1, 2, None, 3, None]
+    assert [*found.word_ids] == [None, 0, 1, 1, 2, None, 3, None]
     assert found.report.words_known and not found.report.offsets_known
 
 
@@ -294,9 +293,9 @@ def test_one_word_for_everything_is_not_believed() -> None:
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     tokenizer.decoder = decoders.Metaspace()
     found = encoded("the cats sat", None, tf.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>"))
-    assert found.tokens == ["▁the", "▁cat", "s", "▁sat"]
-    assert found.word_ids == [0, 1, 1, 2] and found.report.n_words == 3
-    assert found.display_tokens == ["the", "cat", "s", "sat"]
+    assert [*found.tokens] == ["▁the", "▁cat", "s", "▁sat"]
+    assert [*found.word_ids] == [0, 1, 1, 2] and found.report.n_words == 3
+    assert [*found.display_tokens] == ["the", "cat", "s", "sat"]
 
 
 def test_tokens_for_people() -> None:
@@ -304,7 +303,7 @@ def test_tokens_for_people() -> None:
     assert display(["Ġcaf", "Ã©", "Ġ", "Ċ", "ðŁ"], byte_level=True) == ["caf", "é", "␣", "\n", "<0xF0><0x9F>"]
     assert display(["<s>", "</s>"], byte_level=True) == ["<s>", "</s>"]
     assert display(["<img src=x onerror=1>", "</script>"]) == ["<img src=x onerror=1>", "</script>"]
-    assert encoded("the café", None, tiny.roberta_like()).display_tokens[-3:-1] == ["<0xC3>", "<0xA9>"]
+    assert encoded("the café", None, tiny.roberta_like()).display_tokens[-3:-1] == ("<0xC3>", "<0xA9>")
 
 
 def test_limits_of_models() -> None:

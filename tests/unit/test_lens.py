@@ -62,7 +62,7 @@ class Payload:
 
 
 def test_pickled_weights_are_refused(saved: Path, tmp_path: Path) -> None:
-    """Case 8: refused with an explanation and without being opened; safetensors win where both are there."""
+    """Refused with an explanation and without being opened; safetensors win where both are there."""
     mark = tmp_path / "executed"
     torch.save(Payload(mark), saved / "pytorch_model.bin")
     assert Lens.from_pretrained(saved).trace(TEXT).has_neurons
@@ -82,7 +82,7 @@ def test_pickled_weights_on_request(saved: Path, lens: Lens) -> None:
 
 
 def test_code_that_comes_with_a_model_is_not_run(saved: Path, tmp_path: Path) -> None:
-    """Case 9: no prompt, no execution; transformers' own error passes through."""
+    """No prompt, no execution; transformers' own error passes through."""
     mark = tmp_path / "executed"
     (saved / "code.py").write_text(f"import os\nos.mkdir({str(mark)!r})\n")
     config = json.loads((saved / "config.json").read_text())
@@ -175,7 +175,7 @@ def test_what_trace_takes(lens: Lens) -> None:
 
 
 def test_too_long(lens: Lens) -> None:
-    """Case 16, through the model: the error, the cut, and the longest that fits."""
+    """The error, the cut, and the longest that fits."""
     assert lens.trace("cat " * 62).n_tokens == 64
     with pytest.raises(InputError, match=r"at most 64.*truncation=True"):
         lens.trace("cat " * 63)
@@ -198,7 +198,7 @@ def test_words(lens: Lens) -> None:
 
 @pytest.mark.data
 def test_treebank_round_trip(lens: Lens, data: Path) -> None:
-    """Case 17's other half: every word of real sentences owns its pieces, in order, and none is lost."""
+    """Every word of real sentences owns its pieces, in order, and none is lost."""
     file = next(f for f in sorted((data / "ud_english").rglob("*.conllu*")))
     raw = file.read_bytes()
     text = (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode("utf-8")
@@ -233,10 +233,15 @@ def test_batches(lens: Lens) -> None:
     assert len(lens.trace_batch(text for text in ["cat", "mat"])) == 2
 
 
-def test_batches_of_a_classifier_without_padding_token() -> None:
-    """GPT-2's classifier reads the last token: without a padding token it is run one at a time."""
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_batches_of_a_classifier_without_padding_token(wrapped: bool) -> None:
+    """GPT-2's classifier reads the last token: without a padding token it is run one at a time, inside PEFT too."""
     config = tf.GPT2Config(vocab_size=300, n_positions=64, n_embd=32, n_layer=2, n_head=4)
-    lens = Lens(tiny.shaken(tf.GPT2ForSequenceClassification(config)), tiny.gpt_like())
+    model = tiny.shaken(tf.GPT2ForSequenceClassification(config))
+    if wrapped:
+        peft = pytest.importorskip("peft")
+        model = peft.get_peft_model(model, peft.LoraConfig(task_type="SEQ_CLS", target_modules=["c_attn"])).eval()
+    lens = Lens(model, tiny.gpt_like())
     for trace in lens.trace_batch([TEXT, SHORT]):
         alone = lens.trace(trace.text)
         torch.testing.assert_close(trace.output.logits, alone.output.logits)
@@ -257,7 +262,7 @@ def test_weights_that_are_not_there() -> None:
 
 
 def test_same_input_twice_and_in_a_fresh_process(embedded_lens: Lens) -> None:
-    """Case 38: identical arrays."""
+    """Identical arrays."""
     first, second = embedded_lens.trace(TEXT), embedded_lens.trace(TEXT)
     assert torch.equal(first.attention(5), second.attention(5))
     code = (
@@ -269,7 +274,7 @@ def test_same_input_twice_and_in_a_fresh_process(embedded_lens: Lens) -> None:
 
 
 def test_nothing_is_kept_alive(lens: Lens) -> None:
-    """Case 33: traces and models go when nobody holds them."""
+    """Traces and models go when nobody holds them."""
     import gc
 
     trace = lens.trace(TEXT)
@@ -284,7 +289,7 @@ def test_every_error_is_a_bertlens_error() -> None:
 
 
 def test_no_write_outside_and_no_logs(lens: Lens, tmp_path: Path, monkeypatch: Any, caplog: Any) -> None:
-    """Cases 46 and 47: a read-only home is enough, and the user's text is in no log."""
+    """A read-only home is enough, and the user's text is in no log."""
     monkeypatch.setenv("HOME", str(tmp_path))
     with caplog.at_level("DEBUG"):
         lens.trace("the very warm secret")

@@ -53,7 +53,7 @@ def test_summary(name: str, given: tuple[str, ...]) -> None:
     family = (tiny.FAMILIES | tiny.OUTSIDE)[name]
     trace = Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*given)
     found = attention.summary(trace)
-    assert list(found) == NAMES == list(attention.NAMES)
+    assert list(found) == NAMES == list(attention.SUMMARY)
     special, segments = trace.special_mask.tolist(), trace.segments.tolist()
     separator = {"bert": "[SEP]", "roberta": "</s>", "roformer": "[SEP]", "gpt2": "none"}[name]
     separators = [s and t == separator for s, t in zip(special, trace.tokens, strict=True)]
@@ -77,7 +77,7 @@ def shifted(offset: int, size: int = 8) -> torch.Tensor:
 
 
 def test_names_of_directions() -> None:
-    """Case 18: on shifted matrices, previous is the token before and next the token after."""
+    """On shifted matrices, previous is the token before and next the token after."""
     heads = torch.stack([shifted(-1), shifted(1), shifted(0)])
     found = attention.summary(Trace.from_attentions(heads[None], list("abcdefgh")))
     assert found["previous"][0].tolist() == [7 / 8, 0, 0]

@@ -163,7 +163,7 @@ def test_alone_in_view() -> None:
 
 @pytest.mark.parametrize("measure", [neurons.contrast, neurons.contrast_set, neurons.n80, neurons.reuse])
 def test_what_cannot_be_selected(measure: Any) -> None:
-    """Case 7: indices from a page are checked."""
+    """Indices from a page are checked."""
     trace = trace_of("gpt2")
     for index in (-1, 99, 1.0, "1", None, True):
         for place, name in enumerate(("layer", "head", "query", "key")):

@@ -13,6 +13,7 @@ from bertlens.lens import Lens
 from bertlens.measures import gates, geometry
 from bertlens.plots.figure import axes_or_new, tokens_on_axes
 from bertlens.plots.gates import _STYLES
+from bertlens.vocabulary import GATES
 from unit import tiny
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -96,7 +97,7 @@ def test_gate_counts_add_up_to_the_heads(trace):
     widths = np.zeros(trace.n_layers)
     for container in axes.containers:
         letter, name = container.get_label().split(" ", 1)
-        assert letter == _STYLES[name][2]
+        assert letter == GATES[name].letter
         wide = [bar.get_width() for bar in container]
         assert wide == [int(((table["layer"] == layer) & (table["label"] == name)).sum()) for layer in range(3)]
         widths += wide
@@ -105,10 +106,10 @@ def test_gate_counts_add_up_to_the_heads(trace):
 
 
 def test_every_gate_has_a_look_of_its_own():
-    assert {*gates.GATES, "mixed", "undefined"} == set(_STYLES)
-    letters = [letter for _, _, letter in _STYLES.values()]
+    assert set(GATES) == set(_STYLES)
+    letters = [gate.letter for gate in GATES.values()]
     assert len(set(letters)) == len(letters)
-    assert len({(color, hatch) for color, hatch, _ in _STYLES.values()}) == len(_STYLES)
+    assert len(set(_STYLES.values())) == len(_STYLES)
 
 
 def test_figures_draw_into_the_axes_given(trace):

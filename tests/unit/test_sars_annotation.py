@@ -10,7 +10,7 @@ import torch
 
 import bertlens as bl
 from bertlens.casestudies.sars_cov_2 import DOMAINS, SpikeTokenizer, annotate, annotate_sequence, build, domain_of
-from bertlens.casestudies.sars_cov_2.anchoring import place
+from bertlens.casestudies.sars_cov_2.anchoring import anchor
 from bertlens.casestudies.sars_cov_2.variants import _nearest, example
 from unit import sars
 
@@ -27,7 +27,7 @@ def residue(number: int) -> str:
 
 
 def test_the_reference_lies_on_itself():
-    assert place(REFERENCE, REFERENCE) == list(range(3822))
+    assert anchor(REFERENCE, REFERENCE) == list(range(3822))
     found = annotate_sequence(REFERENCE, VOCABULARY)
     assert found.mutations == ()
     assert [(mark.start, mark.end) for mark in found.marks[1:-1]] == [(9 * i, 9 * i + 12) for i in range(424)]
@@ -54,7 +54,7 @@ def test_random_edits_are_found_where_they_were_made(seed):
             letters[at:at] = draw.choices("ACGT", k=3 * size)
             truth[at:at] = [None] * (3 * size)  # type: ignore[list-item]
         at -= draw.randrange(60, 200)
-    found = place("".join(letters), REFERENCE)
+    found = anchor("".join(letters), REFERENCE)
     # a gap may slide along letters that repeat, so a few positions beside gaps may differ, and always rise
     wrong = sum(a != b for a, b in zip(found, truth, strict=True))
     assert wrong <= 40 and wrong / len(truth) < 0.012
@@ -76,7 +76,7 @@ def test_changes_beside_a_gap_do_not_split_it(size):
     edited = (
         edited[:600] + "".join(other[x] for x in REFERENCE[600 : 600 - min(size, 0)]) + edited[600 + max(size, 0) :]
     )
-    found = place(edited, REFERENCE)
+    found = anchor(edited, REFERENCE)
     kept = [position for position in found if position is not None]
     assert sum(b - a > 1 for a, b in pairwise(kept)) == (size > 0)
     assert found.count(None) == max(-size, 0)

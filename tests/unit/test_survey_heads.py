@@ -15,8 +15,8 @@ import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.measures import gates
+from bertlens.survey import batch
 from bertlens.survey import corpus as corpora
-from bertlens.survey import heads
 from bertlens.survey.heads import head_stats
 from bertlens.survey.headstats import HeadStats, edges
 from bertlens.survey.statistics import CATEGORIES, LABELS, NAMES
@@ -226,11 +226,11 @@ def test_interrupted_and_resumed(small: Lens, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(corpora, "WINDOW", window)
     texts = TINY * 3
     whole = survey(small, texts, batch_size=2)
-    count = heads.text_statistics
+    count = batch.text_statistics
     interrupt_after(9, monkeypatch)
     with pytest.warns(UserWarning, match="interrupted after 8 texts"):
         part = survey(small, texts, batch_size=2, save=tmp_path / "part.npz")
-    monkeypatch.setattr(heads, "text_statistics", count)
+    monkeypatch.setattr(batch, "text_statistics", count)
     assert part.n_texts == 8
     assert bool(part.ahead) == (window == 3)  # sorted by length: some of the texts done come later in the corpus
     with pytest.warns(UserWarning, match="interrupted"):
@@ -293,8 +293,8 @@ def test_kinds_of_corpus(small: Lens, tmp_path: Path) -> None:
 def test_traces_come_in_the_order_of_their_texts(small: Lens) -> None:
     """Windows are sorted by length, batches run together: places, items and traces stay together."""
     seen = []
-    for batch in (batch for window in corpora.windows(enumerate(TINY * 3), 2) for batch in window):
-        for (place, item), trace in zip(batch, corpora.traces_of(small, batch), strict=True):
+    for chosen in (chosen for window in corpora.windows(enumerate(TINY * 3), 2) for chosen in window):
+        for (place, item), trace in zip(chosen, corpora.traces_of(small, chosen), strict=True):
             seen.append(place)
             assert item == (TINY * 3)[place]
             text = " ".join(item) if isinstance(item, list) else item

@@ -41,7 +41,7 @@ def test_shapes(trace: Trace) -> None:
     assert [state.shape for state in trace.hidden_states] == [(size, 32)] * 4
     assert trace.input_ids.shape == trace.token_type_ids.shape == trace.segments.shape == (size,)
     assert trace.special_mask.dtype == torch.bool and trace.segments.dtype == torch.int64
-    assert trace.key_tokens is trace.tokens and trace.maps == {"self": trace}
+    assert trace.key_tokens == trace.tokens and trace.maps == {"self": trace}
     assert (trace.text, trace.text_pair) == PAIR
     assert trace.dtype == "float32" and trace.model_name == "BertModel"
     assert torch.equal(trace.segments, trace.token_type_ids)
@@ -169,7 +169,7 @@ def bad(change: Any, at: int = 1) -> Any:
     ],
 )
 def test_given_weights_that_cannot_be(attentions: Any, message: str) -> None:
-    """Case 29 and the batch, scores, wrong order and wrong tokens that users hand over."""
+    """A batch, scores, wrong order and wrong tokens that users hand over."""
     with pytest.raises(InputError, match=message):
         Trace.from_attentions(attentions, TOKENS)
 
@@ -181,7 +181,7 @@ def test_given_tokens_that_cannot_be(tokens: Any) -> None:
 
 
 def test_not_a_number_is_named() -> None:
-    """Case 22: let in, and named by its layer."""
+    """Let in, and named by its layer."""
     made = Trace.from_attentions(bad(lambda a: a.index_fill(2, torch.tensor(3), torch.nan)), TOKENS)
     assert made.nan_layer == 1
 

@@ -88,8 +88,8 @@ class Head:
     def scaling(self, _layer: int) -> float:
         return self.factor
 
-    def mask(self, _layer: int):
-        return {"full": None, "causal": "causal", "bits": self.bits, "bias": self.arrays.get("bias")}[self.masking]
+    def dense_mask(self, _layer: int):
+        return {"full": None, "causal": self.bits, "bits": self.bits, "bias": self.arrays.get("bias")}[self.masking]
 
 
 @HEADS

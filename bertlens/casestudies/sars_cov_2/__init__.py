@@ -7,6 +7,7 @@ from .annotation import Annotation, Mark, annotate, annotate_sequence
 from .domains import DOMAINS, Domain, domain_of
 from .kmers import Vocabulary, Window
 from .model import build, load
+from .shipped import lens
 from .tokenizer import SpikeTokenizer
 from .variants import MUTATIONS, example
 
@@ -24,5 +25,6 @@ __all__ = [
     "build",
     "domain_of",
     "example",
+    "lens",
     "load",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator
 
 from .kmers import KMER
 
@@ -28,7 +29,7 @@ def translate(codon: str) -> str:
     return CODONS.get(codon, "X") if len(codon) == 3 else ""
 
 
-def place(sequence: str, reference: str) -> list[int | None]:
+def anchor(sequence: str, reference: str) -> list[int | None]:
     """Reference position (from 0) of each nucleotide of `sequence`, None where it is inserted or nothing like it.
 
     Positions rise; those that none has are deleted.
@@ -100,47 +101,45 @@ def _align(
             return
         placed[query:query_end] = [None] * n
     # a sequence that starts late or stops early lacks the rest: its gap there costs nothing
-    free_start, free_end = target == 0 and query == 0, target_end == len(reference) and query_end == len(sequence)
-    low = -(10**9)
-    # three states: aligned, sequence only (insertion), reference only (deletion)
-    aligned = [[low] * (m + 1) for _ in range(n + 1)]
-    inserted = [[low] * (m + 1) for _ in range(n + 1)]
-    deleted = [[low] * (m + 1) for _ in range(n + 1)]
+    to_the_end = target_end == len(reference) and query_end == len(sequence)
+    free = ({0} if target == query == 0 else set()) | ({n} if to_the_end else set())
+    for i, j in _gotoh(sequence[query:query_end], reference[target:target_end], free):
+        placed[query + i] = target + j
+
+
+def _gotoh(a: str, b: str, free: set[int]) -> Iterator[tuple[int, int]]:
+    """The pairs (i, j) in which an optimal alignment of a and b with affine gaps sets a[i] on b[j]; from the end.
+
+    free: rows (0, len(a)) in which a gap in a costs nothing.
+    """
+    n, m, low = len(a), len(b), -(10**9)
+    # three states: aligned, a only (insertion), b only (deletion)
+    aligned, inserted, deleted = ([[low] * (m + 1) for _ in range(n + 1)] for _ in range(3))
     aligned[0][0] = 0
     for i in range(n + 1):
+        first, more = (0, 0) if i in free else (OPEN, EXTEND)
         for j in range(m + 1):
             if i and j:
-                gain = MATCH if sequence[query + i - 1] == reference[target + j - 1] else MISMATCH
+                gain = MATCH if a[i - 1] == b[j - 1] else MISMATCH
                 aligned[i][j] = gain + max(aligned[i - 1][j - 1], inserted[i - 1][j - 1], deleted[i - 1][j - 1])
             if i:
                 inserted[i][j] = max(max(aligned[i - 1][j], deleted[i - 1][j]) + OPEN, inserted[i - 1][j] + EXTEND)
             if j:
-                free = (i == 0 and free_start) or (i == n and free_end)
-                deleted[i][j] = max(
-                    max(aligned[i][j - 1], inserted[i][j - 1]) + (0 if free else OPEN),
-                    deleted[i][j - 1] + (0 if free else EXTEND),
-                )
+                deleted[i][j] = max(max(aligned[i][j - 1], inserted[i][j - 1]) + first, deleted[i][j - 1] + more)
     i, j = n, m
     state = max((aligned, inserted, deleted), key=lambda table: table[n][m])
     while i or j:
         score = state[i][j]
         if state is aligned:
-            placed[query + i - 1] = target + j - 1
             i, j = i - 1, j - 1
-            score -= MATCH if sequence[query + i] == reference[target + j] else MISMATCH
+            yield i, j
+            score -= MATCH if a[i] == b[j] else MISMATCH
             state = next(table for table in (aligned, inserted, deleted) if table[i][j] == score)
-        elif state is inserted:
-            i -= 1
-            state = (
-                inserted if inserted[i][j] + EXTEND == score else aligned if aligned[i][j] + OPEN == score else deleted
-            )
-        else:
-            free = (i == 0 and free_start) or (i == n and free_end)
-            j -= 1
-            more, first = (0, 0) if free else (EXTEND, OPEN)
-            state = (
-                deleted if deleted[i][j] + more == score else aligned if aligned[i][j] + first == score else inserted
-            )
+            continue
+        first, more = (0, 0) if state is deleted and i in free else (OPEN, EXTEND)
+        other = deleted if state is inserted else inserted
+        i, j = (i - 1, j) if state is inserted else (i, j - 1)
+        state = state if state[i][j] + more == score else aligned if aligned[i][j] + first == score else other
 
 
 def _in_frame(placed: list[int | None], sequence: str, reference: str) -> list[int | None]:

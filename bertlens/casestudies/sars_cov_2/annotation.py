@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import InputError
-from .anchoring import place, translate
+from ...pieces import Annotator
+from .anchoring import anchor, translate
 from .domains import domain_of
 from .kmers import KMER, STRIDE, Vocabulary, clean
-from .tokenizer import SpikeTokenizer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +36,8 @@ class Mark:
         """A readable name: "612-615 YQDV", with the mutations behind it where there are some."""
         if self.residues is None:
             return self.kmer
-        place = f"{self.residues[0]}-{self.residues[1]} {self.peptide}"
-        return " ".join([place, *self.mutations])
+        window = f"{self.residues[0]}-{self.residues[1]} {self.peptide}"
+        return " ".join([window, *self.mutations])
 
 
 @dataclass(frozen=True)
@@ -92,18 +92,20 @@ def annotate(trace: Trace) -> Annotation:
 
     Raises InputError for any other trace, and for pairs of sequences.
     """
-    tokenizer = None if trace.lens is None else trace.lens.tokenizer
-    if not isinstance(tokenizer, SpikeTokenizer) or trace.text is None:
-        raise InputError("only traces of Lens.sars_cov_2() lie on the spike gene: trace a sequence with it")
-    if trace.text_pair is not None:
-        raise InputError("a pair of sequences has two sets of coordinates: trace them one at a time")
-    return tokenizer.annotate(trace.text, trace.n_tokens)
+    tokenizer = None if trace.model is None else trace.model.tokenizer
+    if trace.text is not None and isinstance(tokenizer, Annotator):
+        if trace.text_pair is not None:
+            raise InputError("a pair of sequences has two sets of coordinates: trace them one at a time")
+        annotation = tokenizer.annotate(trace.text, trace.n_tokens)
+        if isinstance(annotation, Annotation):
+            return annotation
+    raise InputError("only traces of Lens.sars_cov_2() lie on the spike gene: trace a sequence with it")
 
 
 def annotate_sequence(sequence: str, vocabulary: Vocabulary, n_tokens: int | None = None) -> Annotation:
     """The annotation of a sequence's tokens, [CLS] and [SEP] included; `n_tokens` where the model's input was cut."""
     sequence = clean(sequence)
-    placed = place(sequence, vocabulary.reference_sequence)
+    placed = anchor(sequence, vocabulary.reference_sequence)
     by_residue = _mutations(sequence, placed, vocabulary.reference_sequence)
     starts = range(0, len(sequence) - KMER + 1, STRIDE)[: None if n_tokens is None else n_tokens - 2]
     marks = [_outside(0, "[CLS]")]
@@ -125,9 +127,9 @@ def _mark(
     by_residue: dict[int, list[tuple[str, range]]],
 ) -> Mark:
     kmer = sequence[start : start + KMER]
-    own = [position for position in placed[start : start + KMER] if position is not None]
-    if own:
-        first, end = own[0], own[-1] + 1
+    positions = [position for position in placed[start : start + KMER] if position is not None]
+    if positions:
+        first, end = positions[0], positions[-1] + 1
     else:
         # inserted whole: at the place between its placed neighbours; nowhere without both
         left = next((p for p in reversed(placed[:start]) if p is not None), None)
@@ -137,7 +139,7 @@ def _mark(
         first = end = right
     residues = (first // 3 + 1, max(first, end - 1) // 3 + 1)
     # codons of the sequence's own frame that the window holds whole
-    offset = (first - (placed.index(first, start) if own else start)) % 3
+    offset = (first - (placed.index(first, start) if positions else start)) % 3
     whole = range(start + (-(start + offset)) % 3, start + KMER - 2, 3)
     peptide = "".join(translate(sequence[i : i + 3]) for i in whole)
     shown = tuple(
@@ -147,7 +149,7 @@ def _mark(
         if where.start < start + KMER and start < where.stop
     )
     # the domain that most of its nucleotides lie in
-    domains = [domain_of(position // 3 + 1) for position in own or [first]]
+    domains = [domain_of(position // 3 + 1) for position in positions or [first]]
     return Mark(token, kmer, first, end, residues, peptide, max(domains, key=domains.count), shown)
 
 
@@ -160,7 +162,7 @@ def _mutations(sequence: str, placed: list[int | None], reference: str) -> dict[
     where = {position: i for i, position in enumerate(placed) if position is not None}
     if not where:
         return {}
-    found: dict[int, list[tuple[str, range]]] = {}
+    changes: dict[int, list[tuple[str, range]]] = {}
     reached = sorted(where)
     next_there = None
     behind: dict[int, int] = {}  # deleted reference position -> index of the nucleotide after the gap
@@ -175,18 +177,18 @@ def _mutations(sequence: str, placed: list[int | None], reference: str) -> dict[
         if all(start + i in behind for i in range(3)):
             # shown by every window that holds a nucleotide beside the gap
             at = behind[start]
-            found.setdefault(residue, []).append((f"del{residue}", range(at - 1, at + 1)))
+            changes.setdefault(residue, []).append((f"del{residue}", range(at - 1, at + 1)))
         elif first is not None and where.get(start + 1) == first + 1 and where.get(start + 2) == first + 2:
             old, new = translate(reference[start : start + 3]), translate(sequence[first : first + 3])
             if new not in (old, "X"):
-                found.setdefault(residue, []).append((f"{old}{residue}{new}", range(first, first + 3)))
+                changes.setdefault(residue, []).append((f"{old}{residue}{new}", range(first, first + 3)))
     for first, end, left in _insertions(placed):
         if (end - first) % 3 == 0:
             cut = (left + 1) % 3  # nucleotides of a codon that the insertion parts: it is read from there on
             codons = range(first - cut, end - cut)
             peptide = "".join(translate(sequence[i : i + 3]) for i in codons[::3])
-            found.setdefault(left // 3 + 1, []).append((f"ins{(left + 1) // 3}{peptide}", codons))
-    return dict(sorted(found.items()))
+            changes.setdefault(left // 3 + 1, []).append((f"ins{(left + 1) // 3}{peptide}", codons))
+    return dict(sorted(changes.items()))
 
 
 def _insertions(placed: list[int | None]) -> Iterator[tuple[int, int, int]]:

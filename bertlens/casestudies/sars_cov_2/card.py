@@ -91,11 +91,11 @@ def card(metrics: dict[str, Any]) -> str:
         for split, counts in metrics["sizes"].items()
     ]
     source = metrics["data"]
-    own = OWN_DATA.format(file=source["file"], sha=source["sha256"][:12])
+    file_terms = OWN_DATA.format(file=source["file"], sha=source["sha256"][:12])
     text = HEAD.format(
         **settings,
         name=NAME if source["sha256"] == OPEN_FILE else "SARS-CoV-2 variant classifier",
-        data=OPEN_DATA if source["sha256"] == OPEN_FILE else own,
+        data=OPEN_DATA if source["sha256"] == OPEN_FILE else file_terms,
         parameters=metrics["parameters"],
         kmers=metrics["kmers"],
         kmer=KMER,

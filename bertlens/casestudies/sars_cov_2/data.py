@@ -40,7 +40,7 @@ def read(path: Path) -> list[Sample]:
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file. Where to get data: {OPEN_DATA}")
-    found: dict[str, Sample] = {}
+    samples_by_sequence: dict[str, Sample] = {}
     try:
         with _open(path) as file:
             first = file.read(1)
@@ -48,7 +48,7 @@ def read(path: Path) -> list[Sample]:
             rows = _fasta(file) if first == ">" else _tsv(file, path)
             for number, row in enumerate(rows, 1):
                 sample = _sample(row, f"{path.name}, record {number}")
-                twin = found.setdefault(sample.sequence, sample)
+                twin = samples_by_sequence.setdefault(sample.sequence, sample)
                 if twin.variant != sample.variant:
                     raise InputError(
                         f"{path.name}, record {number}: the same sequence is labelled {twin.variant} and "
@@ -56,9 +56,9 @@ def read(path: Path) -> list[Sample]:
                     )
     except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
         raise InputError(f"{path.name} is neither a TSV nor a FASTA file, plain or gzipped ({error})") from None
-    if not found:
+    if not samples_by_sequence:
         raise InputError(f"{path.name} holds no sequence")
-    samples = list(found.values())
+    samples = list(samples_by_sequence.values())
     return samples if any(sample.split == "test" for sample in samples) else _draw(samples, "test", 0.2, 0)
 
 

@@ -74,9 +74,9 @@ class Vocabulary:
         Raises InputError where the reference is not the spike of lineage B (length 3,822, D614).
         """
         check_reference(reference)
-        own = windows(reference)
+        kmers = windows(reference)
         known = {kmer for s in [*sequences, reference] for shift in SHIFTS for kmer in windows(s, shift)}
-        placed = tuple(Window(kmer, STRIDE * i, STRIDE * i + KMER) for i, kmer in enumerate(own))
+        placed = tuple(Window(kmer, STRIDE * i, STRIDE * i + KMER) for i, kmer in enumerate(kmers))
         return cls(
             tuple(kmer for kmer in sorted(known) if set(kmer) <= set("ACGT")), placed, reference[placed[-1].end :]
         )

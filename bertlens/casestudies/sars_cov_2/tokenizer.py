@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers import PreTrainedTokenizer
 
+from .annotation import Annotation, annotate_sequence
 from .kmers import SPECIAL, UNKNOWN, Vocabulary, clean, windows
-
-if TYPE_CHECKING:
-    from .annotation import Annotation
 
 FILE = "kmers.json"
 
@@ -62,8 +60,6 @@ class SpikeTokenizer(PreTrainedTokenizer):
 
     def annotate(self, sequence: str, n_tokens: int | None = None) -> Annotation:
         """What each of a sequence's tokens is on the spike; see annotation.annotate_sequence."""
-        from .annotation import annotate_sequence
-
         return annotate_sequence(sequence, self.vocabulary, n_tokens)
 
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...training import bar, draw, load_checkpoint, rate, save_checkpoint
+from ...training import adamw, bar, draw, load_checkpoint, rate, save_checkpoint
 from . import model as classifier
 from .data import Sample
 from .kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary
@@ -94,13 +94,7 @@ def train(
     shape = {name: getattr(settings, name) for name in ("width", "layers", "heads", "intermediate")}
     model = classifier.build(len(vocabulary.kmers), labels, **shape).to(device)
     rarity = _rarity(frames[0].ids, model.config.vocab_size)
-    decayed = [p for p in model.parameters() if p.ndim > 1]
-    plain = [p for p in model.parameters() if p.ndim <= 1]
-    optimizer = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}],
-        lr=settings.learning_rate,
-        betas=(0.9, 0.98),
-    )
+    optimizer = adamw(model, settings.learning_rate, settings.weight_decay)
     state = _resume(folder, settings, labels, model, optimizer, device)
     best = state["best"] or model.state_dict()
     history: list[dict[str, float]] = state["history"]
@@ -108,8 +102,7 @@ def train(
     progress = bar(settings.steps, state["step"], quiet)
     started, before = time.monotonic(), state["seconds"]
     last = min(settings.steps, state["step"] + (stop_after or settings.steps))
-    running: float | None = None
-    step, since = state["step"], state["since"]
+    running, step, since = None, state["step"], state["since"]
     model.train()
     while step < last and since < settings.patience:
         loss = _step(model, optimizer, frames, weights, rarity, settings, step, device)
@@ -119,39 +112,23 @@ def train(
         best_so_far = {"best_macro_F1": f"{state['macro_f1']:.3f}"} if history else {}
         progress.set_postfix(loss=f"{running:.3f}", **best_so_far, refresh=False)
         if step % settings.evaluate_every == 0 or step == settings.steps:
-            found = evaluate(model, validation, labels)
+            scores = evaluate(model, validation, labels)
             model.train()
-            history.append({"step": step, "loss": running, "macro_f1": found.macro_f1, "validation_loss": found.loss})
+            history.append({"step": step, "loss": running, "macro_f1": scores.macro_f1, "validation_loss": scores.loss})
             # equal F1 is decided by the loss, but only a better F1 keeps the run going
-            since = 0 if found.macro_f1 > state["macro_f1"] else since + 1
-            if (found.macro_f1, -found.loss) > (state["macro_f1"], -state["loss"]):
+            since = 0 if scores.macro_f1 > state["macro_f1"] else since + 1
+            if (scores.macro_f1, -scores.loss) > (state["macro_f1"], -state["loss"]):
                 best = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
-                state |= {"macro_f1": found.macro_f1, "loss": found.loss, "best_step": step}
-            save_checkpoint(
-                folder,
-                state
-                | {
-                    "step": step,
-                    "since": since,
-                    "best": best,
-                    "history": history,
-                    "seconds": before + time.monotonic() - started,
-                    "model": model.state_dict(),
-                    "optimizer": optimizer.state_dict(),
-                },
-            )
+                state |= {"macro_f1": scores.macro_f1, "loss": scores.loss, "best_step": step}
+            seconds = before + time.monotonic() - started
+            kept = {"step": step, "since": since, "best": best, "history": history, "seconds": seconds}
+            kept |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            save_checkpoint(folder, state | kept)
     progress.close()
     model.load_state_dict(best)
-    record = {
-        "settings": asdict(settings),
-        "steps": step,
-        "best_step": state["best_step"],
-        "finished": step >= settings.steps or since >= settings.patience,
-        "seconds": round(before + time.monotonic() - started),
-        "device": device.type,
-        "history": history,
-    }
-    return model.eval(), record
+    record = {"settings": asdict(settings), "steps": step, "best_step": state["best_step"], "history": history}
+    record |= {"finished": step >= settings.steps or since >= settings.patience, "device": device.type}
+    return model.eval(), record | {"seconds": round(before + time.monotonic() - started)}
 
 
 def evaluate(model: Any, batches: Batches, labels: list[str], batch_size: int = 32) -> Scores:
@@ -178,9 +155,9 @@ def _step(
 ) -> float:
     data = frames[0]
     per_epoch = max(1, len(data.ids) // settings.batch_size)
-    epoch, place = divmod(step, per_epoch)
+    epoch, number = divmod(step, per_epoch)
     order = torch.randperm(len(data.ids), generator=torch.Generator().manual_seed(1_000_003 * settings.seed + epoch))
-    chosen = order[place * settings.batch_size : (place + 1) * settings.batch_size]
+    chosen = order[number * settings.batch_size : (number + 1) * settings.batch_size]
     generator = draw(settings.seed, step)
     shifted = _trim(_shift(frames, chosen, settings.shifted, generator))
     ids, positions = _some(shifted, _share(settings, step), rarity, generator)
@@ -210,10 +187,10 @@ def _shift(frames: list[Batches], chosen: Tensor, share: float, draw: torch.Gene
     """
     ids = frames[0].ids[chosen].clone()
     for row, source in enumerate(chosen.tolist()):
-        lost, place = torch.rand(2, generator=draw).tolist()
+        lost, quantile = torch.rand(2, generator=draw).tolist()
         if lost < share:
             other = frames[1 + int(lost < share / 2)].ids[source]
-            at = 1 + int(place * int((other > 0).sum()))
+            at = 1 + int(quantile * int((other > 0).sum()))
             ids[row, at:] = 0
             ids[row, at : len(other)] = other[at : ids.shape[1]]
             ids[row, at - 1] = UNKNOWN if at > 1 else ids[row, at - 1]

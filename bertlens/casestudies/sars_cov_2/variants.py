@@ -53,14 +53,14 @@ def example(vocabulary: Vocabulary, mutations: Sequence[str] = ()) -> str:
             letters[first : last + 1] = [""] * (last + 1 - first)
             continue
         old, residue, new = mutation[0], int(mutation[1:-1]), mutation[-1]
-        place = slice(3 * (residue - 1), 3 * residue)
-        if translate(reference[place]) != old:
-            raise ValueError(f"{mutation}: the reference has {translate(reference[place])} at {residue}")
+        codon_slice = slice(3 * (residue - 1), 3 * residue)
+        if translate(reference[codon_slice]) != old:
+            raise ValueError(f"{mutation}: the reference has {translate(reference[codon_slice])} at {residue}")
         fits: list[tuple[int, list[str]]] = []
-        for codon in _nearest(reference[place], new):
-            letters[place] = codon
+        for codon in _nearest(reference[codon_slice], new):
+            letters[codon_slice] = codon
             fits.append((sum(kmer not in known for kmer in windows("".join(letters))), list(codon)))
-        letters[place] = min(fits)[1]
+        letters[codon_slice] = min(fits)[1]
     return "".join(letters)
 
 

@@ -5,17 +5,19 @@ each is scored is bertlens' own operationalisation. `patterns` measures neutral 
 (`GATES`) says which pattern speaks for which gate.
 """
 
-from .classify import classify, head_scores
+from .classify import check_gates, classify, head_scores
 from .instance import target_agreement
 from .names import GATES, MARGIN, THRESHOLD, Evidence, evidence, label, labels, scores
-from .patterns import PATTERNS, patterns
+from .patterns import PATTERNS, VIEWS, patterns
 
 __all__ = [
     "GATES",
     "MARGIN",
     "PATTERNS",
     "THRESHOLD",
+    "VIEWS",
     "Evidence",
+    "check_gates",
     "classify",
     "evidence",
     "head_scores",

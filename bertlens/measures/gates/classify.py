@@ -45,25 +45,25 @@ def classify(
     import pandas as pd
 
     several = not isinstance(traces, Trace)
-    given: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
-    _check(given)
-    shape = (given[0].n_layers, given[0].n_heads)
-    each = [head_scores(trace, view) for trace in given]
-    if len(given) >= LEAST_TRACES:
-        tested = target_agreement(given, permutations, seed)
+    every_trace: list[Trace] = [traces] if isinstance(traces, Trace) else list(traces)
+    _check(every_trace)
+    shape = (every_trace[0].n_layers, every_trace[0].n_heads)
+    each = [head_scores(trace, view) for trace in every_trace]
+    if len(every_trace) >= LEAST_TRACES:
+        tested = target_agreement(every_trace, permutations, seed)
         kept = torch.tensor((tested["p"] <= SIGNIFICANT).to_numpy()).reshape(shape)
-        for found in each:
-            found["instance"] = torch.where(kept | found["instance"].isnan(), found["instance"], 0.0)
-    mean = {gate: torch.stack([found[gate] for found in each]).nanmean(0) for gate in GATES}
-    given_labels = np.stack([label(found, threshold, margin) for found in each])
+        for scores in each:
+            scores["instance"] = torch.where(kept | scores["instance"].isnan(), scores["instance"], 0.0)
+    mean = {gate: torch.stack([scores[gate] for scores in each]).nanmean(0) for gate in GATES}
+    trace_labels = np.stack([label(scores, threshold, margin) for scores in each])
     layers, heads = np.indices(shape)
     columns: dict[str, Any] = {"layer": layers.ravel(), "head": heads.ravel()}
-    votes = [_vote(given_labels[:, layer, head], mean, layer, head) for layer, head in np.ndindex(shape)]
+    votes = [_vote(trace_labels[:, layer, head], mean, layer, head) for layer, head in np.ndindex(shape)]
     columns["label"] = [ranked[0][0] for ranked in votes]
     columns["labels"] = labels(mean, threshold).ravel()
     columns |= {gate: mean[gate].ravel().numpy() for gate in GATES}
     if several:
-        columns["share"] = [ranked[0][1] / len(given) for ranked in votes]
+        columns["share"] = [ranked[0][1] / len(every_trace) for ranked in votes]
         columns["runner_up"] = [ranked[1][0] if len(ranked) > 1 else "" for ranked in votes]
     return pd.DataFrame(columns)
 
@@ -71,29 +71,34 @@ def classify(
 def head_scores(trace: Trace, view: str = "full") -> dict[str, Tensor]:
     """`scores` of all heads of a trace: gate -> float64 (L, H) on the CPU. Works layer by layer."""
     special, segments = trace.special_mask, trace.segments
-    found: dict[str, list[Tensor]] = {gate: [] for gate in GATES}
+    by_gate: dict[str, list[Tensor]] = {gate: [] for gate in GATES}
     for layer in range(trace.n_layers):
         for gate, values in scores(trace.attention(layer), special, segments, view=view).items():
-            found[gate].append(values.cpu())
-    return {gate: torch.stack(values) for gate, values in found.items()}
+            by_gate[gate].append(values.cpu())
+    return {gate: torch.stack(values) for gate, values in by_gate.items()}
 
 
-def _vote(given: np.ndarray, mean: dict[str, Tensor], layer: int, head: int) -> list[tuple[str, int]]:
+def _vote(labels: np.ndarray, mean: dict[str, Tensor], layer: int, head: int) -> list[tuple[str, int]]:
     """Labels with their counts, the most frequent first, equal ones by mean score."""
 
     def rank(item: tuple[str, int]) -> tuple[int, float]:
         return item[1], float(mean[item[0]][layer, head]) if item[0] in mean else 0.0
 
-    return sorted(Counter(str(name) for name in given).items(), key=rank, reverse=True)
+    return sorted(Counter(str(name) for name in labels).items(), key=rank, reverse=True)
 
 
 def _check(traces: list[Any]) -> None:
     if not traces or not all(isinstance(trace, Trace) for trace in traces):
         raise InputError("classify takes a trace or a list of traces")
-    if any(trace.key_encoding is not None for trace in traces):
-        raise InputError("cross-attention has no gates: its queries and keys are different tokens")
+    for trace in traces:
+        check_gates(trace)
     if len({(trace.n_layers, trace.n_heads) for trace in traces}) > 1:
         raise InputError("these traces come from different models: their layers and heads do not match")
-    broken = next((trace.nan_layer for trace in traces if trace.nan_layer is not None), None)
-    if broken is not None:
-        raise InputError(f"the model computed NaN or Inf, from layer {broken} on: its heads have no gates")
+
+
+def check_gates(trace: Trace) -> None:
+    """Raises InputError for a trace without gates: they are patterns of tokens among themselves, and NaN has none."""
+    if trace.key_encoding is not None:
+        raise InputError("cross-attention has no gates: its queries and keys are different tokens")
+    if trace.nan_layer is not None:
+        raise InputError(f"the model computed NaN or Inf, from layer {trace.nan_layer} on: its heads have no gates")

@@ -43,12 +43,12 @@ def target_agreement(traces: Sequence[Trace], permutations: int = 199, seed: int
     by_chance = torch.zeros(*shape, permutations, dtype=torch.long)
     for first, second in _ring(len(traces)):
         a, b = traces[first], traces[second]
-        here, there = _matched(a, b)
-        if a.tokens == b.tokens or len(here) < LEAST_SHARED:
+        positions_a, positions_b = _matched(a, b)
+        if a.tokens == b.tokens or len(positions_a) < LEAST_SHARED:
             continue
-        far = _far(here) & _far(there)
+        far = _far(positions_a) & _far(positions_b)
         rows = far.any(-1)
-        target, other = _targets(a, here, far)[..., rows], _targets(b, there, far)[..., rows]  # (L, H, r)
+        target, other = _targets(a, positions_a, far)[..., rows], _targets(b, positions_b, far)[..., rows]  # (L, H, r)
         seen += int(rows.sum())
         kept += (target == other).sum(-1)
         shuffled = _shuffled(other, far[rows], permutations, generator)
@@ -73,17 +73,17 @@ def _shuffled(targets: Tensor, far: Tensor, permutations: int, generator: torch.
     Sweeps of swaps between random pairs of rows, each done by a coin where both targets are allowed in the other's
     place: in the end all allowed orders are equally likely.
     """
-    found = targets[:, :, None].repeat(1, 1, permutations, 1)
+    permuted = targets[:, :, None].repeat(1, 1, permutations, 1)
     half = targets.shape[-1] // 2
     for _ in range(SWEEPS):
         order = torch.randperm(targets.shape[-1], generator=generator)
         i, j = order[:half], order[half : 2 * half]
-        at_i, at_j = found[..., i], found[..., j]
+        at_i, at_j = permuted[..., i], permuted[..., j]
         coin = torch.randint(2, at_i.shape, generator=generator, dtype=torch.uint8).bool()
         # far[i, at_j] & far[j, at_i] & coin, the lookups by flat position, which is twice as fast
         swap = far.take(i * far.shape[1] + at_j) & far.take(j * far.shape[1] + at_i) & coin
-        found[..., i], found[..., j] = torch.where(swap, at_j, at_i), torch.where(swap, at_i, at_j)
-    return found
+        permuted[..., i], permuted[..., j] = torch.where(swap, at_j, at_i), torch.where(swap, at_i, at_j)
+    return permuted
 
 
 def _ring(n: int) -> list[tuple[int, int]]:
@@ -96,20 +96,20 @@ def _matched(a: Trace, b: Trace) -> tuple[Tensor, Tensor]:
     """Positions in a and in b of the content tokens that both have."""
     names = [_names(trace) for trace in (a, b)]
     shared = [name for name in names[0] if name in names[1]]
-    here, there = ([names[i][name] for name in shared] for i in (0, 1))
-    return torch.tensor(here, dtype=torch.long), torch.tensor(there, dtype=torch.long)
+    first, second = ([names[i][name] for name in shared] for i in (0, 1))
+    return torch.tensor(first, dtype=torch.long), torch.tensor(second, dtype=torch.long)
 
 
 def _names(trace: Trace) -> dict[tuple[int, str, int], int]:
     counts: dict[tuple[int, str], int] = defaultdict(int)
-    found = {}
+    names = {}
     segments, special = trace.segments.tolist(), trace.special_mask.tolist()
     for position, token in enumerate(trace.tokens):
         if not special[position]:
             kind = (segments[position], token)
-            found[(*kind, counts[kind])] = position
+            names[(*kind, counts[kind])] = position
             counts[kind] += 1
-    return found
+    return names
 
 
 def _far(positions: Tensor) -> Tensor:

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
+from ...vocabulary import GATE_MARGIN as MARGIN
+from ...vocabulary import GATE_THRESHOLD as THRESHOLD
 from .patterns import Measured, measure
 
 # gate -> the patterns that speak for it; its score is the strongest of them
@@ -27,7 +29,6 @@ GATES: dict[str, tuple[str, ...]] = {
     "self": ("self",),
     "bidirectional": ("both neighbours",),
 }
-THRESHOLD, MARGIN = 0.35, 0.10  # the scores' scale is our own, and so are these
 
 
 def scores(
@@ -54,22 +55,22 @@ def label(scores: Mapping[str, Tensor], threshold: float = THRESHOLD, margin: fl
     """
     names, values = _table(scores)
     ranked = np.sort(values, -1)
-    found = np.where(
+    chosen = np.where(
         (ranked[..., -1] >= threshold) & (ranked[..., -1] - ranked[..., -2] >= margin),
         names[values.argmax(-1)],
         "mixed",
     )
-    return np.where(np.isnan(values).any(-1), "undefined", found)
+    return np.where(np.isnan(values).any(-1), "undefined", chosen)
 
 
 def labels(scores: Mapping[str, Tensor], threshold: float = THRESHOLD) -> np.ndarray:
     """All gates with a score of at least `threshold`, the highest first: array of tuples of str (...), some empty."""
     names, values = _table(scores)
-    found = np.empty(values.shape[:-1], dtype=object)
-    for at in np.ndindex(found.shape):
+    chosen = np.empty(values.shape[:-1], dtype=object)
+    for at in np.ndindex(chosen.shape):
         order = np.argsort(-values[at], kind="stable")
-        found[at] = tuple(str(names[gate]) for gate in order if values[at][gate] >= threshold)
-    return found
+        chosen[at] = tuple(str(names[gate]) for gate in order if values[at][gate] >= threshold)
+    return chosen
 
 
 def _table(scores: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:

@@ -107,22 +107,22 @@ def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, vi
     among, special = _scaled(rows[..., content], sums, size), _scaled(rows[..., special_mask], sums, size)
     if view == "content":
         among, special = _scaled(among, among.sum(-1, keepdim=True), n), special[..., :0]
-    found = _Content(among, content)
+    content_rows = _Content(among, content)
     n_keys = n + special.shape[-1]
-    entropy_of_row = -(found.information.sum(-1) + _information(special).sum(-1)).double()
+    entropy_of_row = -(content_rows.information.sum(-1) + _information(special).sum(-1)).double()
     blocks = None
     if segments is not None:
         groups = torch.stack([segments[content] == group for group in segments[content].unique()])
         groups = groups[groups.sum(-1) >= 2]  # a lone token is no block
         blocks = groups.double()[None] if len(groups) > 1 else None
-    root = (found.total / n).sqrt()
-    scores = dict(found.offsets())
-    width, band = found.band()
-    order, n_columns, purity = found.columns()
-    chosen, block = found.block(blocks)
-    targets, peaks = found.peaks()
+    root = (content_rows.total / n).sqrt()
+    scores = dict(content_rows.offsets())
+    width, band = content_rows.band()
+    order, n_columns, purity = content_rows.columns()
+    chosen, block = content_rows.block(blocks)
+    targets, peaks = content_rows.peaks()
     scores |= {"both neighbours": root * band, "content columns": root * purity, "block": root * block}
-    scores |= {name: root * value * (1 - purity) for name, value in found.sides()}
+    scores |= {name: root * value * (1 - purity) for name, value in content_rows.sides()}
     scores["far peaks"] = root * peaks
     chance = special.shape[-1] / n_keys
     scores["special columns"] = ((special.sum((-2, -1)).double() / n - chance) / (1 - chance)).clamp(0, 1)
@@ -179,14 +179,14 @@ class _Content:
             yield name, self.excess(mass, 1 / self.n, whole) * (whole.sum(-1) / max(1, whole.shape[-1])).sqrt()
 
     def band(self) -> tuple[Tensor, Tensor]:
-        n, found = self.n, []
+        n, scores = self.n, []
         widths = range(1, max(1, min(n // 4, max(3, n // 6))) + 1)
         for r in widths:
             behind, ahead = (self.by_offset[..., part].sum(-1) for part in (slice(n - 1 - r, n - 1), slice(n, n + r)))
             chance = (self.index.clamp_max(r) + (n - 1 - self.index).clamp_max(r)) / n
             purity = _ratio(ahead + behind - (chance * self.mass).sum(-1), ((1 - chance) * self.mass).sum(-1))
-            found.append(purity * 2 * torch.minimum(ahead, behind) / (ahead + behind).clamp_min(TINY))
-        best, width = torch.stack(found).max(0)
+            scores.append(purity * 2 * torch.minimum(ahead, behind) / (ahead + behind).clamp_min(TINY))
+        best, width = torch.stack(scores).max(0)
         return width + 1, best
 
     def sides(self) -> Iterator[tuple[str, Tensor]]:
@@ -212,7 +212,7 @@ class _Content:
 
     def block(self, blocks: Tensor | None) -> tuple[Tensor, Tensor]:
         """The best of K ways to make G blocks, (K, G, n), and its score; without blocks, of cuts in two."""
-        given = blocks is not None
+        segmented = blocks is not None
         blocks = blocks if blocks is not None else _cuts(self.n, self.mean_row.device)
         if blocks.shape[0] == 0:
             return blocks.new_zeros(*self.total.shape, 0, self.n), torch.zeros_like(self.total)
@@ -223,7 +223,7 @@ class _Content:
         inside = stays.sum(-1) / weight
         expected = (_profile_share(self.mean_row, self.by_offset, self.mass, blocks) * blocks).sum(-1) / weight
         chance = blocks.mean(-1)
-        ideal = _segment_contrast(blocks) if given else _cut_contrast(self.n, blocks.device)
+        ideal = _segment_contrast(blocks) if segmented else _cut_contrast(self.n, blocks.device)
         beyond = (inside - expected) / ideal.clamp_min(TINY)
         purity = (((inside - chance) / (1 - chance)).clamp(0, 1) * beyond.clamp(0, 1)).sqrt().amin(-1)
         best, which = purity.max(-1)
@@ -293,8 +293,8 @@ def _segment_contrast(blocks: Tensor) -> Tensor:
 def _cuts(n: int, device: torch.device) -> Tensor:
     """(K, 2, n) ways to cut n tokens in two, neither part under 3 tokens or a fifth."""
     least = max(3, round(n / 5))
-    places = torch.linspace(least, n - least, min(CUTS, max(0, n - 2 * least + 1)), device=device).round()
-    first = (torch.arange(n, device=device) < places[:, None]).double()
+    cuts = torch.linspace(least, n - least, min(CUTS, max(0, n - 2 * least + 1)), device=device).round()
+    first = (torch.arange(n, device=device) < cuts[:, None]).double()
     return torch.stack([first, 1 - first], 1)
 
 

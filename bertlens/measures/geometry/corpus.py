@@ -40,18 +40,18 @@ def corpus_table(traces: Iterable[Trace], include_special: bool = False, rogue: 
     """
     import pandas as pd
 
-    given = list(traces)
-    if not given:
+    every_trace = list(traces)
+    if not every_trace:
         raise InputError("corpus_table takes one trace or more")
-    counted = [torch.ones_like(t.special_mask) if include_special else ~t.special_mask for t in given]
-    pieces = [t.tokens[i] for t, mask in zip(given, counted, strict=True) for i in mask.nonzero()[:, 0].tolist()]
-    places = defaultdict(list)
+    counted = [torch.ones_like(t.special_mask) if include_special else ~t.special_mask for t in every_trace]
+    pieces = [t.tokens[i] for t, mask in zip(every_trace, counted, strict=True) for i in mask.nonzero()[:, 0].tolist()]
+    positions = defaultdict(list)
     for i, piece in enumerate(pieces):
-        places[piece].append(i)
-    repeated = [torch.tensor(at) for at in places.values() if len(at) > 1]
+        positions[piece].append(i)
+    repeated = [torch.tensor(at) for at in positions.values() if len(at) > 1]
     rows = []
-    for state in range(given[0].n_layers + 1):
-        texts = [t.hidden_states[state][mask].double() for t, mask in zip(given, counted, strict=True)]
+    for state in range(every_trace[0].n_layers + 1):
+        texts = [t.hidden_states[state][mask].double() for t, mask in zip(every_trace, counted, strict=True)]
         vectors = torch.cat(texts)
         baseline = anisotropy(vectors)
         rows.append(

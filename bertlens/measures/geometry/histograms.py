@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from ...architectures import Adapter, affine
 from ...errors import ModelError, check_index
 from ...trace import Trace
-from ..block import layer_module
+from ..spectra import head_vectors
 
 KINDS = ("query", "key", "value", "context")
 
@@ -43,10 +42,9 @@ def norm_histograms(
     the family has no adapter. Raises SelectionError for a layer or head that does not exist, ModelError without
     queries.
     """
-    context = trace.context(layer).unflatten(-1, (trace.n_heads, -1)).transpose(0, 1)
     check_index(head, trace.n_heads, "head")
     counted = torch.ones_like(trace.special_mask) if include_special else ~trace.special_mask
-    vectors = {"query": trace.query(layer), "key": trace.key(layer), "value": trace.value(layer), "context": context}
+    vectors = head_vectors(trace, layer)
     norms = {kind: x[head, counted].double().norm(dim=-1).cpu().numpy() for kind, x in vectors.items()}
     top = max((float(values.max(initial=0)) for values in norms.values()), default=0)
     edges = np.linspace(0, top or 1.0, bins + 1)
@@ -66,8 +64,12 @@ def norm_histograms(
 def _bounds(trace: Trace, layer: int, head: int, counted: Tensor) -> tuple[dict[str, float], dict[str, float]]:
     unknown = dict.fromkeys(KINDS, float("nan"))
     try:
-        adapter, module = layer_module(trace, layer)
-        weights = [_of_head(*pair, trace.n_heads, head) for pair in _projections(adapter, module)]
+        adapter, module = trace.layer_module(layer)
+        assert trace.model is not None
+        fused = adapter.value_part is not None
+        finders = (adapter.query_projection, adapter.key_projection, adapter.value_projection)
+        pairs = [trace.model.affine(find(module), part if fused else None) for part, find in enumerate(finders)]
+        weights = [_of_head(*pair, trace.n_heads, head) for pair in pairs]
     except ModelError:
         return unknown, dict(unknown)
     if adapter.residual(module) is not None:  # MobileBERT: its bottleneck stands between
@@ -84,12 +86,6 @@ def _bounds(trace: Trace, layer: int, head: int, counted: Tensor) -> tuple[dict[
         bounds[kind] = sigma_max[kind] * float(most) + float(bias.norm())
     bounds["context"] = bounds["value"]
     return sigma_max, bounds
-
-
-def _projections(adapter: Adapter, module: nn.Module) -> list[tuple[Tensor, Tensor | None]]:
-    fused = adapter.value_part is not None
-    finders = (adapter.query_projection, adapter.key_projection, adapter.value_projection)
-    return [affine(find(module), part if fused else None) for part, find in enumerate(finders)]
 
 
 def _of_head(weight: Tensor, bias: Tensor | None, heads: int, head: int) -> tuple[Tensor, Tensor]:

@@ -44,7 +44,7 @@ def layer_table(trace: Trace, include_special: bool = True) -> pd.DataFrame:
             for x in (trace.layer_input(layer), trace.attention_output(layer), trace.layer_output(layer))
         )
         context = trace.context(layer)[counted].double()
-        heads = cone_share(context.unflatten(-1, (trace.n_heads, -1)).transpose(0, 1))
+        heads = cone_share(trace.head_context(layer)[:, counted])
         distribution = moments(output)
         extreme = int(distribution["max_z"].nan_to_num(-1).argmax()) if n else None
         row: dict[str, Any] = {
@@ -85,8 +85,7 @@ def _step(before: Tensor, after: Tensor) -> tuple[Any, Any]:
 
 def head_cones(trace: Trace, layer: int, include_special: bool = True) -> Tensor:
     """(H,) Ī of each head's output vectors (S, d), before W_O. Raises ModelError for a trace without values."""
-    context = trace.context(layer).unflatten(-1, (trace.n_heads, -1)).transpose(0, 1)
-    return cone_share(context, None if include_special else ~trace.special_mask)
+    return cone_share(trace.head_context(layer), None if include_special else ~trace.special_mask)
 
 
 def attention_cone(trace: Trace, layer: int, include_special: bool = True) -> Tensor:
@@ -105,4 +104,4 @@ def head_writes(trace: Trace, layer: int) -> Tensor:
     Raises ModelError for a family without an adapter, SelectionError for a layer that does not exist.
     """
     heads = Block(trace, layer).weight.unflatten(1, (trace.n_heads, -1)).permute(1, 2, 0)  # (H, d, D)
-    return trace.context(layer).unflatten(-1, (trace.n_heads, -1)).transpose(0, 1).to(heads.dtype) @ heads
+    return trace.head_context(layer).to(heads.dtype) @ heads

@@ -75,10 +75,10 @@ def participation_ratio(vectors: Tensor) -> Tensor:
     x = x - x.mean(-2, keepdim=True)
     gram = x @ x.transpose(-1, -2) if x.shape[-2] <= x.shape[-1] else x.transpose(-1, -2) @ x
     total = gram.diagonal(0, -2, -1).sum(-1)
-    found = total**2 / gram.square().sum((-2, -1))
+    ratio = total**2 / gram.square().sum((-2, -1))
     # what is left of equal rows is rounding
     same = total <= 1e-24 * vectors.double().square().sum((-2, -1))
-    return torch.where(same, torch.nan, found)
+    return torch.where(same, torch.nan, ratio)
 
 
 # --- cosines between vectors, Ethayarajh 2019 ---

@@ -2,7 +2,7 @@
 // itself where the model has no q and k to show. Sums are float64, so printed numbers are as exact as float32 q and k.
 import type { Arrays } from "../wire";
 
-export type Mask =
+type Mask =
   | { kind: "full" } // every query sees every key
   | { kind: "causal" } // query i sees the keys up to i
   | { kind: "bits"; bits: Uint8Array; stride: number } // a bit per key, lowest first, `stride` bytes a query, 1 = visible
@@ -25,12 +25,10 @@ export type QueryKeySlice = Slice & { q: Float32Array; k: Float32Array };
 /** The slice in an answer: its fields {scaling, mask} and its arrays q, k and bits or bias, or attention. */
 export function sliceFrom(fields: Record<string, unknown>, arrays: Arrays): Slice {
   const { q, k, attention } = arrays;
-  if (attention) {
-    const [S = 0, K = 0] = attention.shape;
-    return { S, K, d: 0, scaling: 1, mask: { kind: "full" }, attention: attention.data as Float32Array };
-  }
+  const [S = 0, d = 0] = (attention ?? q)?.shape ?? [];
+  if (attention)
+    return { S, K: d, d: 0, scaling: 1, mask: { kind: "full" }, attention: attention.data as Float32Array };
   if (!q || !k) throw new Error("a head slice needs q and k, or attention");
-  const [S = 0, d = 0] = q.shape;
   return {
     S,
     K: k.shape[0] ?? 0,
@@ -92,6 +90,13 @@ export function weights(slice: Slice): Float32Array {
   return out;
 }
 
+/** The key with the largest weight in a query's row. */
+export function strongestKey(weights: Float32Array, K: number, query: number): number {
+  let best = 0;
+  for (let j = 1; j < K; j++) if (weights[query * K + j]! > weights[query * K + best]!) best = j;
+  return best;
+}
+
 /** The slice itself, if it has q and k. */
 export function needQueryKey(slice: Slice): QueryKeySlice {
   if (!slice.q || !slice.k) throw new Error("this head has attention only: no queries and keys");
@@ -100,40 +105,36 @@ export function needQueryKey(slice: Slice): QueryKeySlice {
 
 function fillScores(slice: QueryKeySlice, i: number, row: Float64Array): void {
   const { q, k, d, K, scaling, mask } = slice;
-  const end = d - (d % 4);
-  const from = i * d;
-  for (let j = 0; j < K; j++) {
-    if (!visible(slice, i, j)) {
-      row[j] = Number.NEGATIVE_INFINITY;
-      continue;
-    }
-    const at = j * d;
-    let a = 0;
-    let b = 0;
-    let c = 0;
-    let e = 0;
-    let n = 0;
-    for (; n < end; n += 4) {
-      a += q[from + n]! * k[at + n]!;
-      b += q[from + n + 1]! * k[at + n + 1]!;
-      c += q[from + n + 2]! * k[at + n + 2]!;
-      e += q[from + n + 3]! * k[at + n + 3]!;
-    }
-    for (; n < d; n++) a += q[from + n]! * k[at + n]!;
-    row[j] = (a + b + c + e) * scaling;
-  }
+  for (let j = 0; j < K; j++)
+    row[j] = visible(slice, i, j) ? dot(q, i * d, k, j * d, d) * scaling : Number.NEGATIVE_INFINITY;
   if (mask.kind === "bias") for (let j = 0; j < K; j++) row[j]! += mask.bias[i * K + j]!;
+}
+
+/** Four sums at a time: they do not wait for one another. */
+function dot(q: Float32Array, from: number, k: Float32Array, at: number, d: number): number {
+  let a = 0,
+    b = 0,
+    c = 0,
+    e = 0,
+    n = 0;
+  for (; n + 4 <= d; n += 4) {
+    a += q[from + n]! * k[at + n]!;
+    b += q[from + n + 1]! * k[at + n + 1]!;
+    c += q[from + n + 2]! * k[at + n + 2]!;
+    e += q[from + n + 3]! * k[at + n + 3]!;
+  }
+  for (; n < d; n++) a += q[from + n]! * k[at + n]!;
+  return a + b + c + e;
 }
 
 /** In place. NaN and rows without a visible key come out as NaN, as in torch. */
 function softmax(row: Float64Array): void {
   let most = Number.NEGATIVE_INFINITY;
-  for (let j = 0; j < row.length; j++) if (row[j]! > most) most = row[j]!;
   let total = 0;
+  for (let j = 0; j < row.length; j++) if (row[j]! > most) most = row[j]!;
   for (let j = 0; j < row.length; j++) {
-    const power = Math.exp(row[j]! - most);
-    row[j] = power;
-    total += power;
+    row[j] = Math.exp(row[j]! - most);
+    total += row[j]!;
   }
   for (let j = 0; j < row.length; j++) row[j]! /= total;
 }

@@ -23,41 +23,32 @@ export interface Grid {
   rows: Unit[];
   cols: Unit[];
   values: Float32Array; // (rows·cols)
-  rowSum: Float32Array; // attention that the shown columns hold, before renormalising: 1 where nothing is hidden
   most: number; // the largest value, whatever its sign
   top: number; // where the colours end, see `extremes`
 }
 
 /** The units of one side. Words are runs of pieces with one word number in one segment. */
 export function units(side: TokenSide, words: boolean): Unit[] {
-  const found: Unit[] = [];
+  const list: Unit[] = [];
   side.tokens.forEach((token, n) => {
-    const word = side.words[n] ?? -1;
-    const segment = side.segments[n] ?? 0;
-    const last = found.at(-1);
+    const [word, segment] = [side.words[n] ?? -1, side.segments[n] ?? 0];
+    const last = list.at(-1);
     if (words && last && word >= 0 && n > 0 && side.words[n - 1] === word && last.segment === segment) {
       last.label += token.length > 2 && token.startsWith("##") ? token.slice(2) : token;
       last.pieces.push(n);
-    } else {
-      found.push({ label: token, pieces: [n], segment, special: side.special[n] === 1 });
-    }
+    } else list.push({ label: token, pieces: [n], segment, special: side.special[n] === 1 });
   });
-  return found;
+  return list;
 }
 
 /** Spans as units; tokens in none stay single. */
-export function spanUnits(side: TokenSide, spans: Span[]): Unit[] {
-  const found: Unit[] = [];
-  for (const unit of units(side, false)) {
+export const spanUnits = (side: TokenSide, spans: Span[]): Unit[] =>
+  units(side, false).flatMap((unit) => {
     const at = unit.pieces[0]!;
-    const span = spans.find(([, start, end]) => at >= start && at < end);
-    if (!span) found.push(unit);
-    else if (at === span[1]) found.push({ ...unit, label: span[0], pieces: piecesOf(span) });
-  }
-  return found;
-}
-
-const piecesOf = ([, start, end]: Span) => Array.from({ length: end - start }, (_, n) => start + n);
+    const [label, start, end] = spans.find(([, from, to]) => at >= from && at < to) ?? [unit.label, at, at + 1];
+    const pieces = Array.from({ length: end - start }, (_, n) => start + n);
+    return at === start ? [{ ...unit, label, pieces }] : [];
+  });
 
 /**
  * Attention between units: a word's columns are summed, its rows averaged, so that a row still sums to 1.
@@ -72,17 +63,20 @@ export function grid(
   cols: Unit[],
   { renormalize = false } = {},
 ): Grid {
-  const width = cols.length;
   const merged = isEvery(rows, S) && isEvery(cols, K) ? weights : merge(weights, K, rows, cols);
-  const values = renormalize ? merged.slice() : merged;
-  const rowSum = new Float32Array(rows.length);
-  for (let r = 0, start = 0; r < rows.length; r++, start += width) {
-    let held = 0;
-    for (let n = start; n < start + width; n++) held += merged[n]!;
-    rowSum[r] = held;
-    if (renormalize && held !== 0) for (let n = start; n < start + width; n++) values[n]! /= held;
+  const values = renormalize ? scaled(merged, cols.length) : merged;
+  return { rows, cols, values, ...extremes(values, rows.length) };
+}
+
+/** Rows scaled to 1. */
+function scaled(values: Float32Array, width: number): Float32Array {
+  const out = values.slice();
+  for (let start = 0; start < out.length; start += width) {
+    const row = out.subarray(start, start + width);
+    const held = row.reduce((sum, value) => sum + value, 0) || 1;
+    for (let n = 0; n < width; n++) row[n]! /= held;
   }
-  return { rows, cols, values, rowSum, ...extremes(values, rows.length) };
+  return out;
 }
 
 const MANY_ROWS = 64;
@@ -117,10 +111,10 @@ function merge(weights: Float32Array, K: number, rows: Unit[], cols: Unit[]): Fl
   const pieces = Int32Array.from(cols.flatMap((col) => col.pieces));
   const owner = Int32Array.from(cols.flatMap((col, c) => col.pieces.map(() => c))); // the column of each piece
   for (let r = 0; r < rows.length; r++) {
-    const own = rows[r]!.pieces;
+    const queries = rows[r]!.pieces;
     row.fill(0);
-    for (const i of own) for (let n = 0; n < pieces.length; n++) row[owner[n]!]! += weights[i * K + pieces[n]!]!;
-    for (let c = 0; c < cols.length; c++) values[r * cols.length + c] = row[c]! / own.length;
+    for (const i of queries) for (let n = 0; n < pieces.length; n++) row[owner[n]!]! += weights[i * K + pieces[n]!]!;
+    for (let c = 0; c < cols.length; c++) values[r * cols.length + c] = row[c]! / queries.length;
   }
   return values;
 }

@@ -1,13 +1,5 @@
 // What a head view can show of a head: its weights, the norm of what it passes on, or how the two differ.
-
-export type Measure = "weight" | "norm" | "difference";
-
-/** How a measure is written. */
-export const MEASURES: Record<Measure, { symbol: string; label: string; signed: boolean }> = {
-  weight: { symbol: "α", label: "attention weight α", signed: false },
-  norm: { symbol: "‖αf(x)‖", label: "norm of what is passed on, ‖αf(x)‖", signed: false },
-  difference: { symbol: "Δ", label: "difference α − ‖αf(x)‖ / Σ‖αf(x)‖", signed: true },
-};
+import type { Measure } from "../vocabulary";
 
 /**
  * The measure of every cell, (S·K) row = query. `norms` is ‖f(x_j)‖, (K): α_ij f(x_j) has the norm α_ij ‖f(x_j)‖

@@ -1,5 +1,5 @@
 // How single neurons (dimensions of q and k) make a score: the page's half of bertlens/measures/neurons.py.
-import { needQueryKey, type QueryKeySlice, type Slice, visible } from "./attention";
+import { needQueryKey, type QueryKeySlice, type Slice, strongestKey, visible } from "./attention";
 
 const SHARE = 0.8; // of the net contrast, carried by the marked set
 
@@ -22,13 +22,8 @@ export function contrast(slice: Slice, i: number, j: number): Float64Array {
   return contrastWith(known, i, j, visibleSum(known, i));
 }
 
-interface KeySum {
-  sum: Float64Array;
-  count: number;
-}
-
 /** Sum of the keys that query i sees, and how many they are. */
-function visibleSum(slice: QueryKeySlice, i: number): KeySum {
+function visibleSum(slice: QueryKeySlice, i: number) {
   const { k, d, K } = slice;
   const sum = new Float64Array(d);
   let count = 0;
@@ -40,14 +35,13 @@ function visibleSum(slice: QueryKeySlice, i: number): KeySum {
   return { sum, count };
 }
 
-function contrastWith(slice: QueryKeySlice, i: number, j: number, seen: KeySum): Float64Array {
+function contrastWith(slice: QueryKeySlice, i: number, j: number, { sum, count }: ReturnType<typeof visibleSum>) {
   const { q, k, d, scaling } = slice;
-  const own = visible(slice, i, j) ? 1 : 0;
-  const others = seen.count - own;
+  const counted = visible(slice, i, j) ? 1 : 0; // in the sum
   const parts = new Float64Array(d);
   for (let n = 0; n < d; n++) {
     const key = k[j * d + n]!;
-    const mean = (seen.sum[n]! - own * key) / others; // 0/0 is NaN: nothing to compare with
+    const mean = (sum[n]! - counted * key) / (count - counted); // 0/0 is NaN: nothing to compare with
     parts[n] = scaling * q[i * d + n]! * (key - mean);
   }
   return parts;
@@ -55,7 +49,7 @@ function contrastWith(slice: QueryKeySlice, i: number, j: number, seen: KeySum):
 
 /**
  * The least number of neurons, largest contribution first, whose sum reaches 80 % of the net contrast. They are few, and
- * a picture asks for every query's: each is looked for instead of sorting all.
+ * a view asks for every query's: each is looked for instead of sorting all.
  */
 export function contrastSet(parts: Float64Array): ContrastSet {
   let net = 0;
@@ -80,16 +74,15 @@ export function contrastSet(parts: Float64Array): ContrastSet {
  */
 export function reuse(slice: Slice, i: number, j: number, weights: Float32Array): { jaccard: number; chance: number } {
   const { S, d } = slice;
-  const own = new Set(contrastSet(contrast(slice, i, j)).set);
-  if (own.size === 0 || S < 2) return { jaccard: Number.NaN, chance: Number.NaN };
-  const expected = new Map<number, number>();
-  let jaccard = 0;
-  let chance = 0;
+  const { set: marked } = contrastSet(contrast(slice, i, j));
+  if (marked.length === 0 || S < 2) return { jaccard: Number.NaN, chance: Number.NaN };
+  const expected = new Map<number, number>(); // by the size of the other set
+  let [jaccard, chance] = [0, 0];
   strongestSets(needQueryKey(slice), weights).forEach((set, other) => {
     if (other === i) return;
-    const shared = set.filter((n) => own.has(n)).length;
-    jaccard += shared / (own.size + set.length - shared);
-    if (!expected.has(set.length)) expected.set(set.length, expectedJaccard(own.size, set.length, d));
+    const shared = set.filter((n) => marked.includes(n)).length;
+    jaccard += shared / (marked.length + set.length - shared);
+    if (!expected.has(set.length)) expected.set(set.length, expectedJaccard(marked.length, set.length, d));
     chance += expected.get(set.length)!;
   });
   return { jaccard: jaccard / (S - 1), chance: chance / (S - 1) };
@@ -99,22 +92,12 @@ const kept = new WeakMap<Float32Array, number[][]>(); // every pin in a head ask
 
 /** For every query, the set toward its own most attended key. */
 function strongestSets(slice: QueryKeySlice, weights: Float32Array): number[][] {
-  const known = kept.get(weights);
-  if (known) return known;
   const { S, K, mask } = slice;
   const common = mask.kind === "full" ? visibleSum(slice, 0) : null; // the same for every query
-  const sets = Array.from({ length: S }, (_, i) => {
-    const key = strongest(weights, i * K, K);
-    return contrastSet(contrastWith(slice, i, key, common ?? visibleSum(slice, i))).set;
-  });
-  kept.set(weights, sets);
-  return sets;
-}
-
-function strongest(weights: Float32Array, start: number, K: number): number {
-  let best = 0;
-  for (let j = 1; j < K; j++) if (weights[start + j]! > weights[start + best]!) best = j;
-  return best;
+  const setOf = (_: unknown, i: number) =>
+    contrastSet(contrastWith(slice, i, strongestKey(weights, K, i), common ?? visibleSum(slice, i))).set;
+  if (!kept.has(weights)) kept.set(weights, Array.from({ length: S }, setOf));
+  return kept.get(weights)!;
 }
 
 /** Expected Jaccard index of two random sets of sizes a and b out of d: exact, the overlap is hypergeometric. */

@@ -1,4 +1,4 @@
-// Hands a file to the browser's own download.
+// Hands a file to the browser's own download; an SVG figure also as PNG, drawn by the browser itself.
 
 const TYPES: Record<string, string> = {
   svg: "image/svg+xml",
@@ -6,18 +6,14 @@ const TYPES: Record<string, string> = {
   html: "text/html;charset=utf-8",
   png: "image/png",
 };
+const MOST = 16000; // pixels a side that browsers still give a canvas
 
 /** A file name of plain letters, digits, dots, dashes: whatever the parts hold. */
 export function fileName(parts: (string | number)[], extension: string): string {
-  const stem = parts
-    .map((part) =>
-      String(part)
-        .normalize("NFKD")
-        .replace(/[^A-Za-z0-9._]+/g, "-"),
-    )
-    .join("-");
-  const plain = stem
-    .replace(/-+/g, "-")
+  const plain = parts
+    .join("-")
+    .normalize("NFKD")
+    .replace(/[^A-Za-z0-9._]+/g, "-")
     .replace(/^[-.]+|[-.]+$/g, "")
     .slice(0, 100);
   return `${plain || "bertlens"}.${extension}`;
@@ -25,12 +21,26 @@ export function fileName(parts: (string | number)[], extension: string): string 
 
 export function download(name: string, content: string | Blob): void {
   const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  const anchor = document.createElement("a");
-  anchor.href = url;
-  anchor.download = name;
+  const href = URL.createObjectURL(new Blob([content], { type }));
+  const anchor = Object.assign(document.createElement("a"), { href, download: name });
   document.body.append(anchor); // Firefox needs it in the page
   anchor.click();
   anchor.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the download may still be reading it
+  setTimeout(() => URL.revokeObjectURL(href), 60_000); // the download may still be reading it
+}
+
+/** `scale` pixels for each unit of the figure, fewer if the image would be too large for a canvas. */
+export async function pngFromSvg(svg: string, scale = 2): Promise<Blob> {
+  const image = Object.assign(new Image(), { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}` });
+  await image.decode();
+  const { naturalWidth, naturalHeight } = image;
+  const factor = Math.min(scale, MOST / naturalWidth, MOST / naturalHeight);
+  const [width, height] = [Math.round(naturalWidth * factor), Math.round(naturalHeight * factor)];
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  canvas.getContext("2d")!.drawImage(image, 0, 0, width, height);
+  return new Promise((resolve, reject) => {
+    const take = (blob: Blob | null) =>
+      blob ? resolve(blob) : reject(new Error("the browser could not draw the PNG"));
+    canvas.toBlob(take, "image/png");
+  });
 }

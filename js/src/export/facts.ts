@@ -1,30 +1,23 @@
-// Where a figure or table comes from: the same facts below a picture and above a CSV file.
+// Where a figure or table comes from: the same facts below a figure and above a CSV file.
+import type { Overview } from "../state/overview";
 import type { Facts } from "./csv";
 
-export interface Origin {
-  model: string;
-  text: string;
-  text_pair: string;
-  dtype: string;
-  versions: Record<string, string>;
-}
+type Origin = Pick<Overview, "model" | "text" | "text_pair" | "dtype" | "versions">;
 
 /** Model, text, what is shown (layer, head, measure, filters, as the view says it), versions, date. */
-export function facts(origin: Origin, shown: Facts, now = new Date()): Facts {
-  return [
-    ["model", `${origin.model} (${origin.dtype})`],
-    ...(origin.text ? [["text", origin.text] as Facts[number]] : []),
-    ...(origin.text_pair ? [["second text", origin.text_pair] as Facts[number]] : []),
-    ...shown,
-    [
-      "versions",
-      Object.entries(origin.versions)
-        .map((pair) => pair.join(" "))
-        .join(", "),
-    ],
-    ["date", now.toISOString().slice(0, 10)],
-  ];
-}
+export const facts = (origin: Origin, shown: Facts, now = new Date()): Facts => [
+  ["model", `${origin.model} (${origin.dtype})`],
+  ...(origin.text ? [["text", origin.text] as Facts[number]] : []),
+  ...(origin.text_pair ? [["second text", origin.text_pair] as Facts[number]] : []),
+  ...shown,
+  [
+    "versions",
+    Object.entries(origin.versions)
+      .map((pair) => pair.join(" "))
+      .join(", "),
+  ],
+  ["date", now.toISOString().slice(0, 10)],
+];
 
 /** The facts as the caption of a figure. */
 export const captionLines = (of: Facts): string[] => of.map(([name, value]) => `${name}: ${value}`);

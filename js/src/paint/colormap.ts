@@ -1,7 +1,6 @@
 // Numbers -> pixels, with the tables that bertlens/colors.py made. No DOM: a canvas, a PNG and a test take the same bytes.
-import { NAN, SIGNED, type Theme, WEIGHT } from "./tables";
+import { NAN, SIGNED, type Theme, WEIGHT } from "../vocabulary";
 
-export type { Theme };
 export type Scale = "weight" | "signed";
 
 /** 256 RGB triples. */
@@ -12,22 +11,23 @@ const decoded = new Map<string, Table>();
 /** The table of a scale: "weight" has zero at entry 0, "signed" at entries 127 and 128. */
 export function table(scale: Scale, theme: Theme): Table {
   const name = scale + theme;
-  let found = decoded.get(name);
-  if (!found) {
-    const arms = (scale === "weight" ? WEIGHT : SIGNED)[theme].map((base64) =>
-      Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)),
-    );
-    found = new Uint8Array(3 * 256);
-    for (let n = 0; n < 256; n++) {
-      // a signed table is two arms of 128 entries, the negative one backwards
-      const arm = arms.length === 1 ? arms[0]! : arms[n < 128 ? 0 : 1]!;
-      const part = arms.length === 1 ? n / 255 : n < 128 ? (127 - n) / 127 : (n - 128) / 127;
-      for (let c = 0; c < 3; c++) found[3 * n + c] = between(arm, part, c);
-    }
-    decoded.set(name, found);
-  }
-  return found;
+  if (!decoded.has(name)) decoded.set(name, decode((scale === "weight" ? WEIGHT : SIGNED)[theme]));
+  return decoded.get(name)!;
 }
+
+function decode(nodes: readonly string[]): Table {
+  const arms = nodes.map((base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
+  const colours = new Uint8Array(3 * 256);
+  for (let n = 0; n < 256; n++) {
+    // a signed table is two arms of 128 entries, the negative one backwards
+    const arm = arms.length === 1 ? arms[0]! : arms[n < 128 ? 0 : 1]!;
+    const part = arms.length === 1 ? n / 255 : n < 128 ? (127 - n) / 127 : (n - 128) / 127;
+    for (let c = 0; c < 3; c++) colours[3 * n + c] = between(arm, part, c);
+  }
+  return colours;
+}
+
+export const rgb = (color: string): number[] => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
 
 /** One channel of the colour at `part` of the way along the nodes, as bertlens/colors.py rounds it. */
 function between(nodes: Uint8Array, part: number, channel: number): number {
@@ -49,20 +49,20 @@ export function entry(value: number, lo: number, hi: number): number {
 export function cssColor(value: number, lo: number, hi: number, colors: Table, nan = NAN): string {
   const at = 3 * entry(value, lo, hi);
   if (at < 0) return nan;
-  return `#${[0, 1, 2].map((channel) => colors[at + channel]!.toString(16).padStart(2, "0")).join("")}`;
+  return `#${hex(colors.subarray(at, at + 3))}`;
 }
+
+export const hex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** One RGBA pixel as a little-endian word (every browser runs on a little-endian machine). */
 const word = (red: number, green: number, blue: number) => (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
 
 const words = new WeakMap<Table, Uint32Array>();
 function pixelWords(colors: Table): Uint32Array {
-  let found = words.get(colors);
-  if (!found) {
-    found = Uint32Array.from({ length: 256 }, (_, n) => word(colors[3 * n]!, colors[3 * n + 1]!, colors[3 * n + 2]!));
-    words.set(colors, found);
-  }
-  return found;
+  const of = (_: unknown, n: number) => word(colors[3 * n]!, colors[3 * n + 1]!, colors[3 * n + 2]!);
+  if (!words.has(colors)) words.set(colors, Uint32Array.from({ length: 256 }, of));
+  return words.get(colors)!;
 }
 
 type Pixels = Uint8ClampedArray | { data: Uint8ClampedArray };
@@ -76,8 +76,7 @@ function asWords(out: Pixels, length: number): Uint32Array {
 export function paint(values: Float32Array, lo: number, hi: number, colors: Table, out: Pixels, nan = NAN): void {
   const lookup = pixelWords(colors);
   const pixels = asWords(out, values.length);
-  const blank = Number.parseInt(nan.slice(1), 16);
-  const nanWord = word(blank >> 16, (blank >> 8) & 255, blank & 255);
+  const nanWord = word(...(rgb(nan) as [number, number, number]));
   const scale = 255 / (hi - lo);
   for (let n = 0; n < values.length; n++) {
     const value = values[n]!;
@@ -86,4 +85,30 @@ export function paint(values: Float32Array, lo: number, hi: number, colors: Tabl
     else if (position > 0) pixels[n] = lookup[position | 0]!;
     else pixels[n] = Number.isNaN(value) ? nanWord : lookup[0]!;
   }
+}
+
+/** Values as entries of a palette: the table's colours, one of them that of NaN where there is any. */
+export function indexed(
+  values: ArrayLike<number>,
+  lo: number,
+  hi: number,
+  colors: Table,
+): { entries: Uint8Array; palette: Table; hasNaN: boolean } {
+  const entries = new Uint8Array(values.length);
+  const taken = new Set<number>();
+  for (let n = 0; n < entries.length; n++) {
+    entries[n] = entry(values[n]!, lo, hi); // -1 is 255
+    taken.add(Number.isNaN(values[n]!) ? -1 : entries[n]!);
+  }
+  if (!taken.has(-1)) return { entries, palette: colors, hasNaN: false };
+  let free = 255; // an entry that no number has; where each has one, the last two are made one
+  while (free > 0 && taken.has(free)) free--;
+  if (free === 0) free = 255;
+  for (let n = 0; n < entries.length; n++) {
+    if (Number.isNaN(values[n]!)) entries[n] = free;
+    else if (entries[n] === free) entries[n] = 254;
+  }
+  const palette = colors.slice();
+  palette.set(rgb(NAN), 3 * free);
+  return { entries, palette, hasNaN: true };
 }

@@ -1,72 +1,82 @@
-// Native controls with the page's own style: a row of exclusive buttons, a drop-down, a labelled group.
+// Native controls with the page's own style: a row of exclusive buttons, a drop-down, a check, a slider, a menu.
+import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 
-export interface Choice<T> {
+interface Choice<T> {
   value: T;
   label: string;
   title?: string;
 }
 
-export function Segmented<T extends string>(props: {
+interface ChoiceProps<T> {
   label: string;
   choices: Choice<T>[];
   value: T;
   onChange: (value: T) => void;
-}) {
-  return (
-    <div class="bl-group" role="group" aria-label={props.label}>
-      <span class="bl-caps">{props.label}</span>
-      <div class="bl-segmented">
-        {props.choices.map(({ value, label, title }) => (
-          <button
-            type="button"
-            key={value}
-            title={title}
-            aria-pressed={value === props.value}
-            onClick={() => props.onChange(value)}
-          >
-            {label}
-          </button>
-        ))}
-      </div>
+}
+
+/** What puts a chosen value into a signal. */
+export const into =
+  <T,>(signal: Signal<T>) =>
+  (value: T): void => {
+    signal.value = value;
+  };
+
+/** Choices among names of the vocabulary. */
+export const wordChoices = <T extends string>(names: T[], words: Record<T, { label: string; about: string }>) =>
+  names.map((value): Choice<T> => ({ value, label: words[value].label, title: words[value].about }));
+
+export const Segmented = <T extends string>(props: ChoiceProps<T>) => (
+  <div class="bl-group" role="group" aria-label={props.label}>
+    <span class="bl-caps">{props.label}</span>
+    <div class="bl-segmented">
+      {props.choices.map(({ value, label, title }) => (
+        <button
+          type="button"
+          key={value}
+          title={title}
+          aria-pressed={value === props.value}
+          onClick={() => props.onChange(value)}
+        >
+          {label}
+        </button>
+      ))}
     </div>
-  );
-}
+  </div>
+);
 
-export function Select<T extends string>(props: {
+export const Select = <T extends string>(props: ChoiceProps<T>) => (
+  <label class="bl-group">
+    <span class="bl-caps">{props.label}</span>
+    <select value={props.value} onChange={(event) => props.onChange(event.currentTarget.value as T)}>
+      {props.choices.map(({ value, label }) => (
+        <option key={value} value={value} selected={value === props.value}>
+          {label}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+export const Check = (props: {
   label: string;
-  choices: Choice<T>[];
-  value: T;
-  onChange: (value: T) => void;
-}) {
-  return (
-    <label class="bl-group">
-      <span class="bl-caps">{props.label}</span>
-      <select value={props.value} onChange={(event) => props.onChange(event.currentTarget.value as T)}>
-        {props.choices.map(({ value, label }) => (
-          <option key={value} value={value} selected={value === props.value}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
+  title?: string;
+  checked: boolean;
+  onChange: (value: boolean) => void;
+}) => (
+  <label class="bl-check" title={props.title}>
+    <input type="checkbox" checked={props.checked} onChange={(event) => props.onChange(event.currentTarget.checked)} />
+    {props.label}
+  </label>
+);
 
-export function Check(props: { label: string; title?: string; checked: boolean; onChange: (value: boolean) => void }) {
-  return (
-    <label class="bl-check" title={props.title}>
-      <input
-        type="checkbox"
-        checked={props.checked}
-        onChange={(event) => props.onChange(event.currentTarget.checked)}
-      />
-      {props.label}
-    </label>
-  );
-}
-
-export function Slider(props: {
+export const Slider = ({
+  label,
+  text,
+  onChange,
+  ...range
+}: {
   label: string;
   min: number;
   max: number;
@@ -74,50 +84,50 @@ export function Slider(props: {
   value: number;
   text: string;
   onChange: (value: number) => void;
-}) {
-  return (
-    <label class="bl-group">
-      <span class="bl-caps">{props.label}</span>
-      <input
-        type="range"
-        min={props.min}
-        max={props.max}
-        step={props.step}
-        value={props.value}
-        aria-valuetext={props.text}
-        onInput={(event) => props.onChange(event.currentTarget.valueAsNumber)}
-      />
-      <output class="bl-number">{props.text}</output>
-    </label>
-  );
-}
+}) => (
+  <label class="bl-group">
+    <span class="bl-caps">{label}</span>
+    <input
+      type="range"
+      {...range}
+      aria-valuetext={text}
+      onInput={(event) => onChange(event.currentTarget.valueAsNumber)}
+    />
+    <output class="bl-number">{text}</output>
+  </label>
+);
 
-/** A button that opens a list of actions; closes on Escape, on choice and on a click elsewhere. */
-export function Menu(props: { label: string; children: ComponentChildren }) {
-  const close = (element: Element | null) => {
-    const details = element?.closest("details");
-    if (!details) return;
-    details.open = false;
-    details.querySelector("summary")?.focus();
+/** A button that opens a list of actions; closes on Escape, on choice, and on a click or focus elsewhere. */
+export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const close = () => {
+    details.current!.open = false;
+    details.current!.querySelector("summary")!.focus();
   };
+  const leave = (to: EventTarget | null | undefined) => {
+    if (to && !details.current!.contains(to as Node)) details.current!.open = false;
+  };
+  useEffect(() => {
+    const elsewhere = (event: Event) => leave(event.composedPath()[0]);
+    document.addEventListener("pointerdown", elsewhere);
+    return () => document.removeEventListener("pointerdown", elsewhere);
+  }, []);
   return (
     <details
+      ref={details}
       class="bl-menu"
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !event.currentTarget.open) return;
         event.preventDefault();
-        close(event.currentTarget);
+        close();
       }}
-      onFocusOut={(event) => {
-        const details = event.currentTarget;
-        if (event.relatedTarget && !details.contains(event.relatedTarget as Node)) details.open = false;
-      }}
+      onFocusOut={(event) => leave(event.relatedTarget)}
     >
-      <summary class="bl-button">{props.label}</summary>
+      <summary class="bl-button">{label}</summary>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: only closes the list after one of its buttons acted */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: keys arrive as clicks of the buttons inside */}
-      <div class="bl-menu-list" onClick={(event) => close(event.currentTarget)}>
-        {props.children}
+      <div class="bl-menu-list" onClick={close}>
+        {children}
       </div>
     </details>
   );

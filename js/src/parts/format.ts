@@ -23,3 +23,21 @@ export function scalingText(scaling: number): string {
 
 /** A length in a style: Preact adds no unit of its own. */
 export const px = (length: number) => `${length}px`;
+
+/** A number for a table; a dash for none. */
+export const number = (value: number | null | undefined, digits = 2) =>
+  value == null || Number.isNaN(value) ? "–" : signed(value, digits);
+
+/** 0, 1, … n − 1. */
+export const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+export const headLabel = (layer: number, head: number) => `L${layer}·H${head}`;
+
+/** The name of a head that counts from 1. */
+export const paperName = (layer: number, head: number) => `(paper: ${layer + 1}-${head + 1})`;
+
+/** The mean of those that are numbers; NaN where none is. */
+export const meanOf = (values: number[]): number => {
+  const counted = values.filter((value) => !Number.isNaN(value));
+  return counted.reduce((sum, value) => sum + value, 0) / counted.length;
+};

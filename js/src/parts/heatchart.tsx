@@ -1,51 +1,119 @@
-// A heat map as a chart: names along its sides and one embedded picture for its cells, so that it can leave the page.
-import { useMemo } from "preact/hooks";
-import { textWidth } from "../export/svg";
+// A heat map as a chart: names along its sides, and cells as one embedded image, so that it can leave the page.
+import { useContext, useMemo } from "preact/hooks";
 import { dataUri, png } from "../paint/bitmap";
-import { Drawing, inks } from "./chart";
+import { hex } from "../paint/colormap";
+import { inks } from "../paint/palette";
+import type { Cell } from "../state/page";
+import { Drawing } from "./chart";
+import { Paper } from "./paper";
+import { widest } from "./textwidth";
 import { visibleText } from "./token";
 
-const TILT = 55;
+const TILT = 55; // degrees
 const LEAST = 7; // pixels of a cell whose name can be read
-const LONGEST = 24; // characters of a name that are written out
+const LONGEST = 24; // characters of a name that are written out on the screen
+const MOST_RECTS = 2500; // cells that a file has one by one, sharp at every size
 
-function short(name: string): string {
-  const characters = Array.from(visibleText(name));
-  return characters.length > LONGEST ? `${characters.slice(0, LONGEST - 1).join("")}…` : characters.join("");
-}
-
-export interface Cell {
-  row: number;
-  col: number;
-}
-
-export function HeatChart(props: {
-  label: string; // for who cannot see it
-  rows: string[];
-  cols: string[];
+interface Coloured {
+  rows: number;
+  cols: number;
   entries: Uint8Array; // (rows·cols) of the palette
   palette: Uint8Array; // 256 RGB triples
   width: number; // of the cells together
   height: number;
+  x?: number;
+  y?: number;
+}
+
+/** Entries of a palette as an image with crisp pixels. */
+export function Embedded({ rows, cols, entries, palette, ...box }: Coloured) {
+  const href = useMemo(() => dataUri(png(entries, cols, rows, palette)), [entries, cols, rows, palette]);
+  return <image {...box} href={href} preserveAspectRatio="none" style="image-rendering: pixelated" />;
+}
+
+/** The cells alone: an image, in a file rectangles while they are few. */
+export function Cells(props: Coloured) {
+  const { rows, cols, entries, palette, width, height, x = 0, y = 0 } = props;
+  if (!useContext(Paper) || rows * cols > MOST_RECTS) return <Embedded {...props} />;
+  const [wide, tall] = [width / cols, height / rows];
+  const cell = (entry: number, n: number) => {
+    const fill = `#${hex(palette.subarray(3 * entry, 3 * entry + 3))}`;
+    const box = { x: x + (n % cols) * wide, y: y + Math.floor(n / cols) * tall, width: wide, height: tall };
+    return fill !== inks(false).panel && <rect key={n} {...rounded(box)} fill={fill} />;
+  };
+  return <g shape-rendering="crispEdges">{Array.from(entries, cell)}</g>;
+}
+
+const rounded = (box: Record<string, number>) =>
+  Object.fromEntries(Object.entries(box).map(([name, value]) => [name, Math.round(100 * value) / 100]));
+
+const short = (name: string): string =>
+  Array.from(name).length > LONGEST
+    ? `${Array.from(name)
+        .slice(0, LONGEST - 1)
+        .join("")}…`
+    : name;
+
+interface HeatChartProps extends Omit<Coloured, "rows" | "cols"> {
+  label: string; // for who cannot see it
+  rows: string[];
+  cols: string[];
   dark: boolean;
-  onHover: (cell: Cell | null, event: PointerEvent) => void;
+  pinned?: { row: number | null; col: number | null };
+  onHover?: (cell: Cell | null, event: PointerEvent) => void;
   onPick?: (cell: Cell) => void;
-}) {
-  const { width, height, dark } = props;
-  const [rows, cols] = [props.rows.map(short), props.cols.map(short)];
-  const { muted, grid } = inks(dark);
-  const href = useMemo(
-    () => dataUri(png(props.entries, cols.length, rows.length, props.palette)),
-    [props.entries, props.palette, cols.length, rows.length],
+}
+
+export function HeatChart(props: HeatChartProps) {
+  const { width, height, dark, pinned, label, entries, palette } = props;
+  const { ink, muted, select } = inks(dark);
+  const paper = useContext(Paper) !== null;
+  const named = (list: string[]) => list.map(visibleText).map(paper ? String : short);
+  const [wide, tall] = [width / props.cols.length, height / props.rows.length];
+  // names that cannot be read are left out
+  const [rows, cols] = [tall >= LEAST ? named(props.rows) : [], wide >= LEAST ? named(props.cols) : []];
+  const [rowSize, colSize] = [Math.min(11, 0.95 * tall), Math.min(11, 0.95 * wide)];
+  const [slanted, angle] = [widest(cols, colSize), (TILT * Math.PI) / 180];
+  const x = rows.length > 0 ? Math.ceil(widest(rows, rowSize)) + 8 : 0;
+  const y = cols.length > 0 ? Math.ceil(slanted * Math.sin(angle)) + 10 : 0;
+  const look = (chosen: boolean) => (chosen ? { fill: select, "font-weight": 600 } : {});
+  const size = { rows: props.rows.length, cols: props.cols.length };
+  return (
+    <Drawing width={x + width + Math.ceil(slanted * Math.cos(angle)) + 2} height={y + height + 2} label={label}>
+      <g fill={paper ? ink : muted} font-size={rowSize} text-anchor="end">
+        {rows.map((text, n) => (
+          <text key={n} x={x - 6} y={y + (n + 0.5) * tall + 0.35 * rowSize} {...look(n === pinned?.row)}>
+            {text}
+          </text>
+        ))}
+      </g>
+      <g fill={paper ? ink : muted} font-size={colSize}>
+        {cols.map((text, n) => (
+          <text
+            key={n}
+            transform={`translate(${x + (n + 0.5) * wide + 3} ${y - 5}) rotate(-${TILT})`}
+            {...look(n === pinned?.col)}
+          >
+            {text}
+          </text>
+        ))}
+      </g>
+      <Cells {...{ ...size, entries, palette, width, height, x, y }} />
+      <Surface {...props} x={x} y={y} />
+      {pinned && pinned.row !== null && (
+        <g fill="none" stroke={select}>
+          <rect x={x} y={y + pinned.row * tall} width={width} height={tall} />
+          {pinned.col !== null && (
+            <rect x={x + pinned.col * wide} y={y + pinned.row * tall} width={wide} height={tall} stroke-width="2" />
+          )}
+        </g>
+      )}
+    </Drawing>
   );
-  const [cellWidth, cellHeight] = [width / cols.length, height / rows.length];
-  const named = { rows: cellHeight >= LEAST, cols: cellWidth >= LEAST };
-  const size = (cell: number) => Math.min(11, 0.95 * cell);
-  const longest = (texts: string[], cell: number) => Math.max(0, ...texts.map((text) => textWidth(text, size(cell))));
-  const left = named.rows ? Math.ceil(longest(rows, cellHeight)) + 8 : 0;
-  const slanted = named.cols ? longest(cols, cellWidth) : 0;
-  const top = named.cols ? Math.ceil(slanted * Math.sin((TILT * Math.PI) / 180)) + 10 : 0;
-  const right = Math.ceil(slanted * Math.cos((TILT * Math.PI) / 180)) + 2;
+}
+
+/** What the pointer touches. */
+function Surface({ rows, cols, x, y, width, height, dark, onHover, onPick }: HeatChartProps) {
   const cellOf = (event: MouseEvent & { currentTarget: Element }): Cell => {
     const box = event.currentTarget.getBoundingClientRect();
     const at = (part: number, n: number) => Math.max(0, Math.min(n - 1, Math.floor(part * n)));
@@ -55,53 +123,15 @@ export function HeatChart(props: {
     };
   };
   return (
-    <Drawing width={left + width + right} height={top + height + 2} label={props.label}>
-      <g fill={muted}>
-        {named.rows &&
-          rows.map((text, n) => (
-            <text
-              key={n}
-              x={left - 6}
-              y={top + (n + 0.5) * cellHeight + 0.35 * size(cellHeight)}
-              font-size={size(cellHeight)}
-              text-anchor="end"
-            >
-              {text}
-            </text>
-          ))}
-        {named.cols &&
-          cols.map((text, n) => (
-            <text
-              key={n}
-              transform={`translate(${left + (n + 0.5) * cellWidth + 3} ${top - 5}) rotate(-${TILT})`}
-              font-size={size(cellWidth)}
-            >
-              {text}
-            </text>
-          ))}
-      </g>
-      <image
-        x={left}
-        y={top}
-        width={width}
-        height={height}
-        preserveAspectRatio="none"
-        style="image-rendering: pixelated"
-        href={href}
-      />
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the matrix pins the same cells by keyboard */}
-      <rect
-        x={left}
-        y={top}
-        width={width}
-        height={height}
-        fill="#000000"
-        fill-opacity="0"
-        stroke={grid}
-        onPointerMove={(event) => props.onHover(cellOf(event), event)}
-        onPointerLeave={(event) => props.onHover(null, event)}
-        onClick={(event) => props.onPick?.(cellOf(event))}
-      />
-    </Drawing>
+    // biome-ignore lint/a11y/noStaticElementInteractions: the matrix pins the same cells by keyboard
+    <rect
+      {...{ x, y, width, height }}
+      fill="#000000"
+      fill-opacity="0"
+      stroke={inks(dark).border}
+      onPointerMove={(event) => onHover?.(cellOf(event), event)}
+      onPointerLeave={(event) => onHover?.(null, event)}
+      onClick={(event) => onPick?.(cellOf(event))}
+    />
   );
 }

@@ -1,21 +1,20 @@
 // A colour bar with its two ends as numbers.
-import { useCallback } from "preact/hooks";
+import { useCallback, useContext } from "preact/hooks";
+import { type LegendProps, Paper } from "./paper";
 import { Pixels } from "./pixels";
 
-export function Legend(props: { low: string; high: string; label: string; table: Uint8Array }) {
-  const { table } = props;
+export function Legend(props: LegendProps) {
+  const { colours } = props;
+  const PaperLegend = useContext(Paper);
   const paint = useCallback(
     (out: Uint8ClampedArray) => {
-      for (let n = 0; n < 256; n++) {
-        out[4 * n] = table[3 * n]!;
-        out[4 * n + 1] = table[3 * n + 1]!;
-        out[4 * n + 2] = table[3 * n + 2]!;
-        out[4 * n + 3] = 255;
-      }
+      for (let n = 0; n < 256; n++) out.set([...colours.subarray(3 * n, 3 * n + 3), 255], 4 * n);
     },
-    [table],
+    [colours],
   );
-  return (
+  return PaperLegend ? (
+    <PaperLegend {...props} />
+  ) : (
     <div class="bl-legend">
       <span class="bl-number">{props.low}</span>
       <Pixels width={256} height={1} paint={paint} class="bl-ramp" />

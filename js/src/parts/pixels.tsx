@@ -1,16 +1,14 @@
 // A canvas that holds one pixel per value and is scaled up crisply by the style sheet.
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-export interface PixelsProps {
+export function Pixels(props: {
   width: number;
   height: number;
   paint: (out: Uint8ClampedArray) => void;
   label?: string;
   class?: string;
-  style?: Record<string, string | number>;
-}
-
-export function Pixels({ width, height, paint, label, class: name, style }: PixelsProps) {
+}) {
+  const { width, height, paint, label } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     const context = canvas.current?.getContext("2d");
@@ -24,8 +22,7 @@ export function Pixels({ width, height, paint, label, class: name, style }: Pixe
       ref={canvas}
       width={width}
       height={height}
-      class={`bl-pixels ${name ?? ""}`}
-      style={style}
+      class={`bl-pixels ${props.class ?? ""}`}
       {...(label ? { role: "img", "aria-label": label } : { "aria-hidden": true })}
     />
   );

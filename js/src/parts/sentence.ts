@@ -1,5 +1,7 @@
 // One sentence that says what a head does, from its statistics.
-import type { Picture } from "../state/picture";
+import type { Overview } from "../state/overview";
+import { STATISTICS } from "../vocabulary";
+import { percent } from "./format";
 import { visibleText } from "./token";
 
 const MENTION = 0.1; // shares below this are not worth a mention
@@ -7,45 +9,42 @@ const MENTION = 0.1; // shares below this are not worth a mention
 export interface Statistic {
   name: string;
   label: string;
-  percent: boolean;
+  isShare: boolean;
 }
 
-/** The statistics by which heads can be sorted, with the words the page uses for them. */
-export function statistics(p: Picture): Statistic[] {
-  const labels: Record<string, [string, boolean]> = {
-    previous: ["to the previous token", true],
-    next: ["to the next token", true],
-    self: ["to the token itself", true],
-    first: [`to ${visibleText(p.keyside.tokens[0] ?? "")}`, true],
-    separator: ["to separators", true],
-    special: ["to special tokens", true],
-    same_segment: ["within the own sentence", true],
-    entropy: ["entropy (nats)", false],
-    k90: ["keys that hold 90 %", false],
-    max: ["largest weight", false],
-  };
-  return p.stats
-    .map((name) => ({ name, label: labels[name]?.[0] ?? name, percent: labels[name]?.[1] ?? false }))
-    .filter(({ name }) => !Number.isNaN(p.statistic(0, 0, name)) || p.nan_layer !== null);
-}
+/** The label of a statistic, with its unit where that is not plain from the label. */
+export const statisticLabel = (name: string): string => {
+  const { label, unit } = STATISTICS[name] ?? { label: name.replaceAll("_", " "), unit: "" };
+  return unit === "nats" ? `${label} (nats)` : label;
+};
 
-export function describe(p: Picture, layer: number, head: number): string {
-  const value = (name: string) => p.statistic(layer, head, name);
+/** The statistics by which heads can be sorted. */
+export const statistics = (overview: Overview): Statistic[] =>
+  overview.stats
+    .map((name) => ({ name, label: statisticLabel(name), isShare: STATISTICS[name]?.unit === "share" }))
+    .filter(({ name }) => !Number.isNaN(overview.statistic(0, 0, name)) || overview.nan_layer !== null);
+
+/** A statistic of a head as the atlas prints it. */
+export const statisticText = ({ isShare }: Statistic, value: number) =>
+  Number.isNaN(value) ? "–" : isShare ? percent(value) : value.toFixed(2);
+
+export function describe(overview: Overview, layer: number, head: number): string {
+  const value = (name: string) => overview.statistic(layer, head, name);
   const entropy = value("entropy");
   if (Number.isNaN(entropy)) return "Not a number: this head's attention holds NaN or infinity";
-  const places: [string, string][] = [
+  const targets: [string, string][] = [
     ["previous", "the previous token"],
     ["next", "the next token"],
     ["self", "the token itself"],
-    ["first", visibleText(p.keyside.tokens[0] ?? "")],
+    ["first", visibleText(overview.keyside.tokens[0] ?? "")],
     ["separator", "separators"],
   ];
-  const main = places
+  const main = targets
     .map(([name, words]) => ({ words, share: value(name) }))
     .filter(({ share }) => share >= MENTION)
     .sort((a, b) => b.share - a.share)
     .slice(0, 3)
-    .map(({ words, share }, n) => `${Math.round(100 * share)} % ${n === 0 ? "of attention " : ""}to ${words}`);
+    .map(({ words, share }, n) => `${percent(share)} ${n === 0 ? "of attention " : ""}to ${words}`);
   const where =
     main.length > 0
       ? main.join(", ")

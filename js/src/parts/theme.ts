@@ -3,15 +3,12 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 
 function hostIsDark(): boolean | null {
   const { body, documentElement: html } = document;
-  const jupyter = body?.dataset.jpThemeLight;
-  if (jupyter !== undefined) return jupyter === "false";
-  const named = html.getAttribute("theme") ?? html.dataset.theme ?? body?.dataset.theme; // Colab and others
+  const jupyter = { false: "dark", true: "light" }[body?.dataset.jpThemeLight ?? ""];
+  const named = jupyter ?? html.getAttribute("theme") ?? html.dataset.theme ?? body?.dataset.theme; // Colab and others
   if (named === "dark" || named === "light") return named === "dark";
   const classes = `${html.className} ${body?.className ?? ""}`;
-  if (/\b(vscode-dark|vscode-high-contrast|dark|dark-theme)\b/.test(classes))
-    return !/\bvscode-high-contrast-light\b/.test(classes);
-  if (/\b(vscode-light|light|light-theme)\b/.test(classes)) return false;
-  return null;
+  if (/\b(vscode-light|vscode-high-contrast-light|light|light-theme)\b/.test(classes)) return false;
+  return /\b(vscode-dark|vscode-high-contrast|dark|dark-theme)\b/.test(classes) || null;
 }
 
 /** Follows the host's theme until aborted; `fixed` wins when it is not "auto". */
@@ -23,9 +20,8 @@ export function watchTheme(fixed: ReadonlySignal<string>, until: AbortSignal): R
     dark.value = decide();
   };
   const observer = new MutationObserver(update);
-  for (const element of [document.documentElement, document.body]) {
+  for (const element of [document.documentElement, document.body])
     if (element) observer.observe(element, { attributes: true });
-  }
   system.addEventListener("change", update, { signal: until });
   const unfix = fixed.subscribe(update);
   until.addEventListener("abort", () => {

@@ -8,10 +8,8 @@ export function visibleText(token: string): string {
   return text.trim() === "" ? "␣".repeat(Math.max(1, text.length)) : text;
 }
 
-export function Token({ text, title }: { text: string; title?: string }) {
-  return (
-    <bdi dir="auto" class="bl-token" title={title}>
-      {visibleText(text)}
-    </bdi>
-  );
-}
+export const Token = ({ text, title }: { text: string; title?: string }) => (
+  <bdi dir="auto" class="bl-token" title={title}>
+    {visibleText(text)}
+  </bdi>
+);

@@ -1,93 +1,85 @@
 // What the head view displays: the shown head's weights as a grid of pieces or words, filtered as chosen, and the
 // query and key in focus. Everything is derived; nothing here is state of its own.
 import { computed, type ReadonlySignal } from "@preact/signals";
-import { type Grid, grid, spanUnits, type Unit, units } from "../compute/grid";
-import type { Picture, Side } from "./picture";
-import type { HeadData, Shown, Store } from "./store";
+import { strongestKey } from "../compute/attention";
+import { type Grid, grid, spanUnits, type TokenSide, type Unit, units } from "../compute/grid";
+import type { Overview } from "./overview";
+import type { HeadData, Shown } from "./shown";
+import type { Store } from "./store";
 import type { Synced } from "./synced";
-
-/** A query and a key as pieces, and whether the user chose them. */
-export interface Focus {
-  query: number;
-  key: number;
-  pinnedQuery: boolean;
-  pinnedKey: boolean;
-}
 
 export interface Display {
   grid: ReadonlySignal<Grid>;
-  overlays: ReadonlySignal<{ data: HeadData; grid: Grid }[]>;
+  overlays: ReadonlySignal<Grid[]>; // of shown.overlays
   row: ReadonlySignal<number | null>; // the pinned query's row, null while none is pinned or it is filtered out
   col: ReadonlySignal<number | null>;
-  focus: ReadonlySignal<Focus>;
+  /** A query and a key as pieces, and whether the user chose them. */
+  focus: ReadonlySignal<{ query: number; key: number; pinnedQuery: boolean; pinnedKey: boolean }>;
 }
 
 const FILTERS = { all: null, AA: [0, 0], BB: [1, 1], AB: [0, 1], BA: [1, 0] } as const;
 
-function displayed(p: Picture, synced: Synced): { rows: Unit[]; cols: Unit[] } {
+/** The units of both sides that the filters leave. */
+function sidesOf({ pair, square, spans, queries, keyside }: Overview, synced: Synced): { rows: Unit[]; cols: Unit[] } {
   const kind = synced.units.value;
-  const pair = p.pair && p.square ? FILTERS[synced.pair_filter.value] : null;
-  const hide = synced.hide_special.value;
-  const left = (side: Side, segment: number | undefined) => {
-    const all = kind === "spans" && p.spans.length > 0 ? spanUnits(side, p.spans) : units(side, kind === "words");
-    return all.filter((u) => !(hide && u.special) && (segment === undefined || u.segment === segment));
+  const hidden = synced.hide_special.value;
+  const segments = pair && square ? FILTERS[synced.pair_filter.value] : null;
+  const left = (side: TokenSide, segment: number | undefined) => {
+    const all = kind === "spans" && spans.length > 0 ? spanUnits(side, spans) : units(side, kind === "words");
+    return all.filter((u) => !(hidden && u.special) && (segment === undefined || u.segment === segment));
   };
-  return { rows: left(p.queries, pair?.[0]), cols: left(p.keyside, pair?.[1]) };
-}
-
-/** The largest weight of a row, and of which piece: the key that a reader would ask about first. */
-export function strongestKey(weights: Float32Array, width: number, query: number): number {
-  let best = 0;
-  for (let j = 1; j < width; j++) if (weights[query * width + j]! > weights[query * width + best]!) best = j;
-  return best;
+  return { rows: left(queries, segments?.[0]), cols: left(keyside, segments?.[1]) };
 }
 
 /** Whether the rows of what is left are scaled to 1: only weights are shares of a row. */
 export const renormalized = (synced: Synced, { measure, layerMap }: Shown) =>
-  synced.hide_special.value && synced.renormalize.value && measure === "weight" && !layerMap;
+  synced.renormalize.value && synced.hide_special.value && measure === "weight" && !layerMap;
 
-export function createDisplay(store: Store): Display {
-  const { synced, shown } = store;
-  const sides = computed(() => displayed(shown.value.picture, synced));
-  const gridOf = (data: HeadData, values = data.values) =>
-    grid(values, data.slice.S, data.slice.K, sides.value.rows, sides.value.cols, {
-      renormalize: renormalized(synced, shown.value),
-    });
-  const main = computed(() => gridOf(shown.value, shown.value.layerMap?.values));
-  const find = (list: Unit[], piece: number | null) => {
-    const n = piece === null ? -1 : list.findIndex((u) => u.pieces.includes(piece));
-    return n < 0 ? null : n;
+const within = (piece: number | null, count: number) => piece !== null && piece >= 0 && piece < count;
+const find = (list: Unit[], piece: number | null) => {
+  const n = list.findIndex(({ pieces }) => piece !== null && pieces.includes(piece));
+  return n < 0 ? null : n;
+};
+
+export function createDisplay({ synced, shown }: Store): Display {
+  const overview = computed(() => shown.value.overview);
+  const weights = computed(() => shown.value.weights);
+  const sides = computed(() => sidesOf(overview.value, synced));
+  const scaled = computed(() => renormalized(synced, shown.value));
+  const clearest = computed(() => clearestQuery(overview.value, weights.value));
+  const made = new WeakMap<Float32Array, { grid: Grid; of: unknown[] }>(); // each once, while sides and scale are the same
+  const gridOf = (values: Float32Array, { S, K }: HeadData["slice"]) => {
+    const of = [sides.value, scaled.value];
+    const before = made.get(values);
+    if (before?.of.every((one, n) => one === of[n])) return before.grid;
+    const one = grid(values, S, K, sides.value.rows, sides.value.cols, { renormalize: scaled.value });
+    made.set(values, { grid: one, of });
+    return one;
   };
   return {
-    grid: main,
-    overlays: computed(() => shown.value.overlays.map((data) => ({ data, grid: gridOf(data) }))),
+    grid: computed(() => gridOf(shown.value.layerMap?.values ?? shown.value.values, shown.value.slice)),
+    overlays: computed(() => shown.value.overlays.map(({ values, slice }) => gridOf(values, slice))),
     row: computed(() => find(sides.value.rows, synced.query.value)),
     col: computed(() => find(sides.value.cols, synced.key.value)),
     focus: computed(() => {
-      const { slice, weights, picture } = shown.value;
-      const asked = synced.query.value;
-      const pinnedQuery = asked !== null && asked >= 0 && asked < slice.S;
-      const query = pinnedQuery ? asked : clearestQuery(picture, weights, slice.S, slice.K);
-      const wanted = synced.key.value;
-      const pinnedKey = wanted !== null && wanted >= 0 && wanted < slice.K;
-      return { query, key: pinnedKey ? wanted : strongestKey(weights, slice.K, query), pinnedQuery, pinnedKey };
+      const { queries, keyside } = overview.value;
+      const pinnedQuery = within(synced.query.value, queries.tokens.length);
+      const pinnedKey = within(synced.key.value, keyside.tokens.length);
+      const query = pinnedQuery ? synced.query.value! : clearest.value;
+      const key = pinnedKey ? synced.key.value! : strongestKey(weights.value, keyside.tokens.length, query);
+      return { query, key, pinnedQuery, pinnedKey };
     }),
   };
 }
 
 /** Until a query is pinned: the word whose attention to another word is clearest. */
-function clearestQuery(p: Picture, weights: Float32Array, S: number, K: number): number {
-  let best = 0;
-  let most = -1;
-  for (let i = 0; i < S; i++) {
-    if (p.queries.special[i]) continue;
-    for (let j = 0; j < K; j++) {
-      if (p.keyside.special[j] || (p.square && i === j)) continue;
-      if (weights[i * K + j]! > most) {
-        most = weights[i * K + j]!;
-        best = i;
-      }
-    }
+function clearestQuery({ queries, keyside, square }: Overview, weights: Float32Array): number {
+  const K = keyside.tokens.length;
+  let [best, most] = [0, -1];
+  for (let n = 0; n < weights.length; n++) {
+    if (!(weights[n]! > most)) continue; // hardly any cell is looked at any closer
+    const [i, j] = [Math.floor(n / K), n % K];
+    if (!queries.special[i] && !keyside.special[j] && !(square && i === j)) [best, most] = [i, weights[n]!];
   }
   return best;
 }

@@ -1,5 +1,6 @@
 // State of this page alone: what the pointer is on, how lists are sorted, what is unfolded. Never synced.
 import { type Signal, signal } from "@preact/signals";
+import { GATE_MARGIN, GATE_THRESHOLD } from "../vocabulary";
 import type { KeyOrder, NeuronOrder } from "./neurons";
 
 export interface Cell {
@@ -12,7 +13,7 @@ export interface CorpusChoice {
   name: string; // statistic
   by: "weight" | "norm";
   average: "text" | "token";
-  colour: "corpus" | "here" | "difference";
+  colour: "corpus" | "text" | "difference";
   layers: string; // quantity of the curves: "statistic", or a group of layer quantities
   direction: string; // of the parse
 }
@@ -20,6 +21,7 @@ export interface CorpusChoice {
 export interface Page {
   hover: Signal<Cell | null>;
   cursor: Signal<Cell>; // keyboard position in the matrix
+  tabChosen: Signal<boolean>; // else a tab with nothing to show gives way to one that has
   atlasOrder: Signal<string>; // "position", or the statistic that heads are sorted by
   atlasStat: Signal<string>; // the statistic of summaries and filter
   atlasMinimum: Signal<number>; // heads below this share of the statistic's range recede
@@ -43,6 +45,7 @@ export function createPage(): Page {
   return {
     hover: signal(null),
     cursor: signal({ row: 0, col: 0 }),
+    tabChosen: signal(false),
     atlasOrder: signal("position"),
     atlasStat: signal("entropy"),
     atlasMinimum: signal(0),
@@ -54,7 +57,7 @@ export function createPage(): Page {
     keyOrder: signal("position"),
     allKeys: signal(false),
     mixing: signal("attnresln-n"),
-    thresholds: signal<[number, number]>([0.35, 0.1]),
+    thresholds: signal<[number, number]>([GATE_THRESHOLD, GATE_MARGIN]),
     gateView: signal<"full" | "content">("full"),
     gateFilter: signal(""),
     corpus: signal({

@@ -1,61 +1,7 @@
 // State that is shared with the kernel: one signal per trait, written both ways.
 import type { AnyModel } from "@anywidget/types";
 import { batch, type Signal, signal } from "@preact/signals";
-import type { Measure } from "../compute/measure";
-
-export type PairFilter = "all" | "AA" | "BB" | "AB" | "BA";
-export type HeadName = [layer: number, head: number];
-
-/** The traits of bertlens.widgets.base.LensWidget; a Python test compares the names. */
-export interface Traits {
-  panels: string[];
-  picture: { header: Record<string, unknown>; data: DataView };
-  map: string;
-  layer: number;
-  head: number;
-  heads: HeadName[];
-  query: number | null;
-  key: number | null;
-  measure: Measure;
-  layer_map: string;
-  mode: "matrix" | "lines";
-  view: "neurons" | "norms" | "gates" | "geometry" | "survey" | "table";
-  text: string;
-  text_pair: string;
-  truncation: boolean;
-  pair_filter: PairFilter;
-  units: "pieces" | "words" | "spans";
-  hide_special: boolean;
-  renormalize: boolean;
-  theme: "auto" | "light" | "dark";
-  include_layers: number[] | null;
-  include_heads: number[] | null;
-}
-
-export const TRAIT_NAMES = [
-  "panels",
-  "picture",
-  "map",
-  "layer",
-  "head",
-  "heads",
-  "query",
-  "key",
-  "measure",
-  "layer_map",
-  "mode",
-  "view",
-  "text",
-  "text_pair",
-  "truncation",
-  "pair_filter",
-  "units",
-  "hide_special",
-  "renormalize",
-  "theme",
-  "include_layers",
-  "include_heads",
-] as const satisfies readonly (keyof Traits)[];
+import { TRAIT_NAMES, type Traits } from "../vocabulary";
 
 export type Synced = { readonly [K in keyof Traits]: Signal<Traits[K]> } & {
   /** Change several traits at once, here and in the kernel. */

@@ -1,82 +1,238 @@
 // Atlas: every head of every layer as a thumbnail, with one measure summed up per layer and per head.
 import { useComputed } from "@preact/signals";
-import { MEASURES } from "../compute/measure";
-import { Check, Select, Slider } from "../parts/controls";
-import { describe, type Statistic, statistics } from "../parts/sentence";
-import { type Gates, gateSign, useGates } from "../state/gates";
-import type { Picture } from "../state/picture";
-import { headLabel } from "../state/store";
-import type { HeadName } from "../state/synced";
+import { useMemo } from "preact/hooks";
+import { Check, into, Select, Slider } from "../parts/controls";
+import { headLabel, meanOf, paperName, upTo } from "../parts/format";
+import { onGridKey } from "../parts/gridkeys";
+import { describe, type Statistic, statistics, statisticText } from "../parts/sentence";
+import { sorted } from "../parts/sorted";
+import type { Overview } from "../state/overview";
+import { GATES, type HeadName, MEASURES } from "../vocabulary";
 import { useView } from "./context";
-import { HeadButton, number, paperName, statMaximum } from "./headbutton";
-import { layerMapLabel } from "./look";
+import { type Gates, gateSign, useGates } from "./gatemarks";
+import { HeadButton, statMaximum } from "./headbutton";
+
+const ACROSS = 8; // sorted heads in a row
 
 /** The layers and heads to show: all, or those that the include arguments name. */
-export function included(
-  p: Picture,
-  layers: number[] | null,
-  heads: number[] | null,
-): { layers: number[]; heads: number[] } {
-  const all = (n: number) => Array.from({ length: n }, (_, i) => i);
-  const keep = (wanted: number[] | null, n: number) => all(n).filter((i) => wanted === null || wanted.includes(i));
-  return { layers: keep(layers, p.n_layers), heads: keep(heads, p.n_heads) };
-}
+export const included = ({ n_layers, n_heads }: Overview, layers: number[] | null, heads: number[] | null) => ({
+  layers: upTo(n_layers).filter((l) => layers === null || layers.includes(l)),
+  heads: upTo(n_heads).filter((h) => heads === null || heads.includes(h)),
+});
+
+/** Heads by a statistic, the largest first; where it is not a number last. */
+export const byStatistic = (heads: HeadName[], overview: Overview, { name }: Pick<Statistic, "name">): HeadName[] =>
+  sorted(heads, ([l, h]) => overview.statistic(l, h, name), true);
 
 /** Heads of one gate together, the clearest first. */
-function byGate(heads: HeadName[], gates: Gates): HeadName[] {
-  const { names, labels, full } = gates;
-  const order = [...names, "mixed", "undefined"];
-  const L = labels.full.length;
-  const key = ([l, h]: HeadName) => {
-    const label = labels.full[l]![h]!;
-    const at = (l * (full.length / (L * names.length)) + h) * names.length;
-    const score = full[at + names.indexOf(label)] ?? Math.max(...full.subarray(at, at + names.length));
-    return { place: order.indexOf(label), score: score || 0 };
+function byGate(heads: HeadName[], { names, labels, full }: Gates): HeadName[] {
+  const order = Object.keys(GATES);
+  const score = ([l, h]: HeadName) => {
+    const at = (l * labels.full[0]!.length + h) * names.length;
+    const scores = full.subarray(at, at + names.length);
+    return scores[names.indexOf(labels.full[l]![h]!)] ?? Math.max(...scores);
   };
-  return [...heads].sort((a, b) => key(a).place - key(b).place || key(b).score - key(a).score);
+  return sorted(sorted(heads, score, true), ([l, h]) => order.indexOf(labels.full[l]![h]!), false);
 }
 
-/** How many heads have which gate; a click lets the others recede. */
-function GateChips({ labels }: { labels: string[] }) {
-  const { page } = useView();
-  const counts = new Map<string, number>();
-  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+export function Atlas() {
+  const view = useView();
+  const { page, synced, overview } = view;
+  const measure = useComputed(() => view.shown.thumbs.measure).value;
+  const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
+  const stats = useMemo(() => statistics(overview), [overview]);
+  const gates = useGates();
+  const order = page.atlasOrder.value;
+  const stat = stats.find(({ name }) => name === (order === "position" ? page.atlasStat.value : order)) ?? stats[0];
+  const all = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
+  const byOrder = order === "gate" && gates ? byGate(all, gates) : stat ? byStatistic(all, overview, stat) : all;
+  const labels = gates?.labels.full;
+  const names = order === "position" ? null : byOrder;
   return (
-    <div class="bl-chips" role="group" aria-label="Gates">
-      {[...counts]
-        .sort((a, b) => b[1] - a[1])
-        .map(([label, count]) => (
-          <button
-            type="button"
-            key={label}
-            class="bl-chip"
-            aria-pressed={page.gateFilter.value === label}
-            title="Names after Bonino et al. 2025, scores are bertlens’ own; click: let the other heads recede"
-            onClick={() => {
-              page.gateFilter.value = page.gateFilter.value === label ? "" : label;
-            }}
-          >
-            <b>{gateSign(label).join("")}</b> {label} <span class="bl-number bl-muted">{count}</span>
-          </button>
-        ))}
+    <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
+      <header class="bl-panel-head">
+        <h3>Atlas</h3>
+        <span class="bl-muted">
+          {MEASURES[measure].symbol}, {names ? `sorted: ${stat?.label}` : "layers down, heads across"}
+        </span>
+      </header>
+      <SpanStrip overview={overview} />
+      <div class="bl-scroll">
+        <Grid {...{ layers, heads, names, stat, labels }} />
+      </div>
+      <Controls stats={stats} stat={stat} hasGates={gates !== null} />
+      <HeadSentence labels={labels} />
+      {labels && <GateChips labels={all.map(([l, h]) => labels[l]![h]!)} />}
+    </section>
+  );
+}
+
+function Controls({ stats, stat, hasGates }: { stats: Statistic[]; stat?: Statistic; hasGates: boolean }) {
+  const { overview, page } = useView();
+  const { atlasOrder, atlasStat, atlasMinimum, commonScale } = page;
+  const choices = stats.map(({ name, label }) => ({ value: name, label }));
+  const others = [
+    { value: "position", label: "layer and head" },
+    ...(hasGates ? [{ value: "gate", label: "gate" }] : []),
+  ];
+  return (
+    <div class="bl-controls">
+      <Select label="order" value={atlasOrder.value} choices={[...others, ...choices]} onChange={into(atlasOrder)} />
+      {atlasOrder.value === "position" && stat && (
+        <Select label="bars" value={stat.name} choices={choices} onChange={into(atlasStat)} />
+      )}
+      {stat && (
+        <Slider
+          label="at least"
+          min={0}
+          max={1}
+          step={0.01}
+          value={atlasMinimum.value}
+          text={statisticText(stat, atlasMinimum.value * statMaximum(overview, stat))}
+          onChange={into(atlasMinimum)}
+        />
+      )}
+      <Check
+        label="one scale"
+        title="Draw all thumbnails on one scale instead of each on its own largest value"
+        checked={commonScale.value}
+        onChange={into(commonScale)}
+      />
     </div>
   );
 }
 
+/** The head that is shown, in words. */
+function HeadSentence({ labels }: { labels?: string[][] }) {
+  const { layer, head, overview } = useView().shown;
+  return (
+    <p class="bl-note bl-selected-head" data-testid="head-sentence">
+      <b>{headLabel(layer, head)}</b> <span class="bl-muted">{paperName(layer, head)}</span>
+      <br />
+      {labels && <b>{labels[layer]?.[head]} </b>}
+      {describe(overview, layer, head)}.
+    </p>
+  );
+}
+
+/** How many heads have which gate; a click lets the others recede. */
+function GateChips({ labels }: { labels: string[] }) {
+  const { gateFilter } = useView().page;
+  const count = (name: string) => labels.filter((label) => label === name).length;
+  return (
+    <div class="bl-chips" role="group" aria-label="Gates">
+      {sorted([...new Set(labels)], count, true).map((label) => (
+        <button
+          type="button"
+          key={label}
+          class="bl-chip"
+          aria-pressed={gateFilter.value === label}
+          title="Names after Bonino et al. 2025, scores are bertlens’ own; click: let the other heads recede"
+          onClick={() => into(gateFilter)(gateFilter.value === label ? "" : label)}
+        >
+          <b>{gateSign(label)}</b> {label} <span class="bl-number bl-muted">{count(label)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface GridProps {
+  layers: number[];
+  heads: number[];
+  names: HeadName[] | null; // in another order than by layer and head
+  stat?: Statistic;
+  labels?: string[][];
+}
+
+function Grid(props: GridProps) {
+  const { layers, heads, names } = props;
+  const { root, synced } = useView();
+  const cells = names ?? layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
+  const cols = names ? Math.min(heads.length, ACROSS) : heads.length;
+  const chosen = () => {
+    const at = cells.findIndex(([l, h]) => l === synced.layer.value && h === synced.head.value);
+    return { row: Math.floor(at / cols), col: at % cols };
+  };
+  const grid = { rows: Math.ceil(cells.length / cols), cols, count: names?.length };
+  const move = onGridKey(grid, chosen, ({ row, col }) => {
+    const [layer, head] = cells[row * cols + col]!;
+    synced.put({ layer, head });
+    root.current?.querySelector<HTMLElement>(`[data-head="${layer}-${head}"]`)?.focus();
+  });
+  return (
+    <div
+      class={names ? "bl-grid bl-sorted" : "bl-grid"}
+      role="grid"
+      tabIndex={-1}
+      aria-label={`${layers.length} layers by ${heads.length} heads`}
+      aria-rowcount={layers.length}
+      aria-colcount={heads.length}
+      style={{ "--columns": cols }}
+      onKeyDown={move}
+    >
+      {names ? (
+        <div role="row" class="bl-row bl-wrap">
+          <Buttons {...props} cells={names} />
+        </div>
+      ) : (
+        <ByPosition {...props} />
+      )}
+    </div>
+  );
+}
+
+const Buttons = ({ cells, stat, labels }: GridProps & { cells: HeadName[] }) => (
+  <>
+    {cells.map(([l, h]) => (
+      <HeadButton key={`${l}-${h}`} layer={l} head={h} stat={stat} gate={labels?.[l]?.[h]} />
+    ))}
+  </>
+);
+
+const ByPosition = (props: GridProps) => (
+  <>
+    <div role="row" class="bl-row">
+      <span role="columnheader" />
+      {props.heads.map((h) => (
+        <span key={h} role="columnheader" class="bl-axis">
+          {h}
+        </span>
+      ))}
+      <span role="columnheader" />
+    </div>
+    {props.layers.map((l) => (
+      <div key={l} role="row" class="bl-row">
+        <RowHeader layer={l} />
+        <Buttons {...props} cells={props.heads.map((h): HeadName => [l, h])} />
+        <Summary {...props} layers={[l]} name={`Layer ${l}`} />
+      </div>
+    ))}
+    <div role="row" class="bl-row">
+      <span role="rowheader" />
+      {props.heads.map((h) => (
+        <Summary key={h} {...props} heads={[h]} name={`Head ${h}`} />
+      ))}
+      <span />
+    </div>
+  </>
+);
+
 /** The layer's name; where there are maps of whole layers, a button that opens one. */
-function RowHeader({ p, layer }: { p: Picture; layer: number }) {
-  const { synced } = useView().store;
+function RowHeader({ layer }: { layer: number }) {
+  const { synced, overview } = useView();
   const open = synced.layer.value === layer && synced.layer_map.value !== "";
-  const kind = synced.layer_map.value || (p.layer_maps.includes("attnresln-n") ? "attnresln-n" : p.layer_maps[0]);
+  const wanted = synced.layer_map.value || "attnresln-n";
+  const word = overview.layer_maps.find(({ name }) => name === wanted) ?? overview.layer_maps[0];
   return (
     <span role="rowheader" class="bl-axis">
-      {kind && synced.panels.value.includes("head") ? (
+      {word && synced.parts.value.includes("head") ? (
         <button
           type="button"
           class="bl-layer"
           aria-pressed={open}
-          title={`Layer ${layer} as a whole: ${layerMapLabel(kind)}`}
-          onClick={() => synced.put(open ? { layer_map: "" } : { layer, layer_map: kind })}
+          title={`Layer ${layer} as a whole: ${word.label}`}
+          onClick={() => synced.put(open ? { layer_map: "" } : { layer, layer_map: word.name })}
         >
           L{layer}
         </button>
@@ -87,205 +243,38 @@ function RowHeader({ p, layer }: { p: Picture; layer: number }) {
   );
 }
 
-/** The head that is shown, in words. */
-function HeadSentence({ gateOf }: { gateOf: (name: HeadName) => string | undefined }) {
-  const { picture, layer, head } = useView().store.shown.value;
-  const gate = gateOf([layer, head]);
+/** Mean of a statistic over some heads, as a bar against the largest head. */
+function Summary({ layers, heads, stat, name }: GridProps & { name: string }) {
+  const { overview } = useView();
+  if (!stat) return <div role="gridcell" />;
+  const values = layers.flatMap((l) => heads.map((h) => overview.statistic(l, h, stat.name)));
+  const mean = meanOf(values);
+  const text = `${name}, mean ${stat.label}: ${statisticText(stat, mean)}`;
   return (
-    <p class="bl-note bl-selected-head" data-testid="head-sentence">
-      <b>{headLabel(layer, head)}</b> <span class="bl-muted">(paper: {paperName(layer, head)})</span>
-      <br />
-      {gate && <b>{gate} </b>}
-      {describe(picture, layer, head)}.
-    </p>
-  );
-}
-
-/** Mean of a statistic over a list of heads, as a bar against the largest head. */
-function Summary({ p, heads, stat, name }: { p: Picture; heads: HeadName[]; stat: Statistic; name: string }) {
-  const values = heads.map(([l, h]) => p.statistic(l, h, stat.name)).filter((v) => !Number.isNaN(v));
-  const mean = values.reduce((a, b) => a + b, 0) / values.length;
-  const text = `${name}, mean ${stat.label}: ${number(stat, mean)}`;
-  return (
-    <div class="bl-summary" role="img" aria-label={text} title={text}>
-      <span style={{ "--part": `${(100 * mean) / (statMaximum(p, stat) || 1)}%` }} />
+    <div role="gridcell">
+      <div class="bl-summary" role="img" aria-label={text} title={text}>
+        <span style={{ "--part": `${(100 * mean) / (statMaximum(overview, stat) || 1)}%` }} />
+      </div>
     </div>
   );
 }
 
-export function Atlas() {
-  const view = useView();
-  const { page, store } = view;
-  const { synced } = store;
-  const p = useComputed(() => store.shown.value.picture).value;
-  const measure = useComputed(() => store.shown.value.thumbs.measure).value;
-  const { layers, heads } = included(p, synced.include_layers.value, synced.include_heads.value);
-  const stats = statistics(p);
-  const gates = useGates(store, page);
-  const order = page.atlasOrder.value;
-  const stat = stats.find(({ name }) => name === (order === "position" ? page.atlasStat.value : order)) ?? stats[0];
-  const all: HeadName[] = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
-  const names =
-    order === "position" || !stat
-      ? all
-      : order === "gate" && gates
-        ? byGate(all, gates)
-        : [...all].sort((a, b) => p.statistic(b[0], b[1], stat.name) - p.statistic(a[0], a[1], stat.name));
-  const columns = order === "position" ? heads.length : Math.min(heads.length, 8);
-
-  const move = (event: KeyboardEvent) => {
-    const at = names.findIndex(([l, h]) => l === synced.layer.value && h === synced.head.value);
-    const steps: Record<string, number> = {
-      ArrowLeft: -1,
-      ArrowRight: 1,
-      ArrowUp: -columns,
-      ArrowDown: columns,
-      Home: -(at % columns),
-      End: columns - 1 - (at % columns),
-    };
-    const step = steps[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const to =
-      event.ctrlKey && event.key === "Home" ? 0 : event.ctrlKey && event.key === "End" ? names.length - 1 : at + step;
-    const target = names[to];
-    if (!target) return;
-    synced.put({ layer: target[0], head: target[1] });
-    view.root.current?.querySelector<HTMLElement>(`[data-head="${target[0]}-${target[1]}"]`)?.focus();
-  };
-
-  const gateOf = ([l, h]: HeadName) => gates?.labels.full[l]?.[h];
-  const cell = (name: HeadName) => (
-    <HeadButton key={name.join("-")} p={p} name={name} stat={stat} gate={gateOf(name)} />
-  );
+/** Named runs of tokens along the top of the thumbnails. */
+function SpanStrip({ overview: { spans, queries } }: { overview: Overview }) {
+  const part = (n: number) => `${(100 * n) / queries.tokens.length}%`;
+  if (spans.length === 0) return null;
   return (
-    <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
-      <header class="bl-panel-head">
-        <h3>Atlas</h3>
-        <span class="bl-muted">
-          {MEASURES[measure].symbol}, {order === "position" ? "layers down, heads across" : `sorted: ${stat?.label}`}
+    <div class="bl-span-strip" role="img" aria-label={`Tokens run through ${spans.map(([name]) => name).join(", ")}`}>
+      {spans.map(([name, start, end], n) => (
+        <span
+          key={start}
+          class={n % 2 ? "bl-span bl-odd" : "bl-span"}
+          style={{ left: part(start), width: part(end - start) }}
+          title={`${name}: tokens ${start} to ${end - 1}, along each side of a thumbnail`}
+        >
+          {end - start > queries.tokens.length / 24 ? name : ""}
         </span>
-      </header>
-      {p.spans.length > 0 && (
-        <div
-          class="bl-span-strip"
-          role="img"
-          aria-label={`Tokens run through ${p.spans.map(([name]) => name).join(", ")}`}
-        >
-          {p.spans.map(([name, start, end], n) => {
-            const S = p.queries.tokens.length;
-            return (
-              <span
-                key={start}
-                class={n % 2 ? "bl-span bl-odd" : "bl-span"}
-                style={{ left: `${(100 * start) / S}%`, width: `${(100 * (end - start)) / S}%` }}
-                title={`${name}: tokens ${start} to ${end - 1}, along each side of a thumbnail`}
-              >
-                {end - start > S / 24 ? name : ""}
-              </span>
-            );
-          })}
-        </div>
-      )}
-      <div class="bl-scroll">
-        <div
-          class={order === "position" ? "bl-grid" : "bl-grid bl-sorted"}
-          role="grid"
-          tabIndex={-1}
-          aria-label={`${layers.length} layers by ${heads.length} heads`}
-          aria-rowcount={layers.length}
-          aria-colcount={heads.length}
-          style={{ "--columns": columns }}
-          onKeyDown={move}
-        >
-          {order === "position" ? (
-            <>
-              <div role="row" class="bl-row">
-                <span role="columnheader" />
-                {heads.map((h) => (
-                  <span key={h} role="columnheader" class="bl-axis">
-                    {h}
-                  </span>
-                ))}
-                <span role="columnheader" />
-              </div>
-              {layers.map((l) => (
-                <div key={l} role="row" class="bl-row">
-                  <RowHeader p={p} layer={l} />
-                  {heads.map((h) => cell([l, h]))}
-                  <div role="gridcell">
-                    {stat && (
-                      <Summary p={p} heads={heads.map((h): HeadName => [l, h])} stat={stat} name={`Layer ${l}`} />
-                    )}
-                  </div>
-                </div>
-              ))}
-              <div role="row" class="bl-row">
-                <span role="rowheader" />
-                {heads.map((h) => (
-                  <div key={h} role="gridcell">
-                    {stat && (
-                      <Summary p={p} heads={layers.map((l): HeadName => [l, h])} stat={stat} name={`Head ${h}`} />
-                    )}
-                  </div>
-                ))}
-                <span />
-              </div>
-            </>
-          ) : (
-            <div role="row" class="bl-row bl-wrap">
-              {names.map(cell)}
-            </div>
-          )}
-        </div>
-      </div>
-      <div class="bl-controls">
-        <Select
-          label="order"
-          value={order}
-          choices={[
-            { value: "position", label: "layer and head" },
-            ...(gates ? [{ value: "gate", label: "gate" }] : []),
-            ...stats.map(({ name, label }) => ({ value: name, label })),
-          ]}
-          onChange={(value) => {
-            page.atlasOrder.value = value;
-          }}
-        />
-        {order === "position" && stat && (
-          <Select
-            label="bars"
-            value={stat.name}
-            choices={stats.map(({ name, label }) => ({ value: name, label }))}
-            onChange={(value) => {
-              page.atlasStat.value = value;
-            }}
-          />
-        )}
-        {stat && (
-          <Slider
-            label="at least"
-            min={0}
-            max={1}
-            step={0.01}
-            value={page.atlasMinimum.value}
-            text={number(stat, page.atlasMinimum.value * statMaximum(p, stat))}
-            onChange={(value) => {
-              page.atlasMinimum.value = value;
-            }}
-          />
-        )}
-        <Check
-          label="one scale"
-          title="Draw all thumbnails on one scale instead of each on its own largest value"
-          checked={page.commonScale.value}
-          onChange={(value) => {
-            page.commonScale.value = value;
-          }}
-        />
-      </div>
-      <HeadSentence gateOf={gateOf} />
-      {gates && <GateChips labels={all.map((name) => gateOf(name)!)} />}
-    </section>
+      ))}
+    </div>
   );
 }

@@ -1,40 +1,71 @@
 // What every part of one view shares: its data, its page state, its theme.
-import type { ReadonlySignal, Signal } from "@preact/signals";
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren, createContext } from "preact";
-import { useContext } from "preact/hooks";
-import type { Display } from "../state/display";
-import type { Page } from "../state/page";
+import { useContext, useRef } from "preact/hooks";
+import type { Answer, Arguments, Kind } from "../state/answers";
+import { createDisplay, type Display } from "../state/display";
+import type { Overview } from "../state/overview";
+import { createPage, type Page } from "../state/page";
+import type { Shown } from "../state/shown";
 import type { Store } from "../state/store";
 
-export interface Tip {
+interface Tip {
   x: number; // in the root's own pixels
   y: number;
   content: ComponentChildren;
 }
 
-export interface View {
-  store: Store;
+type Values<T> = { readonly [K in keyof T]: T[K] extends ReadonlySignal<infer V> ? V : never };
+
+/** The store, and what changes as plain properties: who reads one while it draws is drawn again when it does. */
+export interface View extends Omit<Store, "shown">, Values<Display> {
+  readonly shown: Shown;
+  readonly overview: Overview; // of what is shown; unlike that it does not change with every head
+  readonly dark: boolean;
   page: Page;
-  display: Display;
-  dark: ReadonlySignal<boolean>;
   tip: Signal<Tip | null>;
   root: { current: HTMLDivElement | null };
 }
 
+export function createView(store: Store, dark: ReadonlySignal<boolean>): View {
+  const { shown, ...others } = store;
+  const signals = { shown, dark, overview: computed(() => shown.value.overview), ...createDisplay(store) };
+  const getters = Object.entries(signals as Record<string, ReadonlySignal>).map(
+    ([name, one]) => [name, { enumerable: true, get: () => one.value }] as const,
+  );
+  const plain = { ...others, page: createPage(), tip: signal(null), root: { current: null } };
+  return Object.defineProperties(plain, Object.fromEntries(getters)) as unknown as View;
+}
+
 export const ViewContext = createContext<View | null>(null);
+export const useView = (): View => useContext(ViewContext)!;
 
-export function useView(): View {
-  return useContext(ViewContext)!;
+/** What is known of a question about the maps shown. While a new answer is on its way, the last one of them stays. */
+export function useAnswer<T, Op extends string>(kind: Kind<T, Op>, args: Arguments<Op>): Answer<T> {
+  const { answers, overview } = useView();
+  const reason = kind.needs && overview.offers[kind.needs];
+  const answer: Answer<T> = reason ? { state: "refused", reason } : answers.get(kind, overview, args);
+  const last = useRef<{ overview: Overview; answer: Answer<T> } | null>(null);
+  if (answer.state === "answered") last.current = { overview, answer };
+  return answer.state === "asking" && last.current?.overview === overview ? last.current.answer : answer;
 }
 
-/** Show the tooltip next to an element or at the pointer. */
-export function showTip(view: View, at: Element | PointerEvent, content: ComponentChildren): void {
-  const root = view.root.current?.getBoundingClientRect();
-  if (!root) return;
-  if (at instanceof Element) {
-    const box = at.getBoundingClientRect();
-    view.tip.value = { x: box.left + box.width / 2 - root.left, y: box.bottom - root.top, content };
-  } else {
-    view.tip.value = { x: at.clientX - root.left, y: at.clientY - root.top + 12, content };
-  }
+/** Show the tooltip next to an element or at the pointer; without content it goes. */
+export function showTip({ tip, root }: View, at: Element | PointerEvent, content: ComponentChildren): void {
+  const frame = root.current!.getBoundingClientRect();
+  const box = at instanceof Element ? at.getBoundingClientRect() : null;
+  const [x, y] = box
+    ? [box.left + box.width / 2, box.bottom]
+    : [(at as MouseEvent).clientX, (at as MouseEvent).clientY + 12];
+  tip.value = content ? { x: x - frame.left, y: y - frame.top, content } : null;
 }
+
+export function hideTip({ tip }: View): void {
+  tip.value = null;
+}
+
+/** The handlers of an element with a tooltip, at the pointer or beside the element. */
+export const tipped = (view: View, content: () => ComponentChildren, beside = false) => ({
+  onPointerEnter: (event: PointerEvent) => showTip(view, beside ? (event.currentTarget as Element) : event, content()),
+  onPointerLeave: () => hideTip(view),
+});

@@ -1,35 +1,39 @@
 // The layout: which parts a widget shows, the tabs under them, and what frames them all.
-import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { themeOf } from "../paint/palette";
+import { Waiting } from "../parts/section";
 import { Tooltip } from "../parts/tooltip";
-import { extras } from "../state/extras";
-import type { Traits } from "../state/synced";
+import { useExtras } from "../state/extras";
+import type { Tab } from "../state/overview";
+import { INKS, type Theme } from "../vocabulary";
 import { Atlas } from "./atlas";
 import { useView, type View, ViewContext } from "./context";
 import { HeadPanel } from "./head";
 import { Header, Problem } from "./header";
-import { Neurons } from "./neurons";
 import { Switches } from "./switches";
-import { Table } from "./table";
+
+/** The theme's colours as the style sheet reads them. */
+const variables = (theme: Theme) =>
+  Object.fromEntries(Object.entries(INKS[theme]).map(([name, colour]) => [`--${name}`, colour]));
+const COLOURS = { light: variables("light"), dark: variables("dark") };
 
 export function Explorer({ view }: { view: View }) {
-  const { store, page, dark } = view;
-  const { synced } = store;
-  const panels = synced.panels.value;
-  const has = (name: string) => panels.includes(name);
-  const link = store.link.value;
-  const heads = synced.include_heads.value?.length ?? store.shown.value.picture.n_heads;
+  const { synced, link, root, page, dark } = view;
+  const parts = synced.parts.value;
+  const has = (name: string) => parts.includes(name);
   const [painted, setPainted] = useState(!has("atlas") && !has("head"));
   useEffect(() => setPainted(true), []); // the details can wait until atlas and head are on the screen
   return (
     <ViewContext.Provider value={view}>
       <div
-        ref={view.root}
+        ref={root}
         class="bertlens"
         role="group"
         aria-label="bertlens"
-        data-theme={dark.value ? "dark" : "light"}
-        data-state={link.state}
+        style={COLOURS[themeOf(dark)]}
+        data-theme={themeOf(dark)}
+        data-state={link.now.value.state}
         data-lm-suppress-shortcuts="true"
         onKeyDown={(event) => {
           event.stopPropagation(); // the host's shortcuts
@@ -38,25 +42,10 @@ export function Explorer({ view }: { view: View }) {
         }}
       >
         {has("header") ? <Header /> : <Problem />}
-        {!has("header") && panels.some((name) => name !== "atlas") && <Switches />}
-        {(has("atlas") || has("head")) && (
-          <div
-            class={has("atlas") && has("head") ? "bl-main" : "bl-main bl-single"}
-            style={{ "--atlas-width": `${26 * heads + 92}px` }}
-          >
-            {has("atlas") && <Atlas />}
-            {has("head") && <HeadPanel />}
-          </div>
-        )}
+        {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
+        {(has("atlas") || has("head")) && <Main atlas={has("atlas")} head={has("head")} />}
         {painted && <Details />}
-        {has("header") && (
-          <footer class="bl-footer bl-muted">
-            <span>
-              q and k as the model multiplies them (bias and rotation included); α recomputed from them in float32
-            </span>
-            <span>arrows move · Enter pins · Esc unpins · ? keys</span>
-          </footer>
-        )}
+        {has("header") && <Footer />}
         <div class="bl-hidden" aria-live="polite">
           {page.said.value}
         </div>
@@ -66,56 +55,79 @@ export function Explorer({ view }: { view: View }) {
   );
 }
 
-const TABS: Record<Traits["view"], { label: string; body: () => JSX.Element }> = {
-  neurons: { label: "Neurons", body: Neurons },
-  norms: { label: "Weight against norm", body: () => <Extra name="Norms" /> },
-  gates: { label: "Gates", body: () => <Extra name="Gates" /> },
-  geometry: { label: "Geometry", body: () => <Extra name="Geometry" /> },
-  survey: { label: "Corpus", body: () => <Extra name="SurveyTab" /> },
-  table: { label: "Table", body: Table },
-};
-
-/** The tabs below: those that the widget has and that have something to show for this trace. */
-function Details() {
-  const { store } = useView();
-  const { synced } = store;
-  const { picture } = store.shown.value;
-  const there = (Object.keys(TABS) as Traits["view"][]).filter(
-    (name) =>
-      synced.panels.value.includes(name) &&
-      (name !== "norms" || picture.measures.includes("norm")) &&
-      (name !== "gates" || picture.gates) &&
-      (name !== "survey" || picture.survey) &&
-      (name !== "geometry" || picture.measures.includes("norm")),
+function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
+  const { synced, overview } = useView();
+  const heads = synced.include_heads.value?.length ?? overview.n_heads;
+  return (
+    <div class={atlas && head ? "bl-main" : "bl-main bl-single"} style={{ "--atlas-width": `${26 * heads + 92}px` }}>
+      {atlas && <Atlas />}
+      {head && <HeadPanel />}
+    </div>
   );
-  const open = there.includes(synced.view.value) ? synced.view.value : there[0];
+}
+
+const Footer = () => (
+  <footer class="bl-footer bl-muted">
+    <span>q and k as the model multiplies them (bias and rotation included); α recomputed from them in float32</span>
+    <span>arrows move · Enter pins · Esc unpins · ? keys</span>
+  </footer>
+);
+
+/** The widget's tabs, but for those that nobody gave anything for. */
+const tabsOf = ({ overview, synced }: View): Tab[] =>
+  overview.tabs.filter(({ name, why_not }) => why_not !== null && synced.parts.value.includes(name));
+
+/** The open tab: the widget's own, unless that has nothing to show and nobody asked for it; then the first that has. */
+export function openTab(view: View): Tab | undefined {
+  const tabs = tabsOf(view);
+  const own = tabs.find(({ name }) => name === view.synced.view.value);
+  const asked = view.page.tabChosen.value || !view.synced.parts.value.includes("head");
+  if (own && (own.why_not === "" || asked)) return own;
+  return tabs.find(({ why_not }) => why_not === "") ?? tabs[0];
+}
+
+function Details() {
+  const view = useView();
+  const { synced, page } = view;
+  const initial = useRef(synced.view.peek());
+  useSignalEffect(() => {
+    if (synced.view.value !== initial.current) page.tabChosen.value = true;
+  });
+  const open = openTab(view);
+  const tabs = tabsOf(view);
+  const choose = (name: string) => () => {
+    page.tabChosen.value = true;
+    synced.put({ view: name });
+  };
   if (!open) return null;
-  const Body = TABS[open].body;
   return (
     <section class="bl-panel bl-bottom" aria-label="Details">
-      {there.length > 1 && (
+      {tabs.length > 1 && (
         <div class="bl-tabs" role="tablist" aria-label="Details">
-          {there.map((name) => (
+          {tabs.map(({ name, label, about, why_not }) => (
             <button
               type="button"
               key={name}
               role="tab"
-              aria-selected={name === open}
-              onClick={() => synced.put({ view: name })}
+              class={why_not ? "bl-without" : ""}
+              aria-selected={name === open.name}
+              title={why_not || about}
+              onClick={choose(name)}
             >
-              {TABS[name].label}
+              {label}
             </button>
           ))}
         </div>
       )}
-      <Body />
+      {open.why_not ? <p class="bl-empty">{open.why_not}</p> : <Body key={open.name} tab={open} />}
     </section>
   );
 }
 
-/** A view that comes with the extras. */
-function Extra({ name }: { name: "Norms" | "Gates" | "Geometry" | "SurveyTab" }) {
-  const { store } = useView();
-  const Body = extras(store)?.[name];
-  return Body ? <Body /> : <p class="bl-empty">{store.kernel.value ? "loading …" : "This view needs the kernel."}</p>;
+/** A tab's body, which comes with the extras. */
+function Body({ tab }: { tab: Tab }) {
+  const extras = useExtras(useView());
+  if (extras.state !== "answered") return <Waiting answer={extras} doing="loading" />;
+  const { body: Content } = extras.value.tabOf(tab.name);
+  return <Content tab={tab} />;
 }

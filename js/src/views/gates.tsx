@@ -1,265 +1,239 @@
 // Gate view: what kind of gate the selected head is, by which scores, on the evidence of which cells.
 import { useMemo } from "preact/hooks";
 import { extremes } from "../compute/grid";
-import { entry } from "../paint/colormap";
-import { weightTable } from "../paint/palette";
-import { inks } from "../parts/chart";
-import { Segmented, Slider } from "../parts/controls";
-import { percent, share } from "../parts/format";
+import { entry, rgb } from "../paint/colormap";
+import { inks, weightColours } from "../paint/palette";
+import { into, Segmented, Slider } from "../parts/controls";
+import { headLabel, percent, share, upTo } from "../parts/format";
 import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
+import { Section, Waiting } from "../parts/section";
+import { Table } from "../parts/table";
 import { Token } from "../parts/token";
-import { useAnswer } from "../state/answer";
-import { type Gates as GateData, gateSign, useGates } from "../state/gates";
-import { headLabel } from "../state/store";
-import { showTip, useView } from "./context";
+import type { Kind } from "../state/answers";
+import type { Cell } from "../state/page";
+import { GATES } from "../vocabulary";
+import { showTip, useAnswer, useView } from "./context";
+import { GateBadge, type Gates as GateData, useGateAnswer } from "./gatemarks";
+
+const SIDE = 340; // px of the longer side of the map
 
 export function Gates() {
-  const view = useView();
-  const { store, page } = view;
-  const data = useGates(store, page);
-  if (!data)
-    return <p class="bl-empty">{store.kernel.value ? "scoring the heads …" : "The gate view needs the kernel."}</p>;
-  const { layer, head, picture } = store.shown.value;
-  const [threshold, margin] = page.thresholds.value;
+  const answer = useGateAnswer();
+  if (answer.state !== "answered") return <Waiting answer={answer} doing="scoring the heads" />;
+  const data = answer.value;
   return (
     <div class="bl-norms" data-testid="gates">
       <section>
         <Scores data={data} />
-        <div class="bl-controls">
-          <Slider
-            label="threshold"
-            min={0.05}
-            max={0.95}
-            step={0.05}
-            value={threshold}
-            text={threshold.toFixed(2)}
-            onChange={(value) => {
-              page.thresholds.value = [value, margin];
-            }}
-          />
-          <Slider
-            label="margin"
-            min={0}
-            max={0.5}
-            step={0.05}
-            value={margin}
-            text={margin.toFixed(2)}
-            onChange={(value) => {
-              page.thresholds.value = [threshold, value];
-            }}
-          />
-        </div>
+        <Thresholds />
         <p class="bl-note">
           A head gets the name of its highest score if that reaches the threshold and leads by the margin, else “mixed”.
           Names after Bonino et al. 2025; the scores are bertlens’ own reading of them, corrected for chance.
         </p>
       </section>
-      <Evidence data={data} layer={layer} head={head} />
-      <section>
-        <header class="bl-panel-head">
-          <h3>Gates per layer</h3>
-          <span class="bl-muted">number of heads, {page.gateView.value} view</span>
-        </header>
-        <Counts labels={data.labels[page.gateView.value]} names={data.names} layers={picture.n_layers} layer={layer} />
-      </section>
+      <Evidence data={data} />
+      <Counts data={data} />
     </div>
   );
 }
 
-function Scores({ data }: { data: GateData }) {
-  const { store } = useView();
-  const { layer, head, picture } = store.shown.value;
-  const G = data.names.length;
-  const at = (layer * picture.n_heads + head) * G;
-  const label = (which: "full" | "content") => data.labels[which][layer]![head]!;
+function Thresholds() {
+  const { thresholds } = useView().page;
+  const [threshold, margin] = thresholds.value;
+  const slider = (label: string, min: number, max: number, value: number, set: (value: number) => [number, number]) => (
+    <Slider
+      {...{ label, min, max, value }}
+      step={0.05}
+      text={value.toFixed(2)}
+      onChange={(to) => into(thresholds)(set(to))}
+    />
+  );
   return (
-    <>
-      <header class="bl-panel-head">
-        <h3 data-testid="gate-label">
-          {headLabel(layer, head)}: {label("full")}
-        </h3>
-        <span class="bl-muted">without special tokens: {label("content")}</span>
-      </header>
-      <div class="bl-gate-grid">
-        <span />
-        <small>full view</small>
-        <small>content view, special tokens left out</small>
-        {data.names.map((name, g) => (
-          <>
-            <span>
-              <GateBadge label={name} /> {name}
-            </span>
-            {[data.full, data.content].map((scores, n) => (
-              <span key={n} class="bl-gate-score">
-                <span class="bl-bar-track">
-                  <span style={{ "--part": `${100 * (scores[at + g]! || 0)}%` }} />
-                  <i style={{ left: `${100 * data.threshold}%` }} />
-                </span>
-                <span class="bl-number">{Number.isNaN(scores[at + g]!) ? "–" : scores[at + g]!.toFixed(2)}</span>
-              </span>
-            ))}
-          </>
-        ))}
-      </div>
-    </>
+    <div class="bl-controls">
+      {slider("threshold", 0.05, 0.95, threshold, (value) => [value, margin])}
+      {slider("margin", 0, 0.5, margin, (value) => [threshold, value])}
+    </div>
   );
 }
 
-export function GateBadge({ label }: { label: string }) {
-  const [letter, mark] = gateSign(label);
-  return (
-    <span class="bl-gate" title={label}>
-      {letter}
-      {mark}
+interface DataProps {
+  data: GateData;
+}
+
+/** The scores of the head shown, in both views. */
+function Scores({ data: { names, labels, threshold, full, content } }: DataProps) {
+  const { layer, head, overview } = useView().shown;
+  const at = (layer * overview.n_heads + head) * names.length;
+  const bar = (score: number) => (
+    <span class="bl-gate-score">
+      <span class="bl-bar-track">
+        <span style={{ "--part": `${100 * (score || 0)}%` }} />
+        <i style={{ left: `${100 * threshold}%` }} />
+      </span>
+      <span class="bl-number">{Number.isNaN(score) ? "–" : score.toFixed(2)}</span>
     </span>
   );
+  const column = (name: string, title: string, scores: Float32Array) => ({
+    name,
+    title,
+    value: (g: number) => scores[at + g]!,
+    show: (g: number) => bar(scores[at + g]!),
+  });
+  return (
+    <Table
+      class="bl-gate-scores"
+      title={`${headLabel(layer, head)}: ${labels.full[layer]![head]}`}
+      about={`without special tokens: ${labels.content[layer]![head]}`}
+      columns={[
+        { name: "gate", value: (g) => names[g]!, show: (g) => <GateName name={names[g]!} /> },
+        column("full view", "all tokens", full),
+        column("content view", "special tokens left out", content),
+      ]}
+      rows={upTo(names.length)}
+    />
+  );
 }
 
-function Evidence({ data, layer, head }: { data: GateData; layer: number; head: number }) {
-  const view = useView();
-  const { store, page } = view;
-  const { weights, slice } = store.shown.value;
-  const which = page.gateView.value;
-  const G = data.names.length;
-  const scores = data[which].subarray((layer * store.shown.value.picture.n_heads + head) * G);
-  let best = 0;
-  for (let g = 1; g < G; g++) if (scores[g]! > scores[best]!) best = g;
-  const gate = data.names[best]!;
-  const wanted = `${layer} ${head} ${gate} ${which}`;
-  const last = useAnswer(
-    store,
-    store.shown.value.picture.evidence ? "evidence" : null, // pages without a kernel lack it for long texts
-    ({ fields, arrays }) => ({
-      of: wanted,
-      ...(fields as {
-        pattern: string;
-        mass: number | null;
-        detail: string;
-      }),
-      cells: arrays.cells!.data as Uint8Array, // eight to a byte
-    }),
-    { layer, head, gate, view: which },
-  );
-  const found = last?.of === wanted ? last : null; // not that of the head before
-  const dark = view.dark.value;
-  const { S, K } = slice;
-  const cells = found && found.cells.length === Math.ceil(weights.length / 8) ? found.cells : null;
-  const counts = (n: number) => !cells || ((cells[n >> 3]! << (n & 7)) & 128) !== 0;
-  const { most, top } = useMemo(() => extremes(weights, S), [weights, S]);
-  // half of the palette in full colour, the other half receding
-  const palette = useMemo(() => twoLevels(weightTable(dark), inks(dark).panel), [dark]);
-  const entries = useMemo(
-    () => Uint8Array.from(weights, (a, n) => (Math.max(0, entry(a, 0, top || 1)) >> 1) + (counts(n) ? 0 : 128)),
-    [weights, top, cells],
-  );
-  const { queries, keyside } = store.shown.value.picture;
-  const side = 340;
+const GateName = ({ name }: { name: string }) => (
+  <span title={GATES[name]?.about}>
+    <GateBadge label={name} /> {name}
+  </span>
+);
+
+/** How many heads of each layer have which gate. */
+function Counts({ data }: DataProps) {
+  const { page, shown } = useView();
+  const labels = data.labels[page.gateView.value];
+  const count = (l: number, name: string) => labels[l]!.filter((label) => label === name).length;
+  const column = (name: string) => ({
+    name,
+    label: <GateBadge label={name} />,
+    title: name,
+    value: (l: number) => count(l, name),
+    show: (l: number) => count(l, name) || "",
+  });
+  const names = Object.keys(GATES).filter((name) => labels.flat().includes(name));
   return (
-    <section>
-      <header class="bl-panel-head">
-        <h3>Evidence for “{gate}”</h3>
+    <Table
+      title="Gates per layer"
+      about={`number of heads, ${page.gateView.value} view`}
+      columns={[{ name: "layer", value: (l) => `L${l}` }, ...names.map(column)]}
+      rows={upTo(labels.length)}
+      pinned={(l) => l === shown.layer}
+    />
+  );
+}
+
+interface Counted {
+  asked: { layer: number; head: number; gate: string; view: string };
+  pattern: string;
+  mass: number | null;
+  detail: string;
+  cells: Uint8Array; // eight to a byte
+}
+
+const EVIDENCE: Kind<Counted, "evidence"> = {
+  op: "evidence",
+  needs: "gates",
+  read: ({ fields, arrays }, asked) => ({
+    ...(fields as unknown as Counted),
+    asked,
+    cells: arrays.cells!.data as Uint8Array,
+  }),
+};
+
+/** The gate with a head's highest score. */
+const clearest = (names: string[], scores: Float32Array): string =>
+  names[names.reduce((best, _, g) => (scores[g]! > scores[best]! ? g : best), 0)]!;
+
+/** The cells that made the head's score for its clearest gate. */
+function Evidence({ data }: DataProps) {
+  const { page, shown, overview } = useView();
+  const { layer, head } = shown;
+  const view = page.gateView.value;
+  const scores = data[view].subarray((layer * overview.n_heads + head) * data.names.length);
+  const asked = { layer, head, gate: clearest(data.names, scores), view };
+  const answer = useAnswer(EVIDENCE, asked);
+  // not that of the head before, which stays until this one's is here
+  const isOf = (counted: Counted) => JSON.stringify(counted.asked) === JSON.stringify(asked);
+  const counted = answer.state === "answered" && isOf(answer.value) ? answer.value : null;
+  const { pattern, detail, mass = null } = counted ?? {};
+  return (
+    <Section
+      title={`Evidence for “${asked.gate}”`}
+      about="click a cell to pin it"
+      aside={
         <Segmented
           label="view"
-          value={which}
+          value={view}
           choices={[
             { value: "full", label: "Full" },
             { value: "content", label: "Content" },
           ]}
-          onChange={(value) => {
-            page.gateView.value = value;
-          }}
+          onChange={into(page.gateView)}
         />
-      </header>
+      }
+    >
+      <EvidenceMap cells={counted?.cells ?? null} />
+      <p class="bl-muted">
+        {answer.state === "refused" && `Which cells count is not known: ${answer.reason}`}
+        {counted && `pattern “${pattern}”${detail ? ` (${detail})` : ""}: `}
+        {counted &&
+          (mass === null ? "no cells" : `${percent(mass)} of the words’ attention lies on the cells in full colour`)}
+      </p>
+    </Section>
+  );
+}
+
+/** The head's weights; where it is known which cells count, the others are pale. */
+function EvidenceMap({ cells }: { cells: Uint8Array | null }) {
+  const view = useView();
+  const { synced, dark } = view;
+  const { weights, slice, layer, head, overview } = view.shown;
+  const { S, K } = slice;
+  const { most, top } = useMemo(() => extremes(weights, S), [weights]);
+  const colours = weightColours(dark);
+  const palette = useMemo(() => twoLevels(colours, inks(dark).panel), [colours, dark]);
+  const counts = (n: number) => !cells || ((cells[n >> 3]! << (n & 7)) & 128) !== 0;
+  const entries = useMemo(
+    () => Uint8Array.from(weights, (a, n) => (Math.max(0, entry(a, 0, top || 1)) >> 1) + (counts(n) ? 0 : 128)),
+    [weights, top, cells],
+  );
+  const [rows, cols] = [overview.queries.tokens, overview.keyside.tokens];
+  const tip = ({ row, col }: Cell) => (
+    <>
+      <Token text={rows[row]!} /> → <Token text={cols[col]!} />{" "}
+      <b class="bl-number">{share(weights[row * K + col]!)}</b>
+      {cells && (counts(row * K + col) ? " counts" : " does not count")}
+    </>
+  );
+  return (
+    <>
       <HeatChart
         label={`Attention of ${headLabel(layer, head)}, the cells that made the score in full colour`}
-        rows={queries.tokens}
-        cols={keyside.tokens}
-        entries={entries}
-        palette={palette}
-        width={(side * K) / Math.max(S, K)}
-        height={(side * S) / Math.max(S, K)}
-        dark={dark}
-        onHover={(cell, event) => {
-          if (!cell) {
-            view.tip.value = null;
-            return;
-          }
-          const n = cell.row * K + cell.col;
-          showTip(
-            view,
-            event,
-            <>
-              <Token text={queries.tokens[cell.row]!} /> → <Token text={keyside.tokens[cell.col]!} />{" "}
-              <b class="bl-number">{share(weights[n]!)}</b>
-              {cells && (counts(n) ? " counts" : " does not count")}
-            </>,
-          );
-        }}
-        onPick={({ row, col }) => store.synced.put({ query: row, key: col })}
+        {...{ rows, cols, entries, palette, dark }}
+        width={(SIDE * K) / Math.max(S, K)}
+        height={(SIDE * S) / Math.max(S, K)}
+        onHover={(cell, event) => showTip(view, event, cell && tip(cell))}
+        onPick={({ row, col }) => synced.put({ query: row, key: col })}
       />
       <Legend
         low="0"
         high={`${top < most ? "≥ " : ""}${share(top)}`}
-        label={`α; ${cells ? "pale cells do not count" : "which cells count needs a kernel"}; click one to pin it`}
-        table={weightTable(dark)}
+        label={cells ? "α; pale cells do not count" : "α"}
+        colours={colours}
       />
-      {found && (
-        <p class="bl-muted">
-          pattern “{found.pattern}”{found.detail ? ` (${found.detail})` : ""}:{" "}
-          {found.mass === null
-            ? "no cells"
-            : `${percent(found.mass)} of the words’ attention lies on the cells in full colour`}
-        </p>
-      )}
-    </section>
+    </>
   );
 }
 
 /** 128 colours of a table, and the same again mixed with the background. */
-function twoLevels(table: Uint8Array, background: string): Uint8Array {
-  const blank = [1, 3, 5].map((at) => Number.parseInt(background.slice(at, at + 2), 16));
-  const palette = new Uint8Array(3 * 256);
-  for (let n = 0; n < 256; n++)
-    for (let c = 0; c < 3; c++) {
-      const full = table[3 * Math.min(255, 2 * (n % 128) + (n % 128 === 127 ? 1 : 0)) + c]!;
-      palette[3 * n + c] = n < 128 ? full : Math.round(0.27 * full + 0.73 * blank[c]!);
-    }
-  return palette;
-}
-
-function Counts(props: { labels: string[][]; names: string[]; layers: number; layer: number }) {
-  const { labels, names, layers, layer } = props;
-  const all = [...names, "mixed", "undefined"].filter((name) => labels.some((row) => row.includes(name)));
-  return (
-    <div class="bl-scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">layer</th>
-            {all.map((name) => (
-              <th scope="col" key={name} title={name}>
-                <GateBadge label={name} />
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {Array.from({ length: layers }, (_, l) => (
-            <tr key={l} class={l === layer ? "bl-pinned" : ""}>
-              <th scope="row">L{l}</th>
-              {all.map((name) => {
-                const count = labels[l]!.filter((label) => label === name).length;
-                return (
-                  <td key={name} class="bl-number">
-                    {count || ""}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+function twoLevels(colours: Uint8Array, background: string): Uint8Array {
+  const blank = rgb(background);
+  return Uint8Array.from({ length: 3 * 256 }, (_, at) => {
+    const [n, c] = [Math.floor(at / 3), at % 3];
+    const full = colours[3 * Math.round(((n % 128) * 255) / 127) + c]!;
+    return n < 128 ? full : Math.round(0.27 * full + 0.73 * blank[c]!);
+  });
 }

@@ -1,105 +1,94 @@
 // Head panel: the selected head as matrix or lines, and the list of what the pinned token attends to.
 import { useMemo } from "preact/hooks";
-import { columnMeans } from "../compute/grid";
+import { strongestKey } from "../compute/attention";
+import { columnMeans, type Unit } from "../compute/grid";
 import { Select } from "../parts/controls";
 import { share } from "../parts/format";
 import { Token } from "../parts/token";
-import { renormalized, strongestKey } from "../state/display";
-import { useView } from "./context";
+import { renormalized } from "../state/display";
+import { useView, type View } from "./context";
 import { Lines } from "./lines";
-import { layerMapLabel, lookOf } from "./look";
+import { lookNow } from "./look";
 import { Matrix } from "./matrix";
 
 const LISTED = 12;
 
 export function HeadPanel() {
-  const { store, display } = useView();
-  const { synced } = store;
-  const { layer, picture } = store.shown.value;
-  const mode = synced.mode.value;
-  const look = lookOf(store.shown.value, display.grid.value, false);
+  const view = useView();
+  const { synced, overview, grid } = view;
+  const look = lookNow(view);
+  const isMatrix = synced.mode.value === "matrix";
+  const words = overview.layer_maps.map(({ name, label }) => ({ value: name, label }));
   return (
     <section class="bl-panel bl-head" aria-label="Head view">
       <header class="bl-panel-head">
         <h3 data-testid="head-title">{look.name}</h3>
         <span class="bl-muted">
-          {look.label}
-          {picture.map === "self" ? "" : ` of the ${picture.map} map`};{" "}
-          {mode === "matrix"
+          {look.title}
+          {overview.map === "self" ? "" : ` of the ${overview.map} map`};{" "}
+          {isMatrix
             ? "row = query, column = key, click a cell to pin it"
             : "left = query, right = key, click a token to pin it"}
         </span>
         <span class="bl-spacer" />
-        {picture.layer_maps.length > 0 && (
+        {words.length > 0 && (
           <Select
-            label={`layer ${layer}`}
+            label={`layer ${view.shown.layer}`}
             value={synced.layer_map.value}
-            choices={[
-              { value: "", label: "one head" },
-              ...picture.layer_maps.map((kind) => ({ value: kind, label: layerMapLabel(kind) })),
-            ]}
-            onChange={(kind) => synced.put({ layer_map: kind })}
+            choices={[{ value: "", label: "one head" }, ...words]}
+            onChange={(name) => synced.put({ layer_map: name })}
           />
         )}
       </header>
-      <div class="bl-head-body">
-        {mode === "matrix" ? <Matrix /> : <Lines />}
-        {display.grid.value.rows.length > 0 && display.grid.value.cols.length > 0 && <RowList />}
-      </div>
+      {grid.rows.length === 0 || grid.cols.length === 0 ? (
+        <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>
+      ) : (
+        <div class="bl-head-body">
+          {isMatrix ? <Matrix /> : <Lines />}
+          <RowList />
+        </div>
+      )}
     </section>
   );
 }
 
-/** The pinned row (or column, or the mean over rows) as a list of bars with numbers. */
+interface Item {
+  unit: Unit;
+  n: number; // row or column of the grid
+  value: number;
+}
+
+/** The row of the pinned query, else the column of the pinned key, else the means over queries; the largest first. */
+function itemsOf({ grid, row, col }: View, means: Float64Array): Item[] {
+  const { rows, cols, values } = grid;
+  const ofRow = (n: number) => (row === null ? means[n]! : values[row * cols.length + n]!);
+  const ofColumn = row === null && col !== null;
+  const items = ofColumn
+    ? rows.map((unit, n) => ({ unit, n, value: values[n * cols.length + col]! }))
+    : cols.map((unit, n) => ({ unit, n, value: ofRow(n) }));
+  return items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+}
+
 function RowList() {
   const view = useView();
-  const { display, store } = view;
-  const { rows, cols, values } = display.grid.value;
-  const row = display.row.value;
-  const col = row === null ? display.col.value : null;
-  const K = cols.length;
-  const means = useMemo(() => columnMeans(display.grid.value), [display.grid.value]);
-  const list =
-    col !== null
-      ? rows.map((unit, n) => ({ unit, n, value: values[n * K + col]! }))
-      : cols.map((unit, n) => ({ unit, n, value: row === null ? means[n]! : values[row * K + n]! }));
-  const look = lookOf(store.shown.value, display.grid.value, false);
-  const { norms, layerMap } = store.shown.value;
-  const sorted = [...list].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const top = sorted.slice(0, LISTED);
-  const rest = sorted.slice(LISTED);
-  const most = Math.abs(top[0]?.value ?? 0) || 1;
-  const sum = list.reduce((total, item) => total + item.value, 0);
-  const { synced } = store;
-  const pin = (piece: number) => synced.put(col !== null ? { query: piece } : { key: piece });
+  const { grid, row, col, synced } = view;
+  const means = useMemo(() => columnMeans(grid), [grid]);
+  const items = itemsOf(view, means);
+  const look = lookNow(view);
+  const most = Math.abs(items[0]?.value ?? 0) || 1;
+  const ofColumn = row === null && col !== null;
   return (
     <aside class="bl-list" aria-label="Largest weights" data-testid="row-list">
       <h4>
-        {row !== null ? (
-          <>
-            <b class="bl-selected">
-              <Token text={rows[row]!.label} />
-            </b>{" "}
-            {layerMap ? "takes from" : "attends to"}
-          </>
-        ) : col !== null ? (
-          <>
-            {layerMap ? "who takes from" : "who attends to"}{" "}
-            <b class="bl-selected">
-              <Token text={cols[col]!.label} />
-            </b>
-          </>
-        ) : (
-          "all queries attend to (mean)"
-        )}
+        <Heading />
       </h4>
       <ol>
-        {top.map(({ unit, n, value }) => (
+        {items.slice(0, LISTED).map(({ unit, n, value }) => (
           <li key={n}>
             <button
               type="button"
-              class={n === (col !== null ? row : display.col.value) ? "bl-bar bl-pinned" : "bl-bar"}
-              onClick={() => pin(unit.pieces[0]!)}
+              class={!ofColumn && n === col ? "bl-bar bl-pinned" : "bl-bar"}
+              onClick={() => synced.put({ [ofColumn ? "query" : "key"]: unit.pieces[0] })}
             >
               <Token text={unit.label} />
               <span class="bl-bar-track">
@@ -110,36 +99,66 @@ function RowList() {
           </li>
         ))}
       </ol>
-      <p class="bl-muted bl-number">
-        {rest.length > 0 && (
-          <>
-            {rest.length} more: {look.text(rest.reduce((total, item) => total + item.value, 0))}
-            <br />
-          </>
-        )}
-        {col === null && <>Σ {look.text(sum)}</>}
-        {col === null && look.symbol === "α" && sum < 0.9995 && <> (the rest goes to tokens not shown)</>}
-        {norms && !layerMap && col === null && row !== null && <NormNote norms={norms} />}
-        {renormalized(store.synced, store.shown.value) && <> (rows renormalised)</>}
-        {norms && store.synced.units.value !== "pieces" && <> (norms of merged pieces: their sum)</>}
-      </p>
+      <Sums items={items} ofColumn={ofColumn} />
     </aside>
+  );
+}
+
+function Heading() {
+  const { grid, row, col, shown } = useView();
+  const token = (
+    <b class="bl-selected">
+      <Token text={(row !== null ? grid.rows[row] : grid.cols[col ?? 0])!.label} />
+    </b>
+  );
+  const does = shown.layerMap ? "takes from" : "attends to";
+  if (row === null && col === null) return <>all queries attend to (mean)</>;
+  return row === null ? (
+    <>
+      who {does} {token}
+    </>
+  ) : (
+    <>
+      {token} {does}
+    </>
+  );
+}
+
+/** What the list leaves out, what a row holds, and what is to be known of norms. */
+function Sums({ items, ofColumn }: { items: Item[]; ofColumn: boolean }) {
+  const view = useView();
+  const { synced, shown } = view;
+  const look = lookNow(view);
+  const sumOf = (some: Item[]) => some.reduce((total, item) => total + item.value, 0);
+  const sum = sumOf(items);
+  return (
+    <p class="bl-muted bl-number">
+      {items.length > LISTED && (
+        <>
+          {items.length - LISTED} more: {look.text(sumOf(items.slice(LISTED)))}
+          <br />
+        </>
+      )}
+      {!ofColumn && <>Σ {look.text(sum)}</>}
+      {!ofColumn && look.symbol === "α" && sum < 0.9995 && <> (the rest goes to tokens not shown)</>}
+      {shown.norms && !shown.layerMap && view.row !== null && <NormNote norms={shown.norms} />}
+      {renormalized(synced, shown) && <> (rows renormalised)</>}
+      {shown.norms && synced.units.value !== "pieces" && <> (norms of merged pieces: their sum)</>}
+    </p>
   );
 }
 
 /** What cancels: the token with most attention against what it passes on. */
 function NormNote({ norms }: { norms: Float32Array }) {
-  const { display, store } = useView();
-  const { weights, slice, picture } = store.shown.value;
-  const { query } = display.focus.value;
-  const K = slice.K;
-  const top = strongestKey(weights, K, query);
-  const median = [...norms].sort((a, b) => a - b)[Math.floor(K / 2)]!;
+  const { focus, shown, overview } = useView();
+  const K = norms.length;
+  const top = strongestKey(shown.weights, K, focus.query);
+  const median = norms.slice().sort()[Math.floor(K / 2)]!;
   return (
     <>
       <br />
-      most attended: <Token text={picture.keyside.tokens[top]!} /> with α {share(weights[query * K + top]!)}, ‖f(x)‖{" "}
-      {share(norms[top]!)} (median {share(median)})
+      most attended: <Token text={overview.keyside.tokens[top]!} /> with α{" "}
+      {share(shown.weights[focus.query * K + top]!)}, ‖f(x)‖ {share(norms[top]!)} (median {share(median)})
     </>
   );
 }

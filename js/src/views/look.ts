@@ -1,54 +1,60 @@
-// How the displayed measure looks: its symbol, its colours, its scale, its numbers. One answer for picture and legend.
-
+// How the displayed measure looks: its symbol, its colours, its scale, its numbers. One answer for map and legend.
 import type { Grid } from "../compute/grid";
-import { MEASURES } from "../compute/measure";
-import { signedTable, weightTable } from "../paint/palette";
-import { share, signed } from "../parts/format";
-import { headLabel, type Shown } from "../state/store";
-
-/** Maps of a whole layer, by the names that bertlens.measures gives them. */
-const LAYER_MAPS: Record<string, [label: string, meaning: string]> = {
-  "attn-w": ["Attn-W", "mean α over heads"],
-  "attn-n": ["Attn-N", "‖Σ αf(x)‖, heads summed"],
-  "attnres-n": ["AttnRes-N", "heads summed, with the residual"],
-  "attnresln-n": ["AttnResLn-N", "heads summed, with residual and LayerNorm"],
-  rollout: ["Rollout", "AttnResLn-N multiplied through the layers so far"],
-  globenc: ["GlobEnc", "whole encoder layers, multiplied through the layers so far"],
-  alti: ["ALTI", "share of each token in the layer’s output, by L1 distance"],
-  "value-zeroing": ["Value Zeroing", "change of the output when a token’s value is zeroed"],
-};
-
-export const layerMapLabel = (kind: string) => LAYER_MAPS[kind]?.[0] ?? kind;
+import { coloursOf } from "../paint/palette";
+import { headLabel, share, signed } from "../parts/format";
+import { visibleText } from "../parts/token";
+import type { Shown } from "../state/shown";
+import { MEASURES } from "../vocabulary";
+import type { View } from "./context";
 
 export interface Look {
   name: string; // "L1·H8", "L1 AttnRes-N"
+  column: string; // in a table of numbers: "attention", "norm", "attnres_n"
   symbol: string; // of the measure, for the legend
-  label: string; // in words
+  title: string; // in words
   signed: boolean;
   lo: number;
   hi: number;
   beyond: string; // what the legend says where values lie beyond hi
-  table: Uint8Array;
+  colours: Uint8Array;
   text(value: number): string;
 }
 
-export function lookOf(shown: Shown, grid: Grid, dark: boolean): Look {
-  const hi = grid.top || 1;
-  const beyond = grid.top < grid.most ? `, larger ones alike (up to ${share(grid.most)})` : "";
-  const { layer, head, layerMap } = shown;
-  if (layerMap) {
-    const [label, meaning] = LAYER_MAPS[layerMap.kind] ?? [layerMap.kind, ""];
-    const look = { name: `L${layer} ${label}`, symbol: "‖·‖", label: meaning, signed: false, lo: 0, hi, beyond };
-    return { ...look, table: weightTable(dark), text: share };
-  }
-  const measure = MEASURES[shown.measure];
+const withSign = (value: number) => (value >= 0.0005 ? `+${signed(value, 3)}` : signed(value, 3));
+
+function lookOf({ layer, head, layerMap, measure }: Shown, { top, most }: Grid, dark: boolean): Look {
+  const word = layerMap?.word;
+  const isSigned = !word && MEASURES[measure].signed;
   return {
-    ...measure,
-    name: headLabel(layer, head),
-    lo: measure.signed ? -hi : 0,
-    hi,
-    beyond,
-    table: measure.signed ? signedTable(dark) : weightTable(dark),
-    text: measure.signed ? (value) => (value >= 0.0005 ? `+${signed(value, 3)}` : signed(value, 3)) : share,
+    name: word ? `L${layer} ${word.label}` : headLabel(layer, head),
+    column: word ? word.name.replaceAll("-", "_") : measure === "weight" ? "attention" : measure,
+    symbol: word?.symbol ?? MEASURES[measure].symbol,
+    title: word?.about.replace(/\.$/, "") ?? MEASURES[measure].title,
+    signed: isSigned,
+    lo: isSigned ? -(top || 1) : 0,
+    hi: top || 1,
+    beyond: top < most ? `, larger ones alike (up to ${share(most)})` : "",
+    colours: coloursOf(isSigned, dark),
+    text: isSigned ? withSign : share,
   };
+}
+
+export const lookNow = ({ shown, grid, dark }: View): Look => lookOf(shown, grid, dark);
+
+/** A cell of the displayed grid in words. */
+export const cellText = ({ shown, grid }: View, row: number, col: number): string => {
+  const look = lookOf(shown, grid, false);
+  const [query, key] = [grid.rows[row]!.label, grid.cols[col]!.label];
+  const value = look.text(grid.values[row * grid.cols.length + col]!);
+  return `query ${visibleText(query)} → key ${visibleText(key)}: ${value}, ${look.name}`;
+};
+
+/** Pin a row and a column of the displayed grid; a second time on the same cell unpins it. */
+export function pinCell(view: View, row: number | null, col: number | null): void {
+  const { synced, grid, page } = view;
+  const same = view.row === row && view.col === col;
+  const query = same || row === null ? null : (grid.rows[row]?.pieces[0] ?? null);
+  const key = same || col === null ? null : (grid.cols[col]?.pieces[0] ?? null);
+  synced.put({ query, key });
+  if (query !== null && key !== null) page.said.value = cellText(view, row!, col!);
 }

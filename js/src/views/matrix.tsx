@@ -1,40 +1,196 @@
 // Head view as a matrix: one cell per query and key, labels on both sides, a cursor for keys and screen readers.
+import type { RefObject } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Grid, Span, Unit } from "../compute/grid";
+import type { Span, Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
-import { weightTable } from "../paint/palette";
-import { Select } from "../parts/controls";
+import { weightColours } from "../paint/palette";
+import { into, Select } from "../parts/controls";
 import { px, share } from "../parts/format";
+import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
 import { Token, visibleText } from "../parts/token";
-import { showTip, useView, type View } from "./context";
-import { type Look, lookOf } from "./look";
+import type { Cell } from "../state/page";
+import { hideTip, showTip, useView } from "./context";
+import { cellText, type Look, lookNow, pinCell } from "./look";
 import { useWidth } from "./width";
 
+const LABELS = 88; // px beside the rows
 const LABELLED = 11; // px a row needs to carry its label
 const SLANTED = 13; // the same for a column's
 const LARGEST = 24;
+const SIZES: [value: string, label: string][] = [
+  ["0", "fit the width"],
+  ["6", "small"],
+  ["12", "with labels"],
+  ["20", "large"],
+];
 
-/** Pin a row and a column of the displayed grid; a second time on the same cell unpins it. */
-export function pinCell(view: View, row: number | null, col: number | null): void {
-  const { synced } = view.store;
-  const { rows, cols } = view.display.grid.value;
-  const query = row === null ? null : (rows[row]?.pieces[0] ?? null);
-  const key = col === null ? null : (cols[col]?.pieces[0] ?? null);
-  const same = view.display.row.value === row && view.display.col.value === col;
-  synced.put(same ? { query: null, key: null } : { query, key });
-  if (row !== null && col !== null && !same) view.page.said.value = cellText(view, row, col);
+/** Pixels of a cell: as chosen, or as many as fit. */
+function useCell(frame: RefObject<HTMLDivElement | null>): number {
+  const { page, grid } = useView();
+  const fit = Math.floor((useWidth(frame) - LABELS - 12) / Math.max(1, grid.cols.length));
+  return page.cellSize.value || Math.max(1, Math.min(LARGEST, fit));
 }
 
-export function cellText(view: View, row: number, col: number): string {
-  const { rows, cols, values } = view.display.grid.value;
-  const look = lookOf(view.store.shown.value, view.display.grid.value, false);
-  const value = look.text(values[row * cols.length + col]!);
-  return `query ${visibleText(rows[row]!.label)} → key ${visibleText(cols[col]!.label)}: ${value}, ${look.name}`;
+export function Matrix() {
+  const view = useView();
+  const { grid, shown, overview, page } = view;
+  const { rows, cols } = grid;
+  const frame = useRef<HTMLDivElement>(null);
+  const cell = useCell(frame);
+  const look = lookNow(view);
+  return (
+    <div class="bl-matrix" ref={frame}>
+      <div class="bl-scroll bl-matrix-scroll">
+        <div class="bl-matrix-sheet" style={{ "--labels": px(LABELS), width: px(LABELS + cols.length * cell + 60) }}>
+          <Labels units={cols} cell={cell} isRow={false} />
+          {overview.spans.length > 0 && <SpanStrip spans={overview.spans} cols={cols} cell={cell} />}
+          {shown.norms && !shown.layerMap && <NormStrip norms={shown.norms} cols={cols} cell={cell} />}
+          <Labels units={rows} cell={cell} isRow />
+          <Cells look={look} cell={cell} />
+        </div>
+      </div>
+      {cols.length > 40 && (
+        <div class="bl-controls">
+          <Select
+            label="cells"
+            value={String(page.cellSize.value)}
+            choices={SIZES.map(([value, label]) => ({ value, label }))}
+            onChange={(value) => into(page.cellSize)(Number(value))}
+          />
+        </div>
+      )}
+      <MapLegend look={look} />
+    </div>
+  );
 }
 
-function CellTip({ grid, look, row, col }: { grid: Grid; look: Look; row: number; col: number }) {
+/** The colours of a head or layer map, on the screen and in a file. */
+export const MapLegend = ({ look, note = "" }: { look: Look; note?: string }) => (
+  <Legend
+    low={look.signed ? look.text(look.lo) : "0"}
+    high={look.text(look.hi)}
+    label={`${look.symbol}, ${look.name}${look.beyond}${note}`}
+    colours={look.colours}
+  />
+);
+
+/** The tokens of a side, as many as do not overlap; a click pins one. */
+function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: boolean }) {
+  const view = useView();
+  const { row, col } = view;
+  const [kind, pinned] = isRow ? ["row", row] : ["col", col];
+  const step = Math.max(1, Math.ceil((isRow ? LABELLED : SLANTED) / cell));
+  const length = px(units.length * cell);
+  const pin = (n: number | null) => (isRow ? pinCell(view, n, col) : pinCell(view, row, n));
+  return (
+    <div class={`bl-${kind}s`} style={isRow ? { height: length } : { width: length }}>
+      {units.map(
+        ({ label }, n) =>
+          (n % step === 0 || n === pinned) && (
+            <button
+              type="button"
+              tabIndex={-1}
+              key={n}
+              class={`bl-${kind}-label${n === pinned ? " bl-pinned" : ""}`}
+              style={{ [isRow ? "top" : "left"]: px((n + 0.5) * cell) }}
+              title={`${isRow ? "query" : "key"} ${n}: ${visibleText(label)}`}
+              onClick={() => pin(n === pinned ? null : n)}
+            >
+              <Token text={label} />
+            </button>
+          ),
+      )}
+    </div>
+  );
+}
+
+/** The cells: pointer and keys move over them, a click or Enter pins. */
+function Cells({ look, cell }: { look: Look; cell: number }) {
+  const { grid, page, overview } = useView();
+  const { rows, cols, values } = grid;
+  const { lo, hi, colours } = look;
+  const [focused, setFocused] = useState(false);
+  const paint = useCallback(
+    (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out),
+    [values, lo, hi, colours],
+  );
+  const size = `${rows.length} queries by ${cols.length} keys, row = query, column = key`;
+  return (
+    <div
+      class="bl-cells"
+      role="grid"
+      tabIndex={0}
+      aria-label={`${look.title}, ${look.name} of ${overview.model}: ${size}. Arrow keys move, Enter pins, Escape unpins.`}
+      aria-rowcount={rows.length}
+      aria-colcount={cols.length}
+      data-testid="matrix"
+      style={{ width: px(cols.length * cell), height: px(rows.length * cell) }}
+      onKeyDown={useCursor()}
+      onFocus={() => setFocused(true)}
+      onBlur={() => setFocused(false)}
+      {...usePointer(look, cell)}
+    >
+      <Pixels width={cols.length} height={rows.length} paint={paint} />
+      <Marks cell={cell} cursor={focused ? page.cursor.value : null} />
+    </div>
+  );
+}
+
+/** The keyboard's handler: it moves the cursor, which starts where the pin is, and says the cell. */
+function useCursor(): (event: KeyboardEvent) => void {
+  const view = useView();
+  const { row, col, grid } = view;
+  const { cursor, said } = view.page;
+  useLayoutEffect(() => {
+    if (row !== null) cursor.value = { row, col: col ?? cursor.value.col };
+  }, [row, col]);
+  const size = { rows: grid.rows.length, cols: grid.cols.length };
+  const at = () => ({
+    row: Math.min(cursor.value.row, size.rows - 1),
+    col: Math.min(cursor.value.col, size.cols - 1),
+  });
+  const move = onGridKey(size, at, (cell) => {
+    cursor.value = cell;
+    said.value = cellText(view, cell.row, cell.col);
+  });
+  return (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return move(event);
+    event.preventDefault();
+    pinCell(view, at().row, at().col);
+    said.value = cellText(view, at().row, at().col);
+  };
+}
+
+/** The pointer's handlers. */
+function usePointer(look: Look, cell: number) {
+  const view = useView();
+  const { hover } = view.page;
+  const at = (event: MouseEvent): Cell | null => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    const row = Math.floor((event.clientY - box.top) / cell);
+    const col = Math.floor((event.clientX - box.left) / cell);
+    return view.grid.rows[row] && view.grid.cols[col] ? { row, col } : null;
+  };
+  return {
+    onClick: (event: MouseEvent) => {
+      const hit = at(event);
+      if (hit) pinCell(view, hit.row, hit.col);
+    },
+    onPointerMove: (event: PointerEvent) => {
+      hover.value = at(event);
+      showTip(view, event, hover.value && <CellTip look={look} {...hover.value} />);
+    },
+    onPointerLeave: () => {
+      hover.value = null;
+      hideTip(view);
+    },
+  };
+}
+
+function CellTip({ look, row, col }: { look: Look; row: number; col: number }) {
+  const { grid } = useView();
   return (
     <>
       <Token text={grid.rows[row]!.label} /> → <Token text={grid.cols[col]!.label} />{" "}
@@ -47,16 +203,61 @@ function CellTip({ grid, look, row, col }: { grid: Grid; look: Look; row: number
   );
 }
 
+const within = ([, start, end]: Span, unit: Unit) => unit.pieces[0]! >= start && unit.pieces[0]! < end;
+
+/** Where the second sentence and the named runs of tokens begin. */
+const edges = (spans: Span[], list: Unit[]): number[] =>
+  [
+    ...spans.map((span) => list.findIndex((unit) => within(span, unit))),
+    list.findIndex((u, n) => n > 0 && u.segment === 1 && list[n - 1]!.segment === 0),
+  ].filter((n) => n > 0);
+
+/** Frames: where sentences begin, what the pointer is on, what is pinned, where the keyboard's cursor is. */
+function Marks({ cell, cursor }: { cell: number; cursor: Cell | null }) {
+  const { page, grid, row, col, overview } = useView();
+  const hover = page.hover.value;
+  const { rows, cols } = grid;
+  const mark = (name: string, row: number | null, col: number | null) => (
+    <div
+      key={`${name}${row}/${col}`}
+      class={`bl-mark-${name}`}
+      style={{
+        top: px((row ?? 0) * cell),
+        left: px((col ?? 0) * cell),
+        width: px((col === null ? cols.length : 1) * cell),
+        height: px((row === null ? rows.length : 1) * cell),
+      }}
+    />
+  );
+  return (
+    <>
+      {edges(overview.spans, rows).map((n) => mark("pair", n, null))}
+      {edges(overview.spans, cols).map((n) => mark("pair", null, n))}
+      {hover && mark("hover", hover.row, null)}
+      {hover && mark("hover", null, hover.col)}
+      {(row !== null || col !== null) && mark("row", row, row === null ? col : null)}
+      {row !== null && col !== null && mark("cell", row, col)}
+      {cursor && mark("cursor", cursor.row, cursor.col)}
+    </>
+  );
+}
+
 /** ‖f(x)‖ of every key, above its column: what the weights are multiplied with. */
 function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; cell: number }) {
   const view = useView();
-  const table = weightTable(view.dark.value);
+  const colours = weightColours(view.dark);
   const sums = useMemo(
     () => Float32Array.from(cols, (unit) => unit.pieces.reduce((n, j) => n + norms[j]!, 0)),
     [norms, cols],
   );
   const hi = sums.reduce((a, b) => Math.max(a, b), 1e-9);
-  const paint = useCallback((out: Uint8ClampedArray) => paintValues(sums, 0, hi, table, out), [sums, hi, table]);
+  const paint = useCallback((out: Uint8ClampedArray) => paintValues(sums, 0, hi, colours, out), [sums, hi, colours]);
+  const tip = (n: number) =>
+    cols[n] && (
+      <>
+        ‖f(x)‖ of <Token text={cols[n].label} /> <b class="bl-number">{share(sums[n]!)}</b>
+      </>
+    );
   return (
     <>
       <span class="bl-norm-name bl-muted">‖f(x)‖ ≤ {share(hi)}</span>
@@ -65,19 +266,10 @@ function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; c
         data-testid="norm-strip"
         style={{ width: px(cols.length * cell) }}
         onPointerMove={(event) => {
-          const n = Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left) / cell);
-          if (cols[n])
-            showTip(
-              view,
-              event,
-              <>
-                ‖f(x)‖ of <Token text={cols[n].label} /> <b class="bl-number">{share(sums[n]!)}</b>
-              </>,
-            );
+          const { left } = event.currentTarget.getBoundingClientRect();
+          showTip(view, event, tip(Math.floor((event.clientX - left) / cell)));
         }}
-        onPointerLeave={() => {
-          view.tip.value = null;
-        }}
+        onPointerLeave={() => hideTip(view)}
       >
         <Pixels width={cols.length} height={1} paint={paint} label="norm of f(x) for every key" />
       </div>
@@ -85,227 +277,27 @@ function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; c
   );
 }
 
-/** The first units of the spans, as positions in the displayed list. */
-const spanEdges = (spans: Span[], list: Unit[]) =>
-  spans.map(([, start, end]) => list.findIndex((u) => u.pieces[0]! >= start && u.pieces[0]! < end));
-
 /** The spans above their columns, named where there is room. */
-function SpanStrip({ cols, cell }: { cols: Unit[]; cell: number }) {
-  const { spans } = useView().store.shown.value.picture;
-  return (
-    <>
-      <span class="bl-norm-name bl-muted">domain</span>
-      <div class="bl-span-strip" data-testid="span-strip" style={{ width: px(cols.length * cell) }}>
-        {spans.map(([label, start, end], n) => {
-          const inside = cols
-            .map((u, i) => (u.pieces[0]! >= start && u.pieces[0]! < end ? i : -1))
-            .filter((i) => i >= 0);
-          if (inside.length === 0) return null;
-          const width = inside.length * cell;
-          return (
+const SpanStrip = ({ spans, cols, cell }: { spans: Span[]; cols: Unit[]; cell: number }) => (
+  <>
+    <span class="bl-norm-name bl-muted">domain</span>
+    <div class="bl-span-strip" data-testid="span-strip" style={{ width: px(cols.length * cell) }}>
+      {spans.map((span, n) => {
+        const [label, start, end] = span;
+        const width = cols.filter((unit) => within(span, unit)).length * cell;
+        return (
+          width > 0 && (
             <span
               key={start}
               class={n % 2 ? "bl-span bl-odd" : "bl-span"}
-              style={{ left: px(inside[0]! * cell), width: px(width) }}
+              style={{ left: px(cols.findIndex((unit) => within(span, unit)) * cell), width: px(width) }}
               title={`${label}: tokens ${start} to ${end - 1}`}
             >
               {width > 7 * label.length ? label : ""}
             </span>
-          );
-        })}
-      </div>
-    </>
-  );
-}
-
-/** Where the second sentence begins, 0 if there is none. */
-const boundary = (list: Unit[]) =>
-  Math.max(
-    0,
-    list.findIndex((u, n) => n > 0 && u.segment === 1 && list[n - 1]!.segment === 0),
-  );
-
-/** Every how many labels one is drawn so that they do not overlap. */
-const thinning = (cell: number, room = LABELLED) => Math.max(1, Math.ceil(room / cell));
-
-export function Matrix() {
-  const view = useView();
-  const { page, display, store, dark } = view;
-  const grid = display.grid.value;
-  const { rows, cols, values } = grid;
-  const look = lookOf(store.shown.value, grid, dark.value);
-  const { lo, hi, table } = look;
-  const frame = useRef<HTMLDivElement>(null);
-  const width = useWidth(frame);
-  const labels = 88;
-  const fit = Math.max(1, Math.min(LARGEST, Math.floor((width - labels - 12) / Math.max(1, cols.length))));
-  const cell = page.cellSize.value || fit;
-  const step = thinning(cell);
-  const paint = useCallback(
-    (out: Uint8ClampedArray) => paintValues(values, lo, hi, table, out),
-    [values, lo, hi, table],
-  );
-  const { picture, norms, layerMap } = store.shown.value;
-  const pinnedRow = display.row.value;
-  const pinnedCol = display.col.value;
-  const cursor = page.cursor.value;
-  const [focused, setFocused] = useState(false);
-  const hover = page.hover.value;
-
-  useLayoutEffect(() => {
-    if (pinnedRow !== null) page.cursor.value = { row: pinnedRow, col: pinnedCol ?? page.cursor.value.col };
-  }, [pinnedRow, pinnedCol]);
-
-  const at = (event: MouseEvent) => {
-    const box = (event.currentTarget as Element).getBoundingClientRect();
-    const row = Math.floor((event.clientY - box.top) / cell);
-    const col = Math.floor((event.clientX - box.left) / cell);
-    return row >= 0 && row < rows.length && col >= 0 && col < cols.length ? { row, col } : null;
-  };
-
-  const move = (event: KeyboardEvent) => {
-    let { row, col } = cursor;
-    if (event.key === "ArrowUp") row--;
-    else if (event.key === "ArrowDown") row++;
-    else if (event.key === "ArrowLeft") col--;
-    else if (event.key === "ArrowRight") col++;
-    else if (event.key === "Home") [row, col] = [event.ctrlKey ? 0 : row, 0];
-    else if (event.key === "End") [row, col] = [event.ctrlKey ? rows.length - 1 : row, cols.length - 1];
-    else if (event.key === "Enter" || event.key === " ") pinCell(view, row, col);
-    else if (event.key === "Escape" && (pinnedRow !== null || pinnedCol !== null))
-      store.synced.put({ query: null, key: null });
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-    row = Math.max(0, Math.min(rows.length - 1, row));
-    col = Math.max(0, Math.min(cols.length - 1, col));
-    page.cursor.value = { row, col };
-    page.said.value = cellText(view, row, col);
-  };
-
-  if (rows.length === 0 || cols.length === 0)
-    return <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>;
-
-  const mark = (row: number | null, col: number | null, name: string) =>
-    row === null && col === null ? null : (
-      <div
-        class={name}
-        style={{
-          top: px(row === null ? 0 : row * cell),
-          left: px(col === null ? 0 : col * cell),
-          width: px(col === null ? cols.length * cell : cell),
-          height: px(row === null ? rows.length * cell : cell),
-        }}
-      />
-    );
-  const name = `${look.label}, ${look.name} of ${picture.model}: ${rows.length} queries by ${cols.length} keys, row = query, column = key`;
-  return (
-    <div class="bl-matrix" ref={frame}>
-      <div class="bl-scroll bl-matrix-scroll">
-        <div class="bl-matrix-sheet" style={{ "--labels": px(labels), width: px(labels + cols.length * cell + 60) }}>
-          <div class="bl-cols" style={{ width: px(cols.length * cell) }}>
-            {cols.map(
-              (unit, n) =>
-                (n % thinning(cell, SLANTED) === 0 || n === pinnedCol) && (
-                  <button
-                    type="button"
-                    tabIndex={-1}
-                    key={n}
-                    class={n === pinnedCol ? "bl-col-label bl-pinned" : "bl-col-label"}
-                    style={{ left: px(n * cell + cell / 2) }}
-                    title={`key ${n}: ${visibleText(unit.label)}`}
-                    onClick={() => pinCell(view, pinnedRow, n === pinnedCol ? null : n)}
-                  >
-                    <Token text={unit.label} />
-                  </button>
-                ),
-            )}
-          </div>
-          {picture.spans.length > 0 && <SpanStrip cols={cols} cell={cell} />}
-          {norms && !layerMap && <NormStrip norms={norms} cols={cols} cell={cell} />}
-          <div class="bl-rows" style={{ height: px(rows.length * cell) }}>
-            {rows.map(
-              (unit, n) =>
-                (n % step === 0 || n === pinnedRow) && (
-                  <button
-                    type="button"
-                    tabIndex={-1}
-                    key={n}
-                    class={n === pinnedRow ? "bl-row-label bl-pinned" : "bl-row-label"}
-                    style={{ top: px(n * cell + cell / 2) }}
-                    title={`query ${n}: ${visibleText(unit.label)}`}
-                    onClick={() => pinCell(view, n === pinnedRow ? null : n, pinnedCol)}
-                  >
-                    <Token text={unit.label} />
-                  </button>
-                ),
-            )}
-          </div>
-
-          <div
-            class="bl-cells"
-            role="grid"
-            tabIndex={0}
-            aria-label={`${name}. Arrow keys move, Enter pins, Escape unpins.`}
-            aria-rowcount={rows.length}
-            aria-colcount={cols.length}
-            data-testid="matrix"
-            style={{ width: px(cols.length * cell), height: px(rows.length * cell) }}
-            onKeyDown={move}
-            onFocus={() => setFocused(true)}
-            onBlur={() => setFocused(false)}
-            onClick={(event) => {
-              const hit = at(event);
-              if (hit) pinCell(view, hit.row, hit.col);
-            }}
-            onPointerMove={(event) => {
-              const hit = at(event);
-              page.hover.value = hit;
-              if (hit) showTip(view, event, <CellTip grid={grid} look={look} row={hit.row} col={hit.col} />);
-              else view.tip.value = null;
-            }}
-            onPointerLeave={() => {
-              page.hover.value = null;
-              view.tip.value = null;
-            }}
-          >
-            <Pixels width={cols.length} height={rows.length} paint={paint} />
-            {spanEdges(picture.spans, rows).map((n) => n > 0 && mark(n, null, "bl-mark-pair"))}
-            {spanEdges(picture.spans, cols).map((n) => n > 0 && mark(null, n, "bl-mark-pair"))}
-            {boundary(rows) > 0 && mark(boundary(rows), null, "bl-mark-pair")}
-            {boundary(cols) > 0 && mark(null, boundary(cols), "bl-mark-pair")}
-            {hover && mark(hover.row, null, "bl-mark-hover")}
-            {hover && mark(null, hover.col, "bl-mark-hover")}
-            {mark(pinnedRow, null, "bl-mark-row")}
-            {pinnedRow === null && mark(null, pinnedCol, "bl-mark-row")}
-            {pinnedRow !== null && pinnedCol !== null && mark(pinnedRow, pinnedCol, "bl-mark-cell")}
-            {focused && mark(cursor.row, cursor.col, "bl-mark-cursor")}
-          </div>
-        </div>
-      </div>
-      {cols.length > 40 && (
-        <div class="bl-controls">
-          <Select
-            label="cells"
-            value={String(page.cellSize.value)}
-            choices={[
-              { value: "0", label: "fit the width" },
-              { value: "6", label: "small" },
-              { value: "12", label: "with labels" },
-              { value: "20", label: "large" },
-            ]}
-            onChange={(value) => {
-              page.cellSize.value = Number(value);
-            }}
-          />
-        </div>
-      )}
-      <Legend
-        low={look.signed ? look.text(lo) : "0"}
-        high={look.text(hi)}
-        label={`${look.symbol}, ${look.name}${look.beyond}`}
-        table={table}
-      />
+          )
+        );
+      })}
     </div>
-  );
-}
+  </>
+);

@@ -1,16 +1,15 @@
 // Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
+import type { ComponentChildren } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
-import type { Slice } from "../compute/attention";
 import { reuse } from "../compute/neurons";
 import { paint as paintValues } from "../paint/colormap";
-import { signedTable } from "../paint/palette";
-import { Check, Select } from "../parts/controls";
-import { percent, px, scalingText, share, signed } from "../parts/format";
+import { signedColours } from "../paint/palette";
+import { Check, into, Select } from "../parts/controls";
+import { headLabel, percent, px, scalingText, share, signed } from "../parts/format";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
 import { Token, visibleText } from "../parts/token";
 import {
-  type CellFacts,
   cellFacts,
   type KeyOrder,
   type NeuronOrder,
@@ -18,295 +17,129 @@ import {
   neuronSheet,
   softmaxSteps,
 } from "../state/neurons";
-import { headLabel } from "../state/store";
-import { showTip, useView, type View } from "./context";
+import { hideTip, showTip, useView, type View } from "./context";
 
+const LISTABLE = 17; // keys that need no "all keys" switch
 const ROW = 22; // px, also in the style sheet
 const LINES_A_ROW = 11; // pixel lines of a strip's canvas for one key, the last two left blank
-const LISTABLE = 17; // keys that need no "all keys" switch
-
-export function Neurons() {
-  const { slice, picture } = useView().store.shown.value;
-  if (!slice.q) return <p class="bl-empty">No neuron view here: {picture.why_no_neurons}</p>;
-  return <NeuronBody slice={slice} />;
-}
 
 /** The sheet as the view's choices ask for it; also what an export prints. */
-export function sheetOf(view: View, facts: CellFacts): NeuronSheet {
-  const { page, store, display } = view;
-  return neuronSheet(store.shown.value.slice, facts, {
+export function sheetOf({ page, shown, grid, focus }: View): NeuronSheet {
+  return neuronSheet(shown.slice, cellFacts(shown.slice, focus.query, focus.key), {
     neurons: page.neuronOrder.value,
     keys: page.keyOrder.value,
     all: page.allKeys.value,
-    left: display.grid.value.cols.flatMap((unit) => unit.pieces),
+    left: grid.cols.flatMap((unit) => unit.pieces),
   });
 }
 
-function NeuronBody({ slice }: { slice: Slice }) {
+/** The ends of a signed legend. */
+export const ends = (scale: number) => ({ low: signed(-scale), high: `+${signed(scale)}` });
+
+export function Neurons() {
   const view = useView();
-  const { store, page, display } = view;
-  const { weights, picture, layer, head } = store.shown.value;
-  const focus = display.focus.value;
-  const facts = useMemo(() => cellFacts(slice, focus.query, focus.key), [slice, focus.query, focus.key]);
-  const used = useMemo(() => reuse(slice, focus.query, focus.key, weights), [slice, focus.query, focus.key, weights]);
-  const sheet = sheetOf(view, facts);
-  const { carried } = facts;
-  const query = picture.queries.tokens[focus.query]!;
-  const key = picture.keyside.tokens[focus.key]!;
-  const keysLeft = sheet.keys.length + sheet.hidden;
-  const table = signedTable(view.dark.value);
+  const { shown, grid, focus, page, overview } = view;
+  const choices = [page.neuronOrder.value, page.keyOrder.value, page.allKeys.value];
+  const sheet = useMemo(() => shown.slice.q && sheetOf(view), [shown.slice, grid, focus.query, focus.key, ...choices]);
+  const colours = signedColours(view.dark);
+  if (!sheet) return null; // between two traces
   return (
     <div class="bl-neurons" data-testid="neurons">
       <header class="bl-panel-head">
         <h3>
-          How “<Token text={query} />” gets its attention
+          How “<Token text={overview.queries.tokens[focus.query]!} />” gets its attention
         </h3>
         <span class="bl-muted">
           {focus.pinnedQuery ? "query pinned" : "clearest word of this head; choose a query to see another"} ·{" "}
-          {headLabel(layer, head)}
+          {headLabel(shown.layer, shown.head)}
         </span>
       </header>
-      <p class="bl-note" data-testid="contrast">
-        {Number.isNaN(carried.n80) ? (
-          <>
-            “<Token text={key} />” scores no higher than the other keys on average (contrast {signed(carried.net)}): no
-            set of neurons carries it.
-          </>
-        ) : (
-          <>
-            <b>
-              {carried.n80} of {slice.d} neurons
-            </b>{" "}
-            carry 80 % of what sets “<Token text={key} />” apart from the other keys (contrast {signed(carried.net)}).
-            Other queries’ sets overlap with this one by {percent(used.jaccard)} on average (Jaccard; chance{" "}
-            {percent(used.chance)}
-            ).
-          </>
-        )}
-      </p>
-      <div class="bl-controls">
-        <Select<NeuronOrder>
-          label="neurons"
-          value={page.neuronOrder.value}
-          choices={[
-            { value: "contribution", label: "by contribution" },
-            { value: "index", label: "by index" },
-            { value: "query", label: "by |q|" },
-          ]}
-          onChange={(value) => {
-            page.neuronOrder.value = value;
-          }}
-        />
-        <Select<KeyOrder>
-          label="keys"
-          value={page.keyOrder.value}
-          choices={[
-            { value: "position", label: "by position" },
-            { value: "attention", label: "by attention" },
-            { value: "score", label: "by score" },
-          ]}
-          onChange={(value) => {
-            page.keyOrder.value = value;
-          }}
-        />
-        {keysLeft > LISTABLE && (
-          <Check
-            label={
-              page.allKeys.value ? `all ${keysLeft} keys` : `all keys (${sheet.hidden} with less attention are hidden)`
-            }
-            checked={page.allKeys.value}
-            onChange={(value) => {
-              page.allKeys.value = value;
-            }}
-          />
-        )}
-      </div>
+      <Contrast sheet={sheet} />
+      <Controls keys={sheet.keys.length + sheet.hidden} hidden={sheet.hidden} />
       <div class="bl-scroll bl-neurons-scroll">
-        <Sheet sheet={sheet} slice={slice} query={query} />
+        <Columns sheet={sheet} />
       </div>
       <div class="bl-legends">
-        <Legend low={signed(-sheet.vectorScale)} high={`+${signed(sheet.vectorScale)}`} label="q and k" table={table} />
-        <Legend low={signed(-sheet.productScale)} high={`+${signed(sheet.productScale)}`} label="q × k" table={table} />
+        <Legend {...ends(sheet.vectorScale)} label="q and k" colours={colours} />
+        <Legend {...ends(sheet.productScale)} label="q × k" colours={colours} />
       </div>
-      <Formula slice={slice} facts={facts} query={query} />
+      <Formula sheet={sheet} />
     </div>
   );
 }
 
-/** The five columns: token, k, q × k, score, α; the query's own strip above them. */
-function Sheet({ sheet, slice, query }: { sheet: NeuronSheet; slice: Slice; query: string }) {
-  const view = useView();
-  const { store, page } = view;
-  const tokens = store.shown.value.picture.keyside.tokens;
-  const { keys, key, neurons, marked, scores, alpha, carried, scoreScale } = sheet;
-  const d = slice.d;
-  const hasSet = !Number.isNaN(carried.n80);
-  const pinned = (j: number, name: string) => (j === key ? `${name} bl-pinned` : name);
+interface SheetProps {
+  sheet: NeuronSheet;
+}
 
-  const strip = (values: Float32Array, rows: number, scale: number, label: string) => (
-    <Strip
-      values={values}
-      rows={rows}
-      columns={d}
-      scale={scale}
-      table={signedTable(view.dark.value)}
-      label={label}
-      onMove={(event) => {
-        const box = (event.currentTarget as Element).getBoundingClientRect();
-        const n = neurons[Math.floor(((event.clientX - box.left) / box.width) * d)];
-        const j = rows === 1 ? key : keys[Math.floor((event.clientY - box.top) / ROW)];
-        if (n !== undefined && j !== undefined)
-          showTip(view, event, <NeuronTip sheet={sheet} slice={slice} n={n} j={j} tokens={tokens} />);
-      }}
-      onLeave={() => {
-        view.tip.value = null;
-      }}
-    />
-  );
+/** How many neurons carry what sets the key apart, and whether other queries use the same. */
+function Contrast({ sheet: { query, key, carried } }: SheetProps) {
+  const { slice, overview, weights } = useView().shown;
+  const used = useMemo(() => reuse(slice, query, key, weights), [query, key, weights]);
+  const token = <Token text={overview.keyside.tokens[key]!} />;
   return (
-    <div class="bl-neuron-grid">
-      <span class="bl-th">key token</span>
-      <span class="bl-th">
-        k <small>key vector</small>
-      </span>
-      <span class="bl-th">
-        q × k <small>elementwise</small>
-      </span>
-      <span class="bl-th" title="q·k times the factor of the model">
-        q·k {scalingText(slice.scaling)} <small>score</small>
-      </span>
-      <span class="bl-th">
-        α <small>softmax</small>
-      </span>
-
-      <span class="bl-neuron-token bl-selected">
-        query “<Token text={query} />”
-      </span>
-      <div class="bl-query-strip">
-        {strip(sheet.qShown, 1, sheet.vectorScale, `Query vector of ${visibleText(query)}, ${d} neurons`)}
-      </div>
-      <div class="bl-bracket" aria-hidden="true">
-        {hasSet && page.neuronOrder.value === "contribution" ? (
-          <span style={{ width: `${(100 * carried.n80) / d}%` }} />
-        ) : (
-          marked.map((is, col) => is && <i key={neurons[col]} style={{ left: `${(100 * (col + 0.5)) / d}%` }} />)
-        )}
-        {hasSet && <em>{carried.n80} neurons = 80 %</em>}
-      </div>
-      <span class="bl-muted bl-strip-name">← q, the query vector</span>
-
-      <div class="bl-neuron-tokens">
-        {keys.map((j) => (
-          <button
-            type="button"
-            key={j}
-            class={pinned(j, "bl-neuron-token")}
-            aria-pressed={j === key}
-            title={`key ${j}: click to pin`}
-            onClick={() => store.synced.put({ query: sheet.query, key: j })}
-          >
-            <Token text={tokens[j]!} />
-          </button>
-        ))}
-      </div>
-      {strip(sheet.kShown, keys.length, sheet.vectorScale, `Key vectors, ${keys.length} keys by ${d} neurons`)}
-      {strip(
-        sheet.productsShown,
-        keys.length,
-        sheet.productScale,
-        `Products of query and keys, ${keys.length} by ${d}`,
+    <p class="bl-note" data-testid="contrast">
+      {Number.isNaN(carried.n80) ? (
+        <>
+          “{token}” scores no higher than the other keys on average (contrast {signed(carried.net)}): no set of neurons
+          carries it.
+        </>
+      ) : (
+        <>
+          <b>
+            {carried.n80} of {slice.d} neurons
+          </b>{" "}
+          carry 80 % of what sets “{token}” apart from the other keys (contrast {signed(carried.net)}). Other queries’
+          sets overlap with this one by {percent(used.jaccard)} on average (Jaccard; chance {percent(used.chance)}
+          ).
+        </>
       )}
-      <div>
-        {keys.map((j) => (
-          <div key={j} class={pinned(j, "bl-score")}>
-            <span class="bl-score-track">
-              <span
-                class={scores[j]! < 0 ? "bl-negative" : "bl-positive"}
-                style={{ "--part": `${Number.isFinite(scores[j]!) ? (50 * Math.abs(scores[j]!)) / scoreScale : 0}%` }}
-              />
-            </span>
-            <span class="bl-number" data-score={j}>
-              {scores[j] === Number.NEGATIVE_INFINITY ? "masked" : signed(scores[j]!)}
-            </span>
-          </div>
-        ))}
-      </div>
-      <div>
-        {keys.map((j) => (
-          <div key={j} class={pinned(j, "bl-score")}>
-            <span class="bl-bar-track">
-              <span style={{ "--part": `${100 * alpha[j]!}%` }} />
-            </span>
-            <span class="bl-number" data-alpha={j}>
-              {share(alpha[j]!)}
-            </span>
-          </div>
-        ))}
-      </div>
-    </div>
+    </p>
   );
 }
 
-function NeuronTip(props: { sheet: NeuronSheet; slice: Slice; n: number; j: number; tokens: string[] }) {
-  const { sheet, slice, n, j, tokens } = props;
-  const q = sheet.q[n]!;
-  const k = slice.k![j * slice.d + n]!;
+function Controls({ keys, hidden }: { keys: number; hidden: number }) {
+  const { neuronOrder, keyOrder, allKeys } = useView().page;
   return (
-    <>
-      neuron {n}, key <Token text={tokens[j]!} />
-      <br />
-      <span class="bl-number">
-        q {signed(q, 3)} × k {signed(k, 3)} = {signed(q * k, 3)}
-      </span>
-      <br />
-      <span class="bl-muted">
-        {signed(sheet.parts[n]!, 3)} of the contrast {signed(sheet.carried.net)} to {visibleText(tokens[sheet.key]!)}
-        {sheet.carried.set.includes(n) ? ", one of the marked" : ""}
-      </span>
-    </>
-  );
-}
-
-function Strip(props: {
-  values: Float32Array;
-  rows: number;
-  columns: number;
-  scale: number;
-  table: Uint8Array;
-  label: string;
-  onMove: (event: PointerEvent) => void;
-  onLeave: () => void;
-}) {
-  const { values, rows, columns, scale, table } = props;
-  const paint = useCallback(
-    (out: Uint8ClampedArray) => {
-      const line = new Uint8ClampedArray(4 * columns);
-      for (let row = 0; row < rows; row++) {
-        paintValues(values.subarray(row * columns, (row + 1) * columns), -scale, scale, table, line);
-        for (let y = 0; y < LINES_A_ROW - 2; y++) out.set(line, 4 * columns * (row * LINES_A_ROW + y));
-      }
-    },
-    [values, rows, columns, scale, table],
-  );
-  return (
-    <div
-      class="bl-strip"
-      style={{ height: px(rows * ROW) }}
-      onPointerMove={props.onMove}
-      onPointerLeave={props.onLeave}
-    >
-      <Pixels width={columns} height={rows * LINES_A_ROW} paint={paint} label={props.label} />
+    <div class="bl-controls">
+      <Select<NeuronOrder>
+        label="neurons"
+        value={neuronOrder.value}
+        choices={[
+          { value: "contribution", label: "by contribution" },
+          { value: "index", label: "by index" },
+          { value: "query", label: "by |q|" },
+        ]}
+        onChange={into(neuronOrder)}
+      />
+      <Select<KeyOrder>
+        label="keys"
+        value={keyOrder.value}
+        choices={[
+          { value: "position", label: "by position" },
+          { value: "attention", label: "by attention" },
+          { value: "score", label: "by score" },
+        ]}
+        onChange={into(keyOrder)}
+      />
+      {keys > LISTABLE && (
+        <Check
+          label={allKeys.value ? `all ${keys} keys` : `all keys (${hidden} with less attention are hidden)`}
+          checked={allKeys.value}
+          onChange={into(allKeys)}
+        />
+      )}
     </div>
   );
 }
 
 /** From q·k to α with this cell's numbers. */
-function Formula({ slice, facts, query }: { slice: Slice; facts: CellFacts; query: string }) {
-  const key = useView().store.shown.value.picture.keyside.tokens[facts.key]!;
-  const steps = softmaxSteps(slice, facts);
+function Formula({ sheet }: SheetProps) {
+  const { slice, overview } = useView().shown;
+  const steps = softmaxSteps(slice, sheet);
   const pair = (
     <b>
-      <Token text={query} /> → <Token text={key} />
+      <Token text={overview.queries.tokens[sheet.query]!} /> → <Token text={overview.keyside.tokens[sheet.key]!} />
     </b>
   );
   if (steps.masked)
@@ -327,5 +160,182 @@ function Formula({ slice, facts, query }: { slice: Slice; facts: CellFacts; quer
       </sup>{" "}
       / {steps.sum.toPrecision(4)} = <b data-testid="formula-alpha">{share(steps.alpha)}</b>
     </p>
+  );
+}
+
+const HEADS: [name: string, what: string][] = [
+  ["key token", ""],
+  ["k", "key vector"],
+  ["q × k", "elementwise"],
+  ["", "score"],
+  ["α", "softmax"],
+];
+
+/** Token, k, q × k, score, α; the query's own strip above them. */
+function Columns({ sheet }: SheetProps) {
+  const { slice, overview } = useView().shown;
+  const { keys, scores, alpha, scoreScale } = sheet;
+  const query = overview.queries.tokens[sheet.query]!;
+  const count = `${keys.length} keys by ${slice.d} neurons`;
+  const part = (score: number) => (Number.isFinite(score) ? (50 * Math.abs(score)) / scoreScale : 0);
+  return (
+    <div class="bl-neuron-grid">
+      {HEADS.map(([name, what]) => (
+        <span key={what} class="bl-th">
+          {name || `q·k ${scalingText(slice.scaling)}`} {what && <small>{what}</small>}
+        </span>
+      ))}
+      <span class="bl-neuron-token bl-selected">
+        query “<Token text={query} />”
+      </span>
+      <div class="bl-query-strip">
+        <Strip
+          sheet={sheet}
+          values={sheet.qShown}
+          scale={sheet.vectorScale}
+          label={`Query vector of ${visibleText(query)}, ${slice.d} neurons`}
+        />
+      </div>
+      <Bracket sheet={sheet} />
+      <span class="bl-muted bl-strip-name">← q, the query vector</span>
+      <KeyTokens sheet={sheet} />
+      <Strip sheet={sheet} values={sheet.kShown} scale={sheet.vectorScale} label={`Key vectors, ${count}`} />
+      <Strip
+        sheet={sheet}
+        values={sheet.productsShown}
+        scale={sheet.productScale}
+        label={`Products of query and keys, ${count}`}
+      />
+      <Bars
+        sheet={sheet}
+        name="score"
+        text={(j) => (scores[j] === Number.NEGATIVE_INFINITY ? "masked" : signed(scores[j]!))}
+      >
+        {(j) => (
+          <span class="bl-score-track">
+            <span class={scores[j]! < 0 ? "bl-negative" : "bl-positive"} style={{ "--part": `${part(scores[j]!)}%` }} />
+          </span>
+        )}
+      </Bars>
+      <Bars sheet={sheet} name="alpha" text={(j) => share(alpha[j]!)}>
+        {(j) => (
+          <span class="bl-bar-track">
+            <span style={{ "--part": `${100 * alpha[j]!}%` }} />
+          </span>
+        )}
+      </Bars>
+    </div>
+  );
+}
+
+/** The neurons that carry 80 % of the contrast: one bracket where they stand together, else dots. */
+function Bracket({ sheet: { neurons, marked, carried } }: SheetProps) {
+  const together = useView().page.neuronOrder.value === "contribution";
+  const part = (n: number) => `${(100 * n) / neurons.length}%`;
+  return (
+    <div class="bl-bracket" aria-hidden="true">
+      {carried.set.length > 0 && together && <span style={{ width: part(carried.n80) }} />}
+      {!together && marked.map((is, n) => is && <i key={neurons[n]} style={{ left: part(n + 0.5) }} />)}
+      {carried.set.length > 0 && <em>{carried.n80} neurons = 80 %</em>}
+    </div>
+  );
+}
+
+function KeyTokens({ sheet: { keys, key, query } }: SheetProps) {
+  const { synced, overview } = useView();
+  return (
+    <div class="bl-neuron-tokens">
+      {keys.map((j) => (
+        <button
+          type="button"
+          key={j}
+          class={j === key ? "bl-neuron-token bl-pinned" : "bl-neuron-token"}
+          aria-pressed={j === key}
+          title={`key ${j}: click to pin`}
+          onClick={() => synced.put({ query, key: j })}
+        >
+          <Token text={overview.keyside.tokens[j]!} />
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface BarsProps extends SheetProps {
+  name: string;
+  text: (key: number) => string;
+  children: (key: number) => ComponentChildren;
+}
+
+/** One bar with its number for each key. */
+const Bars = ({ sheet, name, text, children }: BarsProps) => (
+  <div>
+    {sheet.keys.map((j) => (
+      <div key={j} class={j === sheet.key ? "bl-score bl-pinned" : "bl-score"}>
+        {children(j)}
+        <span class="bl-number" {...{ [`data-${name}`]: j }}>
+          {text(j)}
+        </span>
+      </div>
+    ))}
+  </div>
+);
+
+interface StripProps extends SheetProps {
+  values: Float32Array;
+  scale: number;
+  label: string;
+}
+
+/** Rows of neurons in colours, that of the query alone or one for each key. */
+function Strip({ sheet, values, scale, label }: StripProps) {
+  const view = useView();
+  const d = sheet.neurons.length;
+  const rows = values.length / d;
+  const colours = signedColours(view.dark);
+  const paint = useCallback(
+    (out: Uint8ClampedArray) => {
+      const line = new Uint8ClampedArray(4 * d);
+      for (let row = 0; row < rows; row++) {
+        paintValues(values.subarray(row * d, (row + 1) * d), -scale, scale, colours, line);
+        for (let y = 0; y < LINES_A_ROW - 2; y++) out.set(line, 4 * d * (row * LINES_A_ROW + y));
+      }
+    },
+    [values, scale, colours],
+  );
+  const tip = (n?: number, j?: number) => n !== undefined && j !== undefined && <NeuronTip sheet={sheet} n={n} j={j} />;
+  return (
+    <div
+      class="bl-strip"
+      style={{ height: px(rows * ROW) }}
+      onPointerMove={(event) => {
+        const { left, width, top } = event.currentTarget.getBoundingClientRect();
+        const n = sheet.neurons[Math.floor(((event.clientX - left) / width) * d)];
+        showTip(view, event, tip(n, rows === 1 ? sheet.key : sheet.keys[Math.floor((event.clientY - top) / ROW)]));
+      }}
+      onPointerLeave={() => hideTip(view)}
+    >
+      <Pixels width={d} height={rows * LINES_A_ROW} paint={paint} label={label} />
+    </div>
+  );
+}
+
+function NeuronTip({ sheet, n, j }: SheetProps & { n: number; j: number }) {
+  const { slice, overview } = useView().shown;
+  const { tokens } = overview.keyside;
+  const [q, k] = [sheet.q[n]!, slice.k![j * slice.d + n]!];
+  return (
+    <>
+      neuron {n}, key <Token text={tokens[j]!} />
+      <br />
+      <span class="bl-number">
+        q {signed(q, 3)} × k {signed(k, 3)} = {signed(q * k, 3)}
+      </span>
+      <br />
+      <span class="bl-muted">
+        {signed(sheet.parts[n]!, 3)} of the contrast {signed(sheet.carried.net)} to {visibleText(tokens[sheet.key]!)}
+        {sheet.carried.set.includes(n) ? ", one of the marked" : ""}
+      </span>
+    </>
   );
 }

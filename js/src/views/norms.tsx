@@ -1,22 +1,25 @@
 // Norm view: weight against norm. What a head looks at, and how much of that it passes on, per kind of token.
 import { useMemo } from "preact/hooks";
-import { entry } from "../paint/colormap";
-import { weightTable } from "../paint/palette";
-import { Chart, inks, Key, MARGIN, markerPath, scale, series } from "../parts/chart";
-import { Select } from "../parts/controls";
-import { percent, share } from "../parts/format";
+import { largest } from "../compute/largest";
+import { indexed } from "../paint/colormap";
+import { inks, seriesColour, weightColours } from "../paint/palette";
+import { Chart, Key, MARGIN, markerPath, type Scale, scale } from "../parts/chart";
+import { into, Select } from "../parts/controls";
+import { headLabel, meanOf, percent, share, upTo } from "../parts/format";
 import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
-import { number } from "../parts/numbers";
+import { Section, Waiting } from "../parts/section";
+import { numbers, Table } from "../parts/table";
 import { Token, visibleText } from "../parts/token";
-import { useAnswer } from "../state/answer";
-import { headLabel } from "../state/store";
-import { showTip, useView, type View } from "./context";
+import type { Kind } from "../state/answers";
+import type { Cell } from "../state/page";
+import { CATEGORIES } from "../vocabulary";
+import { showTip, tipped, useAnswer, useView } from "./context";
 
 const MOST_POINTS = 2000;
 
 /** The kernel's answer to "norm_view". */
-export interface NormView {
+interface NormView {
   categories: string[];
   category: Int32Array; // (S) of every token, an index into `categories`
   shares: Float32Array; // (L·2·C) mean share of attention, of norm
@@ -28,255 +31,207 @@ export interface NormView {
   per: string; // what a point of ρ is: "cell" or "key"
 }
 
-export function Norms() {
-  const view = useView();
-  const { store } = view;
-  const data = useAnswer(store, "norm_view", ({ fields, arrays }) => ({
+export const NORM_VIEW: Kind<NormView, "norm_view"> = {
+  op: "norm_view",
+  needs: "norms",
+  read: ({ fields, arrays }) => ({
     ...(fields as object as NormView),
-    category: arrays.category!.data as Int32Array,
-    shares: arrays.shares!.data as Float32Array,
-    mixing: arrays.mixing!.data as Float32Array,
-    norms: arrays.norms!.data as Float32Array,
-    within: arrays.within!.data as Float32Array,
-  }));
-  if (!data)
-    return <p class="bl-empty">{store.kernel.value ? "computing the norms …" : "The norm view needs the kernel."}</p>;
-  const { layer, head, picture } = store.shown.value;
-  const dark = view.dark.value;
+    ...(Object.fromEntries(Object.entries(arrays).map(([name, { data }]) => [name, data])) as object),
+  }),
+};
+
+export function Norms() {
+  const { overview, shown, dark } = useView();
+  const answer = useAnswer(NORM_VIEW, {});
+  if (answer.state !== "answered") return <Waiting answer={answer} doing="computing the norms" />;
+  const data = answer.value;
+  const { queries } = overview;
   /** "separator" says less than "separator [SEP]": name the template's tokens. */
   const names = data.categories.map((name, c) => {
     const at = data.category.indexOf(c);
-    return at >= 0 && picture.queries.special[at] ? `${name} ${visibleText(picture.queries.tokens[at]!)}` : name;
+    const label = CATEGORIES[name]?.label ?? name;
+    return at >= 0 && queries.special[at] ? `${label} ${visibleText(queries.tokens[at]!)}` : label;
   });
+  const label = headLabel(shown.layer, shown.head);
   return (
     <div class="bl-norms" data-testid="norms">
-      <section>
-        <header class="bl-panel-head">
-          <h3>Weight against norm</h3>
-          <span class="bl-muted">{headLabel(layer, head)}, one point per query and key; click a point to pin it</span>
-        </header>
-        <Scatter view={view} data={data} />
-        <Key names={names} dark={dark} />
-        <Cancelling data={data} names={names} layer={layer} head={head} />
-      </section>
-      <section>
-        <header class="bl-panel-head">
-          <h3>Share by kind of token</h3>
-          <span class="bl-muted">
-            per layer: left bar attention α, right bar norm ‖αf(x)‖, mean over heads and queries
-          </span>
-        </header>
-        <Shares data={data} layer={layer} dark={dark} />
+      <Section title="Weight against norm" about={`${label}, one point per query and key; click a point to pin it`}>
+        <Scatter data={data} />
+        <Key names={names} colours={names.map((_, c) => seriesColour(c, dark))} />
+        <Cancelling data={data} names={names} />
+      </Section>
+      <Section
+        title="Share by kind of token"
+        about="per layer: left bar attention α, right bar norm ‖αf(x)‖, mean over heads and queries"
+      >
+        <Shares data={data} />
         <Mixing data={data} />
-      </section>
+      </Section>
     </div>
   );
+}
+
+interface DataProps {
+  data: NormView;
 }
 
 /** Spearman's ρ of weight and norm per kind of token: pooled, and within heads. They answer different questions. */
-function Cancelling(props: { data: NormView; names: string[]; layer: number; head: number }) {
-  const { data, names, layer, head } = props;
-  const C = data.categories.length;
-  const heads = data.within.length / C;
-  const { n_heads } = useView().store.shown.value.picture;
-  const mean = (c: number) => {
-    const own = Array.from({ length: heads }, (_, h) => data.within[h * C + c]!).filter((r) => !Number.isNaN(r));
-    return own.length > 0 ? own.reduce((a, b) => a + b, 0) / own.length : null;
-  };
+function Cancelling({ data: { within, pooled, per }, names }: DataProps & { names: string[] }) {
+  const { layer, head, overview } = useView().shown;
+  const C = names.length;
   return (
     <div class="bl-note">
-      <p>
-        Spearman’s ρ of α and ‖f(x)‖, one point per {data.per === "cell" ? "query and key" : "key"}. Negative: where
-        heads look most, they take least. Pooled over heads and within heads can differ: heads differ in scale.
-      </p>
-      <div class="bl-scroll">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">kind</th>
-              <th scope="col">pooled</th>
-              <th scope="col">within heads, mean</th>
-              <th scope="col">{headLabel(layer, head)}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {names.map((name, c) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td class="bl-number">{number(data.pooled[c])}</td>
-                <td class="bl-number">{number(mean(c))}</td>
-                <td class="bl-number">{number(data.within[(layer * n_heads + head) * C + c])}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table<number>
+        title="Spearman’s ρ of α and ‖f(x)‖"
+        about={`one point per ${per === "cell" ? "query and key" : "key"}. Negative: where heads look most, they take least. Pooled over heads and within heads can differ: heads differ in scale.`}
+        columns={[
+          { name: "kind", value: (c) => names[c]! },
+          numbers("pooled", (c) => pooled[c]),
+          numbers("within heads, mean", (c) => meanOf(Array.from(within).filter((_, n) => n % C === c))),
+          numbers(headLabel(layer, head), (c) => within[(layer * overview.n_heads + head) * C + c]),
+        ]}
+        rows={upTo(C)}
+      />
     </div>
   );
 }
 
-function Scatter({ view, data }: { view: View; data: NormView }) {
-  const { store } = view;
-  const { layer, head, weights, slice, picture } = store.shown.value;
-  const dark = view.dark.value;
-  const { S, K } = slice;
-  const norms = data.norms.subarray((layer * picture.n_heads + head) * K, (layer * picture.n_heads + head + 1) * K);
-  const most = norms.reduce((a, b) => Math.max(a, b), 0);
-  const [width, height] = [480, 300];
-  const x = scale(0, most * 1.05, MARGIN.left, width - MARGIN.right);
-  const y = scale(0, 1, height - MARGIN.bottom, MARGIN.top);
-  const cells = Array.from({ length: S * K }, (_, n) => n);
-  if (cells.length > MOST_POINTS) {
-    cells.sort((a, b) => weights[b]! - weights[a]!);
-    cells.length = MOST_POINTS;
-  }
-  const { muted, select } = inks(dark);
-  const { query, key } = view.display.focus.value;
-  const place = (n: number) => ({ i: Math.floor(n / K), j: n % K });
-  const point = (n: number, r: number) => {
-    const { j } = place(n);
-    return markerPath(data.category[j]!, x(norms[j]!), y(weights[n]!), r);
-  };
+/** A point for each query and key of the head. */
+function Scatter({ data: { norms: all, category } }: DataProps) {
+  const view = useView();
+  const { layer, head, weights, overview } = view.shown;
+  const K = overview.keyside.tokens.length;
+  const at = layer * overview.n_heads + head;
+  const norms = all.subarray(at * K, (at + 1) * K);
+  const most = Math.max(...norms);
+  const x = scale(0, most * 1.05, MARGIN.left, 480 - MARGIN.right);
+  const y = scale(0, 1, 300 - MARGIN.bottom, MARGIN.top);
+  const cells = useMemo(() => largest(weights, MOST_POINTS).positions, [weights]);
+  const marker = (cell: number, r: number) =>
+    markerPath(category[cell % K]!, x(norms[cell % K]!), y(weights[cell]!), r);
   return (
     <>
       <Chart
-        width={width}
-        height={height}
-        x={x}
-        y={y}
+        {...{ x, y, width: 480, height: 300, dark: view.dark }}
         xLabel="‖f(x)‖ of the key"
         yLabel="α"
         label={`α against the norm of f(x), ${headLabel(layer, head)}`}
-        dark={dark}
       >
-        {[0.1, 0.25, 0.5, 1].map((part) => {
-          const product = part * most;
-          const steps = Array.from({ length: 40 }, (_, n) => product + ((most * 1.05 - product) * n) / 39);
-          return (
-            <path
-              key={part}
-              d={`M${steps.map((s) => `${x(s)} ${y(product / s)}`).join("L")}`}
-              fill="none"
-              stroke={muted}
-              stroke-dasharray="3 4"
-              opacity="0.6"
-            />
-          );
-        })}
-        {cells.map((n) => {
-          const { i, j } = place(n);
-          return (
-            // biome-ignore lint/a11y/noStaticElementInteractions: the same cells are reachable by keyboard in the matrix
-            <path
-              key={n}
-              d={point(n, 3)}
-              fill={series(dark)[data.category[j]!]}
-              fill-opacity="0.65"
-              onClick={() => store.synced.put({ query: i, key: j })}
-              onPointerEnter={(event) =>
-                showTip(
-                  view,
-                  event,
-                  <>
-                    <Token text={picture.queries.tokens[i]!} /> → <Token text={picture.keyside.tokens[j]!} />
-                    <br />α {share(weights[n]!)} × ‖f(x)‖ {share(norms[j]!)} = <b>{share(weights[n]! * norms[j]!)}</b>
-                  </>,
-                )
-              }
-              onPointerLeave={() => {
-                view.tip.value = null;
-              }}
-            />
-          );
-        })}
-        <path d={point(query * K + key, 5)} fill="none" stroke={select} stroke-width="2.5" />
+        <EqualNorms x={x} y={y} most={most} stroke={inks(view.dark).muted} />
+        {cells.map((cell) => (
+          // biome-ignore lint/a11y/noStaticElementInteractions: the same cells are reachable by keyboard in the matrix
+          <path
+            key={cell}
+            d={marker(cell, 3)}
+            fill={seriesColour(category[cell % K]!, view.dark)}
+            fill-opacity="0.65"
+            onClick={() => view.synced.put({ query: Math.floor(cell / K), key: cell % K })}
+            {...tipped(view, () => <PointTip cell={cell} norm={norms[cell % K]!} />)}
+          />
+        ))}
+        <path
+          d={marker(view.focus.query * K + view.focus.key, 5)}
+          fill="none"
+          stroke={inks(view.dark).select}
+          stroke-width="2.5"
+        />
       </Chart>
       <p class="bl-muted">
-        Dashed: equal ‖αf(x)‖.{S * K > MOST_POINTS && ` The ${MOST_POINTS} largest of ${S * K} weights.`}
+        Dashed: equal ‖αf(x)‖.
+        {cells.length < weights.length && ` The ${cells.length} largest of ${weights.length} weights.`}
       </p>
     </>
   );
 }
 
-function Shares({ data, layer, dark }: { data: NormView; layer: number; dark: boolean }) {
-  const C = data.categories.length;
-  const L = data.shares.length / (2 * C);
-  const [width, height] = [Math.max(320, 50 * L + 60), 220];
-  const y = scale(0, 1, height - MARGIN.bottom, MARGIN.top);
-  const x = scale(0, L, MARGIN.left, width - MARGIN.right);
-  x.ticks = [];
-  const step = x(1) - x(0);
-  const bar = Math.min(18, step * 0.36);
-  const { muted, select } = inks(dark);
+/** Curves of equal ‖αf(x)‖. */
+const EqualNorms = ({ x, y, most, stroke }: { x: Scale; y: Scale; most: number; stroke: string }) => (
+  <g fill="none" stroke={stroke} stroke-dasharray="3 4" opacity="0.6">
+    {[0.1, 0.25, 0.5, 1].map((part) => {
+      const norms = upTo(40).map((n) => most * (part + ((1.05 - part) * n) / 39));
+      return <path key={part} d={`M${norms.map((norm) => `${x(norm)} ${y((part * most) / norm)}`).join("L")}`} />;
+    })}
+  </g>
+);
+
+function PointTip({ cell, norm }: { cell: number; norm: number }) {
+  const { weights, overview } = useView().shown;
+  const { queries, keyside } = overview;
+  const K = keyside.tokens.length;
+  return (
+    <>
+      <Token text={queries.tokens[Math.floor(cell / K)]!} /> → <Token text={keyside.tokens[cell % K]!} />
+      <br />α {share(weights[cell]!)} × ‖f(x)‖ {share(norm)} = <b>{share(weights[cell]! * norm)}</b>
+    </>
+  );
+}
+
+/** Shares of attention and of norm by kind of token, two bars a layer. */
+function Shares({ data: { categories, shares } }: DataProps) {
+  const { shown, dark } = useView();
+  const C = categories.length;
+  const L = shares.length / (2 * C);
+  const width = Math.max(320, 50 * L + 60);
+  const y = scale(0, 1, 220 - MARGIN.bottom, MARGIN.top);
+  const x = scale(0, L, MARGIN.left, width - MARGIN.right, 0);
+  const bar = Math.min(18, (x(1) - x(0)) * 0.36);
+  const bars = (l: number, which: number) => {
+    const parts = shares.subarray((l * 2 + which) * C, (l * 2 + which + 1) * C);
+    const below = (c: number) => parts.subarray(0, c).reduce((a, b) => a + b, 0);
+    return categories.map((name, c) => (
+      <rect
+        key={name}
+        x={x(l + 0.5) + (which ? 1 : -bar - 1)}
+        y={y(below(c + 1))}
+        width={bar}
+        height={Math.max(0, y(below(c)) - y(below(c + 1)))}
+        fill={seriesColour(c, dark)}
+        fill-opacity={which ? 1 : 0.6}
+      >
+        <title>{`L${l}, ${which ? "norm" : "attention"}, ${name}: ${percent(parts[c]!)}`}</title>
+      </rect>
+    ));
+  };
   return (
     <div class="bl-scroll">
-      <Chart
-        width={width}
-        height={height}
-        x={x}
-        y={y}
-        xLabel=""
-        yLabel="share"
-        label="Shares by kind of token"
-        dark={dark}
-      >
-        {Array.from({ length: L }, (_, l) => {
-          const middle = x(l + 0.5);
-          return (
-            <g key={l}>
-              {[0, 1].map((which) => {
-                let below = 0;
-                return data.categories.map((name, c) => {
-                  const part = data.shares[(l * 2 + which) * C + c]!;
-                  const top = y(below + part);
-                  const tall = y(below) - top;
-                  below += part;
-                  return (
-                    <rect
-                      key={`${which}${name}`}
-                      x={middle + (which ? 1 : -bar - 1)}
-                      y={top}
-                      width={bar}
-                      height={Math.max(0, tall)}
-                      fill={series(dark)[c]}
-                      fill-opacity={which ? 1 : 0.6}
-                    >
-                      <title>{`L${l}, ${which ? "norm" : "attention"}, ${name}: ${percent(part)}`}</title>
-                    </rect>
-                  );
-                });
-              })}
-              <text
-                x={middle}
-                y={height - MARGIN.bottom + 15}
-                font-size="11"
-                text-anchor="middle"
-                fill={l === layer ? select : muted}
-                font-weight={l === layer ? 700 : 400}
-              >
-                L{l}
-              </text>
-            </g>
-          );
-        })}
+      <Chart {...{ width, height: 220, x, y, dark }} xLabel="" yLabel="share" label="Shares by kind of token">
+        {upTo(L).map((l) => (
+          <g key={l}>
+            {bars(l, 0)}
+            {bars(l, 1)}
+            <text
+              x={x(l + 0.5)}
+              y={220 - MARGIN.bottom + 15}
+              font-size="11"
+              text-anchor="middle"
+              fill={l === shown.layer ? inks(dark).select : inks(dark).muted}
+              font-weight={l === shown.layer ? 700 : 400}
+            >
+              L{l}
+            </text>
+          </g>
+        ))}
       </Chart>
     </div>
   );
 }
 
 /** Mixing ratio of every layer and token as a heat map. */
-function Mixing({ data }: { data: NormView }) {
+function Mixing({ data: { methods, mixing } }: DataProps) {
   const view = useView();
-  const { page, store } = view;
-  const { picture } = store.shown.value;
-  const tokens = picture.queries.tokens;
-  const S = tokens.length;
-  const L = picture.n_layers;
-  const m = Math.max(0, data.methods.indexOf(page.mixing.value));
-  const values = useMemo(() => data.mixing.subarray(m * L * S, (m + 1) * L * S), [data, m, L, S]);
-  const table = weightTable(view.dark.value);
-  const entries = useMemo(() => Uint8Array.from(values, (v) => Math.max(0, entry(v, 0, 1))), [values]);
+  const { page, overview, dark, synced } = view;
+  const { tokens } = overview.queries;
+  const [S, L] = [tokens.length, overview.n_layers];
+  const m = Math.max(0, methods.indexOf(page.mixing.value));
+  const colours = weightColours(dark);
+  const values = useMemo(() => mixing.subarray(m * L * S, (m + 1) * L * S), [mixing, m]);
+  const cells = useMemo(() => indexed(values, 0, 1, colours), [values, colours]);
   const mean = (l: number) => values.subarray(l * S, (l + 1) * S).reduce((a, b) => a + b, 0) / S;
+  const tip = ({ row, col }: Cell) => (
+    <>
+      L{row}, <Token text={tokens[col]!} /> <b class="bl-number">{share(values[row * S + col]!)}</b>
+    </>
+  );
   return (
     <>
       <header class="bl-panel-head">
@@ -284,44 +239,23 @@ function Mixing({ data }: { data: NormView }) {
         <span class="bl-muted">how much of a token’s output comes from other tokens; 0 only itself, 1 only others</span>
         <Select
           label="by"
-          value={data.methods[m]!}
-          choices={data.methods.map((value) => ({ value, label: value }))}
-          onChange={(value) => {
-            page.mixing.value = value;
-          }}
+          value={methods[m]!}
+          choices={methods.map((value) => ({ value, label: value }))}
+          onChange={into(page.mixing)}
         />
       </header>
       <HeatChart
-        label={`Mixing ratio ${data.methods[m]}, ${L} layers by ${S} tokens`}
-        rows={Array.from({ length: L }, (_, l) => `L${l} ${percent(mean(l))}`)}
+        label={`Mixing ratio ${methods[m]}, ${L} layers by ${S} tokens`}
+        rows={upTo(L).map((l) => `L${l} ${percent(mean(l))}`)}
         cols={tokens}
-        entries={entries}
-        palette={table}
+        {...cells}
         width={Math.max(360, Math.min(18 * S, 440))}
         height={18 * L}
-        dark={view.dark.value}
-        onHover={(cell, event) => {
-          if (!cell) {
-            view.tip.value = null;
-            return;
-          }
-          const { row: l, col: token } = cell;
-          showTip(
-            view,
-            event,
-            <>
-              L{l}, <Token text={tokens[token]!} /> <b class="bl-number">{share(values[l * S + token]!)}</b>
-            </>,
-          );
-        }}
-        onPick={({ row, col }) => store.synced.put({ layer: row, query: col })}
+        dark={dark}
+        onHover={(cell, event) => showTip(view, event, cell && tip(cell))}
+        onPick={({ row, col }) => synced.put({ layer: row, query: col })}
       />
-      <Legend
-        low="0"
-        high="1"
-        label="mixing ratio; layers down, tokens across; the mean beside the layer"
-        table={table}
-      />
+      <Legend low="0" high="1" label="layers down, tokens across; the mean beside the layer" colours={colours} />
     </>
   );
 }

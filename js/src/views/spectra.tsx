@@ -1,13 +1,15 @@
 // Spectra of a head's vectors and attention, ranks and symmetry of the heads of a layer: part of the geometry view.
-import { Chart, Key, MARGIN, markerPath, scale, series } from "../parts/chart";
-import { Numbers, number } from "../parts/numbers";
-import { useAnswer } from "../state/answer";
-import { headLabel } from "../state/store";
-import type { View } from "./context";
+import { vectorColour } from "../paint/palette";
+import { Chart, Key, MARGIN, markerPath, scale } from "../parts/chart";
+import { headLabel } from "../parts/format";
+import { Section, Waiting } from "../parts/section";
+import { numbers, Table } from "../parts/table";
+import type { Kind } from "../state/answers";
+import { useAnswer, useView } from "./context";
 
 type Row = Record<string, number | null>;
 
-export interface Spectra {
+interface LayerSpectra {
   layer: number;
   heads: Row[]; // one per head: effective ranks, symmetry, directionality
   whole: Row; // of the layer's full W_QK
@@ -15,106 +17,101 @@ export interface Spectra {
   values: Record<string, Float32Array>; // (H·n) singular values ÷ the largest, of q, k, v, context and attention
 }
 
-/** What the kernel has to say about the layer shown; null until it is here, and where NaN leaves nothing to say. */
-export function useSpectra(view: View): Spectra | null {
-  const { store } = view;
-  const { layer, picture } = store.shown.value;
-  const op = picture.nan_layer === null ? "spectra" : null; // NaN has no rank
-  return useAnswer(
-    store,
-    op,
-    ({ fields, arrays }): Spectra => ({
-      ...(fields as unknown as Spectra),
-      values: Object.fromEntries(Object.entries(arrays).map(([name, { data }]) => [name, data as Float32Array])),
-    }),
-    { layer },
-  );
-}
+const SPECTRA: Kind<LayerSpectra, "spectra"> = {
+  op: "spectra",
+  needs: "spectra",
+  read: ({ fields, arrays }) => ({
+    ...(fields as unknown as LayerSpectra),
+    values: Object.fromEntries(Object.entries(arrays).map(([name, { data }]) => [name, data as Float32Array])),
+  }),
+};
 
-/** Effective ranks of a layer's heads, and how their W_Q and W_K lie to each other. */
-export function RankTable({ view, found }: { view: View; found: Spectra }) {
-  const { layer, head } = view.store.shown.value;
-  const line = (row: Row) => [
-    number(row.query),
-    number(row.key),
-    number(row.value),
-    number(row.context),
-    number(row.attention),
-    number(row.symmetry),
-    number(row.directionality),
-    number(row.overlap),
-  ];
-  return (
-    <section>
-      <header class="bl-panel-head">
-        <h3>Ranks and symmetry, layer {found.layer}</h3>
-        <span class="bl-muted">effective rank of at most {found.dim}; symmetry and directionality of W_Q W_Kᵀ</span>
-      </header>
-      <Numbers
-        head={["head", "q", "k", "v", "context", "α", "symmetry", "directionality", "overlap of W_Q, W_K"]}
-        rows={[...found.heads.map((row, h) => [`H${h}`, ...line(row)]), ["all", ...line(found.whole)]]}
-        pinned={found.layer === layer ? head : -1}
-      />
-    </section>
-  );
-}
-
-const SPECTRA: [name: string, label: string][] = [
-  ["context", "context"], // in the colours of the histograms
-  ["value", "v"],
-  ["key", "k"],
+const VECTORS: [name: string, label: string][] = [
   ["query", "q"],
+  ["key", "k"],
+  ["value", "v"],
+  ["context", "context"],
   ["attention", "α"],
 ];
+const FLOOR = -4; // log₁₀
+
+export function Spectra() {
+  const { layer, head } = useView().shown;
+  const answer = useAnswer(SPECTRA, { layer });
+  const of = answer.state === "answered" ? `${headLabel(answer.value.layer, head)}, ` : "";
+  return (
+    <Section title="Spectra" about={`${of}singular values ÷ the largest; steep = few directions, flat = many`}>
+      {answer.state === "answered" ? (
+        <Spectrum data={answer.value} head={head} />
+      ) : (
+        <Waiting answer={answer} doing="decomposing" />
+      )}
+    </Section>
+  );
+}
 
 /** Singular values from the largest down, on a logarithmic scale. */
-export function Spectrum({ view, found }: { view: View; found: Spectra }) {
-  const head = Math.min(view.store.shown.value.head, found.heads.length - 1);
-  const dark = view.dark.value;
-  const H = found.heads.length;
-  const curves = SPECTRA.map(([name, label]) => {
-    const all = found.values[name]!;
-    return { name, label, values: Array.from(all.subarray((head * all.length) / H, ((head + 1) * all.length) / H)) };
+function Spectrum({ data, head }: { data: LayerSpectra; head: number }) {
+  const { dark } = useView();
+  const curves = VECTORS.map(([name, label]) => {
+    const n = data.values[name]!.length / data.heads.length;
+    const values = Array.from(data.values[name]!.subarray(head * n, (head + 1) * n));
+    return { name, label, colour: vectorColour(name, dark), values };
   });
-  const [width, height, floor] = [440, 240, -4];
-  const x = scale(1, Math.max(2, ...curves.map((c) => c.values.length)), MARGIN.left + 8, width - MARGIN.right, 8);
-  const y = scale(floor, 0, height - MARGIN.bottom, MARGIN.top, 4);
-  const drawn = (v: number) => y(Math.max(floor, Math.log10(Math.max(v, 1e-12))));
+  const longest = Math.max(2, ...curves.map(({ values }) => values.length));
+  const x = scale(1, longest, MARGIN.left + 8, 440 - MARGIN.right, 8);
+  const y = scale(FLOOR, 0, 240 - MARGIN.bottom, MARGIN.top, 4);
+  const at = (v: number, i: number): [number, number] => [x(i + 1), y(Math.max(FLOOR, Math.log10(Math.max(v, 1e-12))))];
   return (
-    <section>
-      <header class="bl-panel-head">
-        <h3>Spectra</h3>
-        <span class="bl-muted">
-          {headLabel(found.layer, head)}, singular values ÷ the largest; steep = few directions, flat = many
-        </span>
-      </header>
+    <>
       <Chart
-        width={width}
-        height={height}
-        x={x}
-        y={y}
+        {...{ x, y, dark, width: 440, height: 240 }}
         xLabel="singular value, from the largest"
         yLabel="log₁₀ σ / σ₁"
-        label={`Spectra of ${headLabel(found.layer, head)}`}
-        dark={dark}
+        label={`Spectra of ${headLabel(data.layer, head)}`}
       >
-        {curves.map(({ name, label, values }, n) => (
-          <g key={name}>
+        {curves.map(({ name, label, colour, values }, n) => (
+          <g key={name} fill={colour}>
             <path
-              d={`M${values.map((v, i) => `${x(i + 1)} ${drawn(v)}`).join("L")}`}
+              d={`M${values.map((v, i) => at(v, i).join(" ")).join("L")}`}
               fill="none"
-              stroke={series(dark)[n]}
+              stroke={colour}
               stroke-width="1.5"
             />
             {values.map((v, i) => (
-              <path key={i} d={markerPath(n, x(i + 1), drawn(v), n === 4 ? 1.5 : 2.5)} fill={series(dark)[n]}>
+              <path key={i} d={markerPath(n, ...at(v, i), name === "attention" ? 1.5 : 2.5)}>
                 <title>{`${label}, σ${i + 1}: ${v.toPrecision(3)} of the largest`}</title>
               </path>
             ))}
           </g>
         ))}
       </Chart>
-      <Key names={SPECTRA.map(([, label]) => label)} dark={dark} />
-    </section>
+      <Key names={curves.map(({ label }) => label)} colours={curves.map(({ colour }) => colour)} />
+    </>
+  );
+}
+
+const SYMMETRIES = ["symmetry", "directionality"].map((name) => [name, name]);
+
+/** Effective ranks of a layer's heads, and how their W_Q and W_K lie to each other. */
+export function RankTable() {
+  const { layer, head } = useView().shown;
+  const answer = useAnswer(SPECTRA, { layer });
+  if (answer.state !== "answered") return null; // the spectra say why
+  const { heads, whole, dim, layer: of } = answer.value;
+  const rows = [...heads, whole];
+  return (
+    <Table<Row>
+      title={`Ranks and symmetry, layer ${of}`}
+      about={`effective rank of at most ${dim}; symmetry and directionality of W_Q W_Kᵀ`}
+      columns={[
+        { name: "head", value: (row) => (row === whole ? "all" : `H${rows.indexOf(row)}`) },
+        ...[...VECTORS, ...SYMMETRIES, ["overlap", "overlap of W_Q, W_K"]].map(([name, label]) =>
+          numbers<Row>(name!, (row) => row[name!], { label }),
+        ),
+      ]}
+      rows={rows}
+      pinned={(row) => of === layer && row === heads[head]}
+    />
   );
 }

@@ -1,71 +1,46 @@
 // The switches that head view, lists and tables follow: form, map, sentence pair, pieces or words, special tokens.
-import { MEASURES, type Measure } from "../compute/measure";
-import { Check, Segmented, Select } from "../parts/controls";
+import { Check, Segmented, Select, wordChoices } from "../parts/controls";
 import { visibleText } from "../parts/token";
-import type { PairFilter, Traits } from "../state/synced";
-import { useView } from "./context";
+import type { Overview } from "../state/overview";
+import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../vocabulary";
+import { included } from "./atlas";
+import { useView, type View } from "./context";
 
-const NAMES: Record<Measure, string> = { weight: "Weight α", norm: "Norm ‖αf(x)‖", difference: "Difference" };
+/** What sets one trait. */
+const setter =
+  ({ synced }: View) =>
+  <K extends keyof Traits>(name: K) =>
+  (value: Traits[K]): void =>
+    synced.put({ [name]: value });
+
+const keysOf = <T extends string>(words: Record<T, unknown>) => Object.keys(words) as T[];
 
 export function Switches() {
-  const { synced, shown } = useView().store;
-  const p = shown.value.picture;
-  const set =
-    <K extends keyof Traits>(name: K) =>
-    (value: Traits[K]) =>
-      synced.put({ [name]: value });
-  const words = p.queries.words.some((w, n) => w >= 0 && p.queries.words[n - 1] === w);
-  const panels = synced.panels.value;
-  const numbers = (n: number, only: number[] | null) =>
-    Array.from({ length: n }, (_, i) => i)
-      .filter((i) => only === null || only.includes(i))
-      .map((i) => ({ value: String(i), label: String(i) }));
+  const view = useView();
+  const { synced, overview } = view;
+  const set = setter(view);
+  const has = (...names: string[]) => names.some((name) => synced.parts.value.includes(name));
   return (
     <div class="bl-controls bl-switches">
-      {!panels.includes("atlas") && (
-        <>
-          <Select
-            label="layer"
-            value={String(shown.value.layer)}
-            choices={numbers(p.n_layers, synced.include_layers.value)}
-            onChange={(value) => synced.put({ layer: Number(value) })}
-          />
-          <Select
-            label="head"
-            value={String(shown.value.head)}
-            choices={numbers(p.n_heads, synced.include_heads.value)}
-            onChange={(value) => synced.put({ head: Number(value) })}
-          />
-        </>
-      )}
-      {p.maps.length > 1 && (
+      {!has("atlas") && <HeadSelects />}
+      {overview.maps.length > 1 && (
         <Segmented
           label="map"
-          value={p.map}
-          choices={p.maps.map((value) => ({ value, label: value }))}
+          value={overview.map}
+          choices={overview.maps.map((value) => ({ value, label: value }))}
           onChange={set("map")}
         />
       )}
-      {panels.includes("neurons") && !panels.includes("head") && (
-        <Select
-          label="query"
-          value={String(synced.query.value ?? "")}
-          choices={[
-            { value: "", label: "clearest word" },
-            ...p.queries.tokens.map((token, n) => ({ value: String(n), label: `${n} ${visibleText(token)}` })),
-          ]}
-          onChange={(value) => synced.put({ query: value === "" ? null : Number(value), key: null })}
-        />
-      )}
-      {p.measures.length > 1 && (panels.includes("head") || panels.includes("atlas")) && (
-        <Segmented<Measure>
+      {has("neurons") && !has("head") && <QuerySelect />}
+      {overview.measures.length > 1 && has("head", "atlas") && (
+        <Segmented
           label="measure"
           value={synced.measure.value}
-          choices={p.measures.map((value) => ({ value, label: NAMES[value], title: MEASURES[value].label }))}
+          choices={wordChoices(overview.measures, MEASURES)}
           onChange={set("measure")}
         />
       )}
-      {panels.includes("head") && (
+      {has("head") && (
         <Segmented
           label="head view"
           value={synced.mode.value}
@@ -76,54 +51,81 @@ export function Switches() {
           onChange={set("mode")}
         />
       )}
-      {p.pair && p.square && (
-        <Segmented<PairFilter>
+      {overview.pair && overview.square && (
+        <Segmented
           label="pairs"
           value={synced.pair_filter.value}
-          choices={[
-            { value: "all", label: "All" },
-            { value: "AA", label: "A→A" },
-            { value: "AB", label: "A→B" },
-            { value: "BA", label: "B→A" },
-            { value: "BB", label: "B→B" },
-          ]}
+          choices={wordChoices(keysOf<PairFilter>(PAIR_FILTERS), PAIR_FILTERS)}
           onChange={set("pair_filter")}
         />
       )}
-      {panels.includes("head") && (
-        <Segmented<Traits["units"]>
-          label="tokens"
-          value={synced.units.value}
-          choices={[
-            { value: "pieces", label: "Pieces" },
-            {
-              value: "words",
-              label: "Words",
-              title: words
-                ? "A word’s pieces: columns summed, rows averaged"
-                : "No word of this text was split: the same as pieces",
-            },
-            ...(p.spans.length > 0
-              ? [
-                  {
-                    value: "spans" as const,
-                    label: "Domains",
-                    title: "A domain’s tokens: columns summed, rows averaged",
-                  },
-                ]
-              : []),
-          ]}
-          onChange={set("units")}
-        />
+      {has("head") && (
+        <Segmented label="tokens" value={synced.units.value} choices={unitChoices(overview)} onChange={set("units")} />
       )}
-      {(panels.includes("head") || panels.includes("neurons")) && (
-        <Check
-          label="hide special"
-          title="Leave special tokens out of the head view. Rows then sum to less than 1."
-          checked={synced.hide_special.value}
-          onChange={set("hide_special")}
-        />
-      )}
+      {has("head", "neurons") && <SpecialTokens />}
+    </div>
+  );
+}
+
+function unitChoices({ queries: { words }, spans }: Overview) {
+  const kinds = keysOf<UnitKind>(UNITS).filter((kind) => kind !== "spans" || spans.length > 0);
+  const split = words.some((w, n) => w >= 0 && words[n - 1] === w);
+  return wordChoices(kinds, UNITS).map((choice) =>
+    choice.value === "words" && !split
+      ? { ...choice, title: "No word of this text was split: the same as pieces" }
+      : choice,
+  );
+}
+
+/** Layer and head, where no atlas chooses them. */
+function HeadSelects() {
+  const { synced, shown, overview } = useView();
+  const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
+  const numbers = (list: number[]) => list.map((n) => ({ value: String(n), label: String(n) }));
+  return (
+    <>
+      <Select
+        label="layer"
+        value={String(shown.layer)}
+        choices={numbers(layers)}
+        onChange={(value) => synced.put({ layer: Number(value) })}
+      />
+      <Select
+        label="head"
+        value={String(shown.head)}
+        choices={numbers(heads)}
+        onChange={(value) => synced.put({ head: Number(value) })}
+      />
+    </>
+  );
+}
+
+/** The query, where no head view pins one. */
+function QuerySelect() {
+  const { synced, overview } = useView();
+  const tokens = overview.queries.tokens.map((token, n) => ({ value: String(n), label: `${n} ${visibleText(token)}` }));
+  return (
+    <Select
+      label="query"
+      value={String(synced.query.value ?? "")}
+      choices={[{ value: "", label: "clearest word" }, ...tokens]}
+      onChange={(value) => synced.put({ query: value === "" ? null : Number(value), key: null })}
+    />
+  );
+}
+
+function SpecialTokens() {
+  const view = useView();
+  const { synced } = view;
+  const set = setter(view);
+  return (
+    <>
+      <Check
+        label="hide special"
+        title="Leave special tokens out of the head view. Rows then sum to less than 1."
+        checked={synced.hide_special.value}
+        onChange={set("hide_special")}
+      />
       {synced.hide_special.value && (
         <Check
           label="renormalise rows"
@@ -132,6 +134,6 @@ export function Switches() {
           onChange={set("renormalize")}
         />
       )}
-    </div>
+    </>
   );
 }

@@ -1,100 +1,86 @@
-// Table: the numbers of the view as a real table, for reading, copying and screen readers.
+// Table: the numbers of the head view as a real table, for reading, copying and screen readers.
+import { useMemo } from "preact/hooks";
 import { scores } from "../compute/attention";
-import { CopyButton } from "../parts/copy";
-import { share, signed } from "../parts/format";
+import { largest } from "../compute/largest";
+import { signed } from "../parts/format";
+import { type Column, Table } from "../parts/table";
 import { Token } from "../parts/token";
-import { headLabel } from "../state/store";
 import { useView, type View } from "./context";
+import { lookNow } from "./look";
+import type { Numbers } from "./tabs";
 
 const MOST = 100;
 
-interface TableRow {
+interface Row {
   query: string;
   key: string;
-  queryIndex: number;
-  keyIndex: number;
+  i: number;
+  j: number;
   score: number | null;
-  weight: number;
+  value: number; // of the measure shown
 }
 
-/** The pinned row entirely, or the largest cells of the head. */
-export function tableRows(view: View): { rows: TableRow[]; of: number } {
-  const { store, display } = view;
-  const { slice } = store.shown.value;
-  const { rows, cols, values } = display.grid.value;
-  const pinned = display.row.value;
+/** The pinned row, or the largest cells of the map whatever their sign; the sizes fall. */
+function rowsOf({ shown, grid, row, synced }: View): { rows: Row[]; of: number } {
+  const { rows, cols, values } = grid;
   const K = cols.length;
-  const cells = (pinned === null ? Array.from(values.keys()) : cols.map((_, j) => pinned * K + j)).sort(
-    (a, b) => values[b]! - values[a]! || a - b,
-  );
-  const chosen = cells.slice(0, MOST);
+  const from = (row ?? 0) * K;
+  const part = row === null ? values : values.subarray(from, from + K);
+  const hasScores = shown.slice.q && !shown.layerMap && synced.units.value === "pieces";
   const points = new Map<number, Float64Array>();
-  const pieces = store.synced.units.value === "pieces" && slice.q;
-  return {
-    of: cells.length,
-    rows: chosen.map((cell) => {
-      const [row, col] = [rows[Math.floor(cell / K)]!, cols[cell % K]!];
-      const i = row.pieces[0]!;
-      if (pieces && !points.has(i)) points.set(i, scores(slice, i));
-      return {
-        query: row.label,
-        key: col.label,
-        queryIndex: i,
-        keyIndex: col.pieces[0]!,
-        score: pieces ? points.get(i)![col.pieces[0]!]! : null,
-        weight: values[cell]!,
-      };
-    }),
+  const rowAt = (position: number): Row => {
+    const [query, key] = [rows[Math.floor((from + position) / K)]!, cols[(from + position) % K]!];
+    const [i, j] = [query.pieces[0]!, key.pieces[0]!];
+    if (hasScores && !points.has(i)) points.set(i, scores(shown.slice, i));
+    return { query: query.label, key: key.label, i, j, score: points.get(i)?.[j] ?? null, value: part[position]! };
   };
+  return { rows: largest(part, MOST).positions.map(rowAt), of: part.length };
 }
 
-export function Table() {
-  const view = useView();
-  const { layer, head } = view.store.shown.value;
-  const { rows, of } = tableRows(view);
-  const pinned = view.display.row.value !== null;
-  const hasScores = rows.some((r) => r.score !== null);
-  const title = `${headLabel(layer, head)}: ${pinned ? "the pinned query" : "largest weights"}`;
-  const copied = () => [
-    ["query", "query_index", "key", "key_index", ...(hasScores ? ["score"] : []), "attention"],
-    ...rows.map((r) => [r.query, r.queryIndex, r.key, r.keyIndex, ...(hasScores ? [r.score] : []), r.weight]),
+const token = (text: string, index: number) => (
+  <>
+    <Token text={text} /> <span class="bl-muted bl-number">{index}</span>
+  </>
+);
+
+/** The columns; what is copied names the measure as files do. */
+function columnsOf(view: View, rows: Row[]): Column<Row>[] {
+  const { column, symbol, text } = lookNow(view);
+  const score = { name: "score", value: (row: Row) => row.score, show: (row: Row) => signed(row.score ?? NaN, 3) };
+  return [
+    { name: "query", value: (row) => row.query, show: (row) => token(row.query, row.i) },
+    { name: "query_index", value: (row) => row.i, copied: true },
+    { name: "key", value: (row) => row.key, show: (row) => token(row.key, row.j) },
+    { name: "key_index", value: (row) => row.j, copied: true },
+    ...(rows.some((row) => row.score !== null) ? [score] : []),
+    { name: column, label: symbol, value: (row) => row.value, show: (row) => text(row.value) },
   ];
+}
+
+export function TableTab() {
+  const view = useView();
+  const { rows, of } = useMemo(() => rowsOf(view), [view.shown, view.grid, view.row]);
+  const { name, symbol } = lookNow(view);
+  const largest = symbol === "α" ? "largest weights" : `largest ${symbol}`;
   return (
-    <div class="bl-table" data-testid="table">
-      <header class="bl-panel-head">
-        <h3>{title}</h3>
-        <span class="bl-muted">
-          {rows.length < of ? `the ${rows.length} largest of ${of} cells` : `${rows.length} cells`}
-        </span>
-        <CopyButton rows={copied} />
-      </header>
-      <div class="bl-scroll bl-table-scroll">
-        <table>
-          <caption class="bl-hidden">{title}</caption>
-          <thead>
-            <tr>
-              <th scope="col">query</th>
-              <th scope="col">key</th>
-              {hasScores && <th scope="col">score</th>}
-              <th scope="col">α</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((r) => (
-              <tr key={`${r.queryIndex}-${r.keyIndex}`}>
-                <td>
-                  <Token text={r.query} /> <span class="bl-muted bl-number">{r.queryIndex}</span>
-                </td>
-                <td>
-                  <Token text={r.key} /> <span class="bl-muted bl-number">{r.keyIndex}</span>
-                </td>
-                {hasScores && <td class="bl-number">{r.score === null ? "" : signed(r.score, 3)}</td>}
-                <td class="bl-number">{share(r.weight)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+    <div data-testid="table">
+      <Table
+        title={`${name}: ${view.row === null ? largest : "the pinned query"}`}
+        about={rows.length < of ? `the ${rows.length} largest of ${of} cells` : `${rows.length} cells`}
+        columns={columnsOf(view, rows)}
+        rows={rows}
+      />
     </div>
   );
+}
+
+/** The table as it is copied. */
+export function tableNumbers(view: View): Numbers {
+  const { rows } = rowsOf(view);
+  const columns = columnsOf(view, rows);
+  return {
+    columns: columns.map(({ name }) => name),
+    rows: rows.map((row) => columns.map(({ value }) => value(row))),
+    facts: [["table", lookNow(view).title]],
+  };
 }

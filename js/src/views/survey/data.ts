@@ -1,5 +1,7 @@
 // The kernel's answer to "survey": what every head does over a corpus, and in the text at hand. Reading it, naming it.
+import type { Kind } from "../../state/answers";
 import type { CorpusChoice } from "../../state/page";
+import { type HeadName, STATISTICS } from "../../vocabulary";
 import type { Arrays, TypedArray } from "../../wire";
 
 export type By = CorpusChoice["by"];
@@ -46,13 +48,14 @@ interface Fields {
 export interface Survey extends Fields {
   n_layers: number;
   n_heads: number;
+  all: HeadName[];
   mean(name: string, by: By, average: CorpusChoice["average"], layer: number, head: number): number;
   spread(name: string, by: By, layer: number, head: number): number; // standard deviation from text to text
-  here(name: string, by: By, layer: number, head: number): number; // in the text shown
+  inText(name: string, by: By, layer: number, head: number): number; // in the text shown
   /** How many texts have a value in each bin. */
   bins(name: string, by: By, layer: number, head: number): TypedArray;
   edges(name: string): TypedArray; // of the bins, B + 1
-  map: Float32Array | null; // (L·H·2)
+  headMap: Float32Array | null; // (L·H·2)
   guesses: Int32Array | null; // (2·L·H·W) word that a head predicts for each word, direction by direction
 }
 
@@ -67,42 +70,27 @@ export function readSurvey(answer: { fields: Record<string, unknown>; arrays: Ar
     ...fields,
     n_layers: L,
     n_heads: H,
+    all: Array.from({ length: L * H }, (_, n) => [Math.floor(n / H), n % H]),
     mean: (name, by, average, l, h) => arrays[`${average}.${by}`]!.data[at(name, l, h)]!,
     spread: (name, by, l, h) => arrays[`spreads.${by}`]!.data[at(name, l, h)]!,
-    here: (name, by, l, h) => arrays[`sentence.${by}`]!.data[at(name, l, h)]!,
+    inText: (name, by, l, h) => arrays[`sentence.${by}`]!.data[at(name, l, h)]!,
     bins: (name, by, l, h) => arrays[`bins.${by}`]!.data.subarray(at(name, l, h) * B, (at(name, l, h) + 1) * B),
     edges: (name) => {
       const k = fields.names.indexOf(name);
       return arrays.edges!.data.subarray(k * edgeCount, (k + 1) * edgeCount);
     },
-    map: (arrays.map?.data as Float32Array) ?? null,
+    headMap: (arrays.map?.data as Float32Array) ?? null,
     guesses: (arrays.guesses?.data as Int32Array) ?? null,
   };
 }
 
-const ABOUT: Record<string, [label: string, about: string]> = {
-  previous: ["previous token", "share of the attention that goes to the token before"],
-  next: ["next token", "share of the attention that goes to the token behind"],
-  self: ["itself", "share of the attention that tokens give themselves"],
-  same_word: ["same word", "share that goes to other occurrences of the query’s word"],
-  first: ["first position", "share that goes to the first token"],
-  separator: ["separators", "share that goes to the separators of the template"],
-  punctuation: ["periods, commas", "share that goes to “.” and “,” (as Clark et al. count)"],
-  punctuation_all: ["all punctuation", "share that goes to tokens of Unicode punctuation"],
-  separator_to_separator: ["separator → separator", "share of the separators’ own attention that goes to separators"],
-  rest_to_separator: ["rest → separator", "share of the other tokens’ attention that goes to separators"],
-  entropy: ["entropy", "mean entropy of a row, nats"],
-  entropy_first: ["entropy, first row", "entropy of the first token’s row, nats"],
-  entropy_smoothed: ["entropy, smoothed", "mean entropy of a row smoothed as by Clark et al., nats"],
-  entropy_first_smoothed: ["entropy, first row, smoothed", "entropy of the first token’s row, smoothed, nats"],
-  k90: ["k90", "least number of keys that hold 90 % of a row"],
-};
+export const SURVEY: Kind<Survey, "survey"> = { op: "survey", read: readSurvey };
 
-export const labelOf = (name: string) => ABOUT[name]?.[0] ?? name.replaceAll("_", " ");
-export const aboutOf = (name: string) => ABOUT[name]?.[1] ?? "";
+export const labelOf = (name: string): string => STATISTICS[name]?.label ?? name.replaceAll("_", " ");
+export const aboutOf = (name: string): string => STATISTICS[name]?.about ?? "";
 
 /** Where a value lies among bins, in bins from the left; values beyond the last edge lie in the last bin. */
-export function place(value: number, edges: ArrayLike<number>): number {
+export function binOf(value: number, edges: ArrayLike<number>): number {
   const last = edges.length - 2;
   let bin = 0;
   while (bin < last && value >= edges[bin + 1]!) bin++;
@@ -112,7 +100,7 @@ export function place(value: number, edges: ArrayLike<number>): number {
 
 /** The share of texts with a lower value, even within a bin; NaN without texts. */
 export function rank(value: number, bins: ArrayLike<number>, edges: ArrayLike<number>): number {
-  const at = place(value, edges);
+  const at = binOf(value, edges);
   let [lower, all] = [0, 0];
   for (let b = 0; b < bins.length; b++) {
     all += bins[b]!;
@@ -120,3 +108,7 @@ export function rank(value: number, bins: ArrayLike<number>, edges: ArrayLike<nu
   }
   return lower / all;
 }
+
+/** The largest size among numbers, those left out that are none. */
+export const sizeOf = (values: number[]): number =>
+  values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 1e-9);

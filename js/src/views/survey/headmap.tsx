@@ -1,101 +1,98 @@
 // Map of heads: near where their attention over the corpus is alike.
 import { cssColor } from "../../paint/colormap";
-import { weightTable } from "../../paint/palette";
-import { Drawing, inks, Marker, markerPath } from "../../parts/chart";
-import { signed } from "../../parts/format";
+import { inks, weightColours } from "../../paint/palette";
+import { Drawing, Marker, markerPath } from "../../parts/chart";
+import { headLabel, number, signed, upTo } from "../../parts/format";
 import { Legend } from "../../parts/legend";
-import { number } from "../../parts/numbers";
-import { headLabel } from "../../state/store";
-import { showTip, useView } from "../context";
-import { type Choice, labelOf } from "./data";
-import { allHeads } from "./grid";
+import { Section } from "../../parts/section";
+import { tipped, useView } from "../context";
+import { type Choice, labelOf, sizeOf } from "./data";
 
-export function HeadMap({ data, name, by, average, pick, map }: Choice & { map: Float32Array }) {
-  const view = useView();
-  const { layer, head } = view.store.shown.value;
-  const dark = view.dark.value;
-  const [width, height, margin] = [440, 330, 14];
-  const all = allHeads(data);
-  const xs = all.map((_, n) => map[2 * n]!);
-  const ys = all.map((_, n) => map[2 * n + 1]!);
+const [WIDTH, HEIGHT, MARGIN] = [440, 330, 14];
+const MOST_NAMES = 36; // heads that are all named
+
+/** The heads in pixels; distances mean something, so that both directions have one scale. */
+function spotsOf({ data, places }: HeadMapProps) {
+  const axis = (which: number) => data.all.map((_, n) => places[2 * n + which]!);
+  const [xs, ys] = [axis(0), axis(1)];
   const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  // distances mean something: one scale for both directions
-  const unit = Math.min((width - 2 * margin) / (right - left || 1), (height - 2 * margin) / (high - low || 1));
-  const x = (value: number) => width / 2 + (value - (left + right) / 2) * unit;
-  const y = (value: number) => height / 2 - (value - (low + high) / 2) * unit;
+  const unit = Math.min((WIDTH - 2 * MARGIN) / (right - left || 1), (HEIGHT - 2 * MARGIN) / (high - low || 1));
+  return data.all.map(([layer, head], n) => ({
+    layer,
+    head,
+    x: WIDTH / 2 + (xs[n]! - (left + right) / 2) * unit,
+    y: HEIGHT / 2 - (ys[n]! - (low + high) / 2) * unit,
+  }));
+}
+
+type HeadMapProps = Choice & { places: Float32Array };
+
+export function HeadMap(props: HeadMapProps) {
+  const { data, name, by, average, pick } = props;
+  const view = useView();
+  const { dark, shown } = view;
   const { select, muted } = inks(dark);
-  const table = weightTable(dark);
-  const values = all.map(([l, h]) => data.mean(name, by, average, l, h));
-  const most = Math.max(1e-9, ...values.filter((v) => !Number.isNaN(v)));
-  const isChosen = (n: number) => n === layer * data.n_heads + head;
-  const order = all.map((_, n) => n).sort((a, b) => Number(isChosen(a)) - Number(isChosen(b))); // it lies on top
+  const spots = spotsOf(props);
+  const value = (l: number, h: number) => data.mean(name, by, average, l, h);
+  const most = sizeOf(spots.map(({ layer, head }) => value(layer, head)));
+  const colours = weightColours(dark);
+  const isChosen = ({ layer, head }: (typeof spots)[number]) => layer === shown.layer && head === shown.head;
+  const ordered = [...spots.filter((spot) => !isChosen(spot)), ...spots.filter(isChosen)]; // that one on top
+  const tip = (l: number, h: number) => (
+    <>
+      <b>{headLabel(l, h)}</b> {labelOf(name)} {number(value(l, h), 3)}, mostly {data.gates[l]![h]}
+    </>
+  );
   return (
-    <section>
-      <header class="bl-panel-head">
-        <h3>Map of heads</h3>
-        <span class="bl-muted">near = alike attention (Jensen-Shannon, metric scaling); click a head</span>
-      </header>
-      <Drawing width={width} height={height} label="Map of heads by Jensen-Shannon divergence">
-        {order.map((n) => {
-          const [l, h] = all[n]!;
-          const chosen = isChosen(n);
-          return (
-            // biome-ignore lint/a11y/noStaticElementInteractions: the same heads are buttons in the grid and the table
-            <path
-              key={n}
-              data-map-head={`${l}-${h}`}
-              d={markerPath(l, x(xs[n]!), y(ys[n]!), chosen ? 8 : 5.5)}
-              fill={cssColor(values[n]!, 0, most, table)}
-              stroke={chosen ? select : muted}
-              stroke-width={chosen ? 2.5 : 0.8}
-              fill-opacity="0.95"
-              onClick={() => pick(l, h)}
-              onPointerEnter={(event) =>
-                showTip(
-                  view,
-                  event as unknown as PointerEvent,
-                  <>
-                    <b>{headLabel(l, h)}</b> {labelOf(name)} {number(values[n]!, 3)}, mostly {data.gates[l]![h]}
-                  </>,
-                )
-              }
-              onPointerLeave={() => {
-                view.tip.value = null;
-              }}
-            />
-          );
-        })}
-        <g font-size="9.5" fill={muted}>
-          {order
-            .filter((n) => isChosen(n) || all.length <= 36)
-            .map((n) => {
-              const side = x(xs[n]!) > width - 60 ? -1 : 1; // exports end at the edge
-              return (
-                <text
-                  key={n}
-                  x={x(xs[n]!) + 11 * side}
-                  y={y(ys[n]!) - 5}
-                  text-anchor={side < 0 ? "end" : "start"}
-                  pointer-events="none"
-                >
-                  {headLabel(...all[n]!)}
-                </text>
-              );
-            })}
+    <Section title="Map of heads" about="near = alike attention (Jensen-Shannon, metric scaling); click a head">
+      <Drawing width={WIDTH} height={HEIGHT} label="Map of heads by Jensen-Shannon divergence">
+        {ordered.map((spot) => (
+          // biome-ignore lint/a11y/noStaticElementInteractions: the same heads are buttons in the grid and the table
+          <path
+            key={`${spot.layer}-${spot.head}`}
+            data-map-head={`${spot.layer}-${spot.head}`}
+            d={markerPath(spot.layer, spot.x, spot.y, isChosen(spot) ? 8 : 5.5)}
+            fill={cssColor(value(spot.layer, spot.head), 0, most, colours)}
+            stroke={isChosen(spot) ? select : muted}
+            stroke-width={isChosen(spot) ? 2.5 : 0.8}
+            fill-opacity="0.95"
+            onClick={() => pick(spot.layer, spot.head)}
+            {...tipped(view, () => tip(spot.layer, spot.head))}
+          />
+        ))}
+        <g font-size="9.5" fill={muted} pointer-events="none">
+          {spots.map(
+            (spot) =>
+              (isChosen(spot) || spots.length <= MOST_NAMES) && (
+                <SpotName key={headLabel(spot.layer, spot.head)} {...spot} />
+              ),
+          )}
         </g>
       </Drawing>
-      <Legend low="0.00" high={signed(most)} label={labelOf(name)} table={table} />
-      <ul class="bl-key" aria-label="Markers">
-        {Array.from({ length: Math.min(4, data.n_layers) }, (_, n) => (
-          <li key={n}>
-            <Marker kind={n} fill={muted} />
-            {Array.from({ length: data.n_layers }, (_, l) => l)
-              .filter((l) => l % 4 === n)
-              .map((l) => `L${l}`)
-              .join(", ")}
-          </li>
-        ))}
-      </ul>
-    </section>
+      <Legend low="0.00" high={signed(most)} label={labelOf(name)} colours={colours} />
+      <MarkerKey layers={data.n_layers} fill={muted} />
+    </Section>
   );
 }
+
+/** A head's name beside it; files end at the edge. */
+const SpotName = ({ layer, head, x, y }: ReturnType<typeof spotsOf>[number]) => (
+  <text x={x > WIDTH - 60 ? x - 11 : x + 11} y={y - 5} text-anchor={x > WIDTH - 60 ? "end" : "start"}>
+    {headLabel(layer, head)}
+  </text>
+);
+
+/** Which layers have which marker. */
+const MarkerKey = ({ layers, fill }: { layers: number; fill: string }) => (
+  <ul class="bl-key" aria-label="Markers">
+    {upTo(Math.min(4, layers)).map((n) => (
+      <li key={n}>
+        <Marker kind={n} fill={fill} />
+        {upTo(layers)
+          .filter((l) => l % 4 === n)
+          .map((l) => `L${l}`)
+          .join(", ")}
+      </li>
+    ))}
+  </ul>
+);

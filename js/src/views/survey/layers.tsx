@@ -1,8 +1,9 @@
 // Layer by layer: a statistic by weight and by norm, mixing ratios, the cone, ‖f(x)‖ by kind of token.
-import { Chart, MARGIN, Marker, markerPath, scale, series } from "../../parts/chart";
+import { seriesColour } from "../../paint/palette";
+import { Chart, MARGIN, Marker, markerPath, type Scale, scale } from "../../parts/chart";
 import { Select } from "../../parts/controls";
-import { signed } from "../../parts/format";
-import { number } from "../../parts/numbers";
+import { meanOf, number, signed, upTo } from "../../parts/format";
+import { Section } from "../../parts/section";
 import { useView } from "../context";
 import { type By, type Choice, labelOf } from "./data";
 
@@ -12,116 +13,124 @@ const GROUPS: Record<string, [label: string, unit: string]> = {
   length: ["‖f(x)‖ by kind of token", "mean ‖f(x)‖"],
   frequency: ["frequency effect", "Spearman’s ρ of a piece’s frequency rank and ‖f(x)‖"],
 };
-
 const BY: Record<By, string> = { weight: "by weight α", norm: "by norm ‖αf(x)‖" };
+const DASHES = ["", "6 3", "2 3", "9 3 2 3", "4 4"];
+const [WIDTH, HEIGHT] = [440, 230];
 
 interface Curve {
   name: string;
   values: number[];
+  pale?: boolean;
 }
 
-export function LayerCurves({ data, name, by, average, layers: group, put }: Choice) {
-  const view = useView();
-  const { layer } = view.store.shown.value;
-  const dark = view.dark.value;
-  const layers = Array.from({ length: data.n_layers }, (_, l) => l);
-  const quantities = data.layers[average];
-  const columns = Object.keys(quantities);
-  const there = Object.keys(GROUPS).filter((g) => columns.some((column) => column.split(" ")[0] === g));
-  const ofHeads = (which: By): Curve => ({
-    name: BY[which],
-    values: layers.map((l) => {
-      const values = Array.from({ length: data.n_heads }, (_, h) => data.mean(name, which, average, l, h));
-      const counted = values.filter((v) => !Number.isNaN(v));
-      return counted.reduce((a, b) => a + b, 0) / counted.length;
-    }),
-  });
-  const curves: Curve[] =
-    group === "statistic"
-      ? data.by.map(ofHeads)
-      : columns
-          .filter((column) => column.split(" ")[0] === group)
-          .map((column) => ({
-            name: column.split(" ").slice(1).join(" ") || column,
-            values: quantities[column]!.map((v) => v ?? Number.NaN),
-          }))
-          .filter((curve) => !curve.values.every(Number.isNaN));
-  const [width, height] = [440, 230];
-  const finite = curves.flatMap((c) => c.values).filter((v) => !Number.isNaN(v));
-  const [lo, hi] = [Math.min(0, ...finite), Math.max(1e-9, ...finite)];
-  const x = scale(0, Math.max(1, data.n_layers - 1), MARGIN.left + 10, width - MARGIN.right - 6, 12);
-  x.ticks = data.n_layers > 14 ? x.ticks.filter(Number.isInteger) : layers;
-  const y = scale(lo, hi + 0.08 * (hi - lo), height - MARGIN.bottom, MARGIN.top);
-  const colours = series(dark);
-  const colour = (n: number) => colours[(n + 3) % colours.length]!;
-  const title = group === "statistic" ? `${labelOf(name)}, mean over heads` : GROUPS[group]![1];
-  const isPale = (curve: Curve) => group === "statistic" && curve.name !== BY[by];
+const groupOf = (column: string) => column.split(" ")[0]!;
+
+/** The mean over heads of the statistic chosen, by weight and by norm, or the quantities of a group. */
+function curvesOf({ data, name, by, average, layers: group }: Choice): Curve[] {
+  const mean = (which: By, l: number) => meanOf(upTo(data.n_heads).map((h) => data.mean(name, which, average, l, h)));
+  const layers = upTo(data.n_layers);
+  if (group === "statistic")
+    return data.by.map((one) => ({ name: BY[one], values: layers.map((l) => mean(one, l)), pale: one !== by }));
+  return Object.entries(data.layers[average])
+    .filter(([column]) => groupOf(column) === group)
+    .map(([column, values]) => ({
+      name: column.slice(group.length + 1) || column,
+      values: values.map((v) => v ?? Number.NaN),
+    }))
+    .filter(({ values }) => !values.every(Number.isNaN));
+}
+
+const colour = (n: number, dark: boolean) => seriesColour(n + 3, dark);
+
+export function LayerCurves(props: Choice) {
+  const { data, name, average, layers: group, put } = props;
+  const { dark, shown } = useView();
+  const curves = curvesOf(props);
+  const columns = Object.keys(data.layers[average]).map(groupOf);
+  const groups = Object.keys(GROUPS).filter((value) => columns.includes(value));
+  const choices = groups.map((value) => ({ value, label: GROUPS[value]![0] }));
   return (
-    <section>
-      <header class="bl-panel-head">
-        <h3>Layer by layer</h3>
+    <Section
+      title="Layer by layer"
+      aside={
         <Select
           label="show"
           value={group}
-          choices={[
-            { value: "statistic", label: labelOf(name) },
-            ...there.map((value) => ({ value, label: GROUPS[value]![0] })),
-          ]}
+          choices={[{ value: "statistic", label: labelOf(name) }, ...choices]}
           onChange={(value) => put({ layers: value })}
         />
-      </header>
-      <Chart
-        width={width}
-        height={height}
-        x={x}
-        y={y}
-        xLabel=""
-        yLabel={title}
-        label={`${title}, layer by layer`}
-        dark={dark}
-        xTicks={(l) => `L${l}`}
-      >
-        <rect
-          x={x(layer) - 12}
-          y={MARGIN.top}
-          width="24"
-          height={height - MARGIN.top - MARGIN.bottom}
-          fill={colours[0]}
-          fill-opacity="0.1"
-        />
-        {curves.map((curve, n) => (
-          <g key={curve.name} stroke-opacity={isPale(curve) ? 0.6 : 1}>
-            <path
-              d={curve.values
-                .map((v, l) =>
-                  Number.isNaN(v) ? "" : `${l && !Number.isNaN(curve.values[l - 1]!) ? "L" : "M"}${x(l)} ${y(v)}`,
-                )
-                .join("")}
-              fill="none"
-              stroke={colour(n)}
-              stroke-width="2"
-              stroke-dasharray={["", "6 3", "2 3", "9 3 2 3", "4 4"][n % 5]}
-            />
-            {curve.values.map(
-              (v, l) =>
-                !Number.isNaN(v) && (
-                  <path key={l} d={markerPath(n, x(l), y(v), 4)} fill={colour(n)}>
-                    <title>{`L${l}, ${curve.name}: ${signed(v, 3)}`}</title>
-                  </path>
-                ),
-            )}
-          </g>
-        ))}
-      </Chart>
+      }
+    >
+      <Curves
+        curves={curves}
+        title={GROUPS[group]?.[1] ?? `${labelOf(name)}, mean over heads`}
+        layers={data.n_layers}
+      />
       <ul class="bl-key">
         {curves.map((curve, n) => (
           <li key={curve.name}>
-            <Marker kind={n} fill={colour(n)} />
-            {curve.name} <span class="bl-number bl-muted">{number(curve.values[layer]!, 3)}</span>
+            <Marker kind={n} fill={colour(n, dark)} />
+            {curve.name} <span class="bl-number bl-muted">{number(curve.values[shown.layer], 3)}</span>
           </li>
         ))}
-        <li class="bl-muted">numbers: layer {layer}</li>
+        <li class="bl-muted">numbers: layer {shown.layer}</li>
       </ul>
-    </section>
+    </Section>
+  );
+}
+
+function Curves({ curves, title, layers }: { curves: Curve[]; title: string; layers: number }) {
+  const { dark, shown } = useView();
+  const finite = curves.flatMap((c) => c.values).filter((v) => !Number.isNaN(v));
+  const [lo, hi] = [Math.min(0, ...finite), Math.max(1e-9, ...finite)];
+  const x = scale(0, Math.max(1, layers - 1), MARGIN.left + 10, WIDTH - MARGIN.right - 6, 12);
+  x.ticks = layers > 14 ? x.ticks.filter(Number.isInteger) : upTo(layers);
+  const y = scale(lo, hi + 0.08 * (hi - lo), HEIGHT - MARGIN.bottom, MARGIN.top);
+  return (
+    <Chart
+      {...{ x, y, dark, width: WIDTH, height: HEIGHT }}
+      xLabel=""
+      yLabel={title}
+      label={`${title}, layer by layer`}
+      xTicks={(l) => `L${l}`}
+    >
+      <rect
+        x={x(shown.layer) - 12}
+        y={MARGIN.top}
+        width="24"
+        height={HEIGHT - MARGIN.top - MARGIN.bottom}
+        fill={seriesColour(0, dark)}
+        fill-opacity="0.1"
+      />
+      {curves.map((curve, n) => (
+        <Line key={curve.name} {...curve} n={n} x={x} y={y} />
+      ))}
+    </Chart>
+  );
+}
+
+/** One curve with its markers, broken where there is no number. */
+function Line({ name, values, pale, n, x, y }: Curve & { n: number; x: Scale; y: Scale }) {
+  const fill = colour(n, useView().dark);
+  const step = (v: number, l: number) =>
+    Number.isNaN(v) ? "" : `${Number.isNaN(values[l - 1] ?? NaN) ? "M" : "L"}${x(l)} ${y(v)}`;
+  return (
+    <g fill={fill} stroke-opacity={pale ? 0.6 : 1}>
+      <path
+        d={values.map(step).join("")}
+        fill="none"
+        stroke={fill}
+        stroke-width="2"
+        stroke-dasharray={DASHES[n % DASHES.length]}
+      />
+      {values.map(
+        (v, l) =>
+          !Number.isNaN(v) && (
+            <path key={l} d={markerPath(n, x(l), y(v), 4)}>
+              <title>{`L${l}, ${name}: ${signed(v, 3)}`}</title>
+            </path>
+          ),
+      )}
+    </g>
   );
 }

@@ -1,7 +1,9 @@
 // A treebank's sentence: its gold arcs above the words, below the arcs that the selected head predicts.
-import { Drawing, inks } from "../../parts/chart";
+import { inks } from "../../paint/palette";
+import { Drawing } from "../../parts/chart";
 import { Segmented } from "../../parts/controls";
-import { headLabel } from "../../state/store";
+import { headLabel } from "../../parts/format";
+import { Section } from "../../parts/section";
 import { useView } from "../context";
 import type { Choice, Sentence } from "./data";
 
@@ -11,74 +13,45 @@ const NO_GUESS = -2;
 interface Arc {
   word: number;
   other: number;
-  color: string;
-  dash?: string;
+  right?: boolean; // whether it is in the treebank, which says nothing of its own
   label: string;
 }
 
-export function Parse(props: Choice & { sentence: Sentence; guesses: Int32Array }) {
-  const { data, sentence, guesses, direction, put } = props;
-  const view = useView();
-  const { layer, head } = view.store.shown.value;
-  const { ink, muted, select, accent } = inks(view.dark.value);
-  const W = sentence.words.length;
-  const at = ((DIRECTIONS.indexOf(direction) * data.n_layers + layer) * data.n_heads + head) * W;
-  const guess = guesses.subarray(at, at + W);
-  const widths = sentence.words.map((word) => Math.max(34, 7.4 * Array.from(word).length + 16));
-  const ends = [8];
-  for (const width of widths) ends.push(ends.at(-1)! + width);
-  const x = (word: number) => (ends[word]! + ends[word + 1]!) / 2;
-  const tall = (a: number, b: number) => 12 + 11 * Math.abs(a - b) ** 0.75;
-  const gold: Arc[] = [];
-  const found: Arc[] = [];
-  let right = 0;
-  for (let w = 0; w < W; w++) {
-    const [truth, said] = [sentence.heads[w]!, guess[w]!];
-    const words = (other: number) => `${sentence.words[w]} ← ${sentence.words[other]}`;
-    if (truth >= 0)
-      gold.push({ word: w, other: truth, color: muted, label: `${words(truth)}: ${sentence.relations[w]}` });
-    if (said === NO_GUESS) continue;
-    const hit = said === truth;
-    right += Number(hit);
-    found.push({
-      word: w,
-      other: said,
-      color: hit ? accent : select,
-      ...(hit ? {} : { dash: "4 3" }),
-      label: `${words(said)}: ${hit ? "right" : "not in the treebank"}`,
-    });
-  }
-  const highest = (arcs: Arc[]) => Math.max(20, ...arcs.map((arc) => tall(arc.word, arc.other)));
-  const middle = highest(gold) + 30;
-  const [width, height] = [ends.at(-1)! + 8, middle + highest(found) + 34];
-  const draw = (arcs: Arc[], side: 1 | -1) =>
-    arcs.map(({ word, other, color, dash, label }) => {
-      const base = middle + (side < 0 ? -26 : 12);
-      const top = base + side * tall(word, other) * 1.3;
-      const from = x(word) + (other > word ? 4 : -4);
-      const to = x(other) + (other > word ? -4 : 4);
-      return (
-        <g key={`${word}${side}`} stroke={color} fill={color}>
-          <path
-            d={`M${from} ${base}C${from} ${top} ${to} ${top} ${to} ${base}`}
-            fill="none"
-            stroke-width="1.6"
-            stroke-dasharray={dash}
-          >
-            <title>{label}</title>
-          </path>
-          <path d={`M${to - 3} ${base + side * 6}h6l-3 ${-side * 6}z`} stroke="none" />
-        </g>
-      );
-    });
+type ParseProps = Choice & { sentence: Sentence; guesses: Int32Array };
+
+/** The treebank's arcs, and those that the head shown predicts. */
+function arcsOf({ data, sentence, guesses, direction }: ParseProps, layer: number, head: number) {
+  const { words, heads, relations } = sentence;
+  const at = ((DIRECTIONS.indexOf(direction) * data.n_layers + layer) * data.n_heads + head) * words.length;
+  const arc = (word: number, other: number, what: string): Arc => ({
+    word,
+    other,
+    label: `${words[word]} ← ${words[other]}: ${what}`,
+  });
+  const gold = heads.map((truth, word) => arc(word, truth, relations[word]!));
+  const guessed = heads.map((truth, word) => {
+    const right = guesses[at + word] === truth;
+    return { ...arc(word, guesses[at + word]!, right ? "right" : "not in the treebank"), right };
+  });
+  return { gold: gold.filter(({ other }) => other >= 0), guessed: guessed.filter(({ other }) => other !== NO_GUESS) };
+}
+
+const tall = ({ word, other }: Arc) => 12 + 11 * Math.abs(word - other) ** 0.75;
+const highest = (arcs: Arc[]) => Math.max(20, ...arcs.map(tall));
+
+export function Parse(props: ParseProps) {
+  const { sentence, direction, put } = props;
+  const { layer, head } = useView().shown;
+  const { gold, guessed } = arcsOf(props, layer, head);
+  const count = `${guessed.filter(({ right }) => right).length} of ${sentence.words.length}`;
+  const name = headLabel(layer, head);
   return (
-    <section data-testid="parse" class="bl-parse">
-      <header class="bl-panel-head">
-        <h3>Parse</h3>
-        <span class="bl-muted">
-          above: the treebank; below: {headLabel(layer, head)}, {right} of {W} words right (full lines); arrows point to
-          the head
-        </span>
+    <Section
+      testid="parse"
+      class="bl-parse"
+      title="Parse"
+      about={`above: the treebank; below: ${name}, ${count} words right (full lines); arrows point to the head`}
+      aside={
         <Segmented
           label="direction"
           value={direction}
@@ -88,28 +61,61 @@ export function Parse(props: Choice & { sentence: Sentence; guesses: Int32Array 
           ]}
           onChange={(value) => put({ direction: value })}
         />
-      </header>
+      }
+    >
       <div class="bl-scroll">
-        <Drawing
-          wide
-          width={width}
-          height={height}
-          label={`Gold arcs, and those of ${headLabel(layer, head)}: ${right} of ${W} right`}
-        >
-          {draw(gold, -1)}
-          {draw(found, 1)}
-          {sentence.words.map((word, w) => (
-            <g key={w} text-anchor="middle">
-              <text x={x(w)} y={middle} font-size="13" fill={ink}>
-                {word}
-              </text>
-              <text x={x(w)} y={middle - 16} font-size="9.5" fill={muted}>
-                {sentence.relations[w]}
-              </text>
-            </g>
-          ))}
-        </Drawing>
+        <Arcs {...sentence} gold={gold} guessed={guessed} label={`Gold arcs, and those of ${name}: ${count} right`} />
       </div>
-    </section>
+    </Section>
+  );
+}
+
+function Arcs({ words, relations, gold, guessed, label }: Sentence & { gold: Arc[]; guessed: Arc[]; label: string }) {
+  const { ink, muted } = inks(useView().dark);
+  const ends = [8];
+  for (const word of words) ends.push(ends.at(-1)! + Math.max(34, 7.4 * Array.from(word).length + 16));
+  const x = (word: number) => (ends[word]! + ends[word + 1]!) / 2;
+  const middle = highest(gold) + 30;
+  return (
+    <Drawing wide width={ends.at(-1)! + 8} height={middle + highest(guessed) + 34} label={label}>
+      {gold.map((arc) => (
+        <Bow key={`g${arc.word}`} arc={arc} x={x} base={middle - 26} side={-1} />
+      ))}
+      {guessed.map((arc) => (
+        <Bow key={`h${arc.word}`} arc={arc} x={x} base={middle + 12} side={1} />
+      ))}
+      {words.map((word, w) => (
+        <g key={w} text-anchor="middle">
+          <text x={x(w)} y={middle} font-size="13" fill={ink}>
+            {word}
+          </text>
+          <text x={x(w)} y={middle - 16} font-size="9.5" fill={muted}>
+            {relations[w]}
+          </text>
+        </g>
+      ))}
+    </Drawing>
+  );
+}
+
+/** One arc with its arrow, above the words (side -1) or below. */
+function Bow({ arc, x, base, side }: { arc: Arc; x: (word: number) => number; base: number; side: number }) {
+  const { muted, select, accent } = inks(useView().dark);
+  const { word, other, right } = arc;
+  const colour = right === undefined ? muted : right ? accent : select;
+  const slant = other > word ? 4 : -4;
+  const [from, to, top] = [x(word) + slant, x(other) - slant, base + side * tall(arc) * 1.3];
+  return (
+    <g stroke={colour} fill={colour}>
+      <path
+        d={`M${from} ${base}C${from} ${top} ${to} ${top} ${to} ${base}`}
+        fill="none"
+        stroke-width="1.6"
+        stroke-dasharray={right === false ? "4 3" : undefined}
+      >
+        <title>{arc.label}</title>
+      </path>
+      <path d={`M${to - 3} ${base + side * 6}h6l-3 ${-side * 6}z`} stroke="none" />
+    </g>
   );
 }

@@ -1,47 +1,46 @@
 // Heads by any column, and the best head of each grammatical relation.
-import { signed } from "../../parts/format";
-import { number } from "../../parts/numbers";
-import { type Column, Sortable } from "../../parts/sortable";
-import { headLabel } from "../../state/store";
+import { headLabel, percent, signed } from "../../parts/format";
+import { type Column, numbers, Table } from "../../parts/table";
+import type { HeadName } from "../../vocabulary";
 import { useView } from "../context";
-import { GateBadge } from "../gates";
+import { GateBadge } from "../gatemarks";
 import { type Choice, labelOf, type Relation } from "./data";
-import { allHeads } from "./grid";
 
-type Head = [layer: number, head: number];
-
-const HeadLink = ({ at: [l, h], pick }: { at: Head; pick: (l: number, h: number) => void }) => (
+const HeadLink = ({ at: [l, h], pick }: { at: HeadName; pick: (l: number, h: number) => void }) => (
   <button type="button" class="bl-link" onClick={() => pick(l, h)}>
     {headLabel(l, h)}
   </button>
 );
 
-const numbers = <Row,>(name: string, title: string, value: (row: Row) => number, digits = 3): Column<Row> => ({
-  name,
-  title,
-  value,
-  show: (row) => number(value(row), digits),
-});
+/** This text less the mean of the texts, in standard deviations. */
+function deviation({ data, name, by }: Choice, [l, h]: HeadName): number {
+  const spread = data.spread(name, by, l, h);
+  return spread > 0 ? (data.inText(name, by, l, h) - data.mean(name, by, "text", l, h)) / spread : Number.NaN;
+}
 
-export function HeadTable({ data, name, by, average, pick }: Choice) {
-  const { layer, head } = useView().store.shown.value;
-  const mean = ([l, h]: Head) => data.mean(name, by, average, l, h);
-  const spread = ([l, h]: Head) => data.spread(name, by, l, h);
-  const here = ([l, h]: Head) => data.here(name, by, l, h);
-  const deviation = (at: Head) => (spread(at) > 0 ? (here(at) - data.mean(name, by, "text", ...at)) / spread(at) : NaN);
+export function HeadTable(props: Choice) {
+  const { data, name, by, average, pick } = props;
+  const { layer, head } = useView().shown;
+  const column = (title: string, about: string, value: (l: number, h: number) => number, digits = 3) =>
+    numbers<HeadName>(title, ([l, h]) => value(l, h), { title: about, digits });
   return (
-    <Sortable<Head>
+    <Table<HeadName>
       title="Heads"
       about={`${labelOf(name)}; click a column to sort`}
       first="corpus"
-      rows={allHeads(data)}
+      rows={data.all}
       pinned={([l, h]) => l === layer && h === head}
       columns={[
         { name: "head", value: ([l, h]) => headLabel(l, h), show: (at) => <HeadLink at={at} pick={pick} /> },
-        numbers("corpus", `mean over ${average}s`, mean),
-        numbers("± sd", "standard deviation from text to text", spread),
-        numbers("this text", "the same in the text shown", here),
-        numbers("z", "this text less the mean of the texts, in standard deviations", deviation, 1),
+        column("corpus", `mean over ${average}s`, (l, h) => data.mean(name, by, average, l, h)),
+        column("± sd", "standard deviation from text to text", (l, h) => data.spread(name, by, l, h)),
+        column("this text", "the same in the text shown", (l, h) => data.inText(name, by, l, h)),
+        column(
+          "z",
+          "this text less the mean of the texts, in standard deviations",
+          (l, h) => deviation(props, [l, h]),
+          1,
+        ),
         {
           name: "gate",
           title: "most frequent gate, full view (names after Bonino et al. 2025, scores are bertlens’ own)",
@@ -56,64 +55,60 @@ export function HeadTable({ data, name, by, average, pick }: Choice) {
           name: "of texts",
           title: "share of the texts in which it has this gate",
           value: ([l, h]) => data.shares[l]![h]!,
-          show: ([l, h]) => `${Math.round(100 * data.shares[l]![h]!)} %`,
+          show: ([l, h]) => percent(data.shares[l]![h]!),
         },
       ]}
     />
   );
 }
 
+const hundredths = (name: string, title: string, value: (row: Relation) => number): Column<Relation> => ({
+  name,
+  title,
+  value,
+  show: (row) => signed(100 * value(row), 1),
+});
+
+const INTERVAL = "95 % interval, bootstrap over sentences";
+
 export function RelationTable({ data, put, pick }: Choice) {
-  const { layer, head } = useView().store.shown.value;
-  const hasInterval = data.relations.some((r) => r.low !== undefined);
-  const percent = (value: number) => signed(100 * value, 1);
+  const { layer, head } = useView().shown;
+  const interval = [
+    numbers<Relation>("from", (row) => 100 * (row.low ?? Number.NaN), { title: INTERVAL, digits: 1 }),
+    numbers<Relation>("to", (row) => 100 * (row.high ?? Number.NaN), { title: INTERVAL, digits: 1 }),
+  ];
+  const choose = (direction: string) => (l: number, h: number) => {
+    put({ direction });
+    pick(l, h);
+  };
   return (
-    <Sortable<Relation>
+    <Table<Relation>
       title="Syntax"
       about="the best head per relation, % right, against always guessing the same distance"
       first="n"
       rows={data.relations}
-      pinned={(r) => r.layer === layer && r.head === head}
+      pinned={(row) => row.layer === layer && row.head === head}
       columns={[
-        { name: "relation", value: (r) => r.relation },
+        { name: "relation", value: (row) => row.relation },
         {
           name: "direction",
           title: "dep->head: a word attends to its head; head->dep: its head attends to the word",
-          value: (r) => r.direction,
+          value: (row) => row.direction,
         },
         {
           name: "best head",
-          value: (r) => headLabel(r.layer, r.head),
-          show: (r) => (
-            <HeadLink
-              at={[r.layer, r.head]}
-              pick={(l, h) => {
-                put({ direction: r.direction });
-                pick(l, h);
-              }}
-            />
-          ),
+          value: (row) => headLabel(row.layer, row.head),
+          show: (row) => <HeadLink at={[row.layer, row.head]} pick={choose(row.direction)} />,
         },
-        { name: "accuracy", value: (r) => r.accuracy, show: (r) => <b>{percent(r.accuracy)}</b> },
-        ...(hasInterval
-          ? [
-              numbers<Relation>("from", "95 % interval, bootstrap over sentences", (r) => 100 * (r.low ?? NaN), 1),
-              numbers<Relation>("to", "95 % interval, bootstrap over sentences", (r) => 100 * (r.high ?? NaN), 1),
-            ]
-          : []),
-        {
-          name: "baseline",
-          title: "the best fixed distance; out of the sentence counts as wrong",
-          value: (r) => r.offset_accuracy,
-          show: (r) => percent(r.offset_accuracy),
-        },
-        {
-          name: "gain",
-          title: "accuracy less baseline",
-          value: (r) => r.accuracy - r.offset_accuracy,
-          show: (r) => percent(r.accuracy - r.offset_accuracy),
-        },
-        { name: "n", title: "words", value: (r) => r.n },
+        hundredths("accuracy", "words right", (row) => row.accuracy),
+        ...(data.relations.some(({ low }) => low !== undefined) ? interval : []),
+        hundredths(
+          "baseline",
+          "the best fixed distance; out of the sentence counts as wrong",
+          (r) => r.offset_accuracy,
+        ),
+        hundredths("gain", "accuracy less baseline", (row) => row.accuracy - row.offset_accuracy),
+        { name: "n", title: "words", value: (row) => row.n },
       ]}
     />
   );

@@ -17,7 +17,7 @@ _SPECIAL = {"[CLS]", "[SEP]", "<s>", "</s>", "<cls>", "<sep>", "<eos>", "<bos>",
 _SEPARATORS = {"[SEP]", "</s>", "<sep>"}
 
 
-def given_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None) -> Encoding:
+def named_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None) -> Encoding:
     """An encoding of tokens alone; what they are is guessed from their names where it is not said."""
     tokens = list(tokens)
     if not tokens or not all(isinstance(token, str) for token in tokens):
@@ -29,9 +29,9 @@ def given_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments
             guessed.append("special tokens are guessed from their names: pass special_mask to say which they are")
     if segments is None:
         segments = _guess_segments(tokens, special)
-    for given, name in ((special, "special_mask"), (segments, "segments")):
-        if len(given) != len(tokens):
-            raise InputError(f"{name} has {len(given)} entries for {len(tokens)} tokens")
+    for entries, name in ((special, "special_mask"), (segments, "segments")):
+        if len(entries) != len(tokens):
+            raise InputError(f"{name} has {len(entries)} entries for {len(tokens)} tokens")
     special, segments = [bool(s) for s in special], [int(s) for s in segments]
     numbers = iter(range(len(tokens)))
     notes = ["the tokens were given: every piece stands for itself", *guessed]
@@ -47,15 +47,15 @@ def given_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments
     return Encoding(
         text=None,
         text_pair=None,
-        input_ids=[],
+        input_ids=(),
         token_type_ids=None,
-        tokens=tokens,
-        display_tokens=display(tokens),
-        word_ids=[None if s else next(numbers) for s in special],
+        tokens=tuple(tokens),
+        display_tokens=tuple(display(tokens)),
+        word_ids=tuple(None if s else next(numbers) for s in special),
         offsets=None,
-        special=special,
-        segments=segments,
-        separators=[s and token in _SEPARATORS for s, token in zip(special, tokens, strict=True)],
+        special=tuple(special),
+        segments=tuple(segments),
+        separators=tuple(s and token in _SEPARATORS for s, token in zip(special, tokens, strict=True)),
         report=report,
     )
 
@@ -72,9 +72,9 @@ def _guess_segments(tokens: list[str], special: Sequence[bool]) -> list[int]:
 def checked_maps(attentions: Any, n_queries: int, n_keys: int) -> list[Tensor]:
     """One (H, n_queries, n_keys) tensor per layer, copied. Raises InputError where they are not attention weights."""
     maps: list[Tensor] = []
-    for number, given in enumerate(attentions):
+    for number, array in enumerate(attentions):
         try:
-            weights = torch.as_tensor(given)
+            weights = torch.as_tensor(array)
         except (TypeError, ValueError, RuntimeError) as error:
             raise InputError(f"layer {number}: not a tensor or array of attention weights ({error})") from None
         if weights.ndim == 4:

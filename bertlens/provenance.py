@@ -8,21 +8,28 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from .. import __version__
-from ..trace import Trace
+from . import __version__
+from . import transformers_private as private
+from .model import Model
+from .trace import Trace
 
 _HIDDEN = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}
 
 
 def versions() -> dict[str, str]:
     """Versions of bertlens, transformers, torch and Python."""
-    found = {"bertlens": __version__}
+    known = {"bertlens": __version__}
     for name in ("transformers", "torch"):
         try:
-            found[name] = version(name)
+            known[name] = version(name)
         except PackageNotFoundError:  # torch in Colab and other hosts may carry no metadata
-            found[name] = "unknown"
-    return found | {"python": platform.python_version()}
+            known[name] = "unknown"
+    return known | {"python": platform.python_version()}
+
+
+def made_with() -> dict[str, Any]:
+    """Versions and today's date."""
+    return {"versions": versions(), "date": date.today().isoformat()}
 
 
 def provenance(trace: Trace) -> dict[str, Any]:
@@ -31,18 +38,33 @@ def provenance(trace: Trace) -> dict[str, Any]:
     Holds JSON types only. `revision` is the commit that transformers loaded from the hub. `attention` is the
     implementation that the user's model is set to; bertlens computes scores and weights from its queries and keys.
     """
-    model = trace.lens.model if trace.lens else None
-    config = getattr(model, "config", None)
+    config: Any = None if trace.model is None else getattr(trace.model.module, "config", None)
     return {
         "model": trace.model_name,
-        "revision": getattr(config, "_commit_hash", None),
-        "tokenizer": type(trace.lens.tokenizer).__name__ if trace.lens else None,
+        "revision": private.commit(config),
+        "tokenizer": None if trace.model is None else type(trace.model.tokenizer).__name__,
         "text": trace.text,
         "text_pair": trace.text_pair,
         "dtype": trace.dtype,
-        "attention": getattr(config, "_attn_implementation", None),
-        "versions": versions(),
-        "date": date.today().isoformat(),
+        "attention": private.attention_of(config),
+        **made_with(),
+    }
+
+
+def model_provenance(model: Model) -> dict[str, Any]:
+    """What a number of a survey has to be reported with; JSON types only.
+
+    Model, revision, a hash that changes with the weights, tokenizer with its options, dtype, versions, date.
+    """
+    options = ("do_lower_case", "strip_accents", "model_max_length", "vocab_size", "cls_token", "sep_token")
+    return {
+        "model": model.name,
+        "revision": private.commit(model.base.config),
+        "weights": model.fingerprint().digest,
+        "tokenizer": type(model.tokenizer).__name__,
+        "tokenizer_options": {name: getattr(model.tokenizer, name, None) for name in options},
+        "dtype": str(model.embedding.weight.dtype).removeprefix("torch."),
+        **made_with(),
     }
 
 

@@ -1,4 +1,4 @@
-"""A still picture of a widget: for saved notebooks and pages that cannot run one (nbconvert, GitHub, e-mail).
+"""A still picture of a view: for saved notebooks and pages that cannot run one (nbconvert, GitHub, e-mail).
 
 The atlas on the left, the open head as a matrix with its tokens on the right, the caption below; light palette.
 """
@@ -6,6 +6,7 @@ The atlas on the left, the open head as a matrix with its tokens on the right, t
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from PIL import Image, ImageDraw, ImageFont
 from torch.nn.functional import adaptive_max_pool2d
 
 from .. import colors
+from ..provenance import provenance, visible
+from ..trace import Trace
+from ..vocabulary import INKS
 from ..wire import unpack
-from .provenance import provenance, visible
 
-_INK, _MUTED, _BORDER, _SELECTION = "#1d2430", "#667085", "#e2e5ea", "#e4572e"
+_INK, _MUTED, _BORDER, _SELECTION = (INKS["light"][name] for name in ("ink", "muted", "border", "select"))
 _THUMB, _GAP, _MARGIN = 30, 4, 16
 _THUMB_CELLS = 15  # a side; more could hardly be seen, and this picture is stored with every output
 _MOST_LABELS = 64  # tokens a side; beyond, labels would be smaller than can be read
@@ -26,14 +29,11 @@ _MOST_TOKENS = 640  # a side; for more the thumbnail is enlarged
 _LONGEST = 24  # characters of a label
 
 
-def to_png(widget: Any) -> bytes:
-    """PNG of a widget's atlas and open head, about 900 pixels wide."""
-    header = widget.picture["header"]
-    arrays = unpack(header["arrays"], widget.picture["data"])
-    thumbs = arrays["thumbs"]
-    shown = widget.trace.maps[header["map"]]
-    same_map = widget.map == header["map"]  # else the selection belongs to a map that the thumbnails are not of
-    layer, head = (widget.layer, widget.head) if same_map else (header["head"]["layer"], header["head"]["head"])
+def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> bytes:
+    """PNG of a trace's atlas and one open head, about 900 pixels wide. overview: of the map of the trace shown."""
+    header = overview["header"]
+    arrays = unpack(header["arrays"], overview["data"])
+    thumbs, shown = arrays["thumbs"], trace.maps[header["map"]]
     most = max(len(shown.tokens), len(shown.key_tokens))
     pooled = most > _MOST_CELLS
     if most > _MOST_TOKENS:  # a picture of a thousand tokens is not worth heads × S × S numbers
@@ -41,7 +41,7 @@ def to_png(widget: Any) -> bytes:
     else:
         attention = _pooled(shown.attention(layer)[head].float().cpu().numpy(), _MOST_CELLS)
     name = f"L{layer}·H{head}"
-    about = provenance(widget.trace)
+    about = provenance(trace)
     left = _atlas(_pooled(thumbs, _THUMB_CELLS), layer, head)
     right = _matrix(attention, [] if pooled else shown.display_tokens, [] if pooled else shown.display_key_tokens)
     width = left.width + right.width + 3 * _MARGIN
@@ -80,8 +80,8 @@ def _few_colors(page: Image.Image) -> Image.Image:
     """The picture with its 256 commonest colours, a third of the bytes; the edges of letters to the nearest."""
     pixels = np.asarray(page).astype(np.int64)
     codes = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
-    found, entries, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    rgb = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=-1)
+    colors, entries, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    rgb = np.stack([colors >> 16, colors >> 8 & 255, colors & 255], axis=-1)
     kept = rgb[np.argsort(-counts, kind="stable")[:256]]
     nearest = ((rgb[:, None] - kept) ** 2).sum(-1).argmin(1).astype(np.uint8)
     image = Image.fromarray(nearest[entries].reshape(codes.shape), "P")

@@ -1,0 +1,32 @@
+"""One lock for each object that is borrowed: a config whose attention implementation changes, a tokenizer's settings.
+
+Widget messages arrive on a second thread, and two models or lenses may share a config or a tokenizer.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+_locks: dict[int, threading.RLock] = {}  # by identity: configs compare by value and cannot be hashed
+_guard = threading.Lock()
+
+
+def _lock_of(shared: Any) -> threading.RLock:
+    with _guard:
+        if id(shared) not in _locks:
+            _locks[id(shared)] = threading.RLock()
+            weakref.finalize(shared, _locks.pop, id(shared), None)
+        return _locks[id(shared)]
+
+
+@contextmanager
+def locked(objects: Iterable[Any]) -> Iterator[None]:
+    """Holds the locks of these objects, taken in the same order everywhere: no two threads wait for each other."""
+    with ExitStack() as stack:
+        for shared in sorted(objects, key=id):
+            stack.enter_context(_lock_of(shared))
+        yield

@@ -1,0 +1,79 @@
+"""What can be had of a trace, and why not where it cannot: each capability is tried once, on the trace itself.
+
+Views, questions, survey, command line and export follow this, so that what is offered can be given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from weakref import WeakKeyDictionary
+
+from ..backward import check_differentiable
+from ..errors import BertLensError, ModelError
+from ..inputs import batch_inputs
+from ..trace import Trace
+from . import norms, spectra
+from .gates.classify import check_gates
+
+
+def _neurons(trace: Trace) -> None:
+    if not trace.has_neurons:
+        raise ModelError(trace.why_no_neurons)
+
+
+def _norms(trace: Trace) -> None:
+    for layer in range(trace.n_layers):
+        norms.requirements(trace, layer)
+
+
+def _geometry(trace: Trace) -> None:
+    trace.attention_output(0)
+    trace.context(0)
+
+
+def _spectra(trace: Trace) -> None:
+    trace.layer_module(0)
+    if trace.nan_layer is not None:
+        raise ModelError(f"the model computed NaN or Inf, from layer {trace.nan_layer} on: they have no spectra")
+    assert trace.model is not None
+    for layer in range(trace.n_layers):
+        spectra.weights_of(trace.model, layer)
+
+
+def _gradients(trace: Trace) -> None:
+    values = trace.value(0)
+    trace.check_unchanged()
+    assert trace.model is not None
+    check_differentiable(trace.model, batch_inputs([trace.encoding], 0, values.device))
+
+
+# What is tried; more capabilities may be added.
+CAPABILITIES: dict[str, Callable[[Trace], None]] = {
+    "neurons": _neurons,
+    "norms": _norms,
+    "geometry": _geometry,
+    "spectra": _spectra,
+    "gates": check_gates,
+    "gradients": _gradients,
+}
+
+_tried: WeakKeyDictionary[Trace, MappingProxyType[str, str]] = WeakKeyDictionary()
+
+
+def offers(trace: Trace) -> MappingProxyType[str, str]:
+    """What a trace offers: capability -> "" where it can be had, else the reason why not, in words.
+
+    neurons, norms, geometry, spectra, gates, gradients. Tried once for a trace and then kept as long as it.
+    """
+    if trace not in _tried:
+        _tried[trace] = MappingProxyType({name: _reason(trace, probe) for name, probe in CAPABILITIES.items()})
+    return _tried[trace]
+
+
+def _reason(trace: Trace, probe: Callable[[Trace], None]) -> str:
+    try:
+        probe(trace)
+    except BertLensError as error:
+        return str(error)
+    return ""

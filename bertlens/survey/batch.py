@@ -1,0 +1,26 @@
+"""The statistics of a batch of texts: what one process, or one worker of a cluster, does at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from .corpus import Numbered, traces_of
+from .headstats import HeadStats
+from .statistics import Lengths, text_statistics
+
+if TYPE_CHECKING:
+    from ..lens import Lens
+
+
+def batch_stats(
+    lens: Lens | None, batch: list[Numbered], provenance: dict[str, Any], truncation: bool, lengths: Lengths
+) -> HeadStats:
+    """The statistics of one batch alone."""
+    stats = HeadStats(provenance)
+    for (number, item), trace in zip(batch, traces_of(lens, batch, truncation), strict=True):
+        try:
+            stats.add(trace, text_statistics(trace, lengths), item)
+        except InputError as error:
+            raise InputError(f"item {number} of the corpus: {error}") from None
+    return stats

@@ -1,0 +1,97 @@
+"""What bertlens uses of transformers that is not public, in one place, with a check that says what a release took away.
+
+Private are: where a config keeps its attention implementation, the hooks that transformers 5 leaves on a model when
+hidden states are first asked for, and its list of classes that can record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import try_to_load_from_cache
+from torch import nn
+from transformers import PretrainedConfig, PreTrainedModel, modeling_utils
+
+IMPLEMENTATION = "_attn_implementation_internal"
+INSTALLED = "_output_capturing_hooks_installed"  # transformers' mark on a model that carries its hooks
+CAPTURING = "transformers.utils.output_capturing"  # the module that these hooks come from
+REGISTRY = "_CAN_RECORD_REGISTRY"
+RECORDED = "_can_record_outputs"
+
+
+def missing() -> list[str]:
+    """The names above that the installed transformers does not have; empty where all is well."""
+    from importlib.util import find_spec
+
+    there = {
+        IMPLEMENTATION: hasattr(PretrainedConfig(), IMPLEMENTATION),
+        CAPTURING: find_spec(CAPTURING) is not None,
+        REGISTRY: hasattr(modeling_utils, REGISTRY),
+        RECORDED: hasattr(PreTrainedModel, RECORDED),
+    }
+    return [name for name, present in there.items() if not present]
+
+
+def configs(module: nn.Module) -> list[PretrainedConfig]:
+    """The different configs in a module, each once."""
+    every = (child.__dict__.get("config") for child in module.modules())
+    return list({id(c): c for c in every if isinstance(c, PretrainedConfig)}.values())
+
+
+@contextmanager
+def attention_implementation(module: nn.Module, name: str) -> Iterator[None]:
+    """The module under another attention implementation; afterwards under its own."""
+    before = [(config, getattr(config, IMPLEMENTATION)) for config in configs(module)]
+    try:
+        for config, _ in before:
+            setattr(config, IMPLEMENTATION, name)
+        yield
+    finally:
+        for config, implementation in before:
+            setattr(config, IMPLEMENTATION, implementation)
+
+
+@contextmanager
+def without_capturing_hooks(module: nn.Module) -> Iterator[None]:
+    """Afterwards the hooks that transformers leaves behind when hidden states are first asked for are taken off."""
+    hooks = {child: set(child._forward_hooks) for child in module.modules()}
+    installed = {child for child in hooks if INSTALLED in child.__dict__}
+    try:
+        yield
+    finally:
+        for child, before in hooks.items():
+            if child not in installed:
+                child.__dict__.pop(INSTALLED, None)
+            for key in child._forward_hooks.keys() - before:
+                if child._forward_hooks[key].__module__ == CAPTURING:
+                    del child._forward_hooks[key]
+
+
+def announce(module: nn.Module) -> None:
+    """transformers notes in a model's __init__ what it can record; one that was unpickled elsewhere never ran it."""
+    registry: Any = getattr(modeling_utils, REGISTRY)
+    for child in module.modules():
+        if isinstance(child, PreTrainedModel) and str(type(child)) not in registry:
+            dict.__setitem__(registry, str(type(child)), getattr(child, RECORDED, None))
+
+
+def commit(config: Any) -> str | None:
+    """The commit that a config came from, None where it came from no hub.
+
+    Releases that no longer note it (5.6 and later) loaded what the hub's cache holds under the config's name.
+    """
+    noted: str | None = getattr(config, "_commit_hash", None)
+    name = getattr(config, "name_or_path", "")
+    if noted or not re.fullmatch(r"[\w.-]+/[\w.-]+|[\w.-]+", name) or Path(name).is_dir():
+        return noted
+    cached = try_to_load_from_cache(name, "config.json")
+    return Path(cached).parent.name if isinstance(cached, str) else None
+
+
+def attention_of(config: Any) -> str | None:
+    """The attention implementation that a config is set to."""
+    return getattr(config, "_attn_implementation", None)

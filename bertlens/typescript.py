@@ -1,0 +1,124 @@
+"""The page's copy of the vocabulary: `python -m bertlens.typescript` writes js/src/vocabulary.ts.
+
+Names become types, words and colours become tables. A test fails where the file is not what this writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import colors, vocabulary
+from .widgets.questions import QUESTIONS
+from .widgets.tabs import PARTS, TABS
+
+TARGET = Path(__file__).parents[1] / "js" / "src" / "vocabulary.ts"
+_TYPES = {
+    "text": "string",
+    "number": "number",
+    "optional": "number | null",
+    "flag": "boolean",
+    "numbers": "number[] | null",
+    "names": "string[]",
+    "heads": "HeadName[]",
+    "record": "{ header: Record<string, unknown>; data: DataView }",
+}
+_CHOICES = {
+    "measure": "Measure",
+    "layer_map": "string",
+    "view": "string",
+    "pair_filter": "PairFilter",
+    "units": "UnitKind",
+}
+
+
+def typescript() -> str:
+    """The text of js/src/vocabulary.ts."""
+    v = vocabulary
+    return "\n".join(
+        [
+            "// Names, words and colours that kernel and page share, written by `python -m bertlens.typescript`:",
+            "// do not edit, change bertlens/vocabulary.py (or widgets/questions.py, widgets/tabs.py) instead.",
+            "",
+            *_union("Measure", v.MEASURES),
+            *_union("TabName", TABS),
+            *_union("PartName", [*PARTS, *TABS]),
+            *_union("PairFilter", v.PAIR_FILTERS),
+            *_union("UnitKind", v.UNITS),
+            "export type Theme = keyof typeof INKS;",
+            "export type HeadName = [layer: number, head: number];",
+            "",
+            "/** The traits of every widget. */",
+            "export interface Traits {",
+            *(f"  {trait.name}: {_type(trait)};" for trait in v.TRAITS),
+            "}",
+            "",
+            "/** The questions about a trace, with their arguments. */",
+            "export interface Questions {",
+            *(f"  {question.name}: {_arguments(question.arguments)};" for question in QUESTIONS.values()),
+            "}",
+            f"export const TRAIT_NAMES: readonly (keyof Traits)[] = {_json([trait.name for trait in v.TRAITS])};",
+            "",
+            *_table("MEASURES", "Measure", v.MEASURES, ("symbol", "label", "title", "about", "signed")),
+            *_table("PAIR_FILTERS", "PairFilter", v.PAIR_FILTERS, ("label", "about")),
+            *_table("UNITS", "UnitKind", v.UNITS, ("label", "about")),
+            *_table("GATES", "string", v.GATES, ("letter", "mark", "about")),
+            *_table("CATEGORIES", "string", v.CATEGORIES, ("label", "about")),
+            *_table("STATISTICS", "string", v.STATISTICS, ("label", "about", "unit")),
+            f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
+            f"export const GATE_MARGIN = {v.GATE_MARGIN};",
+            "",
+            "/** Text, lines and areas. */",
+            f"export const INKS = {_json(v.INKS)} as const;",
+            "/** Curves and points; kinds of token first. */",
+            f"export const SERIES: Record<Theme, readonly string[]> = {_json(v.SERIES)};",
+            "/** Which of SERIES stands for what a head makes of its input. */",
+            f"export const VECTORS: Record<string, number> = {_json(v.VECTORS)};",
+            "/** Heads that are drawn over one another. */",
+            f"export const HEADS: Record<Theme, readonly string[]> = {_json(colors.HEADS)};",
+            "/** Not a number, in both themes. */",
+            f"export const NAN = {_json(colors.NAN)};",
+            "/** RGB triples in base64, nodes of a colour table from zero upwards: colormap.ts draws lines between. */",
+            f"export const WEIGHT: Record<Theme, readonly string[]> = {_json(_nodes('weight'))};",
+            "/** The same for the two arms of a signed table: from zero to the negative end, and to the positive. */",
+            f"export const SIGNED: Record<Theme, readonly string[]> = {_json(_nodes('signed'))};",
+            "",
+        ]
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _union(name: str, members: Iterable[str]) -> list[str]:
+    return [f"export type {name} = {' | '.join(map(_json, members))};"]
+
+
+def _type(trait: vocabulary.Trait) -> str:
+    if trait.kind != "choice":
+        return _TYPES[trait.kind]
+    return _CHOICES.get(trait.name) or " | ".join(map(_json, trait.choices))
+
+
+def _arguments(names: tuple[str, ...]) -> str:
+    numbers = {"layer", "head", "threshold", "margin"}
+    typed = "; ".join(f"{name}: {'number' if name in numbers else 'string'}" for name in names)
+    return f"{{ {typed} }}" if typed else "Record<never, never>"
+
+
+def _table(name: str, key: str, words: Mapping[str, Any], fields: tuple[str, ...]) -> list[str]:
+    rows = {word.name: {field: getattr(word, field) for field in fields} for word in words.values()}
+    types = {"signed": "boolean"}
+    shape = "; ".join(f"{field}: {types.get(field, 'string')}" for field in fields)
+    return [f"export const {name}: Record<{key}, {{ {shape} }}> = {_json(rows)};"]
+
+
+def _nodes(scale: str) -> dict[str, list[str]]:
+    return {theme: colors.nodes_base64(scale, theme) for theme in colors.THEMES}
+
+
+if __name__ == "__main__":
+    TARGET.write_text(typescript(), encoding="utf-8")

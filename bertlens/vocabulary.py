@@ -1,0 +1,357 @@
+"""Every name that kernel and page share, with the words that people read for it.
+
+The one place for measures, maps of a layer, gates, kinds of token, statistics, traits and their choices, thresholds and
+inks. `python -m bertlens.typescript` writes the page's copy of it, js/src/vocabulary.ts. Nothing here computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Word:
+    """A name, its label on screen, and one sentence that explains it: unit and source included."""
+
+    name: str
+    label: str
+    about: str
+
+
+def _by_name(words: list[Any]) -> dict[str, Any]:
+    return {word.name: word for word in words}
+
+
+# --- what a head shows ---
+
+
+@dataclass(frozen=True)
+class Measure(Word):
+    """What is shown of a head's cells."""
+
+    symbol: str
+    title: str  # in the head view's own heading
+    signed: bool = False
+
+
+MEASURES: dict[str, Measure] = _by_name(
+    [
+        Measure(
+            "weight",
+            "Weight α",
+            "How much of a query's attention goes to a key: the softmax of its scores; a row sums to 1.",
+            "α",
+            "attention weight α",
+        ),
+        Measure(
+            "norm",
+            "Norm ‖αf(x)‖",
+            "Length of what a key really adds to a query: weight times ‖f(x)‖, the length of the key's value after "
+            "the output projection (Kobayashi et al. 2020).",
+            "‖αf(x)‖",
+            "norm of what is passed on, ‖αf(x)‖",
+        ),
+        Measure(
+            "difference",
+            "Difference",
+            "Share of the weight less share of the norm, in each row: above 0 where a head looks more than it takes.",
+            "Δ",
+            "difference α − ‖αf(x)‖ / Σ‖αf(x)‖",
+            signed=True,
+        ),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class LayerMap(Word):
+    """A map (S, S) of a whole layer, and the function (trace, layer) that computes it.
+
+    function: a callable, or "module:name" below bertlens.measures. carried: cheap enough for a page without a kernel
+    to hold it for all layers of a short text. needs: a capability of measures.offers.
+    """
+
+    symbol: str
+    function: str | Callable[..., Any]
+    carried: bool = False
+    needs: str = "norms"
+
+
+LAYER_MAPS: dict[str, LayerMap] = _by_name(
+    [
+        LayerMap(
+            "attn-w",
+            "Attn-W",
+            "Attention weight, mean over the layer's heads.",
+            "mean α",
+            "attention:mean_weight",
+            carried=True,
+        ),
+        LayerMap(
+            "attn-n",
+            "Attn-N",
+            "Norm of what a key adds to a query through all heads together (Kobayashi et al. 2020).",
+            "‖Σₕ αf(x)‖",
+            "norms:summed_weighted_norm",
+            carried=True,
+        ),
+        LayerMap(
+            "attnres-n",
+            "AttnRes-N",
+            "The same with the residual, which a token adds to itself (Kobayashi et al. 2021).",
+            "‖Σₕ αf(x) + δx‖",
+            "norms:attnres_norm",
+            carried=True,
+        ),
+        LayerMap(
+            "attnresln-n",
+            "AttnResLn-N",
+            "The same through the LayerNorm that follows (Kobayashi et al. 2021).",
+            "‖LN(Σₕ αf(x) + δx)‖",
+            "norms:attnresln_norm",
+            carried=True,
+        ),
+        LayerMap(
+            "rollout",
+            "Rollout",
+            "Share of each input token in a token, AttnResLn-N multiplied from the first layer to this one "
+            "(Abnar and Zuidema 2020).",
+            "share",
+            "flow:rollout_to",
+            carried=True,
+        ),
+        LayerMap(
+            "globenc",
+            "GlobEnc",
+            "Norm of what a token adds to another through this layer, both LayerNorms included, the MLP left out "
+            "(Modarressi et al. 2022).",
+            "‖LN₂ LN₁(Σₕ αf(x) + δx)‖",
+            "flow:globenc",
+        ),
+        LayerMap(
+            "alti",
+            "ALTI",
+            "Share of each token in the attention block's output, by L1 distance (Ferrando et al. 2022).",
+            "share",
+            "flow:alti",
+        ),
+        LayerMap(
+            "value-zeroing",
+            "Value Zeroing",
+            "Share of each token in how far this layer's output turns when that token's value is zeroed "
+            "(Mohebbi et al. 2023).",
+            "share",
+            "flow:value_zeroing",
+        ),
+    ]
+)
+
+
+def register_layer_map(word: LayerMap) -> None:
+    """Offer one more map of a layer in the head view."""
+    LAYER_MAPS[word.name] = word
+
+
+# --- gates ---
+
+
+@dataclass(frozen=True)
+class Gate(Word):
+    """A gate or what stands in its place; letter and mark tell it apart without colour."""
+
+    letter: str
+    mark: str
+
+
+GATES: dict[str, Gate] = _by_name(
+    [
+        Gate("directional", "directional", "All queries look at the same one or few words.", "D", "↓"),
+        Gate("open", "open", "Attention is broad and without structure.", "O", "○"),
+        Gate("closed", "closed", "Attention rests on special tokens: a no-op.", "C", "▮"),
+        Gate("forward contextual", "forward contextual", "Looks at the next word, or at words after.", "F", "▸"),
+        Gate("backward contextual", "backward contextual", "Looks at the word before, or at words before.", "B", "◂"),
+        Gate("cluster", "cluster", "Words look at the words of their own block, such as their sentence.", "K", "▚"),
+        Gate("instance", "instance", "Single words look far, each at another one.", "I", "∴"),
+        Gate("self", "self", "Words look at themselves.", "S", "◇"),
+        Gate("bidirectional", "bidirectional", "Words look at their neighbours on both sides.", "T", "◆"),
+        Gate("mixed", "mixed", "No score reaches the threshold, or none leads by the margin.", "M", "~"),
+        Gate("undefined", "undefined", "Too few tokens for a pattern.", "?", ""),
+    ]
+)
+GATE_THRESHOLD, GATE_MARGIN = 0.35, 0.10  # the scores' scale is our own, and so are these
+
+# --- kinds of token, statistics ---
+
+CATEGORIES: dict[str, Word] = _by_name(
+    [
+        Word("first", "first", "Template tokens in front of the text, such as [CLS]."),
+        Word("separator", "separator", "Template tokens after a text, such as [SEP]."),
+        Word("punctuation", "punctuation", "Tokens of punctuation only."),
+        Word("other", "words", "All other tokens."),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Statistic(Word):
+    """A number of a head. unit: "share" of the attention, "nats", "keys", or "weight"."""
+
+    unit: str = "share"
+
+
+STATISTICS: dict[str, Statistic] = _by_name(
+    [
+        Statistic("previous", "to the previous token", "Share of the attention that goes to the token before."),
+        Statistic("next", "to the next token", "Share of the attention that goes to the token after."),
+        Statistic("self", "to the token itself", "Share of the attention that tokens give themselves."),
+        Statistic("same_word", "to the same word", "Share that goes to other occurrences of the query's word."),
+        Statistic("first", "to the first token", "Share that goes to the first token."),
+        Statistic("separator", "to separators", "Share that goes to the separators of the template."),
+        Statistic("special", "to special tokens", "Share that goes to all tokens of the template."),
+        Statistic("punctuation", "to . and ,", "Share that goes to “.” and “,” (as Clark et al. 2019 count)."),
+        Statistic("punctuation_all", "to punctuation", "Share that goes to tokens of Unicode punctuation."),
+        Statistic("same_segment", "within the own sentence", "Share that stays in the query's own sentence."),
+        Statistic(
+            "separator_to_separator",
+            "separator to separator",
+            "Share of the separators' own attention that goes to separators (Clark et al. 2019).",
+        ),
+        Statistic(
+            "rest_to_separator",
+            "rest to separator",
+            "Share of the other tokens' attention that goes to separators (Clark et al. 2019).",
+        ),
+        Statistic("entropy", "entropy", "Mean entropy of a row, in nats: 0 on one key, ln K even.", "nats"),
+        Statistic("entropy_first", "entropy, first row", "Entropy of the first token's row, in nats.", "nats"),
+        Statistic(
+            "entropy_smoothed",
+            "entropy, smoothed",
+            "Mean entropy of 0.9999 α + 0.0001 / n, in nats (as Clark et al. 2019 have it).",
+            "nats",
+        ),
+        Statistic(
+            "entropy_first_smoothed",
+            "entropy, first row, smoothed",
+            "The same of the first token's row, in nats.",
+            "nats",
+        ),
+        Statistic(
+            "k90",
+            "keys that hold 90 %",
+            "Least number of keys that hold 90 % of a row, mean over rows (Ramsauer et al. 2021).",
+            "keys",
+        ),
+        Statistic("max", "largest weight", "The largest weight of the head.", "weight"),
+    ]
+)
+
+# --- the widgets' state ---
+
+
+@dataclass(frozen=True)
+class Trait:
+    """One piece of a widget's state that kernel and page share.
+
+    kind: "text", "number", "optional" (a number or None), "flag", "choice" (one of `choices`), "numbers" (a list or
+    None), "names" (a list), "heads" (a list of [layer, head]) or "record". selectable: readers and Python set it; the
+    others only the kernel does.
+    """
+
+    name: str
+    kind: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    selectable: bool = True
+
+
+MODES = ("matrix", "lines")
+PAIR_FILTERS: dict[str, Word] = _by_name(
+    [
+        Word("all", "All", "All pairs of tokens."),
+        Word("AA", "A→A", "Queries of sentence A, keys of sentence A."),
+        Word("AB", "A→B", "Queries of sentence A, keys of sentence B."),
+        Word("BA", "B→A", "Queries of sentence B, keys of sentence A."),
+        Word("BB", "B→B", "Queries of sentence B, keys of sentence B."),
+    ]
+)
+UNITS: dict[str, Word] = _by_name(
+    [
+        Word("pieces", "Pieces", "The tokenizer's pieces."),
+        Word("words", "Words", "A word's pieces put together: columns summed, rows averaged."),
+        Word("spans", "Domains", "A domain's tokens put together: columns summed, rows averaged."),
+    ]
+)
+THEMES = ("auto", "light", "dark")
+
+TRAITS: tuple[Trait, ...] = (
+    Trait("parts", "names", selectable=False),  # what the widget shows: names of widgets.parts
+    Trait("overview", "record", selectable=False),  # the first picture: widgets/overview.py
+    Trait("map", "text", "self"),  # which attention maps of the trace: "self", or those of an encoder-decoder
+    Trait("layer", "number", 0),
+    Trait("head", "number", 0),
+    Trait("heads", "heads"),  # further heads drawn over the selected one
+    Trait("query", "optional"),
+    Trait("key", "optional"),
+    Trait("measure", "choice", "weight", tuple(MEASURES)),
+    Trait("layer_map", "choice", "", ("", *LAYER_MAPS)),
+    Trait("mode", "choice", "matrix", MODES),
+    Trait("view", "choice", "neurons"),  # the open tab; its choices are the tabs of widgets.parts
+    Trait("text", "text", ""),
+    Trait("text_pair", "text", ""),
+    Trait("truncation", "flag", False),
+    Trait("pair_filter", "choice", "all", tuple(PAIR_FILTERS)),
+    Trait("units", "choice", "pieces", tuple(UNITS)),
+    Trait("hide_special", "flag", False),
+    Trait("renormalize", "flag", False),
+    Trait("theme", "choice", "auto", THEMES),
+    Trait("include_layers", "numbers"),
+    Trait("include_heads", "numbers"),
+)
+
+# --- colours ---
+
+# Text, lines and areas of the two themes, names as the style sheet has them.
+INKS: dict[str, dict[str, str]] = {
+    "light": {
+        "bg": "#ffffff",
+        "panel": "#ffffff",
+        "soft": "#f6f7f9",
+        "border": "#e2e5ea",
+        "ink": "#1d2430",
+        "muted": "#5d6778",
+        "accent": "#2f5fb3",
+        "on-accent": "#ffffff",
+        "select": "#c03a14",
+        "select-soft": "#fdeae5",
+        "positive": "#3d6fb8",
+        "negative": "#c8660d",
+        "warning-bg": "#fff4d6",
+        "warning-ink": "#6b4a00",
+    },
+    "dark": {
+        "bg": "#111418",
+        "panel": "#171b21",
+        "soft": "#1d222a",
+        "border": "#2c333d",
+        "ink": "#e6e9ee",
+        "muted": "#97a1b0",
+        "accent": "#7ea6ea",
+        "on-accent": "#0e1420",
+        "select": "#ff8a5c",
+        "select-soft": "#3a241c",
+        "positive": "#6d9df0",
+        "negative": "#f0a35a",
+        "warning-bg": "#3d3110",
+        "warning-ink": "#ffdf8a",
+    },
+}
+
+# Curves and points that are told apart by colour and by marker: kinds of token first, in the order of CATEGORIES.
+SERIES: dict[str, tuple[str, ...]] = {
+    "light": ("#c2185b", "#7a5195", "#8a6508", "#2f5fb3", "#1f7a6b", "#5d6778"),
+    "dark": ("#ff6fa3", "#c39bd3", "#e0b040", "#7ea6ea", "#5cc4b0", "#b0b8c4"),
+}
+# What a head makes of its input: an index into SERIES for each.
+VECTORS: dict[str, int] = {"query": 0, "key": 3, "value": 4, "context": 1, "attention": 5}

@@ -1,0 +1,129 @@
+"""What a view knows of a corpus: statistics of its heads and, where given, their distances and their syntax."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ..errors import InputError
+from ..measures.offers import offers
+from ..survey.distances import head_map
+from ..survey.headstats import HeadStats, edges
+from ..survey.statistics import NAMES, text_statistics
+from ..survey.syntax import predicted_words, word_attention
+from ..trace import Trace
+from .answers import Answer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..survey.treebank import Sentence
+
+
+class Corpus:
+    """What a view knows of a corpus: statistics of its heads and, where given, their distances and their syntax."""
+
+    def __init__(
+        self,
+        stats: HeadStats,
+        distances: np.ndarray | None,
+        relations: pd.DataFrame | None,
+        sentence: Sentence | None = None,
+    ) -> None:
+        if not isinstance(stats, HeadStats):
+            raise InputError("stats are what bl.survey.head_stats gives (or HeadStats.load reads)")
+        self.stats, self.relations = stats, relations
+        layers, heads = stats.shape
+        if distances is not None and np.shape(distances) != (layers * heads, layers * heads):
+            raise InputError(
+                f"distances of these statistics are ({layers * heads}, {layers * heads}), see head_distances"
+            )
+        self.distances, self.sentence = distances, sentence
+
+    def check_shape(self, trace: Trace) -> None:
+        """Raises InputError for a trace of another shape than the statistics."""
+        (layers, heads), shape = self.stats.shape, (trace.n_layers, trace.n_heads)
+        if (layers, heads) != shape:
+            raise InputError(
+                f"the statistics are of {layers} layers x {heads} heads, the trace has {shape[0]} x {shape[1]}: survey "
+                "the model that you look at"
+            )
+
+    def why_not(self, trace: Trace) -> str:
+        """Why a map cannot be set beside the statistics; "" where it can."""
+        try:
+            self.check_shape(trace)
+        except InputError as error:
+            return str(error)
+        return offers(trace)["gates"]  # square and without NaN
+
+    def answer(self, trace: Trace) -> Answer:
+        """Everything for the page: see js/src/views/survey/data.ts. Raises InputError where `why_not` says why."""
+        if reason := self.why_not(trace):
+            raise InputError(reason)
+        stats = self.stats
+        layers, heads = stats.shape
+        by = ["weight", "norm"] if "norm.text" in stats.sums and not offers(trace)["norms"] else ["weight"]
+        text = text_statistics(trace)
+        counted = torch.where(text.denominators > 0, text.denominators, torch.nan)  # 0: the text has no such tokens
+        counts = np.uint16 if stats.n_texts < 1 << 16 else np.int32
+        arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in NAMES]).astype(np.float32)}
+        for which in by:
+            for average in ("text", "token"):
+                values = np.stack([stats.values(name, which, average) for name in NAMES])
+                arrays[f"{average}.{which}"] = values.astype(np.float32)
+            arrays[f"spreads.{which}"] = np.stack([stats.spread(name, which) for name in NAMES]).astype(np.float32)
+            arrays[f"bins.{which}"] = stats.sums[f"{which}.text_bins"].astype(counts)
+            arrays[f"sentence.{which}"] = (text.numerators[which] / counted[:, None, None]).float()
+        gates = stats.gates()
+        if self.distances is not None:
+            arrays["map"] = self._map
+        about = stats.provenance
+        fields = {
+            "names": list(NAMES),
+            "by": by,
+            "texts": stats.n_texts,
+            "tokens": stats.n_tokens,
+            "about": f"{about.get('model')}, corpus {stats.corpus:016x}"[:80],
+            "gates": gates["label"].to_numpy().reshape(layers, heads),
+            "shares": gates["share"].to_numpy().reshape(layers, heads),
+            "layers": {mean: stats.layers(mean).drop(columns="layer").to_dict("list") for mean in ("text", "token")},
+            "relations": self._best_heads(),
+        }
+        if self.sentence is not None and (guesses := _guesses(trace, self.sentence)) is not None:
+            arrays["guesses"] = guesses
+            fields["sentence"] = {
+                "words": self.sentence.words,
+                "heads": self.sentence.heads,
+                "relations": self.sentence.relations,
+            }
+        return fields, arrays
+
+    @cached_property
+    def _map(self) -> np.ndarray:
+        """(L·H, 2) float32 places of the heads: the same for every text."""
+        assert self.distances is not None
+        positions: np.ndarray = head_map(self.distances, self.stats.shape[1])[["x", "y"]].to_numpy(np.float32)
+        return positions
+
+    def _best_heads(self) -> list[dict[str, Any]]:
+        """The best head of each relation in its better direction, most frequent relations first."""
+        if self.relations is None:
+            return []
+        best = self.relations.sort_values("accuracy", ascending=False).drop_duplicates("relation")
+        columns = ["relation", "direction", "layer", "head", "accuracy", "offset_accuracy", "n"]
+        columns += [name for name in ("low", "high") if name in best]
+        rows: list[dict[str, Any]] = best.sort_values("n", ascending=False)[columns].to_dict("records")
+        return rows
+
+
+def _guesses(trace: Trace, sentence: Sentence) -> np.ndarray | None:
+    """(2, L, H, W) int32 the word that each head predicts for each word; None for a trace of something else."""
+    words = {word for word in trace.word_ids if word is not None}
+    if trace.text != " ".join(sentence.words) or not words <= set(range(len(sentence))):
+        return None
+    guesses = [predicted_words(word_attention(trace, layer, len(sentence))) for layer in range(trace.n_layers)]
+    return torch.stack(guesses, 1).int().numpy()

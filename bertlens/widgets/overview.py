@@ -1,0 +1,147 @@
+"""What the page gets of a trace at first, the overview: thumbnails and statistics of all heads, one head open."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from ..errors import SelectionError
+from ..measures import attention
+from ..measures.offers import offers
+from ..pieces import Annotator
+from ..provenance import versions
+from ..trace import Trace
+from ..vocabulary import MEASURES
+from ..wire import json_safe, pack
+from . import answers
+from .badges import badges
+from .corpus import Corpus
+from .tabs import TABS
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a widget shows, as one immutable record: the trace, its corpus, their name, and the first overview.
+
+    A widget publishes it by one assignment and reads it once per message, so that an answer is always of one text.
+    """
+
+    trace: Trace
+    corpus: Corpus | None
+    id: str
+    overview: Mapping[str, Any]  # of the selected map: {"header": JSON, "data": bytes}
+
+    @classmethod
+    def of(cls, trace: Trace, corpus: Corpus | None, name: str, layer: int, head: int) -> Shown:
+        """The record of a trace, with one head of the map `name` open in its overview."""
+        made = _overview(trace, corpus, name, layer, head)
+        known = (
+            trace.model_name,
+            trace.text,
+            trace.text_pair,
+            {n: (m.tokens, m.key_tokens) for n, m in trace.maps.items()},
+        )
+        identity = hashlib.sha256(repr(known).encode(errors="replace") + made["data"]).hexdigest()[:16]
+        return cls(trace, corpus, identity, MappingProxyType(_named(made, identity)))
+
+    def map(self, name: Any) -> Trace:
+        """The attention maps of that name. Raises SelectionError where there are none."""
+        shown = self.trace.maps.get(name) if isinstance(name, str) else None
+        if shown is None:
+            raise SelectionError(f"no map {str(name)[:40]!r}: there are {', '.join(self.trace.maps)}")
+        return shown
+
+    def overview_of(self, name: str, layer: int, head: int) -> dict[str, Any]:
+        """The overview of another map, with a head of it open (its last ones where it has fewer)."""
+        shown = self.map(name)
+        layer, head = min(layer, shown.n_layers - 1), min(head, shown.n_heads - 1)
+        return _named(_overview(self.trace, self.corpus, name, layer, head), self.id)
+
+    @property
+    def map_name(self) -> str:
+        """The map that the overview is of."""
+        name: str = self.overview["header"]["map"]
+        return name
+
+
+def _named(overview: dict[str, Any], identity: str) -> dict[str, Any]:
+    return {**overview, "header": overview["header"] | {"trace": identity}}
+
+
+def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: int) -> dict[str, Any]:
+    shown = trace.maps[name]
+    thumbs, thumb_max = attention.thumbnails(shown)
+    summary = attention.summary(shown)
+    fields, head_arrays = answers.head(shown, layer, head)
+    arrays = {"thumbs": thumbs, "thumb_max": thumb_max.float(), "stats": torch.stack(list(summary.values()), dim=-1)}
+    index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
+    labels, spans = _annotation(shown)
+    reasons = offers(shown)
+    header = {
+        "map": name,
+        "maps": list(trace.maps),
+        "model": trace.model_name,
+        "n_layers": shown.n_layers,
+        "n_heads": shown.n_heads,
+        "head_dim": shown.head_dim if shown.has_neurons else None,
+        "dtype": trace.dtype,
+        "queries": _side(labels, shown.tokens, shown.word_ids, shown.segments, shown.special_mask),
+        "keys": None if shown.key_encoding is None else _key_side(shown),
+        "pair": bool((shown.segments == 1).any()),
+        "spans": spans,
+        "badges": badges(trace.report),
+        "text": trace.text or "",
+        "text_pair": trace.text_pair or "",
+        "stats": list(summary),
+        "measures": list(MEASURES) if not reasons["norms"] else ["weight"],
+        "layer_maps": [
+            {"name": word.name, "label": word.label, "about": word.about, "symbol": word.symbol}
+            for word in answers.layer_maps(shown)
+        ],
+        "offers": dict(reasons),
+        "tabs": [_tab(tab_name, reasons, corpus, shown) for tab_name in TABS],
+        "versions": versions(),
+        "nan_layer": trace.nan_layer,
+        "lens": trace.lens is not None,
+        "head": fields,
+        "arrays": index,
+    }
+    return {"header": json_safe(header), "data": data}
+
+
+def _tab(name: str, reasons: Mapping[str, str], corpus: Corpus | None, shown: Trace) -> dict[str, Any]:
+    """A tab's words; `why_not` is "" where it has something to show, None where nobody asked for it."""
+    tab = TABS[name]
+    words = {"name": name, "label": tab.label, "about": tab.about, "questions": list(tab.questions)}
+    if name == "survey":
+        return words | {"why_not": None if corpus is None else corpus.why_not(shown)}
+    return words | {"why_not": reasons[tab.needs] if tab.needs else ""}
+
+
+def _side(tokens: list[str], pieces: list[str], words: list[int | None], segments: Any, special: Any) -> dict[str, Any]:
+    return {
+        "tokens": tokens,
+        "pieces": pieces,
+        "words": [-1 if word is None else word for word in words],
+        "segments": [int(s) for s in segments],
+        "special": [int(s) for s in special],
+    }
+
+
+def _key_side(trace: Trace) -> dict[str, Any]:
+    labels, words = trace.display_key_tokens, trace.key_word_ids
+    return _side(labels, trace.key_tokens, words, trace.key_segments, trace.key_special_mask)
+
+
+def _annotation(trace: Trace) -> tuple[list[str], list[list[Any]]]:
+    """Names of the tokens for people, and named runs of them, where the tokenizer knows what its tokens are."""
+    tokenizer = None if trace.model is None else trace.model.tokenizer
+    if not isinstance(tokenizer, Annotator) or trace.text is None or trace.text_pair is not None:
+        return trace.display_tokens, []
+    annotation = tokenizer.annotate(trace.text, trace.n_tokens)
+    return annotation.labels, [list(span) for span in annotation.spans]

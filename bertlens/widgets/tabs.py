@@ -1,0 +1,89 @@
+"""The parts that a widget is put together from, among them the Explorer's tabs: what each is called, needs and asks.
+
+A new tab is one record, added here or by `register_tab`. Its body on the page is bound in js/src/views/tabs.ts; a tab
+without one there is drawn as a sheet of what its first question answers (see `sheet`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..vocabulary import Word
+from .answers import Answer
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a widget that is no tab, and the questions that it asks."""
+
+    name: str
+    questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tab(Word):
+    """A tab: what it needs of `offers` ("" for nothing), and the questions that it asks."""
+
+    needs: str = ""
+    questions: tuple[str, ...] = ()
+
+
+PARTS: dict[str, Part] = {
+    part.name: part
+    for part in (
+        Part("header"),
+        Part("atlas", ("gates", "thumbs")),
+        Part("head", ("head", "norms", "layer_map")),
+    )
+}
+
+TABS: dict[str, Tab] = {}
+
+
+def register_tab(tab: Tab) -> None:
+    """Give the Explorer one more tab, the last one."""
+    TABS[tab.name] = tab
+
+
+for _tab in (
+    Tab("neurons", "Neurons", "How this weight is computed.", "neurons", ("head",)),
+    Tab("norms", "Weight against norm", "What is looked at, and what is passed on.", "norms", ("norm_view", "norms")),
+    Tab("gates", "Gates", "What kind of head this is.", "gates", ("gates", "evidence")),
+    Tab(
+        "geometry",
+        "Geometry",
+        "What the layer does to the stream.",
+        "geometry",
+        ("geometry", "histograms", "spectra"),
+    ),
+    Tab("survey", "Corpus", "Does it hold elsewhere?"),
+    Tab("table", "Table", "The numbers."),
+):
+    register_tab(_tab)
+
+
+def sheet(*sections: tuple[str, str, Any]) -> Answer:
+    """The answer to the question of a tab that the page draws by itself: sections of (title, remark, content).
+
+    content: a map as {"values": (R, C) numbers, "rows": R labels, "cols": C labels}, drawn as a heat map (signed
+    colours where there are negative values), or a table as {"head": labels, "rows": rows of text and numbers}.
+    """
+    fields: list[dict[str, Any]] = []
+    arrays: dict[str, Any] = {}
+    for number, (title, remark, content) in enumerate(sections):
+        section = {"title": title, "remark": remark}
+        if "values" in content:
+            import numpy as np
+
+            values = np.asarray(content["values"], dtype=np.float32)
+            arrays[f"values{number}"] = values
+            fields.append(section | {"rows": list(content["rows"]), "cols": list(content["cols"])})
+        else:
+            fields.append(section | {"table": {"head": list(content["head"]), "rows": _listed(content["rows"])}})
+    return {"sections": fields}, arrays
+
+
+def _listed(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [list(row) for row in rows]

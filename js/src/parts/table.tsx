@@ -1,0 +1,104 @@
+// The one table: row headers, a caption, a copy button; columns sort by a click on their header where that is wanted.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { CopyButton } from "./copy";
+import { number } from "./format";
+import { Section } from "./section";
+import { sorted } from "./sorted";
+
+export interface Column<Row> {
+  name: string; // also above the column, unless there is a label
+  label?: ComponentChildren;
+  title?: string;
+  value: (row: Row) => number | string | null;
+  show?: (row: Row) => ComponentChildren; // default: the value
+  copied?: boolean; // is only copied, not shown
+}
+
+/** A column of numbers with so many digits. */
+export const numbers = <Row,>(
+  name: string,
+  value: (row: Row) => number | null | undefined,
+  { title, digits, label }: { title?: string; digits?: number; label?: string } = {},
+): Column<Row> => ({
+  name,
+  label,
+  title,
+  value: (row) => value(row) ?? Number.NaN,
+  show: (row) => number(value(row), digits),
+});
+
+type Order = { name: string; down: boolean };
+
+export function Table<Row>(props: {
+  title: string;
+  about?: ComponentChildren;
+  class?: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  first?: string; // the column that it is sorted by at the start; without one it does not sort
+  pinned?: (row: Row) => boolean;
+}) {
+  const { title, columns, pinned } = props;
+  const [order, setOrder] = useState<Order | null>(props.first ? { name: props.first, down: true } : null);
+  const by = columns.find(({ name }) => name === order?.name);
+  const rows = by ? sorted(props.rows, by.value, order!.down) : props.rows;
+  const shown = columns.filter(({ copied }) => !copied);
+  const copied = () => [columns.map(({ name }) => name), ...rows.map((row) => columns.map((one) => one.value(row)))];
+  const cell = (row: Row, { name, value, show = value }: Column<Row>, n: number) =>
+    n === 0 ? (
+      <th scope="row" key={name}>
+        {show(row)}
+      </th>
+    ) : (
+      <td key={name} class={typeof value(row) === "number" ? "bl-number" : ""}>
+        {show(row)}
+      </td>
+    );
+  return (
+    <Section title={title} about={props.about} class={props.class} aside={<CopyButton rows={copied} />}>
+      <div class="bl-scroll bl-table-scroll">
+        <table>
+          <caption class="bl-hidden">{title}</caption>
+          <thead>
+            <tr>
+              {shown.map((column) => (
+                <Head key={column.name} column={column} order={order} onOrder={setOrder} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, n) => (
+              <tr key={n} class={pinned?.(row) ? "bl-pinned" : ""}>
+                {shown.map((column, c) => cell(row, column, c))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}
+
+interface HeadProps<Row> {
+  column: Column<Row>;
+  order: Order | null;
+  onOrder: (order: Order) => void;
+}
+
+/** A column's header; where there is an order, a click sorts by it, another one the other way round. */
+function Head<Row>({ column: { name, label = name, title }, order, onOrder }: HeadProps<Row>) {
+  const chosen = order?.name === name;
+  return (
+    <th scope="col" title={title} aria-sort={chosen ? (order.down ? "descending" : "ascending") : undefined}>
+      {order ? (
+        <button type="button" class="bl-sort" onClick={() => onOrder({ name, down: chosen ? !order.down : true })}>
+          {label}
+          <span aria-hidden="true">{chosen ? (order.down ? " ▾" : " ▴") : ""}</span>
+        </button>
+      ) : (
+        label
+      )}
+    </th>
+  );
+}

@@ -1,0 +1,117 @@
+// What the kernel answered: each question asked once, kept within a budget, and in one of three states for who looks.
+// What is looked at is never let go of, so that nothing is asked for in a circle.
+import { effect, type Signal, signal } from "@preact/signals";
+import type { Reply } from "../kernel";
+import type { Questions } from "../vocabulary";
+import { type Arrays, unpack } from "../wire";
+import type { Link } from "./link";
+
+const LIMIT = 128e6; // bytes
+export const PATIENCE = 60_000; // ms
+
+export type Answer<T> = { state: "asking" } | { state: "answered"; value: T } | { state: "refused"; reason: string };
+
+export type Arguments<Op> = Op extends keyof Questions ? Questions[Op] : Record<string, unknown>;
+
+/** A kind of question: what is asked, and how the answer is read. */
+export interface Kind<T, Op extends string = string> {
+  op: Op;
+  needs?: string; // of what the maps offer: else it is refused with the reason, and not asked
+  read(reply: { fields: Record<string, unknown>; arrays: Arrays }, args: Arguments<Op>): T;
+  bytes?(value: T): number; // that it takes beside what came
+  spoken?: boolean; // the line above says what goes wrong; else the view does, where the answer would be
+}
+
+/** The attention maps that a question is about: an overview names them. */
+type Subject = { trace: string; map: string };
+
+interface Entry {
+  answer: Signal<Answer<unknown>>;
+  bytes: number;
+  watched: boolean;
+}
+
+export class Answers {
+  private entries = new Map<string, Entry>(); // what was used longest ago first
+
+  constructor(
+    private ask: (op: string, fields: Record<string, unknown>) => Promise<Reply>,
+    private link: Link,
+    readonly limit = LIMIT,
+  ) {}
+
+  /** What is known of a question, which is asked if need be. `known` is the answer where none has to be asked for. */
+  get<T, Op extends string>(
+    kind: Kind<T, Op>,
+    { trace, map }: Subject,
+    args: Arguments<Op>,
+    known?: () => T,
+  ): Answer<T> {
+    const name = JSON.stringify([kind.op, trace, map, args]);
+    const entry = this.entries.get(name);
+    this.entries.delete(name);
+    this.entries.set(name, entry ?? this.open(name)); // the last one again
+    if (!entry && known) this.settle(name, kind, known());
+    else if (!entry) this.pose(name, kind, { trace, map }, args);
+    return this.entries.get(name)!.answer.value as Answer<T>;
+  }
+
+  private open(name: string): Entry {
+    const watch = (watched: boolean) => () => {
+      entry.watched = watched;
+      // nobody looks at a refusal any more: asked again the next time
+      if (!watched && entry.answer.peek().state === "refused") this.entries.delete(name);
+    };
+    const answer = signal<Answer<unknown>>({ state: "asking" }, { watched: watch(true), unwatched: watch(false) });
+    const entry = { answer, bytes: 0, watched: false };
+    return entry;
+  }
+
+  private pose<T, Op extends string>(name: string, kind: Kind<T, Op>, of: Subject, args: Arguments<Op>): void {
+    const refuse = (reason: string) => this.put(name, { state: "refused", reason }, 0);
+    const reply = this.ask(kind.op, { ...of, ...args }).then(({ fields, buffers }) => {
+      try {
+        const value = kind.read({ fields, arrays: fields.arrays ? unpack(fields.arrays, buffers[0]!) : {} }, args);
+        return { value, bytes: buffers[0]?.byteLength };
+      } catch (error) {
+        throw new Error(`an answer that cannot be read (${(error as Error).message})`);
+      }
+    });
+    this.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
+    reply.then(
+      ({ value, bytes }) => this.settle(name, kind, value, bytes),
+      (error: Error) => refuse(error.message),
+    );
+  }
+
+  private settle<T, Op extends string>(name: string, kind: Kind<T, Op>, value: T, bytes = 0): void {
+    this.put(name, { state: "answered", value }, bytes + (kind.bytes?.(value) ?? 0));
+  }
+
+  /** A late answer too: its entry may be gone. Then what is older and nobody looks at makes room. */
+  private put(name: string, answer: Answer<unknown>, bytes: number): void {
+    const entry = this.entries.get(name) ?? this.open(name);
+    this.entries.set(name, Object.assign(entry, { bytes }));
+    entry.answer.value = answer;
+    if (answer.state === "refused" && !entry.watched) this.entries.delete(name);
+    let total = [...this.entries.values()].reduce((sum, one) => sum + one.bytes, 0);
+    for (const [other, one] of this.entries) {
+      const isKept = other === name || one.watched || one.answer.peek().state !== "answered";
+      if (total <= this.limit || isKept) continue;
+      total -= one.bytes;
+      this.entries.delete(other);
+    }
+  }
+}
+
+/** The answer as soon as there is one. Rejects where it is refused. */
+export const arrived = <T>(get: () => Answer<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const end = effect(() => {
+      const answer = get();
+      if (answer.state === "asking") return;
+      if (answer.state === "answered") resolve(answer.value);
+      else reject(new Error(answer.reason));
+      queueMicrotask(() => end());
+    });
+  });

@@ -1,0 +1,85 @@
+// How the kernel is doing: whether there is one, what waits for it, what went wrong. One line of text says it.
+import { computed, type Signal, signal } from "@preact/signals";
+import { ConnectionError, KernelError, type Reply } from "../kernel";
+
+const ASKING_AFTER = 300; // ms until the page says that it waits
+const SLOW_AFTER = 6000; // ms until it says that the kernel is busy or gone
+const CONNECTION = "connection"; // the problem that any answer disproves
+
+interface Says {
+  state: "saved" | "asking" | "live" | "slow" | "error";
+  text: string;
+  behind?: boolean; // what is drawn may not be what is selected: the view says what it is of
+}
+
+type Shelf<T> = Signal<ReadonlyMap<unknown, T>>;
+
+/** Put a value last, or take it out. */
+function put<T>(shelf: Shelf<T>, name: unknown, ...value: [T] | []): void {
+  if (value.length === 0 && !shelf.peek().has(name)) return;
+  const others = [...shelf.peek()].filter(([other]) => other !== name);
+  shelf.value = new Map([...others, ...value.map((one) => [name, one] as [unknown, T])]);
+}
+
+export class Link {
+  readonly kernel = signal(false); // a kernel has answered: text can be traced, pages exported
+  private waits: Shelf<"asking" | "slow"> = signal(new Map());
+  private problems: Shelf<Omit<Says, "state">> = signal(new Map());
+  readonly now = computed((): Says => {
+    const problem = [...this.problems.value.values()].at(-1);
+    if (problem) return { state: "error", ...problem };
+    const waits = [...this.waits.value.values()];
+    if (waits.includes("slow")) return { state: "slow", text: "kernel busy or gone", behind: true };
+    if (waits.length > 0) return { state: "asking", text: "waiting for the kernel …" };
+    return this.kernel.value ? { state: "live", text: "kernel live" } : { state: "saved", text: "saved page" };
+  });
+
+  constructor(private until: AbortSignal) {}
+
+  /** Whether there is a kernel; a saved page has none, which is no reason to worry anybody. */
+  greet(hello: Promise<Reply>): void {
+    const met = ({ fields }: Reply) => {
+      this.kernel.value = fields.kernel === true;
+    };
+    hello.then(met, () => undefined);
+  }
+
+  /** Say what waits, what fails and what nobody counts on any more; `quietly` leaves that to `tired` and the caller. */
+  follow(question: string, reply: Promise<unknown>, patience: number, tired: (why: string) => void, quietly = false) {
+    const say = (text: string, of = question, behind = true) => {
+      if (!quietly && !this.until.aborted) put(this.problems, of, { text, behind });
+    };
+    const wait = (state: "asking" | "slow") => () => put(this.waits, reply, state);
+    const timers = [
+      setTimeout(() => {
+        const text = `no answer in ${patience / 1000} s`;
+        put(this.waits, reply);
+        say(text);
+        tired(text);
+      }, patience),
+      ...(quietly ? [] : [setTimeout(wait("asking"), ASKING_AFTER), setTimeout(wait("slow"), SLOW_AFTER)]),
+    ];
+    const end = () => {
+      timers.forEach(clearTimeout);
+      put(this.waits, reply);
+    };
+    const succeeded = () => {
+      end();
+      put(this.problems, question);
+      put(this.problems, CONNECTION);
+    };
+    reply.then(succeeded, (error: Error) => {
+      end();
+      say(error.message, error instanceof ConnectionError ? CONNECTION : question, !(error instanceof KernelError));
+    });
+  }
+
+  say(question: string, text: string): void {
+    put(this.problems, question, { text });
+  }
+
+  /** Take away the problem that is said: the reader has seen it. */
+  close(): void {
+    put(this.problems, [...this.problems.value.keys()].at(-1));
+  }
+}

@@ -1,0 +1,100 @@
+// The overview: what the page gets of a trace at first, all that it can show before it asks the kernel anything.
+import type { Span, TokenSide } from "../compute/grid";
+import type { Measure } from "../vocabulary";
+import { type Arrays, unpack } from "../wire";
+
+/** What the tokenizer did: bertlens.inputs.InputReport.to_dict(). */
+export interface Badge {
+  kind: string;
+  label: string;
+  detail: string;
+  severity: "info" | "warning";
+}
+
+/** A map of a whole layer that the kernel can compute, and the words for it. */
+export interface LayerMap {
+  name: string;
+  label: string;
+  about: string;
+  symbol: string;
+}
+
+/** A tab below; `why_not` says why it has nothing to show, null where nobody asked for it. */
+export interface Tab {
+  name: string;
+  label: string;
+  about: string;
+  questions: string[];
+  why_not: string | null;
+}
+
+/** The atlas's thumbnails of one measure: entries of the colour table. */
+export interface Thumbs {
+  measure: Measure;
+  data: Uint8Array; // (L·H·rows·cols)
+  max: Float32Array; // (L·H) the value of entry 255
+}
+
+interface Header {
+  trace: string;
+  map: string; // the attention maps of the trace that this is of
+  maps: string[];
+  model: string;
+  n_layers: number;
+  n_heads: number;
+  head_dim: number | null;
+  dtype: string;
+  queries: TokenSide;
+  keys: TokenSide | null;
+  pair: boolean;
+  spans: Span[]; // named runs of tokens: protein domains
+  badges: Badge[];
+  text: string;
+  text_pair: string;
+  stats: string[];
+  measures: Measure[]; // what the kernel can give of a head
+  layer_maps: LayerMap[]; // and of a whole layer
+  offers: Record<string, string>; // capability -> "", or the reason why it cannot be had
+  tabs: Tab[];
+  versions: Record<string, string>;
+  nan_layer: number | null;
+  lens: boolean;
+  head: Record<string, unknown> & { layer: number; head: number };
+}
+
+export interface Overview extends Header {
+  keyside: TokenSide; // the key side, the query side again where the map is square
+  square: boolean;
+  thumbs: Thumbs; // of the weights
+  thumbShape: [rows: number, cols: number];
+  statistic(layer: number, head: number, name: string): number;
+  headArrays: Arrays; // of `head`
+}
+
+export const thumbsFrom = (measure: Measure, { thumbs, thumb_max }: Arrays): Thumbs => ({
+  measure,
+  data: thumbs!.data as Uint8Array,
+  max: thumb_max!.data as Float32Array,
+});
+
+/** An overview as the trait has it, or as an answer about other maps of the trace. */
+export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): Overview {
+  const header = fields as unknown as Header;
+  const stats = arrays.stats!.data as Float32Array;
+  const ofHead = Object.entries(arrays).filter(([name]) => name.startsWith("head."));
+  return {
+    ...header,
+    keyside: header.keys ?? header.queries,
+    square: header.keys === null,
+    thumbs: thumbsFrom("weight", arrays),
+    thumbShape: [arrays.thumbs!.shape[2]!, arrays.thumbs!.shape[3]!],
+    statistic(layer, head, name) {
+      const column = header.stats.indexOf(name);
+      return column < 0 ? Number.NaN : stats[(layer * header.n_heads + head) * header.stats.length + column]!;
+    },
+    headArrays: Object.fromEntries(ofHead.map(([name, array]) => [name.slice("head.".length), array])),
+  };
+}
+
+export const decodeOverview = ({ header, data }: { header: Record<string, unknown>; data: DataView }): Overview =>
+  overviewFrom(header, unpack(header.arrays, data));

@@ -1,0 +1,152 @@
+// What is shown: one record that caption, controls and pixels read, changed only when all that is selected is here.
+import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { type Slice, sliceFrom, weights } from "../compute/attention";
+import { measured } from "../compute/measure";
+import type { HeadName, Measure } from "../vocabulary";
+import type { Arrays } from "../wire";
+import type { Answers, Kind } from "./answers";
+import { decodeOverview, type LayerMap, type Overview, overviewFrom, type Thumbs, thumbsFrom } from "./overview";
+import type { Synced } from "./synced";
+
+/** One head as it was answered: the kernel's slice and the attention recomputed from it. */
+interface HeadAnswer {
+  slice: Slice;
+  weights: Float32Array; // (S·K), row = query
+}
+
+/** One head, ready to draw. */
+export interface HeadData extends HeadAnswer {
+  layer: number;
+  head: number;
+  measure: Measure;
+  norms: Float32Array | null; // ‖f(x_j)‖, (K); null while only weights are shown
+  values: Float32Array; // (S·K) the measure shown
+}
+
+export interface Shown extends HeadData {
+  overview: Overview;
+  thumbs: Thumbs;
+  layerMap: { word: LayerMap; values: Float32Array } | null; // instead of a head: a map of the whole layer
+  overlays: HeadData[]; // further heads drawn over it as lines
+  refused: string; // why further heads are not drawn
+}
+
+const floats = <Op extends string>(op: Op, name: string): Kind<Float32Array, Op> => ({
+  op,
+  spoken: true,
+  read: ({ arrays }) => arrays[name]!.data as Float32Array,
+});
+const NORMS = floats("norms", "norms");
+const LAYER_MAP = floats("layer_map", "values");
+
+const headFrom = (fields: Record<string, unknown>, arrays: Arrays): HeadAnswer => {
+  const slice = sliceFrom(fields, arrays);
+  return { slice, weights: weights(slice) };
+};
+
+const HEAD: Kind<HeadAnswer, "head"> = {
+  op: "head",
+  spoken: true,
+  read: ({ fields, arrays }) => headFrom(fields, arrays),
+  bytes: ({ weights }) => 2 * weights.byteLength, // as much again for another measure of them
+};
+const THUMBS: Kind<Thumbs, "thumbs"> = {
+  op: "thumbs",
+  spoken: true,
+  read: ({ arrays }, { measure }) => thumbsFrom(measure as Measure, arrays),
+};
+const OVERVIEW: Kind<Overview> = {
+  op: "overview",
+  spoken: true,
+  read: ({ fields, arrays }) => overviewFrom(fields, arrays),
+};
+
+const drawn = new WeakMap<Float32Array, HeadData>(); // of the weights, so that only another measure is computed again
+
+/** A head with the measure, null until all of it is here. ‖f(x)‖ comes for a layer's heads at once. */
+function headData(answers: Answers, overview: Overview, [layer, head]: HeadName, measure: Measure): HeadData | null {
+  const isOpen = overview.head.layer === layer && overview.head.head === head;
+  const known = isOpen ? () => headFrom(overview.head, overview.headArrays) : undefined;
+  const answer = answers.get(HEAD, overview, { layer, head }, known);
+  const ofLayer = measure === "weight" ? null : answers.get(NORMS, overview, { layer });
+  if (answer.state !== "answered" || (ofLayer && ofLayer.state !== "answered")) return null;
+  const { slice, weights } = answer.value;
+  if (drawn.get(weights)?.measure !== measure) {
+    const { S, K } = slice;
+    const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
+    const values = measured(weights, norms, S, K, measure);
+    drawn.set(weights, { slice, weights, layer, head, measure, norms, values });
+  }
+  return drawn.get(weights)!;
+}
+
+/** The thumbnails of a measure, null until they are here; those of the weights came with the overview. */
+function thumbsOf(answers: Answers, overview: Overview, measure: Measure): Thumbs | null {
+  if (measure === "weight") return overview.thumbs;
+  const answer = answers.get(THUMBS, overview, { measure });
+  return answer.state === "answered" ? answer.value : null;
+}
+
+/** Why so many heads cannot be drawn over one another, "" where they can. */
+function tooMany({ queries, keyside, head_dim }: Overview, heads: number, limit: number): string {
+  const [S, K] = [queries.tokens.length, keyside.tokens.length];
+  const needed = heads * 4 * (2 * S * K + (S + K) * (head_dim ?? 0));
+  const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
+  if (heads < 2 || needed <= limit) return "";
+  return `${heads} heads of ${K.toLocaleString("en")} tokens need ${megabytes(needed)}, the page holds ${megabytes(limit)}: fewer heads`;
+}
+
+/** The record of what is selected, null until all of it is here. All of it is asked for at once. */
+function complete(overview: Overview, synced: Synced, answers: Answers, before: Shown): Shown | null {
+  const exists = ([l, h]: HeadName) => l >= 0 && l < overview.n_layers && h >= 0 && h < overview.n_heads;
+  const wanted: HeadName = [synced.layer.value, synced.head.value];
+  const first: HeadName = exists(wanted) ? wanted : [overview.head.layer, overview.head.head];
+  const others = synced.heads.value.filter((name) => exists(name) && String(name) !== String(first));
+  const refused = tooMany(overview, 1 + others.length, answers.limit);
+  const measure = overview.measures.includes(synced.measure.value) ? synced.measure.value : "weight";
+  const word = overview.layer_maps.find(({ name }) => name === synced.layer_map.value);
+  const heads = [first, ...(refused ? [] : others)].map((name) => headData(answers, overview, name, measure));
+  const map = word && answers.get(LAYER_MAP, overview, { layer: first[0], kind: word.name });
+  const thumbs = thumbsOf(answers, overview, measure);
+  if (heads.includes(null) || (map && map.state !== "answered")) return null;
+  const [main, ...overlays] = heads as [HeadData, ...HeadData[]];
+  return {
+    ...main,
+    overview,
+    overlays,
+    refused,
+    layerMap: word && map ? { word, values: map.value } : null,
+    thumbs: thumbs ?? (before.overview === overview ? before.thumbs : overview.thumbs),
+  };
+}
+
+export function createShown(synced: Synced, answers: Answers, until: AbortSignal): ReadonlySignal<Shown> {
+  const sent = computed(() => decodeOverview(synced.overview.value)); // what the kernel put into the trait
+  const initial = (overview: Overview): Shown => ({
+    ...headData(answers, overview, [overview.head.layer, overview.head.head], "weight")!,
+    overview,
+    thumbs: overview.thumbs,
+    layerMap: null,
+    overlays: [],
+    refused: "",
+  });
+  const shown = signal(untracked(() => initial(sent.value)));
+
+  /** Other maps of the trace are asked for when they are chosen; until they are here, those shown stay. */
+  const chosen = (before: Overview): Overview => {
+    const { trace, map, maps } = sent.value;
+    const wanted = synced.map.value;
+    if (wanted === map || !maps.includes(wanted)) return sent.value;
+    const answer = answers.get(OVERVIEW, { trace, map: wanted }, {});
+    return answer.state === "answered" ? answer.value : before.trace === trace ? before : sent.value;
+  };
+  const follow = effect(() => {
+    const before = shown.peek();
+    const overview = chosen(before.overview);
+    const next = complete(overview, synced, answers, before);
+    if (next) shown.value = next;
+    else if (before.overview !== overview) shown.value = initial(overview);
+  });
+  until.addEventListener("abort", follow);
+  return shown;
+}

@@ -1,0 +1,83 @@
+// What is on screen as files: figures with captions, numbers with provenance.
+import type { ComponentChildren } from "preact";
+import { type CsvCell, csv, type Facts } from "../export/csv";
+import { captionLines, facts } from "../export/facts";
+import { svgFile } from "../export/figure";
+import { headLabel, paperName } from "../parts/format";
+import { describe } from "../parts/sentence";
+import type { Tab } from "../state/overview";
+import { MEASURES } from "../vocabulary";
+import { type View, ViewContext } from "./context";
+import { AtlasFigure, LinesFigure, MapFigure } from "./figures";
+import { lookNow } from "./look";
+import { tabOf } from "./tabs";
+
+/** Model, text, layer and head, measure, the filters in force, versions. */
+function provenance({ shown, synced }: View, measure: string, more: Facts = []): Facts {
+  const { overview, layer, head } = shown;
+  const { units, hide_special, renormalize, pair_filter } = synced;
+  const map = overview.map === "self" ? "" : `, ${overview.map}`;
+  const filters = [
+    units.value !== "pieces" && `pieces merged to ${units.value} (columns summed, rows averaged)`,
+    hide_special.value && `special tokens hidden${renormalize.value ? ", rows renormalised" : ""}`,
+    overview.pair && pair_filter.value !== "all" && `sentence pair filter ${pair_filter.value}`,
+  ].filter(Boolean);
+  return facts(overview, [
+    ["head", `${headLabel(layer, head)} ${paperName(layer, head)}${map}`],
+    ["measure", measure],
+    ...(filters.length > 0 ? ([["shown", filters.join("; ")]] as Facts) : []),
+    ...more,
+  ]);
+}
+
+/** A part of the view in the colours of paper. */
+const figure = (view: View, title: string, description: string, measure: string, body: ComponentChildren): string =>
+  svgFile(
+    { title, description, caption: captionLines(provenance(view, measure)) },
+    <ViewContext.Provider value={{ ...view, dark: false }}>{body}</ViewContext.Provider>,
+  );
+
+export function headFigure(view: View): string {
+  const { overview, layer, head } = view.shown;
+  const { name, symbol, title } = lookNow(view);
+  const description = `${describe(overview, layer, head)}.`;
+  const body = view.synced.mode.value === "matrix" ? <MapFigure /> : <LinesFigure />;
+  return figure(view, `${name}, ${symbol === "α" ? "attention" : symbol}`, description, title, body);
+}
+
+export function atlasFigure(view: View): string {
+  const { symbol, title } = MEASURES[view.shown.thumbs.measure];
+  const measure = `${title}; each pixel the largest of the cells under it`;
+  return figure(view, `Atlas of heads, ${symbol}`, `A thumbnail for each head: ${title}.`, measure, <AtlasFigure />);
+}
+
+/** The charts of a tab. */
+export function tabFigure(view: View, tab: Tab): string {
+  const { measure, figure: Figure } = tabOf(tab.name);
+  const title = `${headLabel(view.shown.layer, view.shown.head)}: ${tab.label}`;
+  return figure(view, title, tab.about, measure || tab.about, Figure && <Figure tab={tab} />);
+}
+
+/** The numbers of a tab. */
+export async function tabCsv(view: View, tab: Tab): Promise<string> {
+  const { measure, numbers } = tabOf(tab.name);
+  const { columns, rows, facts: more } = await numbers(view, tab);
+  return csv(provenance(view, measure || tab.about, more), columns, rows);
+}
+
+/** The displayed grid, every cell a line; beside the measure shown, the weight and ‖f(x)‖ that it is made of. */
+export function headCsv(view: View): string {
+  const { rows, cols, values } = view.grid;
+  const { norms, weights, slice, layerMap } = view.shown;
+  const { column, title } = lookNow(view);
+  const made = !layerMap && view.synced.units.value === "pieces" ? norms : null;
+  const parts = (i: number, j: number) => (made ? [weights[i * slice.K + j]!, made[j]!] : []);
+  const cells = rows.flatMap((row, i) =>
+    cols.map((col, j): CsvCell[] => [
+      ...[i, row.label, j, col.label, values[i * cols.length + j]!],
+      ...parts(row.pieces[0]!, col.pieces[0]!),
+    ]),
+  );
+  const names = ["query_index", "query", "key_index", "key", column, ...(made ? ["attention", "norm_of_f"] : [])];
+  return csv(provenance(view, title), names, cells);
+}

@@ -1,0 +1,180 @@
+// Head and atlas on paper: as the view shows them, but as charts.
+import { chooseLines } from "../compute/lines";
+import { indexed } from "../paint/colormap";
+import { coloursOf, headColour, headDash, inks } from "../paint/palette";
+import { Drawing } from "../parts/chart";
+import { share } from "../parts/format";
+import { Embedded, HeatChart } from "../parts/heatchart";
+import { Legend } from "../parts/legend";
+import { widest } from "../parts/textwidth";
+import { visibleText } from "../parts/token";
+import { MEASURES } from "../vocabulary";
+import { included } from "./atlas";
+import { useView } from "./context";
+import { commonScale, thumbnail } from "./headbutton";
+import { drawnLines, lineColour } from "./lines";
+import { lookNow } from "./look";
+import { MapLegend } from "./matrix";
+
+/** Heat map with tokens on both sides. */
+export function MapFigure() {
+  const view = useView();
+  const { row, col, dark } = view;
+  const look = lookNow(view);
+  const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => label));
+  const cell = Math.max(6, Math.min(18, Math.floor(720 / Math.max(rows!.length, cols!.length, 1))));
+  const { entries, palette, hasNaN } = indexed(view.grid.values, look.lo, look.hi, look.colours);
+  return (
+    <>
+      <HeatChart
+        label={look.name}
+        rows={rows!}
+        cols={cols!}
+        {...{ entries, palette, dark, pinned: { row, col } }}
+        width={cols!.length * cell}
+        height={rows!.length * cell}
+      />
+      <MapLegend look={look} note={hasNaN ? ", grey: not a number" : ""} />
+    </>
+  );
+}
+
+const [STEP, MIDDLE] = [18, 260]; // px of a token, between the tokens
+
+/** Tokens left (queries) and right (keys), joined by lines whose opacity is the weight. */
+export function LinesFigure() {
+  const view = useView();
+  const drawn = drawnLines(view);
+  const { series, look, full, minimum } = drawn;
+  const { muted, ink, select } = inks(false);
+  const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => visibleText(label)));
+  const left = Math.ceil(widest([...rows!, "query"], 11)) + 8;
+  const right = left + MIDDLE;
+  const top = 16 * series.length + 26;
+  const height = top + STEP * Math.max(rows!.length, cols!.length) + 20;
+  const scale = `opacity and width: ${look.signed ? "size of " : ""}${look.symbol}, from ${share(minimum)} to ${share(full)}`;
+  const y = (n: number) => top + (n + 0.5) * STEP;
+  const column = (texts: string[], x: number, pinned: number | null) =>
+    texts.map((text, n) => (
+      <text key={n} x={x} y={y(n) + 4} {...(n === pinned ? { fill: select, "font-weight": 600 } : {})}>
+        {text}
+      </text>
+    ));
+  const dash = (n: number) => headDash(n).join(" ") || undefined;
+  return (
+    <Drawing
+      width={Math.max(right + widest([...cols!, "key"], 11) + 8, left + widest([scale], 11))}
+      height={height}
+      label={look.name}
+    >
+      <g font-size="11" fill={ink}>
+        {series.map(({ name }, n) => (
+          <g key={n} transform={`translate(${left} ${16 * n + 6})`}>
+            <path d="M0 0H26" stroke={headColour(n, false)} stroke-width="3" stroke-dasharray={dash(n)} />
+            <text x="34" y="4">
+              {name}
+            </text>
+          </g>
+        ))}
+        <g fill={muted}>
+          <text x={left - 4} y={top - 8} text-anchor="end">
+            query
+          </text>
+          <text x={right + 4} y={top - 8}>
+            key
+          </text>
+          <text x={left} y={height - 4}>
+            {scale}
+          </text>
+        </g>
+        <g fill="none">
+          {chooseLines(series, minimum, null, null).lines.map((line, n) => (
+            <path
+              key={n}
+              d={`M${left + 4} ${y(line.row)}C${left + 105} ${y(line.row)} ${right - 105} ${y(line.col)} ${right - 4} ${y(line.col)}`}
+              stroke={lineColour(drawn, line.series, line.weight, false)}
+              stroke-opacity={Math.max(0.03, Math.min(1, Math.abs(line.weight) / full)).toFixed(3)}
+              stroke-width={(0.75 + 2.25 * Math.min(1, Math.abs(line.weight) / full)).toFixed(2)}
+              stroke-dasharray={dash(line.series)}
+            />
+          ))}
+        </g>
+        <g text-anchor="end">{column(rows!, left - 4, view.row)}</g>
+        <g>{column(cols!, right + 4, view.col)}</g>
+      </g>
+    </Drawing>
+  );
+}
+
+const [LEFT, TOP, SIDE] = [34, 20, 44]; // px beside the thumbnails, above them, of each
+
+/** Layers down, heads across, one thumbnail each; all are one image. */
+export function AtlasFigure() {
+  const { overview, shown, page, synced } = useView();
+  const { thumbs } = shown;
+  const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
+  const { symbol, signed } = MEASURES[thumbs.measure];
+  const common = page.commonScale.value ? commonScale(thumbs) : 0;
+  const [rows, cols] = overview.thumbShape;
+  const zoom = SIDE / Math.max(rows, cols, 1);
+  const gap = Math.max(1, Math.round(8 / zoom)); // in cells
+  const size = { rows: layers.length * (rows + gap) - gap, cols: heads.length * (cols + gap) - gap };
+  const entries = new Uint8Array(size.rows * size.cols).fill(signed ? 127 : 0);
+  for (const [l, layer] of layers.entries())
+    for (const [h, head] of heads.entries()) {
+      const cells = thumbnail(thumbs, layer * overview.n_heads + head, rows * cols, common);
+      const at = l * (rows + gap) * size.cols + h * (cols + gap);
+      for (let r = 0; r < rows; r++) entries.set(cells.subarray(r * cols, (r + 1) * cols), at + r * size.cols);
+    }
+  const image = { ...size, entries, width: size.cols * zoom, height: size.rows * zoom, x: LEFT, y: TOP };
+  const high = common ? share(common) : "1";
+  const colours = coloursOf(signed, false);
+  return (
+    <>
+      <Drawing width={LEFT + image.width} height={TOP + image.height + 2} label="Atlas of heads">
+        <Embedded {...image} palette={colours} />
+        <Frames layers={layers} heads={heads} step={[(rows + gap) * zoom, (cols + gap) * zoom]} zoom={zoom} />
+      </Drawing>
+      <Legend
+        low={signed ? `−${high}` : "0"}
+        high={high}
+        label={common ? symbol : `${symbol}, as a part of each head’s largest value`}
+        colours={colours}
+      />
+    </>
+  );
+}
+
+/** Names of layers and heads, and a frame around each thumbnail, that of the selected head a heavier one. */
+function Frames(props: { layers: number[]; heads: number[]; step: [down: number, right: number]; zoom: number }) {
+  const { layers, heads, step, zoom } = props;
+  const { layer, head, overview } = useView().shown;
+  const { muted, select, border } = inks(false);
+  const [height, width] = overview.thumbShape.map((cells) => cells * zoom) as [number, number];
+  const look = (chosen: boolean) => ({ stroke: chosen ? select : border, "stroke-width": chosen ? 2.5 : 1 });
+  return (
+    <g font-size="11" fill={muted}>
+      {heads.map((name, h) => (
+        <text key={name} x={LEFT + h * step[1] + width / 2} y="10" text-anchor="middle">
+          {name}
+        </text>
+      ))}
+      {layers.map((name, l) => (
+        <text key={name} x="0" y={TOP + l * step[0] + height / 2 + 4}>
+          L{name}
+        </text>
+      ))}
+      <g fill="none">
+        {layers.map((one, l) =>
+          heads.map((other, h) => (
+            <rect
+              key={`${one}-${other}`}
+              {...{ width, height, x: LEFT + h * step[1], y: TOP + l * step[0] }}
+              {...look(one === layer && other === head)}
+            />
+          )),
+        )}
+      </g>
+    </g>
+  );
+}

@@ -1,0 +1,106 @@
+// The body of a tab that was registered at run time: heat maps and tables, as its first question answers them.
+import { useMemo } from "preact/hooks";
+import type { CsvCell } from "../export/csv";
+import { indexed } from "../paint/colormap";
+import { coloursOf } from "../paint/palette";
+import { signed } from "../parts/format";
+import { HeatChart } from "../parts/heatchart";
+import { Legend } from "../parts/legend";
+import { Section, Waiting } from "../parts/section";
+import { Table } from "../parts/table";
+import { arrived, type Kind } from "../state/answers";
+import type { Tab } from "../state/overview";
+import { useAnswer, useView, type View } from "./context";
+import type { Numbers } from "./tabs";
+
+const SIDE = 440; // px of the longer side
+
+interface Part {
+  title: string;
+  remark: string;
+  rows: string[];
+  cols: string[];
+  values?: Float32Array; // (rows·cols)
+  table: { head: string[]; rows: CsvCell[][] }; // where there are no values
+}
+
+/** The question of a sheet. What it has no use for, layer or head, the kernel leaves alone. */
+const kindOf = ({ questions }: Tab): Kind<Part[]> => ({
+  op: questions[0]!,
+  read: ({ fields, arrays }) =>
+    (fields.sections as Part[]).map((part, n) => ({ ...part, values: arrays[`values${n}`]?.data as Float32Array })),
+});
+
+export function Sheet({ tab }: { tab: Tab }) {
+  const { layer, head } = useView().shown;
+  const answer = useAnswer(kindOf(tab), { layer, head });
+  if (answer.state !== "answered") return <Waiting answer={answer} doing="computing" />;
+  return (
+    <div class="bl-norms" data-testid={`sheet-${tab.name}`}>
+      {answer.value.map((part) =>
+        part.values ? (
+          <SheetMap key={part.title} {...part} values={part.values} />
+        ) : (
+          <SheetTable key={part.title} {...part} />
+        ),
+      )}
+    </div>
+  );
+}
+
+function SheetMap({ title, remark, rows, cols, values }: Part & { values: Float32Array }) {
+  const { dark } = useView();
+  const [low, high] = useMemo(() => ends(values), [values]);
+  const colours = coloursOf(low < 0, dark);
+  const { entries, palette, hasNaN } = useMemo(() => indexed(values, low, high, colours), [values, colours]);
+  const cell = Math.min(18, SIDE / Math.max(rows.length, cols.length, 1));
+  return (
+    <Section title={title} about={remark}>
+      <HeatChart
+        label={title}
+        {...{ rows, cols, entries, palette, dark }}
+        width={cell * cols.length}
+        height={cell * rows.length}
+      />
+      <Legend
+        low={signed(low, 3)}
+        high={signed(high, 3)}
+        label={hasNaN ? "grey: not a number" : ""}
+        colours={colours}
+      />
+    </Section>
+  );
+}
+
+/** Where the colours end: from nothing to the largest value, the same on both sides where some are negative. */
+function ends(values: Float32Array): [low: number, high: number] {
+  const low = values.reduce((least, value) => Math.min(least, value || 0), 0);
+  const high = values.reduce((most, value) => Math.max(most, value || 0), 0);
+  const most = Math.max(-low, high) || 1;
+  return [low < 0 ? -most : 0, most];
+}
+
+const text = (value: CsvCell) => (typeof value === "number" && !Number.isInteger(value) ? signed(value, 3) : value);
+
+const SheetTable = ({ title, remark, table: { head, rows } }: Part) => (
+  <Table<CsvCell[]>
+    title={title}
+    about={remark}
+    columns={head.map((name, n) => ({ name, value: (row) => row[n]!, show: (row) => text(row[n]!) }))}
+    rows={rows}
+  />
+);
+
+/** Every number of a sheet on a line of its own: its section, where it stands there, its value. */
+export async function sheetNumbers({ answers, shown }: View, tab: Tab): Promise<Numbers> {
+  const { layer, head, overview } = shown;
+  const parts = await arrived(() => answers.get(kindOf(tab), overview, { layer, head }));
+  const cells = ({ rows, cols, values, table }: Part): CsvCell[][] =>
+    values
+      ? rows.flatMap((row, r) => cols.map((col, c) => [row, col, values[r * cols.length + c]!]))
+      : table.rows.flatMap((row, r) => row.map((value, c) => [r, table.head[c]!, value]));
+  return {
+    columns: ["section", "row", "column", "value"],
+    rows: parts.flatMap((part) => cells(part).map((cell) => [part.title, ...cell])),
+  };
+}

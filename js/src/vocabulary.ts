@@ -1,0 +1,75 @@
+// Names, words and colours that kernel and page share, written by `python -m bertlens.typescript`:
+// do not edit, change bertlens/vocabulary.py (or widgets/questions.py, widgets/tabs.py) instead.
+
+export type Measure = "weight" | "norm" | "difference";
+export type TabName = "neurons" | "norms" | "gates" | "geometry" | "survey" | "table";
+export type PartName = "header" | "atlas" | "head" | "neurons" | "norms" | "gates" | "geometry" | "survey" | "table";
+export type PairFilter = "all" | "AA" | "AB" | "BA" | "BB";
+export type UnitKind = "pieces" | "words" | "spans";
+export type Theme = keyof typeof INKS;
+export type HeadName = [layer: number, head: number];
+
+/** The traits of every widget. */
+export interface Traits {
+  parts: string[];
+  overview: { header: Record<string, unknown>; data: DataView };
+  map: string;
+  layer: number;
+  head: number;
+  heads: HeadName[];
+  query: number | null;
+  key: number | null;
+  measure: Measure;
+  layer_map: string;
+  mode: "matrix" | "lines";
+  view: string;
+  text: string;
+  text_pair: string;
+  truncation: boolean;
+  pair_filter: PairFilter;
+  units: UnitKind;
+  hide_special: boolean;
+  renormalize: boolean;
+  theme: "auto" | "light" | "dark";
+  include_layers: number[] | null;
+  include_heads: number[] | null;
+}
+
+/** The questions about a trace, with their arguments. */
+export interface Questions {
+  head: { layer: number; head: number };
+  norms: { layer: number };
+  thumbs: { measure: string };
+  layer_map: { layer: number; kind: string };
+  gates: { threshold: number; margin: number };
+  evidence: { layer: number; head: number; gate: string; view: string };
+  norm_view: Record<never, never>;
+  geometry: Record<never, never>;
+  histograms: { layer: number; head: number };
+  spectra: { layer: number };
+}
+export const TRAIT_NAMES: readonly (keyof Traits)[] = ["parts", "overview", "map", "layer", "head", "heads", "query", "key", "measure", "layer_map", "mode", "view", "text", "text_pair", "truncation", "pair_filter", "units", "hide_special", "renormalize", "theme", "include_layers", "include_heads"];
+
+export const MEASURES: Record<Measure, { symbol: string; label: string; title: string; about: string; signed: boolean }> = {"weight": {"symbol": "α", "label": "Weight α", "title": "attention weight α", "about": "How much of a query's attention goes to a key: the softmax of its scores; a row sums to 1.", "signed": false}, "norm": {"symbol": "‖αf(x)‖", "label": "Norm ‖αf(x)‖", "title": "norm of what is passed on, ‖αf(x)‖", "about": "Length of what a key really adds to a query: weight times ‖f(x)‖, the length of the key's value after the output projection (Kobayashi et al. 2020).", "signed": false}, "difference": {"symbol": "Δ", "label": "Difference", "title": "difference α − ‖αf(x)‖ / Σ‖αf(x)‖", "about": "Share of the weight less share of the norm, in each row: above 0 where a head looks more than it takes.", "signed": true}};
+export const PAIR_FILTERS: Record<PairFilter, { label: string; about: string }> = {"all": {"label": "All", "about": "All pairs of tokens."}, "AA": {"label": "A→A", "about": "Queries of sentence A, keys of sentence A."}, "AB": {"label": "A→B", "about": "Queries of sentence A, keys of sentence B."}, "BA": {"label": "B→A", "about": "Queries of sentence B, keys of sentence A."}, "BB": {"label": "B→B", "about": "Queries of sentence B, keys of sentence B."}};
+export const UNITS: Record<UnitKind, { label: string; about: string }> = {"pieces": {"label": "Pieces", "about": "The tokenizer's pieces."}, "words": {"label": "Words", "about": "A word's pieces put together: columns summed, rows averaged."}, "spans": {"label": "Domains", "about": "A domain's tokens put together: columns summed, rows averaged."}};
+export const GATES: Record<string, { letter: string; mark: string; about: string }> = {"directional": {"letter": "D", "mark": "↓", "about": "All queries look at the same one or few words."}, "open": {"letter": "O", "mark": "○", "about": "Attention is broad and without structure."}, "closed": {"letter": "C", "mark": "▮", "about": "Attention rests on special tokens: a no-op."}, "forward contextual": {"letter": "F", "mark": "▸", "about": "Looks at the next word, or at words after."}, "backward contextual": {"letter": "B", "mark": "◂", "about": "Looks at the word before, or at words before."}, "cluster": {"letter": "K", "mark": "▚", "about": "Words look at the words of their own block, such as their sentence."}, "instance": {"letter": "I", "mark": "∴", "about": "Single words look far, each at another one."}, "self": {"letter": "S", "mark": "◇", "about": "Words look at themselves."}, "bidirectional": {"letter": "T", "mark": "◆", "about": "Words look at their neighbours on both sides."}, "mixed": {"letter": "M", "mark": "~", "about": "No score reaches the threshold, or none leads by the margin."}, "undefined": {"letter": "?", "mark": "", "about": "Too few tokens for a pattern."}};
+export const CATEGORIES: Record<string, { label: string; about: string }> = {"first": {"label": "first", "about": "Template tokens in front of the text, such as [CLS]."}, "separator": {"label": "separator", "about": "Template tokens after a text, such as [SEP]."}, "punctuation": {"label": "punctuation", "about": "Tokens of punctuation only."}, "other": {"label": "words", "about": "All other tokens."}};
+export const STATISTICS: Record<string, { label: string; about: string; unit: string }> = {"previous": {"label": "to the previous token", "about": "Share of the attention that goes to the token before.", "unit": "share"}, "next": {"label": "to the next token", "about": "Share of the attention that goes to the token after.", "unit": "share"}, "self": {"label": "to the token itself", "about": "Share of the attention that tokens give themselves.", "unit": "share"}, "same_word": {"label": "to the same word", "about": "Share that goes to other occurrences of the query's word.", "unit": "share"}, "first": {"label": "to the first token", "about": "Share that goes to the first token.", "unit": "share"}, "separator": {"label": "to separators", "about": "Share that goes to the separators of the template.", "unit": "share"}, "special": {"label": "to special tokens", "about": "Share that goes to all tokens of the template.", "unit": "share"}, "punctuation": {"label": "to . and ,", "about": "Share that goes to “.” and “,” (as Clark et al. 2019 count).", "unit": "share"}, "punctuation_all": {"label": "to punctuation", "about": "Share that goes to tokens of Unicode punctuation.", "unit": "share"}, "same_segment": {"label": "within the own sentence", "about": "Share that stays in the query's own sentence.", "unit": "share"}, "separator_to_separator": {"label": "separator to separator", "about": "Share of the separators' own attention that goes to separators (Clark et al. 2019).", "unit": "share"}, "rest_to_separator": {"label": "rest to separator", "about": "Share of the other tokens' attention that goes to separators (Clark et al. 2019).", "unit": "share"}, "entropy": {"label": "entropy", "about": "Mean entropy of a row, in nats: 0 on one key, ln K even.", "unit": "nats"}, "entropy_first": {"label": "entropy, first row", "about": "Entropy of the first token's row, in nats.", "unit": "nats"}, "entropy_smoothed": {"label": "entropy, smoothed", "about": "Mean entropy of 0.9999 α + 0.0001 / n, in nats (as Clark et al. 2019 have it).", "unit": "nats"}, "entropy_first_smoothed": {"label": "entropy, first row, smoothed", "about": "The same of the first token's row, in nats.", "unit": "nats"}, "k90": {"label": "keys that hold 90 %", "about": "Least number of keys that hold 90 % of a row, mean over rows (Ramsauer et al. 2021).", "unit": "keys"}, "max": {"label": "largest weight", "about": "The largest weight of the head.", "unit": "weight"}};
+export const GATE_THRESHOLD = 0.35;
+export const GATE_MARGIN = 0.1;
+
+/** Text, lines and areas. */
+export const INKS = {"light": {"bg": "#ffffff", "panel": "#ffffff", "soft": "#f6f7f9", "border": "#e2e5ea", "ink": "#1d2430", "muted": "#5d6778", "accent": "#2f5fb3", "on-accent": "#ffffff", "select": "#c03a14", "select-soft": "#fdeae5", "positive": "#3d6fb8", "negative": "#c8660d", "warning-bg": "#fff4d6", "warning-ink": "#6b4a00"}, "dark": {"bg": "#111418", "panel": "#171b21", "soft": "#1d222a", "border": "#2c333d", "ink": "#e6e9ee", "muted": "#97a1b0", "accent": "#7ea6ea", "on-accent": "#0e1420", "select": "#ff8a5c", "select-soft": "#3a241c", "positive": "#6d9df0", "negative": "#f0a35a", "warning-bg": "#3d3110", "warning-ink": "#ffdf8a"}} as const;
+/** Curves and points; kinds of token first. */
+export const SERIES: Record<Theme, readonly string[]> = {"light": ["#c2185b", "#7a5195", "#8a6508", "#2f5fb3", "#1f7a6b", "#5d6778"], "dark": ["#ff6fa3", "#c39bd3", "#e0b040", "#7ea6ea", "#5cc4b0", "#b0b8c4"]};
+/** Which of SERIES stands for what a head makes of its input. */
+export const VECTORS: Record<string, number> = {"query": 0, "key": 3, "value": 4, "context": 1, "attention": 5};
+/** Heads that are drawn over one another. */
+export const HEADS: Record<Theme, readonly string[]> = {"light": ["#235fb2", "#b27c2e", "#1c5405", "#804f5a", "#34989b", "#52155c", "#938c65", "#53121f"], "dark": ["#6573fb", "#9e5e4b", "#5d8506", "#8d5f8b", "#3cafed", "#f7d6f1", "#dbb769", "#dd8395"]};
+/** Not a number, in both themes. */
+export const NAN = "#8a8a8a";
+/** RGB triples in base64, nodes of a colour table from zero upwards: colormap.ts draws lines between. */
+export const WEIGHT: Record<Theme, readonly string[]> = {"light": ["////9fj96/H64ev32OT1zt3yxNfvutDtsMnqpsPnnLzkk7Xhiq/egajaeaHWcZrSaZPOYY3KWIbGUH/CSHi+QHK6OmuyNmWqMl+hLlmYKlOQJU2IIUd/HkF3GjtvFjZnEjBf"], "dark": ["FxshGSEsGyY4HSxDHjJPIDhcIT1oJEN0J0p+KlCJLVeUMF2fNGSqN2q1OnHBQnjIS4DNVIfSXY/XZpbccJ7ieaXngq3si7TxlrzzosT1rcv3udP5xNr60OL72+n95/H+8/j/"]};
+/** The same for the two arms of a signed table: from zero to the negative end, and to the positive. */
+export const SIGNED: Record<Theme, readonly string[]> = {"light": ["/////vn0/vTp/e7f/OjU++PJ+t2++dez+NGo9sud9caS9MCH8rp777R07K9u6Kpp5KVk4KBf3Zta2ZZV1ZBQ0YtLzYZGyoFAxnw7wnc1vnIwum0qtmgks2Mdr14Vq1kMp1QA", "////+Pr98fb86vH64+353Oj31eT1zt/0yNvywdbwutLus83trMnrpsTpn8DnmLvlkbfji7Lhha7ffqndeKTacqDYbJvWZpfTYJLRWY3OU4nMTYTJR4DHQHvFOnbCM3LALG29"], "dark": ["FxshHh8iJCIjKyYkMiklOS0mPzEmRzQnTjgnVTsnXD8nY0Mna0Ymckomek0lglEkiVUikFklll4pnGMsomcvqGwzr3E2tXY6vHs9woBByIVEz4pI1Y9M3JRP45lT6Z5W8KNa", "FxshGR8oGyMwHCg4HixAIDBIIjRQIzlZJT1hJkJqKEZyKUp7K0+ELFSNLliWMF2fNWKkOmepP2yuRHK0SXe5Tny+VIHDWYfJXozOY5LTaZfZbpzec6Ljeafpfq3uhLL0ibj5"]};

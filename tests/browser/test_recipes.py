@@ -1,0 +1,74 @@
+"""The recipes of docs/architecture.md by public names alone, on the page: a toy tab in a notebook and in a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from bertlens import colors
+from browser.views import Seen
+
+TOY = """
+import bertlens as bl
+from bertlens.widgets import Question, Tab, register_question, register_tab, sheet
+
+def each_head(trace, layers):
+    yield from ({"layer": layer, "head": head} for layer in layers for head in range(trace.n_heads))
+
+def scores(trace, layer, head):
+    values, tokens = trace.scores(layer)[head], trace.display_tokens
+    return sheet(
+        ("Scores", "before the softmax", {"values": values, "rows": tokens, "cols": tokens}),
+        ("In numbers", "", {"head": ["what", "value"], "rows": [["largest score", float(values.max())]]}),
+    )
+
+register_question(Question("toy", scores, ("layer", "head"), "neurons", each_head))
+register_tab(Tab("toy", "Toy", "What the toy shows.", "neurons", ("toy",)))
+trace = bl.Lens.embedded().trace("The cat sat.")
+view = trace.explore(layer=1, head=8)
+"""
+
+
+def largest(seen: Seen, title: str) -> str:
+    """The number in the toy's table, of the head shown."""
+    seen.title(title)
+    return seen.part("sheet-toy").get_by_role("row", name=re.compile("largest score")).get_by_role("cell").inner_text()
+
+
+@pytest.fixture(scope="module")
+def notebook(open_shared):
+    return open_shared([TOY, "view"])
+
+
+def test_toy_tab_asks_the_kernel(notebook):
+    seen = Seen(notebook.page)
+    seen.tab("Toy").click()
+    for layer, head in ((1, 8), (4, 3)):
+        seen.thumb(layer, head).click()
+        truth = notebook.kernel(f"print(f'{{float(trace.scores({layer})[{head}].max()):.3f}}')")
+        expect(seen.part("sheet-toy").get_by_role("cell", name=truth, exact=True)).to_be_visible()
+        assert largest(seen, f"L{layer}·H{head}") == truth
+    picture = seen.part("sheet-toy").locator("image").get_attribute("href").removeprefix("data:image/png;base64,")
+    pixels = np.asarray(Image.open(BytesIO(b64decode(picture))).convert("RGB")).reshape(36, 3)
+    values = np.array(json.loads(notebook.kernel("print(trace.scores(4)[3].flatten().tolist())")), np.float32)
+    entries = np.floor(255 * (values / abs(values).max() + 1) / 2 + 0.5).clip(0, 255).astype(int)
+    scale = "signed" if values.min() < 0 else "weight"
+    assert (pixels == colors.table(scale, "light")[entries]).all()
+
+
+def test_toy_tab_on_a_page_without_a_kernel(notebook, page_of):
+    html = notebook.kernel("print(view.to_html(layers=[1, 4]))")
+    seen = Seen(page_of(html))
+    seen.tab("Toy").click()
+    seen.thumb(4, 3).click()
+    truth = notebook.kernel("print(f'{float(trace.scores(4)[3].max()):.3f}')")
+    assert largest(seen, "L4·H3") == truth
+    seen.thumb(0, 0).click()  # a layer that was left out: in words
+    expect(seen.part("problem")).to_contain_text("layer 0 is not in this page, which holds")

@@ -1,0 +1,302 @@
+"""What is offered of a trace is what can be given; adapters and quantised models; a trace is a snapshot."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import bertlens as bl
+from bertlens import ModelError, wire
+from bertlens.measures import flow, gates, geometry, neurons, norms, spectra
+from bertlens.measures.gradients import gradients
+from bertlens.measures.offers import offers
+from bertlens.model import Fingerprint
+from bertlens.survey import attention_gradients, head_stats
+from bertlens.widgets import answers
+from bertlens.widgets.questions import QUESTIONS
+from unit import tiny
+from unit.test_widgets import question
+
+TEXT = "the cat sat on the mat"
+# A capability and something that needs it
+USES: dict[str, Any] = {
+    "neurons": lambda trace: neurons.contrast(trace, 0, 0, 1, 2),
+    "norms": lambda trace: [norms.all_of(trace, layer) for layer in range(trace.n_layers)],
+    "geometry": geometry.layer_table,
+    "spectra": lambda trace: [answers.layer_ranks(trace, layer) for layer in range(trace.n_layers)],
+    "gates": gates.classify,
+    "gradients": lambda trace: gradients(trace, loss=lambda output: output[0].sum()),
+}
+
+
+def lens_of(model: Any) -> bl.Lens:
+    return bl.Lens(model, tiny.wordpiece())
+
+
+def lora(targets: Any, model: Any = None, **settings: Any) -> Any:
+    """A PEFT model whose adapters do something: B is not zero."""
+    peft = pytest.importorskip("peft")
+    torch.manual_seed(0)
+    made = peft.get_peft_model(model or tiny.bert(), peft.LoraConfig(target_modules=targets, r=4, **settings))
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            if "lora_B" in name:
+                parameter.copy_(0.3 * torch.randn(parameter.shape, generator=generator))
+    return made.eval()
+
+
+def quantised() -> Any:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch names a successor that cannot do this
+        return torch.ao.quantization.quantize_dynamic(tiny.bert(), {torch.nn.Linear}, dtype=torch.qint8)
+
+
+def broken() -> Any:
+    model = tiny.bert()
+    model.encoder.layer[1].attention.self.key.bias.data[0] = torch.nan
+    return model
+
+
+def traces() -> dict[str, Any]:
+    return {
+        "plain": lambda: lens_of(tiny.bert()).trace(TEXT),
+        "LoRA on query and value": lambda: lens_of(lora(["query", "value"])).trace(TEXT),
+        "LoRA everywhere": lambda: lens_of(lora("all-linear", lora_bias=True)).trace(TEXT),
+        "DoRA": lambda: lens_of(lora(["query", "dense"], use_dora=True)).trace(TEXT),
+        "quantised": lambda: lens_of(quantised()).trace(TEXT),
+        "NaN": lambda: lens_of(broken()).trace(TEXT),
+        "given": lambda: bl.Trace.from_attentions(torch.full((2, 2, 4, 4), 0.25), list("abcd")),
+        "cross": lambda: bl.Trace.from_attentions(torch.full((1, 2, 2, 4), 0.25), list("ab"), list("abcd")),
+        "eager": lambda: bl.Lens(tiny.OUTSIDE["roformer"].model(), tiny.OUTSIDE["roformer"].tokenizer()).trace(TEXT),
+    }
+
+
+@pytest.mark.parametrize("name", traces())
+def test_what_is_offered_can_be_given_and_what_is_not_says_why(name: str) -> None:
+    trace = traces()[name]()
+    reasons = offers(trace)
+    assert set(reasons) == set(USES) and offers(trace) is reasons
+    for capability, reason in reasons.items():
+        if reason:
+            assert len(reason) < 250
+            with pytest.raises(bl.BertLensError):
+                USES[capability](trace)
+        else:
+            USES[capability](trace)
+
+
+@pytest.mark.parametrize("name", traces())
+def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> None:
+    trace = traces()[name]()
+    view = trace.explore()
+    arguments = {"layer": 0, "head": 0, "measure": "norm", "kind": "attn-w", "threshold": 0.3, "margin": 0.1}
+    for op in QUESTIONS:
+        fields, _ = question(view, op=op, gate="self", view="full", **arguments)
+        needs = QUESTIONS[op].needs
+        assert ("error" in fields) == bool(needs and offers(trace)[needs]) or op == "layer_map", (op, fields)
+    tabs = {tab["name"]: tab["why_not"] for tab in view.overview["header"]["tabs"]}
+    assert tabs["norms"] == offers(trace)["norms"] and tabs["gates"] == offers(trace)["gates"]
+    assert "<main" in view.to_html()
+
+
+@pytest.mark.parametrize("name", ["LoRA on query and value", "LoRA everywhere", "DoRA", "quantised"])
+def test_surveys_take_what_there_is(name: str, tmp_path: Path) -> None:
+    trace = traces()[name]()
+    stats = head_stats(trace.lens, [TEXT, "it was warm"], progress=False, save=tmp_path / "stats.npz")
+    assert stats.n_texts == 2 and ("norm.text" in stats.sums) == (not offers(trace)["norms"])
+    assert "<main" in trace.explore(stats=stats).to_html()
+
+
+@pytest.mark.parametrize("targets", [["query", "value"], "all-linear"])
+@pytest.mark.parametrize("more", [{}, {"lora_bias": True}])
+def test_adapters_count_exactly(targets: Any, more: dict[str, Any]) -> None:
+    """Everything that needs weights equals what the merged model gives."""
+    adapted = lora(targets, **more)
+    ours = lens_of(adapted).trace(TEXT)
+    merged = lens_of(lora(targets, **more).merge_and_unload()).trace(TEXT)
+    for layer in range(ours.n_layers):
+        for kind in (norms.attnresln_norm, flow.globenc, norms.transformed_norm):
+            torch.testing.assert_close(kind(ours, layer), kind(merged, layer), atol=1e-5, rtol=1e-4)
+        assert ours.model is not None and merged.model is not None
+        for a, b in zip(spectra.projections(ours.model, layer), spectra.projections(merged.model, layer), strict=True):
+            torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-5)
+    with adapted.disable_adapter():
+        plain = norms.transformed_norm(lens_of(adapted).trace(TEXT), 0)
+    torch.testing.assert_close(plain, norms.transformed_norm(lens_of(tiny.bert()).trace(TEXT), 0))
+
+
+def test_gradients_through_quantised_weights_are_refused_and_not_zero() -> None:
+    trace = lens_of(quantised()).trace(TEXT)
+    assert "dequantise" in offers(trace)["gradients"]
+    assert offers(lens_of(lora("all-linear")).trace(TEXT))["gradients"] == ""
+    with pytest.raises(bl.ModelError, match="quantised weights"):
+        gradients(trace, loss=lambda output: output[0].sum())
+    with pytest.raises(bl.ModelError, match="quantised weights"):
+        attention_gradients(trace.lens, [TEXT], loss=lambda output: output[0].sum())
+
+
+def test_the_module_that_is_not_plain_is_named() -> None:
+    reason = offers(lens_of(quantised()).trace(TEXT))["norms"]
+    assert reason.startswith("encoder.layer.0.attention.output.dense is a Linear") or "DynamicQuantized" in reason
+    reason = offers(lens_of(lora(["dense"], use_dora=True)).trace(TEXT))["norms"]
+    assert "encoder.layer.0.attention.output.dense is adapted by more than LoRA" in reason
+
+
+# A trace is a snapshot
+
+
+def test_a_measure_that_needs_weights_refuses_other_weights() -> None:
+    model = tiny.bert()
+    trace = lens_of(model).trace(TEXT)
+    before = norms.transformed_norm(trace, 1)
+    with torch.no_grad():
+        model.encoder.layer[0].attention.output.dense.weight.add_(0.1)  # a step of an optimiser
+    torch.testing.assert_close(norms.transformed_norm(trace, 1), before)  # that layer is as it was
+    for use in (
+        lambda: norms.transformed_norm(trace, 0),
+        lambda: flow.value_zeroing(trace, 0, progress=False),
+        lambda: gradients(trace, loss=lambda output: output[0].sum()),
+    ):
+        with pytest.raises(ModelError, match="the model has changed since this trace: trace again"):
+            use()
+    assert trace.attention(0).shape and trace.query(0).shape  # what was captured stays
+    norms.transformed_norm(lens_of(model).trace(TEXT), 0)
+
+
+@pytest.mark.parametrize("change", ["data", "replaced", "cast", "moved"])
+def test_changes_that_raise_no_counter_are_seen(change: str) -> None:
+    model = tiny.bert()
+    trace = lens_of(model).trace(TEXT)
+    dense = model.encoder.layer[0].attention.output.dense
+    if change == "data":
+        dense.weight.data.mul_(1.5)
+    elif change == "replaced":
+        dense.weight = torch.nn.Parameter(dense.weight.detach().clone() * 2)
+    elif change == "cast":
+        model.double()
+    else:
+        model.to("meta")
+    with pytest.raises(ModelError, match="has changed since"):
+        norms.transformed_norm(trace, 0)
+
+
+def test_a_fingerprint_is_the_same_for_the_same_weights() -> None:
+    model = tiny.bert()
+    one, two = (Fingerprint.of(model.parameters()) for _ in range(2))
+    assert one == two and one.holds(model.parameters()) and one.holds(model.encoder.layer[1].parameters())
+    assert Fingerprint.of(tiny.bert().parameters()).digest == one.digest
+    assert Fingerprint.of(tiny.bert(seed=1).parameters()).digest != one.digest
+    borrowed = lens_of(model).borrowed
+    assert borrowed.fingerprint() is borrowed.fingerprint()  # many traces, one object
+
+
+def test_what_a_trace_gives_out_cannot_change_it() -> None:
+    trace = lens_of(tiny.bert()).trace("the cats sat", "it was warm")
+    lists = ("tokens", "key_tokens", "display_tokens", "display_key_tokens", "word_ids", "key_word_ids", "offsets")
+    for name in lists:
+        before = list(getattr(trace, name))
+        getattr(trace, name).clear()
+        assert getattr(trace, name) == before and before
+    for name in ("special_mask", "segments", "separator_mask", "input_ids", "token_type_ids"):
+        before = getattr(trace, name).clone()
+        getattr(trace, name).fill_(1)
+        assert torch.equal(getattr(trace, name), before)
+    trace.report.unknown.append({})
+    assert trace.report.unknown == []
+    for give in (
+        *(lambda name=name: getattr(trace, name)(1) for name in ("query", "key", "value", "context", "attention")),
+        lambda: trace.hidden_state(1),
+        lambda: trace.hidden_states[1],
+        lambda: trace.output.last_hidden_state,
+        lambda: flow.rollout_to(trace, 1),
+    ):
+        before = give().clone()
+        give().zero_()
+        assert torch.equal(give(), before)
+    trace.maps.clear()
+    assert trace.maps
+
+
+def test_hidden_states_are_had_one_by_one() -> None:
+    trace = lens_of(tiny.bert()).trace(TEXT)
+    assert all(torch.equal(trace.hidden_state(n), state) for n, state in enumerate(trace.hidden_states))
+    with pytest.raises(bl.SelectionError, match="hidden state 4 does not exist"):
+        trace.hidden_state(4)
+
+
+def test_an_answer_is_of_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question that arrives while a new text is put in is refused or answered from the text that it names."""
+    lens = lens_of(tiny.bert())
+    texts = {"the cat": 4, "it was very warm": 6}
+    traces = {text: lens.trace(text) for text in texts}
+    view = traces["the cat"].explore()
+    old = view.overview["header"]["trace"]
+    at_the_door, go_on = threading.Event(), threading.Event()
+    publish = type(view).hold_sync
+
+    def held(self: Any) -> Any:
+        at_the_door.set()
+        assert go_on.wait(10)
+        return publish(self)
+
+    monkeypatch.setattr(type(view), "hold_sync", held)
+    setter = threading.Thread(target=lambda: setattr(view, "trace", traces["it was very warm"]))
+    setter.start()
+    assert at_the_door.wait(10)
+    # between the record and the traits: the page still has the old id
+    fields, buffers = question(view, op="head", layer=0, head=0, trace=old)
+    assert "the text has changed" in fields["error"] and not buffers
+    go_on.set()
+    setter.join()
+    fields, buffers = question(view, op="head", layer=0, head=0)
+    assert wire.unpack(fields["arrays"], buffers[0])["q"].shape[0] == 6
+
+
+def test_texts_put_in_by_one_thread_while_another_asks() -> None:
+    lens = lens_of(tiny.bert())
+    traces = [lens.trace(text) for text in ("the cat", "it was very warm")]
+    view = traces[0].explore()
+    shapes = {}
+    for trace in traces:
+        view.trace = trace
+        shapes[view.overview["header"]["trace"]] = trace.n_tokens
+    stop, wrong = threading.Event(), []
+
+    def ask() -> None:
+        while not stop.is_set():
+            name = view.overview["header"]["trace"]
+            fields, buffers = question(view, op="head", layer=1, head=1, trace=name)
+            if buffers and wire.unpack(fields["arrays"], buffers[0])["q"].shape[0] != shapes[name]:
+                wrong.append(name)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    for trace in itertools.islice(itertools.cycle(traces), 60):
+        view.trace = trace
+    stop.set()
+    asking.join()
+    assert not wrong
+
+
+def test_maps_of_another_text_are_refused_too() -> None:
+    def decoder(n: int) -> bl.Trace:
+        give = torch.full((1, 2, n, n), 1 / n)
+        names = [str(i) for i in range(n)]
+        return bl.Trace.from_encoder_decoder(encoder=give, decoder=give, encoder_tokens=names, decoder_tokens=names)
+
+    view = decoder(3).explore()
+    old = view.overview["header"]["trace"]
+    view.trace = decoder(4)
+    for name in ("encoder", "decoder"):
+        fields, _ = question(view, op="head", layer=0, head=0, map=name, trace=old)
+        assert "the text has changed" in fields["error"]
+        fields, _ = question(view, op="head", layer=0, head=0, map=name)
+        assert "error" not in fields

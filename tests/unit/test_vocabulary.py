@@ -1,0 +1,184 @@
+"""One vocabulary: the page's copy is fresh, names mean something, and what is registered is offered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as tf
+
+import bertlens as bl
+from bertlens import transformers_private, typescript, vocabulary, wire
+from bertlens.architectures import ADAPTERS
+from bertlens.measures import attention, categories, gates, norms
+from bertlens.measures.offers import CAPABILITIES, offers
+from bertlens.measures.rows import STATISTICS
+from bertlens.survey.statistics import LABELS, NAMES
+from bertlens.widgets import Question, Tab, register_question, register_tab, sheet
+from bertlens.widgets.questions import ARGUMENTS, QUESTIONS
+from bertlens.widgets.tabs import PARTS, TABS
+from unit import tiny
+from unit.test_widgets import question
+
+
+def test_the_page_has_this_vocabulary() -> None:
+    assert typescript.TARGET.read_text(encoding="utf-8") == typescript.typescript(), (
+        "js/src/vocabulary.ts is stale: python -m bertlens.typescript"
+    )
+
+
+def test_every_word_explains_itself_in_a_sentence() -> None:
+    tables = ("MEASURES", "LAYER_MAPS", "GATES", "CATEGORIES", "STATISTICS", "PAIR_FILTERS", "UNITS")
+    words = [word for name in tables for word in getattr(vocabulary, name).values()] + list(TABS.values())
+    for word in words:
+        assert word.label and re.match(r"[A-ZΣ‖].*[.?]$", word.about), word
+    assert all(word.symbol for word in vocabulary.LAYER_MAPS.values())
+
+
+def test_names_are_those_of_the_code() -> None:
+    """No measure computes something that has no word, and no word stands for nothing."""
+    assert set(STATISTICS) == set(vocabulary.STATISTICS)
+    assert set(NAMES) <= set(STATISTICS) and set(attention.SUMMARY) <= set(STATISTICS)
+    assert tuple(vocabulary.GATES) == LABELS and set(gates.GATES) == set(LABELS) - {"mixed", "undefined"}
+    assert tuple(vocabulary.CATEGORIES) == categories.NAMES
+    assert (gates.THRESHOLD, gates.MARGIN) == (vocabulary.GATE_THRESHOLD, vocabulary.GATE_MARGIN)
+    for word in vocabulary.LAYER_MAPS.values():
+        module, name = str(word.function).split(":")
+        assert callable(getattr(import_module(f"bertlens.measures.{module}"), name))
+        assert not word.needs or word.needs in CAPABILITIES
+    asked = [name for part in (*PARTS.values(), *TABS.values()) for name in part.questions]
+    assert set(asked) == set(QUESTIONS)
+    assert {name for question in QUESTIONS.values() for name in question.arguments} == set(ARGUMENTS)
+    assert {q.needs for q in QUESTIONS.values()} | {t.needs for t in TABS.values()} <= {"", *CAPABILITIES}
+
+
+def test_inks_can_be_read() -> None:
+    """WCAG 2: 4.5 : 1 for text on its ground, in both themes."""
+
+    def luminance(color: str) -> float:
+        channels = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05
+
+    for theme, inks in vocabulary.INKS.items():
+        for text, ground in (
+            *((ink, at) for ink in ("ink", "muted", "accent", "select") for at in ("bg", "panel", "soft")),
+            ("on-accent", "accent"),
+            ("select", "select-soft"),
+            ("warning-ink", "warning-bg"),
+        ):
+            a, b = sorted((luminance(inks[text]), luminance(inks[ground])))
+            assert b / a >= 4.5, (theme, text, ground, b / a)
+        for color in vocabulary.SERIES[theme]:
+            a, b = sorted((luminance(color), luminance(inks["panel"])))
+            assert b / a >= 3, (theme, color)
+
+
+def test_private_names_of_transformers_are_there() -> None:
+    assert transformers_private.missing() == [], f"transformers {tf.__version__} took them away"
+
+
+def test_the_commit_of_a_model_from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the hub's cache lies on the disk; transformers itself forgot to note it in some release."""
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    repository = tmp_path / "models--some--bert"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(commit)
+    (repository / "snapshots" / commit).mkdir(parents=True)
+    tf.BertConfig(**tiny.BERT).save_pretrained(repository / "snapshots" / commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.file_download.HF_HUB_CACHE", str(tmp_path), raising=False)
+    config = tf.BertConfig(**tiny.BERT)
+    assert transformers_private.commit(config) is None
+    config._name_or_path = "some/bert"
+    assert transformers_private.commit(config) == commit
+    config._name_or_path = "some/other"
+    assert transformers_private.commit(config) is None
+
+
+# The recipes of docs/architecture.md, by public names alone
+
+
+@pytest.fixture
+def registries() -> Iterator[None]:
+    """What a test registers is taken out again."""
+    tables: list[dict[str, Any]] = [vocabulary.LAYER_MAPS, QUESTIONS, TABS, ADAPTERS]
+    before = [dict(table) for table in tables]
+    yield
+    for table, kept in zip(tables, before, strict=True):
+        table.clear()
+        table.update(kept)
+
+
+def test_a_new_layer_measure_with_a_picture(registries: None) -> None:
+    def distance(trace: bl.Trace, layer: int) -> torch.Tensor:
+        """(S, S) Euclidean distance of the layer's output vectors."""
+        return torch.cdist(trace.layer_output(layer), trace.layer_output(layer))
+
+    bl.register_layer_map(bl.LayerMap("distance", "Distance", "Distance of the outputs.", "‖y − y‖", distance))
+    trace = bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat")
+    view = trace.explore(layer_map="distance")
+    assert "distance" in [word["name"] for word in view.overview["header"]["layer_maps"]]
+    fields, buffers = question(view, op="layer_map", layer=1, kind="distance")
+    values = wire.unpack(fields["arrays"], buffers[0])["values"]
+    np.testing.assert_allclose(values, distance(trace, 1))
+    given = bl.Trace.from_attentions(torch.full((1, 1, 2, 2), 0.5), ["a", "b"])  # has no outputs
+    fields, _ = question(given.explore(), op="layer_map", layer=0, kind="distance")
+    assert "attention weights" in fields["error"]
+
+
+def toy(trace: bl.Trace, layer: int, head: int) -> Any:
+    scores = trace.scores(layer)[head]
+    tokens = trace.display_tokens
+    numbers = {"head": ["largest score"], "rows": [[float(scores.max())]]}
+    return sheet(
+        ("Scores", "before the softmax", {"values": scores, "rows": tokens, "cols": tokens}),
+        ("In numbers", "", numbers),
+    )
+
+
+def register_toy_tab() -> None:
+    def each_head(trace: bl.Trace, layers: Any) -> Iterator[dict[str, int]]:
+        yield from ({"layer": layer, "head": head} for layer in layers for head in range(trace.n_heads))
+
+    register_question(Question("toy", toy, ("layer", "head"), "neurons", each_head))
+    register_tab(Tab("toy", "Toy", "What the toy shows.", "neurons", ("toy",)))
+
+
+def test_a_new_tab(registries: None) -> None:
+    """In the kernel; tests/browser/test_recipes.py shows it in a notebook and on an exported page."""
+    register_toy_tab()
+    trace = bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat")
+    view = trace.explore(view="toy")
+    assert view.overview["header"]["tabs"][-1]["label"] == "Toy" and "toy" in view.parts
+    fields, buffers = question(view, op="toy", layer=2, head=1)
+    np.testing.assert_allclose(
+        wire.unpack(fields["arrays"], buffers[0])["values0"], trace.scores(2)[1].numpy(), rtol=1e-6
+    )
+    assert fields["sections"][1]["table"]["rows"] == [[pytest.approx(float(trace.scores(2)[1].max()))]]
+    assert view.to_html(layers=[1]).count("&quot;op&quot;,&quot;toy&quot;") == trace.n_heads
+    given = bl.Trace.from_attentions(torch.full((1, 1, 2, 2), 0.5), ["a", "b"]).explore()
+    assert "without the queries" in given.overview["header"]["tabs"][-1]["why_not"]
+
+
+def test_a_new_family(registries: None) -> None:
+    config = tf.ErnieConfig(**tiny.BERT)
+    torch.manual_seed(0)
+    model = tiny.shaken(tf.ErnieModel(config))
+    trace = bl.Lens(model, tiny.wordpiece()).trace("the cat sat")
+    assert "ErnieModel has no adapter" in offers(trace)["norms"]
+    bert = ADAPTERS["bert"]
+    bl.register_family("ernie", replace(bert, family="ERNIE", layers=attrgetter("encoder.layer")))
+    trace = bl.Lens(model, tiny.wordpiece()).trace("the cat sat")
+    assert set(offers(trace).values()) == {""}
+    block = norms.Block(trace, 1)
+    torch.testing.assert_close(block.output, trace.attention_output(1), atol=1e-5, rtol=1e-5)
+    assert "ERNIE" in bl.architectures.families()
