@@ -3,6 +3,7 @@
 #
 #   make demo [DEMO_ARGS="--no-browser --port 9999"]   JupyterLab on the tour notebook
 #   make test [BROWSER=no]                             everything that is checked; BROWSER=no leaves the browser tests out
+#   make test-long                                     what takes minutes: every model class, 100 re-runs
 #   make test-oldest                                   unit tests with the oldest transformers that pyproject.toml allows
 #   make bench  make build  make screenshots
 
@@ -16,13 +17,16 @@ PINS := pyproject.toml constraints.txt hatch_build.py
 OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\),.*/\1/p' pyproject.toml)
 INSTALL := .venv/bin/pip install -q -c constraints.txt
 
-.PHONY: demo test test-oldest bench build screenshots
+.PHONY: demo test test-long test-oldest bench build screenshots
 
 demo: .venv/.demo $(BUNDLE)
 	.venv/bin/bertlens demo --folder notebooks $(DEMO_ARGS)
 
 test: .venv/.test $(BUNDLE)
 	.venv/bin/python tests/run_all.py $(if $(filter no,$(BROWSER)),--no-browser)
+
+test-long: .venv/.test $(BUNDLE)
+	.venv/bin/python -m pytest -q -s -m long tests/unit tests/browser
 
 bench: .venv/.bench $(BUNDLE)
 	.venv/bin/python -m benchmarks $(BENCH_ARGS)

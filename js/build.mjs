@@ -2,6 +2,10 @@
 // the page asks the kernel for when a view or an export that needs it is first opened. No network at run time.
 //
 // extras.js shares the modules of widget.js instead of carrying them again: it is one function that is given them.
+//
+// Every model of a notebook imports widget.js again, as a module of its own that the page never lets go of. So all but the
+// source is made once for a document, by whoever comes first, and the others take it.
+import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -85,11 +89,27 @@ for (const [, names, path] of open.matchAll(/import\s*\{([^}]*)\}\s*from\s*"([^"
   for (const name of names.split(",")) taken.get(path).add(name.split(" as ")[0].trim());
 }
 const [{ text: closed }] = (await extras(taken)).outputFiles;
-const body = closed.replace(/export\s*\{([^}]*)\};?\s*$/, (_, names) => {
-  const pairs = names.split(",").map((name) => name.split(" as ").map((one) => one.trim()));
-  return `return{${pairs.map(([local, name = local]) => `${name}:${local}`)}}`;
-});
-if (body === closed || /(^|[;}])import[\s{*"]/.test(body))
-  throw new Error("extras.js: imports or exports of another form");
-writeFileSync(`${out}extras.js`, `export default borrowed=>{${body}};\n`);
-await widget([...taken].map(([path, names]) => [path, [...names]]));
+/** A bundle's code as the body of a function that returns what the bundle exports, shaped by `returned`. */
+function functionBody(code, returned) {
+  const body = code.replace(/export\s*\{([^}]*)\};?\s*$/, (_, names) => {
+    const pairs = names.split(",").map((name) => name.split(" as ").map((one) => one.trim()));
+    return `return ${returned(pairs)}`;
+  });
+  if (body === code || /(^|[;}])import[\s{*"]/.test(body))
+    throw new Error("a bundle's imports or exports of another form");
+  return body;
+}
+
+const extrasBody = functionBody(closed, (pairs) => `{${pairs.map(([local, name = local]) => `${name}:${local}`)}}`);
+writeFileSync(`${out}extras.js`, `export default borrowed=>{${extrasBody}};\n`);
+
+const { outputFiles } = await widget(
+  [...taken].map(([path, names]) => [path, [...names]]),
+  { write: false },
+);
+for (const { path, text } of outputFiles) {
+  const key = `bertlens ${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+  const once = () =>
+    `const widget=globalThis[Symbol.for("${key}")]??=make();function make(){${functionBody(text, ([[local]]) => local)}}export{widget as default};\n`;
+  writeFileSync(path, path.endsWith(".js") ? once() : text);
+}

@@ -23,6 +23,7 @@ from ..measures.offers import offers
 from ..provenance import provenance, visible
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS, Trait
+from .cells import CELLS
 from .corpus import Corpus
 from .overview import Shown
 from .questions import QUESTIONS, Message, Reply, packed
@@ -84,7 +85,9 @@ class LensWidget(anywidget.AnyWidget):
     def __init__(self, trace: Trace, *, corpus: Corpus | None = None, **selection: Any) -> None:
         parts = self._parts()
         _checked(trace, parts, corpus, selection)
-        self._shown = Shown.of(trace, corpus, selection["map"], selection.get("layer", 0), selection.get("head", 0))
+        self._open: Shown | None = Shown.of(
+            trace, corpus, selection["map"], selection.get("layer", 0), selection.get("head", 0)
+        )
         selection.setdefault("view", next((part for part in parts if part in TABS), "neurons"))
         super().__init__(
             parts=list(parts),
@@ -111,7 +114,10 @@ class LensWidget(anywidget.AnyWidget):
 
     @property
     def trace(self) -> Trace:
-        """The trace shown. Setting another one redraws the view and keeps what still makes sense of the selection."""
+        """The trace shown. Setting another one redraws the view and keeps what still makes sense of the selection.
+
+        Raises InputError once the view is closed.
+        """
         return self._shown.trace
 
     @trace.setter
@@ -121,7 +127,7 @@ class LensWidget(anywidget.AnyWidget):
         new = trace.maps[name]
         layer, head = min(self.layer, new.n_layers - 1), min(self.head, new.n_heads - 1)
         # One assignment: from here on, a question about the text before is refused.
-        self._shown = Shown.of(trace, self._shown.corpus, name, layer, head)
+        self._open = Shown.of(trace, self._shown.corpus, name, layer, head)
         kept = {
             "map": name,
             "layer": layer,
@@ -139,6 +145,19 @@ class LensWidget(anywidget.AnyWidget):
         with self.hold_sync():
             for trait, value in kept.items():
                 setattr(self, trait, value)
+
+    @property
+    def _shown(self) -> Shown:
+        """What is shown; a message reads it once."""
+        if self._open is None:
+            raise InputError("this view is closed: trace.explore() makes another one")
+        return self._open
+
+    def close(self) -> None:
+        """Take the view out of its pages, and let go of its trace. A cell that runs again closes its old views."""
+        super().close()
+        self._open = None
+        self._trait_values.pop("overview", None)
 
     @property
     def _map(self) -> Trace:
@@ -285,6 +304,7 @@ class LensWidget(anywidget.AnyWidget):
         """The live widget, and a still picture for pages that cannot run widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
+            CELLS.shows(self)
             shown = self._shown
             head = shown.overview["header"]["head"]
             # else the selection belongs to a map that the thumbnails are not of

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { percent, scalingText, share, signed } from "../src/parts/format";
 import { describe as sentence, statistics } from "../src/parts/sentence";
 import { watchTheme } from "../src/parts/theme";
-import { Token, visibleText } from "../src/parts/token";
+import { Token, tokenText, visibleText } from "../src/parts/token";
 import { decodeOverview, type Overview } from "../src/state/overview";
 import { overviewOf, TOKENS } from "./fake";
 
@@ -54,6 +54,10 @@ describe("tokens", () => {
     ["&lt;", "&lt;"],
   ])("%j is read as %j", (token, text) => {
     expect(visibleText(token)).toBe(text);
+  });
+  it("writes a long token by its ends, whole characters of it", () => {
+    expect(tokenText("🐈".repeat(64))).toBe("🐈".repeat(64));
+    expect(tokenText(`a${"🐈".repeat(5000)}z`)).toBe(`a${"🐈".repeat(31)}…${"🐈".repeat(15)}z`);
   });
   it("are text in an isolate of their own", () => {
     const host = document.createElement("div");

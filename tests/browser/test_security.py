@@ -185,3 +185,19 @@ def test_answers_cannot_pollute_prototypes(page_of, pair):
     )
     assert page.evaluate("({}).data") is None
     seen.title("L1·H8")
+
+
+@pytest.mark.parametrize("mode", ["matrix", "lines"])
+def test_a_token_as_long_as_a_page(show, mode):
+    """It is written by its ends; neither the page nor a figure grows with it, and the numbers keep it whole."""
+    words = ["[CLS]", "x" * 5000, "cat", "a\u202eb" + "y" * 300, "[SEP]"]
+    trace = bl.Trace.from_attentions(attention(2, 3, 5, 5), words)
+    seen = show(trace.explore(layer=1, head=2, mode=mode, query=1, key=3), width=320)
+    for tab in ("Gates", "Table"):
+        seen.tab(tab).click()
+        expect(seen.root.get_by_text("loading …")).to_have_count(0)
+        assert seen.root.evaluate("e => e.scrollWidth <= e.clientWidth && document.documentElement.scrollWidth <= 320")
+    assert "\u202e" not in seen.root.evaluate("e => e.outerHTML")
+    svg = seen.save("SVG", "Head view").read_text()
+    assert int(re.search(r'width="(\d+)"', svg)[1]) < 2000 and "\u202e" not in svg
+    assert "x" * 5000 in seen.save("Numbers of this head (CSV)").read_text()

@@ -7,7 +7,7 @@ import type { Cell } from "../state/page";
 import { Drawing } from "./chart";
 import { Paper } from "./paper";
 import { widest } from "./textwidth";
-import { visibleText } from "./token";
+import { tokenText } from "./token";
 
 const TILT = 55; // degrees
 const LEAST = 7; // pixels of a cell whose name can be read
@@ -68,7 +68,7 @@ export function HeatChart(props: HeatChartProps) {
   const { width, height, dark, pinned, label, entries, palette } = props;
   const { ink, muted, select } = inks(dark);
   const paper = useContext(Paper) !== null;
-  const named = (list: string[]) => list.map(visibleText).map(paper ? String : short);
+  const named = (list: string[]) => list.map(tokenText).map(paper ? String : short);
   const [wide, tall] = [width / props.cols.length, height / props.rows.length];
   // names that cannot be read are left out
   const [rows, cols] = [tall >= LEAST ? named(props.rows) : [], wide >= LEAST ? named(props.cols) : []];

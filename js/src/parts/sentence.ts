@@ -2,7 +2,7 @@
 import type { Overview } from "../state/overview";
 import { STATISTICS } from "../vocabulary";
 import { percent } from "./format";
-import { visibleText } from "./token";
+import { tokenText } from "./token";
 
 const MENTION = 0.1; // shares below this are not worth a mention
 
@@ -36,7 +36,7 @@ export function describe(overview: Overview, layer: number, head: number): strin
     ["previous", "the previous token"],
     ["next", "the next token"],
     ["self", "the token itself"],
-    ["first", visibleText(overview.keyside.tokens[0] ?? "")],
+    ["first", tokenText(overview.keyside.tokens[0] ?? "")],
     ["separator", "separators"],
   ];
   const main = targets

@@ -2,14 +2,30 @@
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u2800\u3164]|\ufe0f/gu;
 
-/** The token as a person can read it: control and format characters as U+XXXX, a blank as ␣. */
+const MOST = 64; // characters that are written out: a token can be a whole page
+
+/** Its ends, where it is longer than that. */
+function shortened(token: string, most: number): string {
+  const characters = token.length > most ? Array.from(token) : [];
+  if (characters.length <= most) return token;
+  return `${characters.slice(0, most / 2).join("")}…${characters.slice(-most / 4).join("")}`;
+}
+
+/** Text as a person can read it: control and format characters as U+XXXX, a blank as ␣. */
 export function visibleText(token: string): string {
   const text = token.replace(HIDDEN, (c) => `⟨U+${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`);
   return text.trim() === "" ? "␣".repeat(Math.max(1, text.length)) : text;
 }
 
+/** A token as a person can read it, a long one by its ends. */
+export const tokenText = (token: string): string => visibleText(shortened(token, MOST));
+
 export const Token = ({ text, title }: { text: string; title?: string }) => (
-  <bdi dir="auto" class="bl-token" title={title}>
-    {visibleText(text)}
+  <bdi
+    dir="auto"
+    class="bl-token"
+    title={title ?? (text.length > MOST ? visibleText(shortened(text, 16 * MOST)) : undefined)}
+  >
+    {tokenText(text)}
   </bdi>
 );

@@ -7,7 +7,7 @@ import { share } from "../parts/format";
 import { Embedded, HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
 import { widest } from "../parts/textwidth";
-import { visibleText } from "../parts/token";
+import { tokenText } from "../parts/token";
 import { MEASURES } from "../vocabulary";
 import { included } from "./atlas";
 import { useView } from "./context";
@@ -47,7 +47,7 @@ export function LinesFigure() {
   const drawn = drawnLines(view);
   const { series, look, full, minimum } = drawn;
   const { muted, ink, select } = inks(false);
-  const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => visibleText(label)));
+  const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => tokenText(label)));
   const left = Math.ceil(widest([...rows!, "query"], 11)) + 8;
   const right = left + MIDDLE;
   const top = 16 * series.length + 26;

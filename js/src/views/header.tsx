@@ -2,7 +2,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { Check, into } from "../parts/controls";
 import { headLabel } from "../parts/format";
-import { Token } from "../parts/token";
+import { visibleText } from "../parts/token";
 import type { Badge } from "../state/overview";
 import { useView } from "./context";
 import { ExportMenu } from "./exportmenu";
@@ -46,7 +46,7 @@ function TitleLine() {
         bertlens
       </span>
       <span class="bl-model">
-        <Token text={model} />
+        <bdi dir="auto">{visibleText(model)}</bdi>
       </span>
       {chips.map((chip) => (
         <span key={chip} class="bl-badge">

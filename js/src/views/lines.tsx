@@ -6,7 +6,7 @@ import { chooseLines, type Line, type Series } from "../compute/lines";
 import { headColour, headDash, signColour } from "../paint/palette";
 import { into, Slider } from "../parts/controls";
 import { headLabel, px, share } from "../parts/format";
-import { Token, visibleText } from "../parts/token";
+import { Token, tokenText } from "../parts/token";
 import type { Cell } from "../state/page";
 import type { HeadName } from "../vocabulary";
 import { included } from "./atlas";
@@ -251,7 +251,7 @@ function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
       class={`bl-line-token${n === pinned ? " bl-pinned" : ""}${n === lit ? " bl-lit" : ""}`}
       style={{ height: px(height) }}
       aria-pressed={n === pinned}
-      title={`${isQuery ? "query" : "key"} ${n}: ${visibleText(label)}`}
+      title={`${isQuery ? "query" : "key"} ${n}: ${tokenText(label)}`}
       onPointerEnter={() => into(page.hover)(isQuery ? { row: n, col: -1 } : { row: -1, col: n })}
       onPointerLeave={() => into(page.hover)(null)}
       onClick={() => pin(n === pinned ? null : n)}

@@ -2,7 +2,7 @@
 import type { Grid } from "../compute/grid";
 import { coloursOf } from "../paint/palette";
 import { headLabel, share, signed } from "../parts/format";
-import { visibleText } from "../parts/token";
+import { tokenText } from "../parts/token";
 import type { Shown } from "../state/shown";
 import { MEASURES } from "../vocabulary";
 import type { View } from "./context";
@@ -46,7 +46,7 @@ export const cellText = ({ shown, grid }: View, row: number, col: number): strin
   const look = lookOf(shown, grid, false);
   const [query, key] = [grid.rows[row]!.label, grid.cols[col]!.label];
   const value = look.text(grid.values[row * grid.cols.length + col]!);
-  return `query ${visibleText(query)} → key ${visibleText(key)}: ${value}, ${look.name}`;
+  return `query ${tokenText(query)} → key ${tokenText(key)}: ${value}, ${look.name}`;
 };
 
 /** Pin a row and a column of the displayed grid; a second time on the same cell unpins it. */

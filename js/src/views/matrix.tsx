@@ -9,7 +9,7 @@ import { px, share } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
-import { Token, visibleText } from "../parts/token";
+import { Token, tokenText, visibleText } from "../parts/token";
 import type { Cell } from "../state/page";
 import { hideTip, showTip, useView } from "./context";
 import { cellText, type Look, lookNow, pinCell } from "./look";
@@ -95,7 +95,7 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
               key={n}
               class={`bl-${kind}-label${n === pinned ? " bl-pinned" : ""}`}
               style={{ [isRow ? "top" : "left"]: px((n + 0.5) * cell) }}
-              title={`${isRow ? "query" : "key"} ${n}: ${visibleText(label)}`}
+              title={`${isRow ? "query" : "key"} ${n}: ${tokenText(label)}`}
               onClick={() => pin(n === pinned ? null : n)}
             >
               <Token text={label} />
@@ -122,7 +122,7 @@ function Cells({ look, cell }: { look: Look; cell: number }) {
       class="bl-cells"
       role="grid"
       tabIndex={0}
-      aria-label={`${look.title}, ${look.name} of ${overview.model}: ${size}. Arrow keys move, Enter pins, Escape unpins.`}
+      aria-label={`${look.title}, ${look.name} of ${visibleText(overview.model)}: ${size}. Arrow keys move, Enter pins, Escape unpins.`}
       aria-rowcount={rows.length}
       aria-colcount={cols.length}
       data-testid="matrix"

@@ -6,7 +6,7 @@ import { scalingText, share, signed } from "../parts/format";
 import { Cells } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
 import { widest } from "../parts/textwidth";
-import { visibleText } from "../parts/token";
+import { tokenText } from "../parts/token";
 import { type NeuronSheet, softmaxSteps } from "../state/neurons";
 import { useView } from "./context";
 import { ends, sheetOf } from "./neurons";
@@ -26,8 +26,8 @@ export function NeuronFigure() {
   const view = useView();
   const { slice, overview } = view.shown;
   const sheet = sheetOf(view);
-  const query = visibleText(overview.queries.tokens[sheet.query]!);
-  const key = (j: number) => visibleText(overview.keyside.tokens[j]!);
+  const query = tokenText(overview.queries.tokens[sheet.query]!);
+  const key = (j: number) => tokenText(overview.keyside.tokens[j]!);
   const formula = `${query} → ${key(sheet.key)}: ${useFormula(sheet)}`;
   const { ink, muted, select } = inks(false);
   const cell = Math.max(3, Math.min(9, Math.floor(300 / slice.d))); // px of a neuron

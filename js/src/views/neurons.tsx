@@ -8,7 +8,7 @@ import { Check, into, Select } from "../parts/controls";
 import { headLabel, percent, px, scalingText, share, signed } from "../parts/format";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
-import { Token, visibleText } from "../parts/token";
+import { Token, tokenText } from "../parts/token";
 import {
   cellFacts,
   type KeyOrder,
@@ -193,7 +193,7 @@ function Columns({ sheet }: SheetProps) {
           sheet={sheet}
           values={sheet.qShown}
           scale={sheet.vectorScale}
-          label={`Query vector of ${visibleText(query)}, ${slice.d} neurons`}
+          label={`Query vector of ${tokenText(query)}, ${slice.d} neurons`}
         />
       </div>
       <Bracket sheet={sheet} />
@@ -333,7 +333,7 @@ function NeuronTip({ sheet, n, j }: SheetProps & { n: number; j: number }) {
       </span>
       <br />
       <span class="bl-muted">
-        {signed(sheet.parts[n]!, 3)} of the contrast {signed(sheet.carried.net)} to {visibleText(tokens[sheet.key]!)}
+        {signed(sheet.parts[n]!, 3)} of the contrast {signed(sheet.carried.net)} to {tokenText(tokens[sheet.key]!)}
         {sheet.carried.set.includes(n) ? ", one of the marked" : ""}
       </span>
     </>

@@ -10,7 +10,7 @@ import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
 import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
-import { Token, visibleText } from "../parts/token";
+import { Token, tokenText } from "../parts/token";
 import type { Kind } from "../state/answers";
 import type { Cell } from "../state/page";
 import { CATEGORIES } from "../vocabulary";
@@ -50,7 +50,7 @@ export function Norms() {
   const names = data.categories.map((name, c) => {
     const at = data.category.indexOf(c);
     const label = CATEGORIES[name]?.label ?? name;
-    return at >= 0 && queries.special[at] ? `${label} ${visibleText(queries.tokens[at]!)}` : label;
+    return at >= 0 && queries.special[at] ? `${label} ${tokenText(queries.tokens[at]!)}` : label;
   });
   const label = headLabel(shown.layer, shown.head);
   return (

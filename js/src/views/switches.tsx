@@ -1,6 +1,6 @@
 // The switches that head view, lists and tables follow: form, map, sentence pair, pieces or words, special tokens.
 import { Check, Segmented, Select, wordChoices } from "../parts/controls";
-import { visibleText } from "../parts/token";
+import { tokenText } from "../parts/token";
 import type { Overview } from "../state/overview";
 import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../vocabulary";
 import { included } from "./atlas";
@@ -103,7 +103,7 @@ function HeadSelects() {
 /** The query, where no head view pins one. */
 function QuerySelect() {
   const { synced, overview } = useView();
-  const tokens = overview.queries.tokens.map((token, n) => ({ value: String(n), label: `${n} ${visibleText(token)}` }));
+  const tokens = overview.queries.tokens.map((token, n) => ({ value: String(n), label: `${n} ${tokenText(token)}` }));
   return (
     <Select
       label="query"

@@ -1,0 +1,65 @@
+"""Which notebook cell shows which views: when a cell has run again, those that nobody can reach any more are closed.
+
+IPython keeps every displayed object (Out[n]), so that without this each run of a cell would keep its trace.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol
+
+
+class Closes(Protocol):
+    def close(self) -> None: ...
+
+
+class Cells:
+    """The views in the outputs of a notebook's cells. Where there is no notebook, it does nothing."""
+
+    def __init__(self) -> None:
+        self._outputs: dict[str, list[Closes]] = {}  # cell -> what its last run has shown
+        self._running: list[Closes] = []  # what the cell that runs has shown so far
+        self._shell: Any = None
+
+    def shows(self, view: Closes) -> None:
+        """Note that the running cell shows a view."""
+        shell = _shell()
+        if shell is None or _cell(shell) is None:
+            return
+        if shell is not self._shell:
+            shell.events.register("post_run_cell", self._end)
+            self._shell = shell
+        self._running.append(view)
+
+    def _end(self, _result: Any = None) -> None:
+        """A cell has run: close what it showed before, unless a cell still shows it or a variable still names it."""
+        cell = _cell(self._shell)
+        if cell is None:
+            return
+        before = self._outputs.pop(cell, [])
+        if self._running:
+            self._outputs[cell] = self._running
+        self._running = []
+        named = [
+            value for name, value in self._shell.user_ns.items() if not name.startswith("_")
+        ]  # _, Out and the like
+        kept = {id(view) for views in (named, *self._outputs.values()) for view in views}
+        for view in before:
+            if id(view) not in kept:
+                view.close()
+
+
+def _shell() -> Any:
+    """The notebook's shell, if this is one."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell if hasattr(shell, "get_parent") else None
+
+
+def _cell(shell: Any) -> str | None:
+    """The name of the cell that runs, as JupyterLab, Notebook 7 and VS Code send it."""
+    cell = (shell.get_parent() or {}).get("metadata", {}).get("cellId")
+    return cell if isinstance(cell, str) else None
+
+
+CELLS = Cells()
