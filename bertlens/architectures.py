@@ -89,7 +89,7 @@ def _with_lora(module: Any) -> tuple[torch.Tensor, torch.Tensor | None]:
             raise NotPlain("adapted by more than LoRA adds: merge it first (model.merge_and_unload())")
         delta = module.get_delta_weight(name)
         weight = weight + (delta.T if type(module.base_layer).__name__ == "Conv1D" else delta).to(weight.dtype)
-        added = module.lora_B[name].bias
+        added = getattr(module.lora_B[name], "bias", None)  # AdaLoRA's is a parameter, without one
         if added is not None:
             added = added * module.scaling[name]
             bias = added if bias is None else bias + added
@@ -257,9 +257,6 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
     ),
 }
 
-# Neighbouring embeddings are mixed before attention, so padding would change the last real tokens
-PADDING_LEAKS = {"mobilebert", "convbert", "squeezebert"}
-
 
 def register_family(model_type: str, adapter: Adapter) -> None:
     """Give a family of models its adapter, which norms, geometry and spectra need. model_type: as its config says.
@@ -335,4 +332,26 @@ def encoder_of(model: nn.Module) -> PreTrainedModel:
             f"{type(base).__name__} is an encoder-decoder: give Lens its encoder (model.get_encoder()), or give its "
             "attention weights to Trace.from_encoder_decoder"
         )
+    if not _embeds(base) and len(inner := list(base.children())) == 1 and isinstance(inner[0], PreTrainedModel):
+        base = inner[0]  # a wrapper around a decoder, as in BartForCausalLM
+    if not _embeds(base):
+        parts = [name for name, part in text_parts(model) if _embeds(part)]
+        outermost = [name for name in parts if not any(name.startswith(f"{other}.") for other in parts)]
+        advice = f"give Lens {' or '.join(outermost)}" if outermost else what_works()
+        raise ModelError(f"{type(base).__name__} has no embeddings of tokens: {advice}")
     return base
+
+
+def text_parts(model: nn.Module) -> list[tuple[str, PreTrainedModel]]:
+    """The models inside a model that may read text, outer ones first, by the name that a user has for them."""
+    from transformers import PreTrainedModel
+
+    named = ((f"model.{name}", part) for name, part in model.named_modules() if name)
+    return [(name, p) for name, p in named if isinstance(p, PreTrainedModel) and p.main_input_name == "input_ids"]
+
+
+def _embeds(model: PreTrainedModel) -> bool:
+    try:
+        return hasattr(model.get_input_embeddings(), "weight")
+    except (NotImplementedError, AttributeError):  # transformers finds none, or one in a part that is not there
+        return False

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
@@ -23,13 +22,31 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
 from . import transformers_private as private
-from .architectures import Adapter, what_works
-from .errors import CaptureError, ModelError
+from .architectures import Adapter, text_parts, what_works
+from .attentions import not_weights
+from .errors import BertLensError, CaptureError, ModelError
 from .model import Model
 
 IMPLEMENTATION = "bertlens"
-# Arguments that change the scores in a way that q, k, scaling and an additive mask cannot express
-_CHANGES_SCORES = ("softcap", "s_aux", "indices")
+# What a model may pass to its attention function beside q, k, v and mask without changing what they say: anything else
+# (soft caps, sinks, block indices) makes weights that q, k, scaling and an additive mask cannot express.
+_HARMLESS = {
+    "cache_position",
+    "deterministic",
+    "dropout",
+    "input_ids",
+    "logits_to_keep",
+    "output_attentions",
+    "output_hidden_states",
+    "output_router_logits",
+    "past_key_values",
+    "position_bias",  # added to the scores: kept
+    "position_ids",
+    "return_dict",
+    "sliding_window",  # in the mask
+    "token_type_ids",
+    "use_cache",
+}
 
 
 @dataclass(slots=True)
@@ -146,8 +163,8 @@ class _Recorder:
     attention_outputs: list[Tensor] = field(default_factory=list)
 
 
-class _NotExpressible(Exception):
-    """The family's attention is more than softmax(q k scaling + mask)."""
+class NotExpressible(ModelError):
+    """The family's attention is more than softmax(q k scaling + mask); says why."""
 
 
 _active = threading.local()
@@ -165,8 +182,8 @@ def _attention(
 ) -> tuple[Tensor, None]:
     """The attention function registered as "bertlens"."""
     recorder: _Recorder | None = getattr(_active, "recorder", None)
-    if recorder is not None and any(kwargs.get(name) is not None for name in _CHANGES_SCORES):
-        raise _NotExpressible
+    if recorder is not None:
+        _refuse_what_changes_scores(kwargs)
     context, _ = sdpa_attention_forward(
         module, query, key, value, attention_mask, scaling=scaling, is_causal=is_causal, **kwargs
     )
@@ -187,35 +204,36 @@ def _attention(
     return context, None
 
 
+def _refuse_what_changes_scores(arguments: dict[str, Any]) -> None:
+    more = [name for name, value in arguments.items() if name not in _HARMLESS and value is not None]
+    if more:
+        raise NotExpressible(f"its attention is more than a softmax of q·k (it takes {', '.join(more)})")
+
+
 AttentionInterface.register(IMPLEMENTATION, _attention)
 AttentionMaskInterface.register(IMPLEMENTATION, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"])
 
-_outside_interface: WeakSet[nn.Module] = WeakSet()  # base models known to need the eager run
 
-
-def run(model: Model, inputs: dict[str, Tensor]) -> Pass:
+def run(model: Model, inputs: dict[str, Tensor], eagerly: str = "") -> Pass:
     """One forward pass over a right-padded batch, everything recorded, the model left as it was.
 
-    inputs: keyword arguments of the model's forward, `input_ids` (B, S) among them.
-    Raises ModelError where neither the attention interface nor an eager run yields attention.
+    inputs: keyword arguments of the model's forward, `input_ids` (B, S) among them. eagerly: why the model's own eager
+    attention is to be used, which gives weights only; "" for the attention interface.
+    Raises ModelError where the model cannot be run on these inputs, and where neither way yields attention.
     """
-    base, adapter = model.base, model.adapter
     with model.locked():
-        if base not in _outside_interface:
+        if not eagerly:
             try:
-                recorder, output = _forward(model, inputs, IMPLEMENTATION)
-            except _NotExpressible:
-                pass
-            else:
-                expected = len(adapter.layers(base)) if adapter else base.config.num_hidden_layers
-                if len(recorder.attention) == expected:
-                    return _collect(recorder, output, inputs, adapter)
-            _outside_interface.add(base)
-        recorder, output = _forward(model, inputs, "eager")
-        return _collect_eager(base, recorder, output, inputs, adapter)
+                return through_interface(model, inputs)
+            except NotExpressible as error:
+                eagerly = str(error)
+        recorder, output = _eager(model, inputs)
+        return _collect_eager(model, recorder, output, inputs, eagerly)
 
 
-def _collect(recorder: _Recorder, output: Any, inputs: dict[str, Tensor], adapter: Adapter | None) -> Pass:
+def through_interface(model: Model, inputs: dict[str, Tensor]) -> Pass:
+    """The pass with queries, keys and values. Raises NotExpressible where they do not say all."""
+    recorder, output = _forward(model, inputs, IMPLEMENTATION)
     batch, tokens = inputs["input_ids"].shape
     for layer in recorder.attention:
         assert layer.query is not None and layer.key is not None
@@ -225,24 +243,57 @@ def _collect(recorder: _Recorder, output: Any, inputs: dict[str, Tensor], adapte
                 f"the model's attention ran over {queries} queries and {keys} keys for {tokens} tokens: prompts or "
                 "prefixes added by a wrapper cannot be shown, give Lens the model without them"
             )
-    _add_stream(recorder.attention, recorder, adapter)
-    return Pass(recorder.attention, output.hidden_states, output)
+    hidden = _hidden_states(model, output, inputs)
+    if len(recorder.attention) != _n_layers(model, hidden):
+        raise NotExpressible("it does not hand its queries and keys to the attention interface of transformers")
+    _add_stream(recorder.attention, recorder, model.adapter)
+    return Pass(recorder.attention, hidden, output)
 
 
-def _collect_eager(
-    base: PreTrainedModel, recorder: _Recorder, output: Any, inputs: dict[str, Tensor], adapter: Adapter | None
-) -> Pass:
-    tokens = inputs["input_ids"].shape[1]
-    attentions = output.get("attentions") or ()
-    if not attentions or any(a is None or a.ndim != 4 or a.shape[2:] != (tokens, tokens) for a in attentions):
-        raise ModelError(f"{type(base).__name__} returns no attention over its own tokens. {what_works()}")
-    layers = [Layer(attention=attention) for attention in attentions]
-    _add_stream(layers, recorder, adapter)
-    why = (
-        f"{type(base).__name__} does not hand its queries and keys to the attention interface of transformers, "
-        "so only its attention weights can be shown."
-    )
-    return Pass(layers, output.hidden_states, output, why)
+def eager_output(model: Model, inputs: dict[str, Tensor]) -> Any:
+    """What the model itself returns when it runs eagerly, attention weights included where it gives them."""
+    return _eager(model, inputs)[1]
+
+
+def _eager(model: Model, inputs: dict[str, Tensor]) -> tuple[_Recorder, Any]:
+    before = set(model.runner.modules())
+    recorder, output = _forward(model, inputs, "eager")
+    if set(model.runner.modules()) != before:  # it exchanged its own modules, and nothing watched the new ones
+        recorder, output = _forward(model, inputs, "eager")
+    return recorder, output
+
+
+def _hidden_states(model: Model, output: Any, inputs: dict[str, Tensor]) -> tuple[Tensor, ...]:
+    states = getattr(output, "hidden_states", None) or ()
+    if not states or any(state is None or state.shape[:2] != inputs["input_ids"].shape for state in states):
+        raise ModelError(f"{type(model.runner).__name__} returns no hidden states of its own tokens. {what_works()}")
+    return tuple(states)
+
+
+def _n_layers(model: Model, hidden: tuple[Tensor, ...]) -> int:
+    """How many layers ran: shared ones count each time."""
+    return len(model.adapter.layers(model.base)) if model.adapter else len(hidden) - 1
+
+
+def _collect_eager(model: Model, recorder: _Recorder, output: Any, inputs: dict[str, Tensor], because: str) -> Pass:
+    tokens, name = inputs["input_ids"].shape[1], type(model.base).__name__
+    weights = [layer for layer in getattr(output, "attentions", None) or () if layer is not None]
+    if not weights or any(layer.ndim != 4 or layer.shape[2:] != (tokens, tokens) for layer in weights):
+        if private.chose_attention(model.base) and private.attention_of(model.base.config) != "eager":
+            raise ModelError(f'{name} was built without attention weights: load it with attn_implementation="eager"')
+        raise ModelError(f"{name} returns no attention over its own tokens. {what_works()}")
+    hidden = _hidden_states(model, output, inputs)
+    if len(weights) != (n_layers := _n_layers(model, hidden)):
+        raise ModelError(
+            f"{name} has {n_layers} layers and returns attention maps of {len(weights)}: give those maps to "
+            "Trace.from_attentions, which numbers them alone"
+        )
+    for number, layer in enumerate(weights):
+        if problem := not_weights(layer, sink=True):
+            raise ModelError(f"{name} returns no attention weights: {problem} in layer {number}. {what_works()}")
+    layers = [Layer(attention=layer) for layer in weights]
+    _add_stream(layers, recorder, model.adapter)
+    return Pass(layers, hidden, output, f"Only {name}'s attention weights can be shown: {because}.")
 
 
 def _add_stream(layers: list[Layer], recorder: _Recorder, adapter: Adapter | None) -> None:
@@ -256,6 +307,8 @@ def _forward(model: Model, inputs: dict[str, Tensor], implementation: str) -> tu
     runner, base, adapter = model.runner, model.base, model.adapter
     recorder = _Recorder()
     arguments = accepted(runner, inputs)
+    if any(type(module).__name__.endswith("ForMultipleChoice") for module in runner.modules()):
+        arguments = {name: value[:, None] for name, value in arguments.items()}  # a text is a question's one choice
     if "use_cache" in inspect.signature(base.forward).parameters:
         arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
     outer = getattr(_active, "recorder", None)
@@ -267,17 +320,42 @@ def _forward(model: Model, inputs: dict[str, Tensor], implementation: str) -> tu
             if adapter:
                 _hook_stream(base, adapter, recorder, handles)
             _active.recorder = recorder
-            output = runner(
-                **arguments,
-                output_hidden_states=True,
-                output_attentions=implementation == "eager",
-                return_dict=True,
-            )
+            with _said_in_words(model, inputs):
+                output = runner(
+                    **arguments,
+                    output_hidden_states=True,
+                    output_attentions=implementation == "eager",
+                    return_dict=True,
+                )
         finally:
             _active.recorder = outer
             for handle in handles:
                 handle.remove()
     return recorder, output
+
+
+@contextmanager
+def _said_in_words(model: Model, inputs: dict[str, Tensor]) -> Iterator[None]:
+    """Around a forward pass: what the model raises is a ModelError that says which part of it can be run instead."""
+    try:
+        yield
+    except (BertLensError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        said = [*str(error).strip().splitlines(), ""][0][:200]
+        parts = (name for name, part in text_parts(model.module) if _runs(part, inputs))
+        advice = f"give Lens {part}" if (part := next(parts, "")) else what_works()
+        raise ModelError(
+            f"{type(model.runner).__name__} does not run on a text alone ({type(error).__name__}: {said}): {advice}"
+        ) from error
+
+
+def _runs(part: nn.Module, inputs: dict[str, Tensor]) -> bool:
+    try:
+        part(**accepted(part, inputs))
+    except Exception:  # noqa: BLE001 - whatever it is, this part is no way out
+        return False
+    return True
 
 
 def accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:

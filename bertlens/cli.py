@@ -168,7 +168,7 @@ def notebooks() -> Path:
 def demo(arguments: argparse.Namespace) -> None:
     """Put the notebooks where the user may change them, and hand over to JupyterLab."""
     if find_spec("jupyterlab") is None:
-        raise BertLensError("JupyterLab is not installed: pip install 'bertlens[demo]'")
+        raise BertLensError("JupyterLab is not installed: pip install jupyterlab")
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="bertlens-"))
     folder.mkdir(parents=True, exist_ok=True)
     for notebook in sorted(notebooks().glob("*.ipynb")):
@@ -290,4 +290,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (BertLensError, OSError) as error:
         print("bertlens:", " ".join(str(error).split()), file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("bertlens: stopped", file=sys.stderr)
+        return 130
     return 0

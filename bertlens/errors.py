@@ -1,5 +1,6 @@
 """The errors that bertlens raises on purpose: one short message each, which names the way out."""
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -27,10 +28,28 @@ class SelectionError(BertLensError, TraitError):
 
 
 class ExportError(BertLensError):
-    """The picture or page asked for cannot be written."""
+    """The picture, page or file asked for cannot be written."""
+
+
+class SaveError(ExportError):
+    """What a run has counted cannot be saved; it is in `stats`."""
+
+    def __init__(self, message: str, stats: Any = None):
+        super().__init__(message)
+        self.stats = stats
 
 
 def check_index(index: Any, size: int, name: str) -> None:
     """Raises SelectionError unless `index` is a whole number from 0 to size - 1."""
     if isinstance(index, bool) or not isinstance(index, Integral) or not 0 <= int(index) < size:
-        raise SelectionError(f"{name} {index!r} does not exist: choose one from 0 to {size - 1}")
+        raise SelectionError(f"{name} {str(index)[:40]} does not exist: choose one from 0 to {size - 1}")
+
+
+def check_indices(indices: Any, size: int, name: str) -> list[int]:
+    """The indices as a list. Raises SelectionError unless they are at least one, each a whole number below `size`."""
+    chosen = [] if isinstance(indices, str | bytes) or not isinstance(indices, Iterable) else list(indices)
+    if not chosen:
+        raise SelectionError(f"{name} is a list of numbers from 0 to {size - 1}, with at least one")
+    for index in chosen:
+        check_index(index, size, name.split("_")[-1].removesuffix("s"))
+    return [int(index) for index in chosen]

@@ -16,7 +16,12 @@ import torch
 from torch import nn
 
 from .errors import InputError
-from .pieces import Pieces, Text, display, is_byte_level, resting_state, tokenise
+from .pieces import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
+
+MOST_CHARACTERS = 1_000_000  # of a text: tokenizers take some 60 bytes for each, before anything can be cut
+
+
+UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,23 @@ class InputReport:
     limit: int | None  # the most tokens that model and tokenizer take; None without a limit
     unknown: list[dict[str, Any]] = field(default_factory=list)  # {"position", "text"}; text None where not known
     truncated: dict[str, int] = field(default_factory=dict)  # {"text": dropped, "text_pair": dropped}
+    truncated_side: str = "right"  # "left": the first tokens were dropped, as the tokenizer is set to
     typed_special: list[dict[str, Any]] = field(default_factory=list)  # {"position", "token"}
     without_token: list[dict[str, Any]] = field(default_factory=list)  # {"text", "index", "character"} as "U+200D"
     overridden: dict[str, Any] = field(default_factory=dict)  # stored "padding" and "truncation" that were not applied
     offsets_known: bool = True
     words_known: bool = True
     notes: list[str] = field(default_factory=list)  # one sentence each
+
+    @property
+    def mostly_unknown(self) -> bool:
+        """Whether more than half of the text's tokens are unknown: rarely the tokenizer that the text needs."""
+        return 2 * len(self.unknown) > self.n_pieces
+
+    @property
+    def dropped_end(self) -> str:
+        """Which tokens a cut has dropped: "last" or "first"."""
+        return "first" if self.truncated_side == "left" else "last"
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON data."""
@@ -46,7 +62,9 @@ class InputReport:
         limit = "" if self.limit is None else f" of at most {self.limit}"
         lines = [f"{_count(self.n_tokens, 'token')}{limit}: {_count(self.n_pieces, 'piece')} of text{words}"]
         for name, dropped in self.truncated.items():
-            lines.append(f"cut: the last {_count(dropped, 'token')} of {name} dropped")
+            lines.append(f"cut: the {self.dropped_end} {_count(dropped, 'token')} of {name} dropped")
+        if self.mostly_unknown:
+            lines.append(f"{len(self.unknown)} of {self.n_pieces} tokens of text are unknown: {UNKNOWN}")
         if self.unknown:
             shown = ", ".join(f"{u['position']} {'?' if u['text'] is None else repr(u['text'])}" for u in self.unknown)
             lines.append(f"unknown to the tokenizer: {shown}")
@@ -108,16 +126,26 @@ def token_limit(tokenizer: Any, base: nn.Module) -> int | None:
 
 
 def encode(
-    tokenizer: Any, text: Text, text_pair: Text | None = None, *, limit: int | None, truncation: bool = False
+    tokenizer: Any,
+    text: Text,
+    text_pair: Text | None = None,
+    *,
+    limit: int | None,
+    truncation: bool = False,
+    notes: Sequence[str] = (),
 ) -> Encoding:
     """Tokenise a text or words, or a pair of either.
 
-    Raises InputError for anything else than strings, for lone surrogates, for an input without any token, and for more
-    than `limit` tokens unless `truncation` (then both texts are cut from the right, the longer one first).
+    An empty second text is none, as tokenizers have it. notes go to the report.
+
+    Raises InputError for anything else than strings, for lone surrogates, for an input without any token, for more than
+    MOST_CHARACTERS in a text, and for more than `limit` tokens unless `truncation` (then both texts are cut on the
+    tokenizer's truncation side, the longer one first).
     """
-    texts = [text] if text_pair is None else [text, text_pair]
-    for part, name in zip(texts, ("text", "text_pair"), strict=False):
-        _check(part, name)
+    _check(text, "text")
+    if text_pair is not None:
+        _check(text_pair, "text_pair")
+    texts = [text, text_pair] if text_pair else [text]
     with resting_state(tokenizer) as overridden:
         pieces = tokenise(tokenizer, texts, None)
         truncated: dict[str, int] = {}
@@ -133,7 +161,7 @@ def encode(
                     truncated[name] = dropped
     if not pieces.input_ids:
         raise InputError("the tokenizer made no token of this text: give some text")
-    return _encoding(tokenizer, texts, pieces, limit, truncated, overridden)
+    return _encoding(tokenizer, texts, pieces, limit, truncated, overridden, notes)
 
 
 def batch_inputs(
@@ -161,13 +189,15 @@ def _encoding(
     limit: int | None,
     truncated: dict[str, int],
     overridden: dict[str, Any],
+    given: Sequence[str],
 ) -> Encoding:
     special = [sequence is None for sequence in pieces.sequences]
     offsets = None
     if pieces.offsets is not None:
         offsets = [None if s else (o[0], o[1]) for s, o in zip(special, pieces.offsets, strict=True)]
-    word_ids, n_words = _words(texts, pieces)
-    notes = []
+    side = cut_side(tokenizer)
+    word_ids, n_words = _words(texts, pieces, truncated if side == "left" else ())
+    notes = [*given]
     if pieces.offsets is None:
         notes.append("this tokenizer knows no offsets: characters of the text cannot be matched to tokens")
     if word_ids is None:
@@ -183,8 +213,9 @@ def _encoding(
         limit=limit,
         unknown=unknown,
         truncated=truncated,
+        truncated_side=side,
         typed_special=typed,
-        without_token=_without_token(texts, pieces, truncated),
+        without_token=_without_token(texts, pieces, truncated, side),
         overridden=overridden,
         offsets_known=pieces.offsets is not None,
         words_known=n_words is not None,
@@ -215,6 +246,10 @@ def _check(text: Any, name: str) -> None:
         parts = text
     else:
         raise InputError(f"{name} must be a string (or a list of strings for trace_words), not {type(text).__name__}")
+    if (size := sum(map(len, parts))) > MOST_CHARACTERS:
+        raise InputError(
+            f"{name} is {size:,} characters long, more than the {MOST_CHARACTERS:,} that are tokenised: split it"
+        )
     for part in parts:
         for i, character in enumerate(part):
             if "\ud800" <= character <= "\udfff":
@@ -224,12 +259,15 @@ def _check(text: Any, name: str) -> None:
                 )
 
 
-def _words(texts: list[Text], pieces: Pieces) -> tuple[list[int | None] | None, int | None]:
-    """Word of each piece, counted through both texts; None where not known."""
+def _words(texts: list[Text], pieces: Pieces, beheaded: Iterable[str]) -> tuple[list[int | None] | None, int | None]:
+    """Word of each piece, counted through both texts, and how many words there are; None where not known.
+
+    beheaded: the texts ("text", "text_pair") whose first words were cut off; those are not among the number.
+    """
     if pieces.word_ids is None:
         return None, None
     counted: list[int | None] = [None] * len(pieces.sequences)
-    first = 0
+    first, lost = 0, 0
     for number, text in enumerate(texts):
         positions = [i for i, sequence in enumerate(pieces.sequences) if sequence == number]
         words = [pieces.word_ids[i] for i in positions]
@@ -241,8 +279,11 @@ def _words(texts: list[Text], pieces: Pieces) -> tuple[list[int | None] | None, 
         if isinstance(text, list):
             first += len(text)
         else:
-            first += max((word for word in words if word is not None), default=-1) + 1
-    return counted, first
+            known = [word for word in words if word is not None]
+            first += max(known, default=-1) + 1
+            if ("text", "text_pair")[number] in beheaded:
+                lost += min(known, default=0)
+    return counted, first - lost
 
 
 def _segments(sequences: list[int | None], pair: bool) -> list[int]:
@@ -285,15 +326,15 @@ def _unknown_and_typed(
     return unknown, typed
 
 
-def _without_token(texts: list[Text], pieces: Pieces, truncated: dict[str, int]) -> list[dict[str, Any]]:
-    """Characters, white space aside, that no piece covers; after a cut only up to the last piece."""
+def _without_token(texts: list[Text], pieces: Pieces, truncated: dict[str, int], side: str) -> list[dict[str, Any]]:
+    """Characters, white space aside, that no piece covers; of a text that was cut only what was not cut off."""
     if pieces.offsets is None:
         return []
     characters = []
     for number, text in enumerate(texts):
         parts = [text] if isinstance(text, str) else text
         covered = [bytearray(len(part)) for part in parts]
-        last = (0, 0)
+        first, last = (len(parts), 0), (0, 0)
         for i, sequence in enumerate(pieces.sequences):
             if sequence == number:
                 word = (
@@ -301,13 +342,17 @@ def _without_token(texts: list[Text], pieces: Pieces, truncated: dict[str, int])
                 )
                 start, end = pieces.offsets[i]
                 covered[word][start:end] = b"\1" * (min(end, len(parts[word])) - start)
-                last = max(last, (word, end))
-        cut = ("text", "text_pair")[number] in truncated
+                first, last = min(first, (word, start)), max(last, (word, end))
+        if ("text", "text_pair")[number] not in truncated:
+            first, last = (0, 0), (len(parts), 0)
+        elif side == "left":
+            last = (len(parts), 0)
+        else:
+            first = (0, 0)
         for word, part in enumerate(parts):
             for index, character in enumerate(part):
-                if cut and (word, index) >= last:
-                    break
-                if not covered[word][index] and not character.isspace():
+                shown = first <= (word, index) < last
+                if shown and not covered[word][index] and not character.isspace():
                     characters.append({"text": number, "index": index, "character": f"U+{ord(character):04X}"})
     return characters
 

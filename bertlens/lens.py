@@ -8,13 +8,13 @@ from typing import Any
 
 from torch import nn
 
-from . import capture, embedded
+from . import capture, crosscheck, embedded, loading
 from .above import above
-from .architectures import PADDING_LEAKS
 from .errors import InputError, ModelError
 from .inputs import Encoding, batch_inputs, encode, token_limit
 from .locks import locked
 from .model import Model
+from .scores import check_precision
 from .trace import Trace
 
 
@@ -31,6 +31,7 @@ class Lens:
             raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
         self.borrowed = Model(model, tokenizer)
         self.limit = token_limit(tokenizer, self.borrowed.base)
+        self.notes: tuple[str, ...] = ()  # for the report of every trace: what loading the model left out
 
     @property
     def model(self) -> nn.Module:
@@ -61,32 +62,13 @@ class Lens:
 
         Weights are read from safetensors; pickled weights can run code while they load and are refused unless
         `allow_pickle`. Code that comes with a model is never run: load such a model yourself and give Lens the objects.
-        Raises ModelError where there are no safetensors.
+        Raises ModelError for what cannot be loaded whole: weights or a tokenizer that are missing, damaged or of
+        another model are named, not replaced. A pooler or task head may be missing; the report of each trace says so.
         """
-        from transformers import AutoModel, AutoTokenizer
-
-        folder = Path(name)
-        pickled = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
-        if pickled and not allow_pickle and not any(folder.glob("*.safetensors")):
-            raise ModelError(
-                f"{folder.name} holds pickled weights only, which can run code while they load: convert them with "
-                "save_pretrained, or pass allow_pickle=True if you trust them"
-            )
-        # False, not unset: unset, transformers asks at a prompt whether to run a repository's code
-        common = {"revision": revision, "trust_remote_code": False}
-        extra = {} if dtype is None else {"dtype": dtype}
-        safe = {} if allow_pickle else {"use_safetensors": True}
-        try:
-            model = AutoModel.from_pretrained(name, **common, **extra, **safe)
-        except OSError as error:
-            if allow_pickle or "safetensors" not in str(error):
-                raise
-            raise ModelError(
-                f"{folder.name} offers no safetensors: pickled weights can run code while they load, pass "
-                "allow_pickle=True if you trust them"
-            ) from error
-        tokenizer = AutoTokenizer.from_pretrained(name, **common)
-        return cls(model if device is None else model.to(device), tokenizer)
+        loaded = loading.load(name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device)
+        lens = cls(loaded.module, loaded.tokenizer)
+        lens.notes = loaded.notes
+        return lens
 
     @classmethod
     def embedded(cls) -> Lens:
@@ -111,8 +93,8 @@ class Lens:
     def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace:
         """One forward pass over a text or a pair of texts.
 
-        Raises InputError for anything else than strings, for text without tokens, and for text that is longer than the
-        model takes unless `truncation` (then the cut is in the report).
+        Raises InputError for anything else than strings, for text without tokens, for text that is longer than the
+        model takes unless `truncation` (then the cut is in the report), and under torch.autocast.
         """
         for value, name in ((text, "text"), (text_pair, "text_pair")):
             if not isinstance(value, str) and not (value is None and name == "text_pair"):
@@ -165,8 +147,10 @@ class Lens:
     def encode(self, text: Any, text_pair: Any = None, truncation: bool = False) -> Encoding:
         """Tokenise a text or words, or a pair of either. Raises InputError like `trace`."""
         with locked([self.tokenizer]):  # its stored settings are borrowed
-            encoding = encode(self.tokenizer, text, text_pair, limit=self.limit, truncation=truncation)
-        known = self.borrowed.embedding.weight.shape[0]
+            encoding = encode(
+                self.tokenizer, text, text_pair, limit=self.limit, truncation=truncation, notes=self.notes
+            )
+        known = self.borrowed.vocabulary_size
         if max(encoding.input_ids) >= known:
             raise InputError(
                 f"the tokenizer gives token id {max(encoding.input_ids)}, but the model knows {known} tokens: "
@@ -177,10 +161,16 @@ class Lens:
     def batches(self, encodings: Sequence[Encoding], batch_size: int) -> Iterator[list[int]]:
         """Indices of encodings that may be padded together without a trace of it, like lengths together."""
         config: Any = self.borrowed.base.config
+        pad = getattr(config.get_text_config(), "pad_token_id", None)
         names = {type(module).__name__ for module in self.borrowed.runner.modules()}
-        if config.pad_token_id is None and any(name.endswith("ForSequenceClassification") for name in names):
+        if pad is None and any(name.endswith("ForSequenceClassification") for name in names):
             batch_size = 1  # such a head looks for the last token that is not padding, and needs to know padding
-        return _batches([len(e) for e in encodings], batch_size, config.model_type in PADDING_LEAKS)
+        lengths = [len(e) for e in encodings]
+        apart = len(set(lengths)) > 1 and batch_size > 1
+        if apart:
+            first = self.inputs(encodings[:1])
+            apart = crosscheck.sees_padding(self.borrowed, first, self._pad_id, self.limit)
+        return _batches(lengths, batch_size, same_length=apart)
 
     def inputs(self, encodings: Sequence[Encoding]) -> dict[str, Any]:
         """The model's inputs for a batch, padded on the right, on its device.
@@ -190,14 +180,18 @@ class Lens:
         device = self.borrowed.device
         if device.type == "meta":
             raise ModelError("the model has no weights yet (device 'meta'): load them first")
-        pad = self.tokenizer.pad_token_id
-        return batch_inputs(encodings, 0 if pad is None else pad, device)
+        return batch_inputs(encodings, self._pad_id, device)
+
+    @property
+    def _pad_id(self) -> int:
+        return self.tokenizer.pad_token_id or 0
 
     def run(self, encodings: Sequence[Encoding]) -> list[Trace]:
         """The traces of a batch, from one forward pass."""
+        check_precision(self.borrowed.device)
         inputs = self.inputs(encodings)
         fingerprint = self.borrowed.fingerprint()
-        record = capture.run(self.borrowed, inputs)
+        record = capture.run(self.borrowed, inputs, crosscheck.why_eager(self.borrowed, inputs, self.limit))
         return [
             Trace(encoding, self.model_name, self.borrowed, self, fingerprint, _pass=record.text(row, len(encoding)))
             for row, encoding in enumerate(encodings)

@@ -46,13 +46,29 @@ class Model:
 
     @property
     def embedding(self) -> Any:
-        """The word embeddings."""
+        """The word embeddings: a module with `weight`, which is a method where it is quantised."""
         return self.base.get_input_embeddings()
 
     @property
+    def vocabulary_size(self) -> int:
+        """How many tokens have an embedding."""
+        embedding = self.embedding
+        return int(getattr(embedding, "num_embeddings", None) or self._table.shape[0])
+
+    @property
     def device(self) -> torch.device:
-        device: torch.device = self.embedding.weight.device
-        return device
+        return self._table.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the word embeddings."""
+        return self._table.dtype
+
+    @property
+    def _table(self) -> Tensor:
+        weight = self.embedding.weight
+        table: Tensor = weight() if callable(weight) else weight
+        return table
 
     def locked(self) -> AbstractContextManager[None]:
         """Holds what a run changes: all configs of the model."""
@@ -127,7 +143,7 @@ def _sample(parameters: list[Tensor]) -> np.ndarray:
         flat = p.detach()
         flat = flat.view(-1) if flat.is_contiguous() else flat.flatten()
         if p.is_meta or len(flat) == 0:
-            flat = torch.zeros(1)
+            flat = torch.zeros(1, device="cpu")
         step = len(flat) // SAMPLED
         parts.append(flat[: step * SAMPLED : step] if step else flat[:SAMPLED])
     if not parts:

@@ -43,7 +43,7 @@ class Pieces:
 
 
 def tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> Pieces:
-    """Pieces of one text or a pair, cut to `max_length` tokens where given (the longer text first, from the right)."""
+    """Pieces of one text or a pair, cut to `max_length` tokens where given: the longer text first, on `cut_side`."""
     words = isinstance(texts[0], list)
     call = {
         "padding": False,
@@ -67,6 +67,12 @@ def tokenise(tokenizer: Any, texts: list[Text], max_length: int | None) -> Piece
     )
 
 
+def cut_side(tokenizer: Any) -> str:
+    """The side on which a tokenizer cuts what is too long, "right" or "left"."""
+    side: str = getattr(tokenizer, "truncation_side", "right")
+    return side
+
+
 def _splits_words(tokenizer: Any) -> bool:
     """Byte-level tokenizers made without a leading space glue words together when given split words."""
     pre = tokenizer.backend_tokenizer.pre_tokenizer
@@ -88,9 +94,10 @@ def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) ->
             word_ids.append(None)
             offsets.append((0, 0))
             continue
-        word, last = owners[sequence][max(start, end - 1)]
+        at = max(0, end - 1)  # not start: a piece of white space is trimmed to nothing, behind itself
+        word, last = owners[sequence][at]
         word_ids.append(word)
-        offsets.append((max(0, last - (max(start, end - 1) - start)), last + 1))
+        offsets.append((max(0, last - (at - start)), last + 1))
     return Pieces(
         batch["input_ids"], batch.get("token_type_ids"), batch.tokens(), batch.sequence_ids(0), word_ids, offsets
     )
@@ -98,26 +105,29 @@ def _tokenise_joined(tokenizer: Any, texts: list[Text], call: dict[str, Any]) ->
 
 def _tokenise_slow(tokenizer: Any, texts: list[Text], call: dict[str, Any]) -> Pieces:
     """Tokenizers in Python know no offsets and no words; the texts' pieces are found again among the template's."""
-    batch = tokenizer(*texts, **call)
+    batch = tokenizer(*(text if text or isinstance(text, str) else [""] for text in texts), **call)
     ids = list(batch["input_ids"])
     sequences: list[int | None] = [None] * len(ids)
     word_ids: list[int | None] | None = [None] * len(ids) if call["is_split_into_words"] else None
+    # What is left of a text that was cut is its beginning, or, cut on the left, its end: then all is read backwards.
+    step = -1 if cut_side(tokenizer) == "left" else 1
+    places = range(len(ids))[::step]
     start = 0
-    for number, text in enumerate(texts):
+    for number, text in list(enumerate(texts))[::step]:
         parts = [tokenizer.tokenize(part) for part in ([text] if isinstance(text, str) else text)]
-        text_ids = tokenizer.convert_tokens_to_ids([piece for part in parts for piece in part])
-        owner = [w for w, part in enumerate(parts) for _ in part]
-        start, length = _find(ids, text_ids, start)
+        text_ids = tokenizer.convert_tokens_to_ids([piece for part in parts for piece in part])[::step]
+        owner = [w for w, part in enumerate(parts) for _ in part][::step]
+        start, length = _find(ids[::step], text_ids, start)
         for i in range(length):
-            sequences[start + i] = number
+            sequences[places[start + i]] = number
             if word_ids is not None:
-                word_ids[start + i] = owner[i]
+                word_ids[places[start + i]] = owner[i]
         start += length
     return Pieces(ids, batch.get("token_type_ids"), tokenizer.convert_ids_to_tokens(ids), sequences, word_ids, None)
 
 
 def _find(ids: list[int], text_ids: list[int], start: int) -> tuple[int, int]:
-    """Where the longest beginning of `own` stands in `ids` at or after `start`: (position, length)."""
+    """Where the longest beginning of `text_ids` stands in `ids` at or after `start`: (position, length)."""
     best = (start, 0)
     for position in range(start, len(ids)):
         length = 0

@@ -63,7 +63,7 @@ def model_provenance(model: Model) -> dict[str, Any]:
         "weights": model.fingerprint().digest,
         "tokenizer": type(model.tokenizer).__name__,
         "tokenizer_options": {name: getattr(model.tokenizer, name, None) for name in options},
-        "dtype": str(model.embedding.weight.dtype).removeprefix("torch."),
+        "dtype": str(model.dtype).removeprefix("torch."),
         **made_with(),
     }
 

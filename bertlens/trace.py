@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from . import scores
 from .above import above
 from .architectures import Adapter, families
 from .attentions import checked_maps, named_tokens
@@ -102,11 +103,11 @@ class Trace(Sides):
 
     def key(self, layer: int) -> Tensor:
         """(H, S, d), like `query`; where heads share a key head it is repeated for each."""
-        return self._per_head(self._give(self._neurons(layer).key))
+        return scores.per_head(self._give(self._neurons(layer).key), self.n_heads)
 
     def value(self, layer: int) -> Tensor:
         """(H, S, d), bias included. Raises ModelError without values."""
-        return self._per_head(self._give(self._neurons(layer).value))
+        return scores.per_head(self._give(self._neurons(layer).value), self.n_heads)
 
     def scaling(self, layer: int) -> float:
         """The factor on q·k that the model itself passed (1/√d in BERT; ESM scales q and passes 1)."""
@@ -117,43 +118,29 @@ class Trace(Sides):
 
         Raises ModelError without queries.
         """
-        record = self._neurons(layer)
-        mask, bias = record.mask, record.bias
-        if bias is None and (mask is None or isinstance(mask, str)):
-            return mask
-        added = torch.zeros((), device=self._device) if bias is None else self._give(bias)
-        if isinstance(mask, str):
-            added = added + self._causal
-        elif mask is not None:
-            if mask.dtype == torch.bool:
-                added = torch.where(mask, added, -torch.inf)
-            else:  # models write "hidden" as the least number of their dtype
-                hidden = mask <= torch.finfo(mask.dtype).min / 2
-                added = (added + self._give(mask)).masked_fill(hidden, -torch.inf)
-        return added[0] if added.ndim == 3 and added.shape[0] == 1 else added
+        return scores.mask(self._neurons(layer))
 
     def dense_mask(self, layer: int) -> Tensor | None:
         """`mask` as a tensor: float (S, S) or (H, S, S), -inf hides; None where every query sees every key."""
-        mask = self.mask(layer)
-        return self._causal if isinstance(mask, str) else mask
+        return scores.dense_mask(self._neurons(layer))
 
     def scores(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, S) q·k · scaling [query, key], hidden keys -inf. `dtype` computes in another one, say torch.float64.
 
         Raises ModelError without queries.
         """
-        query, key = self.query(layer), self.key(layer)
-        scores = query.to(dtype or query.dtype) @ key.to(dtype or key.dtype).transpose(1, 2) * self.scaling(layer)
-        mask = self.dense_mask(layer)
-        return scores if mask is None else scores + mask.to(scores.dtype)
+        return scores.scores(self._neurons(layer), dtype)
 
     def attention(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
-        """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given. Rows sum to 1."""
-        record = self._layer(layer)
-        if record.attention is not None:
-            weights = self._give(record.attention)
-            return weights if dtype is None else weights.to(dtype)
-        return self.scores(layer, dtype).softmax(-1)
+        """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given.
+
+        Rows sum to 1, or to less where the model lets attention go to no token (`sink`).
+        """
+        return scores.attention(self._layer(layer), dtype)
+
+    def sink(self, layer: int) -> Tensor:
+        """(H, S) 1 - Σ_j α_ij ≥ 0: the attention of a query that goes to no token. 0 in most families."""
+        return (1 - self.attention(layer).sum(-1)).clamp_min(0)
 
     def context(self, layer: int) -> Tensor:
         """(S, H·d) Σ_j α_ij v_j, the heads concatenated, before W_O. Raises ModelError without values."""
@@ -307,11 +294,6 @@ class Trace(Sides):
         return self._any.device
 
     @property
-    def _causal(self) -> Tensor:
-        """(S, S) 0 where a query may see a key, -inf where the key comes after it."""
-        return torch.full((self.n_tokens, self.n_tokens), -torch.inf, device=self._device).triu(1)
-
-    @property
     def _layers(self) -> list[Layer]:
         return self._record.layers
 
@@ -345,10 +327,7 @@ class Trace(Sides):
         if self._record.output is None:
             raise ModelError("this trace was made from attention weights: there is no model output in it")
 
-    def _per_head(self, x: Tensor) -> Tensor:
-        return x if x.shape[0] == self.n_heads else x.repeat_interleave(self.n_heads // x.shape[0], 0)
-
     @staticmethod
     def _give(x: Tensor | None) -> Tensor:
         assert x is not None
-        return x.to(torch.float64 if x.dtype == torch.float64 else torch.float32, copy=True)
+        return scores.cast(x)

@@ -1,12 +1,14 @@
 """What bertlens uses of transformers that is not public, in one place, with a check that says what a release took away.
 
 Private are: where a config keeps its attention implementation, the hooks that transformers 5 leaves on a model when
-hidden states are first asked for, and its list of classes that can record.
+hidden states are first asked for, its list of classes that can record, which classes run with sdpa attention, and which
+choose their attention when they are built.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,8 @@ INSTALLED = "_output_capturing_hooks_installed"  # transformers' mark on a model
 CAPTURING = "transformers.utils.output_capturing"  # the module that these hooks come from
 REGISTRY = "_CAN_RECORD_REGISTRY"
 RECORDED = "_can_record_outputs"
+SUPPORTS_SDPA = "_supports_sdpa"
+ATTENTION_CLASSES = "_ATTENTION_CLASSES"  # how older families name their table of attention modules
 
 
 def missing() -> list[str]:
@@ -32,6 +36,7 @@ def missing() -> list[str]:
         CAPTURING: find_spec(CAPTURING) is not None,
         REGISTRY: hasattr(modeling_utils, REGISTRY),
         RECORDED: hasattr(PreTrainedModel, RECORDED),
+        SUPPORTS_SDPA: hasattr(PreTrainedModel, SUPPORTS_SDPA),
     }
     return [name for name, present in there.items() if not present]
 
@@ -71,12 +76,42 @@ def without_capturing_hooks(module: nn.Module) -> Iterator[None]:
                     del child._forward_hooks[key]
 
 
+@contextmanager
+def without_user_hooks(module: nn.Module) -> Iterator[None]:
+    """Hooks on forward passes are set aside, but for those by which transformers itself records."""
+    before = [(child, child._forward_hooks.copy(), child._forward_pre_hooks.copy()) for child in module.modules()]
+    try:
+        for child, hooks, pre_hooks in before:
+            for key, hook in hooks.items():
+                if hook.__module__ != CAPTURING:
+                    del child._forward_hooks[key]
+            for key in pre_hooks:
+                del child._forward_pre_hooks[key]
+        yield
+    finally:
+        for child, hooks, pre_hooks in before:
+            child._forward_hooks.clear()
+            child._forward_hooks.update(hooks)
+            child._forward_pre_hooks.clear()
+            child._forward_pre_hooks.update(pre_hooks)
+
+
 def announce(module: nn.Module) -> None:
     """transformers notes in a model's __init__ what it can record; one that was unpickled elsewhere never ran it."""
     registry: Any = getattr(modeling_utils, REGISTRY)
     for child in module.modules():
         if isinstance(child, PreTrainedModel) and str(type(child)) not in registry:
             dict.__setitem__(registry, str(type(child)), getattr(child, RECORDED, None))
+
+
+def supports_sdpa(module: Any) -> bool:
+    """Whether a class was declared to run with sdpa attention; others get masks that mean something else to it."""
+    return bool(getattr(module, SUPPORTS_SDPA))
+
+
+def chose_attention(module: Any) -> bool:
+    """Whether a class takes its attention modules from a table when it is built, so that no setting changes them."""
+    return any(name.endswith(ATTENTION_CLASSES) for name in vars(sys.modules[type(module).__module__]))
 
 
 def commit(config: Any) -> str | None:

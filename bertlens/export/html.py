@@ -21,6 +21,7 @@ from string import Template
 from typing import Any
 
 from ..errors import ExportError
+from ..files import replacing
 from ..wire import json_safe
 
 LIMIT = 20_000_000  # bytes of a page
@@ -79,7 +80,7 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     """The text of a page, written to `path` if given.
 
     Raises ExportError past 20 MB, naming the layers that would fit: before anything is computed where the heads alone
-    pass it.
+    pass it; and where the file cannot be written, of which then nothing is left.
     """
     if page.estimate * len(page.layers) > LIMIT:
         raise _too_large(page, page.estimate * len(page.layers), page.estimate)
@@ -110,7 +111,8 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     if size > LIMIT:
         raise _too_large(page, size, _layer_bytes(answers, page.layers))
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        with replacing(path) as out:
+            out.write(text.encode())
     return text
 
 

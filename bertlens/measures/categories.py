@@ -68,7 +68,7 @@ def shares(traces: Trace | Iterable[Trace], punctuation: Collection[str] | None 
     After Kobayashi et al. 2020, section 4. Every query counts the same, whatever text it stands in. Raises ModelError
     like `norms`, InputError without a trace.
     """
-    attention = norm = length = tokens = torch.zeros(())
+    attention = norm = length = tokens = torch.zeros((), device="cpu")
     for trace in _several(traces):
         kinds = torch.nn.functional.one_hot(categories(trace, punctuation), len(NAMES)).double()  # (S, 4)
         rows = []
@@ -111,7 +111,7 @@ def cancelling(
     chosen = _several(traces)
     kinds = [categories(trace, punctuation) for trace in chosen]
     layers, heads = chosen[0].n_layers, chosen[0].n_heads
-    within = torch.full((layers, heads, len(NAMES)), torch.nan)
+    within = torch.full((layers, heads, len(NAMES)), torch.nan, device="cpu")
     points: list[list[tuple[Tensor, Tensor]]] = [[] for _ in NAMES]
     for layer in range(layers):
         pairs: list[list[tuple[Tensor, Tensor]]] = [[] for _ in NAMES]  # per kind, of every trace: (H, n) α and ‖f‖
@@ -127,9 +127,9 @@ def cancelling(
             x, y = (torch.cat(side, 1) for side in zip(*pieces, strict=True))
             points[k].append((x.flatten(), y.flatten()))
             if x.shape[1] >= 3:
-                within[layer, :, k] = torch.tensor([spearman(a, b) for a, b in zip(x, y, strict=True)])
+                within[layer, :, k] = torch.tensor([spearman(a, b) for a, b in zip(x, y, strict=True)], device="cpu")
     pooled = [spearman(*(torch.cat(side) for side in zip(*pieces, strict=True))) for pieces in points]
-    return Cancelling(torch.tensor(pooled), within)
+    return Cancelling(torch.tensor(pooled, device="cpu"), within)
 
 
 def table(traces: Trace | Iterable[Trace], punctuation: Collection[str] | None = None) -> pandas.DataFrame:

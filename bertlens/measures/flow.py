@@ -89,7 +89,7 @@ def attention_flow(
         from scipy.sparse import block_array, csr_array
         from scipy.sparse.csgraph import maximum_flow
     except ImportError:
-        raise ModelError('attention flow needs scipy: pip install "bertlens[survey]"') from None
+        raise ModelError("attention flow needs scipy: pip install scipy") from None
     scale = 2**30  # a row's capacities sum to 1, so every flow fits an int32
     weights = [layer_map(trace, layer, kind) for layer in range(trace.n_layers)]
     maps = [(one.double() * scale).round().int().cpu().numpy() for one in weights]

@@ -36,7 +36,7 @@ def contrast(trace: Trace, layer: int, head: int, query: int, key: int) -> Tenso
     """
     head_of = _Head(trace, layer, head)
     head_of.check(query, key)
-    row = head_of.contrasts(torch.tensor([key]), torch.tensor([query]))[0]
+    row = head_of.contrasts(*torch.tensor([[key], [query]], device="cpu"))[0]
     return row.to(trace.query(layer).dtype)
 
 
@@ -47,7 +47,7 @@ def contrast_set(trace: Trace, layer: int, head: int, query: int, key: int) -> T
     """
     head_of = _Head(trace, layer, head)
     head_of.check(query, key)
-    return _sets(head_of.contrasts(torch.tensor([key]), torch.tensor([query])))[0].nonzero()[:, 0]
+    return _sets(head_of.contrasts(*torch.tensor([[key], [query]], device="cpu")))[0].nonzero()[:, 0]
 
 
 def n80(trace: Trace, layer: int, head: int, query: int, key: int) -> int | float:
@@ -112,7 +112,7 @@ class _Head:
 
     def contrasts(self, keys: Tensor, queries: Tensor | None = None) -> Tensor:
         """(len(queries), d): each query's contrast toward its key; all queries by default."""
-        rows = torch.arange(len(self.query)) if queries is None else queries
+        rows = torch.arange(len(self.query), device="cpu") if queries is None else queries
         visible = self.visible[rows].double()
         chosen = self.key[keys]
         others = (visible @ self.key - chosen) / (visible.sum(-1, keepdim=True) - 1)

@@ -183,7 +183,7 @@ def frequency_correlation(traces: Iterable[Trace], ranks: Mapping[int, int] | No
     return FrequencyCorrelation(
         rho=spearman(rank, mean),
         rho_without_special=spearman(rank[text], mean[text]),
-        per_layer=torch.tensor([spearman(rank, length) for length in lengths]),
+        per_layer=torch.tensor([spearman(rank, length) for length in lengths], device="cpu"),
         n=len(token),
         counted=ranks is None,
     )
@@ -197,7 +197,7 @@ def _counted_ranks(token: Tensor) -> Tensor:
 
 def _looked_up_ranks(token: Tensor, ranks: Mapping[int, int]) -> Tensor:
     last = max(ranks.values(), default=0) + 1
-    return torch.tensor([ranks.get(number, last) for number in token.tolist()])
+    return torch.tensor([ranks.get(number, last) for number in token.tolist()], device="cpu")
 
 
 def requirements(trace: Trace, layer: int) -> None:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from ..backward import check_differentiable
 from ..errors import BertLensError, ModelError
 from ..inputs import batch_inputs
+from ..scores import check_precision
 from ..trace import Trace
 from . import norms, spectra
 from .gates.classify import check_gates
@@ -65,7 +66,9 @@ def offers(trace: Trace) -> MappingProxyType[str, str]:
     """What a trace offers: capability -> "" where it can be had, else the reason why not, in words.
 
     neurons, norms, geometry, spectra, gates, gradients. Tried once for a trace and then kept as long as it.
+    Raises InputError under torch.autocast.
     """
+    check_precision(trace.special_mask.device)
     if trace not in _tried:
         _tried[trace] = MappingProxyType({name: _reason(trace, probe) for name, probe in CAPABILITIES.items()})
     return _tried[trace]

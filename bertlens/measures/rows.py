@@ -66,8 +66,8 @@ class Roles:
             if word is not None:
                 pieces[word].append(position)
         numbers: dict[str, int] = {}
-        identity = torch.full((len(tokens),), -1)
-        words = torch.full((len(tokens),), -1)
+        identity = torch.full((len(tokens),), -1, device="cpu")
+        words = torch.full((len(tokens),), -1, device="cpu")
         for word, positions in pieces.items():
             spelled = "".join(tokens[at].removeprefix("##") for at in positions).casefold()
             if any(map(str.isalnum, spelled)):

@@ -13,6 +13,7 @@ import torch
 
 from .. import embedded
 from ..errors import InputError, ModelError
+from ..loading import load
 from ..training import CHECKPOINT
 from . import differences
 from .card import card
@@ -41,32 +42,20 @@ def start(source: str | None, corpus: Passages | None, seed: int) -> tuple[Any, 
     """(model with a head for masked tokens, tokenizer) of a hub name or folder, of the embedded encoder for None.
 
     A head that the source does not have is new; its bias begins as the log frequency of each token in `corpus`.
-    Raises ModelError where the tokenizer knows no mask or the model cannot have such a head.
+    Raises ModelError where the tokenizer knows no mask, the model cannot have such a head, or the source is not whole.
     """
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-    from transformers.utils import logging
-
     name = embedded.folder() if source is None else source
-    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-    if tokenizer.mask_token_id is None:
-        raise ModelError(f"the tokenizer of {name} knows no mask token: a masked language model needs one")
     torch.manual_seed(seed)
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()  # that the head is new is said in the card
-    try:
-        with embedded.quietly():
-            model, report = AutoModelForMaskedLM.from_pretrained(
-                name, dtype=torch.float32, use_safetensors=True, trust_remote_code=False, output_loading_info=True
-            )
-    except ValueError as error:
-        raise ModelError(f"{name} cannot be a masked language model: {' '.join(str(error).split())[:200]}") from None
-    finally:
-        logging.set_verbosity(level)
+    with embedded.quietly():
+        loaded = load(name, auto="AutoModelForMaskedLM", dtype=torch.float32, seed=seed)
+    model: Any = loaded.module
+    if loaded.tokenizer.mask_token_id is None:
+        raise ModelError(f"the tokenizer of {name} knows no mask token: a masked language model needs one")
     bias = getattr(model.get_output_embeddings(), "bias", None)
-    if corpus is not None and bias is not None and report["missing_keys"]:
+    if corpus is not None and bias is not None and loaded.missing:
         counts = torch.bincount(corpus.ids, minlength=len(bias)).float() + 0.5
         bias.data.copy_((counts / counts.sum()).log())
-    return model.eval(), tokenizer
+    return model.eval(), loaded.tokenizer
 
 
 def scored_files(corpus: Iterable[str | Path]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Figures of the measures with matplotlib, for papers and notebooks; `pip install "bertlens[plots]"`.
+"""Figures of the measures with matplotlib, for papers and notebooks; `pip install matplotlib`.
 
 Every function draws into the axes given, or into new ones, and returns them. Nothing is shown or saved.
 """

@@ -18,7 +18,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ExportError('figures need matplotlib: pip install "bertlens[plots]"') from None
+        raise ExportError("figures need matplotlib: pip install matplotlib") from None
     return plt
 
 

@@ -121,7 +121,7 @@ def _label(trace: Trace, kinds: torch.Tensor, k: int) -> str:
 
 def _rho(x: torch.Tensor, y: torch.Tensor) -> str:
     """ρ of one head's points, or the mean within heads and the pooled one: (H, S, n) each."""
-    within = torch.tensor([spearman(a.flatten(), b.flatten()) for a, b in zip(x, y, strict=True)])
+    within = torch.tensor([spearman(a.flatten(), b.flatten()) for a, b in zip(x, y, strict=True)], device="cpu")
     mean = float(within.nanmean())
     text = "undefined" if np.isnan(mean) else f"{mean:.2f}"
     return text if len(x) == 1 else f"{text} within, {spearman(x.flatten(), y.flatten()):.2f} pooled"

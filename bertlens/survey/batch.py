@@ -18,9 +18,9 @@ def batch_stats(
 ) -> HeadStats:
     """The statistics of one batch alone."""
     stats = HeadStats(provenance)
-    for (number, item), trace in zip(batch, traces_of(lens, batch, truncation), strict=True):
+    for entry, trace in zip(batch, traces_of(lens, batch, truncation), strict=True):
         try:
-            stats.add(trace, text_statistics(trace, lengths), item)
+            stats.add(trace, text_statistics(trace, lengths), entry.item)
         except InputError as error:
-            raise InputError(f"item {number} of the corpus: {error}") from None
+            raise InputError(f"{entry}: {error}") from None
     return stats

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,9 +21,21 @@ if TYPE_CHECKING:
 # A text, a pair of texts, one text as words, or a trace (also one of given attention maps)
 Item: TypeAlias = "str | tuple[str, str] | list[str] | Trace"
 Corpus: TypeAlias = "Iterable[Any] | str | Path"
-Numbered: TypeAlias = tuple[int, Item]  # an item with its place in the corpus
 
+EMPTY = "the corpus holds no texts"
 WINDOW = 8  # batches read ahead, to sort them by length: a whole sorted corpus would have to be in memory
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """An item with its place in the corpus, from 0, and the line of the file that it stands in, from 1."""
+
+    number: int
+    item: Item
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return f"item {self.number} of the corpus" if self.line is None else f"line {self.line} of the corpus"
 
 
 def items(corpus: Corpus) -> Iterator[Item]:
@@ -30,8 +43,12 @@ def items(corpus: Corpus) -> Iterator[Item]:
 
     A file holds a text a line; .jsonl an object a line with "text", or "a" and "b", or "text" and "text_pair"; .conllu
     a treebank, whose sentences come as words. Each may be gzipped (.gz). Dictionaries are read like lines of .jsonl.
-    Raises InputError for anything else, naming the item.
+    Raises InputError for anything else, naming the item or line.
     """
+    return (entry.item for entry in _entries(corpus))
+
+
+def _entries(corpus: Corpus) -> Iterator[Numbered]:
     if isinstance(corpus, str | Path):
         yield from _file(Path(corpus))
         return
@@ -40,14 +57,25 @@ def items(corpus: Corpus) -> Iterator[Item]:
             f"a corpus is a file or a list of texts, pairs, word lists or traces, not a {type(corpus).__name__}"
         )
     for number, item in enumerate(corpus):
-        yield _item(item, number)
+        yield Numbered(number, _item(item, f"item {number} of the corpus"))
 
 
 def numbered(corpus: Corpus, limit: int | None = None) -> Iterator[Numbered]:
-    """The first `limit` items (default: all) with their places. Raises InputError for a negative limit."""
-    if limit is not None and limit < 0:
-        raise InputError(f"limit is how many texts to take, not {limit}")
-    return enumerate(itertools.islice(items(corpus), limit))
+    """The first `limit` items (default: all) with their places. Raises InputError for a limit below 1.
+
+    Reading them raises InputError for an empty corpus.
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"limit is how many texts to take, at least 1, not {limit}")
+    return _not_empty(itertools.islice(_entries(corpus), limit))
+
+
+def _not_empty(entries: Iterator[Numbered]) -> Iterator[Numbered]:
+    first = next(entries, None)
+    if first is None:
+        raise InputError(EMPTY)
+    yield first
+    yield from entries
 
 
 def size(corpus: Corpus, limit: int | None = None) -> int | None:
@@ -68,11 +96,11 @@ def _size(corpus: Corpus) -> int | None:
     return len(corpus) if isinstance(corpus, Sized) else None
 
 
-def _item(item: Any, number: int) -> Item:
+def _item(item: Any, place: str) -> Item:
     if isinstance(item, dict):
         names = next((n for n in (("a", "b"), ("text", "text_pair"), ("text",)) if all(k in item for k in n)), None)
         if names is None:
-            raise InputError(f"item {number} of the corpus has no 'text', nor 'a' and 'b': {sorted(item)[:6]}")
+            raise InputError(f"{place} has no 'text', nor 'a' and 'b': {[*map(str, item)][:6]}")
         parts = tuple(item[name] for name in names)
         item = parts if len(parts) == 2 else parts[0]
     if isinstance(item, str | Trace):
@@ -82,24 +110,29 @@ def _item(item: Any, number: int) -> Item:
             return item
         if isinstance(item, tuple) and len(item) == 2:
             return (item[0], item[1])
-    raise InputError(f"item {number} of the corpus is no text, (text, text) pair, list of words or trace: {item!r:.60}")
+    raise InputError(f"{place} is no text, (text, text) pair, list of words or trace: {item!r:.60}")
 
 
 def _kind(path: Path) -> str:
     return path.name.removesuffix(".gz")
 
 
-def _file(path: Path) -> Iterator[Item]:
+def _file(path: Path) -> Iterator[Numbered]:
     if not path.is_file():
         raise InputError(f"no corpus at {path}: give a file, or a list of texts")
     with opened(path) as lines:
         if _kind(path).endswith(".conllu"):
-            for sentence in sentences(lines):
-                yield sentence.words
+            for number, sentence in enumerate(sentences(lines)):
+                yield Numbered(number, sentence.words)
             return
-        for number, line in enumerate(lines):
-            if not line.isspace():
-                yield _item(json.loads(line), number) if _kind(path).endswith(".jsonl") else line.strip()
+        for number, line in enumerate(line for line in lines if not line.isspace()):
+            item: Item = line.strip()
+            if _kind(path).endswith(".jsonl"):
+                try:
+                    item = _item(json.loads(line), f"line {lines.number} of {path.name}")
+                except (ValueError, RecursionError) as error:
+                    raise lines.error(f"cannot be read as JSON: {str(error)[:100]}") from None
+            yield Numbered(number, item, lines.number)
 
 
 def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list[Numbered]]]:
@@ -111,7 +144,7 @@ def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list
         raise InputError(f"batch_size must be at least 1, not {batch_size}")
     iterator = iter(numbered)
     while window := list(itertools.islice(iterator, WINDOW * batch_size)):
-        window.sort(key=lambda entry: _length(entry[1]))
+        window.sort(key=lambda entry: _length(entry.item))
         yield [window[start : start + batch_size] for start in range(0, len(window), batch_size)]
 
 
@@ -128,8 +161,8 @@ def traces_of(lens: Lens | None, batch: list[Numbered], truncation: bool = False
 
     Raises InputError, naming the text by its place in the corpus.
     """
-    texts = [item for _, item in batch if isinstance(item, str | tuple)]
-    if lens is None and not all(isinstance(item, Trace) for _, item in batch):
+    texts = [entry.item for entry in batch if isinstance(entry.item, str | tuple)]
+    if lens is None and not all(isinstance(entry.item, Trace) for entry in batch):
         raise InputError("texts need a lens; only a corpus of traces goes with lens=None")
     ran: list[Trace] = []
     if lens is not None and texts:
@@ -137,11 +170,11 @@ def traces_of(lens: Lens | None, batch: list[Numbered], truncation: bool = False
             ran = lens.trace_batch(texts, batch_size=len(texts), truncation=truncation)[::-1]
         except BertLensError:
             ran = []  # find out whose fault it is
-    for number, item in batch:
+    for entry in batch:
         try:
-            trace = ran.pop() if ran and isinstance(item, str | tuple) else _one(lens, item, truncation)
+            trace = ran.pop() if ran and isinstance(entry.item, str | tuple) else _one(lens, entry.item, truncation)
         except InputError as error:
-            raise InputError(f"item {number} of the corpus: {error}") from None
+            raise InputError(f"{entry}: {error}") from None
         yield trace
 
 

@@ -66,7 +66,7 @@ def head_distances(
         except KeyboardInterrupt:
             warnings.warn(f"interrupted: distances over the first {bar.n} texts that were done", stacklevel=2)
     if total is None:
-        raise InputError("the corpus holds no texts")
+        raise InputError("interrupted before any text was done: there are no distances")
     result = total.cpu().numpy()
     if variant in ("mean", "sqrt"):
         result /= tokens
@@ -100,7 +100,7 @@ def head_map(distances: np.ndarray, n_heads: int, seed: int = 0) -> pd.DataFrame
     distances (L·H, L·H), n_heads H. Five starts, the best is taken (Clark et al. 2019, figure 6); attrs["stress"] is
     Kruskal's stress-1, 0 for a perfect map: √(Σ (d − d')² ÷ Σ d²), d' the distances on the map. cluster: from average
     linkage (`clustering`), cut where the merging distance grows most, 1 to at most 12.
-    Needs scikit-learn (pip install 'bertlens[survey]'). Raises InputError for distances that are not square, or do not
+    Needs scikit-learn (pip install scikit-learn). Raises InputError for distances that are not square, or do not
     go with n_heads.
     """
     import pandas as pd
@@ -145,7 +145,7 @@ def _scaled(distances: np.ndarray, seed: int) -> np.ndarray:
     try:
         from sklearn.manifold import MDS
     except ImportError:
-        raise InputError('a map of heads needs scikit-learn: pip install "bertlens[survey]"') from None
+        raise InputError("a map of heads needs scikit-learn: pip install scikit-learn") from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # the defaults that change are all given
         points = MDS(2, **_settings(MDS), n_init=5, max_iter=500, random_state=seed).fit_transform(distances)

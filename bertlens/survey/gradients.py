@@ -22,7 +22,7 @@ from ..inputs import Encoding
 from ..measures import categories
 from ..measures.gradients import Gradients
 from ..measures.rows import MARKS
-from .corpus import Corpus, Item, Numbered, numbered, size, windows
+from .corpus import Corpus, Numbered, numbered, size, windows
 from .statistics import CATEGORIES
 
 if TYPE_CHECKING:
@@ -124,16 +124,17 @@ def _objective(lens: Lens, labels: Sequence[int] | None, loss: Any) -> str:
     raise ModelError(f"{name} has no loss that bertlens knows: pass loss= as a function of the model's output")
 
 
-def _encoded(lens: Lens, item: Item, number: int, truncation: bool) -> Encoding:
+def _encoded(lens: Lens, entry: Numbered, truncation: bool) -> Encoding:
+    item = entry.item
     try:
         if isinstance(item, tuple):
             return lens.encode(*item, truncation)
         if isinstance(item, str | list):
             return lens.encode(item, None, truncation)
     except InputError as error:
-        raise InputError(f"item {number} of the corpus: {error}") from None
+        raise InputError(f"{entry}: {error}") from None
     if item.lens is not lens:
-        raise InputError(f"item {number} of the corpus is a trace of another lens: gradients need this one's model")
+        raise InputError(f"{entry} is a trace of another lens: gradients need this one's model")
     return item.encoding
 
 
@@ -148,8 +149,8 @@ def _targets(
 ) -> tuple[list[Encoding], list[Any]]:
     """The batch's inputs, and what is to be guessed: {position: token id} of a text, a class, or None."""
     encodings, targets = [], []
-    for at, item in batch:
-        encoding = _encoded(lens, item, at, truncation)
+    for entry in batch:
+        at, encoding = entry.number, _encoded(lens, entry, truncation)
         target: Any = None
         if objective == "masked-LM":
             text = [i for i, special in enumerate(encoding.special) if not special]

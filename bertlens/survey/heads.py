@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,15 +14,14 @@ from ..errors import InputError
 from ..provenance import made_with, model_provenance
 from ..trace import Trace
 from .batch import batch_stats
-from .corpus import Corpus, Item, Numbered, digest, numbered, size, windows
+from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
+from .keeping import Keeper, keeping
 from .scale import run
 from .statistics import Lengths
 
 if TYPE_CHECKING:
     from ..lens import Lens
-
-SAVE_EVERY = 120  # seconds
 
 
 def head_stats(
@@ -44,16 +42,32 @@ def head_stats(
     "text", or a file (a text a line, .jsonl, .conllu, also .gz). lens may be None where the corpus holds Traces only.
     truncation: cut texts that are too long for the model, instead of an error. limit: only the first so many texts.
     resume: statistics (or their file) of a run over this corpus that ended early; texts counted then are skipped.
-    save: .npz file, written at the end, after an interrupt or error, and every two minutes.
+    save: .npz file, written at the end, after an interrupt or error, and every two minutes, by one run at a time.
     client: a dask.distributed Client whose workers share the work, or "local" for a cluster on this machine (see
     survey.scale).
-    An interrupt (Ctrl-C, or Interrupt in the notebook) ends the run with a warning; what is done is returned.
+    An interrupt (Ctrl-C, SIGTERM, or Interrupt in the notebook) ends the run with a warning; what is done is returned.
+    Processes that share cores wait for each other's threads, at worst some forty times as long as they work: give each
+    its own, or OMP_NUM_THREADS=1.
 
-    Raises InputError for a corpus or text that cannot be read, naming it, for traces of different models, for
-    statistics to resume of another model or corpus, a folder to save in that is not there.
+    Raises InputError for a corpus or text that cannot be read, naming it, an empty one, traces of different models,
+    statistics to resume of another model or corpus, a file to save in that is a folder, in none, or that another run
+    is writing; SaveError, which holds the statistics, where they cannot be written (a full disk).
     """
-    if save is not None and not Path(save).parent.is_dir():
-        raise InputError(f"no folder {Path(save).parent} to save the statistics in: make it first")  # not after hours
+    with keeping(save) as keeper:  # before anything else: an unusable file is not found out after hours
+        return _survey(lens, corpus, batch_size, truncation, limit, resume, keeper, progress, client)
+
+
+def _survey(
+    lens: Lens | None,
+    corpus: Corpus,
+    batch_size: int,
+    truncation: bool,
+    limit: int | None,
+    resume: HeadStats | str | Path | None,
+    keeper: Keeper,
+    progress: bool,
+    client: Any,
+) -> HeadStats:
     texts = numbered(corpus, limit)
     if lens is None:
         texts, about = _about_traces(texts)
@@ -68,8 +82,10 @@ def head_stats(
     total = size(corpus, limit)
     with tqdm(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
         if client is not None:
-            return run(client, lens, stats, texts, batch_size, truncation, save, bar)
-        return _run(lens, stats, texts, batch_size, truncation, save, bar)
+            stats = run(client, lens, stats, texts, batch_size, truncation, keeper, bar)
+        else:
+            stats = _run(lens, stats, texts, batch_size, truncation, keeper, bar)
+    return stats
 
 
 def _run(
@@ -78,27 +94,25 @@ def _run(
     texts: Iterator[Numbered],
     batch_size: int,
     truncation: bool,
-    save: str | Path | None,
+    keeper: Keeper,
     bar: Any,
 ) -> HeadStats:
-    saved, lengths = time.monotonic(), Lengths()
+    lengths = Lengths()
     try:
-        for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
-            # one assignment: an interrupt finds either all of a batch counted or nothing
-            added = batch_stats(lens, batch, stats.provenance, truncation, lengths)
-            stats = stats.with_items(added, [number for number, _ in batch])
-            bar.update(len(batch))
-            if save is not None and time.monotonic() - saved > SAVE_EVERY:
-                stats.save(save)
-                saved = time.monotonic()
+        with keeper.counting():
+            for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
+                # one assignment: an interrupt finds either all of a batch counted or nothing
+                added = batch_stats(lens, batch, stats.provenance, truncation, lengths)
+                stats = stats.with_items(added, [entry.number for entry in batch])
+                bar.update(len(batch))
+                keeper.now_and_then(stats)
     except KeyboardInterrupt:
         warnings.warn(
             f"interrupted after {stats.n_texts} texts: these are counted, head_stats(..., resume=stats) goes on",
-            stacklevel=3,
+            stacklevel=4,
         )
     finally:
-        if save is not None and stats.n_texts:
-            stats.save(save)
+        keeper.at_the_end(stats)
     return stats
 
 
@@ -106,11 +120,11 @@ def _left(texts: Iterator[Numbered], before: HeadStats) -> Iterator[Numbered]:
     """The items that are not counted yet. Raises InputError where the counted ones are other texts than before."""
     first, beyond, left = before.n_texts - len(before.ahead), set(before.ahead), []
     seen = 0
-    for number, item in itertools.islice(texts, max(before.ahead, default=first - 1) + 1):
-        if number < first or number in beyond:
-            seen += digest(item)
+    for entry in itertools.islice(texts, max(before.ahead, default=first - 1) + 1):
+        if entry.number < first or entry.number in beyond:
+            seen += digest(entry.item)
         else:
-            left.append((number, item))
+            left.append(entry)
     if seen % (1 << 64) != before.corpus:
         raise InputError("the statistics to resume are of other texts: give the corpus that they were begun with")
     return itertools.chain(left, texts)
@@ -118,10 +132,8 @@ def _left(texts: Iterator[Numbered], before: HeadStats) -> Iterator[Numbered]:
 
 def _about_traces(texts: Iterator[Numbered]) -> tuple[Iterator[Numbered], dict[str, Any]]:
     """The provenance of a corpus of traces: that of the first one."""
-    first = next(texts, None)
-    if first is None:
-        raise InputError("the corpus holds no texts")
-    trace: Item = first[1]
+    first = next(texts)
+    trace = first.item
     if not isinstance(trace, Trace):
         raise InputError("texts need a lens; only a corpus of traces goes with lens=None")
     about = {"model": trace.model_name, **made_with()}

@@ -6,7 +6,6 @@ Memory does not grow with the corpus: sums per head and layer, and one sum of no
 from __future__ import annotations
 
 import json
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import numpy as np
 import torch
 
 from ..errors import InputError, SelectionError
+from ..files import replacing
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..trace import Trace
@@ -99,7 +99,7 @@ class HeadStats:
         """lengths (S, L)."""
         assert trace.model is not None
         if "pieces.token" not in self.sums:
-            size = len(trace.model.embedding.weight)
+            size = trace.model.vocabulary_size
             self.sums["pieces.token"] = np.zeros((size, lengths.shape[1]))
             self.sums["pieces.token_count"] = np.zeros(size)
         ids = trace.input_ids.cpu().numpy()
@@ -140,7 +140,10 @@ class HeadStats:
     # --- saving ---
 
     def save(self, path: str | Path) -> None:
-        """Write everything, provenance included, to one .npz file (numpy.load reads it, without pickles)."""
+        """Write everything, provenance included, to one .npz file (numpy.load reads it, without pickles).
+
+        What was there before stays whole if this is cut off. Raises ExportError where it cannot be written.
+        """
         header = {
             "format": FORMAT,
             "statistics": NAMES,
@@ -151,32 +154,64 @@ class HeadStats:
             "ahead": self.ahead,
             "provenance": self.provenance,
         }
-        path = Path(path)
-        part = path.with_name(f"{path.name}.part")  # what was saved before stays whole if this is cut off
-        with part.open("wb") as out:
+        with replacing(path) as out:
             np.savez_compressed(out, header=np.array(json.dumps(header)), **self.sums)  # type: ignore[arg-type]
-        part.replace(path)
 
     @classmethod
     def load(cls, path: str | Path) -> HeadStats:
-        """Read what `save` wrote. Raises InputError for another file, or one of another version."""
+        """Read what `save` wrote. Raises InputError for another file, a damaged one, or one of another version."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 sums = dict(file)
             header = json.loads(str(sums.pop("header")))
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path} holds no head statistics ({error})") from None
-        known = header.get("format") == FORMAT, header.get("statistics") == [*NAMES], header.get("labels") == [*LABELS]
-        if not all(known):
+            versions = (header["format"], header["statistics"], header["labels"])
+        except Exception as error:  # noqa: BLE001  a damaged zip raises whatever its decoders stumble on
+            said = " ".join(str(error).split())[:150] or type(error).__name__
+            raise InputError(f"{path} holds no head statistics ({said})") from None
+        if versions != (FORMAT, [*NAMES], [*LABELS]):
             raise InputError(f"{path} was written by another version of bertlens: run the survey again")
-        return cls(
-            header["provenance"],
-            header["n_texts"],
-            header["n_tokens"],
-            int(header["corpus"], 16),
-            sums,
-            header["ahead"],
-        )
+        try:
+            stats = cls(
+                dict(header["provenance"]),
+                int(header["n_texts"]),
+                int(header["n_tokens"]),
+                int(header["corpus"], 16),
+                sums,
+                [int(place) for place in header["ahead"]],
+            )
+            stats._check_sums()
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise InputError(f"{path} holds no whole head statistics ({error})") from None
+        return stats
+
+    def _check_sums(self) -> None:
+        """Raises ValueError or KeyError where the sums are not those that `add` makes."""
+        layers, heads, _ = self.sums["gates"].shape
+        shapes: dict[str, tuple[int, ...]] = {"gates": (layers, heads, len(LABELS))}
+        for by in ("weight", "norm"):
+            if by == "weight" or "norm.text" in self.sums:
+                each: dict[str, tuple[int, ...]] = {"text": (), "token": (), "text_squares": (), "text_bins": (BINS,)}
+                shapes |= {f"{by}.{name}": (len(NAMES), layers, heads, *more) for name, more in each.items()}
+                shapes |= {f"{by}.{name}_count": (len(NAMES),) for name in ("text", "token")}
+        of_layers: dict[str, tuple[int, ...]] = {"mixing": (len(METHODS), layers), "cone": (layers + 1,)}
+        for name, shape in of_layers.items():
+            if f"{name}.text" in self.sums:
+                shapes |= {f"{name}.{unit}": shape for unit in ("text", "token")}
+                shapes |= {f"{name}.{unit}_count": () for unit in ("text", "token")}
+        if "lengths.token" in self.sums:
+            pieces, kinds = len(self.sums["pieces.token_count"]), len(CATEGORIES)
+            shapes |= {"lengths.token": (layers, heads, kinds), "lengths.token_count": (kinds,)}
+            shapes |= {"pieces.token": (pieces, layers), "pieces.token_count": (pieces,)}
+        if odd := sorted(self.sums.keys() ^ shapes.keys()):
+            raise ValueError(f"missing or not known: {', '.join(odd)[:100]}")
+        for name, shape in shapes.items():
+            values = self.sums[name]
+            if values.dtype != np.float64 or values.shape != shape or not np.isfinite(values).all():
+                raise ValueError(f"{name} is not {shape} numbers")
+        if not (self.n_texts > 0 and self.n_tokens > 0 and (self.sums["gates"].sum(-1) == self.n_texts).all()):
+            raise ValueError(f"the sums are not of {self.n_texts} texts")
+        if len(self.ahead) > self.n_texts or min(self.ahead, default=0) < 0:
+            raise ValueError("the places of the texts do not go with their number")
 
     # --- reading ---
 

@@ -6,7 +6,9 @@ worker that dies is done again by another.
 
 from __future__ import annotations
 
+import ast
 import itertools
+import sys
 import warnings
 from collections import deque
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from ..trace import Trace
 from .batch import batch_stats
 from .corpus import Numbered, windows
 from .headstats import HeadStats
+from .keeping import Keeper
 from .statistics import Lengths
 
 if TYPE_CHECKING:
@@ -38,13 +41,14 @@ def run(
     numbered: Iterator[Numbered],
     batch_size: int,
     truncation: bool,
-    save: str | Path | None,
+    keeper: Keeper,
     bar: Any,
 ) -> HeadStats:
     """`stats` and the statistics of the items, equal to those of one process but for the order of the sums.
 
     client: a dask.distributed.Client, or "local" for a LocalCluster of this machine that is closed afterwards.
-    Raises InputError without a lens, for traces in the corpus, or where dask is not installed.
+    Raises InputError without a lens, for traces in the corpus, where dask is not installed, and for "local" in a script
+    outside `if __name__ == "__main__":`.
     """
     if lens is None:
         raise InputError("a cluster needs texts and a lens: traces stay on this machine")
@@ -53,22 +57,23 @@ def run(
         pending: deque[_Group] = deque()
         groups = _groups(windows(numbered, batch_size), 2 * max(1, sum(dask.nthreads().values())))
         try:
-            for group in groups:
-                pending.append(work.submit(group))
-                if len(pending) > UNDER_WAY:
+            with keeper.counting():
+                for group in groups:
+                    pending.append(work.submit(group))
+                    if len(pending) > UNDER_WAY:
+                        stats = work.added(stats, pending)
+                    keeper.now_and_then(stats)
+                while pending:
                     stats = work.added(stats, pending)
-            while pending:
-                stats = work.added(stats, pending)
         except KeyboardInterrupt:
             warnings.warn(
                 f"interrupted after {stats.n_texts} texts: these are counted, head_stats(..., resume=stats) goes on",
-                stacklevel=3,
+                stacklevel=4,
             )
         finally:
             for left in pending:
                 dask.cancel([left.root, *left.leaves])
-            if save is not None and stats.n_texts:
-                stats.save(save)
+            keeper.at_the_end(stats)
     return stats
 
 
@@ -92,7 +97,7 @@ class _Work:
     def submit(self, group: list[Window], counted: bool = True) -> _Group:
         leaves = []
         for window in group:
-            if any(isinstance(item, Trace) for batch in window for _, item in batch):
+            if any(isinstance(entry.item, Trace) for batch in window for entry in batch):
                 raise InputError("traces stay on this machine: give the cluster their texts")
             leaf = self.client.submit(window_stats, self.scattered, window, *self.options, pure=False)
             if counted:
@@ -120,7 +125,7 @@ class _Work:
                 self.scattered = self.client.scatter(self.lens, broadcast=True, hash=False)
                 for at, lost in enumerate(pending):
                     pending[at] = self.submit(lost.windows, counted=False)
-        numbers = [number for window in group.windows for batch in window for number, _ in batch]
+        numbers = [entry.number for window in group.windows for batch in window for entry in batch]
         stats = stats.with_items(sums, numbers)
         pending.popleft()
         return stats
@@ -148,11 +153,36 @@ def _connected(client: Any) -> Iterator[Any]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise InputError('a cluster needs dask: pip install "bertlens[survey]"') from None
+        raise InputError('a cluster needs dask: pip install "dask[distributed]"') from None
     if isinstance(client, Client):
         yield client
         return
     if client != "local":
         raise InputError(f'client is a dask.distributed.Client or "local", not {client!r:.60}')
+    _check_main_guard()
     with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as new_client:
         yield new_client
+
+
+def _check_main_guard() -> None:
+    """Raises InputError where a script asks for processes outside `if __name__ == "__main__":`.
+
+    Each new process reads the script again, and would start processes of its own: hundreds of lines of errors.
+    """
+    main = sys.modules["__main__"]
+    file = getattr(main, "__file__", None)
+    if file is None:
+        return  # a notebook or a prompt, which nothing reads again
+    frame = sys._getframe()
+    while frame and not (frame.f_globals is vars(main) and frame.f_code.co_name == "<module>"):
+        frame = frame.f_back  # type: ignore[assignment]
+    try:
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError):  # no source to read
+        return
+    guards = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)]
+    if frame and not any(node.lineno <= frame.f_lineno <= (node.end_lineno or 0) for node in guards):
+        raise InputError(
+            f'client="local" starts processes that read {Path(file).name} again: put the call, or what leads to it, '
+            'under if __name__ == "__main__":'
+        )

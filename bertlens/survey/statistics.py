@@ -109,7 +109,7 @@ def text_statistics(
     return TextStatistics(
         numerators={by: torch.stack(column, 1) for by, column in columns.items()},
         denominators=denominators,
-        gates=torch.tensor(labels),
+        gates=torch.tensor(labels, device="cpu"),
         categories=categories.categories(trace, MARKS).cpu(),
         lengths=torch.stack(lengths).double().cpu() if lengths else None,
         mixing=mixing,
@@ -120,4 +120,4 @@ def text_statistics(
 def _counted(rows: Rows) -> tuple[Tensor, Tensor]:
     """Numerators (K, H) and denominators (K,) in the order of NAMES."""
     numerators, denominators = zip(*map(rows.statistic, NAMES), strict=True)
-    return torch.stack(numerators).double().cpu(), torch.tensor(denominators, dtype=torch.float64)
+    return torch.stack(numerators).double().cpu(), torch.tensor(denominators, dtype=torch.float64, device="cpu")

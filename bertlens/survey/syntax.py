@@ -47,7 +47,7 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
     _check_rows(rows)
     if any(word is not None and word >= n_words for word in trace.word_ids):
         raise InputError("the trace is of other words than the sentence: use lens.trace_words(sentence.words)")
-    pieces = torch.zeros(trace.n_tokens, n_words, dtype=torch.float64)
+    pieces = torch.zeros(trace.n_tokens, n_words, dtype=torch.float64, device="cpu")
     first = [trace.n_tokens] * n_words
     for position, word in enumerate(trace.word_ids):
         if word is not None:
@@ -56,7 +56,7 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
     alpha = trace.attention(layer).double().cpu()
     keys = alpha @ pieces  # (H, S, n)
     known = [word for word in range(n_words) if first[word] < trace.n_tokens]
-    words = torch.full((len(alpha), n_words, n_words), torch.nan, dtype=torch.float64)
+    words = torch.full((len(alpha), n_words, n_words), torch.nan, dtype=torch.float64, device="cpu")
     if rows == "mean":
         merged = (pieces[:, known] / pieces[:, known].sum(0)).T @ keys
     elif rows == "first":
@@ -65,7 +65,7 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
         everything = torch.cat([keys, alpha[:, :, trace.special_mask.cpu()]], -1)
         most = [everything[:, pieces[:, word] > 0].amax(1) for word in known]
         merged = torch.stack([row[:, :n_words] / row.sum(-1, keepdim=True) for row in most], 1)
-    index = torch.tensor(known)
+    index = torch.tensor(known, device="cpu")
     words[:, index[:, None], index] = merged[:, :, index]
     return words
 
@@ -80,7 +80,9 @@ def predicted_words(attention: Tensor) -> Tensor:
 
     NONE where there is no other word, or no token. Equal weights: the word that stands first.
     """
-    attention = attention.masked_fill(torch.eye(attention.shape[-1], dtype=torch.bool), -1).nan_to_num(-1)
+    attention = attention.masked_fill(
+        torch.eye(attention.shape[-1], dtype=torch.bool, device=attention.device), -1
+    ).nan_to_num(-1)
     both = torch.stack([attention, attention.transpose(1, 2)])
     return torch.where(both.amax(-1) < 0, NONE, both.argmax(-1))
 

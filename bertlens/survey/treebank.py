@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TextIO, TypeAlias, cast
 
 from ..errors import InputError
-from .files import opened
+from .files import Lines, opened
 
 ROOT = -1
 
@@ -54,14 +54,14 @@ def read_treebank(treebank: Treebank) -> Iterator[Sentence]:
         yield from sentences(lines)
 
 
-def sentences(lines: Any) -> Iterator[Sentence]:
+def sentences(lines: Lines) -> Iterator[Sentence]:
     """The sentences of an open CoNLL-U file. Raises InputError where it is none."""
     try:
         import conllu
     except ImportError:
-        raise InputError('treebanks need the library conllu: pip install "bertlens[survey]"') from None
+        raise InputError("treebanks need the library conllu: pip install conllu") from None
     try:
-        for number, tree in enumerate(conllu.parse_incr(lines)):
+        for number, tree in enumerate(conllu.parse_incr(cast(TextIO, lines))):
             words = [word for word in tree if isinstance(word["id"], int)]
             index_of = {word["id"]: index for index, word in enumerate(words)} | {0: ROOT}
             name = tree.metadata.get("sent_id", str(number))
@@ -73,5 +73,7 @@ def sentences(lines: Any) -> Iterator[Sentence]:
                 [word["deprel"] for word in words],
                 name,
             )
-    except (conllu.exceptions.ParseException, UnicodeDecodeError, KeyError) as error:
-        raise InputError(f"this is not a CoNLL-U file: {' '.join(str(error).split()):.150}") from None
+    except (conllu.exceptions.ParseException, KeyError) as error:
+        raise lines.error(
+            f"ends a sentence in what is not a CoNLL-U file: {' '.join(str(error).split()):.150}"
+        ) from None

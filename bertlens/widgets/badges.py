@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..inputs import InputReport
+from ..inputs import UNKNOWN, InputReport
 
 MOST_LABEL = 48  # characters
 
@@ -18,9 +18,12 @@ def badges(report: InputReport | None) -> list[dict[str, str]]:
 
     dropped = sum(report.truncated.values())
     if dropped:
-        parts = " and ".join(f"{n} of {name}" for name, n in report.truncated.items() if n)
+        parts = " and ".join(f"the {report.dropped_end} {n} of {name}" for name, n in report.truncated.items() if n)
         add("truncated", f"cut to {report.limit} tokens", f"The model takes no more; dropped: {parts}.")
-    if report.unknown:
+    if report.mostly_unknown:
+        share = f"{len(report.unknown)} of {report.n_pieces} tokens unknown"
+        add("mostly_unknown", share, f"More than half of the text has no piece of its own: {UNKNOWN}")
+    elif report.unknown:
         shown = ", ".join(str(piece["text"] or f"position {piece['position']}") for piece in report.unknown[:8])
         add("unknown", f"{len(report.unknown)} unknown", f"The tokenizer has no piece for: {shown}.")
     if report.typed_special:

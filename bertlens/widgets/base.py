@@ -14,38 +14,28 @@ from typing import Any, ClassVar
 
 import anywidget
 import traitlets
-from traitlets import Bool, Dict, Int, List, Unicode
+from traitlets import TraitError
 
-from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index
+from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index, check_indices
 from ..export.html import Page, to_html
 from ..export.still import to_png
 from ..measures.offers import offers
 from ..provenance import provenance, visible
 from ..trace import Trace
-from ..vocabulary import LAYER_MAPS, TRAITS, Trait
+from ..vocabulary import LAYER_MAPS, TRAITS
 from .cells import CELLS
 from .corpus import Corpus
 from .overview import Shown
 from .questions import QUESTIONS, Message, Reply, packed
 from .tabs import PARTS, TABS
+from .traits import KINDS
 
 STATIC = Path(__file__).parent.parent / "static"
 if not (STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
 
 MOST_CHARACTERS = 100_000  # of a text that the page sends
-
-_KINDS: dict[str, Callable[[Trait], Any]] = {
-    "text": lambda trait: Unicode(trait.default),
-    "number": lambda trait: Int(trait.default),
-    "optional": lambda trait: Int(None, allow_none=True),
-    "flag": lambda trait: Bool(trait.default),
-    "choice": lambda trait: Unicode(trait.default),
-    "numbers": lambda trait: List(Int(), allow_none=True, default_value=None),
-    "names": lambda trait: List(Unicode()),
-    "heads": lambda trait: List(),
-    "record": lambda trait: Dict(),
-}
+SELECTABLE = frozenset(trait.name for trait in TRAITS if trait.selectable)
 
 
 def _choices(name: str) -> Sequence[str]:
@@ -79,7 +69,7 @@ class LensWidget(anywidget.AnyWidget):
     _css = (STATIC / "widget.css").read_text(encoding="utf-8")
     PARTS: ClassVar[tuple[str, ...]] = ()
 
-    vars().update({trait.name: _KINDS[trait.kind](trait).tag(sync=True) for trait in TRAITS})
+    vars().update({trait.name: KINDS[trait.kind](trait).tag(sync=True) for trait in TRAITS})
     vars()["overview"].tag(echo_update=False)
 
     def __init__(self, trace: Trace, *, corpus: Corpus | None = None, **selection: Any) -> None:
@@ -88,6 +78,7 @@ class LensWidget(anywidget.AnyWidget):
         self._open: Shown | None = Shown.of(
             trace, corpus, selection["map"], selection.get("layer", 0), selection.get("head", 0)
         )
+        self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
         selection.setdefault("view", next((part for part in parts if part in TABS), "neurons"))
         super().__init__(
             parts=list(parts),
@@ -125,26 +116,33 @@ class LensWidget(anywidget.AnyWidget):
         before = self._shown.trace.maps.get(self.map)
         name = self.map if self.map in trace.maps else next(iter(trace.maps))
         new = trace.maps[name]
-        layer, head = min(self.layer, new.n_layers - 1), min(self.head, new.n_heads - 1)
+        fitted = self._fitted(new)
         # One assignment: from here on, a question about the text before is refused.
-        self._open = Shown.of(trace, self._shown.corpus, name, layer, head)
-        kept = {
+        self._open = Shown.of(trace, self._shown.corpus, name, fitted["layer"], fitted["head"])
+        kept = fitted | {
             "map": name,
-            "layer": layer,
-            "head": head,
-            "heads": [[l, h] for l, h in self.heads if l < new.n_layers and h < new.n_heads],  # noqa: E741
             "query": _same_token(before.tokens if before else [], new.tokens, self.query),
             "key": _same_token(before.key_tokens if before else [], new.key_tokens, self.key),
             "text": trace.text or "",
             "text_pair": trace.text_pair or "",
             "overview": dict(self._shown.overview),
         }
-        for included, size in (("include_layers", new.n_layers), ("include_heads", new.n_heads)):
-            if any(number >= size for number in getattr(self, included) or ()):
-                kept[included] = None
-        with self.hold_sync():
+        with self.hold_sync(), self.hold_trait_notifications():
             for trait, value in kept.items():
                 setattr(self, trait, value)
+
+    def _fitted(self, shown: Trace) -> dict[str, Any]:
+        """What of the selection makes sense in other maps: heads that are there, the last one for one that is not."""
+        fitted: dict[str, Any] = {
+            "layer": min(self.layer, shown.n_layers - 1),
+            "head": min(self.head, shown.n_heads - 1),
+            "heads": [[l, h] for l, h in self.heads if l < shown.n_layers and h < shown.n_heads],  # noqa: E741
+        }
+        for name, size in (("layer", shown.n_layers), ("head", shown.n_heads)):
+            included = getattr(self, f"include_{name}s")
+            if included is not None and (max(included) >= size or fitted[name] not in included):
+                fitted[f"include_{name}s"] = None
+        return fitted
 
     @property
     def _shown(self) -> Shown:
@@ -163,7 +161,21 @@ class LensWidget(anywidget.AnyWidget):
     def _map(self) -> Trace:
         return self._shown.trace.maps.get(self.map) or self._shown.map(self._shown.map_name)
 
-    # The selection
+    # The selection. Values that are set together (an update of the page, hold_trait_notifications) are checked
+    # together, after all of them are set: a check reads the others as they will be, and one refusal takes all back.
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """What a page sets: of the selection, all values or none. A page whose values are refused gets the kernel's."""
+        chosen = {name: value for name, value in sync_data.items() if name in SELECTABLE}
+        if not chosen:
+            return
+        try:
+            super().set_state(chosen)
+            if "map" in chosen:  # a pin that had this value before belongs to the new map all the same
+                pins = {name: chosen[name] for name in ("query", "key") if name in chosen}
+                super().set_state({name: pin for name, pin in pins.items() if getattr(self, name) != pin})
+        except TraitError:
+            self.send_state(list(chosen))
 
     @traitlets.validate("layer", "head", "query", "key")
     def _valid_index(self, proposal: Any) -> Any:
@@ -171,25 +183,38 @@ class LensWidget(anywidget.AnyWidget):
         sizes = {"layer": shown.n_layers, "head": shown.n_heads, "query": len(shown.tokens)}
         if value is not None:
             check_index(value, sizes.get(name, len(shown.key_tokens)), name)
+        if name in ("query", "key"):
+            self._pinned[name] = (self.map, value)
+        else:
+            self._check_included(name, value, getattr(self, f"include_{name}s"))
         return value
-
-    @traitlets.validate("heads")
-    def _valid_heads(self, proposal: Any) -> list[list[int]]:
-        chosen = [[self.layer, item] if isinstance(item, int) else list(item) for item in proposal["value"]]
-        for item in chosen:
-            if len(item) != 2:
-                raise SelectionError("heads is a list of [layer, head], or of heads of the selected layer")
-            check_index(item[0], self._map.n_layers, "heads: layer")
-            check_index(item[1], self._map.n_heads, "heads: head")
-        return chosen
 
     @traitlets.validate("include_layers", "include_heads")
     def _valid_include(self, proposal: Any) -> list[int] | None:
         name, value = proposal["trait"].name, proposal["value"]
-        size = self._map.n_layers if name == "include_layers" else self._map.n_heads
-        if value is not None and (not value or not all(0 <= n < size for n in value)):
-            raise SelectionError(f"{name} is a list of numbers from 0 to {size - 1}, with at least one")
-        return value
+        if value is None:
+            return None
+        chosen = check_indices(value, self._map.n_layers if name == "include_layers" else self._map.n_heads, name)
+        one = name.removeprefix("include_").removesuffix("s")
+        self._check_included(one, getattr(self, one), chosen)
+        return chosen
+
+    @staticmethod
+    def _check_included(name: str, value: int, included: list[int] | None) -> None:
+        if included is not None and value not in included:
+            raise SelectionError(f"{name} {value} is not among include_{name}s {included[:20]}: set both together")
+
+    @traitlets.validate("heads")
+    def _valid_heads(self, proposal: Any) -> list[list[int]]:
+        shown, chosen = self._map, []
+        if len(proposal["value"]) > shown.n_layers * shown.n_heads:
+            raise SelectionError(f"heads are more than the {shown.n_layers * shown.n_heads} that there are")
+        for item in proposal["value"]:
+            layer, head = [self.layer, item] if isinstance(item, int) else item
+            check_index(layer, shown.n_layers, "heads: layer")
+            check_index(head, shown.n_heads, "heads: head")
+            chosen.append([layer, head])
+        return chosen
 
     @traitlets.validate("map")
     def _valid_map(self, proposal: Any) -> str:
@@ -204,16 +229,13 @@ class LensWidget(anywidget.AnyWidget):
         return str(value)
 
     def _new_map(self, _change: Any) -> None:
-        """Tokens of one map are not those of another: pins go, a head that the map lacks gives way to the last one."""
-        shown = self._map
-        changes = {
-            "query": None,
-            "key": None,
-            "layer": min(self.layer, shown.n_layers - 1),
-            "head": min(self.head, shown.n_heads - 1),
-        }
-        for name, value in changes.items():
-            setattr(self, name, value)
+        """Tokens of one map are not those of another: pins go, unless they were set together with the map."""
+        changes = self._fitted(self._map)
+        here = {name: (self.map, getattr(self, name)) for name in ("query", "key")}
+        changes |= {name: None for name, pin in here.items() if self._pinned.get(name) != pin}
+        with self.hold_trait_notifications():
+            for name, value in changes.items():
+                setattr(self, name, value)
 
     # Questions of the page
 
@@ -261,8 +283,6 @@ class LensWidget(anywidget.AnyWidget):
 
     def _reply_html(self, _shown: Shown, message: Message) -> Reply:
         layers = message.get("layers")
-        if layers is not None and not (isinstance(layers, list) and all(type(n) is int for n in layers)):
-            raise SelectionError("layers is a list of numbers")
         return {}, [self.to_html(layers=layers).encode()]
 
     # Export
@@ -270,8 +290,8 @@ class LensWidget(anywidget.AnyWidget):
     def to_html(self, path: str | Path | None = None, *, layers: list[int] | None = None) -> str:
         """The view as one page that needs no kernel and no network; written to `path` if given.
 
-        Holds all heads, or those of `layers`. Raises ExportError past 20 MB, naming the way out, SelectionError for a
-        layer that does not exist.
+        Holds all heads, or those of `layers`. Raises ExportError past 20 MB, naming the way out, and where the file
+        cannot be written; SelectionError for no layer at all, or one that does not exist.
         """
         return to_html(self.page(layers), path)
 
@@ -279,9 +299,7 @@ class LensWidget(anywidget.AnyWidget):
         """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for."""
         shown, trace = self._shown, self._shown.trace
         most = max(m.n_layers for m in trace.maps.values())
-        chosen = list(range(most)) if layers is None else sorted(set(layers))
-        for layer in chosen:
-            check_index(layer, most, "layer")
+        chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
         about = provenance(trace)
         texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
         model = visible(trace.model_name)
@@ -327,11 +345,9 @@ def _checked(trace: Trace, parts: Sequence[str], corpus: Corpus | None, selectio
         included = selection.get(f"include_{name}s")
         if included:
             selection.setdefault(name, included[0])
-            if selection[name] not in included:
-                raise SelectionError(f"{name} {selection[name]} is not among include_{name}s {list(included)}")
         check_index(selection.get(name, 0), size, name)
     if corpus is not None:
-        corpus.check_shape(shown)
+        corpus.check(shown)
     if len(parts) == 1 and parts[0] in TABS:  # a view of one tab has to have something to show
         reason = _why_not(parts[0], shown, corpus)
         if reason:

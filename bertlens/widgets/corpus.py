@@ -10,6 +10,7 @@ import torch
 
 from ..errors import InputError
 from ..measures.offers import offers
+from ..provenance import visible
 from ..survey.distances import head_map
 from ..survey.headstats import HeadStats, edges
 from ..survey.statistics import NAMES, text_statistics
@@ -43,19 +44,26 @@ class Corpus:
             )
         self.distances, self.sentence = distances, sentence
 
-    def check_shape(self, trace: Trace) -> None:
-        """Raises InputError for a trace of another shape than the statistics."""
+    def check(self, trace: Trace) -> None:
+        """Raises InputError for a trace of another shape than the statistics, or, where known, of other weights."""
         (layers, heads), shape = self.stats.shape, (trace.n_layers, trace.n_heads)
         if (layers, heads) != shape:
             raise InputError(
                 f"the statistics are of {layers} layers x {heads} heads, the trace has {shape[0]} x {shape[1]}: survey "
                 "the model that you look at"
             )
+        weights = self.stats.provenance.get("weights")
+        if weights is not None and trace.fingerprint is not None and trace.fingerprint.digest != weights:
+            model = visible(str(self.stats.provenance.get("model")))
+            raise InputError(
+                f"the statistics are of {model} with other weights than the trace of {visible(trace.model_name)}: "
+                "survey the model that you look at"
+            )
 
     def why_not(self, trace: Trace) -> str:
         """Why a map cannot be set beside the statistics; "" where it can."""
         try:
-            self.check_shape(trace)
+            self.check(trace)
         except InputError as error:
             return str(error)
         return offers(trace)["gates"]  # square and without NaN
@@ -87,7 +95,7 @@ class Corpus:
             "by": by,
             "texts": stats.n_texts,
             "tokens": stats.n_tokens,
-            "about": f"{about.get('model')}, corpus {stats.corpus:016x}"[:80],
+            "about": f"{visible(str(about.get('model')))}, corpus {stats.corpus:016x}"[:80],
             "gates": gates["label"].to_numpy().reshape(layers, heads),
             "shares": gates["share"].to_numpy().reshape(layers, heads),
             "layers": {mean: stats.layers(mean).drop(columns="layer").to_dict("list") for mean in ("text", "token")},
@@ -96,9 +104,9 @@ class Corpus:
         if self.sentence is not None and (guesses := _guesses(trace, self.sentence)) is not None:
             arrays["guesses"] = guesses
             fields["sentence"] = {
-                "words": self.sentence.words,
+                "words": [visible(word) for word in self.sentence.words],
                 "heads": self.sentence.heads,
-                "relations": self.sentence.relations,
+                "relations": [visible(relation) for relation in self.sentence.relations],
             }
         return fields, arrays
 
@@ -117,7 +125,7 @@ class Corpus:
         columns = ["relation", "direction", "layer", "head", "accuracy", "offset_accuracy", "n"]
         columns += [name for name in ("low", "high") if name in best]
         rows: list[dict[str, Any]] = best.sort_values("n", ascending=False)[columns].to_dict("records")
-        return rows
+        return [row | {"relation": visible(str(row["relation"]))} for row in rows]
 
 
 def _guesses(trace: Trace, sentence: Sentence) -> np.ndarray | None:

@@ -23,7 +23,7 @@ class SurveyView(LensWidget):
     table of `relation_scores` or `best_heads`, for the best head per relation. sentence: a treebank's, for its gold
     arcs beside a head's, where the trace is `lens.trace_words(sentence.words)`. Other arguments: LensWidget. The same
     as a tab of the Explorer: trace.explore(stats=stats, distances=distances, relations=relations, sentence=sentence).
-    Raises InputError for statistics of another model's shape.
+    Raises InputError for statistics of another model: of another shape, or of other weights.
     """
 
     PARTS = ("survey",)

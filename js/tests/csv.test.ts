@@ -34,16 +34,25 @@ function parse(text: string): string[][] {
 }
 
 describe("csv", () => {
-  it("gives back every token exactly, also those that look like formulas", () => {
-    const tokens = [...HOSTILE, "=1+1", "+1", "-1", "@x", 'say "a, b"', "#hash", " padded "];
+  const tokens = [...HOSTILE, "=1+1", "+1", "-1", "@x", 'say "a, b"', "#hash", " padded ", "'quoted", "a\n=1", 'x,"=1'];
+  const exact = (cell: string) => cell.replace(/(^|[,;\t\r\n])("*)'/g, "$1$2"); // what the documentation gives
+  it("gives back every token", () => {
+    const lines = tokens.map((token, n): [string, number] => [token, n]);
+    const text = csv([], ["token", "n"], lines);
+    const body = text.slice(text.indexOf("\r\n") + 2); // without the note
+    expect(text.startsWith("# note: an apostrophe stands before")).toBe(true);
+    const [head, ...read] = parse(body);
+    expect(head).toEqual(["token", "n"]);
+    expect(read.map(([token, n]) => [exact(token!), n])).toEqual(tokens.map((token, n) => [token, String(n)]));
+  });
+  it("has no cell that a spreadsheet takes for a formula, whatever separates them", () => {
     const text = csv(
-      [],
-      ["token", "n"],
-      tokens.map((token, n) => [token, n]),
+      [["text", "=1"]],
+      ["token"],
+      tokens.map((token) => [token]),
     );
-    const body = text.split("\r\n").slice(1).join("\r\n"); // without the note
-    expect(text.startsWith("# note: text is exact")).toBe(true);
-    expect(parse(body)).toEqual([["token", "n"], ...tokens.map((token, n) => [token, String(n)])]);
+    for (const separator of [",", ";", "\t", /[\r\n]/])
+      for (const cell of text.split(separator)) expect(cell.replace(/^"+/, "")).not.toMatch(/^[=+@-]/);
   });
   it("keeps a fact on one comment line", () => {
     const text = csv([["text", "a\r\nb,c\\n"]], ["x"], [[null]]);

@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import expect
 
 import bertlens as bl
@@ -360,3 +361,25 @@ def test_all_heads_of_a_long_text_are_asked_for_once(page_of):
     page.wait_for_timeout(1000)
     asked = page.evaluate("() => models[0].sent.filter(({ op }) => op === 'head').map(({ head }) => head).sort()")
     assert sorted(asked) == [n for n in range(12) if n != 1]  # the open one came with the overview
+
+
+def test_attention_that_goes_to_a_sink_is_said(show):
+    """In GPT-OSS the softmax has one place more than there are tokens: what goes there is missing in the rows."""
+    import transformers as tf
+
+    from unit import tiny
+
+    torch.manual_seed(0)
+    config = tf.GptOssConfig(
+        vocab_size=512, hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, head_dim=16,
+        num_key_value_heads=2, num_local_experts=2, num_experts_per_tok=1,
+    )  # fmt: skip
+    trace = bl.Lens(tf.GptOssModel(config).eval(), tiny.gpt_like()).trace("the cat sat on the mat")
+    missing = 1 - trace.attention(0)[1].sum(-1)
+    assert 0.02 < missing[3] < 0.98
+    seen = show(trace.explore(layer=0, head=1, query=3))
+    expect(seen.part("row-list")).to_contain_text(f"{shown(float(missing[3]))} goes to a sink, no token")
+    expect(seen.part("row-list")).not_to_contain_text("tokens not shown")
+    seen.page.keyboard.press("Escape")
+    seen.part("matrix").press("Escape")
+    expect(seen.part("row-list")).to_contain_text(f"{shown(float(missing.mean()))} goes to a sink, no token")

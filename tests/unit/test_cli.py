@@ -58,7 +58,7 @@ def test_demo_without_a_folder_takes_a_new_one(shipped, started):
 def test_demo_without_jupyterlab_says_how_to_get_it(shipped, monkeypatch, capsys):
     monkeypatch.setattr(cli, "find_spec", lambda name: None)
     assert cli.main(["demo"]) == 2
-    assert capsys.readouterr().err == "bertlens: JupyterLab is not installed: pip install 'bertlens[demo]'\n"
+    assert capsys.readouterr().err == "bertlens: JupyterLab is not installed: pip install jupyterlab\n"
 
 
 def test_html_writes_a_page_of_the_embedded_model(tmp_path, capsys):
@@ -165,3 +165,14 @@ def test_kernels_find_this_environment_first(tmp_path, shipped, started, monkeyp
     monkeypatch.setenv("PATH", "elsewhere")
     cli.main(["demo", "--folder", str(tmp_path)])
     assert cli.os.environ["PATH"].split(cli.os.pathsep)[0] == str(Path(sys.executable).parent)
+
+
+def test_interrupted_is_one_line(tmp_path, monkeypatch, capsys):
+    class Slow:
+        @classmethod
+        def embedded(cls):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(bertlens, "Lens", Slow, raising=False)
+    assert cli.main(["html", "cat", "-o", str(tmp_path / "page.html")]) == 130
+    assert capsys.readouterr().err == "bertlens: stopped\n"

@@ -1,6 +1,7 @@
 """Exports from Python: the page, the still picture, arrays and tables, each with where it comes from."""
 
 import base64
+import csv
 import datetime
 import hashlib
 import html.parser
@@ -274,11 +275,51 @@ def test_csv_gives_back_every_number_and_token(tmp_path):
     table = pd.read_csv(tmp_path / "head.csv", comment="#", dtype={"attention": np.float32}, keep_default_na=False)
     n = len(tokens)
     np.testing.assert_array_equal(table.attention.to_numpy().reshape(n, n), trace.attention(1)[2].numpy())
-    assert table.query_token.to_list() == [token for token in tokens for _ in range(n)]
-    assert table.key_token.to_list() == tokens * n
+    assert table.query_token.str.removeprefix("'").to_list() == [token for token in tokens for _ in range(n)]
+    assert table.key_token.str.removeprefix("'").to_list() == tokens * n
     assert table["query"].to_list() == [i for i in range(n) for _ in range(n)]
     with pytest.raises(bl.SelectionError, match="head 3 does not exist"):
         save_csv(trace, 1, 3, tmp_path / "head.csv")
+
+
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "＝1+1",
+    "'=1",
+    "'",
+    "-",
+    "",
+    "a=1",
+    "x,=1",
+    "x;=1",
+    'x;"=1',
+    "'='",
+    ",'x",
+    "\t\t=1",
+    ";;-",
+]
+UNDONE = (r"""(^|[,;\t\r\n])("*)'""", r"\1\2")  # as the docstring says
+
+
+def test_no_cell_of_a_csv_is_a_formula(tmp_path):
+    """Read as a spreadsheet reads it, by any of its separators; what was written comes back."""
+    name = 'm,=cmd;+1\t@x,"=1'
+    trace = bl.Trace.from_attentions(attention(1, 1, len(FORMULAS), len(FORMULAS)), FORMULAS, model_name=name)
+    save_csv(trace, 0, 0, tmp_path / "head.csv")
+    text = (tmp_path / "head.csv").read_bytes().decode()
+    numbers = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
+    for separator in ",;\t":
+        cells = [cell for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) for cell in row]
+        assert len(cells) > 100
+        for cell in cells:
+            assert cell.lstrip('"')[:1] not in tuple("=+-@＝＋－＠") or numbers.fullmatch(cell), (separator, cell)
+    table = pd.read_csv(tmp_path / "head.csv", comment="#", keep_default_na=False, dtype=str)
+    assert [re.sub(*UNDONE, token) for token in table.key_token] == FORMULAS * len(FORMULAS)
 
 
 def test_csv_and_npz_of_a_model_hold_its_numbers_and_where_they_come_from(embedded_lens, tmp_path):

@@ -296,7 +296,7 @@ def test_outside_the_interface(name: str) -> None:
     assert not trace.has_neurons and trace.head_dim is None
     assert type(lens.model).__name__ in trace.why_no_neurons and trace.why_no_neurons.count(".") == 1
     for quantity in (trace.query, trace.key, trace.value, trace.scores, trace.context, trace.scaling, trace.mask):
-        with pytest.raises(ModelError, match="attention interface"):
+        with pytest.raises(ModelError, match="attention weights can be shown"):
             quantity(0)
     assert attention_measures.summary(trace)["entropy"].isfinite().all()
 

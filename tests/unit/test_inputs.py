@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 import torch
 import transformers as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from bertlens import Trace
 from bertlens.errors import InputError
 from bertlens.inputs import Encoding, InputReport, encode, token_limit
 from bertlens.pieces import display
+from bertlens.widgets.badges import badges
 from unit import tiny
 
 
@@ -54,9 +58,15 @@ def test_segments_without_token_types() -> None:
 
 
 @pytest.mark.parametrize("tokenizer", [tiny.wordpiece, tiny.roberta_like])
-def test_an_empty_second_text_still_has_its_end(tokenizer: Any) -> None:
-    found = encoded("the cat", "", tokenizer())
-    assert found.segments[-1] == 1 and sum(found.segments) == 1
+def test_an_empty_second_text_is_none_and_one_without_tokens_has_its_end(tokenizer: Any) -> None:
+    """Tokenizers add no second end for "": the only [SEP] is sentence A's."""
+    alone = encoded("the cat", None, tokenizer())
+    for pair in ("", []):
+        found = encoded("the cat", pair, tokenizer())
+        assert (found.tokens, found.segments, found.text_pair) == (alone.tokens, alone.segments, None)
+    assert set(alone.segments) == {0}
+    found = encoded("the cat", " ", tokenizer())
+    assert found.segments[-1] == 1 and sum(found.segments) == len(found) - len(alone) - (found.tokens[0] == "<s>")
 
 
 def test_no_template() -> None:
@@ -355,3 +365,132 @@ def test_report_as_html_and_data() -> None:
     assert json.loads(json.dumps(bad.to_dict(), allow_nan=False))["unknown"][0]["position"] == 0
     plain = encoded("the cat")
     assert repr(plain.report) == "InputReport\n  4 tokens of at most 64: 2 pieces of text in 2 words"
+
+
+# What a tokenizer's own setting cuts, and what may be too much
+
+
+@pytest.mark.parametrize("tokenizer", [tiny.wordpiece, tiny.roberta_like, Slow])
+def test_a_tokenizer_that_cuts_on_the_left(tokenizer: Any) -> None:
+    """The last words are left, the report says that the first went, and none of those cut off are called lost."""
+    left = tokenizer(truncation_side="left")
+    text = "\u200d mat " * 30 + "it was very \x00 warm"
+    cut = encoded(text, None, left, limit=12, truncation=True)
+    whole = encoded(text, None, left, limit=None)
+    assert cut.tokens[1:-1] == whole.tokens[-11:-1] and cut.special == (True, *[False] * 10, True)
+    dropped = len(whole) - 12
+    assert cut.report.truncated == {"text": dropped} and cut.report.truncated_side == "left"
+    assert f"cut: the first {dropped} tokens of text dropped" in cut.report.lines()
+    [badge] = [badge for badge in badges(cut.report) if badge["kind"] == "truncated"]
+    assert f"dropped: the first {dropped} of text." in badge["detail"]
+    last = [character["index"] for character in cut.report.without_token]
+    assert all(index >= (cut.offsets or whole.offsets or ((0, 0),) * 2)[1][0] for index in last)
+    if cut.report.words_known:
+        assert cut.report.n_words == len({word for word in cut.word_ids if word is not None})
+    pair = encoded("mat " * 30, "it was warm", left, limit=20, truncation=True)
+    both = encoded("mat " * 30, "it was warm", left, limit=None)
+    assert pair.tokens[-5:] == both.tokens[-5:] and pair.report.truncated == {"text": len(both) - 20}
+    assert pair.segments == both.segments[:1] + both.segments[len(both) - 19 :]
+
+
+def test_most_of_a_text_unknown_is_said_first() -> None:
+    """More than half: the tokenizer of another model, or another language."""
+    for text, most in (("日本 語 cat", True), ("日 cat", False), ("日 本 語 cat sat mat", False), ("", False)):
+        report = encoded(text).report
+        kinds = {badge["kind"]: badge for badge in badges(report)}
+        assert ("mostly_unknown" in kinds) is most, text
+        assert any("tokens of text are unknown" in line for line in report.lines()) is most
+        if most:
+            badge = badges(report)[0]
+            assert badge["severity"] == "warning"
+            assert badge["label"] == f"{len(report.unknown)} of {report.n_pieces} tokens unknown"
+
+
+def test_too_many_characters_are_refused_before_they_are_tokenised() -> None:
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError("the tokenizer was asked")
+
+    for text, pair in (("x" * 1_000_001, None), ("cat", "x" * 1_000_001), (["word" * 10] * 30_000, None)):
+        with pytest.raises(InputError, match=r"is 1,[02]00,00[01] characters long, more than the 1,000,000"):
+            encode(Counting(), text, pair, limit=64, truncation=True)
+
+
+# Whatever is given: an encoding that holds together, or an InputError
+
+characters = st.characters(exclude_categories=[]) | st.sampled_from("ca t\u200d\u202e\ud800\x00日é'.[]#")
+strings = st.text(characters, max_size=12) | st.sampled_from(["the cat", "[SEP]", "[UNK]", " ", "", "cats sat", "##s"])
+given_texts = strings | st.lists(strings, max_size=5)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=given_texts,
+    pair=st.none() | given_texts,
+    which=st.sampled_from([tiny.wordpiece, tiny.roberta_like, tiny.gpt_like, Slow]),
+    limit=st.none() | st.integers(5, 20),
+    cut=st.booleans(),
+    side=st.sampled_from(["left", "right"]),
+)
+def test_words_and_texts_of_any_kind(text: Any, pair: Any, which: Any, limit: Any, cut: bool, side: str) -> None:
+    if pair is not None and type(pair) is not type(text):
+        pair = None
+    tokenizer = tokenizers.setdefault((which, side), which(truncation_side=side))
+    try:
+        found = encode(tokenizer, text, pair, limit=limit, truncation=cut)
+    except InputError as error:
+        found, said = None, str(error)
+    if found is None:
+        assert 0 < len(said) < 300 and "\n" not in said
+        return
+    n = len(found.input_ids)
+    assert n > 0 and (limit is None or n <= limit)
+    for entries in (
+        found.tokens,
+        found.display_tokens,
+        found.word_ids,
+        found.special,
+        found.segments,
+        found.separators,
+    ):
+        assert len(entries) == n
+    assert all(isinstance(token, str) and token for token in found.display_tokens)
+    assert list(found.segments) == sorted(found.segments)
+    texts = [text] if not pair else [text, pair]
+    if len(texts) == 1:
+        assert set(found.segments) == {0}
+    words = [word for word in found.word_ids if word is not None]
+    assert words == sorted(words)
+    if isinstance(text, list) and found.report.words_known:
+        assert set(words) <= set(range(sum(map(len, texts))))
+    if found.offsets is not None:
+        every = [*texts[0], *(texts[1] if len(texts) > 1 else [])] if isinstance(text, list) else None
+        for position, span in enumerate(found.offsets):
+            assert (span is None) == found.special[position]
+            if span is not None:
+                word = found.word_ids[position]
+                source = every[word] if every is not None else texts[found.segments[position]]
+                assert 0 <= span[0] <= span[1] <= len(source)
+    report = found.report
+    assert report.n_tokens == n and report.n_pieces == n - sum(found.special)
+    assert bool(report.truncated) <= cut
+    json.dumps(report.to_dict())
+    for badge in badges(report):
+        assert badge["label"] and badge["detail"]
+
+
+tokenizers: dict[Any, Any] = {}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(strings, min_size=1, max_size=6), st.booleans())
+def test_tokens_of_any_kind(tokens: list[str], shown: bool) -> None:
+    """Named tokens of given maps: shown, exported, asked for."""
+    n = len(tokens)
+    trace = Trace.from_attentions(torch.full((1, 2, n, n), 1 / n), tokens)
+    assert trace.tokens == tokens and len(trace.display_tokens) == n
+    if shown:
+        view = trace.explore()
+        json.dumps(view.overview["header"], allow_nan=False)
+        view.to_html().encode()
+        view._repr_mimebundle_()

@@ -150,6 +150,95 @@ def test_the_module_that_is_not_plain_is_named() -> None:
     assert "encoder.layer.0.attention.output.dense is adapted by more than LoRA" in reason
 
 
+def adapted(config: Any) -> Any:
+    """A model with adapters of another kind, their parameters shaken."""
+    peft = pytest.importorskip("peft")
+    torch.manual_seed(0)
+    made = peft.get_peft_model(tiny.bert(), config(peft))
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+    return made.eval()
+
+
+def reparametrised(norm: Any) -> Any:
+    model = tiny.bert()
+    for layer in model.encoder.layer:
+        norm(layer.attention.self.query)
+        norm(layer.attention.output.dense)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith(("weight_g", "original0")):
+                parameter.mul_(1 + torch.rand(parameter.shape, generator=generator))
+    return model.eval()
+
+
+def quantised_embeddings() -> Any:
+    import warnings
+
+    from torch.ao.quantization import float_qparams_weight_only_qconfig, quantize_dynamic
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return quantize_dynamic(tiny.bert(), {torch.nn.Embedding: float_qparams_weight_only_qconfig})
+
+
+TARGETS = ["query", "value", "attention.output.dense"]
+# what is refused with the module's name, beside what is right
+OTHERS: dict[str, tuple[Any, set[str]]] = {
+    "DoRA": (lambda: adapted(lambda p: p.LoraConfig(target_modules=TARGETS, use_dora=True)), {"norms", "spectra"}),
+    "IA3": (
+        lambda: adapted(lambda p: p.IA3Config(target_modules=TARGETS, feedforward_modules=[])),
+        {"norms", "spectra"},
+    ),
+    "IA3 on values": (lambda: adapted(lambda p: p.IA3Config(target_modules=["value"], feedforward_modules=[])), set()),
+    "OFT": (
+        lambda: adapted(lambda p: p.OFTConfig(target_modules=TARGETS, r=4, oft_block_size=0)),
+        {"norms", "spectra"},
+    ),
+    "AdaLoRA": (lambda: adapted(lambda p: p.AdaLoraConfig(target_modules=TARGETS, total_step=9)), set()),
+    "LayerNorms": (lambda: adapted(lambda p: p.LNTuningConfig(target_modules=["LayerNorm"])), {"norms"}),
+    "int8": (quantised, {"norms", "spectra", "gradients"}),
+    "int8 embeddings": (quantised_embeddings, set()),
+    "weight_norm": (lambda: reparametrised(torch.nn.utils.weight_norm), set()),
+    "weight_norm, as a parametrisation": (
+        lambda: reparametrised(torch.nn.utils.parametrizations.weight_norm),
+        {"norms", "spectra"},
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OTHERS)
+def test_modules_that_are_no_plain_projections(name: str) -> None:
+    """The trace is the model's own; a measure is right, or refused with the module that it cannot read."""
+    make, refused = OTHERS[name]
+    model = make()
+    lens = lens_of(model)
+    trace = lens.trace(TEXT)
+    with torch.no_grad():
+        right = model(**tiny.wordpiece()(TEXT, return_tensors="pt")).last_hidden_state[0]
+    torch.testing.assert_close(trace.hidden_states[-1], right, atol=1e-5, rtol=1e-5)
+    reasons = offers(trace)
+    assert {capability for capability, reason in reasons.items() if reason} == refused
+    for capability in refused - {"gradients"}:
+        assert any(part in reasons[capability] for part in ("attention.", "LNTuningLayer"))
+    head_stats(lens, [TEXT, "it was warm"], progress=False)
+    assert "<main" in trace.explore().to_html()
+    if "norms" not in refused:  # ‖f(x)‖ by the module itself: what it makes of one head's values, less of nothing
+        for layer in range(trace.n_layers):
+            output = trace.layer_module(layer)[1].attention.output.dense
+            for head, found in enumerate(norms.transformed_norm(trace, layer)):
+                alone = torch.zeros(trace.n_tokens, 32)
+                alone[:, head * 8 : head * 8 + 8] = trace.value(layer)[head]
+                with torch.no_grad():
+                    made = output(alone) - output(torch.zeros(1, 32))
+                torch.testing.assert_close(found, made.norm(dim=-1), atol=1e-5, rtol=1e-4)
+
+
 # A trace is a snapshot
 
 

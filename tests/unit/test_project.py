@@ -134,6 +134,20 @@ def test_no_machine_paths_and_no_registry_hosts_in_the_tree():
     assert hits(machine, {path: text for path, text in texts(tracked()).items() if path != here}) == []
 
 
+def test_nothing_tells_to_install_a_name_that_is_not_published():
+    """Whoever registers it on an index would be installed; wheels and checkouts are paths."""
+    by_name = re.compile(r"pip install(?:[ \\\"']+-{1,2}[\w-]+)*[ \\\"']+bertlens(?![\w.-]*\.whl)[^\n]{0,20}")
+    sentences = [
+        '%pip install -q \\"bertlens[demo]\\"',
+        "pip install 'bertlens[demo]'",
+        "pip install --force-reinstall bertlens",
+    ]
+    assert all(by_name.search(sentence) for sentence in sentences)
+    assert not by_name.search('pip install "path/to/bertlens-0.1.0-py3-none-any.whl[demo]"')
+    here = Path(__file__).resolve()
+    assert hits(by_name, {path: text for path, text in texts(tracked()).items() if path != here}) == []
+
+
 def test_lock_file_names_no_place_to_download_from():
     assert '"resolved"' not in (ROOT / "js" / "package-lock.json").read_text()
 

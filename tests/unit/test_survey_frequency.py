@@ -20,5 +20,5 @@ def test_equals_the_measure() -> None:
         expected = norms.frequency_correlation(traces, ranks)
         assert found.rho == pytest.approx(expected.rho, abs=1e-3) and found.n == expected.n
         torch.testing.assert_close(found.per_layer, expected.per_layer, atol=1e-3, rtol=0)
-    with pytest.raises(InputError, match="no trace"):
+    with pytest.raises(InputError, match="no texts"):
         frequency_correlation(lens, [], progress=False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -118,3 +120,31 @@ def test_bad_input(client: Any, small: Lens) -> None:
         head_stats(None, [small.trace("cat")], progress=False, client=client)
     with pytest.raises(InputError, match="client is a"):
         head_stats(small, ["cat"], progress=False, client="cluster")
+
+
+SCRIPT = """
+import sys
+sys.path[:0] = [{tests!r}]
+from bertlens import BertLensError, Lens
+from bertlens.survey import head_stats
+from unit import tiny
+
+def work():
+    print(head_stats(Lens(tiny.bert(), tiny.wordpiece()), ["the cat"] * 3, client="local", progress=False).n_texts)
+
+{call}
+"""
+
+
+@pytest.mark.parametrize("call", ["work()", 'if __name__ == "__main__":\n    work()'], ids=["bare", "guarded"])
+def test_a_local_cluster_needs_the_main_guard(tmp_path: Path, call: str) -> None:
+    """Without it each worker would run the script again: one sentence, before a process is started."""
+    script = tmp_path / "survey.py"
+    script.write_text(SCRIPT.format(tests=str(Path(__file__).parents[1]), call=call))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200)
+    if call == "work()":
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith('bertlens.errors.InputError: client="local" starts processes that read survey.py again')
+        assert done.returncode == 1 and len(done.stderr.splitlines()) < 40 and done.stdout == ""
+    else:
+        assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr[-2000:]

@@ -420,3 +420,39 @@ def test_new_text_lets_go_of_the_old_one(trace):
     question(view, op="trace", text="warm")
     gc.collect()
     assert old() is None
+
+
+# A survey beside a trace
+
+
+def test_statistics_of_other_weights_are_refused(lens, trace):
+    """The same shape and even the same name say nothing: the weights do."""
+    stats = bl.survey.head_stats(lens, ["the cat sat", "it was warm"], progress=False)
+    assert trace.explore(stats=stats).overview["header"]["tabs"][-2]["why_not"] == ""
+    other = bl.Lens(bert(seed=1), wordpiece()).trace("the cat")
+    for view in (lambda: other.explore(stats=stats), lambda: bl.SurveyView(other, stats)):
+        with pytest.raises(bl.InputError, match="other weights than the trace of BertModel: survey the model"):
+            view()
+    shown = trace.explore(stats=stats)
+    shown.trace = other
+    assert "other weights" in shown.overview["header"]["tabs"][-2]["why_not"]
+    again = bl.Lens(bert(), wordpiece()).trace("the cat")  # the same weights in another object
+    assert again.explore(stats=stats).overview["header"]["tabs"][-2]["why_not"] == ""
+    maps = bl.Trace.from_attentions([trace.attention(n) for n in range(3)], trace.tokens)
+    maps.explore(stats=stats)  # of what model is not known
+
+
+def test_labels_of_a_treebank_arrive_as_they_can_be_read(lens):
+    """A right-to-left override in a relation or word would turn the rest of a line of the page around."""
+    from bertlens.survey import Sentence, relation_scores
+
+    sentence = Sentence(["the", "c\u202eat", "sat\x00"], [1, 2, -1], ["det\u202e", "nsubj:\u200fx", "root"])
+    trace = lens.trace_words(sentence.words)
+    stats = bl.survey.head_stats(lens, [trace], progress=False)
+    relations = relation_scores(lens, [sentence], progress=False)
+    view = trace.explore(stats=stats, relations=relations, sentence=sentence)
+    fields, _ = question(view, op="survey")
+    assert fields["sentence"]["words"] == ["the", "c⟨U+202E⟩at", "sat⟨U+0000⟩"]
+    assert fields["sentence"]["relations"] == ["det⟨U+202E⟩", "nsubj:⟨U+200F⟩x", "root"]
+    assert "det⟨U+202E⟩" in {row["relation"] for row in fields["relations"]}
+    assert not re.search("[\u202e\u200f\x00]", repr(fields))

@@ -110,12 +110,12 @@ class Family:
 SELF = ("attention.self.query", "attention.self.key", "attention.self.value")
 
 
-def roberta_like() -> tf.PreTrainedTokenizerFast:
-    return byte_level(template=True)
+def roberta_like(**settings: Any) -> tf.PreTrainedTokenizerFast:
+    return byte_level(template=True, **settings)
 
 
-def gpt_like() -> tf.PreTrainedTokenizerFast:
-    return byte_level(template=False)
+def gpt_like(**settings: Any) -> tf.PreTrainedTokenizerFast:
+    return byte_level(template=False, **settings)
 
 
 FAMILIES = {

@@ -51,7 +51,7 @@ def classify(
     each = [head_scores(trace, view) for trace in every_trace]
     if len(every_trace) >= LEAST_TRACES:
         tested = target_agreement(every_trace, permutations, seed)
-        kept = torch.tensor((tested["p"] <= SIGNIFICANT).to_numpy()).reshape(shape)
+        kept = torch.from_numpy((tested["p"] <= SIGNIFICANT).to_numpy(copy=True)).reshape(shape)
         for scores in each:
             scores["instance"] = torch.where(kept | scores["instance"].isnan(), scores["instance"], 0.0)
     mean = {gate: torch.stack([scores[gate] for scores in each]).nanmean(0) for gate in GATES}

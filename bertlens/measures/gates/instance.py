@@ -39,8 +39,8 @@ def target_agreement(traces: Sequence[Trace], permutations: int = 199, seed: int
 
     generator = torch.Generator().manual_seed(seed)
     shape = (traces[0].n_layers, traces[0].n_heads)
-    kept, seen = torch.zeros(shape, dtype=torch.long), 0
-    by_chance = torch.zeros(*shape, permutations, dtype=torch.long)
+    kept, seen = torch.zeros(shape, dtype=torch.long, device="cpu"), 0
+    by_chance = torch.zeros(*shape, permutations, dtype=torch.long, device="cpu")
     for first, second in _ring(len(traces)):
         a, b = traces[first], traces[second]
         positions_a, positions_b = _matched(a, b)
@@ -53,9 +53,11 @@ def target_agreement(traces: Sequence[Trace], permutations: int = 199, seed: int
         kept += (target == other).sum(-1)
         shuffled = _shuffled(other, far[rows], permutations, generator)
         by_chance += (shuffled == target[:, :, None]).sum(-1)
-    agreement, chance = (x.double() / seen if seen else torch.full(shape, torch.nan) for x in (kept, by_chance.sum(-1)))
+    agreement, chance = (
+        x.double() / seen if seen else torch.full(shape, torch.nan, device="cpu") for x in (kept, by_chance.sum(-1))
+    )
     p = ((by_chance >= kept[..., None]).sum(-1) + 1) / (permutations + 1)
-    layers, heads = torch.meshgrid(torch.arange(shape[0]), torch.arange(shape[1]), indexing="ij")
+    layers, heads = torch.meshgrid(*(torch.arange(n, device="cpu") for n in shape), indexing="ij")
     return pd.DataFrame(
         {
             "layer": layers.flatten().numpy(),
@@ -76,10 +78,10 @@ def _shuffled(targets: Tensor, far: Tensor, permutations: int, generator: torch.
     permuted = targets[:, :, None].repeat(1, 1, permutations, 1)
     half = targets.shape[-1] // 2
     for _ in range(SWEEPS):
-        order = torch.randperm(targets.shape[-1], generator=generator)
+        order = torch.randperm(targets.shape[-1], generator=generator, device="cpu")
         i, j = order[:half], order[half : 2 * half]
         at_i, at_j = permuted[..., i], permuted[..., j]
-        coin = torch.randint(2, at_i.shape, generator=generator, dtype=torch.uint8).bool()
+        coin = torch.randint(2, at_i.shape, generator=generator, dtype=torch.uint8, device="cpu").bool()
         # far[i, at_j] & far[j, at_i] & coin, the lookups by flat position, which is twice as fast
         swap = far.take(i * far.shape[1] + at_j) & far.take(j * far.shape[1] + at_i) & coin
         permuted[..., i], permuted[..., j] = torch.where(swap, at_j, at_i), torch.where(swap, at_i, at_j)
@@ -97,7 +99,8 @@ def _matched(a: Trace, b: Trace) -> tuple[Tensor, Tensor]:
     names = [_names(trace) for trace in (a, b)]
     shared = [name for name in names[0] if name in names[1]]
     first, second = ([names[i][name] for name in shared] for i in (0, 1))
-    return torch.tensor(first, dtype=torch.long), torch.tensor(second, dtype=torch.long)
+    in_a, in_b = torch.tensor([first, second], dtype=torch.long, device="cpu")
+    return in_a, in_b
 
 
 def _names(trace: Trace) -> dict[tuple[int, str, int], int]:

@@ -74,7 +74,7 @@ def labels(scores: Mapping[str, Tensor], threshold: float = THRESHOLD) -> np.nda
 
 
 def _table(scores: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
-    values = torch.stack([torch.as_tensor(value) for value in scores.values()], -1)
+    values = torch.stack([torch.as_tensor(value, device="cpu") for value in scores.values()], -1)
     return np.array(list(scores)), values.double().cpu().numpy()
 
 

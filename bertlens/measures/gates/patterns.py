@@ -8,6 +8,7 @@ pattern still scores 0.5, as it is still plainly seen, and it fades as the sink 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -127,7 +128,7 @@ def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, vi
     chance = special.shape[-1] / n_keys
     scores["special columns"] = ((special.sum((-2, -1)).double() / n - chance) / (1 - chance)).clamp(0, 1)
     strongest = torch.stack([value for name, value in scores.items() if name != "far peaks"]).amax(0)
-    scores["uniform"] = (entropy_of_row / torch.tensor(float(n_keys)).log()).mean(-1).clamp(0, 1)
+    scores["uniform"] = (entropy_of_row / math.log(n_keys)).mean(-1).clamp(0, 1)
     broad = (2 * scores["uniform"] - 1).clamp_min(0)
     scores["unstructured"] = broad * (1 - 1.5 * strongest).clamp_min(0)
     return Measured(content, {name: scores[name] for name in PATTERNS}, order, n_columns, width, chosen, targets)

@@ -48,7 +48,7 @@ def corpus_table(traces: Iterable[Trace], include_special: bool = False, rogue: 
     positions = defaultdict(list)
     for i, piece in enumerate(pieces):
         positions[piece].append(i)
-    repeated = [torch.tensor(at) for at in positions.values() if len(at) > 1]
+    repeated = [torch.tensor(at, device="cpu") for at in positions.values() if len(at) > 1]
     rows = []
     for state in range(every_trace[0].n_layers + 1):
         texts = [t.hidden_states[state][mask].double() for t, mask in zip(every_trace, counted, strict=True)]

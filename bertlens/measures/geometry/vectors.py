@@ -135,7 +135,7 @@ def max_explainable_variance(occurrences: Tensor) -> Tensor:
     NaN for fewer than two. Ethayarajh 2019, definition 3.
     """
     if len(occurrences) < 2:
-        return torch.tensor(torch.nan, dtype=torch.float64)
+        return torch.tensor(torch.nan, dtype=torch.float64, device="cpu")
     squares = torch.linalg.svdvals(occurrences.double()) ** 2
     return squares[0] / squares.sum()
 

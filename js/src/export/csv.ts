@@ -1,15 +1,16 @@
 // Numbers as CSV (RFC 4180), with where they come from in '#' lines above: pandas.read_csv(path, comment="#") reads it.
-// Text is exact and always quoted. A token that starts with =, +, - or @ stays as it is, because a changed token would
-// be a wrong token; the header says so for who opens the file in a spreadsheet.
+// As bertlens/export/arrays.py writes it: text is always quoted, and an apostrophe stands before what a spreadsheet would
+// take for a formula, at the beginning or where one of its separators has a cell begin.
+import { inert } from "../parts/inert";
 
 export type Facts = [name: string, value: string][];
 export type CsvCell = string | number | null;
 
-const NOTE = "text is exact: in a spreadsheet import it as text, or a token like =A1 may be taken for a formula";
+const NOTE = "an apostrophe stands before what a spreadsheet would take for a formula";
 
 /** `facts` become comment lines; null becomes an empty field. */
 export function csv(facts: Facts, columns: string[], rows: Iterable<readonly CsvCell[]>): string {
-  const comments = [...facts, ["note", NOTE]].map(([name, value]) => `# ${name}: ${oneLine(value!)}`);
+  const comments = [...facts, ["note", NOTE]].map(([name, value]) => `# ${name}: ${inert(oneLine(value!))}`);
   const lines = [...comments, columns.map(field).join(",")];
   for (const row of rows) lines.push(row.map(field).join(","));
   return `${lines.join("\r\n")}\r\n`;
@@ -17,7 +18,7 @@ export function csv(facts: Facts, columns: string[], rows: Iterable<readonly Csv
 
 function field(cell: CsvCell): string {
   if (cell === null) return "";
-  return typeof cell === "number" ? numberText(cell) : `"${cell.replaceAll('"', '""')}"`;
+  return typeof cell === "number" ? numberText(cell) : `"${inert(cell).replaceAll('"', '""')}"`;
 }
 
 /** Shortest decimal that gives back the number: as float32 where it is one, else as float64. */

@@ -1,5 +1,6 @@
 // A button that puts text on the clipboard, and says whether it could.
 import { useState } from "preact/hooks";
+import { inert } from "./inert";
 
 /** Rejects where the browser does not allow it. */
 function copy(text: string): Promise<void> {
@@ -17,7 +18,7 @@ export function CopyButton({ rows }: { rows: () => (string | number | null)[][] 
   const [said, setSaid] = useState("");
   const text = () =>
     rows()
-      .map((row) => row.join("\t"))
+      .map((row) => row.map((cell) => (typeof cell === "string" ? inert(cell) : cell)).join("\t"))
       .join("\n");
   return (
     <>

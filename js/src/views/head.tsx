@@ -140,13 +140,32 @@ function Sums({ items, ofColumn }: { items: Item[]; ofColumn: boolean }) {
         </>
       )}
       {!ofColumn && <>Σ {look.text(sum)}</>}
-      {!ofColumn && look.symbol === "α" && sum < 0.9995 && <> (the rest goes to tokens not shown)</>}
+      {!ofColumn && look.symbol === "α" && <Rest rest={1 - sum} />}
       {shown.norms && !shown.layerMap && view.row !== null && <NormNote norms={shown.norms} />}
       {renormalized(synced, shown) && <> (rows renormalised)</>}
       {shown.norms && synced.units.value !== "pieces" && <> (norms of merged pieces: their sum)</>}
     </p>
   );
 }
+
+const ROUNDING = 0.01; // what a row may lack without a sink: weights can come in half precision
+
+/** Where the rest of a row's attention goes: to a sink, which is no token, or to tokens that are filtered out. */
+function Rest({ rest }: { rest: number }) {
+  const { grid, row, shown } = useView();
+  const { K } = shown.slice;
+  const queries = row === null ? grid.rows.flatMap(({ pieces }) => pieces) : grid.rows[row]!.pieces;
+  const held = queries.reduce((sum, i) => sum + total(shown.weights.subarray(i * K, (i + 1) * K)), 0) / queries.length;
+  const sink = 1 - held > ROUNDING ? 1 - held : 0;
+  return (
+    <>
+      {sink > 0 && <>; {share(sink)} goes to a sink, no token</>}
+      {rest - sink > 0.0005 && <> (the rest goes to tokens not shown)</>}
+    </>
+  );
+}
+
+const total = (row: Float32Array) => row.reduce((sum, one) => sum + one, 0);
 
 /** What cancels: the token with most attention against what it passes on. */
 function NormNote({ norms }: { norms: Float32Array }) {

@@ -1,0 +1,113 @@
+"""Whether a model computes through the attention interface what it computes eagerly: tried once for each class.
+
+A class may say that it uses the interface and still mean something else by a mask, or add to the scores what no query
+and key knows. So a short text is run both ways, and where they differ, the model's own eager weights are shown. And a
+model may let padding into the numbers of real tokens: then only texts of one length share a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PretrainedConfig
+
+from . import capture, scores
+from . import transformers_private as private
+from .model import Model
+
+TOKENS = 12  # of the short text
+TOLERANCE = 1e-4  # in float32: of weights, and of hidden states beside their largest value
+
+_eagerly: dict[tuple[Any, ...], str] = {}
+_sees_padding: dict[tuple[Any, ...], bool] = {}
+
+
+def why_eager(model: Model, inputs: dict[str, Tensor], limit: int | None = None) -> str:
+    """Why the attention interface cannot be trusted with this model, "" where it can. Tried once per class and config.
+
+    inputs: what the model is to be run on, the short text is made of it; limit: the tokens that the model takes. The
+    user's hooks do not see these runs. Raises ModelError where the model does not run.
+    """
+    key = _key(model)
+    if key in _eagerly:
+        return _eagerly[key]
+    with model.locked(), private.without_user_hooks(model.runner):
+        reason, told = _compared(model, _short(inputs, limit))
+    if told:
+        _eagerly[key] = reason
+    return reason
+
+
+def sees_padding(model: Model, inputs: dict[str, Tensor], pad_id: int, limit: int | None = None) -> bool:
+    """Whether padding on the right changes what comes before it, as convolutions do. Tried once per class and config.
+
+    Arguments and errors as of `why_eager`.
+    """
+    key = _key(model)
+    if key not in _sees_padding:
+        padded = _short(inputs, limit)
+        shown = padded["input_ids"].shape[1] * 2 // 3
+        alone = {name: value[:, :shown] for name, value in padded.items()}
+        for name, value in padded.items():
+            value[:, shown:] = pad_id if name == "input_ids" else 0
+        reason = why_eager(model, inputs, limit)
+        with model.locked(), private.without_user_hooks(model.runner):
+            found, right = (capture.run(model, given, reason).text(0, shown) for given in (padded, alone))
+        _sees_padding[key] = not _equal(found.hidden_states, right.hidden_states)
+    return _sees_padding[key]
+
+
+def _key(model: Model) -> tuple[Any, ...]:
+    return type(model.runner), model.dtype, _settings(model.base.config)
+
+
+def _settings(config: Any) -> tuple[Any, ...]:
+    """What a config says, in tens of microseconds (its own to_json_string takes milliseconds, for every trace)."""
+    return tuple(
+        (name, _settings(value) if isinstance(value, PretrainedConfig) else repr(value))
+        for name, value in vars(config).items()
+        if not name.startswith("_")
+    )
+
+
+def _short(inputs: dict[str, Tensor], limit: int | None) -> dict[str, Tensor]:
+    """The first text, repeated and cut."""
+    tokens = int(inputs["attention_mask"][0].sum())
+    length = min(TOKENS, limit or TOKENS)
+    return {name: value[:1, :tokens].repeat(1, length)[:, :length] for name, value in inputs.items()}
+
+
+def _equal(found: Iterable[Tensor], expected: Iterable[Tensor]) -> bool:
+    """Within what two orders of summing differ by, wherever what is expected is a number."""
+    for ours, theirs in zip(found, expected, strict=True):
+        limit = max(TOLERANCE, 8 * torch.finfo(ours.dtype).eps)
+        known = theirs.isfinite()
+        largest = float(theirs[known].abs().max().clamp_min(1)) if known.any() else 1.0
+        if not torch.allclose(ours[known], theirs[known], rtol=0, atol=limit * largest):
+            return False
+    return True
+
+
+def _compared(model: Model, inputs: dict[str, Tensor]) -> tuple[str, bool]:
+    """Why the interface cannot be trusted, and whether this run tells for the class: weights of NaN tell nothing."""
+    if not private.supports_sdpa(model.base):
+        return "its class was never declared to run with sdpa attention", True
+    try:
+        record = capture.through_interface(model, inputs).text(0, inputs["input_ids"].shape[1])
+    except capture.NotExpressible as error:
+        return str(error), True
+    eager = capture.eager_output(model, inputs)
+    told = all(bool(state.isfinite().all()) for state in eager.hidden_states)
+    if not _equal(record.hidden_states, [state[0] for state in eager.hidden_states]):
+        return "through the attention interface its hidden states are not those of its eager run", told
+    given = getattr(eager, "attentions", None) or ()
+    if not all(
+        _equal([scores.attention(layer).to(weights.dtype)], weights)
+        for layer, weights in zip(record.layers, given, strict=False)
+        if weights is not None
+    ):
+        return "its queries and keys do not give the attention weights of its eager run", told
+    return "", told

@@ -1,0 +1,65 @@
+"""Files that are whole or not there, and one writer at a time."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from .errors import ExportError, InputError
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """A new file that takes the place of `path` when all of it is written; after any failure nothing of it is left.
+
+    Raises ExportError where it cannot be written.
+    """
+    path = Path(path).resolve()  # through links: the file changes, not the link
+    special = path.exists() and not path.is_file()  # a pipe or a terminal, which nothing can replace; or a folder
+    part = path if special else path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        try:
+            with part.open("wb" if special else "xb") as out:
+                yield out
+                out.flush()
+            if not special:
+                os.replace(part, path)
+        finally:
+            if not special:
+                part.unlink(missing_ok=True)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written ({error.strerror or error})") from error
+
+
+@contextmanager
+def claimed(path: str | Path) -> Iterator[None]:
+    """Nobody else claims `path` meanwhile, on this machine or another that sees the same folder.
+
+    Raises InputError where somebody has, where the folder is not there, or where `path` is itself a folder; ExportError
+    where the folder cannot be written in.
+    """
+    from filelock import SoftFileLock, Timeout
+
+    path = Path(path).resolve()
+    if not path.parent.is_dir():
+        raise InputError(f"no folder {path.parent} to write {path.name} in: make it first")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name a file in it")
+    mark = path.with_name(f"{path.name}.lock")
+    lock = SoftFileLock(mark)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InputError(
+            f"{path} is being written by another run: give another name, or delete {mark.name} if that run is dead"
+        ) from None
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written ({error.strerror or error})") from error
+    try:
+        yield
+    finally:
+        lock.release()

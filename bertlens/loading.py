@@ -1,0 +1,272 @@
+"""A model and its tokenizer from a folder or the hub: complete, or one error that says what is missing.
+
+transformers fills in random weights and makes up a tokenizer where a checkpoint has none; here both are errors.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from .errors import BertLensError, ModelError
+
+REACHABLE = 3.0  # seconds that the hub has to answer in
+WEIGHTS = "model.safetensors"
+INDEX = f"{WEIGHTS}.index.json"
+PICKLES = ("*.bin", "*.pt")
+OTHERS = {"tf_model.h5": "TensorFlow", "flax_model.msgpack": "Flax"}
+# Parts at the top of an encoder that its attention does not pass through
+BESIDE = re.compile(r"(pooler|[a-z_]*head|classifier|cls|score|qa_outputs)(\.|$)")
+MOST_NAMES = 6  # in a message
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model and tokenizer, and sentences about what the checkpoint lacked without harm to what is shown."""
+
+    module: nn.Module
+    tokenizer: Any
+    notes: tuple[str, ...]
+    missing: frozenset[str]  # names of the weights that are random
+
+
+def load(
+    name: str | Path,
+    *,
+    auto: str = "AutoModel",
+    allow_pickle: bool = False,
+    revision: str | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    seed: int = 0,
+) -> Loaded:
+    """The model and tokenizer of a folder or hub name; the same each time, parts without weights included.
+
+    auto: the class of transformers that finds the model, the encoder alone or with a head. seed: of the weights that a
+    checkpoint may lack, those of a head or pooler.
+    Raises ModelError for whatever cannot be loaded whole: one line that names the model and what is wrong.
+    """
+    import transformers
+
+    label = Path(name).name if Path(name).is_dir() else str(name)
+    # trust_remote_code False, not unset: unset, transformers asks at a prompt whether to run a repository's code
+    common: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
+    if Path(name).is_dir():
+        _check_folder(Path(name), allow_pickle)
+    elif not _reached(label, revision):
+        common["local_files_only"] = True
+    options = common | ({} if dtype is None else {"dtype": dtype}) | ({} if allow_pickle else {"use_safetensors": True})
+    with _one_line(label), _quiet(), torch.random.fork_rng(devices=[]):
+        torch.random.manual_seed(seed)
+        try:
+            module, report = getattr(transformers, auto).from_pretrained(
+                name, output_loading_info=True, ignore_mismatched_sizes=True, **options
+            )
+        except OSError:
+            if allow_pickle or not _pickled_on_hub(name, revision):
+                raise
+            raise _pickled(label) from None
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name, **common)
+        if device is not None:
+            module = module.to(device)
+    notes = _checked(label, module, report)
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        raise ModelError(
+            f"{label} holds no tokenizer: every word would be unknown. Save the model's own tokenizer beside it "
+            "(tokenizer.save_pretrained), or give Lens(model, tokenizer) both"
+        )
+    return Loaded(module, tokenizer, notes, frozenset(report["missing_keys"]))
+
+
+def _check_folder(folder: Path, allow_pickle: bool) -> None:
+    """Raises ModelError where a folder's files alone say that no model can be had of it."""
+    label = folder.name
+    if (folder / "adapter_config.json").is_file():
+        return  # transformers finds the model that it belongs to
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"{label} holds no model: config.json is missing")
+    index = folder / INDEX
+    if (folder / WEIGHTS).is_file():
+        return
+    if index.is_file():
+        with _one_line(label):
+            shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        missing = [shard for shard in shards if not (folder / shard).is_file()]
+        if missing:
+            raise ModelError(f"{label} lacks {_listed(missing)} of its {len(shards)} files of weights: copy them too")
+        return
+    if any(file for pattern in PICKLES for file in folder.glob(pattern)):
+        if allow_pickle:
+            return
+        raise _pickled(label)
+    for file, kind in OTHERS.items():
+        if (folder / file).is_file():
+            raise ModelError(
+                f"{label} holds {kind} weights only ({file}): convert them with transformers 4 "
+                f"(from_{kind[0].lower()}{'f' if kind == 'TensorFlow' else 'lax'}=True, then save_pretrained)"
+            )
+    raise ModelError(f"{label} holds no weights: {WEIGHTS} is missing")
+
+
+def _pickled(label: str) -> ModelError:
+    return ModelError(
+        f"{label} holds pickled weights only, which can run code while they load: convert them with "
+        "save_pretrained, or pass allow_pickle=True if you trust them"
+    )
+
+
+def _reached(name: str, revision: str | None) -> bool:
+    """Whether the hub has a model of that name; False where only what was downloaded before can be used.
+
+    Raises ModelError where the hub has none, or cannot be reached and none was downloaded.
+    """
+    from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
+    from huggingface_hub.errors import EntryNotFoundError, GatedRepoError, HFValidationError, RepositoryNotFoundError
+
+    try:
+        known = isinstance(try_to_load_from_cache(name, "config.json", revision=revision), str)
+    except HFValidationError:
+        raise ModelError(f"there is no folder {name}, and it is no name of a model on the hub either") from None
+    if constants.HF_HUB_OFFLINE:
+        answer: Any = ConnectionError("offline mode is set (HF_HUB_OFFLINE)")
+    else:
+        address = hf_hub_url(name, "config.json", revision=revision)
+        answer = _within(REACHABLE, lambda: get_hf_file_metadata(address, timeout=REACHABLE))
+    if isinstance(answer, GatedRepoError):
+        raise ModelError(f"{name} is gated: accept its terms on the hub and log in (hf auth login)")
+    if isinstance(answer, RepositoryNotFoundError):
+        raise ModelError(f"there is no folder {name}, and the hub has no model of that name (or it is private)")
+    if isinstance(answer, EntryNotFoundError) or not isinstance(answer, Exception):
+        return True  # without a config.json it may still be an adapter
+    if known:
+        return False
+    raise ModelError(
+        f"there is no folder {name}, no model of that name was downloaded before, and the hub cannot be reached"
+    )
+
+
+def _within(seconds: float, ask: Callable[[], Any]) -> Any:
+    """The answer, or the exception in its place; looking up an address heeds no timeout of its own."""
+    answers: list[Any] = []
+
+    def work() -> None:
+        try:
+            answers.append(ask())
+        except Exception as error:  # noqa: BLE001  told apart by the caller
+            answers.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return answers[0] if answers else TimeoutError(f"no answer within {seconds:.0f} s")
+
+
+def _pickled_on_hub(name: str | Path, revision: str | None) -> bool:
+    """Whether a hub's model without safetensors has pickled weights."""
+    if Path(name).is_dir():
+        return False
+    from huggingface_hub import file_exists, try_to_load_from_cache
+
+    file = "pytorch_model.bin"
+    if isinstance(try_to_load_from_cache(str(name), file, revision=revision), str):
+        return True
+    return _within(REACHABLE, lambda: file_exists(str(name), file, revision=revision)) is True
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' tables of missing weights: what matters of them is an error or a note here."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+@contextmanager
+def _one_line(label: str) -> Iterator[None]:
+    """Whatever loading raises as a ModelError of one line that names the model."""
+    try:
+        yield
+    except (BertLensError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        if "trust_remote_code" in str(error):
+            raise ModelError(
+                f"{label} comes with code of its own, which is not run: load it yourself (trust_remote_code=True, if "
+                "you trust it) and give Lens(model, tokenizer) both"
+            ) from error
+        said = " ".join(str(error).split())
+        raise ModelError(f"{label} cannot be loaded ({type(error).__name__}: {said[:200]})") from error
+
+
+def _checked(label: str, module: Any, report: dict[str, Any]) -> tuple[str, ...]:
+    """Notes on weights that are not there. Raises ModelError where they are part of what is shown."""
+    kind = type(module).__name__
+    mismatched = sorted(report["mismatched_keys"])
+    wrong = [f"{name} {_shape(found)} for {_shape(wanted)}" for name, found, wanted in mismatched]
+    if wrong:
+        raise ModelError(f"{label} has weights of another shape than its config says: {_listed(wrong)}")
+    if report["error_msgs"]:
+        raise ModelError(f"{label} cannot be loaded ({' '.join(' '.join(report['error_msgs']).split())[:200]})")
+    own, missing = list(module.state_dict()), set(report["missing_keys"])
+    prefix = "" if module.base_model is module else f"{module.base_model_prefix}."
+    shown = {name for name in own if name.startswith(prefix) and not BESIDE.match(name.removeprefix(prefix))}
+    beside = missing - shown
+    if missing & shown:
+        parts = _parts(missing & shown, list(shown))
+        if not all(parts):
+            found = _listed(_ordered(report["unexpected_keys"])) or "none at all"
+            raise ModelError(f"{label} holds no weights of {kind} ({found}): is config.json of another model?")
+        raise ModelError(f"{label} lacks weights of {kind}: {_listed(parts)}. They would be random: get the whole file")
+    notes = []
+    if beside:
+        lacking = _listed(_parts(beside, own))
+        notes.append(f"the checkpoint has no weights for {lacking}: random ones there, which attention does not use")
+    numberless = {re.sub(r"\d+", "#", name) for name in own}
+    surplus = [name for name in report["unexpected_keys"] if re.sub(r"\d+", "#", name) in numberless]
+    if surplus:
+        every = [*own, *report["unexpected_keys"]]
+        notes.append(f"the checkpoint holds more layers than its config asks for: {_listed(_parts(surplus, every))}")
+    return tuple(notes)
+
+
+def _shape(shape: Any) -> str:
+    return " x ".join(map(str, shape))
+
+
+def _parts(chosen: Any, every: list[str]) -> list[str]:
+    """Names of weights, or of the largest modules all of whose weights (of `every`) are among them; "" for all."""
+    chosen, parts = set(chosen), dict[str, None]()
+    for name in _ordered(chosen):
+        steps = name.split(".")
+        for size in range(len(steps) + 1):
+            prefix = ".".join(steps[:size])
+            if all(
+                other in chosen for other in every if other == prefix or other.startswith(f"{prefix}." * bool(size))
+            ):
+                parts[prefix] = None
+                break
+    return list(parts)
+
+
+def _ordered(names: Any) -> list[str]:
+    """With numbers by value: layer.2 before layer.10."""
+    return sorted(names, key=lambda name: [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in name.split(".")])
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,78 @@
+"""From what a pass left behind to scores and attention weights: softmax(q·k · scaling + mask), for one text's layer."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .capture import Layer
+from .errors import InputError
+
+
+def check_precision(device: torch.device) -> None:
+    """Raises InputError under torch.autocast, where every product would be of half precision without a word."""
+    if torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type):
+        raise InputError(
+            f"torch.autocast is on, which computes in half precision: call bertlens outside of it, or inside "
+            f"`with torch.autocast({device.type!r}, enabled=False)`"
+        )
+
+
+def cast(x: Tensor) -> Tensor:
+    """A copy of a captured tensor in float32; float64 stays. Raises InputError under torch.autocast."""
+    check_precision(x.device)
+    return x.to(torch.float64 if x.dtype == torch.float64 else torch.float32, copy=True)
+
+
+def per_head(x: Tensor, n_heads: int) -> Tensor:
+    """(H, S, d) of keys or values that several heads may share."""
+    return x if x.shape[0] == n_heads else x.repeat_interleave(n_heads // x.shape[0], 0)
+
+
+def causal(n: int, device: torch.device) -> Tensor:
+    """(n, n) 0 where a query may see a key, -inf where the key comes after it."""
+    return torch.full((n, n), -torch.inf, device=device).triu(1)
+
+
+def mask(layer: Layer) -> Tensor | str | None:
+    """What is added to the scaled scores: None (all visible), "causal", or float (S, S) or (H, S, S); -inf hides."""
+    given, bias, query = layer.mask, layer.bias, layer.query
+    assert query is not None
+    if bias is None and (given is None or isinstance(given, str)):
+        return given
+    added = torch.zeros((), device=query.device) if bias is None else cast(bias)
+    if isinstance(given, str):
+        added = added + causal(query.shape[1], query.device)
+    elif given is not None:
+        if given.dtype == torch.bool:
+            added = torch.where(given, added, -torch.inf)
+        else:  # models write "hidden" as the least number of their dtype
+            hidden = given <= torch.finfo(given.dtype).min / 2
+            added = (added + cast(given)).masked_fill(hidden, -torch.inf)
+    return added[0] if added.ndim == 3 and added.shape[0] == 1 else added
+
+
+def dense_mask(layer: Layer) -> Tensor | None:
+    """`mask` as a tensor: float (S, S) or (H, S, S), -inf hides; None where every query sees every key."""
+    added = mask(layer)
+    assert layer.query is not None
+    return causal(layer.query.shape[1], layer.query.device) if isinstance(added, str) else added
+
+
+def scores(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
+    """(H, S, S) q·k · scaling [query, key], hidden keys -inf."""
+    assert layer.query is not None and layer.key is not None and layer.scaling is not None
+    query = cast(layer.query)
+    key = per_head(cast(layer.key), len(query))
+    dtype = dtype or query.dtype
+    products = query.to(dtype) @ key.to(dtype).transpose(1, 2) * layer.scaling
+    added = dense_mask(layer)
+    return products if added is None else products + added.to(products.dtype)
+
+
+def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
+    """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights that are all there is."""
+    if layer.attention is not None:
+        weights = cast(layer.attention)
+        return weights if dtype is None else weights.to(dtype)
+    return scores(layer, dtype).softmax(-1)

