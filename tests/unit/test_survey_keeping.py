@@ -50,6 +50,7 @@ def saved(stats: HeadStats, tmp_path_factory: Any) -> bytes:
 
 RUN = """
 import os, signal, sys, warnings
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job, and what it starts, ignores it
 sys.path[:0] = [{tests!r}]
 from bertlens import Lens
 from bertlens.survey import batch, head_stats, HeadStats
