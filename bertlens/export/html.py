@@ -4,7 +4,8 @@ The page holds the bundle, the view's traits, and a model object (page.js) that 
 data elements, one for each answer: only what is looked at is read. They come last, after the script, which does not
 wait for them: the view is there before the rest of the page has arrived. Text of the user appears in two places only:
 escaped in the page's title and footer, and as JSON in a data element, where no "<" is left. A content policy allows our
-one script by its hash, what that makes itself (blob:, the extras), and no request at all.
+one script by its hash, what that makes itself (blob:, the extras), and no request at all. All of it is ASCII: a host
+that takes the page for another encoding than its own changes no letter, and not the script's hash.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ..wire import json_safe
 LIMIT = 20_000_000  # bytes of a page
 _STATIC = Path(__file__).parent.parent / "static"
 _EXPORT = re.compile(r"export\s*\{\s*([\w$]+)\s+as\s+default\s*\};?\s*$")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 _PAGE = Template("""<!doctype html>
 <html lang="en">
@@ -97,12 +99,12 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     text = _PAGE.substitute(
         hash=f"sha256-{digest}",
         generator=f"bertlens {page.about['versions']['bertlens']}",
-        title=html.escape(page.title),
-        footer=html.escape(page.footer),
-        css=(_STATIC / "widget.css").read_text(encoding="utf-8").replace("</", "<\\/"),
+        title=_text(page.title),
+        footer=_text(page.footer),
+        css=_NOT_ASCII.sub(lambda found: f"\\{ord(found[0]):x} ", _css()),
         data=_json(data),
         answers="\n".join(
-            f'<script type="application/json" id="{html.escape(name)}">{_json(message)}</script>'
+            f'<script type="application/json" id="{_text(name)}">{_json(message)}</script>'
             for name, message in answers.items()
         ),
         script=script,
@@ -149,6 +151,15 @@ def _encoded(value: Any) -> Any:
     return value
 
 
+def _text(text: str) -> str:
+    """Text that can stand in an element or an attribute."""
+    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()
+
+
+def _css() -> str:
+    return (_STATIC / "widget.css").read_text(encoding="utf-8").replace("</", "<\\/")
+
+
 def _script() -> str:
     """The bundle with page.js called on its default export, safe inside a script element."""
     bundle = (_STATIC / "widget.js").read_text(encoding="utf-8")
@@ -157,7 +168,8 @@ def _script() -> str:
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
     start = Path(__file__).with_name("page.js").read_text(encoding="utf-8").rstrip()
     script = f"{bundle[: exported.start()]}\n;({start})({exported[1]});\n"
-    # in a JavaScript string or expression \/ and \! are / and !
+    # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
+    script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")
 
 

@@ -68,14 +68,17 @@ class PageOf:
         page.goto(path.as_uri())
         return page
 
-    def framed(self, htmls: list[str], **options: Any) -> Page:
-        """One page with each HTML text in a sandboxed frame of its own, an opaque origin as in Colab's outputs."""
+    def framed(self, htmls: list[str], charset: str = "utf-8", **options: Any) -> Page:
+        """One page with each HTML text in a sandboxed frame of its own, an opaque origin as in Colab's outputs.
+
+        charset: what the page says that it is written in; it is UTF-8.
+        """
         frames = [
             f'<iframe sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}" style="width:100%;height:700px">'
             "</iframe>"
             for html in htmls
         ]
-        return self("<!doctype html><title>frames</title>" + "".join(frames), **options)
+        return self(f'<!doctype html><meta charset="{charset}"><title>frames</title>' + "".join(frames), **options)
 
     def log(self, page: Page) -> Log:
         return self.logs[page]

@@ -125,6 +125,14 @@ def test_three_outputs_in_sandboxed_frames(page_of, pair):
     expect(neurons.part("neurons")).to_contain_text("L0·H2")
 
 
+def test_a_host_of_another_encoding_changes_nothing(page_of):
+    trace = bl.Trace.from_attentions(attention(1, 2, 3, 3), ["«é»", "日本", "𝛼"])
+    page = page_of.framed([trace.explore(layer=0, head=1).to_html()], charset="windows-1252")
+    seen = Seen(page, in_frame(page, 0))
+    assert seen.row_labels() == ["«é»", "日本", "𝛼"]
+    seen.title("L0·H1")
+
+
 def test_display_mode_dark_and_light(show, pair):
     """The argument wins over the system; with "auto" the system decides, also while the page is open."""
     dark, light = colors.table("weight", "dark"), colors.table("weight", "light")

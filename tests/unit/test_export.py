@@ -124,6 +124,13 @@ def test_the_policy_allows_our_script_by_its_hash_and_no_request():
     assert not re.search(r"</script|<!--", script, re.IGNORECASE)
 
 
+def test_the_page_is_ascii_so_that_no_guessed_encoding_changes_it():
+    text = hostile_widget().to_html()
+    assert text.isascii()
+    css = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert css and "\\25be " in css[1]
+
+
 def test_page_carries_every_head_as_the_kernel_answers_it():
     widget = hostile_widget()
     page = Page(widget.to_html())
