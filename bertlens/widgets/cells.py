@@ -5,7 +5,10 @@ IPython keeps every displayed object (Out[n]), so that without this each run of 
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import sys
+from contextlib import suppress
 from typing import Any, Protocol
 
 
@@ -44,9 +47,18 @@ class Cells:
             value for name, value in self._shell.user_ns.items() if not name.startswith("_")
         ]  # _, Out and the like
         kept = {id(view) for views in (named, *self._outputs.values()) for view in views}
-        for view in before:
-            if id(view) not in kept:
-                view.close()
+        left = [view for view in before if id(view) not in kept]
+        for view in left:
+            view.close()
+        if left:
+            _hand_back()
+
+
+def _hand_back() -> None:
+    """Freed memory goes back to the system: glibc keeps it, in holes that the next trace does not fit."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _shell() -> Any:
