@@ -23,7 +23,7 @@ def traces():
 CELL = "lens.trace(text, truncation=True).explore(layer=1, head=8)"
 
 
-@pytest.mark.parametrize("runs", [6, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [6, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(1200)])])
 def test_memory_of_a_cell_that_runs_again(open_notebook, runs, capsys):
     notebook = open_notebook([SETUP, CELL], run=False)
     notebook.run_cell(0)
