@@ -35,7 +35,7 @@ def layer_profiles(
     if len(names) > len(_COLORS):
         raise InputError(f"at most {len(_COLORS)} statistics can be told apart in one figure, not {len(names)}")
     axes = axes_or_new(axes, 6.4, 3.6)
-    with_norms = "norm.text" in stats.sums
+    with_norms = stats.has_norms
     for color, marker, name in zip(_COLORS, _MARKERS, names, strict=False):
         look = {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.4}
         axes.plot(stats.values(name, "weight", average).mean(1), label=name, **look)

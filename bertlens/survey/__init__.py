@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .alike import story
     from .distances import clustering, head_distances, head_map
     from .frequency import frequency_correlation
     from .gradients import attention_gradients
@@ -32,6 +33,7 @@ _HOMES = {
     "predicted_words": ".syntax",
     "read_treebank": ".treebank",
     "relation_scores": ".syntax",
+    "story": ".alike",
     "word_attention": ".syntax",
 }
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "predicted_words",
     "read_treebank",
     "relation_scores",
+    "story",
     "word_attention",
 ]
 

@@ -1,12 +1,15 @@
-"""HeadStats: what a survey knows of every head, as named sums that can be added in any order.
+"""HeadStats: what a survey knows of every head, by length of text, as named sums that can be added in any order.
 
-Memory does not grow with the corpus: sums per head and layer, and one sum of norms per piece of the vocabulary.
+Memory does not grow with the corpus: sums per head and layer for each bin of lengths, the values of at most 256 texts
+in each (4.4 MB a bin for 144 heads), and one sum of norms per piece of the vocabulary.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,42 +23,31 @@ from ..measures.ranks import spearman
 from ..trace import Trace
 from .corpus import Item, digest
 from .statistics import CATEGORIES, LABELS, NAMES, TextStatistics
+from .tally import BY, Tally, added, check_shapes, edges
+from .textlength import LengthBin, bin_of, near, span
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 2
-BINS = 32
+FORMAT = 3
 _DIGEST = 1 << 64
-
-
-def edges(name: str) -> np.ndarray:
-    """(BINS + 1,) the bins in which the texts' values of a statistic are counted; the last takes all that is larger.
-
-    Entropies in equal steps, k90 in equal factors, shares in equal steps of their square root: most are small.
-    """
-    if name.startswith("entropy"):
-        return np.linspace(0, 7, BINS + 1)  # ln 1097
-    return np.geomspace(1, 1024, BINS + 1) if name == "k90" else np.linspace(0, 1, BINS + 1) ** 2
+_VALUES = ".values"
+_PIECES = ("pieces.token", "pieces.token_count")
 
 
 @dataclass
 class HeadStats:
     """Corpus statistics of every head; `a + b` is the statistics of both corpora. Made by `head_stats`.
 
-    L layers, H heads, K statistics (statistics.NAMES), V pieces of the vocabulary. `sums` are float64 arrays; those of
-    an average come as sum and count, once with a text as the unit, once with a token:
-    "weight.text", "weight.token", "norm.text", "norm.token" (K, L, H), counts (K,); "weight.text_squares" and
-    "weight.text_bins" (K, L, H, BINS), also of "norm", for the spread; "mixing.text", … (M, L); "cone.text", …
-    (L + 1,); "gates" (L, H, labels) texts in which a head had a gate; "lengths.token" (L, H, categories) of ‖f(x)‖;
-    "pieces.token" (V, L) of the heads' mean ‖f(x)‖.
+    L layers, H heads, K statistics (statistics.NAMES), V pieces of the vocabulary. `bins` holds the sums of the texts
+    of each length and number of segments (tally.Tally), sparse; `pieces` "pieces.token" (V, L) of the heads' mean
+    ‖f(x)‖ and their count, of all texts. What is read is of all texts, long and short; `of_length` is of some.
     """
 
     provenance: dict[str, Any]
-    n_texts: int = 0
-    n_tokens: int = 0
+    bins: dict[LengthBin, Tally] = field(default_factory=dict)
+    pieces: dict[str, np.ndarray] = field(default_factory=dict)
     corpus: int = 0  # sum of the texts' hashes
-    sums: dict[str, np.ndarray] = field(default_factory=dict)
     # Places in the corpus, beyond the first texts that are all counted, whose texts are counted too: after an interrupt
     ahead: list[int] = field(default_factory=list)
 
@@ -66,64 +58,41 @@ class HeadStats:
         shape = statistics.gates.shape
         if self.n_texts and self.shape != shape:
             raise InputError(f"traces of {self.shape} and {tuple(shape)} (layers, heads) do not add up: use one model")
-        self.n_texts += 1
-        self.n_tokens += trace.n_tokens
         self.corpus = (self.corpus + digest(item)) % _DIGEST
-        n, one = trace.n_tokens, np.array(1.0)
-        counts = statistics.denominators.numpy()
-        has = (counts > 0).astype(float)
-        for by, numerators in statistics.numerators.items():
-            totals = numerators.numpy() * has[:, None, None]
-            means = totals / np.maximum(counts, 1)[:, None, None]
-            self._count(f"{by}.text", means, has)
-            self._count(f"{by}.token", totals, counts)
-            self._count(f"{by}.text_squares", means**2)
-            self._count(f"{by}.text_bins", _binned(means) * has[:, None, None, None])
-        self._count("gates", (statistics.gates.numpy()[..., None] == np.arange(len(LABELS))).astype(float))
-        for name, values in (("mixing", statistics.mixing), ("cone", statistics.cone)):
-            if values is not None:
-                self._count(f"{name}.text", values.numpy(), one)
-                self._count(f"{name}.token", values.numpy() * n, one * n)
+        self._count(bin_of(trace), Tally.of(statistics))
         if statistics.lengths is not None:
-            lengths = statistics.lengths.numpy()
-            kinds = (statistics.categories.numpy()[:, None] == np.arange(len(CATEGORIES))).astype(float)
-            self._count("lengths.token", lengths @ kinds, kinds.sum(0))
-            self._count_pieces(trace, lengths.mean(1).T)
+            self._count_pieces(trace, statistics.lengths.numpy().mean(1).T)
 
-    def _count(self, name: str, values: np.ndarray, count: np.ndarray | None = None) -> None:
-        self.sums[name] = self.sums[name] + values if name in self.sums else values
-        if count is not None:
-            self._count(f"{name}_count", count)
+    def _count(self, place: LengthBin, tally: Tally) -> None:
+        self.bins[place] = self.bins[place] + tally if place in self.bins else tally
 
     def _count_pieces(self, trace: Trace, lengths: np.ndarray) -> None:
         """lengths (S, L)."""
         assert trace.model is not None
-        if "pieces.token" not in self.sums:
+        if not self.pieces:
             size = trace.model.vocabulary_size
-            self.sums["pieces.token"] = np.zeros((size, lengths.shape[1]))
-            self.sums["pieces.token_count"] = np.zeros(size)
+            self.pieces = dict(zip(_PIECES, (np.zeros((size, lengths.shape[1])), np.zeros(size)), strict=True))
         ids = trace.input_ids.cpu().numpy()
-        np.add.at(self.sums["pieces.token"], ids, lengths)
-        np.add.at(self.sums["pieces.token_count"], ids, 1)
+        for name, values in zip(_PIECES, (lengths, np.array(1.0)), strict=True):
+            np.add.at(self.pieces[name], ids, values)
 
     def __add__(self, other: HeadStats) -> HeadStats:
         """The statistics of both corpora. Raises InputError for statistics of different models or options."""
         if not isinstance(other, HeadStats):
             return NotImplemented
-        for name in ("model", "weights", "options"):
+        for name in ("model", "weights", "options", "lengths"):
             if self.provenance.get(name) != other.provenance.get(name):
                 raise InputError(f"statistics of different {name} do not add up: make both in the same way")
-        merged = HeadStats(
-            dict(self.provenance),
-            self.n_texts + other.n_texts,
-            self.n_tokens + other.n_tokens,
-            (self.corpus + other.corpus) % _DIGEST,
-            dict(self.sums),
-        )
         if self.n_texts and other.n_texts and self.shape != other.shape:
             raise InputError(f"statistics of {self.shape} and {other.shape} (layers, heads) do not add up")
-        for name, values in other.sums.items():
-            merged._count(name, values)
+        merged = HeadStats(
+            dict(self.provenance),
+            dict(self.bins),
+            added(self.pieces, other.pieces),
+            (self.corpus + other.corpus) % _DIGEST,
+        )
+        for place, tally in other.bins.items():
+            merged._count(place, tally)
         return merged
 
     def with_items(self, batch: HeadStats, numbers: list[int]) -> HeadStats:
@@ -142,7 +111,9 @@ class HeadStats:
     def save(self, path: str | Path) -> None:
         """Write everything, provenance included, to one .npz file (numpy.load reads it, without pickles).
 
-        What was there before stays whole if this is cut off. Raises ExportError where it cannot be written.
+        The sums of a bin of lengths are named "segments.step/name", see tally.Tally and textlength.LengthBin; values
+        "segments.step/weight.values". What was there before stays whole if this is cut off. Raises ExportError where
+        it cannot be written.
         """
         header = {
             "format": FORMAT,
@@ -154,74 +125,107 @@ class HeadStats:
             "ahead": self.ahead,
             "provenance": self.provenance,
         }
+        arrays = dict(self.pieces)
+        for place, tally in sorted(self.bins.items()):
+            arrays |= {f"{place}/{name}": sums for name, sums in tally.sums.items()}
+            arrays |= {f"{place}/{by}{_VALUES}": values for by, values in tally.values.items()}
         with replacing(path) as out:
-            np.savez_compressed(out, header=np.array(json.dumps(header)), **self.sums)  # type: ignore[arg-type]
+            np.savez_compressed(out, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path) -> HeadStats:
         """Read what `save` wrote. Raises InputError for another file, a damaged one, or one of another version."""
         try:
             with np.load(path, allow_pickle=False) as file:
-                sums = dict(file)
-            header = json.loads(str(sums.pop("header")))
-            versions = (header["format"], header["statistics"], header["labels"])
+                arrays = dict(file)
+            header = json.loads(str(arrays.pop("header")))
+            version, known = header["format"], (header["statistics"], header["labels"])
         except Exception as error:  # noqa: BLE001  a damaged zip raises whatever its decoders stumble on
             said = " ".join(str(error).split())[:150] or type(error).__name__
             raise InputError(f"{path} holds no head statistics ({said})") from None
-        if versions != (FORMAT, [*NAMES], [*LABELS]):
+        if version in (1, 2):
+            raise InputError(
+                f"{path} does not say how long its texts were, and texts of different lengths cannot be compared: "
+                "run the survey again"
+            )
+        if version != FORMAT or known != ([*NAMES], [*LABELS]):
             raise InputError(f"{path} was written by another version of bertlens: run the survey again")
         try:
+            pieces = {name: arrays.pop(name) for name in _PIECES if name in arrays}
             stats = cls(
                 dict(header["provenance"]),
-                int(header["n_texts"]),
-                int(header["n_tokens"]),
+                _bins(arrays),
+                pieces,
                 int(header["corpus"], 16),
-                sums,
                 [int(place) for place in header["ahead"]],
             )
-            stats._check_sums()
+            stats._check(int(header["n_texts"]), int(header["n_tokens"]))
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise InputError(f"{path} holds no whole head statistics ({error})") from None
         return stats
 
-    def _check_sums(self) -> None:
+    def _check(self, n_texts: int, n_tokens: int) -> None:
         """Raises ValueError or KeyError where the sums are not those that `add` makes."""
-        layers, heads, _ = self.sums["gates"].shape
-        shapes: dict[str, tuple[int, ...]] = {"gates": (layers, heads, len(LABELS))}
-        for by in ("weight", "norm"):
-            if by == "weight" or "norm.text" in self.sums:
-                each: dict[str, tuple[int, ...]] = {"text": (), "token": (), "text_squares": (), "text_bins": (BINS,)}
-                shapes |= {f"{by}.{name}": (len(NAMES), layers, heads, *more) for name, more in each.items()}
-                shapes |= {f"{by}.{name}_count": (len(NAMES),) for name in ("text", "token")}
-        of_layers: dict[str, tuple[int, ...]] = {"mixing": (len(METHODS), layers), "cone": (layers + 1,)}
-        for name, shape in of_layers.items():
-            if f"{name}.text" in self.sums:
-                shapes |= {f"{name}.{unit}": shape for unit in ("text", "token")}
-                shapes |= {f"{name}.{unit}_count": () for unit in ("text", "token")}
-        if "lengths.token" in self.sums:
-            pieces, kinds = len(self.sums["pieces.token_count"]), len(CATEGORIES)
-            shapes |= {"lengths.token": (layers, heads, kinds), "lengths.token_count": (kinds,)}
-            shapes |= {"pieces.token": (pieces, layers), "pieces.token_count": (pieces,)}
-        if odd := sorted(self.sums.keys() ^ shapes.keys()):
-            raise ValueError(f"missing or not known: {', '.join(odd)[:100]}")
-        for name, shape in shapes.items():
-            values = self.sums[name]
-            if values.dtype != np.float64 or values.shape != shape or not np.isfinite(values).all():
-                raise ValueError(f"{name} is not {shape} numbers")
-        if not (self.n_texts > 0 and self.n_tokens > 0 and (self.sums["gates"].sum(-1) == self.n_texts).all()):
-            raise ValueError(f"the sums are not of {self.n_texts} texts")
+        if not self.bins:
+            raise ValueError("no texts")
+        layers, heads, _ = next(iter(self.bins.values())).sums["gates"].shape
+        for place, tally in self.bins.items():
+            tally.check(layers, heads)
+            lengths = place.tokens
+            if not lengths or not lengths[0] <= tally.n_tokens / tally.n_texts <= lengths[-1]:
+                raise ValueError(f"{tally.n_texts} texts of {tally.n_tokens} tokens do not lie in bin {place}")
+        with_norms = any("lengths.token" in tally.sums for tally in self.bins.values())
+        size = len(self.pieces["pieces.token_count"]) if with_norms else 0
+        check_shapes(self.pieces, dict(zip(_PIECES, ((size, layers), (size,)), strict=True)) if with_norms else {})
+        if not 0 < self.n_texts == n_texts or self.n_tokens != n_tokens:
+            raise ValueError(f"the sums are not of {n_texts} texts with {n_tokens} tokens")
         if len(self.ahead) > self.n_texts or min(self.ahead, default=0) < 0:
             raise ValueError("the places of the texts do not go with their number")
 
     # --- reading ---
 
     @property
+    def n_texts(self) -> int:
+        return sum(tally.n_texts for tally in self._tallies)
+
+    @property
+    def n_tokens(self) -> int:
+        return sum(tally.n_tokens for tally in self._tallies)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """(L, H). Raises InputError without texts."""
-        if self.n_texts == 0:
+        if not self.bins:
             raise InputError("these statistics hold no texts yet")
-        layers, heads, _ = self.sums["gates"].shape
+        layers, heads, _ = next(iter(self.bins.values())).sums["gates"].shape
         return layers, heads
+
+    @property
+    def has_norms(self) -> bool:
+        """Whether there are statistics by norm."""
+        return any("norm.text" in tally.sums for tally in self._tallies)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Tokens between which the lengths of all texts lie, to within a bin. Raises InputError without texts."""
+        if not self.bins:
+            raise InputError("these statistics hold no texts yet")
+        lengths = [place.tokens for place in self.bins]
+        return min(tokens[0] for tokens in lengths), max(tokens[-1] for tokens in lengths)
+
+    def of_length(self, tokens: int, segments: int = 1) -> HeadStats:
+        """The statistics of the texts that are about as long as one of so many tokens, special ones counted.
+
+        Those of as many segments (2 for pairs) in the bins ⌊8·log₂ n⌋ that lie wholly within .75 to 1.25 of `tokens`;
+        there may be none (n_texts 0). ‖f(x)‖ by piece is not kept by length: there is no frequency_correlation.
+        """
+        if tokens < 1 or segments < 1:
+            raise InputError(f"no text has {tokens} tokens in {segments} segments: give at least 1")
+        places = [LengthBin(segments, step) for step in near(tokens)]
+        return HeadStats(
+            self.provenance | {"lengths": [segments, *span(tokens)]},
+            {place: self.bins[place] for place in places if place in self.bins},
+        )
 
     def values(self, name: str, by: str = "weight", average: str = "text") -> np.ndarray:
         """(L, H) one statistic of every head; NaN where no text has it. Arguments and errors as for `table`."""
@@ -229,16 +233,38 @@ class HeadStats:
         return self._mean(by, average)[at]
 
     def spread(self, name: str, by: str = "weight") -> np.ndarray:
-        """(L, H) standard deviation of a statistic from text to text; NaN where no text has it."""
-        at = self._index(name, by)
-        with np.errstate(invalid="ignore"):
-            squares = self.sums[f"{by}.text_squares"][at] / self.sums[f"{by}.text_count"][at]
-        return np.sqrt(np.maximum(squares - self.values(name, by) ** 2, 0))
+        """(L, H) standard deviation (n − 1) of a statistic from text to text; NaN where fewer than two texts have it.
+
+        Most of it is length where the texts are not of one: see `of_length`.
+        """
+        return self.spreads(by)[self._index(name, by)]
+
+    def spreads(self, by: str = "weight") -> np.ndarray:
+        """(K, L, H) the `spread` of all statistics."""
+        self._check_by(by)
+        counts = self.counts(by)[:, None, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            squares = self._total(f"{by}.text_squares") - counts * self._mean(by, "text") ** 2
+            return np.where(counts > 1, np.sqrt(np.maximum(squares, 0) / (counts - 1)), np.nan)
+
+    def counts(self, by: str = "weight") -> np.ndarray:
+        """(K,) how many texts have each statistic."""
+        self._check_by(by)
+        return self._total(f"{by}.text_count")
 
     def distribution(self, name: str, by: str = "weight") -> tuple[np.ndarray, np.ndarray]:
         """How a statistic is spread over the texts: edges (BINS + 1,) and number of texts (L, H, BINS)."""
         at = self._index(name, by)
-        return edges(name), self.sums[f"{by}.text_bins"][at]
+        return edges(name), reduce(add, (tally.counts(by, at) for tally in self._tallies))
+
+    def lower(self, values: np.ndarray, by: str = "weight") -> np.ndarray:
+        """(2, K, L, H) int: at least and at most so many texts have a lower value than one with `values` (K, L, H).
+
+        Both are the same where at most 256 texts of a bin of lengths were counted; of more, it is known between which
+        `edges` they lie.
+        """
+        self._check_by(by)
+        return reduce(add, (tally.lower(by, values.astype(np.float32)) for tally in self._tallies))
 
     def table(self, by: str = "weight", average: str = "text") -> pd.DataFrame:
         """DataFrame(layer, head, previous, next, self, first, separator, ..., entropy, ..., k90), one row per head.
@@ -249,26 +275,35 @@ class HeadStats:
         """
         import pandas as pd
 
-        self._check(by)
+        self._check_by(by)
         means = self._mean(by, average)
         columns = _heads(self.shape) | {name: means[k].ravel() for k, name in enumerate(NAMES)}
         table = pd.DataFrame(columns)
         table.attrs = {"by": by, "average": average, "special_rows": "counted", "texts": self.n_texts}
         return table
 
-    def gates(self) -> pd.DataFrame:
+    def gates(self, by_length: bool = False) -> pd.DataFrame:
         """DataFrame(layer, head, label, share, one column per gate), one row per head.
 
         The columns hold the share of texts in which the head had that gate (as primary label, full view, with the
-        thresholds of measures.gates); label is the most frequent, share its share.
+        thresholds of measures.gates); label is the most frequent, share its share. Gates depend on the length of the
+        text; attrs say how many texts of which lengths these are. by_length: one row per head and bin of lengths, with
+        its segments, its shortest and longest length in tokens, and its number of texts before the rest.
         """
         import pandas as pd
 
-        layers, heads = self.shape
-        shares = self.sums["gates"].reshape(layers * heads, -1) / self.n_texts
-        columns = _heads(self.shape)
-        columns |= {"label": np.array(LABELS)[shares.argmax(1)], "share": shares.max(1)}
-        return pd.DataFrame(columns | {name: shares[:, k] for k, name in enumerate(LABELS)})
+        if not by_length:
+            table = _gates(reduce(add, (tally.sums["gates"] for tally in self._tallies)), self.shape)
+            table.attrs = {"texts": self.n_texts, "tokens": self.span}
+            return table
+        tables = []
+        for place, tally in sorted(self.bins.items()):
+            table, lengths = _gates(tally.sums["gates"], self.shape), place.tokens
+            about = {"segments": place.segments, "from": lengths[0], "to": lengths[-1], "texts": tally.n_texts}
+            for at, (name, value) in enumerate(about.items()):
+                table.insert(at, name, value)
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
 
     def layers(self, average: str = "text") -> pd.DataFrame:
         """DataFrame, one row per layer, without columns that the model's family does not offer.
@@ -280,15 +315,16 @@ class HeadStats:
         import pandas as pd
 
         columns: dict[str, Any] = {"layer": np.arange(self.shape[0])}
-        if "mixing.text" in self.sums:
+        if self._has("mixing.text"):
             mixing = self._mean("mixing", average)
             columns |= {f"mixing {method}": mixing[m] for m, method in enumerate(METHODS)}
-        if "cone.text" in self.sums:
+        if self._has("cone.text"):
             cone = self._mean("cone", average)
             columns |= {"cone input": cone[:-1], "cone output": cone[1:]}
-        if "lengths.token" in self.sums:
+        if self._has("lengths.token"):
             means = self.lengths().mean(1)
             columns |= {f"length {kind}": means[:, k] for k, kind in enumerate(CATEGORIES)}
+        if self.pieces:
             columns["frequency"] = self.frequency_correlation()
         return pd.DataFrame(columns)
 
@@ -297,48 +333,63 @@ class HeadStats:
 
         Raises InputError where the model's family offers no norms.
         """
-        self._check("norm")
+        self._check_by("norm")
         with np.errstate(invalid="ignore"):
-            return self.sums["lengths.token"] / self.sums["lengths.token_count"]
+            return self._total("lengths.token") / self._total("lengths.token_count")
 
     def frequency_correlation(self) -> np.ndarray:
         """(L,) Spearman's ρ of a piece's frequency rank in this corpus (1 = most frequent) and its mean ‖f(x)‖.
 
         One point per different piece. Above 0: frequent pieces send less. After Kobayashi et al. 2020, section 4, who
         have a point per occurrence: that is survey.frequency_correlation. NaN under 3 different pieces.
-        Raises InputError where the model's family offers no norms.
+        Raises InputError where the model's family offers no norms, and for texts of one length (`of_length`).
         """
-        self._check("norm")
-        counts = self.sums["pieces.token_count"]
+        self._check_by("norm")
+        if not self.pieces:
+            raise InputError("‖f(x)‖ by piece is kept over all texts: take the statistics before of_length")
+        sums, counts = (self.pieces[name] for name in _PIECES)
         seen = counts > 0
-        means = torch.from_numpy(self.sums["pieces.token"][seen] / counts[seen, None])  # (V', L)
+        means = torch.from_numpy(sums[seen] / counts[seen, None])  # (V', L)
         rarity = torch.from_numpy(-counts[seen])
         return np.array([spearman(rarity, layer) for layer in means.T])
+
+    @property
+    def _tallies(self) -> list[Tally]:
+        """In the order of length: sums come out the same whatever was counted first."""
+        return [self.bins[place] for place in sorted(self.bins)]
+
+    def _has(self, name: str) -> bool:
+        return any(name in tally.sums for tally in self._tallies)
+
+    def _total(self, name: str) -> np.ndarray:
+        """A sum over all bins of lengths."""
+        parts = (tally.sums[name] for tally in self._tallies if name in tally.sums)
+        return np.asarray(reduce(add, parts))
 
     def _mean(self, name: str, average: str) -> np.ndarray:
         if average not in ("text", "token"):
             raise SelectionError(f"average is 'text' or 'token', not {average!r}")
-        total, count = self.sums[f"{name}.{average}"], self.sums[f"{name}.{average}_count"]
+        total, count = self._total(f"{name}.{average}"), self._total(f"{name}.{average}_count")
         with np.errstate(invalid="ignore"):
             return total / count.reshape(*count.shape, *[1] * (total.ndim - count.ndim))
 
     def _index(self, name: str, by: str) -> int:
-        self._check(by)
+        self._check_by(by)
         if name not in NAMES:
             raise SelectionError(f"no statistic {name!r}: there are {', '.join(NAMES)}")
         return NAMES.index(name)
 
-    def _check(self, by: str) -> None:
-        if by not in ("weight", "norm"):
+    def _check_by(self, by: str) -> None:
+        if by not in BY:
             raise SelectionError(f"by is 'weight' or 'norm', not {by!r}")
-        if self.shape and by == "norm" and "norm.text" not in self.sums:
+        if self.shape and by == "norm" and not self.has_norms:
             raise InputError(
                 "these statistics hold no norms: the model's family has no adapter, or only maps were given"
             )
 
     def __repr__(self) -> str:
         model = self.provenance.get("model")
-        by = "weight and norm" if "norm.text" in self.sums else "weight"
+        by = "weight and norm" if self.has_norms else "weight"
         return f"HeadStats({model}, {self.n_texts} texts, {self.n_tokens} tokens, by {by})"
 
 
@@ -347,7 +398,21 @@ def _heads(shape: tuple[int, int]) -> dict[str, Any]:
     return {"layer": layers.ravel(), "head": heads.ravel()}
 
 
-def _binned(means: np.ndarray) -> np.ndarray:
-    """(K, L, H, BINS) 1 in the bin of each value (K, L, H)."""
-    at = [np.searchsorted(edges(name)[1:-1], values, side="right") for name, values in zip(NAMES, means, strict=True)]
-    return (np.array(at)[..., None] == np.arange(BINS)).astype(float)
+def _gates(counts: np.ndarray, shape: tuple[int, int]) -> pd.DataFrame:
+    import pandas as pd
+
+    shares = (counts / counts.sum(-1, keepdims=True)).reshape(shape[0] * shape[1], -1)
+    columns = _heads(shape) | {"label": np.array(LABELS)[shares.argmax(1)], "share": shares.max(1)}
+    return pd.DataFrame(columns | {name: shares[:, k] for k, name in enumerate(LABELS)})
+
+
+def _bins(arrays: dict[str, np.ndarray]) -> dict[LengthBin, Tally]:
+    """The tallies of arrays with the names that `save` gave them."""
+    bins: dict[LengthBin, Tally] = {}
+    for name, values in arrays.items():
+        place, _, what = name.partition("/")
+        segments, step = place.split(".")
+        tally = bins.setdefault(LengthBin(int(segments), int(step)), Tally())
+        held, what = (tally.values, what.removesuffix(_VALUES)) if what.endswith(_VALUES) else (tally.sums, what)
+        held[what] = values
+    return bins

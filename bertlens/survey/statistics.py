@@ -38,6 +38,8 @@ NAMES = (
     "entropy_first_smoothed",
     "k90",
 )
+# One statistic each where flags are counted: the four entropies are nearly one, and the first of them stands for all
+COUNTED = tuple(name for name in NAMES if not name.startswith("entropy_"))
 LABELS = tuple(GATES)
 CATEGORIES = categories.NAMES
 

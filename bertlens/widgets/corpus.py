@@ -11,10 +11,12 @@ import torch
 from ..errors import InputError
 from ..measures.offers import offers
 from ..provenance import visible
+from ..survey.alike import FEWEST, LEVEL, Alike, alike
 from ..survey.distances import head_map
-from ..survey.headstats import HeadStats, edges
-from ..survey.statistics import NAMES, text_statistics
+from ..survey.headstats import HeadStats
+from ..survey.statistics import COUNTED, NAMES, text_statistics
 from ..survey.syntax import predicted_words, word_attention
+from ..survey.tally import BINS, edges
 from ..trace import Trace
 from .answers import Answer
 
@@ -72,32 +74,44 @@ class Corpus:
         """Everything for the page: see js/src/views/survey/data.ts. Raises InputError where `why_not` says why."""
         if reason := self.why_not(trace):
             raise InputError(reason)
-        stats = self.stats
-        layers, heads = stats.shape
-        by = ["weight", "norm"] if "norm.text" in stats.sums and not offers(trace)["norms"] else ["weight"]
+        stats, (layers, heads) = self.stats, self.stats.shape
+        by = ["weight", "norm"] if stats.has_norms and not offers(trace)["norms"] else ["weight"]
         text = text_statistics(trace)
-        counted = torch.where(text.denominators > 0, text.denominators, torch.nan)  # 0: the text has no such tokens
-        counts = np.uint16 if stats.n_texts < 1 << 16 else np.int32
         arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in NAMES]).astype(np.float32)}
-        for which in by:
+        likes = {which: alike(stats, trace, text, which) for which in by}
+        like = likes["weight"]
+        some = stats.of_length(like.tokens, like.segments)
+        for which, found in likes.items():
             for average in ("text", "token"):
                 values = np.stack([stats.values(name, which, average) for name in NAMES])
                 arrays[f"{average}.{which}"] = values.astype(np.float32)
-            arrays[f"spreads.{which}"] = np.stack([stats.spread(name, which) for name in NAMES]).astype(np.float32)
-            arrays[f"bins.{which}"] = stats.sums[f"{which}.text_bins"].astype(counts)
-            arrays[f"sentence.{which}"] = (text.numerators[which] / counted[:, None, None]).float()
-        gates = stats.gates()
+            arrays |= _arrays(found, which)
+            arrays[f"bins.{which}"] = _bins(some, which, (layers, heads))
         if self.distances is not None:
             arrays["map"] = self._map
         about = stats.provenance
+        of_gates = some if some.n_texts >= FEWEST else stats
+        gates = of_gates.gates()
         fields = {
             "names": list(NAMES),
+            "counted": list(COUNTED),
             "by": by,
             "texts": stats.n_texts,
             "tokens": stats.n_tokens,
+            "span": stats.span,
             "about": f"{visible(str(about.get('model')))}, corpus {stats.corpus:016x}"[:80],
+            "alike": {
+                "tokens": like.tokens,
+                "segments": like.segments,
+                "span": (like.shortest, like.longest),
+                "texts": like.texts,
+                "counts": {which: found.counts.astype(int).tolist() for which, found in likes.items()},
+                "fewest": FEWEST,
+                "level": LEVEL,
+            },
             "gates": gates["label"].to_numpy().reshape(layers, heads),
             "shares": gates["share"].to_numpy().reshape(layers, heads),
+            "gates_alike": of_gates is some,
             "layers": {mean: stats.layers(mean).drop(columns="layer").to_dict("list") for mean in ("text", "token")},
             "relations": self._best_heads(),
         }
@@ -126,6 +140,21 @@ class Corpus:
         columns += [name for name in ("low", "high") if name in best]
         rows: list[dict[str, Any]] = best.sort_values("n", ascending=False)[columns].to_dict("records")
         return [row | {"relation": visible(str(row["relation"]))} for row in rows]
+
+
+def _arrays(found: Alike, by: str) -> dict[str, np.ndarray]:
+    """A text among the texts of its length, (K, L, H) each, of rows by weight or by norm."""
+    numbers = {"sentence": found.values, "mean": found.mean, "sd": found.sd, "reach": found.reach, "z": found.z}
+    arrays = {f"{name}.{by}": values.astype(np.float32) for name, values in numbers.items()}
+    return arrays | {f"lower.{by}": found.lower.astype(np.int32), f"unusual.{by}": found.unusual.astype(np.uint8)}
+
+
+def _bins(some: HeadStats, by: str, shape: tuple[int, int]) -> np.ndarray:
+    """(K, L, H, BINS) how many texts have a value in each bin."""
+    kind = np.uint16 if some.n_texts < 1 << 16 else np.int32
+    if not some.n_texts or (by == "norm" and not some.has_norms):
+        return np.zeros((len(NAMES), *shape, BINS), kind)
+    return np.stack([some.distribution(name, by)[1] for name in NAMES]).astype(kind)
 
 
 def _guesses(trace: Trace, sentence: Sentence) -> np.ndarray | None:

@@ -1,7 +1,8 @@
 // The corpus view's own arithmetic: where a value lies among the texts of a corpus, and how tables sort.
 import { describe, expect, it } from "vitest";
 import { sorted } from "../src/parts/sorted";
-import { binOf, rank, readSurvey } from "../src/views/survey/data";
+import { alikeOf, allOf, binOf, fewOf, flagsOf, mostly, rankOf, readSurvey } from "../src/views/survey/data";
+import type { HeadName } from "../src/vocabulary";
 
 const edges = [0, 1, 4, 9];
 
@@ -12,18 +13,6 @@ describe("binOf", () => {
 
   it("keeps what lies outside in the outer bins", () => {
     expect([binOf(-1, edges), binOf(100, edges)]).toEqual([0, 3]);
-  });
-});
-
-describe("rank", () => {
-  it("is the share of texts below, even within a bin", () => {
-    expect(rank(4, [2, 6, 2], edges)).toBeCloseTo(0.8);
-    expect(rank(2.5, [2, 6, 2], edges)).toBeCloseTo(0.5);
-    expect([rank(0, [2, 6, 2], edges), rank(50, [2, 6, 2], edges)]).toEqual([0, 1]);
-  });
-
-  it("is not a number without texts", () => {
-    expect(rank(1, [0, 0, 0], edges)).toBeNaN();
   });
 });
 
@@ -45,28 +34,109 @@ describe("sorted", () => {
   });
 });
 
+const [K, L, H, B] = [2, 3, 2, 4];
+const NAMES = ["previous", "entropy"];
+const HEADS = [K, L, H];
+
+/** Numbers of a shape: each its own place, unless a function says otherwise. */
+const filled = (shape: number[], of = (n: number) => n) => ({
+  dtype: "float32",
+  shape,
+  data: Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, n) => of(n)),
+});
+
+const ALIKE = {
+  tokens: 10,
+  segments: 1,
+  span: [8, 12],
+  texts: 41,
+  counts: { weight: [41, 5] },
+  fewest: 8,
+  level: 0.05,
+};
+
+function survey(alike: object = {}, arrays: object = {}, fields: object = {}) {
+  return readSurvey({
+    fields: {
+      names: NAMES,
+      counted: NAMES,
+      by: ["weight"],
+      texts: 1103,
+      tokens: 20000,
+      span: [4, 128],
+      alike: { ...ALIKE, ...alike },
+      gates: Array(L).fill(Array(H).fill("open")),
+      shares: Array(L).fill(Array(H).fill(0.631)),
+      gates_alike: true,
+      ...fields,
+    },
+    arrays: {
+      edges: filled([K, B + 1]),
+      "bins.weight": filled([...HEADS, B]),
+      "lower.weight": filled([2, ...HEADS]),
+      "unusual.weight": filled(HEADS, (n) => Number(n === 3 || n === 4)),
+      ...Object.fromEntries(
+        ["text", "sentence", "mean", "sd", "reach", "z"].map((n) => [`${n}.weight`, filled(HEADS)]),
+      ),
+      ...arrays,
+    },
+  });
+}
+
 describe("readSurvey", () => {
   it("finds each head's numbers in the flat arrays", () => {
-    const [K, L, H, B] = [2, 3, 2, 4];
-    const count = (shape: number[]) => ({
-      dtype: "float32",
-      shape,
-      data: Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, n) => n),
-    });
-    const heads = [K, L, H];
-    const survey = readSurvey({
-      fields: { names: ["previous", "next"], by: ["weight"], gates: Array(L).fill(Array(H).fill("open")) },
-      arrays: {
-        "text.weight": count(heads),
-        "spreads.weight": count(heads),
-        "sentence.weight": count(heads),
-        "bins.weight": count([...heads, B]),
-        edges: count([K, B + 1]),
-      },
-    });
-    expect([survey.n_layers, survey.n_heads]).toEqual([L, H]);
-    expect(survey.mean("next", "weight", "text", 2, 1)).toBe(11); // (1·3 + 2)·2 + 1
-    expect(Array.from(survey.bins("next", "weight", 0, 1))).toEqual([28, 29, 30, 31]);
-    expect(Array.from(survey.edges("next"))).toEqual([5, 6, 7, 8, 9]);
+    const data = survey();
+    expect([data.n_layers, data.n_heads]).toEqual([L, H]);
+    const at = ["entropy", "weight", 2, 1] as const; // place (1·3 + 2)·2 + 1
+    expect([data.mean("entropy", "weight", "text", 2, 1), data.inText(...at), data.alikes("z", ...at)]).toEqual([
+      11, 11, 11,
+    ]);
+    expect(data.lower(...at)).toEqual([11, 23]);
+    expect([data.unusual("previous", "weight", 1, 1), data.unusual(...at)]).toEqual([true, false]);
+    expect(NAMES.map((name) => data.count(name, "weight"))).toEqual([41, 5]);
+    expect(Array.from(data.bins("entropy", "weight", 0, 1))).toEqual([28, 29, 30, 31]);
+    expect(Array.from(data.edges("entropy"))).toEqual([5, 6, 7, 8, 9]);
+  });
+});
+
+describe("sentences of a survey", () => {
+  const heads = survey().all.map((at) => ["previous", at] as ["previous", HeadName]);
+
+  it("name the texts that they are of", () => {
+    expect([alikeOf(survey()), allOf(survey())]).toEqual([
+      "41 texts of 8 to 12 tokens",
+      "1,103 texts of 4 to 128 tokens",
+    ]);
+    expect(alikeOf(survey({ texts: 1, segments: 2, span: [3, 3] }))).toBe("1 pair of 3 tokens");
+    expect(mostly(survey(), 0, 0)).toBe("mostly open, in 63 % of 41 texts of 8 to 12 tokens");
+    expect(mostly(survey({}, {}, { gates_alike: false }), 0, 0)).toMatch(/in 63 % of 1,103 texts of 4 to 128 tokens$/);
+  });
+
+  it("say how many flags chance gives", () => {
+    expect(flagsOf(survey(), "weight", "heads", heads)).toBe(
+      "2 of 6 heads unusual for a text of this length; chance gives 0.3",
+    );
+    const hole = { "sentence.weight": filled(HEADS, (n) => (n === 4 ? Number.NaN : n)) };
+    expect(flagsOf(survey({}, hole), "weight", "heads", heads)).toBe(
+      "1 of 5 heads unusual for a text of this length; chance gives 0.3",
+    );
+    const none = { "sentence.weight": filled(HEADS, () => Number.NaN) };
+    expect(flagsOf(survey({}, none), "weight", "heads", heads)).toBe("this text has no such tokens");
+  });
+
+  it("say nothing of too few texts but their number", () => {
+    const few = survey({ texts: 7, counts: { weight: [7, 0] } });
+    expect(flagsOf(few, "weight", "heads", heads)).toBe("too few texts of this length (7)");
+    expect([fewOf(few, 7), fewOf(few, 8)]).toEqual(["too few texts of this length (7)", ""]);
+  });
+
+  it("rank a text as exactly as is known", () => {
+    const ranked = (least: number, most: number, texts = 41) => {
+      const lower = { "lower.weight": filled([2, ...HEADS], (n) => (n < K * L * H ? least : most)) };
+      return rankOf(survey({ counts: { weight: [texts, 5] } }, lower), "weight", "previous", [0, 0]);
+    };
+    expect(ranked(3, 3)).toBe("3 of 41 texts of this length lie lower");
+    expect(ranked(3, 5)).toBe("3 to 5 of 41 texts of this length lie lower");
+    expect(ranked(1, 1)).toBe("1 of 41 texts of this length lies lower");
   });
 });

@@ -8,12 +8,23 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from bertlens import Lens, Trace
+from bertlens.survey import HeadStats
 from unit.naive import NaiveBlock
 
 Rows = Sequence[Sequence[float]]
+
+
+def arrays(stats: HeadStats) -> dict[str, np.ndarray]:
+    """All that statistics hold, by name, the values of single texts in the order of their size."""
+    found = dict(stats.pieces)
+    for place, tally in stats.bins.items():
+        found |= {f"{place}/{name}": sums for name, sums in tally.sums.items()}
+        found |= {f"{place}/{by}": np.sort(values, axis=0) for by, values in tally.values.items()}
+    return found
 
 
 def entropy(row: Sequence[float]) -> float:

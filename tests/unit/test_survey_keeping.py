@@ -23,6 +23,7 @@ from bertlens import InputError, Lens, cli
 from bertlens.errors import SaveError
 from bertlens.files import claimed
 from bertlens.survey import HeadStats, batch, head_stats, keeping
+from unit import survey_naive as naive
 from unit import tiny
 from unit.test_files import full_disk
 
@@ -213,7 +214,9 @@ def test_every_flipped_byte_is_refused_or_without_effect(saved: bytes, stats: He
         refused += found is None
         if found is not None:
             assert (found.n_texts, found.n_tokens, found.provenance) == (4, stats.n_tokens, stats.provenance)
-            assert all((values == stats.sums[name]).all() for name, values in found.sums.items())
+            ours, theirs = naive.arrays(found), naive.arrays(stats)
+            assert ours.keys() == theirs.keys()
+            assert all(np.array_equal(values, theirs[name], equal_nan=True) for name, values in ours.items())
     assert refused > len(places) / 4
 
 
@@ -252,14 +255,16 @@ HEADERS: list[dict[str, Any]] = [
 ]
 
 
-def changed(saved: bytes, folder: Path, header: dict[str, Any] | None = None, **arrays: Any) -> bytes:
+def changed(
+    saved: bytes, folder: Path, header: dict[str, Any] | None = None, arrays: dict[str, Any] | None = None
+) -> bytes:
     """The file with other contents, whole in itself; None takes an array out."""
     (folder / "whole.npz").write_bytes(saved)
     with np.load(folder / "whole.npz") as file:
         held = dict(file)
     known = json.loads(str(held["header"])) | (header or {})
     held["header"] = np.array(json.dumps(known))
-    held |= {name.replace("__", "."): values for name, values in arrays.items()}
+    held |= arrays or {}
     with (folder / "made.npz").open("wb") as out:
         np.savez_compressed(out, **{name: values for name, values in held.items() if values is not None})
     return (folder / "made.npz").read_bytes()
@@ -274,23 +279,43 @@ def test_a_header_that_says_something_else(saved: bytes, tmp_path: Path, header:
 @pytest.mark.parametrize(
     "arrays",
     [
-        {"gates": None},
-        {"gates": np.zeros((2, 4))},
-        {"gates": np.zeros((2, 4, 11))},
-        {"weight__text": None},
-        {"weight__text": np.zeros((15, 2, 3))},
-        {"weight__text": np.full((15, 2, 4), np.nan)},
-        {"weight__text": np.zeros((15, 2, 4), dtype=complex)},
-        {"weight__text_count": np.array(["a"] * 15)},
-        {"cone__text": np.zeros(7)},
-        {"pieces__token_count": None},
-        {"pieces__token_count": np.zeros(())},
+        {"1.16/gates": None},
+        {"1.16/gates": np.zeros((2, 4))},
+        {"1.16/gates": np.zeros((2, 4, 11))},
+        {"1.18/weight.text": None},
+        {"1.18/weight.text": np.zeros((15, 2, 3))},
+        {"1.18/weight.text": np.full((15, 2, 4), np.nan)},
+        {"1.18/weight.text": np.zeros((15, 2, 4), dtype=complex)},
+        {"1.18/weight.text_count": np.array(["a"] * 15)},
+        {"1.20/cone.text": np.zeros(7)},
+        {"1.20/texts": None},
+        {"1.20/texts": np.array(2.0)},
+        {"1.20/texts": np.zeros(3)},
+        {"1.20/tokens": np.array(7.0)},
+        {"1.18/weight.values": None},
+        {"1.18/weight.values": np.zeros((1, 15, 2, 4), np.float32)},
+        {"1.18/weight.values": np.zeros((2, 15, 2, 4))},
+        {"1.18/weight.values": np.full((2, 15, 2, 4), np.inf, np.float32)},
+        {"1.18/norm.values": None},
+        {"1.18/weight.text_bins": np.zeros((15, 2, 4, 32))},
+        {"1.19/texts": np.array(1.0)},
+        {"a.b/texts": np.array(1.0)},
+        {"pieces.token_count": None},
+        {"pieces.token_count": np.zeros(())},
         {"more": np.zeros(3)},
     ],
-    ids=lambda arrays: "-".join(arrays),
+    ids=lambda arrays: "-".join(f"{name} {np.shape(values)}" for name, values in arrays.items()),
 )
 def test_sums_that_are_not_those_of_a_survey(saved: bytes, tmp_path: Path, arrays: dict[str, Any]) -> None:
-    assert loads(changed(saved, tmp_path, **arrays), tmp_path) is None
+    assert loads(changed(saved, tmp_path, arrays=arrays), tmp_path) is None
+
+
+def test_a_file_without_lengths_is_refused_with_the_reason(saved: bytes, tmp_path: Path) -> None:
+    """What earlier versions wrote: sums over texts of all lengths, which say nothing of a text of one."""
+    for version, reason in ((1, "does not say how long"), (2, "does not say how long"), (4, "another version")):
+        (tmp_path / "damaged.npz").write_bytes(changed(saved, tmp_path, {"format": version}))
+        with pytest.raises(InputError, match=f"{reason}.*: run the survey again"):
+            HeadStats.load(tmp_path / "damaged.npz")
 
 
 def test_no_zip_is_unpacked_past_its_worth(saved: bytes, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import { NeuronFigure } from "./neuronfigure";
 import { Neurons, sheetOf } from "./neurons";
 import { NORM_VIEW, Norms } from "./norms";
 import { Sheet, sheetNumbers } from "./sheet";
-import { SURVEY } from "./survey/data";
+import { alikeOf, allOf, gatesOf, SURVEY } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
 import { TableTab, tableNumbers } from "./table";
 
@@ -117,13 +117,13 @@ async function layerNumbers({ answers, overview }: View): Promise<Numbers> {
 async function surveyNumbers({ answers, overview }: View): Promise<Numbers> {
   const data = await arrived(() => answers.get(SURVEY, overview, {}));
   const kinds = data.by.flatMap((by) => data.names.map((name) => ({ by, name })));
-  const what = ["mean of texts", "sd", "mean of tokens", "this text"];
+  const what = ["mean of texts", "mean of tokens", "this text", "mean at this length", "sd at this length", "z"];
   const values = (l: number, h: number) =>
     kinds.flatMap(({ by, name }) => [
       data.mean(name, by, "text", l, h),
-      data.spread(name, by, l, h),
       data.mean(name, by, "token", l, h),
       data.inText(name, by, l, h),
+      ...(["mean", "sd", "z"] as const).map((one) => data.alikes(one, name, by, l, h)),
     ]);
   return {
     columns: [
@@ -131,6 +131,9 @@ async function surveyNumbers({ answers, overview }: View): Promise<Numbers> {
       ...kinds.flatMap(({ by, name }) => what.map((one) => `${name} by ${by}, ${one}`)),
     ],
     rows: data.all.map(([l, h]) => [l, h, data.gates[l]![h]!, data.shares[l]![h]!, ...values(l, h)]),
-    facts: [["corpus", `${data.about}; ${data.texts} texts, ${data.tokens} tokens`]],
+    facts: [
+      ["corpus", `${data.about}; ${allOf(data)}, ${data.tokens} in all`],
+      ["this length", `${alikeOf(data)}; gates in ${gatesOf(data)}`],
+    ],
   };
 }

@@ -1,4 +1,5 @@
 // The kernel's answer to "survey": what every head does over a corpus, and in the text at hand. Reading it, naming it.
+import { percent, signed } from "../../parts/format";
 import type { Kind } from "../../state/answers";
 import type { CorpusChoice } from "../../state/page";
 import { type HeadName, STATISTICS } from "../../vocabulary";
@@ -31,14 +32,29 @@ export interface Sentence {
   relations: string[];
 }
 
+type Span = [shortest: number, longest: number]; // tokens
+
 interface Fields {
   names: string[]; // statistics, K
+  counted: string[]; // those that count where flags are counted: one of the four entropies
   by: By[];
   texts: number;
   tokens: number;
+  span: Span;
   about: string; // model and corpus
+  /** The text, and the texts of its length: how many, how many of them have each statistic (K). */
+  alike: {
+    tokens: number;
+    segments: number;
+    span: Span;
+    texts: number;
+    counts: Record<By, number[]>;
+    fewest: number; // texts under which nothing is compared
+    level: number; // share of the texts that chance calls unusual
+  };
   gates: string[][]; // [layer][head] most frequent label
   shares: number[][]; // [layer][head] its share of the texts
+  gates_alike: boolean; // of the texts of this length; else of all, as these are too few
   layers: Record<CorpusChoice["average"], Record<string, (number | null)[]>>; // quantities of whole layers
   relations: Relation[];
   sentence?: Sentence;
@@ -50,9 +66,14 @@ export interface Survey extends Fields {
   n_heads: number;
   all: HeadName[];
   mean(name: string, by: By, average: CorpusChoice["average"], layer: number, head: number): number;
-  spread(name: string, by: By, layer: number, head: number): number; // standard deviation from text to text
   inText(name: string, by: By, layer: number, head: number): number; // in the text shown
-  /** How many texts have a value in each bin. */
+  /** Of the texts of its length: mean, standard deviation, half the interval, the text's z; NaN where too few. */
+  alikes(what: "mean" | "sd" | "reach" | "z", name: string, by: By, layer: number, head: number): number;
+  unusual(name: string, by: By, layer: number, head: number): boolean; // the text lies outside the interval
+  /** At least and at most so many of them lie lower than the text. */
+  lower(name: string, by: By, layer: number, head: number): [least: number, most: number];
+  count(name: string, by: By): number; // of them that have the statistic
+  /** How many of them have a value in each bin. */
   bins(name: string, by: By, layer: number, head: number): TypedArray;
   edges(name: string): TypedArray; // of the bins, B + 1
   headMap: Float32Array | null; // (L·H·2)
@@ -72,8 +93,14 @@ export function readSurvey(answer: { fields: Record<string, unknown>; arrays: Ar
     n_heads: H,
     all: Array.from({ length: L * H }, (_, n) => [Math.floor(n / H), n % H]),
     mean: (name, by, average, l, h) => arrays[`${average}.${by}`]!.data[at(name, l, h)]!,
-    spread: (name, by, l, h) => arrays[`spreads.${by}`]!.data[at(name, l, h)]!,
     inText: (name, by, l, h) => arrays[`sentence.${by}`]!.data[at(name, l, h)]!,
+    alikes: (what, name, by, l, h) => arrays[`${what}.${by}`]!.data[at(name, l, h)]!,
+    unusual: (name, by, l, h) => arrays[`unusual.${by}`]!.data[at(name, l, h)] === 1,
+    lower: (name, by, l, h) => {
+      const { data } = arrays[`lower.${by}`]!;
+      return [data[at(name, l, h)]!, data[data.length / 2 + at(name, l, h)]!];
+    },
+    count: (name, by) => fields.alike.counts[by][fields.names.indexOf(name)]!,
     bins: (name, by, l, h) => arrays[`bins.${by}`]!.data.subarray(at(name, l, h) * B, (at(name, l, h) + 1) * B),
     edges: (name) => {
       const k = fields.names.indexOf(name);
@@ -98,15 +125,43 @@ export function binOf(value: number, edges: ArrayLike<number>): number {
   return bin + Math.max(0, Math.min(1, (value - from) / (to - from)));
 }
 
-/** The share of texts with a lower value, even within a bin; NaN without texts. */
-export function rank(value: number, bins: ArrayLike<number>, edges: ArrayLike<number>): number {
-  const at = binOf(value, edges);
-  let [lower, all] = [0, 0];
-  for (let b = 0; b < bins.length; b++) {
-    all += bins[b]!;
-    lower += bins[b]! * Math.max(0, Math.min(1, at - b));
-  }
-  return lower / all;
+const tokens = ([from, to]: Span) => `${from === to ? from : `${from} to ${to}`} tokens`;
+const many = (n: number, segments = 1) =>
+  `${n.toLocaleString("en")} ${segments === 2 ? "pair" : "text"}${n === 1 ? "" : "s"}`;
+
+/** Which texts the text is compared with. */
+export const alikeOf = ({ alike: { texts, segments, span } }: Survey) => `${many(texts, segments)} of ${tokens(span)}`;
+/** Which texts there are. */
+export const allOf = ({ texts, span }: Survey) => `${many(texts)} of ${tokens(span)}`;
+
+/** Which texts the gates are counted in: they depend on the length. */
+export const gatesOf = (data: Survey) => (data.gates_alike ? alikeOf(data) : allOf(data));
+
+/** A head's most frequent gate. */
+export const mostly = (data: Survey, l: number, h: number) =>
+  `mostly ${data.gates[l]![h]}, in ${percent(data.shares[l]![h]!)} of ${gatesOf(data)}`;
+
+/** That there are too few texts to compare with; "" where there are enough. */
+export const fewOf = ({ alike: { fewest } }: Survey, texts: number) =>
+  texts < fewest ? `too few texts of this length (${texts})` : "";
+
+/** How many of these are unusual, beside what chance gives; or that there are too few texts. */
+export function flagsOf(data: Survey, by: By, what: string, among: [name: string, at: HeadName][]): string {
+  const compared = among.filter(
+    ([name, at]) => !Number.isNaN(data.inText(name, by, ...at) - data.alikes("mean", name, by, ...at)),
+  );
+  const unusual = compared.filter(([name, at]) => data.unusual(name, by, ...at)).length;
+  const chance = signed(data.alike.level * compared.length, 1);
+  const few = fewOf(data, Math.max(...among.map(([name]) => data.count(name, by))));
+  if (!few && compared.length === 0) return "this text has no such tokens";
+  return few || `${unusual} of ${compared.length} ${what} unusual for a text of this length; chance gives ${chance}`;
+}
+
+/** How many of the texts of this length lie lower, as exactly as is known. */
+export function rankOf(data: Survey, by: By, name: string, [l, h]: HeadName): string {
+  const [least, most] = data.lower(name, by, l, h);
+  const lower = least === most ? least : `${least} to ${most}`;
+  return `${lower} of ${many(data.count(name, by), data.alike.segments)} of this length ${most === 1 ? "lies" : "lie"} lower`;
 }
 
 /** The largest size among numbers, those left out that are none. */

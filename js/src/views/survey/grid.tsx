@@ -2,19 +2,24 @@
 import { cssColor } from "../../paint/colormap";
 import { coloursOf } from "../../paint/palette";
 import { Segmented } from "../../parts/controls";
-import { headLabel, number, percent, signed, upTo } from "../../parts/format";
+import { headLabel, number, signed, upTo } from "../../parts/format";
 import { onGridKey } from "../../parts/gridkeys";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
 import { tipped, useView } from "../context";
 import { gateSign } from "../gatemarks";
-import { type Choice, labelOf, sizeOf } from "./data";
+import { alikeOf, allOf, type Choice, fewOf, labelOf, mostly, type Survey, sizeOf } from "./data";
 
-const TITLES: Record<Choice["colour"], [name: string, title: string]> = {
-  corpus: ["Corpus", "mean over the corpus"],
-  text: ["This text", "in this text"],
-  difference: ["Difference", "this text less the corpus mean"],
-};
+type Colour = Choice["colour"];
+const NAMES: Record<Colour, string> = { corpus: "Corpus", text: "This text", difference: "Difference" };
+
+/** What the colours are of; texts are compared with texts of their length. */
+const titleOf = (data: Survey, colour: Colour) =>
+  ({
+    corpus: `mean over the ${allOf(data)}`,
+    text: `in this text of ${data.alike.tokens} tokens`,
+    difference: fewOf(data, data.alike.texts) || `this text less the mean of the ${alikeOf(data)}`,
+  })[colour];
 
 type OfHead = (layer: number, head: number) => number;
 
@@ -22,24 +27,24 @@ type OfHead = (layer: number, head: number) => number;
 function scaleOf({ data, name, by, average, colour }: Choice): { value: OfHead; low: number; high: number } {
   const mean: OfHead = (l, h) => data.mean(name, by, average, l, h);
   const inText: OfHead = (l, h) => data.inText(name, by, l, h);
-  const difference: OfHead = (l, h) => inText(l, h) - mean(l, h);
+  const difference: OfHead = (l, h) => inText(l, h) - data.alikes("mean", name, by, l, h);
   const most = (value: OfHead) => sizeOf(data.all.map(([l, h]) => value(l, h)));
   if (colour === "difference") return { value: difference, low: -most(difference), high: most(difference) };
   return { value: colour === "text" ? inText : mean, low: 0, high: Math.max(most(mean), most(inText)) };
 }
 
 export function HeadGrid(props: Choice) {
-  const { name, colour, put } = props;
+  const { data, name, colour, put } = props;
   const { value, low, high } = scaleOf(props);
   const colours = coloursOf(colour === "difference", useView().dark);
   const paint: (l: number, h: number) => string = (l, h) => cssColor(value(l, h), low, high, colours);
-  const kinds = Object.keys(TITLES) as Choice["colour"][];
+  const kinds = Object.keys(NAMES) as Colour[];
   return (
-    <Section title="All heads" about={`${labelOf(name)}, ${TITLES[colour][1]}; click a head`}>
+    <Section title="All heads" about={`${labelOf(name)}, ${titleOf(data, colour)}; click a head`}>
       <Segmented
         label="colour"
         value={colour}
-        choices={kinds.map((kind) => ({ value: kind, label: TITLES[kind][0] }))}
+        choices={kinds.map((kind) => ({ value: kind, label: NAMES[kind] }))}
         onChange={(kind) => put({ colour: kind })}
       />
       <Heads {...props} value={value} paint={paint} />
@@ -96,9 +101,10 @@ const HeadTip = ({ data, name, by, average, l, h }: Choice & { l: number; h: num
   <>
     <b>{headLabel(l, h)}</b> {labelOf(name)}
     <br />
-    corpus {number(data.mean(name, by, average, l, h), 3)} ± {number(data.spread(name, by, l, h), 3)}, this text{" "}
+    corpus {number(data.mean(name, by, average, l, h), 3)}, texts of this length{" "}
+    {number(data.alikes("mean", name, by, l, h), 3)} ± {number(data.alikes("sd", name, by, l, h), 3)}, this text{" "}
     {number(data.inText(name, by, l, h), 3)}
     <br />
-    {gateSign(data.gates[l]![h]!)} mostly {data.gates[l]![h]} ({percent(data.shares[l]![h]!)} of the texts)
+    {gateSign(data.gates[l]![h]!)} {mostly(data, l, h)}
   </>
 );

@@ -6,7 +6,7 @@ import { headLabel, number, signed, upTo } from "../../parts/format";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
 import { tipped, useView } from "../context";
-import { type Choice, labelOf, sizeOf } from "./data";
+import { type Choice, labelOf, mostly, sizeOf } from "./data";
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 330, 14];
 const MOST_NAMES = 36; // heads that are all named
@@ -40,7 +40,7 @@ export function HeadMap(props: HeadMapProps) {
   const ordered = [...spots.filter((spot) => !isChosen(spot)), ...spots.filter(isChosen)]; // that one on top
   const tip = (l: number, h: number) => (
     <>
-      <b>{headLabel(l, h)}</b> {labelOf(name)} {number(value(l, h), 3)}, mostly {data.gates[l]![h]}
+      <b>{headLabel(l, h)}</b> {labelOf(name)} {number(value(l, h), 3)}, {mostly(data, l, h)}
     </>
   );
   return (

@@ -1,31 +1,46 @@
 // Does the story hold? The selected head's value in this text among its values in all texts of the corpus.
 import { inks } from "../../paint/palette";
 import { Chart, MARGIN, scale } from "../../parts/chart";
-import { headLabel, number, percent, signed, upTo } from "../../parts/format";
+import { headLabel, number, signed, upTo } from "../../parts/format";
 import { Section } from "../../parts/section";
 import { useView } from "../context";
-import { binOf, type Choice, labelOf, rank, sizeOf } from "./data";
+import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, sizeOf } from "./data";
 
 const [WIDTH, HEIGHT] = [440, 150];
 
 export function Story(props: Choice) {
-  const { data } = props;
+  const { data, by } = props;
   const { layer, head } = useView().shown;
-  const texts = data.texts.toLocaleString("en");
+  const flags = flagsOf(
+    data,
+    by,
+    "statistics",
+    data.counted.map((name) => [name, [layer, head]]),
+  );
+  const few = fewOf(data, data.alike.texts);
   return (
     <Section
       title="Does the story hold?"
-      about={`${headLabel(layer, head)}: this text (◆) among the ${texts} texts of the corpus`}
+      about={`${headLabel(layer, head)}: this text (◆) of ${data.alike.tokens} tokens among the ${alikeOf(data)} in the corpus`}
     >
       <Distribution {...props} />
+      <p data-testid="flags">
+        <b>{flags}</b>
+        {!few && " (the four entropies count once)"}.
+      </p>
       <div class="bl-story">
         {data.names.map((statistic) => (
           <Line key={statistic} {...props} statistic={statistic} />
         ))}
       </div>
-      <p class="bl-muted">│ mean and band of two standard deviations from text to text; “unusual” lies outside it.</p>
+      {!few && (
+        <p class="bl-muted">
+          │ mean of the texts of this length, and the band in which {100 * (1 - data.alike.level)} % of such texts lie;
+          “unusual” lies outside it.
+        </p>
+      )}
       <p class="bl-note">
-        Mostly {data.gates[layer]![head]}: in {percent(data.shares[layer]![head]!)} of the texts.
+        {headLabel(layer, head)} is {mostly(data, layer, head)}.
       </p>
     </Section>
   );
@@ -38,17 +53,17 @@ function Distribution({ data, name, by }: Choice) {
   const edges = Array.from(data.edges(name));
   const value = data.inText(name, by, layer, head);
   const [known, label] = [!Number.isNaN(value), labelOf(name)];
-  if (bins.every((count) => count === 0)) return <p class="bl-empty">No text of the corpus has such tokens.</p>;
+  if (bins.every((count) => count === 0)) return <p class="bl-empty">No text of this length has such tokens.</p>;
   return (
     <>
       <Bins
         {...{ bins, edges, label }}
         at={known ? binOf(value, edges) : null}
-        title={`${label} of ${headLabel(layer, head)} in the texts of the corpus`}
+        title={`${label} of ${headLabel(layer, head)} in the ${alikeOf(data)}`}
       />
       <p class="bl-muted" data-testid="rank">
         {known
-          ? `This text: ${signed(value, 3)}; about ${percent(rank(value, bins, edges))} of the texts lie lower.`
+          ? `This text: ${signed(value, 3)}; ${rankOf(data, by, name, [layer, head])}.`
           : "This text has no such tokens."}
       </p>
     </>
@@ -99,15 +114,17 @@ function Bins(props: { bins: number[]; edges: number[]; at: number | null; label
   );
 }
 
-/** One statistic of the head: corpus and text on one line; a click chooses it. */
+/** One statistic of the head: the texts of this length and the text on one line; a click chooses it. */
 function Line({ data, by, name, put, statistic }: Choice & { statistic: string }) {
   const { layer, head } = useView().shown;
-  const middle = data.mean(statistic, by, "text", layer, head);
-  const spread = data.spread(statistic, by, layer, head);
-  const value = data.inText(statistic, by, layer, head);
-  const top = 1.05 * sizeOf([value, ...data.all.map(([l, h]) => data.mean(statistic, by, "text", l, h))]);
-  const at = (value: number) => `${100 * Math.max(0, Math.min(1, value / top))}%`;
-  if (Number.isNaN(middle)) return null;
+  const at = [statistic, by, layer, head] as const;
+  const [middle, reach, value] = [data.alikes("mean", ...at), data.alikes("reach", ...at), data.inText(...at)];
+  const top =
+    1.05 * sizeOf([value, middle + reach, ...data.all.map(([l, h]) => data.mean(statistic, by, "text", l, h))]);
+  const place = (value: number) => `${100 * Math.max(0, Math.min(1, value / top))}%`;
+  const few = !Number.isNaN(value) && fewOf(data, data.alike.texts) === "" && fewOf(data, data.count(statistic, by));
+  const unusual = data.counted.includes(statistic) ? "unusual" : "(unusual)";
+  if (Number.isNaN(data.mean(statistic, by, "text", layer, head))) return null;
   return (
     <>
       <button
@@ -119,13 +136,16 @@ function Line({ data, by, name, put, statistic }: Choice & { statistic: string }
         {labelOf(statistic)}
       </button>
       <span class="bl-story-track">
-        <i style={{ left: at(middle - 2 * spread), right: `calc(100% - ${at(middle + 2 * spread)})` }} />
-        <b style={{ left: at(middle) }} />
-        {!Number.isNaN(value) && <em style={{ left: at(value) }}>◆</em>}
+        {!Number.isNaN(middle) && (
+          <>
+            <i style={{ left: place(middle - reach), right: `calc(100% - ${place(middle + reach)})` }} />
+            <b style={{ left: place(middle) }} />
+          </>
+        )}
+        {!Number.isNaN(value) && <em style={{ left: place(value) }}>◆</em>}
       </span>
-      <span class="bl-number" title="this text, and the corpus">
-        {number(value)} <span class="bl-muted">{signed(middle)}</span>{" "}
-        {Math.abs(value - middle) > 2 * spread + 1e-6 && "unusual"}
+      <span class="bl-number" title="this text, and the mean of the texts of its length">
+        {number(value)} <span class="bl-muted">{number(middle)}</span> {few || (data.unusual(...at) && unusual)}
       </span>
     </>
   );

@@ -3,7 +3,7 @@ import { into, Segmented, Select } from "../../parts/controls";
 import { Waiting } from "../../parts/section";
 import type { CorpusChoice } from "../../state/page";
 import { useAnswer, useView } from "../context";
-import { aboutOf, type Choice, labelOf, SURVEY } from "./data";
+import { aboutOf, allOf, type Choice, labelOf, SURVEY } from "./data";
 import { HeadGrid } from "./grid";
 import { HeadMap } from "./headmap";
 import { LayerCurves } from "./layers";
@@ -75,7 +75,7 @@ function Controls({ data, name, by, average, put }: Choice) {
         onChange={(value) => put({ average: value })}
       />
       <span class="bl-muted">
-        {data.texts.toLocaleString("en")} texts, {data.tokens.toLocaleString("en")} tokens · {data.about}
+        {allOf(data)}, {data.tokens.toLocaleString("en")} in all · {data.about}
       </span>
     </div>
   );

@@ -4,7 +4,7 @@ import { type Column, numbers, Table } from "../../parts/table";
 import type { HeadName } from "../../vocabulary";
 import { useView } from "../context";
 import { GateBadge } from "../gatemarks";
-import { type Choice, labelOf, type Relation } from "./data";
+import { alikeOf, allOf, type Choice, flagsOf, gatesOf, labelOf, type Relation } from "./data";
 
 const HeadLink = ({ at: [l, h], pick }: { at: HeadName; pick: (l: number, h: number) => void }) => (
   <button type="button" class="bl-link" onClick={() => pick(l, h)}>
@@ -12,38 +12,35 @@ const HeadLink = ({ at: [l, h], pick }: { at: HeadName; pick: (l: number, h: num
   </button>
 );
 
-/** This text less the mean of the texts, in standard deviations. */
-function deviation({ data, name, by }: Choice, [l, h]: HeadName): number {
-  const spread = data.spread(name, by, l, h);
-  return spread > 0 ? (data.inText(name, by, l, h) - data.mean(name, by, "text", l, h)) / spread : Number.NaN;
-}
-
 export function HeadTable(props: Choice) {
   const { data, name, by, average, pick } = props;
   const { layer, head } = useView().shown;
   const column = (title: string, about: string, value: (l: number, h: number) => number, digits = 3) =>
     numbers<HeadName>(title, ([l, h]) => value(l, h), { title: about, digits });
+  const alike = (what: "mean" | "sd" | "z") => (l: number, h: number) => data.alikes(what, name, by, l, h);
+  const flags = flagsOf(
+    data,
+    by,
+    "heads",
+    data.all.map((at) => [name, at]),
+  );
   return (
     <Table<HeadName>
       title="Heads"
-      about={`${labelOf(name)}; click a column to sort`}
+      about={`${labelOf(name)}: ${flags}; click a column to sort`}
       first="corpus"
       rows={data.all}
       pinned={([l, h]) => l === layer && h === head}
       columns={[
         { name: "head", value: ([l, h]) => headLabel(l, h), show: (at) => <HeadLink at={at} pick={pick} /> },
-        column("corpus", `mean over ${average}s`, (l, h) => data.mean(name, by, average, l, h)),
-        column("± sd", "standard deviation from text to text", (l, h) => data.spread(name, by, l, h)),
-        column("this text", "the same in the text shown", (l, h) => data.inText(name, by, l, h)),
-        column(
-          "z",
-          "this text less the mean of the texts, in standard deviations",
-          (l, h) => deviation(props, [l, h]),
-          1,
-        ),
+        column("corpus", `mean over ${average}s: ${allOf(data)}`, (l, h) => data.mean(name, by, average, l, h)),
+        column("this length", `mean of the ${alikeOf(data)}`, alike("mean")),
+        column("± sd", `standard deviation of the ${alikeOf(data)}`, alike("sd")),
+        column("this text", `in the text shown, ${data.alike.tokens} tokens`, (l, h) => data.inText(name, by, l, h)),
+        column("z", "this text less the mean of the texts of its length, in standard deviations", alike("z"), 1),
         {
           name: "gate",
-          title: "most frequent gate, full view (names after Bonino et al. 2025, scores are bertlens’ own)",
+          title: `most frequent gate in ${gatesOf(data)}, full view (names after Bonino et al. 2025, scores are bertlens’ own)`,
           value: ([l, h]) => data.gates[l]![h]!,
           show: ([l, h]) => (
             <>
@@ -53,7 +50,7 @@ export function HeadTable(props: Choice) {
         },
         {
           name: "of texts",
-          title: "share of the texts in which it has this gate",
+          title: `share of ${gatesOf(data)} in which it has this gate`,
           value: ([l, h]) => data.shares[l]![h]!,
           show: ([l, h]) => percent(data.shares[l]![h]!),
         },

@@ -1,0 +1,173 @@
+"""Sums over the texts of one bin of lengths, and the texts' own values as long as they are few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..measures.norms import METHODS
+from .statistics import CATEGORIES, LABELS, NAMES, TextStatistics
+
+BINS = 32
+KEPT = 256  # texts; of more, only how many lie in each of BINS is kept
+BY = ("weight", "norm")
+
+
+def edges(name: str) -> np.ndarray:
+    """(BINS + 1,) the bins in which the texts' values of a statistic are counted; the last takes all that is larger.
+
+    Entropies in equal steps, k90 in equal factors, shares in equal steps of their square root: most are small.
+    """
+    if name.startswith("entropy"):
+        return np.linspace(0, 7, BINS + 1)  # ln 1097
+    return np.geomspace(1, 1024, BINS + 1) if name == "k90" else np.linspace(0, 1, BINS + 1) ** 2
+
+
+@dataclass
+class Tally:
+    """Sums over some texts; `a + b` is that of both, in any order. L layers, H heads, K statistics (NAMES).
+
+    `sums` are float64: "texts", "tokens" (); those of an average come as sum and count, once with a text as the unit,
+    once with a token: "weight.text", "weight.token", "norm.text", "norm.token" (K, L, H), counts (K,), and
+    "weight.text_squares" (K, L, H), also of "norm", for the spread; "mixing.text", … (M, L); "cone.text", … (L + 1,);
+    "gates" (L, H, labels) texts in which a head had a gate; "lengths.token" (L, H, categories) of ‖f(x)‖.
+    `values` of up to KEPT texts, "weight", "norm" -> (texts, K, L, H) float32, NaN where a text has none; of more there
+    is "weight.text_bins" (K, L, H, BINS) instead, the texts in each of `edges`.
+    """
+
+    sums: dict[str, np.ndarray] = field(default_factory=dict)
+    values: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: TextStatistics) -> Tally:
+        """That of one text."""
+        n, one, counts = float(len(text.categories)), np.array(1.0), text.denominators.numpy()
+        has = (counts > 0).astype(float)
+        sums = {"texts": one, "tokens": one * n}
+        values = {}
+        for by, numerators in text.numerators.items():
+            totals = numerators.numpy() * has[:, None, None]
+            means = totals / np.maximum(counts, 1)[:, None, None]
+            sums |= {f"{by}.text": means, f"{by}.text_count": has, f"{by}.text_squares": means**2}
+            sums |= {f"{by}.token": totals, f"{by}.token_count": counts}
+            values[by] = np.where(has[:, None, None] > 0, means, np.nan).astype(np.float32)[None]
+        sums["gates"] = (text.gates.numpy()[..., None] == np.arange(len(LABELS))).astype(float)
+        for name, layers in (("mixing", text.mixing), ("cone", text.cone)):
+            if layers is not None:
+                sums |= {f"{name}.text": layers.numpy(), f"{name}.text_count": one}
+                sums |= {f"{name}.token": layers.numpy() * n, f"{name}.token_count": one * n}
+        if text.lengths is not None:
+            kinds = (text.categories.numpy()[:, None] == np.arange(len(CATEGORIES))).astype(float)
+            sums |= {"lengths.token": text.lengths.numpy() @ kinds, "lengths.token_count": kinds.sum(0)}
+        return cls(sums, values)
+
+    def __add__(self, other: Tally) -> Tally:
+        parts = [self, other]
+        if self.n_texts + other.n_texts > KEPT:
+            parts = [part._counted() for part in parts]
+        first, second = parts
+        return Tally(added(first.sums, second.sums), _joined(first.values, second.values))
+
+    @property
+    def n_texts(self) -> int:
+        return int(self.sums["texts"])
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self.sums["tokens"])
+
+    def counts(self, by: str, k: int) -> np.ndarray:
+        """(L, H, BINS) the texts in each of the `edges` of a statistic."""
+        if by in self.values:
+            return _binned(self.values[by][:, k], NAMES[k])
+        layers, heads, _ = self.sums["gates"].shape
+        counted: np.ndarray = self.sums.get(f"{by}.text_bins", np.zeros((len(NAMES), layers, heads, BINS)))[k]
+        return counted
+
+    def lower(self, by: str, text: np.ndarray) -> np.ndarray:
+        """(2, K, L, H) at least and at most so many texts have a lower value than this one's (K, L, H), float32.
+
+        The same number twice while the texts' values are kept; where they are counted, those in the bin of the text's
+        own value may be lower or not. 0 where the text has no value.
+        """
+        if by in self.values:
+            found = (self.values[by] < text).sum(0)
+            return np.stack([found, found])
+        if f"{by}.text_bins" not in self.sums:
+            return np.zeros((2, *text.shape), int)
+        below = np.concatenate([np.zeros((*text.shape, 1)), self.sums[f"{by}.text_bins"].cumsum(-1)], -1)
+        bounds = np.stack([edges(name).astype(np.float32) for name in NAMES])[:, None, None]
+        own = (bounds[..., 1:-1] <= text[..., None]).sum(-1)[..., None]  # the bin of the text's value
+        start = np.take_along_axis(np.broadcast_to(bounds, below.shape), own, -1)
+        ends = np.concatenate([own, np.where(text[..., None] > start, own + 1, own)], -1)  # at its edge: none is lower
+        found = np.moveaxis(np.take_along_axis(below, ends, -1), -1, 0)
+        return np.where(np.isnan(text), 0, found).astype(int)
+
+    def check(self, layers: int, heads: int) -> None:
+        """Raises ValueError or KeyError where the sums are not those of `of` and of their addition."""
+        each: dict[str, tuple[int, ...]] = {"text": (), "token": (), "text_squares": ()}
+        shapes: dict[str, tuple[int, ...]] = {"texts": (), "tokens": (), "gates": (layers, heads, len(LABELS))}
+        kept = 0 < self.n_texts <= KEPT
+        if not kept:
+            each["text_bins"] = (BINS,)
+        there = [by for by in BY if by == "weight" or f"{by}.text" in self.sums]
+        for by in there:
+            shapes |= {f"{by}.{name}": (len(NAMES), layers, heads, *more) for name, more in each.items()}
+            shapes |= {f"{by}.{name}_count": (len(NAMES),) for name in ("text", "token")}
+        of_layers: dict[str, tuple[int, ...]] = {"mixing": (len(METHODS), layers), "cone": (layers + 1,)}
+        for name, shape in of_layers.items():
+            if f"{name}.text" in self.sums:
+                shapes |= {f"{name}.{unit}": shape for unit in ("text", "token")}
+                shapes |= {f"{name}.{unit}_count": () for unit in ("text", "token")}
+        if "lengths.token" in self.sums:
+            shapes |= {"lengths.token": (layers, heads, len(CATEGORIES)), "lengths.token_count": (len(CATEGORIES),)}
+        check_shapes(self.sums, shapes)
+        if not (self.n_texts > 0 and self.n_tokens > 0 and (self.sums["gates"].sum(-1) == self.n_texts).all()):
+            raise ValueError(f"the sums are not of {self.n_texts} texts")
+        if [*self.values] != (there if kept else []):
+            raise ValueError(f"the values are not those of {self.n_texts} texts")
+        for by, values in self.values.items():
+            most = self.n_texts if by == "weight" else len(values)
+            right = values.shape == (most, len(NAMES), layers, heads) and values.dtype == np.float32
+            if not right or np.isinf(values).any() or len(values) > self.n_texts:
+                raise ValueError(f"the values by {by} are not those of {self.n_texts} texts")
+
+    def _counted(self) -> Tally:
+        """The same with the texts counted in bins; their values are let go."""
+        if not self.values:
+            return self
+        sums = dict(self.sums)
+        for by in self.values:
+            sums[f"{by}.text_bins"] = np.stack([self.counts(by, k) for k in range(len(NAMES))])
+        return Tally(sums)
+
+
+def added(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Name by name; what one has alone as it is."""
+    return {name: a[name] + b[name] if name in a and name in b else (a | b)[name] for name in a | b}
+
+
+def check_shapes(sums: dict[str, np.ndarray], shapes: dict[str, tuple[int, ...]]) -> None:
+    """Raises ValueError unless there are finite float64 numbers of these names and shapes, and no others."""
+    if odd := sorted(sums.keys() ^ shapes.keys()):
+        raise ValueError(f"missing or not known: {', '.join(odd)[:100]}")
+    for name, shape in shapes.items():
+        values = sums[name]
+        if values.dtype != np.float64 or values.shape != shape or not np.isfinite(values).all():
+            raise ValueError(f"{name} is not {shape} numbers")
+
+
+def _joined(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    both = {by: [part[by] for part in (a, b) if by in part] for by in BY}
+    return {by: np.concatenate(parts) for by, parts in both.items() if parts}
+
+
+def _binned(values: np.ndarray, name: str) -> np.ndarray:
+    """(L, H, BINS) how many of the values (texts, L, H) lie in each bin; NaN lies in none."""
+    at = np.searchsorted(edges(name).astype(np.float32)[1:-1], values, side="right")
+    at[np.isnan(values)] = BINS
+    heads = np.arange(at[0].size)
+    flat = at.reshape(len(at), -1) + heads * (BINS + 1)
+    counts = np.bincount(flat.ravel(), minlength=len(heads) * (BINS + 1)).reshape(*at.shape[1:], BINS + 1)
+    return counts[..., :BINS].astype(float)
