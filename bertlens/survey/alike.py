@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ..errors import InputError
+from ..errors import InputError, SelectionError
 from ..trace import Trace
 from .headstats import HeadStats
 from .statistics import COUNTED, NAMES, TextStatistics, text_statistics
+from .tally import BY
 from .textlength import segments_of, span
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def alike(stats: HeadStats, trace: Trace, text: TextStatistics, by: str = "weigh
 
     Raises SelectionError for another `by` than "weight" and "norm", InputError where there are no norms.
     """
+    if by not in BY:
+        raise SelectionError(f"by is 'weight' or 'norm', not {by!r}")
     if by not in text.numerators:
         raise InputError(f"the text has no statistics by {by}: see measures.offers(trace)['norms']")
     tokens, segments = trace.n_tokens, segments_of(trace)

@@ -1,0 +1,400 @@
+"""Does the story hold? A text among the texts of its length: bins, intervals, flags and ranks, against brute force."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from bertlens import InputError, Lens, SelectionError, Trace
+from bertlens.survey import HeadStats, head_stats, story, tally
+from bertlens.survey.alike import FEWEST, Alike, alike, t_quantile
+from bertlens.survey.statistics import COUNTED, LABELS, NAMES, text_statistics
+from bertlens.survey.tally import edges
+from bertlens.survey.textlength import LengthBin, near, span, step_of
+from bertlens.widgets.corpus import Corpus
+from unit import survey_naive as naive
+from unit import tiny
+
+
+@pytest.fixture(scope="module")
+def small() -> Lens:
+    return Lens(tiny.bert(num_hidden_layers=2), tiny.wordpiece())
+
+
+def texts(n: int, seed: int = 0, least: int = 1, most: int = 30) -> list[Any]:
+    """Texts, every fifth a pair, of least to most words."""
+    draw = np.random.default_rng(seed)
+    words = [" ".join(draw.choice(tiny.WORDS[:9], draw.integers(least, most + 1))) for _ in range(n)]
+    return [(text, "it was warm") if number % 5 == 4 else text for number, text in enumerate(words)]
+
+
+def survey(lens: Lens, corpus: list[Any]) -> HeadStats:
+    return head_stats(lens, corpus, progress=False)
+
+
+def trace_of(lens: Lens, item: Any) -> Trace:
+    return lens.trace(*item) if isinstance(item, tuple) else lens.trace(item)
+
+
+def values_of(trace: Trace, by: str = "weight") -> np.ndarray:
+    """(K, L, H), by `test_survey_heads` those of plain loops."""
+    text = text_statistics(trace)
+    counted = text.denominators.numpy()[:, None, None]
+    values: np.ndarray = np.where(counted > 0, text.numerators[by].numpy() / np.maximum(counted, 1), np.nan)
+    return values
+
+
+# Bins
+
+
+def test_every_length_lies_in_the_bin_of_its_logarithm() -> None:
+    """In whole numbers: 2^step ≤ n⁸ < 2^(step + 1)."""
+    seen: list[int] = []
+    for step in range(105):
+        seen += LengthBin(1, step).tokens
+        assert all(2**step <= n**8 < 2 ** (step + 1) and step_of(n) == step for n in LengthBin(1, step).tokens)
+    assert seen == [*range(1, seen[-1] + 1)] and seen[-1] > 8000  # each in one bin, in order
+    assert [step_of(2**power) for power in range(14)] == [8 * power for power in range(14)]
+
+
+def test_what_is_near_lies_within_a_quarter() -> None:
+    for n in [*range(1, 700), 1000, 4096, 8191]:
+        lengths = sorted(length for step in near(n) for length in LengthBin(1, step).tokens)
+        assert n in lengths and 0.75 * n <= lengths[0] and lengths[-1] <= 1.25 * n
+        assert lengths == [*range(lengths[0], lengths[-1] + 1)] and span(n) == (lengths[0], lengths[-1])
+        for step in (near(n)[0] - 1, near(n)[-1] + 1):  # a bin more would hold a length outside, or none
+            beyond = LengthBin(1, step).tokens
+            assert not beyond or beyond[0] < 0.75 * n or beyond[-1] > 1.25 * n or n < 12
+
+
+# Mean, interval, flag
+
+
+def test_quantiles_of_t() -> None:
+    """A table's numbers, and scipy's."""
+    table = {7: 2.3646, 8: 2.3060, 10: 2.2281, 20: 2.0860, 30: 2.0423, 60: 2.0003, 120: 1.9799}
+    for freedom, value in table.items():
+        assert t_quantile(freedom) == pytest.approx(value, abs=1e-4)
+    stats = pytest.importorskip("scipy.stats")
+    for freedom in (7, 9, 15, 40, 200, 10**5):
+        assert t_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), abs=5e-5)
+
+
+@pytest.mark.parametrize("by", ["weight", "norm"])
+def test_a_text_among_those_of_its_length_equals_brute_force(small: Lens, by: str) -> None:
+    """Each text of the corpus is looked at alone, and kept or not by its own length."""
+    quantile = pytest.importorskip("scipy.stats").t.ppf
+    corpus = texts(120, most=16)
+    stats, traces = survey(small, corpus), [trace_of(small, item) for item in corpus]
+    for item in ("the cat sat on the mat", "warm " * 12, ("the cat sat on the mat, warm", "it was warm")):
+        trace = trace_of(small, item)
+        found = alike(stats, trace, text_statistics(trace), by)
+        low, high = found.shortest, found.longest
+        assert 0.75 * trace.n_tokens <= low <= trace.n_tokens <= high <= 1.25 * trace.n_tokens
+        others = [
+            values_of(other, by)
+            for other in traces
+            if low <= other.n_tokens <= high and len(set(other.segments.tolist())) == len(set(trace.segments.tolist()))
+        ]
+        assert found.texts == len(others) >= FEWEST
+        mine = values_of(trace, by)
+        np.testing.assert_allclose(found.values, mine, rtol=1e-6)
+        for k, name in enumerate(NAMES):
+            kept = np.array([other[k] for other in others if not np.isnan(other[k]).any()]).reshape(-1, 2, 4)
+            n = len(kept)
+            assert found.counts[k] == n
+            if n < FEWEST:
+                assert np.isnan(found.reach[k]).all() and np.isnan(found.z[k]).all() and not found.unusual[k].any()
+                continue
+            mean, sd = kept.mean(0), kept.std(0, ddof=1)
+            tolerance = 2e-4 if name.startswith("entropy") else 2e-5
+            np.testing.assert_allclose(found.mean[k], mean, atol=tolerance)
+            np.testing.assert_allclose(found.sd[k], sd, atol=tolerance)
+            reach = quantile(0.975, n - 1) * sd * math.sqrt(1 + 1 / n)
+            np.testing.assert_allclose(found.reach[k], reach, atol=4 * tolerance)
+            clear = np.abs(np.abs(mine[k] - mean) - reach) > 20 * tolerance  # rounding does not decide
+            assert (found.unusual[k] == (np.abs(mine[k] - mean) > reach))[clear].all()
+            apart = sd > 0.01
+            np.testing.assert_allclose(found.z[k][apart], (mine[k] - mean)[apart] / sd[apart], atol=0.05)
+
+
+def test_under_eight_texts_nothing_is_said(small: Lens) -> None:
+    corpus = [f"the cat sat {word}" for word in tiny.WORDS[:8]]
+    trace = small.trace("it was warm, warm")
+    seven, eight = survey(small, [*corpus[:7], *["cat " * 40] * 30]), survey(small, corpus)
+    few, enough = (alike(stats, trace, text_statistics(trace)) for stats in (seven, eight))
+    assert (few.texts, enough.texts) == (7, 8)
+    assert np.isnan(few.z).all() and np.isnan(few.mean).all() and not few.unusual.any()
+    assert np.isfinite(enough.mean).any() and enough.unusual.any()
+    assert story(seven, trace).attrs["compared"] == story(seven, trace).attrs["chance"] == 0
+    fields, arrays = Corpus(seven, None, None).answer(trace)
+    assert fields["alike"]["texts"] == 7 and fields["alike"]["fewest"] == 8 and not arrays["unusual.weight"].any()
+    assert np.isnan(arrays["z.weight"]).all() and not fields["gates_alike"]
+    none = alike(seven, small.trace("the cat", "sat"), text_statistics(small.trace("the cat", "sat")))
+    assert none.texts == 0 and not none.unusual.any() and not none.counts.any() and not none.lower.any()
+
+
+def test_a_text_of_the_corpus_many_times_over_is_not_unusual(small: Lens) -> None:
+    """The same value in all texts, but for the rounding of a batch."""
+    stats = survey(small, ["the cat sat on the mat, it was warm.", "warm"] * 12)
+    trace = small.trace("the cat sat on the mat, it was warm.")
+    found = alike(stats, trace, text_statistics(trace))
+    assert found.texts == 12 and not found.unusual.any() and np.isnan(found.z).all()
+
+
+def test_the_table_counts_the_entropies_once(small: Lens) -> None:
+    stats = survey(small, texts(100, most=12))
+    trace = small.trace("the unbelievable cats sat on the mat")
+    table = story(stats, trace)
+    assert len(table) == len(NAMES) * 8 and list(table["statistic"].unique()) == list(NAMES)
+    assert {name for name in NAMES if name.startswith("entropy")} - {*COUNTED} == {
+        "entropy_first",
+        "entropy_smoothed",
+        "entropy_first_smoothed",
+    }
+    known = [row for row in table.itertuples() if row.statistic in COUNTED and not math.isnan(row.value - row.mean)]
+    assert table.attrs["compared"] == len(known) and table.attrs["chance"] == pytest.approx(0.05 * len(known))
+    assert table.attrs["unusual"] == sum(row.unusual for row in known)
+    assert (table.attrs["tokens"], table.attrs["segments"]) == (trace.n_tokens, 1)
+    at = table[(table["layer"] == 1) & (table["head"] == 2) & (table["statistic"] == "self")].iloc[0]
+    assert at["value"] == pytest.approx(values_of(trace)[NAMES.index("self"), 1, 2])
+
+
+def test_bad_input(small: Lens) -> None:
+    stats, trace = survey(small, texts(10)), small.trace("cat")
+    maps = Trace.from_attentions([trace.attention(layer) for layer in range(2)], trace.tokens)
+    with pytest.raises(InputError, match="no statistics by norm"):
+        story(stats, maps, "norm")
+    with pytest.raises(SelectionError, match="'weight' or 'norm', not 'length'"):
+        story(stats, trace, "length")
+    with pytest.raises(InputError, match="another model"):
+        story(stats, Lens(tiny.bert(), tiny.wordpiece()).trace("cat"))
+    for tokens, segments in ((0, 1), (5, 0)):
+        with pytest.raises(InputError, match="at least 1"):
+            stats.of_length(tokens, segments)
+    some = stats.of_length(trace_of(small, texts(10)[0]).n_tokens)
+    with pytest.raises(InputError, match="before of_length"):
+        some.frequency_correlation()
+    assert "frequency" not in some.layers()
+    with pytest.raises(InputError, match="different lengths"):
+        _ = some + stats
+    with pytest.raises(InputError, match="no texts"):
+        _ = HeadStats({}).span
+
+
+# Ranks
+
+
+@pytest.fixture
+def few_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tally, "KEPT", 6)
+
+
+def lengths_of(stats: HeadStats) -> dict[LengthBin, int]:
+    return {place: one.n_texts for place, one in stats.bins.items()}
+
+
+def ranks(small: Lens, stats: HeadStats, corpus: list[Any], trace: Trace) -> tuple[Alike, np.ndarray, list[Any]]:
+    """Found; how many lie lower by counting; and the lengths and values that were counted."""
+    found = alike(stats, trace, text_statistics(trace))
+    near = [(n, value) for n, value in alone(small, corpus) if found.shortest <= n <= found.longest]
+    mine = values_of(trace).astype(np.float32)
+    return found, np.sum([value < mine for _, value in near], 0), near
+
+
+def alone(small: Lens, corpus: list[Any]) -> list[tuple[int, np.ndarray]]:
+    """Length and values of each single text."""
+    traces = [trace_of(small, item) for item in corpus if not isinstance(item, tuple)]
+    return [(trace.n_tokens, values_of(trace).astype(np.float32)) for trace in traces]
+
+
+def test_ranks_are_exact_while_values_are_kept(small: Lens) -> None:
+    corpus = texts(60, seed=2, most=14)
+    trace = small.trace("the unbelievable mat was warm")
+    stats = head_stats(small, corpus, batch_size=1, progress=False)  # the same rounding as one by one
+    found, lower, values = ranks(small, stats, corpus, trace)
+    assert found.texts == len(values) > 8
+    assert (found.lower[0] == found.lower[1]).all() and (found.lower[0] == lower).all()
+
+
+@pytest.mark.usefixtures("few_kept")
+def test_ranks_of_many_are_intervals_that_hold(small: Lens) -> None:
+    """As narrow as the bins allow, around the truth, and nothing within a bin is made up."""
+    corpus = texts(80, seed=3, least=6, most=9)
+    stats = head_stats(small, corpus, batch_size=1, progress=False)
+    assert any(n > 6 for n in lengths_of(stats).values()) and any(n <= 6 for n in lengths_of(stats).values())
+    for item in ("the unbelievable mat was warm, it was", corpus[0]):
+        trace = trace_of(small, item)
+        found, lower, values = ranks(small, stats, corpus, trace)
+        low, high = found.lower
+        assert ((low <= lower) & (lower <= high)).all() and (low < high).any() and (low == high).any()
+        counted = [place for place in stats.of_length(found.tokens).bins if stats.bins[place].n_texts > 6]
+        lengths = {length for place in counted for length in place.tokens}
+        in_bins = np.stack([value for n, value in values if n in lengths])
+        mine = values_of(trace).astype(np.float32)
+        for k, name in enumerate(NAMES):
+            inner = edges(name).astype(np.float32)[1:-1]
+            own = np.digitize(mine[k], inner)
+            there = (np.digitize(in_bins[:, k], inner) == own).sum(0)
+            edge = np.isnan(mine[k]) | (mine[k] <= edges(name).astype(np.float32)[own])  # nothing in its bin is lower
+            assert (high[k] - low[k] == np.where(edge, 0, there)).all(), name
+        assert found.texts == len(values)
+
+
+@pytest.mark.usefixtures("few_kept")
+def test_sums_in_any_order_across_the_limit_of_what_is_kept(small: Lens, tmp_path: Path) -> None:
+    corpus = texts(60, seed=4, least=3, most=9)
+    whole = head_stats(small, corpus, batch_size=1, progress=False)
+    a, b, c = (
+        head_stats(small, part, batch_size=1, progress=False) for part in (corpus[:20], corpus[20:25], corpus[25:])
+    )
+    for other in ((a + b) + c, a + (b + c), c + a + b):
+        ours, theirs = naive.arrays(whole), naive.arrays(other)
+        assert ours.keys() == theirs.keys()
+        for name, values in ours.items():
+            np.testing.assert_allclose(values, theirs[name], rtol=1e-9, atol=1e-12, err_msg=name)
+    assert any(part.values for part in whole.bins.values()) and not all(part.values for part in whole.bins.values())
+    for name in ("self", "entropy"):  # what is counted in bins is what numpy counts
+        values = np.array([values_of(trace_of(small, item))[NAMES.index(name)] for item in corpus], np.float32)
+        for head in np.ndindex(2, 4):
+            expected, _ = np.histogram(values[:, head[0], head[1]], edges(name).astype(np.float32))
+            assert whole.distribution(name)[1][head].tolist() == expected.tolist()
+    whole.save(tmp_path / "a.npz")
+    again = naive.arrays(HeadStats.load(tmp_path / "a.npz"))
+    assert all(np.array_equal(values, again[name], equal_nan=True) for name, values in naive.arrays(whole).items())
+
+
+# Gates
+
+
+def test_gates_are_counted_by_length(small: Lens) -> None:
+    corpus = texts(50, seed=5)
+    stats, traces = survey(small, corpus), [trace_of(small, item) for item in corpus]
+    table = stats.gates(by_length=True)
+    assert list(table)[:8] == ["segments", "from", "to", "texts", "layer", "head", "label", "share"]
+    assert table.drop_duplicates(["segments", "from"])["texts"].sum() == 50 == stats.gates().attrs["texts"]
+    for (segments, low, high), rows in table.groupby(["segments", "from", "to"]):
+        some = [t for t in traces if low <= t.n_tokens <= high and int(t.segments.max()) + 1 == segments]
+        labels = np.stack([text_statistics(t).gates.numpy().ravel() for t in some])
+        assert len(some) == rows["texts"].iloc[0] and len(rows) == 8
+        for g, name in enumerate(LABELS):
+            np.testing.assert_allclose(rows[name], (labels == g).mean(0))
+    trace = small.trace("warm " * 12)
+    fields, _ = Corpus(stats, None, None).answer(trace)
+    some = stats.of_length(trace.n_tokens)
+    assert fields["gates_alike"] == (some.n_texts >= 8)
+    assert (fields["shares"].ravel() == (some if fields["gates_alike"] else stats).gates()["share"]).all()
+
+
+# What the page gets
+
+
+def test_the_page_gets_the_texts_of_this_length(small: Lens) -> None:
+    corpus = texts(120, seed=6, most=14)
+    stats = survey(small, corpus)
+    trace = small.trace("the unbelievable mat was warm")
+    fields, arrays = Corpus(stats, None, None).answer(trace)
+    for by in ("weight", "norm"):
+        found = alike(stats, trace, text_statistics(trace), by)
+        for name, values in {"mean": found.mean, "reach": found.reach, "z": found.z, "sentence": found.values}.items():
+            np.testing.assert_allclose(arrays[f"{name}.{by}"], values.astype(np.float32))
+        assert (arrays[f"unusual.{by}"] == found.unusual).all() and (arrays[f"lower.{by}"] == found.lower).all()
+        assert fields["alike"]["counts"][by] == found.counts.tolist()
+        assert (arrays[f"bins.{by}"].sum(-1) == found.counts[:, None, None]).all()  # the bars are these texts
+    low, high = fields["alike"]["span"]
+    assert fields["alike"]["texts"] == sum(
+        low <= trace_of(small, item).n_tokens <= high for item in corpus if not isinstance(item, tuple)
+    )
+    assert fields["counted"] == list(COUNTED) and fields["alike"]["level"] == 0.05
+    longest = max(trace_of(small, item).n_tokens for item in corpus)
+    assert fields["span"][0] <= 3 and fields["span"][1] >= longest
+
+
+# Is the share of flags what is said?
+
+
+def simulated(tokens: int, draw: np.random.Generator) -> Trace:
+    """A text of heads that look near, at the first token, or anywhere; what they do varies from text to text."""
+    distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    noise = torch.from_numpy(draw.normal(size=(1, 4, tokens, tokens))).float()
+    pull = torch.from_numpy(draw.normal(1, 0.15, 4)).float()[:, None, None]
+    logits = torch.stack(
+        [
+            -0.3 * distance.abs(),
+            5.0 * (distance == 1),
+            4.0 * (torch.arange(tokens) == 0).expand(tokens, -1),
+            0.0 * distance,
+        ]
+    )
+    tokens_ = ["[CLS]", *draw.choice(["cat", "dog", "mat", ".", ","], tokens - 2), "[SEP]"]
+    return Trace.from_attentions((noise + pull * logits).softmax(-1), [str(token) for token in tokens_])
+
+
+def flags(stats: HeadStats, traces: list[Trace]) -> tuple[float, float]:
+    """Share of unusual ones among all (head, statistic) of the texts; and against texts of all lengths, mean ± 2 sd."""
+    counted = [name in COUNTED for name in NAMES]
+    mean, sd = np.stack([stats.values(name) for name in NAMES]), stats.spreads()
+    ours, plain, of = 0, 0, 0
+    for trace in traces:
+        found = alike(stats, trace, text_statistics(trace))
+        ours += found.unusual[counted].sum()
+        of += (~np.isnan(found.values - found.mean))[counted].sum()
+        plain += (np.abs(found.values - mean) > 2 * sd)[counted].sum()
+    return ours / of, plain / of
+
+
+def counted_in(traces: list[Trace]) -> HeadStats:
+    stats = HeadStats({})
+    for trace in traces:
+        stats.add(trace, text_statistics(trace), trace)
+    return stats
+
+
+def test_the_share_of_flags_is_what_chance_gives_at_every_length() -> None:
+    """5 % are meant: in each class of lengths, and where the corpus holds eight texts of it, 2 to 8 % are found.
+
+    The same texts against the whole corpus, by two standard deviations, are flagged by their length.
+    """
+    draw = np.random.default_rng(1)
+    most = [simulated(int(n), draw) for n in np.exp(draw.uniform(np.log(36), np.log(80), 160))]
+    short = [simulated(int(n), draw) for n in draw.integers(9, 12, 40)]
+    stats = counted_in(most + short)
+    classes = {10: 50, 44: 40, 64: 40}
+    for tokens, many in classes.items():
+        share, plain = flags(stats, [simulated(tokens, draw) for _ in range(many)])
+        assert 0.02 <= share <= 0.08, (tokens, share)
+        assert plain > 0.15 or tokens != 10
+    shares = []
+    for _ in range(10):
+        eight = counted_in([simulated(24, draw) for _ in range(8)])
+        shares.append(flags(eight, [simulated(24, draw) for _ in range(4)])[0])
+    assert 0.02 <= np.mean(shares) <= 0.08, shares
+
+
+@pytest.mark.data
+@pytest.mark.long
+def test_the_share_of_flags_in_prose(embedded_lens: Lens, data: Path) -> None:
+    """Beginnings of encyclopaedia sections, 6 to 85 words, and others of four lengths, in a trained model."""
+    draw = np.random.default_rng(0)
+    with gzip.open(data / "text" / "wiki_segments.jsonl.gz", "rt") as file:
+        sections = [" ".join((row["a"], row["b"])).split() for row in map(json.loads, file)]
+    draw.shuffle(sections)
+    lengths = np.exp(draw.uniform(np.log(6), np.log(85), 600)).astype(int)
+    corpus = [" ".join(words[:n]) for words, n in zip(sections, lengths, strict=False)]
+    stats = survey(embedded_lens, corpus)
+    for number, length in enumerate((8, 16, 32, 64)):
+        some = sections[600 + 60 * number :][:60]
+        traces = [
+            embedded_lens.trace(" ".join(words[: int(length * np.exp(draw.uniform(-0.15, 0.15)))])) for words in some
+        ]
+        assert 0.02 <= flags(stats, traces)[0] <= 0.08
+    long = survey(embedded_lens, [" ".join(words[:85]) for words in sections[:60]])
+    found = story(long, embedded_lens.trace("The cat sat on the warm mat."))
+    assert found.attrs["texts"] == 0 and not found["unusual"].any()  # nothing to compare with, and no flag
