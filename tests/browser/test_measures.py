@@ -220,16 +220,25 @@ def test_tabs_without_something_to_show_say_why(show, pair):
         bl.GeometryView(given)
 
 
+PAIRS = [
+    (one, two)
+    for one in (
+        "A dog ran because it was late.",
+        "Nobody sings so early, not birds.",
+        "The old bell rang at nine, twice.",
+    )
+    for two in ("It barked, and then it slept.", "The train left at ten past four.", "Snow fell on the old roof.")
+]
+
+
 @pytest.fixture(scope="module")
 def survey(embedded_lens):
-    """Statistics, distances and a made-up table of relations."""
+    """Statistics, distances and a made-up table of relations; nine pairs as long as `pair`, longer ones, texts."""
     import pandas as pd
 
-    texts = [
-        "The cat sat on the mat.",
-        ("A dog ran.", "It barked, and then it slept."),
-        "Nobody knows why birds sing so early.",
-    ]
+    texts = [*PAIRS]
+    texts += ["The cat sat on the mat.", "Nobody knows why birds sing so early."]
+    texts += [(one * 3, two * 3) for one, two in PAIRS[:4]]
     stats = bl.survey.head_stats(embedded_lens, texts, progress=False)
     distances = bl.survey.head_distances(embedded_lens, texts, progress=False)
     relations = pd.DataFrame(
@@ -257,10 +266,11 @@ def survey(embedded_lens):
     return {"stats": stats, "distances": distances, "relations": relations}
 
 
-def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey):
+def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey, embedded_lens):
     seen = show(bl.Explorer(pair, **HEAD, view="survey", **survey))
     view = seen.part("survey")
     stats = survey["stats"]
+    alike = [embedded_lens.trace(*texts) for texts in PAIRS]
     cell = view.get_by_role("button", name=re.compile("^L0·H2:"))
     expect(cell).to_have_attribute("aria-label", f"L0·H2: {signed(stats.values('previous')[0, 2], 3)}")
     seen.select("statistic").select_option("next")
@@ -268,9 +278,29 @@ def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey):
         "aria-label", f"L1·H8: {signed(stats.values('next')[1, 8], 3)}"
     )
     here = float(pair.attention(1)[8].diagonal(1).sum() / pair.n_tokens)
-    expect(view.locator(".bl-story")).to_contain_text(f"{signed(here)} {signed(stats.values('next')[1, 8])}")
-    bars = view.locator("svg[aria-label*='in the texts of the corpus'] rect title").all_text_contents()
-    _, counts = stats.distribution("next")
+    some = stats.of_length(pair.n_tokens, 2)
+    assert some.n_texts == len(PAIRS)  # not the longer pairs, not the texts
+    low, high = some.provenance["lengths"][1:]
+    said = f"{some.n_texts} pairs of {low} to {high} tokens"
+    expect(view).to_contain_text(f"L1·H8: this text (◆) of {pair.n_tokens} tokens among the {said}")
+    story = view.locator(".bl-story")
+    expect(story).to_contain_text(f"{signed(here)} {signed(some.values('next')[1, 8])}")
+    table = bl.survey.story(stats, pair)
+    rows = table[(table["layer"] == 1) & (table["head"] == 8)].set_index("statistic")
+    counted = rows[rows["counted"] & (rows["value"] - rows["mean"]).notna()]
+    unusual, chance = int(counted["unusual"].sum()), 0.05 * len(counted)
+    expect(view.get_by_test_id("flags")).to_contain_text(
+        f"{unusual} of {len(counted)} statistics unusual for a text of this length; chance gives {signed(chance, 1)}"
+    )
+    flagged = [text.count("unusual") for text in story.locator("> .bl-number").all_text_contents()]
+    assert sum(flagged) == rows["unusual"].sum()
+    lower = int((np.array([row.attention(1)[8].diagonal(1).sum() / row.n_tokens for row in alike]) < here).sum())
+    assert rows.loc["next"][["lower_least", "lower_most"]].tolist() == [lower, lower]
+    expect(view.get_by_test_id("rank")).to_contain_text(f"{lower} of {some.n_texts} pairs of this length lie")
+    gates = some.gates().iloc[12 + 8]
+    expect(view).to_contain_text(f"mostly {gates['label']}, in {round(100 * gates['share'])} % of {said}")
+    bars = view.locator(f"svg[aria-label*='in the {said}'] rect title").all_text_contents()
+    _, counts = some.distribution("next")
     assert sorted(int(text.split(": ")[1].split()[0]) for text in bars) == sorted(n for n in counts[1, 8] if n)
     view.get_by_role("button", name="Tokens", exact=True).click()
     expect(view.get_by_role("button", name=re.compile("^L1·H8:"))).to_have_attribute(
@@ -278,7 +308,7 @@ def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey):
     )
     view.get_by_role("button", name="Difference", exact=True).click()
     expect(view.get_by_role("button", name=re.compile("^L1·H8:"))).to_have_attribute(
-        "aria-label", f"L1·H8: {signed(here - stats.values('next', average='token')[1, 8], 3)}"
+        "aria-label", f"L1·H8: {signed(here - some.values('next')[1, 8], 3)}"
     )
     seen.select("show").select_option("cone")
     chart = view.locator("svg[aria-label='I/n, layer by layer']")
@@ -305,13 +335,39 @@ def test_corpus_tables_sort_by_any_column(show, pair, survey):
         return "L{}·H{}".format(*np.unravel_index(at, values.shape))
 
     expect(first.get_by_role("rowheader")).to_have_text(name(values.argmax()))
+    expect(table.get_by_role("columnheader")).to_have_text(
+        ["head", "corpus ▾", "this length", "± sd", "this text", "z", "gate", "of texts"]
+    )
+    some = stats.of_length(pair.n_tokens, 2)
     header = table.get_by_role("columnheader", name="± sd")
     header.get_by_role("button").click()
     expect(header).to_have_attribute("aria-sort", "descending")
-    expect(first.get_by_role("rowheader")).to_have_text(name(stats.spread("previous").argmax()))
+    expect(first.get_by_role("rowheader")).to_have_text(name(some.spread("previous").argmax()))
     header.get_by_role("button").click()
     expect(header).to_have_attribute("aria-sort", "ascending")
-    expect(first.locator("td").nth(1)).to_have_text(signed(stats.spread("previous").min(), 3))
+    expect(first.locator("td").nth(2)).to_have_text(signed(some.spread("previous").min(), 3))
+    found = bl.survey.story(stats, pair)
+    found = found[found["statistic"] == "previous"]
+    expect(seen.part("survey")).to_contain_text(
+        f"{found['unusual'].sum()} of 72 heads unusual for a text of this length; chance gives 3.6"
+    )
+    table.get_by_role("button", name="z", exact=True).click()
+    expect(first.locator("td").nth(4)).to_have_text(signed(found["z"].max(), 1))
+
+
+def test_a_text_of_another_length_is_compared_with_nothing(show, embedded_lens, survey):
+    """Too few texts: their number, and neither flag nor z; gates say which texts they are of."""
+    stats = survey["stats"]
+    seen = show(bl.SurveyView(embedded_lens.trace("The cat sat on the mat."), **HEAD, **survey))
+    view = seen.part("survey")
+    expect(view.get_by_test_id("flags")).to_have_text("too few texts of this length (2).")
+    expect(view).not_to_contain_text("unusual")
+    first = view.get_by_role("table", name="Heads").locator("tbody tr").first.locator("td")
+    assert [first.nth(column).text_content() for column in (1, 2, 4)] == ["–"] * 3
+    low, high = stats.span
+    expect(view).to_contain_text(f"% of {stats.n_texts} texts of {low} to {high} tokens")
+    view.get_by_role("button", name="Difference", exact=True).click()
+    expect(view).to_contain_text("too few texts of this length (2); click a head")
 
 
 def test_parse_shows_gold_and_predicted_arcs(show, embedded_lens, survey):
@@ -344,15 +400,17 @@ def test_corpus_tab_exports_charts_and_numbers(show, pair, survey):
     seen = show(bl.Explorer(pair, **HEAD, view="survey", **survey))
     seen.select("statistic").select_option("next")
     svg = seen.save("SVG", "Open tab").read_text()
-    assert "next token of L1·H8 in the texts of the corpus" in svg  # what is chosen, not what the tab begins with
+    assert "next token of L1·H8 in the 9 pairs of" in svg  # what is chosen, not what the tab begins with
     assert "Map of heads" in svg
     lines = [line for line in seen.save("CSV", "Open tab").read_text().splitlines() if not line.startswith("#")]
     rows = list(csv.DictReader(lines))
     stats = survey["stats"]
+    some = stats.of_length(pair.n_tokens, 2)
     for column, expected in (
         ("next by weight, mean of texts", stats.values("next")),
         ("entropy by norm, mean of tokens", stats.values("entropy", "norm", "token")),
-        ("self by weight, sd", stats.spread("self")),
+        ("self by weight, sd at this length", some.spread("self")),
+        ("next by norm, mean at this length", some.values("next", "norm")),
     ):
         np.testing.assert_allclose([float(row[column]) for row in rows], expected.ravel(), rtol=1e-5, atol=1e-7)
 
