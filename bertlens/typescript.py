@@ -69,6 +69,7 @@ def typescript() -> str:
             *_table("STATISTICS", "string", v.STATISTICS, ("label", "about", "unit")),
             f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",
+            f"export const GATE_LEAST_CONTENT = {v.GATE_LEAST_CONTENT};",
             "",
             "/** Text, lines and areas. */",
             f"export const INKS = {_json(v.INKS)} as const;",

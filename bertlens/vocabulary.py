@@ -177,10 +177,11 @@ GATES: dict[str, Gate] = _by_name(
         Gate("self", "self", "Words look at themselves.", "S", "◇"),
         Gate("bidirectional", "bidirectional", "Words look at their neighbours on both sides.", "T", "◆"),
         Gate("mixed", "mixed", "No score reaches the threshold, or none leads by the margin.", "M", "~"),
-        Gate("undefined", "undefined", "Too few tokens for a pattern.", "?", ""),
+        Gate("undefined", "undefined", "Under 8 content tokens, where noise alone looks like a gate.", "?", ""),
     ]
 )
 GATE_THRESHOLD, GATE_MARGIN = 0.35, 0.10  # the scores' scale is our own, and so are these
+GATE_LEAST_CONTENT = 8  # content tokens; with fewer a head has no label
 
 # --- kinds of token, statistics ---
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import check_index
+from ..errors import InputError, check_index
 from ..measures import gates
 from ..trace import Trace
 from ..vocabulary import GATES
@@ -34,7 +34,7 @@ _STYLES = {
 def attention_map(
     trace: Trace, layer: int, head: int, gate: str | None = None, view: str = "full", axes: Any = None
 ) -> Any:
-    """One head's weights, query by key, titled with its gate; `gate` (default: the strongest) has its cells outlined.
+    """One head's weights, query by key, titled with its gate at this length; `gate` (default: the strongest) outlined.
 
     view as in `gates.classify`. Returns the matplotlib axes. Raises SelectionError for a layer or head that does not
     exist, InputError for an unknown gate or view.
@@ -52,7 +52,7 @@ def attention_map(
     tokens_on_axes(axes, trace.display_tokens, trace.display_key_tokens)
     where = f" ({evidence.detail})" if evidence.detail else ""
     axes.set_title(
-        f"L{layer}·H{head}: {label}\n{shown} {evidence.score:.2f}, {evidence.mass:.0%} of the attention{where}",
+        f"L{layer}·H{head}: {label} at {trace.n_tokens} tokens\n{shown} {evidence.score:.2f}, {evidence.mass:.0%} of the attention{where}",
         fontsize=9,
     )
     axes.set(xlabel="key", ylabel="query")
@@ -74,8 +74,14 @@ def _outline(axes: Any, cells: np.ndarray) -> None:
 def gate_counts(table: pd.DataFrame, axes: Any = None) -> Any:
     """How many heads of each layer have which label: stacked bars with a letter in each, from `gates.classify`'s table.
 
-    Returns the matplotlib axes.
+    Labels are of one length, which the axis names. Returns the matplotlib axes. Raises InputError for a table of
+    several groups of lengths.
     """
+    lengths = table[["tokens_least", "tokens_most"]].drop_duplicates().to_numpy()
+    if len(lengths) > 1:
+        least = ", ".join(str(one) for one, _ in lengths)
+        raise InputError(f"this table has labels at several lengths: choose the rows of one tokens_least of {least}")
+    least, most = lengths[0]
     counts = table.groupby(["layer", "label"]).size().unstack(fill_value=0)
     axes = axes_or_new(axes, 7, 0.35 * len(counts) + 1.4)
     left = np.zeros(len(counts))
@@ -98,7 +104,8 @@ def gate_counts(table: pd.DataFrame, axes: Any = None) -> Any:
                 )
         left = left + wide
     axes.invert_yaxis()
-    axes.set(xlabel="heads", yticks=counts.index, yticklabels=[f"L{layer}" for layer in counts.index])
+    at = f"{least}" if least == most else f"{least} to {most}"
+    axes.set(xlabel=f"heads, labels at {at} tokens", yticks=counts.index, yticklabels=[f"L{layer}" for layer in counts.index])
     axes.legend(fontsize=7, ncols=1, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     quiet(axes)
     return axes

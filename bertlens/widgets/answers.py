@@ -6,6 +6,7 @@ Each is (fields, arrays) of one trace and small: (H, S) norms instead of (H, S, 
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -88,8 +89,15 @@ def layer_map(trace: Trace, layer: int, kind: str) -> Answer:
 
 
 def gate_labels(trace: Trace, threshold: float, margin: float) -> Answer:
-    """Labels and scores of all heads in both views: fields {names, labels}, arrays full and content (L, H, G)."""
+    """Labels and scores of all heads in both views, at the length of this text; arrays full and content (L, H, G).
+
+    Fields: names, labels, threshold and margin as asked, tokens and content (how many), least: what a score has to
+    reach at this length, None where no score gives a label.
+    """
+    content = int((~trace.special_mask).sum())
+    least = gates.threshold_at(content, threshold)
     fields: dict[str, Any] = {"names": list(gates.GATES), "threshold": threshold, "margin": margin, "labels": {}}
+    fields |= {"tokens": trace.n_tokens, "content": content, "least": least if math.isfinite(least) else None}
     arrays = {}
     for view in gates.VIEWS:
         scores = gate_scores(trace, view)
@@ -98,10 +106,10 @@ def gate_labels(trace: Trace, threshold: float, margin: float) -> Answer:
     return fields, arrays
 
 
-_scores_of: WeakKeyDictionary[Trace, dict[str, dict[str, Tensor]]] = WeakKeyDictionary()
+_scores_of: WeakKeyDictionary[Trace, dict[str, gates.Scores]] = WeakKeyDictionary()
 
 
-def gate_scores(trace: Trace, view: str) -> dict[str, Tensor]:
+def gate_scores(trace: Trace, view: str) -> gates.Scores:
     """Scores do not depend on the thresholds that a reader moves: kept as long as the trace."""
     kept = _scores_of.setdefault(trace, {})
     if view not in kept:

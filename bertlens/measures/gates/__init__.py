@@ -5,25 +5,41 @@ each is scored is bertlens' own operationalisation. `patterns` measures neutral 
 (`GATES`) says which pattern speaks for which gate.
 """
 
-from .classify import check_gates, classify, head_scores
+from .classify import check_gates, classify, head_scores, length_groups
 from .instance import target_agreement
-from .names import GATES, MARGIN, THRESHOLD, Evidence, evidence, label, labels, scores
+from .names import (
+    GATES,
+    LEAST_CONTENT,
+    MARGIN,
+    THRESHOLD,
+    Evidence,
+    Scores,
+    evidence,
+    label,
+    labels,
+    scores,
+    threshold_at,
+)
 from .patterns import PATTERNS, VIEWS, patterns
 
 __all__ = [
     "GATES",
+    "LEAST_CONTENT",
     "MARGIN",
     "PATTERNS",
     "THRESHOLD",
     "VIEWS",
     "Evidence",
+    "Scores",
     "check_gates",
     "classify",
     "evidence",
     "head_scores",
     "label",
     "labels",
+    "length_groups",
     "patterns",
     "scores",
     "target_agreement",
+    "threshold_at",
 ]

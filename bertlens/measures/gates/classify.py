@@ -13,13 +13,14 @@ from torch import Tensor
 from ...errors import InputError
 from ...trace import Trace
 from .instance import target_agreement
-from .names import GATES, MARGIN, THRESHOLD, label, labels, scores
+from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, label, labels, scores, threshold_at
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_TRACES = 5  # from here on "instance" is a claim about tokens, and has to be tested
 SIGNIFICANT = 0.01
+SPREAD = 5 / 3  # longest to shortest text of a group, as from 0.75 n to 1.25 n
 
 
 def classify(
@@ -31,15 +32,23 @@ def classify(
     permutations: int = 199,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The gate of every head: DataFrame(layer, head, label, labels, one column per gate), one row per head.
+    """The gate of every head at the length of the text, one row per head; DataFrame with the columns
+
+    layer; head; tokens_least and tokens_most: how many tokens the text has, special ones counted
+    label: as by `label`; labels: as by `labels`; one column per gate with its score
 
     view "full" counts all keys, "content" leaves the special tokens out and scales the rows anew: sinks hide much in
-    the first. threshold, margin: as for `label`. Several traces (of one model) add `share`, how often the label was
-    given (0 to 1), and `runner_up`, the next most frequent label ('' if there is none); the gate columns are then means
-    over the traces, `labels` all gates whose mean reaches the threshold. From five traces on, "instance" counts only
-    for heads whose tokens keep their far targets from text to text (`target_agreement`, p ≤ 0.01); for the others its
-    column is 0.
-    "undefined" where a text has fewer than 4 tokens or 3 content tokens.
+    the first. threshold, margin: as for `label`. "undefined" where a text has fewer than 8 content tokens.
+
+    Several traces (of one model) add `texts`, how many; `share`, how often the label was given (0 to 1), and
+    `runner_up`, the next most frequent label ('' if there is none). The gate columns are then means over the texts,
+    `labels` all gates whose mean reaches the mean threshold. Labels depend on length, so texts of very different length
+    are not counted together: a head has one row per group of texts, each the texts up to 5/3 as long as its shortest;
+    texts with fewer than 8 content tokens are in groups of their own.
+
+    From five traces on, "instance" counts only for heads whose tokens keep their far targets from text to text, by
+    token and not by place (`target_agreement`, p ≤ 0.01, over all traces); for the others, and where the texts cannot
+    tell, its column is 0.
     Raises InputError for cross-attention, traces of different shape, none at all, and NaN in the attention.
     """
     import pandas as pd
@@ -54,28 +63,62 @@ def classify(
         kept = torch.from_numpy((tested["p"] <= SIGNIFICANT).to_numpy(copy=True)).reshape(shape)
         for scores in each:
             scores["instance"] = torch.where(kept | scores["instance"].isnan(), scores["instance"], 0.0)
-    mean = {gate: torch.stack([scores[gate] for scores in each]).nanmean(0) for gate in GATES}
-    trace_labels = np.stack([label(scores, threshold, margin) for scores in each])
-    layers, heads = np.indices(shape)
-    columns: dict[str, Any] = {"layer": layers.ravel(), "head": heads.ravel()}
-    votes = [_vote(trace_labels[:, layer, head], mean, layer, head) for layer, head in np.ndindex(shape)]
-    columns["label"] = [ranked[0][0] for ranked in votes]
-    columns["labels"] = labels(mean, threshold).ravel()
-    columns |= {gate: mean[gate].ravel().numpy() for gate in GATES}
-    if several:
-        columns["share"] = [ranked[0][1] / len(every_trace) for ranked in votes]
-        columns["runner_up"] = [ranked[1][0] if len(ranked) > 1 else "" for ranked in votes]
-    return pd.DataFrame(columns)
+    tables = []
+    for group in length_groups([(one.n, trace.n_tokens) for one, trace in zip(each, every_trace, strict=True)]):
+        lengths = [every_trace[at].n_tokens for at in group]
+        tables.append(_table([each[at] for at in group], min(lengths), max(lengths), threshold, margin))
+    table = pd.concat(tables).sort_values(["layer", "head"], kind="stable").reset_index(drop=True)
+    return table if several else table.drop(columns=["texts", "share", "runner_up"])
 
 
-def head_scores(trace: Trace, view: str = "full") -> dict[str, Tensor]:
+def length_groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Indices of texts that may be counted together, groups from short to long, of (content tokens, tokens) of each.
+
+    A group begins with the shortest text that is left and takes those up to 5/3 as long. Texts with too few content
+    tokens for a label are grouped apart from the others.
+    """
+    order = sorted(range(len(lengths)), key=lambda at: (lengths[at][0] >= LEAST_CONTENT, lengths[at][1]))
+    groups: list[list[int]] = []
+    for at in order:
+        content, tokens = lengths[at]
+        if groups:
+            first_content, first_tokens = lengths[groups[-1][0]]
+            same_kind = (content >= LEAST_CONTENT) == (first_content >= LEAST_CONTENT)
+            if same_kind and tokens <= SPREAD * first_tokens:
+                groups[-1].append(at)
+                continue
+        groups.append([at])
+    return groups
+
+
+def head_scores(trace: Trace, view: str = "full") -> Scores:
     """`scores` of all heads of a trace: gate -> float64 (L, H) on the CPU. Works layer by layer."""
     special, segments = trace.special_mask, trace.segments
     by_gate: dict[str, list[Tensor]] = {gate: [] for gate in GATES}
     for layer in range(trace.n_layers):
         for gate, values in scores(trace.attention(layer), special, segments, view=view).items():
             by_gate[gate].append(values.cpu())
-    return {gate: torch.stack(values) for gate, values in by_gate.items()}
+    return Scores({gate: torch.stack(values) for gate, values in by_gate.items()}, int((~special).sum()))
+
+
+def _table(each: list[Scores], least: int, most: int, threshold: float, margin: float) -> pd.DataFrame:
+    """All heads over texts of about one length."""
+    import pandas as pd
+
+    mean = {gate: torch.stack([scores[gate] for scores in each]).nanmean(0) for gate in GATES}
+    trace_labels = np.stack([label(scores, threshold, margin) for scores in each])
+    layers, heads = np.indices(trace_labels.shape[1:])
+    columns: dict[str, Any] = {"layer": layers.ravel(), "head": heads.ravel()}
+    columns |= {"tokens_least": least, "tokens_most": most}
+    votes = [_vote(trace_labels[:, layer, head], mean, layer, head) for layer, head in np.ndindex(layers.shape)]
+    columns["label"] = [ranked[0][0] for ranked in votes]
+    mean_threshold = sum(threshold_at(scores.n, threshold) for scores in each) / len(each)
+    columns["labels"] = labels(mean, mean_threshold).ravel()
+    columns |= {gate: mean[gate].ravel().numpy() for gate in GATES}
+    columns["texts"] = len(each)
+    columns["share"] = [ranked[0][1] / len(each) for ranked in votes]
+    columns["runner_up"] = [ranked[1][0] if len(ranked) > 1 else "" for ranked in votes]
+    return pd.DataFrame(columns)
 
 
 def _vote(labels: np.ndarray, mean: dict[str, Tensor], layer: int, head: int) -> list[tuple[str, int]]:

@@ -1,13 +1,16 @@
 """Whether a head's far links belong to the tokens: do the same tokens keep their targets in another context?
 
-One sharp map says nothing about that, a random one is as sharp. Over several texts that share tokens (best: the same
-sentence beside different second sentences) the agreement of targets is held against a permutation null.
+One sharp map says nothing about that, a random one is as sharp. Nor does agreement where the tokens stand at the same
+places in both texts: a head that goes by distance or by place agrees there without knowing a token. So only tokens at
+different places are compared, and their agreement is held against two nulls: the same targets shuffled among the
+tokens, and the same look from other places of the text.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,52 +24,108 @@ if TYPE_CHECKING:
 LEAST_SHARED = 4  # tokens that two texts must share to be compared
 MOST_PAIRS = 20
 SWEEPS = 16
+MOST_PLACES = 64  # of a text, at which a token's look is tried
 
 
 def target_agreement(traces: Sequence[Trace], permutations: int = 199, seed: int = 0) -> pd.DataFrame:
-    """Do the same tokens have the same far target in two texts? DataFrame(layer, head, agreement, chance, p).
+    """Do the same tokens have the same far target in two texts, by token and not by place?
 
-    Content tokens of two texts match by text (first or second), piece and occurrence. A token's far target is its most
-    attended among the matched tokens that are more than one place away in both texts. agreement: share of matched
-    tokens that keep it, over at most 20 pairs of texts (each with the next two, in a ring; texts with the same tokens
-    are not compared), in [0, 1]. chance: the same when one text's targets are shuffled among its tokens so that all
-    stay far, mean over `permutations`. p: share of the shuffles, the real order among them, that agree at least as
-    often, in [1 / (permutations + 1), 1]. A head that looks at the same columns from everywhere has a high chance level
-    and no low p. All NaN where no two texts share four tokens. Source: bertlens' own; shuffles with forbidden places by
-    random swaps, after Besag and Clifford 1989.
+    DataFrame(layer, head, agreement, chance, chance_by_place, p), one row per head.
+
+    Content tokens of two texts match by text (first or second), piece and occurrence, and are compared where they stand
+    at different places: counted from the start of the input, and from the start and from the end of their own text. A
+    token's far target is its most attended among these that are more than one place away in both texts. agreement:
+    share of tokens that keep it, over at most 20 pairs of texts (each with the next two, in a ring), in [0, 1].
+
+    chance: the same when one text's targets are shuffled among its tokens so that all stay far, mean over
+    `permutations`. A head that looks at the same columns from everywhere has a high chance level.
+    chance_by_place: the same when each token looks from a random place of its text (its own among them), toward places
+    as far away as the candidates are from the token; those off the text and on special tokens drop out, and from a
+    place drawn the target's is there. A head that goes by distance or direction has a high one. One that goes by fixed
+    places agrees by chance, as the tokens stand elsewhere.
+    p: share of the draws, the real one among them, that agree at least as often, the larger of the two nulls', in
+    [1 / (permutations + 1), 1]. All NaN where no two texts share four tokens that stand at different places, as in one
+    sentence beside different second ones: put it behind openings, and before endings, of different length.
+    Source: bertlens' own; shuffles with forbidden places by random swaps, after Besag and Clifford 1989.
     """
     import pandas as pd
 
     generator = torch.Generator().manual_seed(seed)
     shape = (traces[0].n_layers, traces[0].n_heads)
     kept, seen = torch.zeros(shape, dtype=torch.long, device="cpu"), 0
-    by_chance = torch.zeros(*shape, permutations, dtype=torch.long, device="cpu")
+    shuffled, elsewhere = torch.zeros(2, *shape, permutations, dtype=torch.long, device="cpu")
     for first, second in _ring(len(traces)):
-        a, b = traces[first], traces[second]
-        positions_a, positions_b = _matched(a, b)
-        if a.tokens == b.tokens or len(positions_a) < LEAST_SHARED:
+        pair = _Pair.of(traces[first], traces[second])
+        if pair is None:
             continue
-        far = _far(positions_a) & _far(positions_b)
-        rows = far.any(-1)
-        target, other = _targets(a, positions_a, far)[..., rows], _targets(b, positions_b, far)[..., rows]  # (L, H, r)
-        seen += int(rows.sum())
-        kept += (target == other).sum(-1)
-        shuffled = _shuffled(other, far[rows], permutations, generator)
-        by_chance += (shuffled == target[:, :, None]).sum(-1)
-    agreement, chance = (
-        x.double() / seen if seen else torch.full(shape, torch.nan, device="cpu") for x in (kept, by_chance.sum(-1))
-    )
-    p = ((by_chance >= kept[..., None]).sum(-1) + 1) / (permutations + 1)
+        seen += pair.target.shape[-1]
+        kept += (pair.target == pair.other).sum(-1)
+        drawn = _shuffled(pair.other, pair.far, permutations, generator)
+        shuffled += (drawn == pair.target[:, :, None]).sum(-1)
+        elsewhere += _elsewhere(pair, permutations, generator)
+    columns = {
+        "agreement": kept.double() / seen,
+        "chance": shuffled.double().mean(-1) / seen,
+        "chance_by_place": elsewhere.double().mean(-1) / seen,
+    }
+    as_often = torch.stack([(draws >= kept[..., None]).sum(-1) for draws in (shuffled, elsewhere)]).amax(0)
+    columns["p"] = torch.where(columns["agreement"].isnan(), torch.nan, (as_often + 1) / (permutations + 1))
     layers, heads = torch.meshgrid(*(torch.arange(n, device="cpu") for n in shape), indexing="ij")
-    return pd.DataFrame(
-        {
-            "layer": layers.flatten().numpy(),
-            "head": heads.flatten().numpy(),
-            "agreement": agreement.flatten().numpy(),
-            "chance": (chance / permutations).flatten().numpy(),
-            "p": torch.where(agreement.isnan(), torch.nan, p).flatten().numpy(),
-        }
-    )
+    columns = {"layer": layers, "head": heads, **columns}
+    return pd.DataFrame({name: values.flatten().numpy() for name, values in columns.items()})
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two texts, with c tokens that both have at different places, and of these the r that have a far one."""
+
+    second: Trace
+    target: Tensor  # (L, H, r) their far targets in the first text, as an index among the c
+    other: Tensor  # (L, H, r) and in the second
+    far: Tensor  # (r, c) bool: more than one place away in both
+    at: Tensor  # (r,) their positions in the second text
+    steps: Tensor  # (r, c) from there to each of the c
+
+    @classmethod
+    def of(cls, a: Trace, b: Trace) -> _Pair | None:
+        in_a, in_b = _matched(a, b)
+        if len(in_a) < LEAST_SHARED:
+            return None
+        far = _far(in_a) & _far(in_b)
+        rows = far.any(-1)
+        target, other = (_targets(trace, at, far)[..., rows] for trace, at in ((a, in_a), (b, in_b)))
+        return cls(b, target, other, far[rows], in_b[rows], (in_b[None, :] - in_b[:, None])[rows])
+
+
+def _elsewhere(pair: _Pair, draws: int, generator: torch.Generator) -> Tensor:
+    """(L, H, draws) tokens that keep the target of the first text, each looking from a random place of the second.
+
+    Drawn are the token's own place and those from which the target is a content token of the text; under the null of a
+    head that goes by distance they are alike.
+    """
+    content = ~pair.second.special_mask.cpu()
+    everywhere = content.nonzero()[:, 0]
+    order = torch.randperm(len(everywhere), generator=generator, device="cpu")
+    places = everywhere[order[:MOST_PLACES]].repeat(len(pair.at), 1)  # (r, P)
+    usable = places != pair.at[:, None]
+    places, usable = torch.cat([places, pair.at[:, None]], 1), torch.nn.functional.pad(usable, (0, 1), value=True)
+    counts = []
+    for layer in range(pair.second.n_layers):
+        attention = pair.second.attention(layer).cpu()
+        chances = []
+        for row, target in enumerate(pair.target[layer].T):  # (H,) of one token
+            x = places[row, usable[row]]
+            keys = x[:, None] + pair.steps[row]  # (P, c)
+            there = (keys >= 0) & (keys < len(content)) & pair.far[row]
+            there &= content[keys.clamp(0, len(content) - 1)]
+            weights = attention[:, x[:, None], keys.clamp(0, len(content) - 1)].masked_fill(~there, -1.0)
+            eligible = there[:, target].T  # (H, P)
+            agree = (weights.argmax(-1) == target[:, None]) & eligible
+            chances.append(agree.sum(-1) / eligible.sum(-1))
+        chance = torch.stack(chances, -1)[..., None]  # (H, r, 1)
+        drawn = torch.rand(*chance.shape[:-1], draws, generator=generator, device="cpu")
+        counts.append((drawn < chance).sum(-2))
+    return torch.stack(counts)
 
 
 def _shuffled(targets: Tensor, far: Tensor, permutations: int, generator: torch.Generator) -> Tensor:
@@ -95,12 +154,23 @@ def _ring(n: int) -> list[tuple[int, int]]:
 
 
 def _matched(a: Trace, b: Trace) -> tuple[Tensor, Tensor]:
-    """Positions in a and in b of the content tokens that both have."""
+    """Positions in a and in b of the content tokens that both have, where these are different places."""
     names = [_names(trace) for trace in (a, b)]
     shared = [name for name in names[0] if name in names[1]]
     first, second = ([names[i][name] for name in shared] for i in (0, 1))
     in_a, in_b = torch.tensor([first, second], dtype=torch.long, device="cpu")
-    return in_a, in_b
+    moved = (_places(a)[:, in_a] != _places(b)[:, in_b]).all(0)
+    return in_a[moved], in_b[moved]
+
+
+def _places(trace: Trace) -> Tensor:
+    """(3, S) each token's place, counted from the start of the input, and from the start and the end of its text."""
+    segments = trace.segments.cpu()
+    own = segments[:, None] == segments[None, :]
+    index = torch.arange(len(segments), device="cpu")
+    first = own.int().argmax(-1)
+    last = len(segments) - 1 - own.flip(-1).int().argmax(-1)
+    return torch.stack([index, index - first, last - index])
 
 
 def _names(trace: Trace) -> dict[tuple[int, str, int], int]:
