@@ -105,7 +105,9 @@ def gate_counts(table: pd.DataFrame, axes: Any = None) -> Any:
         left = left + wide
     axes.invert_yaxis()
     at = f"{least}" if least == most else f"{least} to {most}"
-    axes.set(xlabel=f"heads, labels at {at} tokens", yticks=counts.index, yticklabels=[f"L{layer}" for layer in counts.index])
+    axes.set(
+        xlabel=f"heads, labels at {at} tokens", yticks=counts.index, yticklabels=[f"L{layer}" for layer in counts.index]
+    )
     axes.legend(fontsize=7, ncols=1, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     quiet(axes)
     return axes

@@ -55,7 +55,8 @@ NEXT = (OFFSET == 1).double() + (OFFSET == 1 - N)
 def test_pure_maps_score_one(name, a, gate):
     scores = scores_of(a)
     assert scores[gate] == pytest.approx(1, abs=1e-6)
-    assert gates.label({key: torch.tensor(value) for key, value in scores.items()}) == gate
+    assert gates.label({key: torch.tensor(value) for key, value in scores.items()}) == gate  # of a plain mapping
+    assert primary(a, SPECIAL, None) == "undefined"  # six content tokens
     runners = {key: value for key, value in scores.items() if key != gate}
     # one stripe in the middle is half of all neighbours' business in so short a text, nothing else comes near
     assert max(runners.values()) <= (0.5 if gate == "directional" else 0.1), runners
@@ -184,13 +185,20 @@ def test_block_by_hand(even):
 
 
 def right(n: int, share: float, seed: int, draws: int) -> float:
+    return found(n, share, seed, draws)[0]
+
+
+def found(n: int, share: float, seed: int, draws: int, pair: bool | None = None) -> tuple[float, float]:
+    """Of noisy maps of n tokens with a known gate: share of right labels, and of right or mixed ones."""
     rng = np.random.default_rng(seed)
-    hits = 0
+    hits, mixed = 0, 0
     for gate in GATES:
         for _ in range(draws):
-            special, segments = layout(rng, n)
-            hits += primary(noisy(pure(gate, rng, special, segments), share, rng), special, segments) == gate
-    return hits / (draws * len(GATES))
+            special, segments = layout(rng, n, pair)
+            says = primary(noisy(pure(gate, rng, special, segments), share, rng), special, segments)
+            hits += says == gate
+            mixed += says == "mixed"
+    return hits / (draws * len(GATES)), (hits + mixed) / (draws * len(GATES))
 
 
 @pytest.mark.parametrize("share", [0.2, 0.4])
@@ -199,10 +207,117 @@ def test_primary_labels_under_noise(n, share):
     assert right(n, share, seed=1000 + n, draws=16) >= 0.99
 
 
-@pytest.mark.parametrize(("n", "least"), [(10, 0.88), (12, 0.95), (14, 0.98), (16, 0.99)])
-def test_primary_labels_in_short_texts(n, least):
+@pytest.mark.parametrize(
+    ("content", "share", "least"), [(8, 0, 0.95), (8, 0.2, 0.8), (9, 0.2, 0.95), (10, 0.2, 0.98), (11, 0.4, 0.97)]
+)
+def test_primary_labels_in_short_texts(content, share, least):
+    """Where the threshold rises, what was clear keeps its name, and what was not becomes "mixed", no other gate."""
+    for pair in (False, True):
+        hits, named = found(content + 2 + pair, share, 2000 + content, 16, pair)
+        assert hits >= least and named >= 0.97, (pair, hits, named)
+
+
+@pytest.mark.parametrize("content", [12, 14])
+def test_primary_labels_from_twelve_content_tokens_on(content):
     for share in (0.2, 0.4):
-        assert right(n, share, seed=2000 + n, draws=16) >= least
+        assert found(content + 2, share, 2000 + content, 16, pair=False)[0] >= 0.97
+
+
+# --- noise carries no structured label, at any length ---
+
+UNSTRUCTURED = ("undefined", "mixed", "open", "instance")
+
+
+def noise(rng: np.random.Generator, shape: tuple[int, int, int], sd: float = 0, concentration: float = 0) -> np.ndarray:
+    """Maps without structure: the softmax of N(0, sd), or rows from a Dirichlet distribution."""
+    if sd:
+        logits = sd * rng.normal(size=shape)
+        weights = np.exp(logits - logits.max(-1, keepdims=True))
+    else:
+        weights = rng.gamma(concentration, size=shape) + 1e-300
+    return weights / weights.sum(-1, keepdims=True)
+
+
+KINDS = [{"sd": 1}, {"sd": 2}, {"sd": 4}, *({"concentration": c} for c in (0.01, 0.03, 0.1, 0.3))]
+SPARSEST = {"concentration": 0.01}  # its share is the largest: it is drawn more often
+
+
+def template(tokens: int, specials: int) -> tuple[np.ndarray, np.ndarray]:
+    """None; [CLS] … [SEP]; [CLS] … [SEP] … [SEP]; <s> … </s></s> … </s>, the last without segments."""
+    special, segments = np.zeros(tokens, bool), np.zeros(tokens, int)
+    if specials:
+        special[[0, -1]] = True
+    if specials > 2:
+        middle = tokens // 2
+        special[middle : middle + specials - 2] = True
+        segments[middle + 1 :] = specials == 3
+    return special, segments
+
+
+def structured(rng: np.random.Generator, tokens: int, specials: int, draws: int) -> float:
+    """The largest share of structured labels that any kind of noise gets, in any view."""
+    special, segments = (torch.tensor(x) for x in template(tokens, specials))
+    most = 0.0
+    for kind in KINDS:
+        more = 12 if kind == SPARSEST else 1
+        maps = torch.tensor(noise(rng, (more * draws, tokens, tokens), **kind))
+        for view in ("full", "content"):
+            names = gates.label(gates.scores(maps, special, segments, view=view))
+            most = max(most, float((~np.isin(names, UNSTRUCTURED)).mean()))
+    return most
+
+
+@pytest.mark.parametrize("specials", [0, 2, 3, 4])
+def test_noise_carries_no_structured_label(specials):
+    rng = np.random.default_rng(40 + specials)
+    for tokens in (3, 5, 7):
+        assert structured(rng, max(tokens, specials + 1), specials, 50) <= 0.03, tokens
+    for content in (8, 9, 10, 12):
+        assert structured(rng, content + specials, specials, 500) <= 0.03, content
+    for tokens in (32, 128):
+        assert structured(rng, tokens, specials, 64 if tokens < 100 else 4) <= 0.03, tokens
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("specials", [0, 2, 3, 4])
+def test_noise_carries_no_structured_label_at_any_length(specials):
+    rng = np.random.default_rng(50 + specials)
+    for tokens in (*range(max(3, specials + 1), 33), 48, 64, 96, 128, 192, 256):
+        draws = 1000 if tokens < 20 else 100 if tokens < 100 else 20
+        assert structured(rng, tokens, specials, draws) <= 0.03, tokens
+
+
+def test_the_plain_threshold_would_let_noise_through():
+    """Why it rises: at 8 content tokens far over 3 % of sparse maps pass it, at 12 they do not."""
+    rng = np.random.default_rng(60)
+    shares = []
+    for content in (8, 9, 12):
+        special, segments = (torch.tensor(x) for x in template(content + 3, 3))
+        maps = torch.tensor(noise(rng, (1500, content + 3, content + 3), concentration=0.01))
+        plain = dict(gates.scores(maps, special, segments))  # without its length
+        shares.append(float((~np.isin(gates.label(plain), UNSTRUCTURED)).mean()))
+    assert shares[0] > 0.06 and shares[1] > 0.03 > shares[2]
+
+
+def test_threshold_by_length():
+    assert [gates.threshold_at(n) for n in (3, 7)] == [np.inf, np.inf]
+    assert gates.threshold_at(8) == pytest.approx(0.6)
+    assert gates.threshold_at(9) == pytest.approx(0.35 + 6 * (1 / 9 - 1 / 12))
+    assert [gates.threshold_at(n) for n in (12, 13, 500)] == [0.35] * 3
+    assert gates.threshold_at(8, 0.5) == pytest.approx(0.75)
+
+
+def test_a_clear_previous_map_of_nine_content_tokens_keeps_its_label():
+    special = torch.tensor([True] + [False] * 9 + [True])
+    index = torch.arange(11)
+    clear = torch.where(index[None, :] - index[:, None] == -1, 0.8, 0.2 / 10).double()
+    clear /= clear.sum(1, keepdim=True)
+    found = gates.scores(clear, special)
+    assert found.n == 9
+    assert gates.label(found) == "backward contextual"
+    assert gates.labels(found).item() == ("backward contextual",)
+    eight = gates.scores(clear[1:, 1:], special[1:])  # nine as well: only [CLS] has gone
+    assert (eight.n, gates.label(eight)) == (9, "backward contextual")
 
 
 @pytest.mark.parametrize("n", [16, 24, 48])
@@ -323,7 +438,12 @@ def test_too_few_tokens_are_undefined():
     assert gates.labels(three).item() == ()
     few = gates.scores(torch.eye(4), torch.tensor([True, False, False, True]))
     assert gates.label(few) == "undefined"
-    enough = gates.scores(torch.eye(5), torch.tensor([True, False, False, False, True]))
+    for n in (3, 7):  # scores there are, but noise has them as well
+        short = gates.scores(torch.eye(n + 2), torch.tensor([True, *[False] * n, True]))
+        assert short["self"] == pytest.approx(1)
+        assert gates.label(short) == gates.label(short, threshold=0) == "undefined"
+        assert gates.labels(short).item() == ()
+    enough = gates.scores(torch.eye(10), torch.tensor([True, *[False] * 8, True]))
     assert gates.label(enough) == "self"
     assert gates.evidence(torch.eye(3), torch.tensor([True, False, True]), "self").cells.sum() == 0
 

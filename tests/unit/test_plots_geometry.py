@@ -84,7 +84,7 @@ def test_map_names_gate_and_outlines_its_cells(trace):
     assert np.asarray(axes.images[0].get_array()) == pytest.approx(trace.attention(0)[1].numpy())
     label = gates.classify(trace).query("layer == 0 and head == 1")["label"].iloc[0]
     score = gates.scores(trace.attention(0)[1], trace.special_mask, trace.segments)["self"]
-    assert axes.get_title().startswith(f"L0·H1: {label}\nself {float(score):.2f}")
+    assert axes.get_title().startswith(f"L0·H1: {label} at {trace.n_tokens} tokens\nself {float(score):.2f}")
     segments = axes.collections[0].get_segments()
     content = int((~trace.special_mask).sum())
     assert len(segments) == 4 * content  # cells of a diagonal touch at corners only
