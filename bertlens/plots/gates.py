@@ -51,10 +51,8 @@ def attention_map(
     _outline(axes, evidence.cells.cpu().numpy())
     tokens_on_axes(axes, trace.display_tokens, trace.display_key_tokens)
     where = f" ({evidence.detail})" if evidence.detail else ""
-    axes.set_title(
-        f"L{layer}·H{head}: {label} at {trace.n_tokens} tokens\n{shown} {evidence.score:.2f}, {evidence.mass:.0%} of the attention{where}",
-        fontsize=9,
-    )
+    found = f"{shown} {evidence.score:.2f}, {evidence.mass:.0%} of the attention{where}"
+    axes.set_title(f"L{layer}·H{head}: {label} at {trace.n_tokens} tokens\n{found}", fontsize=9)
     axes.set(xlabel="key", ylabel="query")
     return axes
 

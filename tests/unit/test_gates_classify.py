@@ -17,7 +17,9 @@ from unit.gate_maps import layout, pure
 
 COLUMNS = ["layer", "head", "tokens_least", "tokens_most", "label", "labels", *gates.GATES]
 SHARED = "the old mill by the river was sold last year".split()
-OTHERS = "rain fell for days and nobody knew who had bought it while its wheel still turned so a young couple moved in".split()
+OTHERS = (
+    "rain fell for days and nobody knew who had bought it while its wheel still turned so a couple moved in".split()
+)
 AROUND = [(2, 6), (5, 1), (0, 4), (4, 9), (7, 3)]  # words before the shared sentence, and after it
 
 

@@ -58,7 +58,7 @@ def threshold_at(n: int, threshold: float = THRESHOLD) -> float:
     """What a score has to reach at n content tokens: `threshold` from 12 on, more below, infinite under 8.
 
     The fewer tokens there are, the further noise alone reaches. Between 8 and 11 the threshold is higher by
-    6 · (1/n − 1/12), 0.25 at n = 8, so that of maps without structure, beside up to four special tokens, 3 % at most get
+    6 · (1/n − 1/12), 0.25 at n = 8, so that of maps without structure, with up to four special tokens, 3 % at most get
     a name other than "mixed", "open" and "instance". By simulation: softmax of N(0, sd), sd 1 to 4, and Dirichlet rows
     of concentration .01 to .3, the worst of which would get one in 10 % at n = 8 under the plain threshold.
     """
