@@ -91,13 +91,13 @@ def layer_map(trace: Trace, layer: int, kind: str) -> Answer:
 def gate_labels(trace: Trace, threshold: float, margin: float) -> Answer:
     """Labels and scores of all heads in both views, at the length of this text; arrays full and content (L, H, G).
 
-    Fields: names, labels, threshold and margin as asked, tokens and content (how many), least: what a score has to
-    reach at this length, None where no score gives a label.
+    Fields: names, labels, threshold and margin as asked, content_tokens (how many), least: what a score has
+    to reach at this length, None where no score gives a label.
     """
     content = int((~trace.special_mask).sum())
     least = gates.threshold_at(content, threshold)
     fields: dict[str, Any] = {"names": list(gates.GATES), "threshold": threshold, "margin": margin, "labels": {}}
-    fields |= {"tokens": trace.n_tokens, "content": content, "least": least if math.isfinite(least) else None}
+    fields |= {"content_tokens": content, "least": least if math.isfinite(least) else None}
     arrays = {}
     for view in gates.VIEWS:
         scores = gate_scores(trace, view)

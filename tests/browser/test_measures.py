@@ -128,6 +128,8 @@ def test_gate_badges_filter_and_order(show, pair):
     expect(seen.thumb(0, 2)).to_contain_text("B")
     chips = seen.root.get_by_role("group", name="Gates")
     counts = table.label.value_counts()
+    expect(chips).to_contain_text(f"Gates at {pair.n_tokens} tokens")
+    expect(seen.root.get_by_test_id("head-sentence")).to_contain_text(f"{label} at {pair.n_tokens} tokens")
     expect(chips.get_by_role("button", name=re.compile("backward contextual"))).to_contain_text(str(counts[label]))
     chips.get_by_role("button", name=re.compile("backward contextual")).click()
     assert seen.root.locator(".bl-recedes").count() == len(table) - counts[label]
@@ -139,12 +141,32 @@ def test_gate_badges_filter_and_order(show, pair):
 
 def test_gate_view_scores_and_evidence(show, pair):
     seen = show(bl.GateView(pair, layer=0, head=2))
-    expect(seen.root.get_by_role("heading", name="L0·H2: backward contextual", exact=True)).to_be_visible()
+    expect(
+        seen.root.get_by_role("heading", name=f"L0·H2: backward contextual at {pair.n_tokens} tokens", exact=True)
+    ).to_be_visible()
+    expect(seen.part("gates")).to_contain_text(f"full view, at {pair.n_tokens} tokens")
     scores = gates.scores(pair.attention(0), pair.special_mask, pair.segments)
     for name in gates.GATES:
         row = seen.part("gates").get_by_role("row", name=re.compile(rf"^\S+ {name} "))
         assert row.get_by_role("cell").first.inner_text() == f"{float(scores[name][2]):.2f}"
     expect(seen.part("gates")).to_contain_text("Bonino et al. 2025")
+
+
+def test_short_texts_have_no_labels_and_say_why(show, embedded_lens):
+    """The scores stay; under 8 content tokens no head has a label, under 12 the threshold shown is higher."""
+    short = embedded_lens.trace("The cat sat on the mat.")
+    seen = show(bl.GateView(short, layer=0, head=2))
+    expect(seen.root.get_by_role("heading", name=f"L0·H2: undefined at {short.n_tokens} tokens")).to_be_visible()
+    expect(seen.root.get_by_test_id("gate-length")).to_contain_text(
+        "With 7 content tokens no head has a label: under 8 noise alone looks like a gate."
+    )
+    score = float(gates.scores(short.attention(0), short.special_mask)["backward contextual"][2])
+    row = seen.part("gates").get_by_role("row", name=re.compile(r"^\S+ backward contextual "))
+    assert row.get_by_role("cell").first.inner_text() == f"{score:.2f}"
+    longer = embedded_lens.trace("The old cat sat on the red mat.")
+    expect(show(bl.GateView(longer, layer=0, head=2)).root.get_by_test_id("gate-length")).to_contain_text(
+        "With 9 content tokens the threshold is 0.52 instead of 0.35"
+    )
 
 
 def test_evidence_map_names_and_pins_its_cells(show, pair):

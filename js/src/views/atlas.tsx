@@ -9,7 +9,7 @@ import { sorted } from "../parts/sorted";
 import type { Overview } from "../state/overview";
 import { GATES, type HeadName, MEASURES } from "../vocabulary";
 import { useView } from "./context";
-import { type Gates, gateSign, useGates } from "./gatemarks";
+import { atLength, type Gates, gateAt, gateSign, useGates } from "./gatemarks";
 import { HeadButton, statMaximum } from "./headbutton";
 
 const ACROSS = 8; // sorted heads in a row
@@ -109,7 +109,7 @@ function HeadSentence({ labels }: { labels?: string[][] }) {
     <p class="bl-note bl-selected-head" data-testid="head-sentence">
       <b>{headLabel(layer, head)}</b> <span class="bl-muted">{paperName(layer, head)}</span>
       <br />
-      {labels && <b>{labels[layer]?.[head]} </b>}
+      {labels && <b>{gateAt(labels[layer]![head]!, overview)}: </b>}
       {describe(overview, layer, head)}.
     </p>
   );
@@ -117,10 +117,12 @@ function HeadSentence({ labels }: { labels?: string[][] }) {
 
 /** How many heads have which gate; a click lets the others recede. */
 function GateChips({ labels }: { labels: string[] }) {
-  const { gateFilter } = useView().page;
+  const { page, overview } = useView();
+  const { gateFilter } = page;
   const count = (name: string) => labels.filter((label) => label === name).length;
   return (
-    <div class="bl-chips" role="group" aria-label="Gates">
+    <div class="bl-chips" role="group" aria-label={`Gates ${atLength(overview)}`}>
+      <span class="bl-muted">Gates {atLength(overview)}:</span>
       {sorted([...new Set(labels)], count, true).map((label) => (
         <button
           type="button"

@@ -1,13 +1,16 @@
-// Gates wherever heads are: their letter and mark, and the labels of all heads for the thresholds in force.
+// Gates wherever heads are: their letter and mark, the labels of all heads for the thresholds in force, and of what length.
 import type { Answer, Kind } from "../state/answers";
-import { GATES } from "../vocabulary";
+import type { Overview } from "../state/overview";
+import { GATE_LEAST_CONTENT, GATES } from "../vocabulary";
 import { useAnswer, useView } from "./context";
 
 export interface Gates {
   names: string[]; // of the scores
   labels: { full: string[][]; content: string[][] }; // [layer][head]
-  threshold: number;
+  threshold: number; // as chosen
   margin: number;
+  content_tokens: number; // those that are not special
+  least: number | null; // the threshold at that length; null where no score gives a label
   full: Float32Array; // (L·H·G)
   content: Float32Array;
 }
@@ -33,6 +36,24 @@ export const useGates = (): Gates | null => {
   const answer = useGateAnswer();
   return answer.state === "answered" ? answer.value : null;
 };
+
+/** A label with the length it holds at: the same head has another one in longer or shorter texts. */
+export const gateAt = (label: string, { queries }: Pick<Overview, "queries">): string =>
+  `${label} ${atLength({ queries })}`;
+
+export const atLength = ({ queries }: Pick<Overview, "queries">): string => `at ${queries.tokens.length} tokens`;
+
+type Lengths = Pick<Gates, "threshold" | "content_tokens" | "least">;
+
+/** What the length of the text does to its labels. */
+export function lengthNote({ threshold, content_tokens: n, least }: Lengths): string {
+  const holds = "Labels hold at this length: in much longer or shorter texts the same head often has another.";
+  if (least === null)
+    return `With ${n} content tokens no head has a label: under ${GATE_LEAST_CONTENT} noise alone looks like a gate.`;
+  if (least <= threshold) return holds;
+  const numbers = `${least.toFixed(2)} instead of ${threshold.toFixed(2)}`;
+  return `With ${n} content tokens the threshold is ${numbers}: in short texts noise reaches further. ${holds}`;
+}
 
 /** Letter and mark of a gate: told apart without colour. */
 export const gateSign = (label: string): string => `${GATES[label]?.letter ?? "?"}${GATES[label]?.mark ?? ""}`;

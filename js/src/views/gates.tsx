@@ -14,7 +14,7 @@ import type { Kind } from "../state/answers";
 import type { Cell } from "../state/page";
 import { GATES } from "../vocabulary";
 import { showTip, useAnswer, useView } from "./context";
-import { GateBadge, type Gates as GateData, useGateAnswer } from "./gatemarks";
+import { atLength, GateBadge, type Gates as GateData, gateAt, lengthNote, useGateAnswer } from "./gatemarks";
 
 const SIDE = 340; // px of the longer side of the map
 
@@ -29,7 +29,8 @@ export function Gates() {
         <Thresholds />
         <p class="bl-note">
           A head gets the name of its highest score if that reaches the threshold and leads by the margin, else “mixed”.
-          Names after Bonino et al. 2025; the scores are bertlens’ own reading of them, corrected for chance.
+          Names after Bonino et al. 2025; the scores are bertlens’ own reading of them, corrected for chance.{" "}
+          <span data-testid="gate-length">{lengthNote(data)}</span>
         </p>
       </section>
       <Evidence data={data} />
@@ -62,14 +63,14 @@ interface DataProps {
 }
 
 /** The scores of the head shown, in both views. */
-function Scores({ data: { names, labels, threshold, full, content } }: DataProps) {
+function Scores({ data: { names, labels, least, full, content } }: DataProps) {
   const { layer, head, overview } = useView().shown;
   const at = (layer * overview.n_heads + head) * names.length;
   const bar = (score: number) => (
     <span class="bl-gate-score">
       <span class="bl-bar-track">
         <span style={{ "--part": `${100 * (score || 0)}%` }} />
-        <i style={{ left: `${100 * threshold}%` }} />
+        {least !== null && <i style={{ left: `${100 * Math.min(1, least)}%` }} />}
       </span>
       <span class="bl-number">{Number.isNaN(score) ? "–" : score.toFixed(2)}</span>
     </span>
@@ -83,8 +84,8 @@ function Scores({ data: { names, labels, threshold, full, content } }: DataProps
   return (
     <Table
       class="bl-gate-scores"
-      title={`${headLabel(layer, head)}: ${labels.full[layer]![head]}`}
-      about={`without special tokens: ${labels.content[layer]![head]}`}
+      title={`${headLabel(layer, head)}: ${gateAt(labels.full[layer]![head]!, overview)}`}
+      about={`without special tokens: ${gateAt(labels.content[layer]![head]!, overview)}`}
       columns={[
         { name: "gate", value: (g) => names[g]!, show: (g) => <GateName name={names[g]!} /> },
         column("full view", "all tokens", full),
@@ -117,7 +118,7 @@ function Counts({ data }: DataProps) {
   return (
     <Table
       title="Gates per layer"
-      about={`number of heads, ${page.gateView.value} view`}
+      about={`number of heads, ${page.gateView.value} view, ${atLength(shown.overview)}`}
       columns={[{ name: "layer", value: (l) => `L${l}` }, ...names.map(column)]}
       rows={upTo(labels.length)}
       pinned={(l) => l === shown.layer}

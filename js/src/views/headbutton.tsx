@@ -8,7 +8,7 @@ import { describe, type Statistic, statisticText } from "../parts/sentence";
 import type { Overview, Thumbs } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { hideTip, showTip, useView, type View } from "./context";
-import { gateSign } from "./gatemarks";
+import { gateAt, gateSign } from "./gatemarks";
 
 /** The value of the last colour when all thumbnails share one scale: 1 for weights, else the largest of all. */
 export const commonScale = ({ measure, max }: Thumbs) =>
@@ -81,9 +81,10 @@ export function HeadButton(props: HeadButtonProps) {
   const chosen = classes.includes("bl-chosen");
   const sentence = describe(overview, layer, head);
   const [label, paper] = [headLabel(layer, head), paperName(layer, head)];
+  const says = gate && gateAt(gate, overview);
   const content = (
     <>
-      <b>{label}</b> <span class="bl-muted">{paper}</span> {gate}
+      <b>{label}</b> <span class="bl-muted">{paper}</span> {says}
       <br />
       {sentence}
     </>
@@ -96,7 +97,7 @@ export function HeadButton(props: HeadButtonProps) {
         class={classes.join(" ")}
         data-head={`${layer}-${head}`}
         tabIndex={chosen ? 0 : -1}
-        aria-label={`${label} ${paper}. ${gate ? `${gate}. ` : ""}${sentence}`}
+        aria-label={`${label} ${paper}. ${says ? `${says}. ` : ""}${sentence}`}
         onClick={(event) => {
           if (event.shiftKey || event.ctrlKey || event.metaKey) toggleOverlay(view, layer, head);
           else view.synced.put({ layer, head, layer_map: "" });

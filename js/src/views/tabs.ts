@@ -89,20 +89,24 @@ async function mixingNumbers({ answers, overview }: View): Promise<Numbers> {
 /** Labels and scores of every head, in both views. */
 async function gateNumbers({ answers, overview, page }: View): Promise<Numbers> {
   const [threshold, margin] = page.thresholds.value;
-  const { names, labels, ...scores } = await arrived(() => answers.get(GATE_LABELS, overview, { threshold, margin }));
+  const gates = await arrived(() => answers.get(GATE_LABELS, overview, { threshold, margin }));
+  const { names, labels, content_tokens, least } = gates;
   const views = ["full", "content"] as const;
-  const { n_layers, n_heads } = overview;
+  const { n_layers, n_heads, queries } = overview;
   const line = (l: number, h: number) => [
-    ...[l, h, labels.full[l]![h]!, labels.content[l]![h]!],
-    ...views.flatMap((view) => names.map((_, g) => scores[view][(l * n_heads + h) * names.length + g]!)),
+    ...[l, h, queries.tokens.length, labels.full[l]![h]!, labels.content[l]![h]!],
+    ...views.flatMap((view) => names.map((_, g) => gates[view][(l * n_heads + h) * names.length + g]!)),
   ];
   return {
     columns: [
-      ...["layer", "head", "label_full", "label_content"],
+      ...["layer", "head", "tokens", "label_full", "label_content"],
       ...views.flatMap((view) => names.map((name) => `${view}: ${name}`)),
     ],
     rows: upTo(n_layers).flatMap((l) => upTo(n_heads).map((h) => line(l, h))),
-    facts: [["threshold", `${threshold}, margin ${margin}`]],
+    facts: [
+      ["threshold", `${threshold}, margin ${margin}`],
+      ["content tokens", `${content_tokens}, where the threshold is ${least?.toFixed(3) ?? "infinite"}`],
+    ],
   };
 }
 

@@ -1,0 +1,31 @@
+// What is said of gates beside their labels: the length they hold at, and what it does to the threshold.
+import { describe, expect, it } from "vitest";
+import { decodeOverview } from "../src/state/overview";
+import { atLength, gateAt, lengthNote } from "../src/views/gatemarks";
+import { overviewOf, TOKENS } from "./fake";
+
+const shown = (tokens: string[]) => decodeOverview(overviewOf(tokens));
+
+describe("a label", () => {
+  it("carries the number of tokens of the text shown, special ones counted", () => {
+    const overview = shown(TOKENS);
+    expect(gateAt("closed", overview)).toBe(`closed at ${TOKENS.length} tokens`);
+    expect(atLength(shown(["[CLS]", "cat", "[SEP]"]))).toBe("at 3 tokens");
+  });
+});
+
+describe("the note on length", () => {
+  it("says that there are no labels under 8 content tokens", () => {
+    const note = lengthNote({ threshold: 0.35, content_tokens: 6, least: null });
+    expect(note).toBe("With 6 content tokens no head has a label: under 8 noise alone looks like a gate.");
+  });
+  it("names the higher threshold of short texts", () => {
+    const note = lengthNote({ threshold: 0.35, content_tokens: 9, least: 0.35 + 6 * (1 / 9 - 1 / 12) });
+    expect(note).toContain("With 9 content tokens the threshold is 0.52 instead of 0.35");
+    expect(note).toContain("Labels hold at this length");
+  });
+  it("says no more than that labels are of this length where the threshold is the chosen one", () => {
+    const note = lengthNote({ threshold: 0.4, content_tokens: 40, least: 0.4 });
+    expect(note).toMatch(/^Labels hold at this length/);
+  });
+});
