@@ -12,7 +12,16 @@ import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.survey import corpus, head_stats
-from bertlens.survey.syntax import DIRECTIONS, NONE, Decisions, decide, predicted_words, relation_scores, word_attention
+from bertlens.survey.syntax import (
+    DIRECTIONS,
+    NONE,
+    Decisions,
+    decide,
+    held_out,
+    predicted_words,
+    relation_scores,
+    word_attention,
+)
 from bertlens.survey.treebank import Sentence, read_treebank
 from unit import tiny
 
@@ -217,25 +226,103 @@ def made_up(correct: np.ndarray, sentence: np.ndarray) -> Decisions:
     )
 
 
-def test_bootstrap_interval() -> None:
-    """Independent words: the binomial interval. Words that stand and fall together by four: twice as wide."""
+def test_held_out_words() -> None:
+    """Three heads, six sentences: each half's best is counted on the other half, ties take the first head."""
+    right = np.array([[3, 0, 1], [0, 2, 1], [3, 0, 1], [0, 3, 2], [2, 0, 1], [1, 1, 1]])
+    half = np.array([True, False, True, False, True, False])  # there head 0 is best with 8, in the others 1 with 6
+    assert held_out(right, half).tolist() == [0, 0, 0, 0, 0, 1]
+    assert held_out(np.ones((4, 3), dtype=int), np.array([True, True, False, False])).tolist() == [1, 1, 1, 1]
+
+
+def test_best_heads() -> None:
+    """A clear winner, words that stand and fall together, heads that share the wins, too few words or sentences."""
     random = np.random.default_rng(1)
     alone = random.random((400, 2, 2, 3)) < 0.3
     alone[:, 1, 0, 2] = random.random(400) < 0.6
-    found = made_up(alone, np.arange(400)).best_heads(2000).iloc[0]
+    found = made_up(alone, np.arange(400)).best_heads().iloc[0]
     assert (found["relation"], found["direction"], found["layer"], found["head"]) == ("ALL", "head->dep", 0, 2)
     p = alone[:, 1, 0, 2].mean()
-    assert found["accuracy"] == pytest.approx(p) and found["stable"] == 1
+    assert found["accuracy"] == pytest.approx(p) and found["stable"] == 1  # the same head in both halves
     half = 1.96 * np.sqrt(p * (1 - p) / 400)
     assert found["low"] == pytest.approx(p - half, abs=0.01) and found["high"] == pytest.approx(p + half, abs=0.01)
     together = np.repeat(alone[:100], 4, 0)
-    wide = made_up(together, np.repeat(np.arange(100), 4)).best_heads(2000).iloc[0]
+    wide = made_up(together, np.repeat(np.arange(100), 4)).best_heads().iloc[0]
     assert (wide["high"] - wide["low"]) / (found["high"] - found["low"]) == pytest.approx(2, abs=0.25)
     # two heads that are equally good: each is the best in about half of the draws
     even = np.zeros((200, 2, 1, 2), dtype=bool)
     even[::2, 0, 0, 0] = even[1::2, 0, 0, 1] = True
-    assert 0.4 < made_up(even, np.arange(200)).best_heads(1000).iloc[0]["stable"] < 0.6
+    shared = made_up(even, np.arange(200))
+    assert 0.4 < shared.best_heads().iloc[0]["stable"] < 0.6
+    assert shared.best_heads(100, seed=3).equals(shared.best_heads(100, seed=3))
     assert made_up(alone[:19], np.arange(19)).best_heads().empty  # too few words
+    assert made_up(alone, np.zeros(400, dtype=int)).best_heads().empty  # one sentence has no other half
+
+
+def simulated(accuracies: np.ndarray, n: int, each: int, repeats: int) -> dict[str, np.ndarray]:
+    """best_heads where the heads' true accuracies are known, over fresh words, `each` of them to a sentence."""
+    random = np.random.default_rng(n)
+    shape = (2, len(accuracies) // 2, 1)
+    found: dict[str, list[float]] = {"error": [], "covered": [], "flattered": []}
+    for _ in range(repeats):
+        correct = (random.random((n, len(accuracies))) < accuracies).reshape(n, *shape)
+        row = made_up(correct, np.arange(n) // each).best_heads(1).iloc[0]
+        truth = accuracies.reshape(shape)[DIRECTIONS.index(row["direction"]), row["layer"], row["head"]]
+        found["error"].append(row["accuracy"] - truth)
+        found["covered"].append(row["low"] <= truth <= row["high"])
+        found["flattered"].append(correct.mean(0).max() - truth)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def test_accuracy_is_not_that_of_the_luckiest() -> None:
+    """144 heads that all guess: the best is right in .5 of new words, not in the .7 and more that it was chosen for."""
+    found = simulated(np.full(144, 0.5), 40, 2, 150)
+    assert found["flattered"].mean() > 0.15  # what is reported where choice and count are of the same words
+    assert abs(found["error"].mean()) < 3 * found["error"].std() / np.sqrt(150)
+    assert found["covered"].mean() >= 0.93
+
+
+def test_accuracy_and_interval_of_a_clear_winner() -> None:
+    """p = .95 in 20 words, where a bootstrap is too narrow: no bias, and the interval covers as told."""
+    accuracies = np.append(np.linspace(0.02, 0.25, 143), 0.95)
+    found = simulated(accuracies, 20, 1, 200)
+    assert abs(found["error"].mean()) < 3 * found["error"].std() / np.sqrt(200)
+    assert found["covered"].mean() >= 0.93
+
+
+def test_accuracy_of_heads_that_run_close() -> None:
+    """The head of half the sentences is a little worse than that of all: down by less than a tenth of a word in 50."""
+    found = simulated(np.linspace(0.2, 0.7, 144), 50, 2, 200)
+    assert found["flattered"].mean() > 0.06
+    assert -0.03 < found["error"].mean() < 0.01
+    assert abs(found["error"].mean()) < found["error"].std() / 2  # less than its own error
+    assert found["covered"].mean() >= 0.93
+
+
+@pytest.mark.data
+@pytest.mark.long
+def test_intervals_on_a_treebank(embedded_lens: Lens, data: Path) -> None:
+    """Draws of sentences of a whole treebank, where each head's accuracy in all of it is the truth."""
+    pytest.importorskip("conllu")
+    every = decide(embedded_lens, data / "ud_english" / "en_pud-ud-test.conllu", progress=False)
+    truth = {name: every.counted(name)[member].mean(0) for name, member in every.members()}
+    random = np.random.default_rng(0)
+    errors, covered = [], []
+    for _ in range(60):
+        drawn = random.choice(np.unique(every.sentence), 40)
+        places = [np.flatnonzero(every.sentence == number) for number in drawn]
+        words = np.concatenate(places)
+        fields = ("correct", "by_mark", "relation", "position", "head", "length", "possessor")
+        part = Decisions(
+            **{name: getattr(every, name)[words] for name in fields},
+            sentence=np.repeat(np.arange(len(drawn)), [len(place) for place in places]),
+            rows="mean",
+            skipped=0,
+        )
+        for row in part.best_heads(1).itertuples():
+            p = truth[row.relation][DIRECTIONS.index(row.direction), row.layer, row.head]
+            errors.append(row.accuracy - p)
+            covered.append(row.low <= p <= row.high)
+    assert -0.03 < np.mean(errors) < 0.01 and np.mean(covered) >= 0.93
 
 
 CONLLU = """# sent_id = one
