@@ -76,16 +76,25 @@ def heads_by_layer(
 
 
 def head_map(table: pd.DataFrame, color: Sequence[float] | str = "layer", axes: Any = None) -> Any:
-    """Heads as points, near where their attention is alike, from `survey.head_map`.
+    """Heads as points, near where their attention is alike, from `survey.head_map`; its stress in the title.
 
-    color: a column of the table, or a value for every head (say a statistic). Heads are named "3·7". Clark et al.
-    2019, figure 6. Returns the matplotlib axes. Raises InputError for another number of values.
+    color: "layer", a colour and a marker for each layer; another column of the table, or a value for every head (say a
+    statistic), by colour. Heads are named "3·7". Clark et al. 2019, figure 6. Returns the matplotlib axes. Raises
+    InputError for another number of values.
     """
     values = table[color].to_numpy() if isinstance(color, str) else np.asarray(color, dtype=float).ravel()
     if len(values) != len(table):
         raise InputError(f"{len(values)} values for {len(table)} heads: give one for each")
     axes = axes_or_new(axes, 5.6, 4.4)
-    points = axes.scatter(table["x"], table["y"], c=values, cmap="viridis", s=70, edgecolors="white", linewidths=0.6)
+    look = {"s": 70, "edgecolors": "white", "linewidths": 0.6}
+    if isinstance(color, str) and color == "layer":
+        for layer, heads in table.groupby("layer"):
+            hue, marker = _COLORS[layer % 8], _MARKERS[(layer + layer // 8) % 8]
+            axes.scatter(heads["x"], heads["y"], color=hue, marker=marker, label=f"L{layer}", **look)
+        axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    else:
+        points = axes.scatter(table["x"], table["y"], c=values, cmap="viridis", **look)
+        axes.figure.colorbar(points, ax=axes, fraction=0.03, pad=0.02, label=color if isinstance(color, str) else None)
     for row in table.itertuples():
         axes.annotate(
             f"{row.layer}·{row.head}",
@@ -95,16 +104,21 @@ def head_map(table: pd.DataFrame, color: Sequence[float] | str = "layer", axes: 
             xytext=(5, 2),
             textcoords="offset points",
         )
-    axes.figure.colorbar(points, ax=axes, fraction=0.03, pad=0.02, label=color if isinstance(color, str) else None)
     axes.set(xticks=[], yticks=[], aspect="equal")
-    axes.set_title(f"distances of heads, stress {table.attrs.get('stress', float('nan')):.2f}", fontsize=9)
+    if "stress" in table.attrs:
+        stress, even = table.attrs["stress"], table.attrs["even_stress"]
+        nearest = f"true nearest head is nearest here for {table.attrs['nearest_kept']} of {len(table)}"
+        axes.set_title(
+            f"stress {stress:.2f}: drawn distances are off by {stress:.0%} (all equal: {even:.0%})\n{nearest}",
+            fontsize=8,
+        )
     return axes
 
 
 def relation_bars(best: pd.DataFrame, most: int = 25, axes: Any = None) -> Any:
-    """Each relation's best head with its 95 % interval, beside the best fixed offset (open circle).
+    """Each relation's best head, its held-out accuracy with its 95 % interval, beside the best fixed offset (circle).
 
-    best: the table of `survey.best_heads`; at most so many rows of it. Clark et al. 2019, table 1. Returns the
+    best: the table of `survey.best_heads`; at most so many rows of it. In brackets the number of words. Clark et al. 2019, table 1. Returns the
     matplotlib axes.
     """
     table = best.head(most).iloc[::-1].reset_index(drop=True)
@@ -116,7 +130,7 @@ def relation_bars(best: pd.DataFrame, most: int = 25, axes: Any = None) -> Any:
         axes.text(1.02, row.Index, f"{row.layer}·{row.head} {arrow}", fontsize=7, va="center")
     axes.plot(table["offset_accuracy"], table.index, "o", markerfacecolor="white", markeredgecolor=ACCENT, markersize=5)
     axes.set_yticks(table.index, [f"{row.relation} ({row.n})" for row in table.itertuples()], fontsize=7)
-    axes.set(xlim=(0, 1), ylim=(-0.6, len(table) - 0.4), xlabel="accuracy")
+    axes.set(xlim=(0, 1), ylim=(-0.6, len(table) - 0.4), xlabel="held-out accuracy")
     axes.set_title("best head (layer·head; → word to its head, ← head to the word); ○ best offset", fontsize=8)
     quiet(axes)
     return axes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .alike import story
-    from .distances import clustering, head_distances, head_map
+    from .distances import clustering, head_distances, head_map, nearest_heads
     from .frequency import frequency_correlation
     from .gradients import attention_gradients
     from .heads import head_stats
@@ -30,6 +30,7 @@ _HOMES = {
     "head_distances": ".distances",
     "head_map": ".distances",
     "head_stats": ".heads",
+    "nearest_heads": ".distances",
     "predicted_words": ".syntax",
     "read_treebank": ".treebank",
     "relation_scores": ".syntax",
@@ -48,6 +49,7 @@ __all__ = [
     "head_distances",
     "head_map",
     "head_stats",
+    "nearest_heads",
     "predicted_words",
     "read_treebank",
     "relation_scores",

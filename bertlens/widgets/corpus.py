@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..measures.offers import offers
 from ..provenance import visible
 from ..survey.alike import FEWEST, LEVEL, Alike, alike
-from ..survey.distances import head_map
+from ..survey.distances import head_map, nearest_heads
 from ..survey.headstats import HeadStats
 from ..survey.statistics import COUNTED, NAMES, text_statistics
 from ..survey.syntax import predicted_words, word_attention
@@ -87,8 +87,8 @@ class Corpus:
                 arrays[f"{average}.{which}"] = values.astype(np.float32)
             arrays |= _arrays(found, which)
             arrays[f"bins.{which}"] = _bins(some, which, (layers, heads))
-        if self.distances is not None:
-            arrays["map"] = self._map
+        map_fields, map_arrays = self._map
+        arrays |= map_arrays
         about = stats.provenance
         of_gates = some if some.n_texts >= FEWEST else stats
         gates = of_gates.gates()
@@ -114,7 +114,7 @@ class Corpus:
             "gates_alike": of_gates is some,
             "layers": {mean: stats.layers(mean).drop(columns="layer").to_dict("list") for mean in ("text", "token")},
             "relations": self._best_heads(),
-        }
+        } | map_fields
         if self.sentence is not None and (guesses := _guesses(trace, self.sentence)) is not None:
             arrays["guesses"] = guesses
             fields["sentence"] = {
@@ -125,11 +125,14 @@ class Corpus:
         return fields, arrays
 
     @cached_property
-    def _map(self) -> np.ndarray:
-        """(L·H, 2) float32 places of the heads: the same for every text."""
-        assert self.distances is not None
-        positions: np.ndarray = head_map(self.distances, self.stats.shape[1])[["x", "y"]].to_numpy(np.float32)
-        return positions
+    def _map(self) -> Answer:
+        """Places of the heads, how far to trust them, and the heads that are nearest by distance; of any text."""
+        if self.distances is None:
+            return {}, {}
+        table = head_map(self.distances, self.stats.shape[1])
+        nearest, apart = nearest_heads(self.distances)
+        arrays = {"map": table[["x", "y"]].to_numpy(np.float32), "nearest": nearest.astype(np.int32)}
+        return {"map": dict(table.attrs)}, arrays | {"apart": apart.astype(np.float32)}
 
     def _best_heads(self) -> list[dict[str, Any]]:
         """The best head of each relation in its better direction, most frequent relations first."""
@@ -137,7 +140,7 @@ class Corpus:
             return []
         best = self.relations.sort_values("accuracy", ascending=False).drop_duplicates("relation")
         columns = ["relation", "direction", "layer", "head", "accuracy", "offset_accuracy", "n"]
-        columns += [name for name in ("low", "high") if name in best]
+        columns += [name for name in ("low", "high", "stable") if name in best]
         rows: list[dict[str, Any]] = best.sort_values("n", ascending=False)[columns].to_dict("records")
         return [row | {"relation": visible(str(row["relation"]))} for row in rows]
 

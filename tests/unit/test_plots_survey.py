@@ -60,13 +60,33 @@ def test_profiles(stats: HeadStats) -> None:
 def test_map() -> None:
     from bertlens import plots
 
-    table = pd.DataFrame({"layer": [0, 0, 1], "head": [0, 1, 0], "x": [0.0, 1, 2], "y": [1.0, 0, 0], "cluster": 1})
+    table = pd.DataFrame({"layer": [0, 0, 1], "head": [0, 1, 0], "x": [0.0, 1, 2], "y": [1.0, 0, 0]})
     axes = plots.head_map(table, [3.0, 2.0, 1.0])
     assert axes.collections[0].get_offsets().tolist() == [[0, 1], [1, 0], [2, 0]]
     assert axes.collections[0].get_array().tolist() == [3, 2, 1]
     assert [text.get_text() for text in axes.texts] == ["0·0", "0·1", "1·0"]
     with pytest.raises(InputError, match="2 values for 3"):
         plots.head_map(table, [1, 2])
+    assert axes.get_title() == ""  # no table of head_map: nothing is known of its distances
+
+
+def test_map_of_layers() -> None:
+    """Layers by colour and marker, no two alike; the title says how far the map lies."""
+    from bertlens import plots
+
+    table = pd.DataFrame({"layer": np.arange(24), "head": 0, "x": np.arange(24.0), "y": 0.0})
+    table.attrs = {"stress": 0.301, "even_stress": 0.409, "nearest_kept": 6}
+    axes = plots.head_map(table)
+    looks = [
+        (tuple(layer.get_facecolor()[0]), layer.get_paths()[0].vertices.round(3).tobytes())
+        for layer in axes.collections
+    ]
+    assert len(looks) == len({*looks}) == 24
+    assert len({colour for colour, _ in looks[:8]}) == len({marker for _, marker in looks[:8]}) == 8
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [f"L{layer}" for layer in range(24)]
+    assert axes.get_title() == (
+        "stress 0.30: drawn distances are off by 30% (all equal: 41%)\ntrue nearest head is nearest here for 6 of 24"
+    )
 
 
 def test_relations(lens: Lens) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
-from bertlens.survey.distances import clustering, head_distances, head_map
+from bertlens.survey.distances import clustering, head_distances, head_map, nearest_heads
 from unit import tiny
 from unit.survey_naive import Eager, entropy
 
@@ -64,25 +65,60 @@ def test_map_of_points_in_a_plane() -> None:
     points = np.repeat(centres, 4, 0) + random.normal(size=(12, 2)) * 0.4
     distances = np.linalg.norm(points[:, None] - points, axis=-1)
     table = head_map(distances, 4)
-    assert list(table) == ["layer", "head", "x", "y", "cluster"]
+    assert list(table) == ["layer", "head", "x", "y"]
     assert table["layer"].tolist() == np.repeat([0, 1, 2], 4).tolist() and table["head"].tolist() == [0, 1, 2, 3] * 3
     found = table[["x", "y"]].to_numpy()
     np.testing.assert_allclose(np.linalg.norm(found[:, None] - found, axis=-1), distances, atol=0.05)
-    assert table.attrs["stress"] < 0.01
-    assert table.groupby("layer")["cluster"].nunique().tolist() == [1, 1, 1] and table["cluster"].nunique() == 3
+    assert table.attrs["stress"] < 0.01 and table.attrs["nearest_kept"] == 12
     assert head_map(distances, 4).equals(table)  # seeded
     assert clustering(distances).shape == (11, 4)
 
 
-def test_map_of_a_model(embedded_lens: Lens) -> None:
+def test_map_says_how_far_it_lies(embedded_lens: Lens) -> None:
+    """Stress, what equal distances have, and nearest heads: written out, on real heads."""
     pytest.importorskip("sklearn")
     distances = head_distances(embedded_lens, TEXTS, "sqrt", progress=False)
     table = head_map(distances, 12)
-    assert len(table) == 72 and 2 <= table["cluster"].nunique() <= 12
-    found = table[["x", "y"]].to_numpy()
-    apart = np.linalg.norm(found[:, None] - found, axis=-1)
-    stress = np.sqrt(((apart - distances) ** 2).sum() / (distances**2).sum())
+    assert len(table) == 72
+    at = table[["x", "y"]].to_numpy().tolist()
+    drawn = [[math.dist(a, b) for b in at] for a in at]
+    off = sum((drawn[a][b] - distances[a, b]) ** 2 for a in range(72) for b in range(72))
+    stress = math.sqrt(off / sum(d * d for d in distances.ravel()))
     assert table.attrs["stress"] == pytest.approx(stress) and stress < 0.35
+
+    def nearest(rows: Any, a: int) -> int:
+        return min((b for b in range(72) if b != a), key=lambda b: rows[a][b])
+
+    kept = sum(nearest(drawn, a) == nearest(distances, a) for a in range(72))
+    assert table.attrs["nearest_kept"] == kept and 72 / 71 < kept < 72
+    # with nothing to show, the map is much worse; the docstring's figures
+    assert table.attrs["even_stress"] == pytest.approx(0.41, abs=0.005)
+    assert head_map(1 - np.eye(12), 4).attrs["stress"] == pytest.approx(0.35, abs=0.005)
+    assert head_map(1 - np.eye(12), 4).attrs["even_stress"] == pytest.approx(0.35, abs=0.005)
+
+
+def test_nearest_heads() -> None:
+    distances = np.array([[0, 3, 1, 3.0], [3, 0, 2, 5], [1, 2, 0, 4], [3, 5, 4, 0]])
+    nearest, apart = nearest_heads(distances, 2)
+    assert nearest.tolist() == [[2, 1], [2, 0], [0, 1], [0, 2]]  # equally far: the first
+    assert apart.tolist() == [[1, 3], [2, 3], [1, 2], [3, 4]]
+    assert nearest_heads(distances, 9)[0].shape == (4, 3)
+    assert nearest_heads(np.zeros((3, 3)))[0].tolist() == [[1, 2], [0, 2], [0, 1]]  # never itself
+    assert np.diag(distances).tolist() == [0, 0, 0, 0]  # its input is left alone
+
+
+def test_one_head_against_all_others_is_no_cluster(embedded_lens: Lens) -> None:
+    """Why the map tells no groups: the best silhouette is of 71 heads and one, every other cut is weak."""
+    pytest.importorskip("sklearn")
+    from scipy.cluster.hierarchy import fcluster
+    from sklearn.metrics import silhouette_score
+
+    distances = head_distances(embedded_lens, TEXTS, "sqrt", progress=False)
+    tree = clustering(distances)
+    cuts = {k: fcluster(tree, k, criterion="maxclust") for k in range(2, 13)}
+    scores = {k: silhouette_score(distances, cut, metric="precomputed") for k, cut in cuts.items()}
+    best = max(scores, key=lambda k: scores[k])
+    assert sorted(np.bincount(cuts[best])[1:]) == [1, 71]
 
 
 def test_bad_input() -> None:
@@ -98,3 +134,5 @@ def test_bad_input() -> None:
         head_map(np.zeros((10, 10)), 4)
     with pytest.raises(InputError, match="distances are"):
         head_map(np.zeros((10, 3)), 5)
+    with pytest.raises(InputError, match="distances are"):
+        nearest_heads(np.zeros((10, 3)))
