@@ -118,8 +118,8 @@ def head_map(table: pd.DataFrame, color: Sequence[float] | str = "layer", axes: 
 def relation_bars(best: pd.DataFrame, most: int = 25, axes: Any = None) -> Any:
     """Each relation's best head, its held-out accuracy with its 95 % interval, beside the best fixed offset (circle).
 
-    best: the table of `survey.best_heads`; at most so many rows of it. In brackets the number of words. Clark et al. 2019, table 1. Returns the
-    matplotlib axes.
+    best: the table of `survey.best_heads`; at most so many rows of it. In brackets the number of words. Clark et al.
+    2019, table 1. Returns the matplotlib axes.
     """
     table = best.head(most).iloc[::-1].reset_index(drop=True)
     axes = axes_or_new(axes, 6.4, 0.26 * len(table) + 1)

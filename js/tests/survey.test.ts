@@ -1,7 +1,10 @@
 // The corpus view's own arithmetic: where a value lies among the texts of a corpus, and how tables sort.
 import { describe, expect, it } from "vitest";
+import { headColour, layerMarker } from "../src/paint/palette";
+import { markerPath } from "../src/parts/chart";
 import { sorted } from "../src/parts/sorted";
 import { alikeOf, allOf, binOf, fewOf, flagsOf, mostly, rankOf, readSurvey } from "../src/views/survey/data";
+import { trustText } from "../src/views/survey/headmap";
 import type { HeadName } from "../src/vocabulary";
 
 const edges = [0, 1, 4, 9];
@@ -75,6 +78,8 @@ function survey(alike: object = {}, arrays: object = {}, fields: object = {}) {
       "bins.weight": filled([...HEADS, B]),
       "lower.weight": filled([2, ...HEADS]),
       "unusual.weight": filled(HEADS, (n) => Number(n === 3 || n === 4)),
+      nearest: { dtype: "int32", shape: [L * H, 2], data: Int32Array.of(1, 2, 0, 2, 3, 0, 5, 2, 0, 1, 3, 4) },
+      apart: filled([L * H, 2]),
       ...Object.fromEntries(
         ["text", "sentence", "mean", "sd", "reach", "z"].map((n) => [`${n}.weight`, filled(HEADS)]),
       ),
@@ -96,6 +101,10 @@ describe("readSurvey", () => {
     expect(NAMES.map((name) => data.count(name, "weight"))).toEqual([41, 5]);
     expect(Array.from(data.bins("entropy", "weight", 0, 1))).toEqual([28, 29, 30, 31]);
     expect(Array.from(data.edges("entropy"))).toEqual([5, 6, 7, 8, 9]);
+    expect(data.nearest(1, 1)).toEqual([
+      { layer: 2, head: 1, apart: 6 },
+      { layer: 1, head: 0, apart: 7 },
+    ]);
   });
 });
 
@@ -138,5 +147,43 @@ describe("sentences of a survey", () => {
     expect(ranked(3, 3)).toBe("3 of 41 texts of this length lie lower");
     expect(ranked(3, 5)).toBe("3 to 5 of 41 texts of this length lie lower");
     expect(ranked(1, 1)).toBe("1 of 41 texts of this length lies lower");
+  });
+});
+
+describe("the map of heads", () => {
+  it.each([false, true])("tells layers apart by colour and by marker (dark: %s)", (dark) => {
+    const looks = Array.from({ length: 48 }, (_, layer) => ({
+      colour: headColour(layer, dark),
+      marker: markerPath(layerMarker(layer), 0, 0, 1),
+    }));
+    expect(new Set(looks.map(({ colour, marker }) => colour + marker)).size).toBe(48);
+    for (const what of ["colour", "marker"] as const)
+      expect(new Set(looks.slice(0, 8).map((look) => look[what])).size).toBe(8);
+  });
+
+  it("draws every marker within its size", () => {
+    for (let kind = 0; kind < 8; kind++) {
+      const path = markerPath(kind, 0, 0, 10);
+      let [x, y, most] = [0, 0, 0];
+      for (const [, step, rest] of path.matchAll(/([A-Za-z])([^A-Za-z]*)/g)) {
+        const n = (rest!.match(/-?[\d.]+(e-?\d+)?/g) ?? []).map(Number);
+        if (step === "M" || step === "L") [x, y] = [n.at(-2)!, n.at(-1)!];
+        else if (step === "l" || step === "a") [x, y] = [x + n.at(-2)!, y + n.at(-1)!];
+        else if (step === "h") x += n[0]!;
+        else if (step === "v") y += n[0]!;
+        else if (step === "H") x = n[0]!;
+        else expect(step).toBe("z");
+        most = Math.max(most, Math.abs(x), Math.abs(y));
+      }
+      expect(most, `marker ${kind}`).toBeLessThan(20.1); // the disc's arcs end a diameter away
+      expect(most, `marker ${kind}`).toBeGreaterThan(8);
+    }
+  });
+
+  it("says what its stress means", () => {
+    expect(trustText({ stress: 0.2992, even_stress: 0.4087, nearest_kept: 19 }, 72)).toBe(
+      "Stress 0.30: drawn distances are off by 30 % of the true ones (root mean square; 41 % if all heads were " +
+        "equally far apart). The nearest head drawn is the nearest by distance for 19 of 72 heads.",
+    );
   });
 });

@@ -346,6 +346,49 @@ def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey, em
     seen.title("L1·H8")
 
 
+def test_map_of_heads_says_how_far_it_lies(show, pair, survey):
+    """Stress in words, the nearest heads by divergence on hover and in a line, every layer with a look of its own."""
+    seen = show(bl.SurveyView(pair, **HEAD, **survey))
+    view = seen.part("survey")
+    distances, attrs = survey["distances"], bl.survey.head_map(survey["distances"], 12).attrs
+    trust = seen.part("map-trust")
+    expect(trust).to_contain_text(
+        f"Stress {attrs['stress']:.2f}: drawn distances are off by {attrs['stress']:.0%}"[:-1]
+    )
+    expect(trust).to_contain_text(f"for {attrs['nearest_kept']} of 72 heads")
+
+    def nearest(at):
+        others = [(distances[at, n], n) for n in range(72) if n != at]
+        return ", ".join(f"L{n // 12}·H{n % 12} ({signed(d, 3)})" for d, n in sorted(others)[:3])
+
+    expect(trust).to_contain_text(f"L1·H8 to its nearest by distance, {nearest(20)}")
+    view.locator("[data-map-head='4-5']").hover(force=True)
+    expect(seen.root.locator(".bl-tip")).to_contain_text(f"nearest by distance: {nearest(53)}")
+    heads = view.locator("[data-map-head]")
+    looks = heads.evaluate_all(
+        "all => all.map(one => [one.dataset.mapHead.split('-')[0], one.getAttribute('fill'),"
+        " one.getAttribute('d').replace(/[-0-9. e]/g, '')])"
+    )
+    of_layer = {layer: (fill, shape) for layer, fill, shape in looks}
+    assert all(of_layer[layer] == (fill, shape) for layer, fill, shape in looks)
+    assert len({fill for fill, _ in of_layer.values()}) == 6
+    expect(view.get_by_role("list", name="Layers").get_by_role("listitem")).to_have_text([f"L{n}" for n in range(6)])
+    view.get_by_role("group", name="colour").get_by_role("button", name="previous token").click()
+    assert len({*heads.evaluate_all("all => all.map(one => one.getAttribute('fill'))")}) > 6
+
+
+def test_syntax_table_says_what_its_accuracy_is(show, pair, survey):
+    """Held out with interval and stability, or flattered: the table says which of the two it has."""
+    table = survey["relations"]
+    flattered = show(bl.SurveyView(pair, **HEAD, **survey)).part("survey")
+    expect(flattered).to_contain_text("% of words right in the sentences that it was chosen on: flattered")
+    held_out = table.iloc[:1].assign(low=0.5123, high=0.94, stable=0.66)
+    seen = show(bl.SurveyView(pair, **HEAD, **(survey | {"relations": held_out})))
+    expect(seen.part("survey")).to_contain_text("% of words right in sentences that it was not chosen on")
+    row = seen.part("survey").get_by_role("table", name="Syntax").get_by_role("row", name=re.compile("det"))
+    assert row.locator("td").all_text_contents()[2:] == ["80.0", "51.2", "94.0", "66.0", "50.0", "30.0", "9"]
+
+
 def test_corpus_tables_sort_by_any_column(show, pair, survey):
     seen = show(bl.SurveyView(pair, **HEAD, **survey))
     stats = survey["stats"]

@@ -20,6 +20,9 @@ const DASHES: number[][] = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 4], [12, 4], [
 export const headColour = (n: number, dark: boolean): string => HEADS[themeOf(dark)][n % HEADS.light.length]!;
 export const headDash = (n: number): number[] => DASHES[(n + Math.floor(n / HEADS.light.length)) % DASHES.length]!;
 
+/** A layer's marker: with `headColour` no two of 64 layers look alike, and of 8 no two share either. */
+export const layerMarker = (layer: number): number => layer + Math.floor(layer / HEADS.light.length);
+
 /** The colour of a positive or negative value where a line or a number carries the sign. */
 export const signColour = (value: number, dark: boolean): string =>
   cssColor(value < 0 ? -0.8 : 0.8, -1, 1, signedColours(dark));

@@ -88,15 +88,30 @@ export function Chart(props: {
   );
 }
 
-/** One marker per category: disc, square, triangle, diamond, and again. */
+/** One marker per category, eight of them: disc, square, triangle, diamond, triangle on its tip, cross, plus, half. */
+export const MARKERS = 8;
+
 export function markerPath(kind: number, x: number, y: number, r: number): string {
-  switch (kind % 4) {
+  const arm = 0.4 * r;
+  switch (kind % MARKERS) {
     case 1:
       return `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`;
     case 2:
       return `M${x} ${y - 1.2 * r}L${x + 1.1 * r} ${y + r}H${x - 1.1 * r}z`;
     case 3:
       return `M${x} ${y - 1.3 * r}L${x + 1.3 * r} ${y}L${x} ${y + 1.3 * r}L${x - 1.3 * r} ${y}z`;
+    case 4:
+      return `M${x} ${y + 1.2 * r}L${x + 1.1 * r} ${y - r}H${x - 1.1 * r}z`;
+    case 5: {
+      const [a, b] = [arm, 0.85 * r - arm];
+      return `M${x} ${y - a}l${b} ${-b}l${a} ${a}l${-b} ${b}l${b} ${b}l${-a} ${a}l${-b} ${-b}l${-b} ${b}l${-a} ${-a}l${b} ${-b}l${-b} ${-b}l${a} ${-a}z`;
+    }
+    case 6: {
+      const [w, l] = [2 * arm, 1.2 * r - arm];
+      return `M${x - arm} ${y - arm}v${-l}h${w}v${l}h${l}v${w}h${-l}v${l}h${-w}v${-l}h${-l}v${-w}z`;
+    }
+    case 7:
+      return `M${x - 1.2 * r} ${y + 0.6 * r}a${1.2 * r} ${1.2 * r} 0 0 1 ${2.4 * r} 0z`;
     default:
       return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
   }

@@ -20,8 +20,9 @@ export interface Relation {
   layer: number;
   head: number;
   accuracy: number;
-  low?: number; // 95 % interval, where the table has one
+  low?: number; // 95 % interval, where the table has one: then accuracy is held out
   high?: number;
+  stable?: number; // share of draws of the sentences in which the same head is the best
   offset_accuracy: number;
   n: number;
 }
@@ -57,7 +58,22 @@ interface Fields {
   gates_alike: boolean; // of the texts of this length; else of all, as these are too few
   layers: Record<CorpusChoice["average"], Record<string, (number | null)[]>>; // quantities of whole layers
   relations: Relation[];
+  map?: MapTrust; // where there are distances
   sentence?: Sentence;
+}
+
+/** How far to trust the map of heads. */
+export interface MapTrust {
+  stress: number; // by what share of the distances the drawn ones are off
+  even_stress: number; // the same of as many heads that are all equally far apart
+  nearest_kept: number; // heads whose nearest head is the nearest on the map too
+}
+
+/** Another head, and how far it is. */
+export interface Near {
+  layer: number;
+  head: number;
+  apart: number;
 }
 
 /** Statistics of every head; arrays are (K·L·H), bins (K·L·H·B). */
@@ -77,6 +93,7 @@ export interface Survey extends Fields {
   bins(name: string, by: By, layer: number, head: number): TypedArray;
   edges(name: string): TypedArray; // of the bins, B + 1
   headMap: Float32Array | null; // (L·H·2)
+  nearest(layer: number, head: number): Near[]; // by the true distances, nearest first
   guesses: Int32Array | null; // (2·L·H·W) word that a head predicts for each word, direction by direction
 }
 
@@ -107,6 +124,15 @@ export function readSurvey(answer: { fields: Record<string, unknown>; arrays: Ar
       return arrays.edges!.data.subarray(k * edgeCount, (k + 1) * edgeCount);
     },
     headMap: (arrays.map?.data as Float32Array) ?? null,
+    nearest: (l, h) => {
+      const [heads, apart] = [arrays.nearest!, arrays.apart!.data];
+      const k = heads.shape[1]!;
+      return Array.from(heads.data.subarray((l * H + h) * k, (l * H + h + 1) * k), (n, at) => ({
+        layer: Math.floor(n / H),
+        head: n % H,
+        apart: apart[(l * H + h) * k + at]!,
+      }));
+    },
     guesses: (arrays.guesses?.data as Int32Array) ?? null,
   };
 }

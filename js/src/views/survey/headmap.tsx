@@ -1,18 +1,27 @@
 // Map of heads: near where their attention over the corpus is alike.
+import { useState } from "preact/hooks";
 import { cssColor } from "../../paint/colormap";
-import { inks, weightColours } from "../../paint/palette";
+import { headColour, inks, layerMarker, weightColours } from "../../paint/palette";
 import { Drawing, Marker, markerPath } from "../../parts/chart";
-import { headLabel, number, signed, upTo } from "../../parts/format";
+import { Segmented } from "../../parts/controls";
+import { headLabel, number, percent, signed, upTo } from "../../parts/format";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
 import { tipped, useView } from "../context";
-import { type Choice, labelOf, mostly, sizeOf } from "./data";
+import { type Choice, labelOf, type MapTrust, mostly, type Near, sizeOf } from "./data";
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 330, 14];
 const MOST_NAMES = 36; // heads that are all named
 
+interface Spot {
+  layer: number;
+  head: number;
+  x: number;
+  y: number;
+}
+
 /** The heads in pixels; distances mean something, so that both directions have one scale. */
-function spotsOf({ data, places }: HeadMapProps) {
+function spotsOf({ data, places }: HeadMapProps): Spot[] {
   const axis = (which: number) => data.all.map((_, n) => places[2 * n + which]!);
   const [xs, ys] = [axis(0), axis(1)];
   const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
@@ -25,34 +34,54 @@ function spotsOf({ data, places }: HeadMapProps) {
   }));
 }
 
-type HeadMapProps = Choice & { places: Float32Array };
+type HeadMapProps = Choice & { places: Float32Array; trust: MapTrust };
 
 export function HeadMap(props: HeadMapProps) {
-  const { data, name, by, average, pick } = props;
+  const { data, name, by, average, pick, trust } = props;
   const view = useView();
   const { dark, shown } = view;
+  const [byLayer, setByLayer] = useState(true);
   const { select, muted } = inks(dark);
   const spots = spotsOf(props);
   const value = (l: number, h: number) => data.mean(name, by, average, l, h);
   const most = sizeOf(spots.map(({ layer, head }) => value(layer, head)));
   const colours = weightColours(dark);
-  const isChosen = ({ layer, head }: (typeof spots)[number]) => layer === shown.layer && head === shown.head;
+  const isChosen = ({ layer, head }: Spot) => layer === shown.layer && head === shown.head;
   const ordered = [...spots.filter((spot) => !isChosen(spot)), ...spots.filter(isChosen)]; // that one on top
+  const fill = ({ layer, head }: Spot) =>
+    byLayer ? headColour(layer, dark) : cssColor(value(layer, head), 0, most, colours);
   const tip = (l: number, h: number) => (
     <>
       <b>{headLabel(l, h)}</b> {labelOf(name)} {number(value(l, h), 3)}, {mostly(data, l, h)}
+      <br />
+      nearest by distance: {nearText(data.nearest(l, h))}
     </>
   );
   return (
-    <Section title="Map of heads" about="near = alike attention (Jensen-Shannon, metric scaling); click a head">
+    <Section
+      title="Map of heads"
+      about="near = alike attention (Jensen-Shannon, metric scaling); click a head"
+      aside={
+        <Segmented
+          label="colour"
+          value={byLayer ? "layer" : "statistic"}
+          choices={[
+            { value: "layer", label: "Layer" },
+            { value: "statistic", label: labelOf(name) },
+          ]}
+          onChange={(chosen) => setByLayer(chosen === "layer")}
+        />
+      }
+    >
       <Drawing width={WIDTH} height={HEIGHT} label="Map of heads by Jensen-Shannon divergence">
+        <ToNearest {...props} spots={spots} />
         {ordered.map((spot) => (
           // biome-ignore lint/a11y/noStaticElementInteractions: the same heads are buttons in the grid and the table
           <path
             key={`${spot.layer}-${spot.head}`}
             data-map-head={`${spot.layer}-${spot.head}`}
-            d={markerPath(spot.layer, spot.x, spot.y, isChosen(spot) ? 8 : 5.5)}
-            fill={cssColor(value(spot.layer, spot.head), 0, most, colours)}
+            d={markerPath(layerMarker(spot.layer), spot.x, spot.y, isChosen(spot) ? 8 : 5.5)}
+            fill={fill(spot)}
             stroke={isChosen(spot) ? select : muted}
             stroke-width={isChosen(spot) ? 2.5 : 0.8}
             fill-opacity="0.95"
@@ -69,29 +98,52 @@ export function HeadMap(props: HeadMapProps) {
           )}
         </g>
       </Drawing>
-      <Legend low="0.00" high={signed(most)} label={labelOf(name)} colours={colours} />
-      <MarkerKey layers={data.n_layers} fill={muted} />
+      {!byLayer && <Legend low="0.00" high={signed(most)} label={labelOf(name)} colours={colours} />}
+      <MarkerKey layers={data.n_layers} fill={(layer) => (byLayer ? headColour(layer, dark) : muted)} />
+      <p class="bl-muted" data-testid="map-trust">
+        {trustText(trust, spots.length)} Lines: {headLabel(shown.layer, shown.head)} to its nearest by distance,{" "}
+        {nearText(data.nearest(shown.layer, shown.head))}.
+      </p>
     </Section>
   );
 }
 
+const nearText = (heads: Near[]) =>
+  heads.map(({ layer, head, apart }) => `${headLabel(layer, head)} (${signed(apart, 3)})`).join(", ");
+
+/** What the stress says: how far drawn distances are off, beside a map that has nothing to show. */
+export const trustText = ({ stress, even_stress, nearest_kept }: MapTrust, heads: number) =>
+  `Stress ${signed(stress)}: drawn distances are off by ${percent(stress)} of the true ones (root mean square; ` +
+  `${percent(even_stress)} if all heads were equally far apart). The nearest head drawn is the nearest by distance ` +
+  `for ${nearest_kept} of ${heads} heads.`;
+
+/** Thin lines from the head shown to the heads that are nearest to it, wherever the map has put them. */
+function ToNearest({ data, spots }: HeadMapProps & { spots: Spot[] }) {
+  const { dark, shown } = useView();
+  const at = (layer: number, head: number) => spots[layer * data.n_heads + head]!;
+  const from = at(shown.layer, shown.head);
+  return (
+    <g stroke={inks(dark).select} stroke-width="1.2" stroke-dasharray="3 3">
+      {data.nearest(shown.layer, shown.head).map(({ layer, head }) => (
+        <path key={`${layer}-${head}`} d={`M${from.x} ${from.y}L${at(layer, head).x} ${at(layer, head).y}`} />
+      ))}
+    </g>
+  );
+}
+
 /** A head's name beside it; files end at the edge. */
-const SpotName = ({ layer, head, x, y }: ReturnType<typeof spotsOf>[number]) => (
+const SpotName = ({ layer, head, x, y }: Spot) => (
   <text x={x > WIDTH - 60 ? x - 11 : x + 11} y={y - 5} text-anchor={x > WIDTH - 60 ? "end" : "start"}>
     {headLabel(layer, head)}
   </text>
 );
 
-/** Which layers have which marker. */
-const MarkerKey = ({ layers, fill }: { layers: number; fill: string }) => (
-  <ul class="bl-key" aria-label="Markers">
-    {upTo(Math.min(4, layers)).map((n) => (
-      <li key={n}>
-        <Marker kind={n} fill={fill} />
-        {upTo(layers)
-          .filter((l) => l % 4 === n)
-          .map((l) => `L${l}`)
-          .join(", ")}
+/** Every layer's marker and colour. */
+const MarkerKey = ({ layers, fill }: { layers: number; fill: (layer: number) => string }) => (
+  <ul class="bl-key" aria-label="Layers">
+    {upTo(layers).map((layer) => (
+      <li key={layer}>
+        <Marker kind={layerMarker(layer)} fill={fill(layer)} />L{layer}
       </li>
     ))}
   </ul>

@@ -34,7 +34,7 @@ export function SurveyTab() {
           <LayerCurves {...shared} />
         </div>
         <Story {...shared} />
-        {data.headMap && <HeadMap {...shared} places={data.headMap} />}
+        {data.headMap && data.map && <HeadMap {...shared} places={data.headMap} trust={data.map} />}
       </div>
       <div class="bl-wide-tables">
         <HeadTable {...shared} />

@@ -1,6 +1,6 @@
 // Heads by any column, and the best head of each grammatical relation.
-import { headLabel, percent, signed } from "../../parts/format";
-import { type Column, numbers, Table } from "../../parts/table";
+import { headLabel, percent } from "../../parts/format";
+import { numbers, Table } from "../../parts/table";
 import type { HeadName } from "../../vocabulary";
 import { useView } from "../context";
 import { GateBadge } from "../gatemarks";
@@ -59,21 +59,16 @@ export function HeadTable(props: Choice) {
   );
 }
 
-const hundredths = (name: string, title: string, value: (row: Relation) => number): Column<Relation> => ({
-  name,
-  title,
-  value,
-  show: (row) => signed(100 * value(row), 1),
-});
-
-const INTERVAL = "95 % interval, bootstrap over sentences";
+const INTERVAL = "95 % for the accuracy of this head in other sentences: Jeffreys, with the design effect of sentences";
+const STABLE = "share of draws of the sentences, with replacement, in which the same head is the best again";
+const HELD_OUT = "words right, counted on one half of the sentences by the best head of the other half, both ways";
+const FLATTERED = "words right, in the sentences that the head is the best of: flattered, see best_heads";
 
 export function RelationTable({ data, put, pick }: Choice) {
   const { layer, head } = useView().shown;
-  const interval = [
-    numbers<Relation>("from", (row) => 100 * (row.low ?? Number.NaN), { title: INTERVAL, digits: 1 }),
-    numbers<Relation>("to", (row) => 100 * (row.high ?? Number.NaN), { title: INTERVAL, digits: 1 }),
-  ];
+  const heldOut = data.relations.some(({ low }) => low !== undefined);
+  const percents = (name: string, title: string, value: (row: Relation) => number | undefined) =>
+    numbers<Relation>(name, (row) => 100 * (value(row) ?? Number.NaN), { title, digits: 1 });
   const choose = (direction: string) => (l: number, h: number) => {
     put({ direction });
     pick(l, h);
@@ -81,7 +76,11 @@ export function RelationTable({ data, put, pick }: Choice) {
   return (
     <Table<Relation>
       title="Syntax"
-      about="the best head per relation, % right, against always guessing the same distance"
+      about={
+        "the best head per relation, % of words right" +
+        (heldOut ? " in sentences that it was not chosen on" : " in the sentences that it was chosen on: flattered") +
+        ", against always guessing the same distance"
+      }
       first="n"
       rows={data.relations}
       pinned={(row) => row.layer === layer && row.head === head}
@@ -94,17 +93,24 @@ export function RelationTable({ data, put, pick }: Choice) {
         },
         {
           name: "best head",
+          title: "of all heads and both directions, in all sentences",
           value: (row) => headLabel(row.layer, row.head),
           show: (row) => <HeadLink at={[row.layer, row.head]} pick={choose(row.direction)} />,
         },
-        hundredths("accuracy", "words right", (row) => row.accuracy),
-        ...(data.relations.some(({ low }) => low !== undefined) ? interval : []),
-        hundredths(
+        percents("accuracy", heldOut ? HELD_OUT : FLATTERED, (row) => row.accuracy),
+        ...(heldOut
+          ? [
+              percents("from", INTERVAL, (row) => row.low),
+              percents("to", INTERVAL, (row) => row.high),
+              percents("stable", STABLE, (row) => row.stable),
+            ]
+          : []),
+        percents(
           "baseline",
-          "the best fixed distance; out of the sentence counts as wrong",
+          "the best fixed distance of 20 in the same sentences; out of the sentence counts as wrong",
           (r) => r.offset_accuracy,
         ),
-        hundredths("gain", "accuracy less baseline", (row) => row.accuracy - row.offset_accuracy),
+        percents("gain", "accuracy less baseline", (row) => row.accuracy - row.offset_accuracy),
         { name: "n", title: "words", value: (row) => row.n },
       ]}
     />
