@@ -28,16 +28,19 @@ FLOW_TOKENS = 64
 
 
 @torch.no_grad()
-def rollout(trace: Trace, kind: str = "attnresln-n") -> Tensor:
-    """(L, S, S) R_l = A_l R_{l-1}: what layer l's tokens are made of, in shares of the input tokens; rows sum to 1.
+def rollout(trace: Trace, kind: str = "attnresln-n", *, normalize: bool = True) -> Tensor:
+    """(L, S, S) R_l = A_l R_{l-1} ≥ 0: what layer l's tokens are made of, in shares of the input tokens.
 
-    A_l is a layer's map with rows that sum to 1 (`layer_map` says which kinds there are). Rollout assumes that shares
-    multiply along a path, which no model promises. Abnar & Zuidema 2020 (kind="attnres-w"); Modarressi et al. 2022
-    ("globenc"); Ferrando et al. 2022 ("alti"); Mohebbi et al. 2023 ("value-zeroing").
+    A_l is a layer's map (`layer_map` says which kinds there are). With normalize its rows sum to 1, and those of R do.
+    normalize=False multiplies the lengths of "attn-n", "attnres-n", "attnresln-n" and "globenc" as they are, as
+    GlobEnc's authors do: rows of R then have a size, long vectors on the way count for more, and the top token of many
+    rows is another one. The other kinds sum to 1 by themselves. Rollout assumes that shares multiply along a path,
+    which no model promises. Abnar & Zuidema 2020 (kind="attnres-w"); Modarressi et al. 2022 ("globenc"); Ferrando et
+    al. 2022 ("alti"); Mohebbi et al. 2023 ("value-zeroing").
     """
     rolled: list[Tensor] = []
     for layer in _progress(range(trace.n_layers), f"rollout of {kind}"):
-        weights = layer_map(trace, layer, kind)
+        weights = layer_map(trace, layer, kind, normalize=normalize)
         rolled.append(weights @ rolled[-1] if rolled else weights)
     return torch.stack(rolled)
 
@@ -53,29 +56,38 @@ def rollout_to(trace: Trace, layer: int) -> Tensor:
 
 
 @torch.no_grad()
-def layer_map(trace: Trace, layer: int, kind: str) -> Tensor:
-    """(S, S) one layer's map with rows that sum to 1.
+def layer_map(trace: Trace, layer: int, kind: str, *, normalize: bool = True) -> Tensor:
+    """(S, S) one layer's map ≥ 0; its rows sum to 1, but for lengths with normalize=False.
 
     kind: "attn-w" α's mean over heads; "attnres-w" half of it and half the identity (Abnar & Zuidema 2020); "attn-n",
-    "attnres-n", "attnresln-n" (`norms`), "globenc", rows divided by their sums; "alti", "value-zeroing".
+    "attnres-n", "attnresln-n" (`norms`), "globenc", lengths, whose rows are divided by their sums or (normalize=False)
+    are not; "alti", "value-zeroing".
     Raises SelectionError for another kind, ModelError for cross-attention. The first two need attention weights alone.
     """
     if kind not in KINDS:
         raise SelectionError(f"map {kind!r} does not exist: there are {', '.join(KINDS)}")
     if trace.key_encoding is not None:
         raise ModelError("cross-attention has no map of tokens among themselves: take the encoder's or decoder's")
+    if kind in LENGTHS and not normalize:
+        return LENGTHS[kind](trace, layer)
     return KINDS[kind](trace, layer)
 
 
 @torch.no_grad()
 def attention_flow(
-    trace: Trace, kind: str = "attnres-w", queries: Sequence[int] | None = None, *, max_tokens: int = FLOW_TOKENS
+    trace: Trace,
+    kind: str = "attnres-w",
+    queries: Sequence[int] | None = None,
+    *,
+    normalize: bool = False,
+    max_tokens: int = FLOW_TOKENS,
 ) -> Tensor:
     """(n, S) the largest flow from the last layer's tokens to each input token, in [0, 1]. Abnar & Zuidema 2020.
 
-    Layers are joined by pipes of capacity A_l (`layer_map`). queries: tokens of the last layer, default all (n = S).
-    Exact to 1e-8 (capacities are counted in 2^-30). Costs n · S flow problems on L · S² pipes: more than `max_tokens`
-    tokens raise InputError. Needs scipy.
+    Layers are joined by pipes of capacity A_l (`layer_map`, rows that sum to 1). queries: tokens of the last layer,
+    default all (n = S). Each input token has the pipes for itself, so a row's flows sum to more than 1;
+    normalize=True divides it by its sum, as the authors' code does. Exact to 1e-8 (capacities are counted in 2^-30).
+    Costs n · S flow problems on L · S² pipes: more than `max_tokens` tokens raise InputError. Needs scipy.
     """
     size = trace.n_tokens
     if size > max_tokens:
@@ -105,7 +117,8 @@ def attention_flow(
         [maximum_flow(graph, len(maps) * size + i, j).flow_value / scale for j in range(size)]
         for i in _progress(chosen, "attention flow")
     ]
-    return torch.tensor(flows, dtype=weights[0].dtype, device=weights[0].device)
+    found = torch.tensor(flows, dtype=weights[0].dtype, device=weights[0].device)
+    return _rows(found) if normalize else found
 
 
 @torch.no_grad()
@@ -113,7 +126,7 @@ def globenc(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tenso
     """(S, S) ‖P₂ P₁ (c_ij + δ_ij x_i)‖ / (s₁_i s₂_i) ≥ 0: AttnResLn-N through the layer's second LayerNorm too.
 
     s₂ is the deviation of the true vector in front of that LayerNorm, MLP included; the MLP's own output belongs to no
-    token. Modarressi et al. 2022. In pre-LN families no LayerNorm stands on the way from x to the layer's output: it
+    token. Lengths: rows have no fixed sum (`rollout` says what follows). Modarressi et al. 2022. In pre-LN families no LayerNorm stands on the way from x to the layer's output: it
     is AttnRes-N. Raises ModelError for MobileBERT, where the layer's output leaves the attention's bottleneck.
     """
     block = Block(trace, layer, dtype)
@@ -142,8 +155,7 @@ def alti(trace: Trace, layer: int, dtype: torch.dtype | None = None, *, progress
     """(S, S) ALTI: how near T_ij comes to y_i, in [0, 1]; rows sum to 1. Ferrando et al. 2022.
 
     T_ij = P (c_ij + δ_ij x_i) / s_i, y_i the block's output, C_ij = max(0, ‖y_i‖₁ − ‖y_i − T_ij‖₁), rows divided by
-    their sums. With the model's true LayerNorm (the authors' code has another deviation: up to 9e-5 apart).
-    Pre-LN families: no LayerNorm, P = 1 and s = 1.
+    their sums. With the model's own LayerNorm. Pre-LN families: no LayerNorm, P = 1 and s = 1.
     """
     block = Block(trace, layer, dtype)
     post_ln, size = block.adapter.post_ln, block.n_tokens
@@ -245,13 +257,16 @@ def _with_identity(trace: Trace, layer: int) -> Tensor:
     return (mean + torch.eye(len(mean), dtype=mean.dtype, device=mean.device)) / 2
 
 
+LENGTHS: dict[str, Callable[[Trace, int], Tensor]] = {
+    "attn-n": norms.summed_weighted_norm,
+    "attnres-n": norms.attnres_norm,
+    "attnresln-n": norms.attnresln_norm,
+    "globenc": globenc,
+}
 KINDS: dict[str, Callable[[Trace, int], Tensor]] = {
     "attn-w": mean_weight,
     "attnres-w": _with_identity,
-    "attn-n": _rows_of(norms.summed_weighted_norm),
-    "attnres-n": _rows_of(norms.attnres_norm),
-    "attnresln-n": _rows_of(norms.attnresln_norm),
-    "globenc": _rows_of(globenc),
+    **{name: _rows_of(measure) for name, measure in LENGTHS.items()},
     "alti": lambda trace, layer: alti(trace, layer, progress=False),
     "value-zeroing": lambda trace, layer: value_zeroing(trace, layer, progress=False),
 }

@@ -15,11 +15,12 @@ import torch
 from torch import Tensor
 
 from ..backward import context_gradients
-from ..errors import InputError, ModelError
+from ..errors import InputError, ModelError, SelectionError
 from ..inputs import batch_inputs
 from ..trace import Trace
 
 Loss = Callable[[Any], Tensor]
+PER = ("text", "token")
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,22 @@ class Gradients:
         value = self.trace.value(layer)
         return self.contexts[layer] @ value.transpose(1, 2)
 
-    def head_importance(self, *, normalize: bool = False) -> Tensor:
-        """(L, H) |dL/dξ_h| = |Σ_i g_i · ctx_i| ≥ 0, in units of the loss. Michel et al. 2019.
+    def head_importance(self, *, per: str = "text", normalize: bool = False) -> Tensor:
+        """(L, H) ≥ 0, in units of the loss: what a mask on each head's output would change, to first order.
 
-        It is what pruning a head would change to first order; over a corpus, average it. normalize: each layer divided
-        by its L2 norm, as the authors do before they compare layers.
+        per="text": |dL/dξ_h| = |Σ_i g_i · ctx_i|, one mask for the whole text, which is what pruning the head does
+        (Michel et al. 2019, eq. 2). per="token": Σ_i |g_i · ctx_i|, one mask for every token, so that tokens do not
+        cancel: never less, and another order of heads; the authors' released code has this one, divided by the number
+        of tokens. Over a corpus, average either. normalize: each layer divided by its L2 norm, as the authors do
+        before they compare layers; a layer without importance stays 0. Raises SelectionError for another `per`.
         """
+        if per not in PER:
+            raise SelectionError(f"no importance per {per!r}: there are {', '.join(PER)}")
         rows = []
         for layer, g in enumerate(self.contexts):
             context = self.trace.context(layer).unflatten(1, (len(g), -1)).transpose(0, 1)
-            rows.append((g * context).sum((1, 2)).abs())
+            of_tokens = (g * context).sum(2)  # (H, S)
+            rows.append(of_tokens.abs().sum(1) if per == "token" else of_tokens.sum(1).abs())
         importance = torch.stack(rows)
         return torch.nn.functional.normalize(importance, dim=1) if normalize else importance
 

@@ -186,7 +186,10 @@ def principal_angles(a: Tensor, b: Tensor) -> Tensor:
 
 
 def subspace_overlap(a: Tensor, b: Tensor) -> Tensor:
-    """‖UVᵀ‖_F² ÷ the lesser rank, 0-d in [0, 1]: 1 where one row space holds the other, 0 orthogonal, random r / D."""
+    """‖UVᵀ‖_F² ÷ the lesser rank, 0-d in [0, 1]: 1 where one row space holds the other, 0 where they are orthogonal.
+
+    Chance: of random subspaces of ranks r ≤ r' the mean is r' / D, the larger rank over D.
+    """
     u, v = _row_basis(a), _row_basis(b)
     return (u @ v.T).square().sum() / max(1, min(len(u), len(v)))
 

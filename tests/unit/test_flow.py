@@ -188,6 +188,36 @@ def test_rollout(kind: str) -> None:
     torch.testing.assert_close(found.sum(-1), torch.ones_like(found[:, 0]), atol=1e-12, rtol=0)
 
 
+@pytest.mark.parametrize("kind", flow.KINDS)
+def test_rollout_of_lengths_as_they_are(kind: str) -> None:
+    """GlobEnc's authors multiply the maps without dividing rows by their sums; kinds that are shares stay the same."""
+    trace = lens_of("bert", torch.float64).trace(TEXT)
+    lengths: dict[str, Any] = {
+        "attn-n": norms.summed_weighted_norm,
+        "attnres-n": norms.attnres_norm,
+        "attnresln-n": norms.attnresln_norm,
+        "globenc": flow.globenc,
+    }
+    found = flow.rollout(trace, kind, normalize=False)
+    if kind not in lengths:
+        assert torch.equal(found, flow.rollout(trace, kind))
+        return
+    expected = torch.eye(trace.n_tokens, dtype=torch.float64)
+    for layer in range(trace.n_layers):
+        one = lengths[kind](trace, layer)
+        torch.testing.assert_close(flow.layer_map(trace, layer, kind, normalize=False), one, atol=1e-12, rtol=1e-12)
+        expected = one @ expected
+        torch.testing.assert_close(found[layer], expected, atol=1e-12, rtol=1e-12)
+    assert not torch.allclose(rows(found[-1]), flow.rollout(trace, kind)[-1], atol=1e-3)
+
+
+def test_the_two_rollouts_of_globenc_are_not_the_same_story(embedded_lens: Lens) -> None:
+    """What `normalize` is for: on a trained model the token that counts most is another one in many rows."""
+    trace = embedded_lens.trace("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+    tops = [flow.rollout(trace, "globenc", normalize=one)[-1].argmax(-1) for one in (True, False)]
+    assert 0.2 < float((tops[0] == tops[1]).double().mean()) < 0.9
+
+
 def test_attention_flow_is_the_maximum_flow() -> None:
     """Against networkx on the same graph, with exact fractions of its own."""
     networkx: Any = pytest.importorskip("networkx")
@@ -206,6 +236,10 @@ def test_attention_flow_is_the_maximum_flow() -> None:
             expected = networkx.maximum_flow_value(graph, (trace.n_layers, i), (0, j))
             assert float(found[i, j]) == pytest.approx(expected, abs=1e-7)
     assert torch.equal(flow.attention_flow(trace, queries=[2, 0]), found[[2, 0]])
+    assert (found.sum(-1) > 1.05).all()  # each input token has the pipes for itself
+    of_one = flow.attention_flow(trace, queries=[2], normalize=True)[0].tolist()
+    total = sum(found[2].tolist())
+    assert of_one == pytest.approx([float(flown) / total for flown in found[2]])
 
 
 def test_maps_of_given_weights_roll_out_too() -> None:

@@ -154,6 +154,20 @@ def test_similarities_by_hand():
     assert geometry.self_similarity(x[:1]).isnan() and geometry.max_explainable_variance(x[:1]).isnan()
 
 
+def test_rows_without_a_direction_are_left_out_of_the_similarities():
+    """NaN rows and zero rows: as if they were not there; NaN where too few are left. Not in [0, 1], whatever is said."""
+    x = gaussian(6, 5, seed=8) + 1
+    holed = torch.cat([x[:2], torch.full((1, 5), math.nan), x[2:], torch.zeros(2, 5)])
+    holed[-1, 0] = math.nan
+    for measure in (geometry.intra_similarity, geometry.max_explainable_variance):
+        assert float(measure(holed)) == pytest.approx(float(measure(x)))
+        assert measure(holed[2:3]).isnan()
+    assert geometry.max_explainable_variance(torch.cat([holed[2:3], x[:1]])).isnan()
+    assert float(geometry.intra_similarity(torch.cat([holed[2:3], x[:1]]))) == pytest.approx(1)
+    long = torch.tensor([[9.0, 0.0], [-1, 0], [-1, 0], [-1, 0]])  # the mean points where most vectors do not
+    assert float(geometry.intra_similarity(long)) == pytest.approx(-0.5)
+
+
 def test_anisotropy_without_what_carries_it():
     x = gaussian(60, 40, seed=9)
     assert abs(float(geometry.anisotropy(x))) < 0.02

@@ -52,9 +52,23 @@ def test_attention_gradients_equal_autograd_on_eager_weights(name: str) -> None:
         torch.testing.assert_close(found.attention(layer), weights.grad[0], atol=1e-10, rtol=1e-9)
         expected = (weights.detach()[0] * weights.grad[0]).sum((1, 2)).abs()
         torch.testing.assert_close(importance[layer], expected, atol=1e-10, rtol=1e-9)
+        # the released code: a token's terms summed, then the sizes of the tokens' sums
+        of_tokens = [
+            [float((weights[0, h, i] * weights.grad[0, h, i]).sum()) for i in range(trace.n_tokens)]
+            for h in range(len(expected))
+        ]
+        per_token = torch.tensor([sum(map(abs, token)) for token in of_tokens], dtype=torch.float64)
+        torch.testing.assert_close(found.head_importance(per="token")[layer], per_token, atol=1e-10, rtol=1e-9)
+        assert (per_token >= importance[layer] - 1e-12).all() and (per_token > 1.01 * importance[layer]).any()
     normalized = found.head_importance(normalize=True)
     torch.testing.assert_close(normalized.norm(dim=1), torch.ones(trace.n_layers, dtype=torch.float64))
     torch.testing.assert_close(normalized * importance.norm(dim=1, keepdim=True), importance)
+    per_token = found.head_importance(per="token")
+    torch.testing.assert_close(
+        found.head_importance(per="token", normalize=True), per_token / per_token.norm(dim=1, keepdim=True)
+    )
+    with pytest.raises(SelectionError, match="no importance per 'word'"):
+        found.head_importance(per="word")
 
 
 def test_head_importance_is_what_scaling_a_head_changes() -> None:

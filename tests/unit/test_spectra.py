@@ -122,6 +122,10 @@ def test_overlap_of_random_subspaces_is_r_over_d():
         float(spectra.subspace_overlap(gaussian(8, 64, seed=s), gaussian(8, 64, seed=s + 500))) for s in range(200)
     ]
     assert np.mean(found) == pytest.approx(8 / 64, rel=0.05)
+    unequal = [
+        float(spectra.subspace_overlap(gaussian(4, 64, seed=s), gaussian(16, 64, seed=s + 500))) for s in range(200)
+    ]
+    assert np.mean(unequal) == pytest.approx(16 / 64, rel=0.05)  # of different ranks the larger one counts
 
 
 # --- symmetry and directionality ---

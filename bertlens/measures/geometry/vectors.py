@@ -120,8 +120,9 @@ def self_similarity(occurrences: Tensor, baseline: float | Tensor = 0.0) -> Tens
 
 
 def intra_similarity(vectors: Tensor, baseline: float | Tensor = 0.0) -> Tensor:
-    """Mean cosine of a sentence's vectors (n, d) with their mean, minus `baseline`: 0-d; NaN where no row counts.
+    """Mean cosine of a sentence's vectors (n, d) with their mean, minus `baseline`: 0-d in [−1, 1] less it.
 
+    Rows without a direction (NaN, or a norm of at most 1e-12) are left out of both; NaN where no row is left.
     Ethayarajh 2019, definition 2 (IntraSim). On unit rows this is `cone_share`.
     """
     x = vectors.double()
@@ -132,11 +133,14 @@ def intra_similarity(vectors: Tensor, baseline: float | Tensor = 0.0) -> Tensor:
 def max_explainable_variance(occurrences: Tensor) -> Tensor:
     """σ_1² / Σ σ² of a word's vectors (m, d): how well one static vector could stand for all. 0-d in [1 / m, 1].
 
-    NaN for fewer than two. Ethayarajh 2019, definition 3.
+    The vectors as they are, no mean taken off. Rows without a direction (NaN, or a norm of at most 1e-12) are left
+    out; NaN where fewer than two are left. Ethayarajh 2019, definition 3 (MEV).
     """
-    if len(occurrences) < 2:
+    x = occurrences.double()
+    x = x[usable(x)]
+    if len(x) < 2:
         return torch.tensor(torch.nan, dtype=torch.float64, device="cpu")
-    squares = torch.linalg.svdvals(occurrences.double()) ** 2
+    squares = torch.linalg.svdvals(x) ** 2
     return squares[0] / squares.sum()
 
 
