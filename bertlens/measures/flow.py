@@ -126,8 +126,9 @@ def globenc(trace: Trace, layer: int, dtype: torch.dtype | None = None) -> Tenso
     """(S, S) ‖P₂ P₁ (c_ij + δ_ij x_i)‖ / (s₁_i s₂_i) ≥ 0: AttnResLn-N through the layer's second LayerNorm too.
 
     s₂ is the deviation of the true vector in front of that LayerNorm, MLP included; the MLP's own output belongs to no
-    token. Lengths: rows have no fixed sum (`rollout` says what follows). Modarressi et al. 2022. In pre-LN families no LayerNorm stands on the way from x to the layer's output: it
-    is AttnRes-N. Raises ModelError for MobileBERT, where the layer's output leaves the attention's bottleneck.
+    token. Lengths: rows have no fixed sum (`rollout` says what follows). Modarressi et al. 2022. In pre-LN families no
+    LayerNorm stands on the way from x to the layer's output: it is AttnRes-N. Raises ModelError for MobileBERT, where
+    the layer's output leaves the attention's bottleneck.
     """
     block = Block(trace, layer, dtype)
     if not block.adapter.post_ln:

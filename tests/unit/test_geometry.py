@@ -155,11 +155,16 @@ def test_similarities_by_hand():
 
 
 def test_rows_without_a_direction_are_left_out_of_the_similarities():
-    """NaN rows and zero rows: as if they were not there; NaN where too few are left. Not in [0, 1], whatever is said."""
+    """NaN rows and zero rows: as if they were not there; NaN where too few are left."""
     x = gaussian(6, 5, seed=8) + 1
     holed = torch.cat([x[:2], torch.full((1, 5), math.nan), x[2:], torch.zeros(2, 5)])
     holed[-1, 0] = math.nan
-    for measure in (geometry.intra_similarity, geometry.max_explainable_variance):
+    for measure in (
+        geometry.intra_similarity,
+        geometry.max_explainable_variance,
+        geometry.cone_share,
+        geometry.anisotropy,
+    ):
         assert float(measure(holed)) == pytest.approx(float(measure(x)))
         assert measure(holed[2:3]).isnan()
     assert geometry.max_explainable_variance(torch.cat([holed[2:3], x[:1]])).isnan()

@@ -10,7 +10,7 @@ import torch
 import transformers as tf
 from torch import Tensor
 
-from bertlens import InputError, Lens, ModelError, Trace
+from bertlens import InputError, Lens, ModelError, SelectionError, Trace
 from bertlens.measures.gradients import gradients
 from unit import tiny
 from unit.test_norms import lens_of
@@ -54,7 +54,7 @@ def test_attention_gradients_equal_autograd_on_eager_weights(name: str) -> None:
         torch.testing.assert_close(importance[layer], expected, atol=1e-10, rtol=1e-9)
         # the released code: a token's terms summed, then the sizes of the tokens' sums
         of_tokens = [
-            [float((weights[0, h, i] * weights.grad[0, h, i]).sum()) for i in range(trace.n_tokens)]
+            [float((weights.detach()[0, h, i] * weights.grad[0, h, i]).sum()) for i in range(trace.n_tokens)]
             for h in range(len(expected))
         ]
         per_token = torch.tensor([sum(map(abs, token)) for token in of_tokens], dtype=torch.float64)

@@ -12,7 +12,7 @@ LEAST_POINTS = 100  # for an intrinsic dimension
 
 
 def usable(vectors: Tensor, mask: Tensor | None = None) -> Tensor:
-    """(..., n) bool: rows that count, those with mask True (all without one) and a norm above 1e-12.
+    """(..., n) bool: rows that count, those with mask True (all without one) and a norm above 1e-12, not NaN.
 
     vectors (..., n, d), mask (n,) or (..., n).
     """
@@ -28,7 +28,7 @@ def cone_index(vectors: Tensor, mask: Tensor | None = None, normalize: bool = Tr
     they are, the formula by the letter. Bonino et al. 2025, cone index; on unit rows as in their code.
     """
     counted = usable(vectors, mask)
-    rows = vectors.double() * counted[..., None]
+    rows = torch.where(counted[..., None], vectors.double(), 0.0)  # NaN rows do not count either
     if normalize:
         rows = rows / torch.linalg.vector_norm(rows, dim=-1, keepdim=True).clamp_min(ZERO)
     index = torch.linalg.vector_norm(rows.sum(-2), dim=-1)
