@@ -38,6 +38,16 @@ SENTENCES = (
     "The orchestra tuned its instruments while the audience waited.",
     "Most of the bread was gone before noon.",
     "When the bell rang, the dog lifted its head and went back to sleep.",
+    "The kettle whistled until somebody took it off the stove.",
+    "My brother sold his old car to a neighbour.",
+    "Rain had washed the chalk from the pavement by morning.",
+    "The doctor said that he would call again after lunch.",
+    "Few people remembered the song, but everybody hummed along.",
+    "The train was late because a tree lay on the line.",
+    "Two boys carried the ladder across the yard.",
+    "Her answer was short, and it was the right one.",
+    "The shop sells bread, eggs and a little cheese.",
+    "He read the letter twice before he put it away.",
 )
 
 
@@ -75,17 +85,16 @@ def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
 
 
 def corpus(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
-    """The corpus tab, over the notebooks' own handful of sentences."""
+    """The corpus tab: a sentence among sentences of its length."""
     import bertlens as bl
 
     lens = bl.Lens.embedded()
-    texts = [(f"{one} {two}", three) for one, two, three in zip(SENTENCES, SENTENCES[1:], SENTENCES[2:], strict=False)]
-    stats = bl.survey.head_stats(lens, texts, progress=False)
-    distances = bl.survey.head_distances(lens, texts, progress=False)
+    stats = bl.survey.head_stats(lens, SENTENCES, progress=False)
+    distances = bl.survey.head_distances(lens, SENTENCES, progress=False)
     sentence = bl.survey.Sentence(
-        ["The", "cat", "sat", "on", "the", "warm", "mat", "because", "it", "was", "tired"],
-        [1, 2, -1, 6, 6, 6, 2, 10, 10, 10, 2],
-        ["det", "nsubj", "root", "case", "det", "amod", "obl", "mark", "nsubj", "cop", "advcl"],
+        ["The", "cat", "sat", "on", "the", "warm", "mat", "because", "it", "was", "tired", "."],
+        [1, 2, -1, 6, 6, 6, 2, 10, 10, 10, 2, 2],
+        ["det", "nsubj", "root", "case", "det", "amod", "obl", "mark", "nsubj", "cop", "advcl", "punct"],
     )
     path = folder / "corpus.html"
     trace = lens.trace_words(sentence.words)
