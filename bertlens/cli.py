@@ -124,6 +124,11 @@ def _train_sars_cov_2(commands: Any) -> None:
     command.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
     command.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
     command.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    command.add_argument(
+        "--score-only",
+        action="store_true",
+        help="train nothing: score the trained folder again, on the file it was trained on, and write its model card",
+    )
     command.set_defaults(run=train_sars_cov_2)
 
 
@@ -238,19 +243,22 @@ def survey(arguments: argparse.Namespace) -> None:
 
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
-    from bertlens.casestudies.sars_cov_2.run import train_and_save
+    from bertlens.casestudies.sars_cov_2.run import score_again, train_and_save
     from bertlens.casestudies.sars_cov_2.train import Settings
 
     chosen = {name: getattr(arguments, name) for name in ("steps", "warmup", "learning_rate")}
     settings = Settings(seed=arguments.seed, **{name: value for name, value in chosen.items() if value is not None})
     try:
-        metrics = train_and_save(arguments.data, arguments.output, settings, reference=arguments.reference)
+        if arguments.score_only:
+            metrics = score_again(arguments.data, arguments.output, reference=arguments.reference)
+        else:
+            metrics = train_and_save(arguments.data, arguments.output, settings, reference=arguments.reference)
     except KeyboardInterrupt:
         raise BertLensError(f"stopped: the same command goes on from the checkpoint in {arguments.output}") from None
     test = metrics["test"]
     print(
-        f"{arguments.output}: accuracy {test['accuracy']:.4f}, macro-F1 {test['macro_f1']:.4f} on {test['n']} test "
-        f"sequences; the rest is in {arguments.output / 'MODEL_CARD.md'}"
+        f"{arguments.output}: accuracy {test['accuracy']:.2f}, macro-F1 {test['macro_f1']:.2f} on {test['n']} test "
+        f"sequences; how far that carries is in {arguments.output / 'MODEL_CARD.md'}"
     )
 
 

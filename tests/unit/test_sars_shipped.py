@@ -11,7 +11,7 @@ from safetensors import safe_open
 
 import bertlens as bl
 from bertlens.casestudies import sars_cov_2
-from bertlens.casestudies.sars_cov_2 import run
+from bertlens.casestudies.sars_cov_2 import peers, run
 from bertlens.casestudies.sars_cov_2.card import card
 from bertlens.casestudies.sars_cov_2.model import SHIPPED
 
@@ -89,7 +89,13 @@ def test_the_cards_numbers_hold_on_the_test_split(data, metrics):
     found = run.score_folder(SHIPPED, samples, "test").to_dict()
     assert found["confusion"] == metrics["test"]["confusion"]
     assert found["per_class"] == metrics["test"]["per_class"]
+    assert found["macro_f1_interval"] == pytest.approx(metrics["test"]["macro_f1_interval"])
     assert found["loss"] == pytest.approx(metrics["test"]["loss"], rel=1e-3)
     for split, counts in metrics["sizes"].items():
         for label, count in counts.items():
             assert sum(s.split == split and s.variant == label for s in samples) == count
+    near = peers.compare(SHIPPED, samples)
+    assert near == metrics["near"]
+    # what an independent recomputation found
+    assert sum(count for distance, count in near["distances"].items() if int(distance) <= 2) / 572 > 0.8
+    assert "0" not in near["distances"] and near["scores"]["nearest_neighbour"]["right"] == 571

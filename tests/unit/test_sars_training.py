@@ -15,7 +15,7 @@ from bertlens import cli
 from bertlens.casestudies.sars_cov_2 import data, run
 from bertlens.casestudies.sars_cov_2.kmers import windows
 from bertlens.casestudies.sars_cov_2.model import build, load, save
-from bertlens.casestudies.sars_cov_2.scores import score
+from bertlens.casestudies.sars_cov_2.scores import Scores, count, score
 from bertlens.casestudies.sars_cov_2.tokenizer import SpikeTokenizer
 from bertlens.casestudies.sars_cov_2.train import Batches, Settings, _shift, _some, class_weights, train
 from bertlens.training import CHECKPOINT
@@ -145,6 +145,23 @@ def test_scores_agree_with_scikit_learn():
     assert found.loss == pytest.approx(metrics.log_loss(targets, logits.softmax(1)), rel=1e-4)
 
 
+def test_the_interval_of_macro_f1_is_that_of_drawn_samples():
+    metrics = pytest.importorskip("sklearn.metrics")
+    draw = torch.Generator().manual_seed(5)
+    targets = torch.cat([torch.zeros(40), torch.ones(20), torch.full((3,), 2)]).long()
+    answers = torch.where(torch.rand(63, generator=draw) < 0.1, torch.randint(0, 3, (63,), generator=draw), targets)
+    found = Scores(LABELS, count(answers, targets, 3), 0.0)
+    draws = []
+    for _ in range(1500):  # sample by sample, scored by another
+        chosen = torch.randint(0, 63, (63,), generator=draw)
+        draws.append(metrics.f1_score(targets[chosen], answers[chosen], average="macro", zero_division=0))
+    expected = torch.tensor(draws).quantile(torch.tensor([0.025, 0.975])).tolist()
+    assert found.macro_f1_interval() == pytest.approx(expected, abs=0.02)
+    assert found.macro_f1_interval() == found.macro_f1_interval() != found.macro_f1_interval(seed=1)
+    assert found.macro_f1_interval()[0] < found.macro_f1 < found.macro_f1_interval()[1]
+    assert Scores(LABELS, [[4, 0, 0], [0, 4, 0], [0, 0, 4]], 0.0).macro_f1_interval() == (1, 1)
+
+
 def test_weights_survive_their_file_in_half_precision(tmp_path):
     torch.manual_seed(0)
     vocabulary = sars.vocabulary()
@@ -226,7 +243,15 @@ def test_the_command_trains_and_writes_the_folder(tmp_path, capsys, monkeypatch)
     assert labels == LABELS
     assert run.score_folder(folder, samples, "test").to_dict() == metrics["test"]
     card = (folder / "MODEL_CARD.md").read_text()
-    assert f"| test | 18 | {metrics['test']['accuracy']:.4f} |" in card
+    assert f"| test | 18 | {metrics['test']['accuracy']:.2f} |" in card
+    # scored again, nothing changes; what was made from another file is refused
+    written = {p.name: p.read_bytes() for p in folder.iterdir()}
+    assert cli.main([*command, "--score-only"]) == 0
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == written
+    path.write_text(sars.tsv(sars.samples(per_class=28)))
+    capsys.readouterr()
+    assert "was trained on another file than a.tsv" in _command_error(capsys, *command[1:], "--score-only")
+    assert "holds no metrics.json" in _command_error(capsys, "--data", str(path), "-o", str(tmp_path), "--score-only")
 
 
 def test_a_stopped_command_says_how_to_go_on(tmp_path, capsys, monkeypatch):

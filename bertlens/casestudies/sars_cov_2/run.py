@@ -7,14 +7,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ...errors import InputError
 from ...training import CHECKPOINT
 from . import data
 from .card import card
 from .kmers import Vocabulary
 from .model import SHIPPED, load, save
+from .peers import compare
 from .scores import Scores
 from .train import Batches, Settings, evaluate, train
 
+METRICS = "metrics.json"
 REFERENCE_FILE = "pango_consensus_spike.tsv.gz"
 VALIDATION_SEED = 0  # the split stays the same whatever the run's seed
 
@@ -54,24 +57,54 @@ def train_and_save(
     folder = checkpoints or output
     model, record = train(samples, labels, vocabulary, folder, settings)
     save(output, model, vocabulary)
+    metrics = _write(path, output, samples, record)
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    return metrics
+
+
+def score_again(path: Path, output: Path, *, reference: Path | None = None) -> dict[str, Any]:
+    """Score a trained folder on the file it was trained on, and write its metrics.json and MODEL_CARD.md anew.
+
+    Returns the metrics. Raises InputError where the folder's metrics are missing or those of another file.
+    """
+    file = output / METRICS
+    if not file.is_file():
+        raise InputError(f"{output.name} holds no {METRICS}: train there first, without --score-only")
+    samples, _, _ = prepare(path, reference)
+    old = json.loads(file.read_text(encoding="utf-8"))
+    if old["data"]["sha256"] != _sha256(path):
+        raise InputError(
+            f"{output.name} was trained on another file than {path.name}: give --data {old['data']['file']}"
+        )
+    return _write(path, output, samples, old["run"])
+
+
+def _write(path: Path, output: Path, samples: list[data.Sample], record: dict[str, Any]) -> dict[str, Any]:
+    """Score what is in the folder and write its metrics and card."""
+    model, tokenizer = load(output)
+    labels = list(model.config.id2label.values())
     metrics = {
-        "data": {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
+        "data": {"file": path.name, "sha256": _sha256(path)},
         "run": record,
         "validation": score_folder(output, samples, "validation").to_dict(),
         "test": score_folder(output, samples, "test").to_dict(),
+        "near": compare(output, samples),
         "sizes": {
             split: {
                 label: sum(sample.split == split and sample.variant == label for sample in samples) for label in labels
             }
             for split in ("train", "validation", "test")
         },
-        "kmers": len(vocabulary.kmers),
+        "kmers": len(tokenizer.vocabulary.kmers),
         "parameters": sum(p.numel() for p in model.parameters()),
     }
-    (output / "metrics.json").write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
+    (output / METRICS).write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
     (output / "MODEL_CARD.md").write_text(card(metrics), encoding="utf-8")
-    (folder / CHECKPOINT).unlink(missing_ok=True)
     return metrics
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def score_folder(folder: Path, samples: list[data.Sample], split: str) -> Scores:

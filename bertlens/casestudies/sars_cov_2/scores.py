@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+
+DRAWS = 10_000  # of the bootstrap
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,12 @@ class Scores:
     @property
     def accuracy(self) -> float:
         """Share of right answers."""
-        return sum(self.confusion[i][i] for i in range(len(self.labels))) / self.n
+        return self.right / self.n
+
+    @property
+    def right(self) -> int:
+        """How many answers are right."""
+        return sum(self.confusion[i][i] for i in range(len(self.labels)))
 
     @property
     def per_class(self) -> list[dict[str, Any]]:
@@ -47,9 +55,26 @@ class Scores:
 
     @property
     def macro_f1(self) -> float:
-        """Mean F1 over the classes that have samples."""
-        present = [row["f1"] for row in self.per_class if row["n"]]
+        """Mean F1 over the classes that have samples or were answered, as scikit-learn counts them."""
+        claimed = [sum(column) for column in zip(*self.confusion, strict=True)]
+        present = [row["f1"] for row, answers in zip(self.per_class, claimed, strict=True) if row["n"] or answers]
         return sum(present) / len(present)
+
+    def macro_f1_interval(self, draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
+        """The middle 95 % of macro-F1 over draws of n samples with replacement (the percentile bootstrap, Efron 1979).
+
+        A draw without a rare class leaves it out, or counts 0 for it where another's sample was taken for it. Where no
+        answer is wrong, no draw has a wrong one either: then the interval says too little.
+        """
+        counts = np.array(self.confusion).ravel()
+        drawn = np.random.default_rng(seed).multinomial(self.n, counts / self.n, size=draws)
+        tables = drawn.reshape(draws, len(self.labels), len(self.labels))
+        support, claimed = tables.sum(2), tables.sum(1)
+        either = support + claimed
+        f1 = 2 * np.diagonal(tables, axis1=1, axis2=2) / np.maximum(either, 1)
+        macro = f1.sum(1) / (either > 0).sum(1)
+        low, high = np.percentile(macro, [2.5, 97.5]).tolist()
+        return low, high
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -57,6 +82,7 @@ class Scores:
             "n": self.n,
             "accuracy": self.accuracy,
             "macro_f1": self.macro_f1,
+            "macro_f1_interval": list(self.macro_f1_interval()),
             "loss": self.loss,
             "labels": self.labels,
             "per_class": self.per_class,
@@ -66,6 +92,12 @@ class Scores:
 
 def score(logits: Tensor, targets: Tensor, labels: list[str]) -> Scores:
     """Scores of logits (N, C) against class numbers (N,)."""
-    n = len(labels)
-    counts = torch.bincount(targets * n + logits.argmax(1), minlength=n * n).reshape(n, n)
-    return Scores(labels, counts.tolist(), float(torch.nn.functional.cross_entropy(logits, targets)))
+    counts = count(logits.argmax(1), targets, len(labels))
+    return Scores(labels, counts, float(torch.nn.functional.cross_entropy(logits, targets)))
+
+
+def count(answers: Tensor, targets: Tensor, n_classes: int) -> list[list[int]]:
+    """Confusion of class numbers (N,), n_classes x n_classes: row the class, column the answer."""
+    counts = torch.bincount(targets * n_classes + answers, minlength=n_classes**2).reshape(n_classes, n_classes)
+    table: list[list[int]] = counts.tolist()
+    return table

@@ -133,6 +133,11 @@ def train(
 
 def evaluate(model: Any, batches: Batches, labels: list[str], batch_size: int = 32) -> Scores:
     """Scores of the model on a split, in eval mode."""
+    return score(answer(model, batches, batch_size), batches.labels, labels)
+
+
+def answer(model: Any, batches: Batches, batch_size: int = 32) -> Tensor:
+    """(N, C) logits of the model for a split, in eval mode."""
     model.eval()
     device = next(model.parameters()).device
     logits = []
@@ -140,7 +145,7 @@ def evaluate(model: Any, batches: Batches, labels: list[str], batch_size: int = 
         for start in range(0, len(batches.ids), batch_size):
             ids = _trim(batches.ids[start : start + batch_size])
             logits.append(model(input_ids=ids.to(device), attention_mask=(ids > 0).long().to(device)).logits.cpu())
-    return score(torch.cat(logits), batches.labels, labels)
+    return torch.cat(logits)
 
 
 def _step(

@@ -1,0 +1,98 @@
+"""What the classifier's score is to be held against: the nearest training sequence, and a logistic regression."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...survey.intervals import jeffreys
+from .data import Sample
+from .kmers import windows
+from .model import load
+from .nearest import FAR, nearest
+from .scores import Scores, count
+from .train import Batches, answer
+
+
+def compare(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]:
+    """How far the test split lies from the train split, and who is right on it; metrics.json's "near".
+
+    `distances`: nucleotides to the nearest training sequence (as text, for JSON) -> test sequences. `far`: the same
+    scores on those at FAR and more; `interval` is Jeffreys' of the share that is right, 95 %.
+    """
+    model, tokenizer = load(folder)
+    labels = [model.config.id2label[number] for number in range(model.config.num_labels)]
+    train, test = ([s for s in samples if s.split == split and s.variant in labels] for split in ("train", "test"))
+    found = nearest([sample.sequence for sample in test], [sample.sequence for sample in train])
+    answers = {
+        "classifier": answer(model, Batches.of(test, tokenizer, labels)).argmax(1),
+        "nearest_neighbour": torch.tensor([labels.index(train[its.index].variant) for its in found]),
+        "logistic_regression": logistic_regression(train, test, labels).argmax(1),
+    }
+    targets = torch.tensor([labels.index(sample.variant) for sample in test])
+    far = torch.tensor([its.distance >= FAR for its in found])
+    distances = Counter(its.distance for its in found)
+    return {
+        "distances": {str(distance): distances[distance] for distance in sorted(distances)},
+        "scores": {name: _scores(given, targets, labels) for name, given in answers.items()},
+        "far": {
+            "from": FAR,
+            "n": int(far.sum()),
+            "sizes": {label: int((targets[far] == i).sum()) for i, label in enumerate(labels)},
+            "right": {name: int((given == targets)[far].sum()) for name, given in answers.items()},
+            "interval": {
+                name: list(jeffreys(int((given == targets)[far].sum()), int(far.sum())))
+                for name, given in answers.items()
+            },
+        },
+    }
+
+
+def logistic_regression(train: Sequence[Sample], test: Sequence[Sample], labels: list[str]) -> Tensor:
+    """(N, C) logits of the test samples: 12-mers present or not, whatever their place.
+
+    Fitted on `train` by L-BFGS: the sum of cross-entropies and half the squared weights, intercepts left free, as
+    scikit-learn's LogisticRegression does by default.
+    """
+    own = [set(windows(sample.sequence)) for sample in train]
+    columns = {kmer: number for number, kmer in enumerate(sorted(set().union(*own)))}
+    features = _present(own, columns)
+    targets = torch.tensor([labels.index(sample.variant) for sample in train])
+    weights = torch.zeros(len(columns), len(labels), dtype=torch.float64, requires_grad=True)
+    intercepts = torch.zeros(len(labels), dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS(
+        [weights, intercepts], max_iter=1000, tolerance_grad=1e-4, history_size=20, line_search_fn="strong_wolfe"
+    )
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        fit = torch.nn.functional.cross_entropy(features @ weights + intercepts, targets, reduction="sum")
+        total = fit + 0.5 * weights.square().sum()
+        total.backward()  # type: ignore[no-untyped-call]
+        return total
+
+    optimizer.step(loss)  # type: ignore[arg-type]
+    asked = _present([set(windows(sample.sequence)) for sample in test], columns)
+    return (asked @ weights + intercepts).detach()
+
+
+def _present(rows: Sequence[set[str]], columns: dict[str, int]) -> Tensor:
+    """(N, K) 1 where the row holds the 12-mer, else 0."""
+    table = torch.zeros(len(rows), len(columns), dtype=torch.float64)
+    for number, kmers in enumerate(rows):
+        table[number, [columns[kmer] for kmer in kmers if kmer in columns]] = 1
+    return table
+
+
+def _scores(answers: Tensor, targets: Tensor, labels: list[str]) -> dict[str, Any]:
+    scores = Scores(labels, count(answers, targets, len(labels)), float("nan"))
+    return {
+        "right": scores.right,
+        "macro_f1": scores.macro_f1,
+        "macro_f1_interval": list(scores.macro_f1_interval()),
+    }
