@@ -185,12 +185,26 @@ def test_domains_cover_the_protein_once():
         144: "NTD",
         614: "SD2",
         685: "FCS",
-        800: "FP",
+        800: "FP 788",
+        815: "FP–S2′",
+        816: "FP 816",
+        855: "FP 816",
         950: "HR1",
         986: "CH/CD",
         1180: "HR2",
     }
     assert {number: domain_of(number) for number in known} == known
+
+
+def test_borders_have_sources_and_links_none():
+    borders = {domain.label: (domain.first, domain.last) for domain in DOMAINS if domain.source}
+    assert all(not domain.source for domain in DOMAINS if domain.name == "linker")
+    assert all("2020" in domain.source or "UniProt" in domain.source for domain in DOMAINS if domain.source)
+    # the two fusion peptides of the literature, and the cuts in front of them
+    assert borders["FP 788"] == (788, 806) and borders["FP 816"] == (816, 855) and "FP" not in borders
+    assert borders["FP–S2′"][1] == 815 and borders["FCS"][0] <= 685 <= borders["FCS"][1]
+    huang = {"NTD": (14, 305), "RBD": (319, 541), "HR1": (912, 984), "TM": (1213, 1237)}
+    assert {label: borders[label] for label in huang} == huang
 
 
 def test_spans_are_runs_of_tokens():
