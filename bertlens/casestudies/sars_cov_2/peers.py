@@ -73,10 +73,10 @@ def logistic_regression(train: Sequence[Sample], test: Sequence[Sample], labels:
         optimizer.zero_grad()
         fit = torch.nn.functional.cross_entropy(features @ weights + intercepts, targets, reduction="sum")
         total = fit + 0.5 * weights.square().sum()
-        total.backward()  # type: ignore[no-untyped-call]
+        total.backward()
         return total
 
-    optimizer.step(loss)  # type: ignore[arg-type]
+    optimizer.step(loss)
     asked = _present([set(windows(sample.sequence)) for sample in test], columns)
     return (asked @ weights + intercepts).detach()
 
