@@ -26,6 +26,7 @@ from .architectures import Adapter, text_parts, what_works
 from .attentions import not_weights
 from .errors import BertLensError, CaptureError, ModelError
 from .model import Model
+from .threads import few
 
 IMPLEMENTATION = "bertlens"
 # What a model may pass to its attention function beside q, k, v and mask without changing what they say: anything else
@@ -314,7 +315,8 @@ def _forward(model: Model, inputs: dict[str, Tensor], implementation: str) -> tu
     outer = getattr(_active, "recorder", None)
     private.announce(runner)
     # not inference_mode: what a module keeps of a pass, such as rotary tables, could never be trained with again
-    with borrowed(model, implementation), torch.no_grad():
+    size = inputs["input_ids"].numel() * getattr(runner.config, "hidden_size", 768)
+    with borrowed(model, implementation), torch.no_grad(), few(size):
         handles: list[Any] = []
         try:
             if adapter:

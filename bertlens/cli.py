@@ -186,6 +186,7 @@ def demo(arguments: argparse.Namespace) -> None:
 
     # Cells that call pip or python, and the kernel itself, get this environment.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # kernels of several notebooks do not spin against each other
     # default_url: the address that JupyterLab prints leads to the tour too, not only the window it opens.
     options = [str(tour), f"--LabApp.default_url=/lab/tree/{TOUR}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:

@@ -21,11 +21,12 @@ from ..export.html import Page, to_html
 from ..export.still import to_png
 from ..measures.offers import offers
 from ..provenance import provenance, visible
+from ..threads import few
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS
 from .cells import CELLS
 from .corpus import Corpus
-from .overview import Shown
+from .overview import Shown, stream_size
 from .questions import QUESTIONS, Message, Reply, packed
 from .tabs import PARTS, TABS
 from .traits import KINDS
@@ -244,7 +245,8 @@ class LensWidget(anywidget.AnyWidget):
         if not isinstance(message, dict) or "id" not in message:
             return
         try:
-            fields, buffers = self._reply(self._shown, message)
+            with few(stream_size(self._shown.trace)):
+                fields, buffers = self._reply(self._shown, message)
         except BertLensError as error:
             fields, buffers = {"error": str(error)}, []
         except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
@@ -293,7 +295,8 @@ class LensWidget(anywidget.AnyWidget):
         Holds all heads, or those of `layers`. Raises ExportError past 20 MB, naming the way out, and where the file
         cannot be written; SelectionError for no layer at all, or one that does not exist.
         """
-        return to_html(self.page(layers), path)
+        with few(stream_size(self.trace)):
+            return to_html(self.page(layers), path)
 
     def page(self, layers: list[int] | None = None) -> Page:
         """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for."""

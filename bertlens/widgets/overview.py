@@ -15,6 +15,7 @@ from ..measures import attention
 from ..measures.offers import offers
 from ..pieces import Annotator
 from ..provenance import versions
+from ..threads import few
 from ..trace import Trace
 from ..vocabulary import MEASURES
 from ..wire import json_safe, pack
@@ -39,7 +40,8 @@ class Shown:
     @classmethod
     def of(cls, trace: Trace, corpus: Corpus | None, name: str, layer: int, head: int) -> Shown:
         """The record of a trace, with one head of the map `name` open in its overview."""
-        made = _overview(trace, corpus, name, layer, head)
+        with few(stream_size(trace)):
+            made = _overview(trace, corpus, name, layer, head)
         known = (
             trace.model_name,
             trace.text,
@@ -67,6 +69,11 @@ class Shown:
         """The map that the overview is of."""
         name: str = self.overview["header"]["map"]
         return name
+
+
+def stream_size(trace: Trace) -> int:
+    """Numbers in one layer's stream, tokens × width, of the longest map; heads of unknown width count as 64 wide."""
+    return max(m.n_tokens * m.n_heads * (m.head_dim or 64) for m in trace.maps.values())
 
 
 def _named(overview: dict[str, Any], identity: str) -> dict[str, Any]:

@@ -165,6 +165,7 @@ def test_kernels_find_this_environment_first(tmp_path, shipped, started, monkeyp
     monkeypatch.setenv("PATH", "elsewhere")
     cli.main(["demo", "--folder", str(tmp_path)])
     assert cli.os.environ["PATH"].split(cli.os.pathsep)[0] == str(Path(sys.executable).parent)
+    assert cli.os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
 
 
 def test_interrupted_is_one_line(tmp_path, monkeypatch, capsys):
