@@ -1,13 +1,15 @@
 """Which neurons of a query and a key make a head look there: q·k split into its terms, and contrasted with other keys.
 
-After Vig, "Deconstructing BERT, part 2" (2019): the neuron view's q × k. The contrast, the 80 % set and its reuse are
-bertlens' own.
+After Vig, "Deconstructing BERT, part 2" (2019): the neuron view's q × k. The contrast, the 80 % set, its weight and its
+reuse are bertlens' own. The size of the set says little: random q and k need nearly as few neurons (`n80_chance`). What
+holds of a set is the weight that it makes alone (`set_weights`).
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import comb
+from math import comb, nan
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,6 +18,8 @@ from ..errors import SelectionError, check_index
 from ..trace import Trace
 
 SHARE = 0.8
+LEAST_DRAWS = 20  # for an interval
+LOTS = 200  # sets drawn by lot
 
 
 def products(trace: Trace, layer: int, head: int, query: int) -> Tensor:
@@ -53,9 +57,77 @@ def contrast_set(trace: Trace, layer: int, head: int, query: int, key: int) -> T
 def n80(trace: Trace, layer: int, head: int, query: int, key: int) -> int | float:
     """Size of `contrast_set`: the least number of neurons whose sum reaches 80 % of the net contrast, in 1..d.
 
-    NaN where the net contrast is not above 0: then no set carries it. Raises like `contrast`.
+    NaN where the net contrast is not above 0: then no set carries it. Chance: `n80_chance`. Raises like `contrast`.
     """
     return len(contrast_set(trace, layer, head, query, key)) or float("nan")
+
+
+class Draws(NamedTuple):
+    """What random vectors give: 90 % of the draws lie from `low` to `high`."""
+
+    low: float
+    median: float
+    high: float
+
+
+@lru_cache(maxsize=256)
+def n80_chance(d: int, keys: int, rank: int = 0, draws: int = 1000, seed: int = 0) -> Draws:
+    """The `n80` of random queries and keys: 5 %, 50 % and 95 % of draws, sizes in 1..d.
+
+    Entries of q and of `keys` visible keys are independent standard normals; asked is the key that has the rank-th
+    highest score, 0 the strongest. The more keys there are, the further the strongest stands out and the more neurons
+    it takes: of 32, a median of 3 with 5 keys, 4 with 20 and 5 with 100. Only draws with a contrast above 0 count; NaN
+    where fewer than 20 have one. Raises SelectionError for a rank that the keys do not have.
+    """
+    check_index(rank, keys, "rank")
+    if keys < 2:
+        return Draws(nan, nan, nan)
+    generator = torch.Generator("cpu").manual_seed(seed)
+    query, key = torch.randn(2, draws, d, generator=generator, dtype=torch.float64, device="cpu")
+    along = (
+        torch.randn(draws, keys, generator=generator, dtype=torch.float64, device="cpu").sort(descending=True).values
+    )
+    # along q the scores decide; across it the key less the mean of the others is normal again
+    apart = along[:, rank] - (along.sum(-1) - along[:, rank]) / (keys - 1)
+    unit = torch.nn.functional.normalize(query, dim=-1)
+    key = key * (1 + 1 / (keys - 1)) ** 0.5
+    key = key + (apart - (key * unit).sum(-1))[:, None] * unit
+    sizes = _sets(query * key).sum(-1).double()
+    sizes = sizes[sizes > 0]
+    if len(sizes) < LEAST_DRAWS:
+        return Draws(nan, nan, nan)
+    quantiles = torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64, device="cpu")
+    return Draws(*sizes.quantile(quantiles, interpolation="lower").tolist())
+
+
+class SetWeights(NamedTuple):
+    """The weight of one cell, each in [0, 1], as different neurons make it."""
+
+    whole: float  # all neurons: the model's weight
+    alone: float  # the neurons of the `contrast_set` alone
+    rest: float  # the others alone
+    lot: float  # as many as the set has, drawn by lot: mean over the draws
+
+
+def set_weights(trace: Trace, layer: int, head: int, query: int, key: int, seed: int = 0) -> SetWeights:
+    """The weight of (query, key) with all neurons, with its `contrast_set` alone, with the rest alone, and by lot.
+
+    A weight of a set M is softmax_j(scaling · Σ_{n ∈ M} q_n k_jn + mask_j) at the key. What a set does is seen from
+    alone ≈ whole and rest ≈ 0; `lot`, the mean over 200 random sets of its size, is the chance level. All NaN where
+    there is no set. Raises like `contrast`.
+    """
+    head_of = _Head(trace, layer, head)
+    head_of.check(query, key)
+    chosen = _sets(head_of.contrasts(*torch.tensor([[key], [query]], device="cpu")))[0]
+    if not chosen.any():
+        return SetWeights(nan, nan, nan, nan)
+    generator = torch.Generator("cpu").manual_seed(seed)
+    drawn = torch.rand(LOTS, len(chosen), generator=generator, device="cpu").argsort(-1) < int(chosen.sum())
+    sets = torch.cat([torch.stack([torch.ones_like(chosen), chosen, ~chosen]), drawn.to(chosen.device)])
+    scores = (sets * head_of.query[query]) @ head_of.key.T * head_of.scaling + head_of.mask[query]
+    weights = scores.softmax(-1)[:, key]
+    whole, alone, rest = weights[:3].tolist()
+    return SetWeights(whole, alone, rest, float(weights[3:].mean()))
 
 
 def reuse(trace: Trace, layer: int, head: int, query: int, key: int) -> tuple[float, float]:

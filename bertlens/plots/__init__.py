@@ -4,7 +4,7 @@ Every function draws into the axes given, or into new ones, and returns them. No
 """
 
 from .gates import attention_map, gate_counts
-from .geometry import cone, norm_histograms, softmax_cones, spectra
+from .geometry import cone, directionality, norm_histograms, softmax_cones, spectra
 from .norms import category_shares, mixing_ratios, weight_against_norm
 from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
 
@@ -12,6 +12,7 @@ __all__ = [
     "attention_map",
     "category_shares",
     "cone",
+    "directionality",
     "gate_counts",
     "gradients_by_layer",
     "head_map",

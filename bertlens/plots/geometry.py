@@ -1,4 +1,4 @@
-"""Figures of the geometry: the cone through the stream, norms and spectra of a head, cones of attention matrices."""
+"""Figures of the geometry: cones of the stream and of attention, norms and spectra of a head, directionality."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from ..errors import check_index
+from ..lens import Lens
 from ..measures import geometry
-from ..measures.spectra import singular_values
+from ..measures.spectra import singular_values, weights_table
 from ..trace import Trace
 from ..vocabulary import SERIES, VECTORS
 from .figure import ACCENT, INK, MUTED, axes_or_new, pyplot, quiet, weight_map
@@ -101,6 +102,30 @@ def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
     axes.set_xticks(positions + 0.5, [f"L{layer}" for layer in table["layer"]])
     axes.tick_params(axis="x", length=0)
     axes.legend(fontsize=7, frameon=False, ncols=5, loc="lower left", bbox_to_anchor=(0, 1))
+    quiet(axes)
+    return axes
+
+
+def directionality(lens: Lens, axes: Any = None) -> Any:
+    """`directionality` of every head's W_QK over layers and of the layers' own, over bands of chance.
+
+    In the light band lie 95 % of random weights of a head's size, in the dark one of a layer's. Returns the matplotlib
+    axes. Raises as `measures.spectra.weights_table`.
+    """
+    table = weights_table(lens)
+    whole = table["head"] == "all"
+    axes = axes_or_new(axes, max(5, 0.6 * whole.sum() + 1), 3.2)
+    for rows, name, shade in ((table[~whole], "heads", 0.13), (table[whole], "all heads", 0.2)):
+        chance = rows["directionality_chance"].iloc[0]
+        axes.axhspan(-chance, chance, color=MUTED, alpha=shade, linewidth=0, zorder=0)
+        inside = (rows["directionality"].abs() <= rows["directionality_chance"]).mean()
+        marker, color = ("D", INK) if name == "all heads" else ("o", ACCENT)
+        label = f"{name}: random ±{chance:.2f}, {inside:.0%} inside"
+        axes.scatter(rows["layer"], rows["directionality"], marker=marker, color=color, s=18, label=label, zorder=2)
+    axes.axhline(0, color=MUTED, linewidth=0.6, zorder=1)
+    axes.set(ylim=(-1.02, 1.02), xlabel="layer", ylabel="directionality of W_QK")
+    axes.set_xticks(sorted(set(table["layer"])))
+    axes.legend(fontsize=7, frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
     quiet(axes)
     return axes
 

@@ -162,7 +162,7 @@ def histograms(trace: Trace, layer: int, head: int) -> Answer:
 
 
 def layer_ranks(trace: Trace, layer: int) -> Answer:
-    """Effective ranks of a layer's heads, symmetry and directionality of their W_QK, and of the layer's; spectra.
+    """Effective ranks of a layer's heads, `spectra.layer_weights` of them and of the layer; spectra.
 
     Arrays: singular values ÷ the largest, of each head's vectors "query" … "context" (H, min(S, d)) and of its
     "attention" (H, at most MOST_VALUES).
@@ -172,19 +172,11 @@ def layer_ranks(trace: Trace, layer: int) -> Answer:
     matrices = spectra.head_vectors(trace, layer) | {"attention": trace.attention(layer)}
     spectrum = {name: spectra.Spectrum.of(x) for name, x in matrices.items()}
     query, key = spectra.projections(trace.model, layer)
-    rows = []
-    for number in range(trace.n_heads):
-        ranks = {name: float(one.effective_rank[number]) for name, one in spectrum.items()}
-        overlap = {"overlap": float(spectra.subspace_overlap(query[number], key[number]))}
-        rows.append(ranks | _symmetries(query[number], key[number]) | overlap)
-    whole = _symmetries(query.flatten(0, 1), key.flatten(0, 1))  # all heads together span everything: no overlap
+    heads, whole = spectra.layer_weights(query, key)
+    rows = [
+        {name: float(one.effective_rank[head]) for name, one in spectrum.items()} | heads[head]
+        for head in range(trace.n_heads)
+    ]
     arrays = {name: (one.values / one.values[:, :1]).float() for name, one in spectrum.items()}
     arrays["attention"] = arrays["attention"][:, :MOST_VALUES].contiguous()
     return {"layer": layer, "heads": rows, "whole": whole, "dim": trace.head_dim}, arrays
-
-
-def _symmetries(query: Tensor, key: Tensor) -> dict[str, float]:
-    return {
-        "symmetry": float(spectra.symmetry_of(query, key)),
-        "directionality": float(spectra.directionality_of(query, key)),
-    }

@@ -197,6 +197,12 @@ def test_two_nn_of_a_line_and_a_square(dimension, trim):
     assert geometry.two_nn(embedded, trim) == pytest.approx(dimension, rel=0.1)
 
 
+@pytest.mark.parametrize(("n", "documented"), [(100, 13), (200, 15), (1600, 16.5)])
+def test_two_nn_depends_on_the_number_of_points_as_documented(n, documented):
+    found = [geometry.two_nn(torch.randn(n, 20, generator=torch.Generator().manual_seed(s))) for s in range(8)]
+    assert np.mean(found) == pytest.approx(documented, abs=1)
+
+
 def test_two_nn_by_hand_and_without_repeats():
     x = gaussian(150, 3, seed=4)
     ratios = []
@@ -400,8 +406,15 @@ def test_corpus_table_by_hand(lens):
 def test_corpus_table_has_a_dimension_where_there_are_enough_points(lens):
     letters = "abcdefghijklmnopqrstuvwxyz"
     texts = [" ".join(letters[(i * step) % 26] for i in range(40)) for step in (1, 3, 5, 7)]
-    table = geometry.corpus_table(lens.trace_batch(texts))
+    traces = lens.trace_batch(texts)
+    table = geometry.corpus_table(traces)
     assert (table["dimension"] > 0).all()
+    for state, points in enumerate(table["dimension_points"]):
+        vectors = np.concatenate([t.hidden_states[state][~t.special_mask].numpy() for t in traces])
+        assert points == len({v.tobytes() for v in vectors})
+    again = geometry.corpus_table([*traces, *traces])  # more tokens, no more points
+    assert (again["tokens"] == 2 * table["tokens"]).all()
+    assert again["dimension_points"].tolist() == table["dimension_points"].tolist()
 
 
 # --- the embedded model ---

@@ -161,7 +161,9 @@ def test_alone_in_view() -> None:
     assert all(math.isnan(x) for x in neurons.reuse(trace, 0, 0, 0, 0))
 
 
-@pytest.mark.parametrize("measure", [neurons.contrast, neurons.contrast_set, neurons.n80, neurons.reuse])
+@pytest.mark.parametrize(
+    "measure", [neurons.contrast, neurons.contrast_set, neurons.n80, neurons.reuse, neurons.set_weights]
+)
 def test_what_cannot_be_selected(measure: Any) -> None:
     """Indices from a page are checked."""
     trace = trace_of("gpt2")
@@ -177,3 +179,73 @@ def test_what_cannot_be_selected(measure: Any) -> None:
     given = Trace.from_attentions(torch.full((1, 1, 2, 2), 0.5), ["a", "b"])
     with pytest.raises(ModelError, match="queries and keys"):
         measure(given, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(("d", "keys", "rank"), [(32, 20, 0), (32, 100, 0), (64, 20, 0), (16, 6, 1), (8, 2, 0)])
+def test_chance_of_n80_is_that_of_random_queries_and_keys(d: int, keys: int, rank: int) -> None:
+    """Whole random heads, the key with that rank, counted in numpy."""
+    random = np.random.default_rng(3)
+    sizes = []
+    for _ in range(3000):
+        q, k = random.standard_normal(d), random.standard_normal((keys, d))
+        key = np.argsort(-(k @ q))[rank]
+        parts = q * (k[key] - np.delete(k, key, 0).mean(0))
+        if parts.sum() > 0:
+            sizes.append(int((np.sort(parts)[::-1].cumsum() < 0.8 * parts.sum()).sum()) + 1)
+    low, median, high = neurons.n80_chance(d, keys, rank)
+    for found, share in ((low, 0.05), (median, 0.5), (high, 0.95)):
+        assert np.quantile(sizes, share - 0.03) <= found <= np.quantile(sizes, share + 0.03)
+
+
+def test_chance_of_n80_is_the_one_documented() -> None:
+    assert [neurons.n80_chance(32, keys).median for keys in (5, 20, 100)] == [3, 4, 5]
+    assert all(math.isnan(x) for x in neurons.n80_chance(32, 1))
+    assert all(math.isnan(x) for x in neurons.n80_chance(32, 20, 19))  # the weakest key never stands out
+    with pytest.raises(SelectionError, match=r"rank 4 .* 0 to 3"):
+        neurons.n80_chance(8, 4, 4)
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    return np.exp(x - x.max()) / np.exp(x - x.max()).sum()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_weights_with_the_set_and_with_the_rest(name: str) -> None:
+    trace = trace_of(name)
+    hand = ByHand(trace, 1, 1)
+    bias = np.where(hand.visible, hand.scores - hand.scaling * hand.q @ hand.k.T, -np.inf)
+    cells = [(i, j) for i, j in hand.cells() if hand.set_of(i, j)][::7]
+    assert cells
+    for i, j in cells:
+        chosen = sorted(hand.set_of(i, j))
+        rest = [n for n in range(hand.q.shape[1]) if n not in chosen]
+        found = neurons.set_weights(trace, 1, 1, i, j)
+        assert found.whole == pytest.approx(float(trace.attention(1)[1, i, j]), abs=2e-5)
+        for value, part in ((found.alone, chosen), (found.rest, rest)):
+            scores = hand.scaling * hand.k[:, part] @ hand.q[i, part] + bias[i]
+            assert value == pytest.approx(softmax(scores)[j], abs=1e-5)
+        random = np.random.default_rng(1)
+        lots = [random.permutation(hand.q.shape[1])[: len(chosen)] for _ in range(400)]
+        drawn = [softmax(hand.scaling * hand.k[:, lot] @ hand.q[i, lot] + bias[i])[j] for lot in lots]
+        assert found.lot == pytest.approx(np.mean(drawn), abs=5 * np.std(drawn) / 200**0.5 + 1e-6)
+
+
+def test_weights_without_a_set() -> None:
+    trace = trace_of("gpt2")
+    assert all(math.isnan(x) for x in neurons.set_weights(trace, 0, 0, 0, 0))
+
+
+def test_the_set_alone_makes_the_weight_in_the_embedded_model(embedded_lens: Lens) -> None:
+    """What holds of sets: alone they leave the weight, the rest leaves next to none; their size is near chance."""
+    trace = embedded_lens.trace("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
+    found, sizes = [], []
+    for layer in range(6):
+        for head in range(0, 12, 3):
+            for query, key in enumerate(trace.attention(layer)[head].argmax(-1).tolist()):
+                if neurons.n80(trace, layer, head, query, key) > 0:
+                    sizes.append(neurons.n80(trace, layer, head, query, key))
+                    found.append(neurons.set_weights(trace, layer, head, query, key))
+    whole, alone, rest, lot = np.median(found, 0)
+    assert 0.9 < alone / whole < 1.1 and rest / whole < 0.2 and lot / whole < 0.3
+    chance = neurons.n80_chance(32, trace.n_tokens)
+    assert chance.median == 4 < np.median(sizes) <= chance.high

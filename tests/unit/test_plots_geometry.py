@@ -10,7 +10,7 @@ import pytest
 from bertlens import plots
 from bertlens.errors import ExportError, InputError, SelectionError
 from bertlens.lens import Lens
-from bertlens.measures import gates, geometry
+from bertlens.measures import gates, geometry, spectra
 from bertlens.plots.figure import axes_or_new, tokens_on_axes
 from bertlens.plots.gates import _STYLES
 from bertlens.vocabulary import GATES
@@ -77,6 +77,19 @@ def test_spectra_are_numpys_singular_values(trace):
     axes.figure.canvas.draw()
     with pytest.raises(SelectionError, match="head 9"):
         plots.spectra(trace, 0, 9)
+
+
+def test_directionality_is_drawn_over_its_chance(embedded_lens):
+    axes = plots.directionality(embedded_lens)
+    table = spectra.weights_table(embedded_lens)
+    whole = table["head"] == "all"
+    for rows, dots, band in zip((table[~whole], table[whole]), axes.collections, axes.patches, strict=True):
+        assert dots.get_offsets()[:, 1].tolist() == pytest.approx(rows["directionality"].tolist())
+        chance = rows["directionality_chance"].iloc[0]
+        assert (band.get_y(), band.get_y() + band.get_height()) == pytest.approx((-chance, chance))
+        inside = (rows["directionality"].abs() <= chance).mean()
+        assert dots.get_label().endswith(f"random ±{chance:.2f}, {inside:.0%} inside")
+    axes.figure.canvas.draw()
 
 
 def test_map_names_gate_and_outlines_its_cells(trace):

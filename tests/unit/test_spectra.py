@@ -128,6 +128,22 @@ def test_overlap_of_random_subspaces_is_r_over_d():
     assert np.mean(unequal) == pytest.approx(16 / 64, rel=0.05)  # of different ranks the larger one counts
 
 
+def test_overlaps_with_other_heads_are_pair_by_pair():
+    """A head that shares half of its directions with every other's keys has more in common with its own."""
+    shared = gaussian(4, 64, seed=9)
+    queries = torch.stack([torch.cat([shared, gaussian(4, 64, seed=s)]) for s in range(3)])
+    keys = torch.stack([torch.cat([shared, queries[s, 4:6], gaussian(2, 64, seed=s + 20)]) for s in range(3)])
+    found = spectra.head_overlaps(queries, keys)
+    for a in range(3):
+        for b in range(3):
+            u, v = (np.linalg.qr(x.numpy().T)[0] for x in (queries[a], keys[b]))
+            assert float(found[a, b]) == pytest.approx(np.linalg.norm(u.T @ v) ** 2 / 8)
+    others = spectra.of_others(found)
+    assert float(others[1]) == pytest.approx((float(found[1, 0]) + float(found[1, 2])) / 2)
+    assert (found.diagonal() > others + 0.1).all() and (others > 8 / 64 + 0.2).all()
+    assert spectra.of_others(spectra.head_overlaps(queries[:1], keys[:1])).isnan().all()
+
+
 # --- symmetry and directionality ---
 
 
@@ -160,6 +176,29 @@ def test_directionality_of_known_matrices():
         found.append(float(spectra.directionality_of(EYE, w)))
     assert 0.6 < np.mean(found) < 0.85
     assert min(found) > 0
+
+
+@pytest.mark.parametrize(("size", "draws", "wider"), [((32, 384), 400, 0.02), ((16, 96), 800, 0.1)])
+def test_interval_of_directionality_is_that_of_random_weights(size, draws, wider):
+    """Against whole random matrices, drawn and measured in numpy: 95 % lie inside, and it is hardly too wide."""
+    random = np.random.default_rng(5)
+    found = []
+    for _ in range(draws):
+        q, k = random.standard_normal((2, *size), dtype=np.float32)
+        rows = np.sqrt(np.einsum("ab,aj,bj->j", k @ k.T, q, q, optimize=True))
+        columns = np.sqrt(np.einsum("ab,aj,bj->j", q @ q.T, k, k, optimize=True))
+        r, c = (np.clip(x - x.mean() - 2 * x.std(ddof=1), 0, None).sum() for x in (rows, columns))
+        found.append((c - r) / (c + r))
+    chance = spectra.directionality_chance(*size)
+    error = 2.5 * (0.95 * 0.05 / draws) ** 0.5
+    assert np.mean(np.abs(found) <= chance) >= 0.95 - error
+    assert np.quantile(np.abs(found), 0.95 - error) <= chance <= np.quantile(np.abs(found), 0.95 + error) + wider
+
+
+def test_interval_of_directionality_is_the_one_documented():
+    assert spectra.directionality_chance(32, 384) == pytest.approx(0.46, abs=0.02)
+    assert spectra.directionality_chance(64, 768) == pytest.approx(0.33, abs=0.02)
+    assert spectra.directionality_chance(32, 384, g=1) < 0.3  # more norms pass: less chance
 
 
 def test_scores_of_weights_equal_those_of_the_full_matrix():
@@ -218,6 +257,14 @@ def test_symmetry_and_directionality_of_heads_and_layers(lens):
     assert row["symmetry"] == pytest.approx(full_symmetry(head))
     assert row["overlap"] == pytest.approx(float(spectra.subspace_overlap(wq[8:16], wk[8:16])))
     assert row["chance"] == 8 / 32
+    assert row["overlap_others"] == pytest.approx(
+        np.mean([float(spectra.subspace_overlap(wq[8:16], wk[8 * h : 8 * h + 8])) for h in (0, 2, 3)])
+    )
+    assert row["directionality_chance"] == spectra.directionality_chance(8, 32)
+    every = table[table["head"] == "all"]
+    assert every["directionality_chance"].eq(spectra.directionality_chance(32, 32)).all()
+    assert every[["overlap", "chance", "overlap_others"]].isna().all(axis=None)  # 1 by construction
+    assert not table[table["head"] != "all"].isna().any(axis=None)
     assert table[(table["layer"] == 2) & (table["head"] == "all")]["symmetry"].iloc[0] == pytest.approx(
         full_symmetry(full)
     )
@@ -271,3 +318,14 @@ def test_embedded_model_has_its_known_scores(embedded_lens):
     assert directionality == pytest.approx([0.411, 0.113, 0.057, 0.083, 0.059, 0.213], abs=6e-4)
     medians = [np.median([spectra.symmetry(embedded_lens, layer, head) for head in range(12)]) for layer in layers]
     assert all(0.07 <= median <= 0.18 for median in medians)
+
+
+def test_embedded_model_beside_chance(embedded_lens):
+    """Nine of ten heads have a directionality that random weights have; own keys overlap more than another head's."""
+    table = spectra.weights_table(embedded_lens)
+    heads = table[table["head"] != "all"]
+    inside = heads["directionality"].abs() <= heads["directionality_chance"]
+    assert 0.85 <= inside.mean() <= 0.96
+    medians = heads[["overlap", "overlap_others", "chance"]].median()
+    assert medians.tolist() == pytest.approx([0.258, 0.159, 0.083], abs=0.002)
+    assert (heads["overlap_others"] > heads["chance"]).all()  # random is not the baseline of a trained model

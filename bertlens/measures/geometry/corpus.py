@@ -33,7 +33,9 @@ def corpus_table(traces: Iterable[Trace], include_special: bool = False, rogue: 
       anisotropy_without: the same without the `rogue` dimensions that contribute most
     self_similarity (less anisotropy), max_explainable_variance: means over the pieces that occur twice and more
     intra_similarity: mean over texts, less anisotropy
-    participation; dimension, by `two_nn`, NaN under 100 points
+    participation
+    dimension, by `two_nn`, NaN under 100 points; dimension_points: the different vectors it is of; it rises with their
+      number, compare it only between tables of as many
 
     Ethayarajh 2019; Timkey and van Schijndel 2021; Facco et al. 2017. Raises InputError for no traces, ModelError for
     traces without hidden states.
@@ -53,6 +55,7 @@ def corpus_table(traces: Iterable[Trace], include_special: bool = False, rogue: 
     for state in range(every_trace[0].n_layers + 1):
         texts = [t.hidden_states[state][mask].double() for t, mask in zip(every_trace, counted, strict=True)]
         vectors = torch.cat(texts)
+        points = len(torch.unique(vectors, dim=0))
         baseline = anisotropy(vectors)
         rows.append(
             {
@@ -66,7 +69,8 @@ def corpus_table(traces: Iterable[Trace], include_special: bool = False, rogue: 
                 "max_explainable_variance": _mean([max_explainable_variance(vectors[at]) for at in repeated]),
                 "intra_similarity": _mean([intra_similarity(text, baseline) for text in texts if len(text)]),
                 "participation": float(participation_ratio(vectors)),
-                "dimension": two_nn(vectors) if len(torch.unique(vectors, dim=0)) >= LEAST_POINTS else float("nan"),
+                "dimension": two_nn(vectors) if points >= LEAST_POINTS else float("nan"),
+                "dimension_points": points,
             }
         )
     return pd.DataFrame(rows)
