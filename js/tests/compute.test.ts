@@ -4,6 +4,7 @@ import text from "../../tests/wire/compute_vectors.json?raw";
 import { rowWeights, type Slice, scores, sliceFrom, visible, weights } from "../src/compute/attention";
 import { columnMeans, extremes, type Grid, grid, type TokenSide, units } from "../src/compute/grid";
 import { largest } from "../src/compute/largest";
+import { n80Chance, setWeights } from "../src/compute/neuronchance";
 import { contrast, contrastSet, expectedJaccard, products, reuse } from "../src/compute/neurons";
 import type { Arrays } from "../src/wire";
 
@@ -18,6 +19,10 @@ type Pair = {
   set: number[];
   jaccard: number;
   chance: number;
+  alone?: number; // these where there is a set
+  rest?: number;
+  lot?: number;
+  lot_sd?: number;
 };
 type Head = {
   name: string;
@@ -43,6 +48,7 @@ type GridCase = {
 const vectors: {
   heads: Head[];
   grids: { side: TokenSide; attention: Values; cases: GridCase[] }[];
+  n80_chance: { d: number; keys: number; rank: number; limits: [number, number][] }[];
   expected_jaccard: { a: number; b: number; d: number; value: number }[];
 } = JSON.parse(text);
 
@@ -105,6 +111,10 @@ describe.each(vectors.heads)("$name", (head) => {
     expect(found.set).toEqual(pair.set);
     const overlap = reuse(slice, pair.query, pair.key, weights(slice));
     expectClose([overlap.jaccard, overlap.chance], [pair.jaccard, pair.chance].map(Number), exact);
+    if (pair.set.length === 0) return;
+    const made = setWeights(slice, pair.query, pair.key, pair.set);
+    expectClose([made.alone, made.rest], [pair.alone!, pair.rest!], exact);
+    expect(Math.abs(made.lot - pair.lot!)).toBeLessThanOrEqual(0.4 * pair.lot_sd! + exact); // four errors of 100 draws
   });
 });
 
@@ -123,6 +133,20 @@ describe("contrast set", () => {
       expect(set).toEqual([]);
       expect(n80).toBeNaN();
     }
+  });
+});
+
+describe("neurons of random q and k", () => {
+  it.each(vectors.n80_chance)("$d of them, key $rank of $keys", ({ d, keys, rank, limits }) => {
+    const { low, median, high } = n80Chance(d, keys, rank)!;
+    [low, median, high].forEach((found, n) => {
+      expect(found).toBeGreaterThanOrEqual(limits[n]![0]);
+      expect(found).toBeLessThanOrEqual(limits[n]![1]);
+    });
+  });
+  it("says nothing of a key that never stands out, or alone", () => {
+    expect(n80Chance(32, 20, 19)).toBeNull();
+    expect(n80Chance(32, 1, 0)).toBeNull();
   });
 });
 

@@ -207,6 +207,24 @@ def test_pages_carry_ranks_and_say_what_evidence_they_lack(show, pair, embedded_
     for name in ("query", "key", "value", "context"):
         expect(row).to_contain_text(signed(ranks[name][8]))
     titles = seen.part("geometry").locator("svg[aria-label='Spectra of L1·H8'] title").all_text_contents()
+    weights = spectra.weights_table(embedded_lens).query("layer == 1").set_index("head")
+    for name in ("overlap", "overlap_others", "directionality"):
+        expect(row).to_contain_text(signed(weights[name][8]))
+    last = seen.part("geometry").get_by_role("row", name=re.compile("^all")).inner_text().split()
+    assert last[-4:] == [signed(weights["symmetry"]["all"]), signed(weights["directionality"]["all"]), "–", "–"]
+    expect(seen.part("geometry")).to_contain_text(f"random subspaces overlap by {32 / 384:.2f}")
+    found = seen.part("directionality").inner_text()
+    limits = [signed(spectra.directionality_chance(*size)) for size in ((32, 384), (384, 384))]
+    heads = weights.drop("all")["directionality"].abs()
+    inside = int((heads <= spectra.directionality_chance(32, 384)).sum())
+    assert f"±{limits[0]} for a head and ±{limits[1]} for all heads" in found
+    assert f"{inside} of 12 heads lie inside, of as many random ones 11.4 would" in found
+    chart = seen.part("geometry").locator("svg[aria-label='Directionality of layer 1']")
+    box, edge = chart.locator("rect").first.bounding_box(), chart.locator("line")
+    top, bottom = (edge.nth(n).bounding_box()["y"] for n in (-1, 0))  # 1 and −1
+    share = spectra.directionality_chance(32, 384)
+    assert box["height"] / (bottom - top) == pytest.approx(share, abs=0.02)
+    assert box["y"] + box["height"] / 2 == pytest.approx((top + bottom) / 2, abs=2)
     values = np.linalg.svd(pair.attention(1)[8].double().numpy(), compute_uv=False)
     found = [float(text.split(": ")[1].split()[0]) for text in titles if text.startswith("α")]
     assert found == pytest.approx(values / values[0], rel=5e-3, abs=1e-6)

@@ -104,6 +104,30 @@ def test_contrast_and_the_neurons_that_carry_it(show, pair, eager):
     found = re.search(r"contrast (\S+)\)", text)
     assert found is not None
     digits(found[1], parts.sum(), 2)
+    chance = re.search(r"random q and k take (\d+) \((\d+) to (\d+) in 90 %\) for the key at rank (\d+) of 21", text)
+    assert chance is not None, text
+    scores = k @ q[QUERY]
+    rank = int((scores > scores[KEY]).sum())
+    assert int(chance[4]) == rank + 1
+    random = np.random.default_rng(4)
+    sizes = []
+    for _ in range(4000):  # whole random heads
+        one, many = random.standard_normal(32), random.standard_normal((21, 32))
+        at = np.argsort(-(many @ one))[rank]
+        terms = one * (many[at] - np.delete(many, at, 0).mean(0))
+        if terms.sum() > 0:
+            sizes.append(int((np.sort(terms)[::-1].cumsum() < 0.8 * terms.sum()).sum()) + 1)
+    for printed, share in zip((chance[2], chance[1], chance[3]), (0.05, 0.5, 0.95), strict=True):
+        assert np.quantile(sizes, share - 0.03) <= int(printed) <= np.quantile(sizes, share + 0.03)
+    made = re.search(r"weight (\S+) is (\S+) by these neurons alone, (\S+) by the rest alone, (\S+) by as many", text)
+    assert made is not None, text
+    order = parts.argsort(descending=True)
+    for printed, neurons in zip(made.groups()[:3], (order, order[:n80], order[n80:]), strict=True):
+        weight = (k[:, neurons] @ q[QUERY, neurons] / 32**0.5).softmax(0)[KEY]
+        digits(printed, weight, 3)
+    lots = [torch.from_numpy(random.permutation(32)[:n80]) for _ in range(2000)]
+    drawn = torch.stack([(k[:, lot] @ q[QUERY, lot] / 32**0.5).softmax(0)[KEY] for lot in lots])
+    assert abs(float(made[4]) - float(drawn.mean())) < 0.4 * float(drawn.std()) + 0.001
     assert f"{n80} neurons = 80 %" in seen.part("neurons").inner_text()
 
 

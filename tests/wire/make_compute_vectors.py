@@ -4,7 +4,8 @@ A float64 reference in numpy, written from the formulas and sharing no code with
 scores s_ij = c q_i·k_j + mask; α = softmax_j(s); contrast of (i, j) = c q_i ∘ (k_j − mean of the other visible keys);
 n80 = least m with the m largest contributions summing to at least 0.8 of the whole contrast; reuse = mean Jaccard
 index of that set with the sets of the other queries toward their own most attended keys, chance = its expectation for
-random sets.
+random sets. alone, rest: α where the scores are sums over the set, or over the other neurons; lot, lot_sd: mean and
+standard deviation of it over random sets of that size. n80_chance: quantiles of n80 over random q, k.
 """
 
 import json
@@ -57,6 +58,29 @@ def reuse(own: list[int], sets: list[list[int]], d: int) -> tuple[float, float]:
     return float(np.mean(overlaps)), float(np.mean([expected_jaccard(len(own), len(other), d) for other in sets]))
 
 
+def part_weights(q: np.ndarray, k: np.ndarray, scaling: float, bias: np.ndarray, j: int, own: list[int]) -> dict:
+    def weight(part: list[int] | np.ndarray) -> float:
+        return float(softmax((scaling * k[:, part] @ q[part] + bias)[None])[0, j])
+
+    rng = np.random.default_rng(11)
+    lots = [weight(rng.permutation(len(q))[: len(own)]) for _ in range(2000)]
+    rest = [n for n in range(len(q)) if n not in own]
+    return {"alone": weight(own), "rest": weight(rest), "lot": np.mean(lots), "lot_sd": np.std(lots)}
+
+
+def n80_chance(d: int, keys: int, rank: int) -> dict:
+    """Whole random heads; 5 %, 50 % and 95 %, each three points lower and higher: what so many draws may give."""
+    rng = np.random.default_rng(12)
+    sizes = []
+    for _ in range(6000):
+        q, k = rng.standard_normal(d), rng.standard_normal((keys, d))
+        order = np.argsort(-(k @ q))
+        sizes.append(len(contrast_set(q * (k[order[rank]] - k[order[np.arange(keys) != rank]].mean(0)))))
+    found = [n for n in sizes if n]
+    limits = [[float(np.quantile(found, share + by)) for by in (-0.03, 0.03)] for share in (0.05, 0.5, 0.95)]
+    return {"d": d, "keys": keys, "rank": rank, "limits": limits}
+
+
 def case(name: str, seed: int, S: int, K: int, d: int, scaling: float, mask: str, pairs: list[tuple[int, int]]) -> dict:
     rng = np.random.default_rng(seed)
     q, k = (rng.standard_normal((n, d)).astype(np.float32) for n in (S, K))
@@ -93,6 +117,7 @@ def case(name: str, seed: int, S: int, K: int, d: int, scaling: float, mask: str
                 "jaccard": jaccard,
                 "chance": chance,
             }
+            | (part_weights(Q[i], Ks, scaling, bias[i], j, own) if own else {})
         )
     arrays: dict[str, np.ndarray] = {"q": q, "k": k}
     if mask == "bits":
@@ -161,6 +186,7 @@ def vectors() -> dict:
             case("one token", 6, 1, 1, 4, 0.5, "full", [(0, 0)]),
         ],
         "grids": grids(),
+        "n80_chance": [n80_chance(32, 20, 0), n80_chance(64, 100, 0), n80_chance(16, 6, 1), n80_chance(8, 2, 0)],
         "expected_jaccard": [
             {"a": a, "b": b, "d": d, "value": expected_jaccard(a, b, d)}
             for a, b, d in [(1, 1, 1), (5, 5, 32), (3, 8, 9), (0, 4, 8), (64, 64, 64), (20, 31, 128)]

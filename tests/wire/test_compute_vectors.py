@@ -113,3 +113,15 @@ def test_measures_give_the_numbers_that_the_page_must_give(head):
         wanted = float(pair["jaccard"]), float(pair["chance"])
         # each overlap is a quotient of two counts, rounded to float32
         np.testing.assert_allclose(neurons.reuse(trace, 0, 0, i, j), wanted, rtol=1e-7)
+        if pair["set"]:
+            made = neurons.set_weights(trace, 0, 0, i, j)
+            np.testing.assert_allclose(made[1:3], (pair["alone"], pair["rest"]), rtol=1e-12)
+            assert abs(made.lot - pair["lot"]) <= 0.3 * pair["lot_sd"] + 1e-12  # four errors of 200 draws
+
+
+def test_chance_of_n80_is_within_the_limits_that_hold_for_the_page():
+    from bertlens.measures import neurons
+
+    for case in VECTORS["n80_chance"]:
+        found = neurons.n80_chance(case["d"], case["keys"], case["rank"])
+        assert all(low <= x <= high for x, (low, high) in zip(found, case["limits"], strict=True))

@@ -1,5 +1,6 @@
 // The numbers of the neuron view for one query and one key in focus: what the view paints and an export prints.
 import { rowWeights, type Slice, scores } from "../compute/attention";
+import { type Draws, n80Chance } from "../compute/neuronchance";
 import { type ContrastSet, contrast, contrastSet, products } from "../compute/neurons";
 
 export type NeuronOrder = "contribution" | "index" | "query";
@@ -16,6 +17,9 @@ export interface CellFacts {
   alpha: Float64Array; // (K)
   parts: Float64Array; // (d) each neuron's share of the contrast
   carried: ContrastSet;
+  chance: Draws | null; // neurons that random vectors need; null where there is no set
+  seen: number; // keys
+  rank: number; // of this key among them by score, 1 the first
 }
 
 /** What depends on the chosen orders too: strips in the order shown. */
@@ -34,14 +38,21 @@ export interface NeuronSheet extends CellFacts {
 
 export function cellFacts(slice: Slice, query: number, key: number): CellFacts {
   const parts = contrast(slice, query, key);
+  const row = scores(slice, query);
+  const carried = contrastSet(parts);
+  const seen = row.filter((s) => s > Number.NEGATIVE_INFINITY).length;
+  const rank = 1 + row.filter((s) => s > row[key]!).length;
   return {
     query,
     key,
     q: slice.q!.subarray(query * slice.d, (query + 1) * slice.d),
-    scores: scores(slice, query),
+    scores: row,
     alpha: rowWeights(slice, query),
     parts,
-    carried: contrastSet(parts),
+    carried,
+    chance: carried.n80 > 0 ? n80Chance(slice.d, seen, rank - 1) : null,
+    seen,
+    rank,
   };
 }
 

@@ -6,7 +6,7 @@ import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
 import type { Kind } from "../state/answers";
 import { useAnswer, useView } from "./context";
-import { RankTable, Spectra } from "./spectra";
+import { Directionality, RankTable, Spectra } from "./spectra";
 
 type Row = Record<string, number | null>;
 
@@ -40,6 +40,7 @@ export function Geometry() {
         </Section>
         <NormHistograms />
         <Spectra />
+        <Directionality />
       </div>
       <div class="bl-wide-tables">
         <Steps rows={rows} />

@@ -70,7 +70,7 @@ export function NeuronFigure() {
 
 /** q above k, and q × k, a row for each key with some room between them; the neurons that carry the contrast marked. */
 function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number; k: number; product: number }) {
-  const { qShown, kShown, productsShown, vectorScale, productScale, marked, carried } = sheet;
+  const { qShown, kShown, productsShown, vectorScale, productScale, marked, carried, chance } = sheet;
   const d = marked.length;
   const strip = (values: Float32Array, scale: number, x: number, n: number) => (
     <Cells
@@ -89,7 +89,7 @@ function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number;
       ))}
       {carried.set.length > 0 && (
         <text x={product} y="30">
-          {carried.n80} neurons = 80 % of the contrast
+          {carried.n80} neurons = 80 % of the contrast{chance && `, random q and k take ${chance.median}`}
         </text>
       )}
       {marked.map(

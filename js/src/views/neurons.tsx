@@ -1,6 +1,7 @@
 // Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
 import type { ComponentChildren } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
+import { setWeights } from "../compute/neuronchance";
 import { reuse } from "../compute/neurons";
 import { paint as paintValues } from "../paint/colormap";
 import { signedColours } from "../paint/palette";
@@ -73,9 +74,10 @@ interface SheetProps {
 }
 
 /** How many neurons carry what sets the key apart, and whether other queries use the same. */
-function Contrast({ sheet: { query, key, carried } }: SheetProps) {
+function Contrast({ sheet: { query, key, carried, chance, seen, rank, alpha } }: SheetProps) {
   const { slice, overview, weights } = useView().shown;
   const used = useMemo(() => reuse(slice, query, key, weights), [query, key, weights]);
+  const made = useMemo(() => setWeights(slice, query, key, carried.set), [query, key, weights]);
   const token = <Token text={overview.keyside.tokens[key]!} />;
   return (
     <p class="bl-note" data-testid="contrast">
@@ -89,8 +91,13 @@ function Contrast({ sheet: { query, key, carried } }: SheetProps) {
           <b>
             {carried.n80} of {slice.d} neurons
           </b>{" "}
-          carry 80 % of what sets “{token}” apart from the other keys (contrast {signed(carried.net)}). Other queries’
-          sets overlap with this one by {percent(used.jaccard)} on average (Jaccard; chance {percent(used.chance)}
+          carry 80 % of what sets “{token}” apart from the other keys (contrast {signed(carried.net)});{" "}
+          {chance
+            ? `random q and k take ${chance.median} (${chance.low} to ${chance.high} in 90 %) for the key at rank ${rank} of ${seen}`
+            : "random q and k hardly ever set such a key apart"}
+          . The weight {share(alpha[key]!)} is <b>{share(made.alone)}</b> by these neurons alone, {share(made.rest)} by
+          the rest alone, {share(made.lot)} by as many drawn by lot. Other queries’ sets overlap with this one by{" "}
+          {percent(used.jaccard)} on average (Jaccard; chance {percent(used.chance)}
           ).
         </>
       )}

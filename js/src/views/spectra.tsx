@@ -1,7 +1,7 @@
 // Spectra of a head's vectors and attention, ranks and symmetry of the heads of a layer: part of the geometry view.
-import { vectorColour } from "../paint/palette";
+import { inks, vectorColour } from "../paint/palette";
 import { Chart, Key, MARGIN, markerPath, scale } from "../parts/chart";
-import { headLabel } from "../parts/format";
+import { headLabel, number, signed, upTo } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
 import type { Kind } from "../state/answers";
@@ -11,7 +11,7 @@ type Row = Record<string, number | null>;
 
 interface LayerSpectra {
   layer: number;
-  heads: Row[]; // one per head: effective ranks, symmetry, directionality
+  heads: Row[]; // one per head: effective ranks, symmetry, directionality, overlaps, and their chance
   whole: Row; // of the layer's full W_QK
   dim: number;
   values: Record<string, Float32Array>; // (H·n) singular values ÷ the largest, of q, k, v, context and attention
@@ -91,7 +91,60 @@ function Spectrum({ data, head }: { data: LayerSpectra; head: number }) {
   );
 }
 
+/** Directionality of the heads' W_QK and of all heads', over the band in which 95 % of random weights lie. */
+export function Directionality() {
+  const { shown, dark } = useView();
+  const answer = useAnswer(SPECTRA, { layer: shown.layer });
+  if (answer.state !== "answered") return null; // the spectra say why
+  const { heads, whole, layer } = answer.value;
+  const rows = [...heads, whole];
+  const x = scale(-0.5, rows.length - 0.5, MARGIN.left, 440 - MARGIN.right, 0);
+  x.ticks = upTo(rows.length).filter((n) => n % Math.ceil(rows.length / 20) === 0 || rows[n] === whole);
+  const y = scale(-1, 1, 240 - MARGIN.bottom, MARGIN.top, 4);
+  const { accent, select, muted } = inks(dark);
+  const name = (n: number) => (rows[n] === whole ? "all" : `${n}`);
+  const inside = heads.filter(within).length;
+  return (
+    <Section
+      title="Directionality"
+      about={`layer ${layer}, W_Q W_Kᵀ: above 0 single key dimensions stand out, below 0 query dimensions`}
+    >
+      <Chart
+        {...{ x, y, dark, width: 440, height: 240, xTicks: name }}
+        xLabel="head"
+        yLabel="directionality"
+        label={`Directionality of layer ${layer}`}
+      >
+        {rows.map((row, n) => {
+          const [d, c] = [row.directionality!, row.directionality_chance!];
+          const pinned = n === shown.head && layer === shown.layer;
+          return (
+            <g key={n}>
+              <rect x={x(n - 0.5)} width={x(1) - x(0)} y={y(c)} height={y(-c) - y(c)} fill={muted} fill-opacity="0.2" />
+              <path d={markerPath(row === whole ? 3 : 0, x(n), y(d), 4)} fill={pinned ? select : accent}>
+                <title>{`${name(n)}: ${signed(d)}, random within ±${signed(c)}`}</title>
+              </path>
+            </g>
+          );
+        })}
+      </Chart>
+      <p class="bl-note" data-testid="directionality">
+        Band: 95 % of random weights of this size, ±{number(heads[0]?.directionality_chance)} for a head and ±
+        {number(whole.directionality_chance)} for all heads together. {inside} of {heads.length} heads lie inside, of as
+        many random ones {signed(0.95 * heads.length, 1)} would.
+      </p>
+    </Section>
+  );
+}
+
+const within = (row: Row) => Math.abs(row.directionality!) <= row.directionality_chance!;
+
 const SYMMETRIES = ["symmetry", "directionality"].map((name) => [name, name]);
+
+const OVERLAPS = [
+  ["overlap", "overlap of W_Q, W_K"],
+  ["overlap_others", "other heads’ W_K"],
+];
 
 /** Effective ranks of a layer's heads, and how their W_Q and W_K lie to each other. */
 export function RankTable() {
@@ -103,10 +156,10 @@ export function RankTable() {
   return (
     <Table<Row>
       title={`Ranks and symmetry, layer ${of}`}
-      about={`effective rank of at most ${dim}; symmetry and directionality of W_Q W_Kᵀ`}
+      about={`effective rank of at most ${dim}; symmetry and directionality of W_Q W_Kᵀ; random subspaces overlap by ${number(heads[0]?.chance)}`}
       columns={[
         { name: "head", value: (row) => (row === whole ? "all" : `H${rows.indexOf(row)}`) },
-        ...[...VECTORS, ...SYMMETRIES, ["overlap", "overlap of W_Q, W_K"]].map(([name, label]) =>
+        ...[...VECTORS, ...SYMMETRIES, ...OVERLAPS].map(([name, label]) =>
           numbers<Row>(name!, (row) => row[name!], { label }),
         ),
       ]}
