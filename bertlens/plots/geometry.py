@@ -107,25 +107,27 @@ def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
 
 
 def directionality(lens: Lens, axes: Any = None) -> Any:
-    """`directionality` of every head's W_QK over layers and of the layers' own, over bands of chance.
+    """`directionality` of every head's W_QK over layers and of the layers' own, with what chance gives.
 
-    In the light band lie 95 % of random weights of a head's size, in the dark one of a layer's. Returns the matplotlib
-    axes. Raises as `measures.spectra.weights_table`.
+    95 % of random weights of a head's size lie in the band, of a layer's size between the dashed lines. Returns the
+    matplotlib axes. Raises as `measures.spectra.weights_table`.
     """
     table = weights_table(lens)
     whole = table["head"] == "all"
     axes = axes_or_new(axes, max(5, 0.6 * whole.sum() + 1), 3.2)
-    for rows, name, shade in ((table[~whole], "heads", 0.13), (table[whole], "all heads", 0.2)):
+    for rows, name, marker, color in ((table[~whole], "heads", "o", ACCENT), (table[whole], "all heads", "D", INK)):
         chance = rows["directionality_chance"].iloc[0]
-        axes.axhspan(-chance, chance, color=MUTED, alpha=shade, linewidth=0, zorder=0)
-        inside = (rows["directionality"].abs() <= rows["directionality_chance"]).mean()
-        marker, color = ("D", INK) if name == "all heads" else ("o", ACCENT)
+        if name == "heads":
+            axes.axhspan(-chance, chance, color=MUTED, alpha=0.15, linewidth=0, zorder=0)
+        else:
+            axes.hlines([-chance, chance], -0.5, whole.sum() - 0.5, color=MUTED, linestyle="--", linewidth=0.8)
+        inside = (rows["directionality"].abs() <= chance).mean()
         label = f"{name}: random ±{chance:.2f}, {inside:.0%} inside"
         axes.scatter(rows["layer"], rows["directionality"], marker=marker, color=color, s=18, label=label, zorder=2)
     axes.axhline(0, color=MUTED, linewidth=0.6, zorder=1)
-    axes.set(ylim=(-1.02, 1.02), xlabel="layer", ylabel="directionality of W_QK")
+    axes.set(ylim=(-1.02, 1.02), xlim=(-0.5, whole.sum() - 0.5), xlabel="layer", ylabel="directionality of W_QK")
     axes.set_xticks(sorted(set(table["layer"])))
-    axes.legend(fontsize=7, frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
+    axes.legend(fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
     quiet(axes)
     return axes
 

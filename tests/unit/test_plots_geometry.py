@@ -83,10 +83,13 @@ def test_directionality_is_drawn_over_its_chance(embedded_lens):
     axes = plots.directionality(embedded_lens)
     table = spectra.weights_table(embedded_lens)
     whole = table["head"] == "all"
-    for rows, dots, band in zip((table[~whole], table[whole]), axes.collections, axes.patches, strict=True):
+    [band], [of_heads, dashed, of_layers] = axes.patches, axes.collections
+    limits = [segment[0][1] for segment in dashed.get_segments()]
+    drawn = ([band.get_y(), band.get_y() + band.get_height()], of_heads), (limits, of_layers)
+    for rows, (found, dots) in zip((table[~whole], table[whole]), drawn, strict=True):
         assert dots.get_offsets()[:, 1].tolist() == pytest.approx(rows["directionality"].tolist())
         chance = rows["directionality_chance"].iloc[0]
-        assert (band.get_y(), band.get_y() + band.get_height()) == pytest.approx((-chance, chance))
+        assert found == pytest.approx([-chance, chance])
         inside = (rows["directionality"].abs() <= chance).mean()
         assert dots.get_label().endswith(f"random ±{chance:.2f}, {inside:.0%} inside")
     axes.figure.canvas.draw()
