@@ -111,7 +111,7 @@ def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> 
 def test_surveys_take_what_there_is(name: str, tmp_path: Path) -> None:
     trace = traces()[name]()
     stats = head_stats(trace.lens, [TEXT, "it was warm"], progress=False, save=tmp_path / "stats.npz")
-    assert stats.n_texts == 2 and ("norm.text" in stats.sums) == (not offers(trace)["norms"])
+    assert stats.n_texts == 2 and stats.has_norms == (not offers(trace)["norms"])
     assert "<main" in trace.explore(stats=stats).to_html()
 
 
