@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .gradients import attention_gradients
     from .heads import head_stats
     from .headstats import HeadStats
+    from .intervals import mean_interval
     from .syntax import Decisions, best_heads, decide, predicted_words, relation_scores, word_attention
     from .treebank import Sentence, read_treebank
 
@@ -30,6 +31,7 @@ _HOMES = {
     "head_distances": ".distances",
     "head_map": ".distances",
     "head_stats": ".heads",
+    "mean_interval": ".intervals",
     "nearest_heads": ".distances",
     "predicted_words": ".syntax",
     "read_treebank": ".treebank",
@@ -49,6 +51,7 @@ __all__ = [
     "head_distances",
     "head_map",
     "head_stats",
+    "mean_interval",
     "nearest_heads",
     "predicted_words",
     "read_treebank",

@@ -7,6 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from bertlens.errors import InputError
+from bertlens.survey import mean_interval
 from bertlens.survey.intervals import beta_quantile, beta_share, design_effect, jeffreys, share_interval
 
 stats = pytest.importorskip("scipy.stats")
@@ -79,3 +81,21 @@ def test_coverage_of_words_that_fall_together(p: float, alike: float) -> None:
         low, high = share_interval(right.astype(float), words.astype(float))
         covered.append(low <= p <= high)
     assert np.mean(covered) >= 0.92
+
+
+def test_mean_interval_equals_scipy_and_covers() -> None:
+    random = np.random.default_rng(0)
+    for n in (2, 3, 5, 24, 200):
+        values = random.normal(3, 2, (n, 2, 4))
+        mean, low, high = mean_interval(values)
+        expected = stats.t.interval(0.95, n - 1, loc=values.mean(0), scale=stats.sem(values, axis=0))
+        np.testing.assert_allclose([low, high], expected, rtol=1e-9)
+        np.testing.assert_allclose(mean, values.mean(0))
+    _, low, high = mean_interval(random.normal(0, 1, (5, 20000)))
+    assert ((low <= 0) & (0 <= high)).mean() == pytest.approx(0.95, abs=0.006)  # four standard errors
+
+
+def test_mean_interval_refuses_what_has_no_mean() -> None:
+    for values in ([], [1.0], [1.0, np.nan], 3.0):
+        with pytest.raises(InputError, match="leave out texts"):
+            mean_interval(np.array(values))
