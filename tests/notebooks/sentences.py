@@ -44,7 +44,7 @@ FACTS = [
     ("Most computers store numbers in binary.", "Each digit is a switch that is either on or off."),
     ("The company was founded in 1921.", "It produced bicycles at first, and later turned to small cars."),
     ("Bats are not blind.", "In the dark they listen for the echo of their own high calls."),
-    ("The dam supplies power to three cities.", "Its construction forced thousands of families to leave their villages."),
+    ("The dam supplies power to three cities.", "Its construction forced many families to leave their villages."),
     ("Glass is made from sand, soda and lime.", "Small amounts of metal give it a green or blue colour."),
     ("Gold is soft and very heavy.", "For jewellery it is mixed with silver or copper to make it harder."),
     ("The earthquake lasted forty seconds.", "Engineers found later that wooden houses had suffered least."),
