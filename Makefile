@@ -3,7 +3,7 @@
 #
 #   make demo [DEMO_ARGS="--no-browser --port 9999"]   JupyterLab on the tour notebook
 #   make test [BROWSER=no]                             everything that is checked; BROWSER=no leaves the browser tests out
-#   make test-long                                     what takes minutes: every model class, 100 re-runs
+#   make test-long                                     what takes minutes: every model class, 100 re-runs, notebooks on other texts
 #   make test-oldest                                   unit tests with the oldest transformers that pyproject.toml allows
 #   make fuzz [MESSAGES=100000]                        messages of a page, far more of them than `make test` tries
 #   make bench  make build  make screenshots
@@ -27,7 +27,7 @@ test: .venv/.test $(BUNDLE)
 	.venv/bin/python tests/run_all.py $(if $(filter no,$(BROWSER)),--no-browser)
 
 test-long: .venv/.test $(BUNDLE)
-	.venv/bin/python -m pytest -q -s -m long tests/unit tests/browser
+	.venv/bin/python -m pytest -q -s -m long tests/unit tests/browser tests/notebooks
 
 fuzz: .venv/.test $(BUNDLE)
 	BERTLENS_MESSAGES=$(or $(MESSAGES),100000) .venv/bin/python -m pytest -q --timeout 0 tests/wire/test_messages.py

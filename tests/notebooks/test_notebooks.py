@@ -1,30 +1,98 @@
-"""Every shipped notebook runs from top to bottom in a kernel, and is stored without outputs."""
+"""Every shipped notebook runs from top to bottom in a kernel, on any texts, and is stored without outputs."""
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import nbclient
 import nbformat
 import pytest
 
-NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
+FOLDER = Path(__file__).resolve().parent
+NOTEBOOKS = sorted((FOLDER.parents[1] / "notebooks").glob("*.ipynb"))
 pytestmark = pytest.mark.notebook
+
+
+def sets() -> dict[str, list[tuple[str, str]]]:
+    """The pairs of sentences of sentences.py: there are no packages here, so by its path."""
+    spec = importlib.util.spec_from_file_location("sentences", FOLDER / "sentences.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: dict[str, list[tuple[str, str]]] = module.SETS
+    return found
+
+
+SETS = sets()
+
+
+def parameters(notebook: Any) -> int | None:
+    """Index of the cell in which a reader puts texts of their own."""
+    tagged = [at for at, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", [])]
+    assert len(tagged) < 2
+    return tagged[0] if tagged else None
+
+
+WITH_TEXTS = [path for path in NOTEBOOKS if parameters(nbformat.read(path, as_version=4)) is not None]
+
+
+def run(path: Path, folder: Path, data: str, texts: list[tuple[str, str]] | None = None) -> Any:
+    """The notebook, executed; raises CellExecutionError with the cell and its traceback. data "": without test data."""
+    notebook = nbformat.read(path, as_version=4)
+    if texts is not None:
+        at = parameters(notebook)
+        assert at is not None and "TEXTS = None" in notebook.cells[at].source
+        notebook.cells.insert(at + 1, nbformat.v4.new_code_cell(f"TEXTS = {texts!r}"))
+    resources = {"metadata": {"path": folder}}
+    client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources)
+    with pytest.MonkeyPatch.context() as environment:  # the kernel inherits it
+        environment.setenv("BERTLENS_DATA", data)
+        client.execute()
+    return notebook
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_runs(path, tmp_path):
-    notebook = nbformat.read(path, as_version=4)
-    client = nbclient.NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
-    )
-    client.execute()  # raises CellExecutionError with the cell and its traceback
+    """Without test data, as a reader has it."""
+    notebook = run(path, tmp_path, data="")
     codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
     shown = [output for cell in codes for output in cell.outputs if "data" in output]
     # A view, not only a progress bar: our widgets bring their still picture along.
     assert any({"application/vnd.jupyter.widget-view+json", "image/png"} <= set(output.data) for output in shown)
+
+
+@pytest.mark.data
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs_with_data(path, tmp_path, data):
+    run(path, tmp_path, data=str(data))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("path", WITH_TEXTS, ids=lambda path: path.stem)
+def test_what_a_notebook_says_holds_for_other_sentences(path, name, tmp_path):
+    """Its assertions are about the model and not about the sentences that we chose."""
+    run(path, tmp_path, data="", texts=SETS[name])
+
+
+def test_notebooks_that_count_take_texts():
+    with_texts = {path.stem[:2] for path in WITH_TEXTS}
+    assert {"02", "03", "04", "06"} <= with_texts
+    for texts in SETS.values():
+        assert len(set(texts)) >= 20
+
+
+def test_other_sentences_are_other_ones():
+    for path in WITH_TEXTS:
+        stored = path.read_text(encoding="utf-8")
+        assert not [text for pairs in SETS.values() for pair in pairs for text in pair if text in stored]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
