@@ -84,6 +84,7 @@ def _later(module: str, name: str) -> Any:
 
 # What methods of Trace and Lens call above themselves
 FUNCTIONS["explore"] = _later(".widgets", "Explorer")
+FUNCTIONS["masked_language_model"] = _later(".mlm", "lens")
 FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")
 
 

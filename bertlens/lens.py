@@ -71,11 +71,16 @@ class Lens:
         return lens
 
     @classmethod
-    def embedded(cls) -> Lens:
+    def embedded(cls, *, mlm: bool = False) -> Lens:
         """The offline default: all-MiniLM-L6-v2 (6 layers x 12 heads x 32) from the `demo` extra.
 
-        Raises ModelError where the extra is not installed, or its weights are not the known ones.
+        mlm: the same encoder trained on as a masked language model (a BertForMaskedLM), which says what may stand
+        behind a [MASK]; what it was trained on and how well it answers is in bertlens/mlm/model/MODEL_CARD.md.
+        Raises ModelError where the extra is not installed, or weights are not the known ones.
         """
+        if mlm:
+            lens_of_language_model: Lens = above("masked_language_model")()
+            return lens_of_language_model
         with embedded.quietly():
             lens = cls.from_pretrained(embedded.folder())
         lens.borrowed.name = embedded.NAME

@@ -2,3 +2,20 @@
 
 The shipped one is kept as its differences from the embedded encoder (differences.py): `Lens.embedded(mlm=True)`.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..lens import Lens
+
+
+def lens() -> Lens:
+    """The shipped language model in a lens, as `Lens.embedded(mlm=True)` gives it. Raises ModelError as that does."""
+    from ..lens import Lens
+    from . import differences
+
+    made = Lens(*differences.load(sha256=differences.SHA256))
+    made.borrowed.name = differences.NAME
+    return made

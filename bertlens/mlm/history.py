@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import copy
+import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
 
+from ..errors import InputError
 from ..lens import Lens
 from ..measures.divergence import jensen_shannon
 from ..survey import HeadStats, head_stats
 from ..survey.statistics import NAMES
 from .corpus import Passages
+from .differences import SHIPPED
 from .train import Masking, evaluate
 
 FILE = "history.npz"
@@ -71,6 +75,22 @@ class History:
             total = total + torch.stack(rows).double().cpu()
         mean: np.ndarray = (total / len(self.texts)).float().cpu().numpy()
         return mean
+
+
+def load(path: str | Path | None = None) -> dict[str, np.ndarray]:
+    """The arrays of a run's history.npz (see History), by default those of the shipped model's run.
+
+    Raises InputError for a file that is not there or holds something else.
+    """
+    path = SHIPPED / FILE if path is None else Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+    except (OSError, ValueError, zlib.error, BadZipFile, EOFError) as error:
+        raise InputError(f"{path} cannot be read as the history of a training run ({error})") from None
+    if missing := {"step", "divergence", "names", "weight", "n_texts"} - arrays.keys():
+        raise InputError(f"{path} is no history of a training run: it lacks {', '.join(sorted(missing))}")
+    return arrays
 
 
 def texts(held_out: Passages, tokenizer: Any) -> list[str]:

@@ -7,6 +7,7 @@ from .gates import attention_map, gate_counts
 from .geometry import cone, directionality, norm_histograms, softmax_cones, spectra
 from .norms import category_shares, mixing_ratios, weight_against_norm
 from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
+from .training import training
 
 __all__ = [
     "attention_map",
@@ -24,5 +25,6 @@ __all__ = [
     "relation_bars",
     "softmax_cones",
     "spectra",
+    "training",
     "weight_against_norm",
 ]

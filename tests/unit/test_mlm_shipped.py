@@ -1,0 +1,155 @@
+"""The masked language model that is shipped: it is what its card says, small, and a lens like any other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import bertlens as bl
+from bertlens import embedded
+from bertlens.measures.divergence import jensen_shannon
+from bertlens.measures.offers import offers
+from bertlens.mlm import differences, history, run
+from bertlens.mlm.card import card
+from bertlens.mlm.corpus import SET_ASIDE
+from bertlens.survey import head_stats
+from bertlens.survey.statistics import NAMES
+from conftest import DATA
+
+pytest.importorskip(embedded.PACKAGE)
+MOST = 8_000_000  # bytes of the wheel
+BOOKS = DATA / "text" / "books"
+
+
+@pytest.fixture(scope="module")
+def lens() -> bl.Lens:
+    return bl.Lens.embedded(mlm=True)
+
+
+@pytest.fixture(scope="module")
+def metrics() -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((differences.SHIPPED / "metrics.json").read_text(encoding="utf-8"))
+    return read
+
+
+def test_it_is_small_and_the_known_one() -> None:
+    files = {path.name: path.stat().st_size for path in differences.SHIPPED.iterdir()}
+    assert set(files) == {differences.FILE, history.FILE, "metrics.json", "MODEL_CARD.md"}
+    assert sum(files.values()) <= MOST
+    sha = hashlib.sha256((differences.SHIPPED / differences.FILE).read_bytes()).hexdigest()
+    assert sha == differences.SHA256
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / differences.FILE).write_bytes(b"something else")
+    with pytest.raises(bl.ModelError, match="not the known one"):
+        differences.load(tmp_path, differences.SHA256)
+    with pytest.raises(bl.ModelError, match="carries no masked language model"):
+        differences.load(tmp_path / "nowhere")
+
+
+def test_card_says_what_was_measured(metrics: dict[str, Any]) -> None:
+    assert (differences.SHIPPED / "MODEL_CARD.md").read_text(encoding="utf-8") == card(metrics)
+    kept, before = metrics["held_out"], metrics["before_rounding"]
+    assert before["top1"] - kept["top1"] <= 0.01  # what the rounding costs
+    assert kept["top1"] >= 0.30 > 3 * metrics["unigram"]["top1"]
+
+
+def test_ten_sentences_are_answered_as_the_card_says(lens: bl.Lens, metrics: dict[str, Any]) -> None:
+    answers = run.answers(lens.model, lens.tokenizer)
+    assert [row["sentence"] for row in answers] == [sentence for sentence, _ in run.SENTENCES]
+    for row, kept in zip(answers, metrics["sentences"], strict=True):
+        assert [one["token"] for one in row["top"]] == [one["token"] for one in kept["top"]]
+        for one, other in zip(row["top"], kept["top"], strict=True):
+            assert math.isclose(one["probability"], other["probability"], abs_tol=2e-4)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["valid.txt.gz", "wiki.test.raw.gz"])
+def test_scores_are_those_of_the_shipped_weights(lens: bl.Lens, metrics: dict[str, Any], name: str) -> None:
+    path = next(DATA.rglob(name))
+    kept = metrics["scores"][name]
+    score = run.score_file(lens.model, lens.tokenizer, path, metrics["run"]["settings"]["length"])
+    assert (score["n"], score["passages"]) == (kept["n"], kept["passages"])
+    assert score["loss"] == pytest.approx(kept["loss"], abs=1e-3)
+    assert score["top1"] == pytest.approx(kept["top1"], abs=1e-3)
+    assert score["top10"] == pytest.approx(kept["top10"], abs=1e-3)
+
+
+@pytest.mark.data
+def test_the_corpus_is_what_the_card_names(metrics: dict[str, Any]) -> None:
+    """None of what was set aside is in it."""
+    assert not any(name.startswith(SET_ASIDE) for name in metrics["corpus"])
+    for name, sha in metrics["corpus"].items():
+        assert hashlib.sha256((BOOKS / name).read_bytes()).hexdigest() == sha
+
+
+def test_everything_works_on_it(lens: bl.Lens) -> None:
+    trace = lens.trace("The capital of France is [MASK].")
+    assert set(offers(trace).values()) == {""} and trace.model_name == differences.NAME
+    with torch.no_grad():
+        lens.model.set_attn_implementation("eager")
+        inputs = lens.tokenizer(trace.text, return_tensors="pt")
+        eager = lens.model(**inputs, output_attentions=True).attentions
+        lens.model.set_attn_implementation("sdpa")
+    for layer, weights in enumerate(eager):
+        torch.testing.assert_close(trace.attention(layer), weights[0], atol=1e-5, rtol=0)
+
+
+def test_the_plain_embedded_encoder_is_what_it_was() -> None:
+    before = bl.Lens.embedded().trace("The cat sat.")
+    bl.Lens.embedded(mlm=True)
+    after = bl.Lens.embedded().trace("The cat sat.")
+    assert type(bl.Lens.embedded().model).__name__ == "BertModel"
+    assert all(torch.equal(before.attention(layer), after.attention(layer)) for layer in range(6))
+
+
+def test_history_ends_with_the_shipped_model(lens: bl.Lens, metrics: dict[str, Any]) -> None:
+    """On a few other texts: the last point lies near the model, the first near the encoder.
+
+    The 200 texts of the history are not shipped: heads are compared with each other.
+    """
+    arrays = history.load()
+    assert arrays["step"][0] == 0 and arrays["step"][-1] == metrics["run"]["steps"] and len(arrays["step"]) >= 10
+    assert (arrays["divergence"][0] == 0).all() and (arrays["divergence"] <= math.log(2)).all()
+    assert list(arrays["names"]) == list(NAMES)
+    texts = [sentence.replace("[MASK]", expected[0]) for sentence, expected in run.SENTENCES]
+    at = list(NAMES).index("previous")
+    for point, model in ((0, bl.Lens.embedded()), (-1, lens)):
+        mine = head_stats(model, texts, progress=False).values("previous")
+        assert np.corrcoef(mine.ravel(), arrays["weight"][point, at].ravel())[0, 1] > 0.9
+    mine = np.zeros((6, 12))
+    for text in texts:
+        a, b = bl.Lens.embedded().trace(text), lens.trace(text)
+        mine += [jensen_shannon(a.attention(n), b.attention(n)).mean(-1).numpy() for n in range(6)]
+    assert np.corrcoef(mine.ravel(), arrays["divergence"][-1].ravel())[0, 1] > 0.8
+
+
+def test_history_is_drawn(lens: bl.Lens) -> None:
+    arrays = history.load()
+    axes = bl.plots.training(head=(1, 8))
+    apart = axes.lines[-1]
+    np.testing.assert_allclose(apart.get_xdata(), np.sqrt(arrays["step"]))
+    np.testing.assert_allclose(apart.get_ydata(), arrays["divergence"][:, 1, 8])
+    means = [line for line in axes.lines if "mean of 12 heads" in str(line.get_label())]
+    np.testing.assert_allclose([line.get_ydata()[-1] for line in means], arrays["divergence"][-1].mean(-1), rtol=1e-5)
+    assert "200 held-out texts" in axes.get_title()
+    with pytest.raises(bl.SelectionError, match="no statistic"):
+        bl.plots.training(statistic="nonsense")
+    with pytest.raises(bl.SelectionError, match="no head"):
+        bl.plots.training(head=(6, 0))
+
+
+def test_a_file_that_is_no_history_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "other.npz", a=np.zeros(1))
+    (tmp_path / "broken.npz").write_bytes(b"PK")
+    for name in ("other.npz", "broken.npz", "missing.npz"):
+        with pytest.raises(bl.InputError, match="history"):
+            bl.plots.training(tmp_path / name)
