@@ -49,7 +49,7 @@ _NAMES = {
     "errors": ("BertLensError", "CaptureError", "ExportError", "InputError", "ModelError", "SelectionError"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = ("measures", "survey", "plots", "widgets", "export")
+_MODULES = ("measures", "survey", "plots", "whatif", "widgets", "export")
 
 __all__ = [
     "Adapter",
@@ -85,6 +85,7 @@ def _later(module: str, name: str) -> Any:
 # What methods of Trace and Lens call above themselves
 FUNCTIONS["explore"] = _later(".widgets", "Explorer")
 FUNCTIONS["masked_language_model"] = _later(".mlm", "lens")
+FUNCTIONS["rerun"] = _later(".whatif", "rerun")
 FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")
 
 

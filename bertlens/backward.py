@@ -14,11 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
 from .capture import accepted, borrowed
+from .changes import Change
 from .errors import InputError, ModelError
+from .interventions import Run, attend, changed
 from .model import Model
 
 IMPLEMENTATION = "bertlens-backward"
@@ -27,7 +28,7 @@ _active = threading.local()
 
 
 def _attention(module: nn.Module, *args: Any, **kwargs: Any) -> tuple[Tensor, None]:
-    context, _ = sdpa_attention_forward(module, *args, **kwargs)
+    context = attend(module, *args, **kwargs).context
     zeros: list[Tensor] | None = getattr(_active, "zeros", None)
     if zeros is None:
         return context, None
@@ -40,15 +41,21 @@ AttentionMaskInterface.register(IMPLEMENTATION, ALL_MASK_ATTENTION_FUNCTIONS["sd
 
 
 def context_gradients(
-    model: Model, inputs: dict[str, Tensor], n_layers: int, loss: Callable[[Any], Tensor]
+    model: Model,
+    inputs: dict[str, Tensor],
+    n_layers: int,
+    loss: Callable[[Any], Tensor],
+    changes: Sequence[Change] = (),
 ) -> tuple[float, list[Tensor]]:
     """The loss of the model's output and, per layer, its gradient with respect to the context: (B, S, H, d).
+
+    changes: of every text's run; the context is then what it was changed to.
 
     Raises InputError where `loss` gives no number that depends on the output, ModelError where the family does not use
     the attention interface or a layer cannot be differentiated.
     """
     check_differentiable(model, inputs)
-    value, zeros, gradients = _backward(model, inputs, loss)
+    value, zeros, gradients = _backward(model, inputs, loss, changes)
     if len(zeros) != n_layers:
         raise ModelError(f"{len(zeros)} of {n_layers} layers use the attention interface: no gradients can be had")
     return value, [zero.detach() if g is None else g for zero, g in zip(zeros, gradients, strict=True)]
@@ -75,7 +82,7 @@ def check_differentiable(model: Model, inputs: dict[str, Tensor]) -> None:
 
 
 def _backward(
-    model: Model, inputs: dict[str, Tensor], loss: Callable[[Any], Tensor]
+    model: Model, inputs: dict[str, Tensor], loss: Callable[[Any], Tensor], changes: Sequence[Change] = ()
 ) -> tuple[float, list[Tensor], Sequence[Tensor | None]]:
     """The loss; per call of the attention interface, the zero added to its context and the loss's gradient there."""
     runner = model.runner
@@ -83,9 +90,11 @@ def _backward(
     with model.locked(), borrowed(model, IMPLEMENTATION), torch.inference_mode(False), torch.enable_grad():
         # copies: a caller in inference mode made tensors that no graph may hold
         inputs = {name: value.clone() for name, value in inputs.items()}
+        texts = len(inputs["input_ids"])
         _active.zeros = zeros
         try:
-            output = runner(**accepted(runner, inputs), return_dict=True)
+            with changed(model, Run([changes] * texts)):
+                output = runner(**accepted(runner, inputs), return_dict=True)
         finally:
             _active.zeros = None
         if not zeros:

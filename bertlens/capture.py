@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,13 +18,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, PreTrainedModel
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
 from . import transformers_private as private
 from .architectures import Adapter, text_parts, what_works
 from .attentions import not_weights
+from .changes import Change
 from .errors import BertLensError, CaptureError, ModelError
+from .interventions import Run, attend, changed
 from .model import Model
 from .threads import few
 
@@ -65,6 +66,10 @@ class Layer:
     attention_output: Tensor | None = None  # (B, S, D)
     layer_input: Tensor | None = None  # (B, S, D)
     layer_output: Tensor | None = None  # (B, S, D)
+    # of a run with changes (interventions.py), which is of one text
+    weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax of the scores
+    patterned: frozenset[int] = frozenset()  # heads whose α was given: they have no scores
+    contexts: dict[int, str] = field(default_factory=dict)  # head -> "zero" or "other", where it is not Σ α v
 
 
 @dataclass(slots=True)
@@ -93,6 +98,9 @@ class Pass:
                 attention_output=cut(layer.attention_output, 1),
                 layer_input=cut(layer.layer_input, 1),
                 layer_output=cut(layer.layer_output, 1),
+                weights=dict(layer.weights),
+                patterned=layer.patterned,
+                contexts=dict(layer.contexts),
             )
             for layer in self.layers
         ]
@@ -185,24 +193,25 @@ def _attention(
     recorder: _Recorder | None = getattr(_active, "recorder", None)
     if recorder is not None:
         _refuse_what_changes_scores(kwargs)
-    context, _ = sdpa_attention_forward(
-        module, query, key, value, attention_mask, scaling=scaling, is_causal=is_causal, **kwargs
-    )
+    done = attend(module, query, key, value, attention_mask, scaling, is_causal, **kwargs)
     if recorder is not None:
         # sdpa masks causally on its own where the module says so and no mask comes
         causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
         recorder.attention.append(
             Layer(
-                query=query,
-                key=key,
-                value=value,
+                query=done.query,
+                key=done.key,
+                value=done.value,
                 scaling=float(query.shape[-1] ** -0.5 if scaling is None else scaling),
-                mask="causal" if causal and attention_mask is None and query.shape[2] > 1 else attention_mask,
+                mask="causal" if causal and done.mask is None and query.shape[2] > 1 else done.mask,
                 bias=kwargs.get("position_bias"),
-                context=context.flatten(2),
+                context=done.context.flatten(2),
+                weights=done.weights,
+                patterned=done.patterned,
+                contexts=done.contexts,
             )
         )
-    return context, None
+    return done.context, None
 
 
 def _refuse_what_changes_scores(arguments: dict[str, Any]) -> None:
@@ -215,26 +224,26 @@ AttentionInterface.register(IMPLEMENTATION, _attention)
 AttentionMaskInterface.register(IMPLEMENTATION, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"])
 
 
-def run(model: Model, inputs: dict[str, Tensor], eagerly: str = "") -> Pass:
+def run(model: Model, inputs: dict[str, Tensor], eagerly: str = "", changes: Sequence[Change] = ()) -> Pass:
     """One forward pass over a right-padded batch, everything recorded, the model left as it was.
 
     inputs: keyword arguments of the model's forward, `input_ids` (B, S) among them. eagerly: why the model's own eager
-    attention is to be used, which gives weights only; "" for the attention interface.
+    attention is to be used, which gives weights only; "" for the attention interface. changes: of one text's run.
     Raises ModelError where the model cannot be run on these inputs, and where neither way yields attention.
     """
     with model.locked():
         if not eagerly:
             try:
-                return through_interface(model, inputs)
+                return through_interface(model, inputs, Run([changes]))
             except NotExpressible as error:
                 eagerly = str(error)
-        recorder, output = _eager(model, inputs)
+        recorder, output = _eager(model, inputs, changes)
         return _collect_eager(model, recorder, output, inputs, eagerly)
 
 
-def through_interface(model: Model, inputs: dict[str, Tensor]) -> Pass:
+def through_interface(model: Model, inputs: dict[str, Tensor], run: Run | None = None) -> Pass:
     """The pass with queries, keys and values. Raises NotExpressible where they do not say all."""
-    recorder, output = _forward(model, inputs, IMPLEMENTATION)
+    recorder, output = _forward(model, inputs, IMPLEMENTATION, run)
     batch, tokens = inputs["input_ids"].shape
     for layer in recorder.attention:
         assert layer.query is not None and layer.key is not None
@@ -256,11 +265,11 @@ def eager_output(model: Model, inputs: dict[str, Tensor]) -> Any:
     return _eager(model, inputs)[1]
 
 
-def _eager(model: Model, inputs: dict[str, Tensor]) -> tuple[_Recorder, Any]:
+def _eager(model: Model, inputs: dict[str, Tensor], changes: Sequence[Change] = ()) -> tuple[_Recorder, Any]:
     before = set(model.runner.modules())
-    recorder, output = _forward(model, inputs, "eager")
+    recorder, output = _forward(model, inputs, "eager", Run([changes]))
     if set(model.runner.modules()) != before:  # it exchanged its own modules, and nothing watched the new ones
-        recorder, output = _forward(model, inputs, "eager")
+        recorder, output = _forward(model, inputs, "eager", Run([changes]))
     return recorder, output
 
 
@@ -304,36 +313,49 @@ def _add_stream(layers: list[Layer], recorder: _Recorder, adapter: Adapter | Non
         layer.layer_input, layer.attention_output, layer.layer_output = x, a, y
 
 
-def _forward(model: Model, inputs: dict[str, Tensor], implementation: str) -> tuple[_Recorder, Any]:
-    runner, base, adapter = model.runner, model.base, model.adapter
+def output_of(model: Model, inputs: dict[str, Tensor], run: Run) -> Any:
+    """The model's output for a batch with changes, nothing recorded. Raises ModelError like `run`."""
+    with model.locked(), borrowed(model, IMPLEMENTATION), torch.no_grad(), changed(model, run):
+        outer, _active.recorder = getattr(_active, "recorder", None), None
+        try:
+            return _called(model, inputs, IMPLEMENTATION)
+        finally:
+            _active.recorder = outer
+
+
+def _forward(
+    model: Model, inputs: dict[str, Tensor], implementation: str, run: Run | None = None
+) -> tuple[_Recorder, Any]:
     recorder = _Recorder()
-    arguments = accepted(runner, inputs)
-    if any(type(module).__name__.endswith("ForMultipleChoice") for module in runner.modules()):
-        arguments = {name: value[:, None] for name, value in arguments.items()}  # a text is a question's one choice
-    if "use_cache" in inspect.signature(base.forward).parameters:
-        arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
     outer = getattr(_active, "recorder", None)
-    private.announce(runner)
     # not inference_mode: what a module keeps of a pass, such as rotary tables, could never be trained with again
-    size = inputs["input_ids"].numel() * getattr(runner.config, "hidden_size", 768)
-    with borrowed(model, implementation), torch.no_grad(), few(size):
+    with borrowed(model, implementation), torch.no_grad(), changed(model, run or Run()):
         handles: list[Any] = []
         try:
-            if adapter:
-                _hook_stream(base, adapter, recorder, handles)
+            if model.adapter:
+                _hook_stream(model.base, model.adapter, recorder, handles)
             _active.recorder = recorder
-            with _said_in_words(model, inputs):
-                output = runner(
-                    **arguments,
-                    output_hidden_states=True,
-                    output_attentions=implementation == "eager",
-                    return_dict=True,
-                )
+            output = _called(model, inputs, implementation)
         finally:
             _active.recorder = outer
             for handle in handles:
                 handle.remove()
     return recorder, output
+
+
+def _called(model: Model, inputs: dict[str, Tensor], implementation: str) -> Any:
+    runner, base = model.runner, model.base
+    arguments = accepted(runner, inputs)
+    if any(type(module).__name__.endswith("ForMultipleChoice") for module in runner.modules()):
+        arguments = {name: value[:, None] for name, value in arguments.items()}  # a text is a question's one choice
+    if "use_cache" in inspect.signature(base.forward).parameters:
+        arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
+    private.announce(runner)
+    size = inputs["input_ids"].numel() * getattr(runner.config, "hidden_size", 768)
+    with _said_in_words(model, inputs), few(size):
+        return runner(
+            **arguments, output_hidden_states=True, output_attentions=implementation == "eager", return_dict=True
+        )
 
 
 @contextmanager

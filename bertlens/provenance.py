@@ -33,10 +33,10 @@ def made_with() -> dict[str, Any]:
 
 
 def provenance(trace: Trace) -> dict[str, Any]:
-    """Model, revision and attention implementation (None where not known), tokenizer, texts, dtype, versions, date.
+    """Model, revision, attention implementation (None where not known), tokenizer, texts, changes, dtype, versions.
 
-    Holds JSON types only. `revision` is the commit that transformers loaded from the hub. `attention` is the
-    implementation that the user's model is set to; bertlens computes scores and weights from its queries and keys.
+    And the date. Holds JSON types only. `revision` is the commit that transformers loaded from the hub. `attention` is
+    the implementation that the user's model is set to; bertlens computes scores and weights from its queries and keys.
     """
     config: Any = None if trace.model is None else getattr(trace.model.module, "config", None)
     return {
@@ -45,6 +45,7 @@ def provenance(trace: Trace) -> dict[str, Any]:
         "tokenizer": None if trace.model is None else type(trace.model.tokenizer).__name__,
         "text": trace.text,
         "text_pair": trace.text_pair,
+        "changes": [str(change) for change in trace.changes],
         "dtype": trace.dtype,
         "attention": private.attention_of(config),
         **made_with(),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from .capture import Layer
-from .errors import InputError
+from .errors import InputError, ModelError
 
 
 def check_precision(device: torch.device) -> None:
@@ -60,7 +60,16 @@ def dense_mask(layer: Layer) -> Tensor | None:
 
 
 def scores(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
-    """(H, S, S) q·k · scaling [query, key], hidden keys -inf."""
+    """(H, S, S) q·k · scaling [query, key], hidden keys -inf. Raises ModelError where α was given by a change."""
+    if layer.patterned:
+        raise ModelError(
+            f"the weights of head {min(layer.patterned)} were given in this run and have no scores: "
+            "trace.original.scores(layer) has the model's"
+        )
+    return _scores(layer, dtype)
+
+
+def _scores(layer: Layer, dtype: torch.dtype | None) -> Tensor:
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
     query = cast(layer.query)
     key = per_head(cast(layer.key), len(query))
@@ -71,8 +80,12 @@ def scores(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
 
 
 def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
-    """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights that are all there is."""
+    """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights that are all there is, or that a
+    change has put in their place."""
     if layer.attention is not None:
         weights = cast(layer.attention)
         return weights if dtype is None else weights.to(dtype)
-    return scores(layer, dtype).softmax(-1)
+    weights = _scores(layer, dtype).softmax(-1)
+    for head, given in layer.weights.items():
+        weights[head] = given.to(weights.dtype)
+    return weights

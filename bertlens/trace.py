@@ -10,7 +10,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -20,10 +20,14 @@ from .above import above
 from .architectures import Adapter, families
 from .attentions import checked_maps, named_tokens
 from .capture import Layer, Pass
+from .changes import Change
 from .errors import InputError, ModelError, check_index
 from .inputs import Encoding
 from .model import Fingerprint, Model
 from .sides import Sides
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NO_NEURONS_GIVEN = "Only attention weights were given, without the queries and keys they come from."
 
@@ -49,6 +53,8 @@ class Trace(Sides):
     lens: Tracer | None = None
     fingerprint: Fingerprint | None = None  # of the weights when the pass was made
     key_encoding: Encoding | None = None  # rectangular maps only
+    changes: tuple[Change, ...] = ()  # what whatif changed in this run, in order
+    _original: Trace | None = None
     _pass: Pass | None = None
     _others: dict[str, Trace] = field(default_factory=dict)
 
@@ -127,14 +133,14 @@ class Trace(Sides):
     def scores(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, S) q·k · scaling [query, key], hidden keys -inf. `dtype` computes in another one, say torch.float64.
 
-        Raises ModelError without queries.
+        Raises ModelError without queries, and where a change has given a head's weights.
         """
         return scores.scores(self._neurons(layer), dtype)
 
     def attention(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given.
 
-        Rows sum to 1, or to less where the model lets attention go to no token (`sink`).
+        Rows sum to 1, or to less where the model or a change lets attention go to no token (`sink`).
         """
         return scores.attention(self._layer(layer), dtype)
 
@@ -143,7 +149,10 @@ class Trace(Sides):
         return (1 - self.attention(layer).sum(-1)).clamp_min(0)
 
     def context(self, layer: int) -> Tensor:
-        """(S, H·d) Σ_j α_ij v_j, the heads concatenated, before W_O. Raises ModelError without values."""
+        """(S, H·d) Σ_j α_ij v_j, or what a change has put in its place, the heads concatenated, before W_O.
+
+        Raises ModelError without values.
+        """
         return self._give(self._neurons(layer).context)
 
     def head_context(self, layer: int) -> Tensor:
@@ -211,13 +220,51 @@ class Trace(Sides):
         if self.model is not None and self.fingerprint is not None:
             self.model.check(self.fingerprint, module)
 
+    @property
+    def original(self) -> Trace:
+        """The run without changes that this one was made from; the trace itself where it has none."""
+        return self if self._original is None else self._original
+
+    def rerun(self, *changes: Change) -> Trace:
+        """The same text through the same model with changes (`bertlens.whatif`): a new trace with `.changes`.
+
+        What it gives out is what its pass used. On a changed trace they add up: those it has come first. Without
+        changes it is the run once more. Raises ModelError where there is no model, where its weights have changed, and
+        where it cannot make a change; SelectionError for parts that do not exist and for a token left without keys;
+        InputError for anything that is no change, and for another trace that does not fit.
+        """
+        made: Trace = above("rerun")(self, *changes)
+        return made
+
+    def predictions(self, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
+        """The model's answers: DataFrame(position, layer, rank, token or label, logit, probability).
+
+        See `bertlens.measures.predictions.predictions`.
+        """
+        table: pd.DataFrame = above("predictions")(self, k, layer)
+        return table
+
+    def changed_weights(self, layer: int) -> tuple[int, ...]:
+        """Heads whose weights a change has put in place of the softmax of their scores."""
+        return tuple(sorted(self._layer(layer).weights))
+
+    def changed_contexts(self, layer: int) -> dict[int, str]:
+        """Head -> "zero" or "other", where a change has put that in place of Σ_j α_ij v_j."""
+        return dict(self._layer(layer).contexts)
+
+    def rest_changed(self, layer: int) -> bool:
+        """Whether what follows on the layer's attention block was changed in this run."""
+        check_index(layer, self.n_layers, "layer")
+        return any(change.touches(layer) and not change.needs_attention for change in self.changes)
+
     def explore(self, **selection: Any) -> Any:
         """The Explorer widget on this trace; `selection` sets its traits (layer=, head=, query=, mode=, ...)."""
         return above("explore")(self, **selection)
 
     def __repr__(self) -> str:
         keys = "" if self.key_encoding is None else f" to {len(self.key_tokens)}"
-        return f"Trace({self.model_name}, {self.n_layers} layers x {self.n_heads} heads, {self.n_tokens}{keys} tokens)"
+        size = f"{self.n_layers} layers x {self.n_heads} heads, {self.n_tokens}{keys} tokens"
+        return f"Trace({', '.join([self.model_name, size, *map(str, self.changes)])})"
 
     # --- other ways to make one ---
 

@@ -60,9 +60,10 @@ def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
     Raises SelectionError for a head that does not exist, ExportError where the file cannot be written.
     """
     attention = trace.attention(layer)
+    known = trace.has_neurons and not trace.changed_weights(layer)
     check_index(head, trace.n_heads, "head")
     weights = attention[head].cpu().numpy()
-    scores = trace.scores(layer)[head].cpu().numpy() if trace.has_neurons else None
+    scores = trace.scores(layer)[head].cpu().numpy() if known else None
     about = provenance(trace) | {"layer": layer, "head": head, "note": _NOTE}
     lines = [f"# {name}: {_one_line(value)}" for name, value in about.items()]
     lines.append('"query","query_token","key","key_token","score","attention"')

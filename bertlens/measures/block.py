@@ -78,6 +78,13 @@ class Block:
         values = trace.value(layer)  # first: says why where there are none
         self.dtype = dtype or values.dtype
         self.values = values.to(self.dtype)  # (H, S, d)
+        for head, context in trace.changed_contexts(layer).items():
+            if context != "zero":
+                raise ModelError(
+                    f"the context of head {layer}.{head} was replaced in this run and is no sum over tokens: "
+                    "trace.original has the norms of its own"
+                )
+            self.values[head] = 0  # it is off: whatever it looks at, it passes on nothing
         self.adapter, self.module = trace.layer_module(layer)
         weight, bias = self._affine(self.adapter.output_projection(self.module))
         self.weight = weight.detach().to(self.dtype)  # W_O (D, H·d)
@@ -140,6 +147,8 @@ class Block:
 
     def attention_by_source(self, queries: slice = slice(None)) -> Tensor:
         """(S_j, H, n) attention weights of some query tokens, the source first: a chunk of sources is contiguous."""
+        if self.trace.changed_weights(self.layer):
+            return self.trace.attention(self.layer, self.dtype)[:, queries].permute(2, 0, 1).contiguous()
         alpha = self._keys.new_empty(self.n_tokens, self.n_heads, len(range(self.n_tokens)[queries]))
         torch.matmul(self._keys, self._queries[:, queries].transpose(1, 2), out=alpha.transpose(0, 1))
         alpha *= self.trace.scaling(self.layer)

@@ -184,6 +184,8 @@ def value_zeroing(trace: Trace, layer: int, dtype: torch.dtype | None = None, *,
     C_ij = 1 − cos(h_i, h_i without j), α unchanged, through LayerNorms and MLP; rows divided by their sums. Mohebbi et
     al. 2023. Every family. The layer's MLP runs over S² vectors: about S times the layer's forward pass.
     """
+    if trace.rest_changed(layer):
+        raise ModelError(f"the MLP or output of layer {layer} was changed in this run: trace.original has its own map")
     block = Block(trace, layer, dtype)
     size, rest = block.n_tokens, _Rest(block)
     alpha = block.attention_by_source()

@@ -63,6 +63,8 @@ class Gradients:
 def gradients(trace: Trace, labels: Any = None, *, loss: Loss | None = None) -> Gradients:
     """One forward and one backward pass over a trace's input, for the model's own loss or for `loss`.
 
+    The changes of a trace from `rerun` are made in these passes too.
+
     labels: what the model's forward takes as `labels`, with or without the batch dimension: a class, a (S,) list with
     -100 where no loss is wanted, ... loss: a function of the model's output object that gives a 0-d tensor; needed
     where the model has no loss of its own (an encoder without a head). The parameters' .grad is not touched.
@@ -78,7 +80,7 @@ def gradients(trace: Trace, labels: Any = None, *, loss: Loss | None = None) -> 
     if labels is not None:
         target = torch.as_tensor(labels, device=values.device)
         inputs["labels"] = target if target.ndim and target.shape[0] == 1 else target[None]
-    value, context = context_gradients(trace.model, inputs, trace.n_layers, loss or _model_loss)
+    value, context = context_gradients(trace.model, inputs, trace.n_layers, loss or _model_loss, trace.changes)
     return Gradients(trace, value, [g[0].to(values.dtype).transpose(0, 1) for g in context])
 
 

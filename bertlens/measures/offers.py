@@ -21,6 +21,12 @@ from .gates.classify import check_gates
 def _neurons(trace: Trace) -> None:
     if not trace.has_neurons:
         raise ModelError(trace.why_no_neurons)
+    for layer in range(trace.n_layers):
+        if heads := trace.changed_weights(layer):
+            raise ModelError(
+                f"In this run the weights of head {layer}.{heads[0]} are not the softmax of its scores: "
+                "trace.original shows its own."
+            )
 
 
 def _norms(trace: Trace) -> None:

@@ -30,9 +30,9 @@ Answer: TypeAlias = tuple[dict[str, Any], Arrays]  # JSON fields; arrays
 
 
 def head(trace: Trace, layer: int, head: int) -> Answer:
-    """One head: q and k (S, d) with scaling and mask, or attention (S, K) where there are no neurons."""
+    """One head: q and k (S, d) with scaling and mask, or attention (S, K) where they do not make it."""
     fields: dict[str, Any] = {"layer": layer, "head": head}
-    if not trace.has_neurons:
+    if not trace.has_neurons or head in trace.changed_weights(layer):
         return fields, {"attention": trace.attention(layer)[head].float().contiguous()}
     mask, arrays = _mask(trace.mask(layer), head)
     fields |= {"scaling": float(trace.scaling(layer)), "mask": mask}

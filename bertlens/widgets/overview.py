@@ -95,7 +95,7 @@ def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: 
         "model": trace.model_name,
         "n_layers": shown.n_layers,
         "n_heads": shown.n_heads,
-        "head_dim": shown.head_dim if shown.has_neurons else None,
+        "head_dim": None if reasons["neurons"] else shown.head_dim,
         "dtype": trace.dtype,
         "queries": _side(labels, shown.tokens, shown.word_ids, shown.segments, shown.special_mask),
         "keys": None if shown.key_encoding is None else _key_side(shown),

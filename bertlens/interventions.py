@@ -1,0 +1,386 @@
+"""What changes (changes.py) do to a forward pass: in the attention function, and by hooks on layers and MLPs.
+
+A pass may be of several rows of one text, each with changes of its own. Changes are the calling thread's: another
+thread's run of the same model does not see them. Everything put on the model is taken off, whatever ends the run.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+from .changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample
+from .errors import SelectionError, check_index
+from .model import Model
+
+_active = threading.local()
+
+
+@dataclass
+class Run:
+    """One forward pass with changes.
+
+    rows: per text of the batch, what is changed, in the order in which it is done; shorter than the batch: nothing.
+    start: layers before it are not computed, they give `states`: (1, S, D) or (B, S, D) per layer, in `wrappers`.
+    keep: layers whose MLP outputs are wanted.
+    """
+
+    rows: Sequence[Sequence[Change]] = ()
+    start: int = 0
+    states: Sequence[Tensor] = ()
+    wrappers: Sequence[Callable[[Tensor], Any]] = ()
+    watch: bool = False  # keep the layers' outputs, for `states` and `wrappers` of a later run
+    keep: frozenset[int] = frozenset()
+    # what the pass leaves
+    layer: int = -1  # of the stream, the one that runs
+    calls: int = -1  # of the attention function, so far
+    kept: dict[int, Tensor] = field(default_factory=dict)
+    outputs: list[Any] = field(default_factory=list)
+
+    @property
+    def needs_hooks(self) -> bool:
+        changed = any(not change.needs_attention for row in self.rows for change in row)
+        return changed or bool(self.start or self.watch or self.keep)
+
+    def in_attention(self) -> list[list[Change]]:
+        """Per row, what is done in the attention call that runs."""
+        return [[c for c in row if c.needs_attention and c.touches(self.calls)] for row in self.rows]
+
+    def in_stream(self, kind: type[Change], what: str = "") -> Iterator[tuple[int, Any]]:
+        """(row, change) of the layer that runs."""
+        for number, row in enumerate(self.rows):
+            for change in row:
+                asked = isinstance(change, kind) and getattr(change, "what", "") == what
+                if asked and change.touches(self.layer):
+                    yield number, change
+
+
+@dataclass
+class Attended:
+    """One attention call as it was computed, changes included. B texts, H heads, S tokens."""
+
+    context: Tensor  # (B, S, H, d)
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax; of the last row
+    patterned: frozenset[int] = frozenset()  # heads whose α was given
+    contexts: dict[int, str] = field(default_factory=dict)  # head -> "zero" or "other", where it is not Σ α v
+
+
+def attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    scaling: float | None = None,
+    is_causal: bool | None = None,
+    **kwargs: Any,
+) -> Attended:
+    """The sdpa implementation of transformers, with this thread's changes.
+
+    Raises SelectionError where a token is left without keys.
+    """
+    run: Run | None = getattr(_active, "run", None)
+    if run is not None:
+        run.calls += 1
+        if any(rows := run.in_attention()):
+            return _changed(rows, run.calls, module, query, key, value, mask, scaling, is_causal, kwargs)
+    context, _ = sdpa_attention_forward(module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs)
+    return Attended(context, query, key, value, mask)
+
+
+def _changed(
+    rows: Sequence[Sequence[Change]],
+    layer: int,
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    scaling: float | None,
+    is_causal: bool | None,
+    kwargs: dict[str, Any],
+) -> Attended:
+    heads = query.shape[1]
+    each = [(b, change) for b, row in enumerate(rows) for change in row]
+    causal = (getattr(module, "is_causal", True) if is_causal is None else is_causal) and mask is None
+    neurons = [(b, change) for b, change in each if isinstance(change, Neuron)]
+    if neurons:
+        if key.shape[1] < heads:  # heads that share a key: each gets its own
+            key, value = (x.repeat_interleave(heads // x.shape[1], 1) for x in (key, value))
+            module, is_causal = SimpleNamespace(is_causal=getattr(module, "is_causal", True)), causal
+        query, key = query.clone(), key.clone()
+        for b, change in neurons:
+            query[b, change.head, :, change.n] = 0
+            key[b, change.head, :, change.n] = 0
+    hidden = [(b, c) for b, c in each if isinstance(c, Hide) or (isinstance(c, Cut) and c.renormalize)]
+    allowed = None
+    if hidden:
+        allowed = _allowed(hidden, query)
+        mask = _and(mask, causal, allowed)
+        _check_rows(mask, {b for b, _ in hidden}, layer)
+    context, _ = sdpa_attention_forward(module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs)
+    done = Attended(context.clone(), query, key, value, mask)
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    scores = _Scores(done, causal and mask is None, scale, kwargs.get("position_bias"))
+    for b, row in enumerate(rows):
+        _set_weights(done, b, row, scores, allowed, layer)
+        _set_contexts(done, b, row)
+    return done
+
+
+def _allowed(hidden: Sequence[tuple[int, Any]], query: Tensor) -> Tensor:
+    """(B, H|1, S, S) bool, False where a change hides a key."""
+    heads = 1 if all(getattr(c, "head", None) is None for _, c in hidden) else query.shape[1]
+    size = query.shape[2]
+    allowed = torch.ones(len(query), heads, size, size, dtype=torch.bool, device=query.device)
+    for b, change in hidden:
+        if isinstance(change, Hide):
+            allowed[b, :, :, change.token] = False
+        else:
+            allowed[b, _all_or(change.head), _all_or(change.query), _all_or(change.key)] = False
+    return allowed
+
+
+def _all_or(index: int | None) -> Any:
+    return slice(None) if index is None else slice(index, index + 1)
+
+
+def _lower(like: Tensor) -> Tensor:
+    return torch.ones(like.shape[-2:], dtype=torch.bool, device=like.device).tril()
+
+
+def _and(mask: Tensor | None, causal: bool, allowed: Tensor) -> Tensor:
+    if mask is None:
+        return allowed & _lower(allowed) if causal else allowed
+    if mask.dtype == torch.bool:
+        return mask & allowed
+    shape = torch.broadcast_shapes(mask.shape, allowed.shape)
+    return mask.expand(shape).masked_fill(~allowed, -torch.inf)
+
+
+def _visible(mask: Tensor) -> Tensor:
+    return mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
+
+
+def _check_rows(mask: Tensor, rows: set[int], layer: int) -> None:
+    seen = _visible(mask).any(-1)  # (B, H|1, S)
+    for b in sorted(rows):
+        if not seen[b].all():
+            head, query = (int(x) for x in (~seen[b]).nonzero()[0])
+            raise no_key_left(layer, query, None if len(seen[b]) == 1 else head)
+
+
+def no_key_left(layer: int, query: int, head: int | None) -> SelectionError:
+    whose = "any head" if head is None else f"head {head}"
+    return SelectionError(
+        f"token {query} would have no key left in {whose} of layer {layer}: cut fewer of its keys, "
+        "or cut with renormalize=False"
+    )
+
+
+@dataclass
+class _Scores:
+    """α of one head of one text, as sdpa has it."""
+
+    of: Attended
+    causal: bool
+    scaling: float
+    bias: Tensor | None
+
+    def visible(self, b: int, head: int) -> Tensor:
+        """(S, S) bool."""
+        mask = self.of.mask
+        if mask is None:
+            size = self.of.query.shape[2]
+            ones = torch.ones(size, size, dtype=torch.bool, device=self.of.query.device)
+            return ones.tril() if self.causal else ones
+        return _visible(_one(mask, b, head))
+
+    def alpha(self, b: int, head: int) -> Tensor:
+        """(S, S), in float32 at least."""
+        query, key = self.of.query, self.of.key
+        dtype = torch.promote_types(query.dtype, torch.float32)
+        shared = head // (query.shape[1] // key.shape[1])
+        scores = query[b, head].to(dtype) @ key[b, shared].to(dtype).T * self.scaling
+        if self.bias is not None:
+            scores = scores + _one(self.bias, b, head).to(dtype)
+        if self.of.mask is not None and self.of.mask.dtype != torch.bool:
+            scores = scores + _one(self.of.mask, b, head).to(dtype)
+        return scores.masked_fill(~self.visible(b, head), -torch.inf).softmax(-1)
+
+
+def _one(x: Tensor, b: int, head: int) -> Tensor:
+    return x[b if len(x) > 1 else 0, head if x.shape[1] > 1 else 0]
+
+
+def _set_weights(
+    done: Attended, b: int, row: Sequence[Change], scores: _Scores, allowed: Tensor | None, layer: int
+) -> None:
+    """Contexts from α that is given, or zero in places after the softmax."""
+    patterns = {c.head: c for c in row if isinstance(c, Pattern)}
+    zeros = [c for c in row if isinstance(c, Cut) and not c.renormalize]
+    n_heads = done.query.shape[1]
+    heads = set(patterns) | {h for c in zeros for h in (range(n_heads) if c.head is None else (c.head,))}
+    for head in sorted(heads):
+        if head in patterns:
+            alpha = _pattern(
+                patterns[head], scores, b, head, None if allowed is None else _one(allowed, b, head), layer
+            )
+        else:
+            alpha = scores.alpha(b, head)
+        gone = torch.zeros(alpha.shape, dtype=torch.bool, device=alpha.device)
+        for cut in zeros:
+            if cut.head is None or cut.head == head:
+                gone[_all_or(cut.query), _all_or(cut.key)] = True
+        alpha = alpha.masked_fill(gone, 0)
+        value = done.value[b, head // (n_heads // done.value.shape[1])]
+        done.context[b, :, head] = (alpha @ value.to(alpha.dtype)).to(done.context.dtype)
+        done.weights[head] = alpha
+    done.patterned |= frozenset(patterns)
+
+
+def _pattern(change: Pattern, scores: _Scores, b: int, head: int, allowed: Tensor | None, layer: int) -> Tensor:
+    if change.uniform:
+        visible = scores.visible(b, head).to(torch.promote_types(scores.of.query.dtype, torch.float32))
+        return visible / visible.sum(-1, keepdim=True)
+    alpha = change.weights.to(scores.of.query.device, torch.promote_types(scores.of.query.dtype, torch.float32))
+    if allowed is None or bool(allowed.all()):
+        return alpha
+    # what -inf before a softmax would have done: zero there, and the rest of the row as much larger
+    left = alpha.masked_fill(~allowed, 0)
+    before, after = alpha.sum(-1, keepdim=True), left.sum(-1, keepdim=True)
+    if bool(((after == 0) & (before > 0)).any()):
+        raise no_key_left(layer, int(((after == 0) & (before > 0)).nonzero()[0, 0]), head)
+    return left * torch.where(before > 0, before / after.where(after > 0, 1), 0)
+
+
+def _set_contexts(done: Attended, b: int, row: Sequence[Change]) -> None:
+    """What replaces Σ α v, in the order given."""
+    context = done.context
+    for change in row:
+        if isinstance(change, Off):
+            heads = range(context.shape[2]) if change.head is None else (change.head,)
+            context[b, :, list(heads)] = 0
+            done.contexts |= dict.fromkeys(heads, "zero")
+        elif isinstance(change, Mean):
+            context[b, :, change.head] = context[b, :, change.head].mean(0)
+            done.contexts.setdefault(change.head, "other")
+        elif isinstance(change, Resample):
+            context[b, :, change.head] = change.context.to(context)
+            done.contexts[change.head] = "other"
+        elif isinstance(change, Patch):
+            context[b, change.token] = change.context.to(context)
+            done.contexts |= dict.fromkeys(range(context.shape[2]), "other")
+
+
+@contextmanager
+def changed(model: Model, run: Run) -> Iterator[Run]:
+    """This thread's passes through the model have the run's changes; afterwards the model is as it was."""
+    outer = getattr(_active, "run", None)
+    handles: list[Any] = []
+    forwards: list[tuple[nn.Module, Any]] = []
+    try:
+        if run.needs_hooks:
+            _hook(model, run, handles, forwards)
+        _active.run = run
+        yield run
+    finally:
+        _active.run = outer
+        for handle in handles:
+            handle.remove()
+        for module, before in forwards:
+            if before is None:
+                del module.__dict__["forward"]
+            else:
+                module.__dict__["forward"] = before
+
+
+def _hook(model: Model, run: Run, handles: list[Any], forwards: list[tuple[nn.Module, Any]]) -> None:
+    adapter, _ = model.layer(0)  # says which families have one
+
+    def mine() -> bool:
+        return getattr(_active, "run", None) is run
+
+    def count(module: nn.Module, args: Any) -> None:
+        if mine():
+            run.layer += 1
+
+    def patch(module: nn.Module, args: Any, output: Any) -> Any:
+        if not mine():
+            return None
+        state = output[0] if isinstance(output, tuple) else output
+        patches = list(run.in_stream(Patch, "layer"))
+        if patches:
+            state = state.clone()
+            for b, change in patches:
+                state[b, change.token] = change.state.to(state)
+            output = (state, *output[1:]) if isinstance(output, tuple) else state
+        if run.watch:
+            run.outputs.append(output)
+        return output if patches else None
+
+    def silence(module: nn.Module, args: Any) -> Any:
+        found = [(b, c) for b, c in run.in_stream(Mlp) if c.neuron is not None] if mine() else []
+        if not found:
+            return None
+        state = args[0].clone()
+        for b, change in found:
+            check_index(change.neuron, state.shape[-1], "neuron")
+            state[b, ..., change.neuron] = 0
+        return (state, *args[1:])
+
+    def replace(module: nn.Module, args: Any, output: Tensor) -> Any:
+        if not mine():
+            return None
+        off = [(b, c) for b, c in run.in_stream(Mlp) if c.neuron is None]
+        patches = list(run.in_stream(Patch, "mlp"))
+        if off or patches:
+            output = output.clone()
+            for b, _ in off:
+                output[b] = 0
+            for b, change in patches:
+                output[b, change.token] = change.made.to(output)
+        if run.layer in run.keep:
+            run.kept[run.layer] = output
+        return output if off or patches else None
+
+    layers = list(dict.fromkeys(adapter.layers(model.base)))  # a shared layer is hooked once
+    for layer in layers:
+        # before the hooks of others, so that all see what is changed
+        handles.append(layer.register_forward_pre_hook(count, prepend=True))
+        handles.append(layer.register_forward_hook(patch, prepend=True))
+        outer = adapter.mlp(layer)[-1]
+        handles.append(outer.register_forward_pre_hook(silence, prepend=True))
+        handles.append(outer.register_forward_hook(replace, prepend=True))
+        if run.start:
+            forwards.append((layer, layer.__dict__.get("forward")))
+            layer.__dict__["forward"] = _skipping(layer.forward, run, mine)
+
+
+def _skipping(forward: Callable[..., Any], run: Run, mine: Callable[[], bool]) -> Callable[..., Any]:
+    @functools.wraps(forward)
+    def skipped(*args: Any, **kwargs: Any) -> Any:
+        if not mine() or run.layer >= run.start:
+            return forward(*args, **kwargs)
+        run.calls = run.layer
+        state = run.states[run.layer]
+        if run.rows and len(state) != len(run.rows):
+            state = (
+                state.repeat(len(run.rows), 1, 1) if run.layer == run.start - 1 else state.expand(len(run.rows), -1, -1)
+            )
+        return run.wrappers[run.layer](state)
+
+    return skipped
