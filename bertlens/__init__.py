@@ -85,6 +85,7 @@ def _later(module: str, name: str) -> Any:
 # What methods of Trace and Lens call above themselves
 FUNCTIONS["explore"] = _later(".widgets", "Explorer")
 FUNCTIONS["masked_language_model"] = _later(".mlm", "lens")
+FUNCTIONS["predictions"] = _later(".measures.predictions", "predictions")
 FUNCTIONS["rerun"] = _later(".whatif", "rerun")
 FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .attentions import not_weights
-from .errors import InputError, SelectionError, check_index
+from .errors import InputError, ModelError, SelectionError, check_index
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -286,6 +286,20 @@ class Patch(_InLayer):
     def __str__(self) -> str:
         part = {"layer": "output", "attention": "attention", "mlp": "MLP"}[self.what]
         return f"{part} of layer {self.layer} at token {self.token} from token {self.source} of “{_short(self.other)}”"
+
+
+def check_rerun(trace: Trace) -> None:
+    """Raises ModelError where a trace cannot be run again: no model, or other weights than it was made with."""
+    if trace.model is None:
+        raise ModelError("this trace was made from attention weights, which no model runs: trace a text with a Lens")
+    trace.check_unchanged()
+
+
+def check_changeable(trace: Trace) -> None:
+    """Raises ModelError where what heads do cannot be changed."""
+    check_rerun(trace)
+    if not trace.has_neurons:
+        raise ModelError(f"{trace.why_no_neurons} What its heads do cannot be changed, only whatif.mlp can be.")
 
 
 def _check(index: int | None, size: int, name: str, optional: bool = False) -> None:

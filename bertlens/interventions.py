@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from .changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample
-from .errors import SelectionError, check_index
+from .errors import ModelError, SelectionError, check_index
 from .model import Model
 
 _active = threading.local()
@@ -284,6 +284,20 @@ def _set_contexts(done: Attended, b: int, row: Sequence[Change]) -> None:
         elif isinstance(change, Patch):
             context[b, change.token] = change.context.to(context)
             done.contexts |= dict.fromkeys(range(context.shape[2]), "other")
+
+
+def wrapped(outputs: Sequence[Any]) -> list[Callable[[Tensor], Any]]:
+    """Per layer of a watched run, how it hands on a state: as it is, or first in a tuple.
+
+    Raises ModelError where a layer hands on more than its state.
+    """
+
+    def of(output: Any) -> Callable[[Tensor], Any]:
+        return (lambda state: (state, *output[1:])) if isinstance(output, tuple) else lambda state: state
+
+    if any(isinstance(x, Tensor) for output in outputs if isinstance(output, tuple) for x in output[1:]):
+        raise ModelError("the model's layers hand on more than one state: they cannot be taken up in between")
+    return [of(output) for output in outputs]
 
 
 @contextmanager

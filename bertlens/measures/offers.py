@@ -10,11 +10,12 @@ from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
 from ..backward import check_differentiable
+from ..changes import check_changeable
 from ..errors import BertLensError, ModelError
 from ..inputs import batch_inputs
 from ..scores import check_precision
 from ..trace import Trace
-from . import norms, spectra
+from . import norms, predictions, spectra
 from .gates.classify import check_gates
 
 
@@ -63,6 +64,8 @@ CAPABILITIES: dict[str, Callable[[Trace], None]] = {
     "spectra": _spectra,
     "gates": check_gates,
     "gradients": _gradients,
+    "whatif": check_changeable,
+    "predictions": predictions.requirements,
 }
 
 _tried: WeakKeyDictionary[Trace, MappingProxyType[str, str]] = WeakKeyDictionary()
@@ -71,7 +74,8 @@ _tried: WeakKeyDictionary[Trace, MappingProxyType[str, str]] = WeakKeyDictionary
 def offers(trace: Trace) -> MappingProxyType[str, str]:
     """What a trace offers: capability -> "" where it can be had, else the reason why not, in words.
 
-    neurons, norms, geometry, spectra, gates, gradients. Tried once for a trace and then kept as long as it.
+    neurons, norms, geometry, spectra, gates, gradients, whatif (changes of heads), predictions. Tried once for a trace
+    and then kept as long as it.
     Raises InputError under torch.autocast.
     """
     check_precision(trace.special_mask.device)

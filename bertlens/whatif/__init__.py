@@ -1,12 +1,37 @@
 """What if it did not? Changes of a run, and the run with them: `trace.rerun(whatif.off(3, 5))` is a Trace.
 
 A changed trace shows what the change does in this one text. That a head matters here says nothing of other texts, and
-that switching it off changes little does not say that it does nothing: later heads may take over (self-repair).
+that switching it off changes little does not say that it does nothing: later heads may take over (self-repair,
+Rushing and Nanda 2024, arXiv:2402.15390).
 """
 
 from __future__ import annotations
 
 from .changes import cut, hide, mean, mlp, neuron, off, patch, pattern, resample
-from .rerun import rerun
+from .metrics import Metric, difference, divergence, label, logit, probability, similarity
+from .runs import rerun
+from .slopes import estimate
+from .sweeps import steps, sweep
 
-__all__ = ["cut", "hide", "mean", "mlp", "neuron", "off", "patch", "pattern", "rerun", "resample"]
+__all__ = [
+    "Metric",
+    "cut",
+    "difference",
+    "divergence",
+    "estimate",
+    "hide",
+    "label",
+    "logit",
+    "mean",
+    "mlp",
+    "neuron",
+    "off",
+    "patch",
+    "pattern",
+    "probability",
+    "rerun",
+    "resample",
+    "similarity",
+    "steps",
+    "sweep",
+]

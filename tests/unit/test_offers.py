@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import bertlens as bl
-from bertlens import ModelError, wire
+from bertlens import ModelError, whatif, wire
 from bertlens.measures import flow, gates, geometry, neurons, norms, spectra
 from bertlens.measures.gradients import gradients
 from bertlens.measures.offers import offers
@@ -31,6 +31,8 @@ USES: dict[str, Any] = {
     "spectra": lambda trace: [answers.layer_ranks(trace, layer) for layer in range(trace.n_layers)],
     "gates": gates.classify,
     "gradients": lambda trace: gradients(trace, loss=lambda output: output[0].sum()),
+    "whatif": lambda trace: trace.rerun(whatif.off(0, 0)),
+    "predictions": lambda trace: trace.predictions(),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from ..capture import output_of, run
-from ..changes import Change, Patch
+from ..changes import Change, Patch, check_changeable, check_rerun
 from ..crosscheck import why_eager
 from ..errors import InputError, ModelError
 from ..inputs import batch_inputs
@@ -41,17 +41,15 @@ def rerun(trace: Trace, *changes: Change) -> Trace:
 
 def check(trace: Trace, changes: Sequence[Any]) -> None:
     """Raises the error that running a trace again with these changes would raise, but for what only the pass knows."""
-    if trace.model is None:
-        raise ModelError("this trace was made from attention weights, which no model runs: trace a text with a Lens")
+    check_rerun(trace)
     check_precision(trace.special_mask.device)
-    trace.check_unchanged()
     for change in changes:
         if not isinstance(change, Change):
             raise InputError(
                 f"rerun takes changes of bertlens.whatif, such as whatif.off(0, 1), not {type(change).__name__}"
             )
-        if change.needs_attention and not trace.has_neurons:
-            raise ModelError(f"{trace.why_no_neurons} What its heads do cannot be changed, only whatif.mlp can be.")
+        if change.needs_attention:
+            check_changeable(trace)
         change.check(trace)
 
 

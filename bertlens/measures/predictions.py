@@ -1,0 +1,250 @@
+"""What the model itself answers: words at masks, labels, a span, or the similarity of two texts.
+
+Which of them follows from the class of the model. Layer by layer it is the model's own head on each layer's output, the
+"logit lens" (nostalgebraist 2020): raw, since the head was trained on the last layer alone, and for a word that is not
+masked it names the word itself at nearly every layer (Kao et al. 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..capture import output_of
+from ..errors import ModelError, SelectionError, check_index
+from ..inputs import batch_inputs
+from ..interventions import Run, wrapped
+from ..trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = tuple[Any, ...]
+COLUMNS = ("position", "layer", "rank", "token", "logit", "probability")
+KINDS = {  # class of the model, at its end -> what it answers
+    "ForMaskedLM": "words",
+    "ForPreTraining": "words",
+    "ForSequenceClassification": "labels",
+    "ForTokenClassification": "tags",
+    "ForQuestionAnswering": "span",
+}
+
+
+def kind_of(trace: Trace) -> str:
+    """words, labels, tags, span, or similarity for an encoder without a head. Raises ModelError for other models."""
+    if trace.model is None:
+        raise ModelError("this trace was made from attention weights: there is no model to answer")
+    names = [type(module).__name__ for module in trace.model.runner.modules()]
+    for ending, kind in KINDS.items():
+        if any(name.endswith(ending) for name in names):
+            return kind
+    if getattr(trace._record.output, "last_hidden_state", None) is not None:
+        return "similarity"
+    raise ModelError(
+        f"{type(trace.model.runner).__name__} gives an answer that is not read here: masked language models, "
+        "classifiers of texts and tokens, question answering and encoders are"
+    )
+
+
+def masked(trace: Trace) -> list[int]:
+    """Positions of mask tokens. Raises ModelError where the text has none."""
+    assert trace.model is not None
+    mask = getattr(trace.model.tokenizer, "mask_token_id", None)
+    if mask is None:
+        raise ModelError(f"the tokenizer of {trace.model_name} has no mask token: there is no word to predict")
+    found = (trace.input_ids == mask).nonzero()[:, 0].tolist()
+    if not found:
+        raise ModelError(
+            f"no token of this text is masked: write {trace.model.tokenizer.mask_token} where a word is to be predicted"
+        )
+    return [int(position) for position in found]
+
+
+def words_of(output: Any) -> Tensor:
+    """(1, S, V) logits over the vocabulary."""
+    logits: Tensor = output.prediction_logits if "prediction_logits" in output else output.logits
+    return logits
+
+
+def labels_of(trace: Trace) -> list[str]:
+    """The names of the classes, in the order of the logits."""
+    assert trace.model is not None
+    config: Any = trace.model.base.config
+    count = int(trace._record.output.logits.shape[-1])
+    names = config.id2label or {}
+    return [str(names.get(n, n)) for n in range(count)]
+
+
+def predictions(trace: Trace, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
+    """DataFrame(position, layer, rank, token or label, logit, probability), one row per answer, the best first.
+
+    Masked language models: the k likeliest tokens at each mask; probability is the softmax over the vocabulary.
+    Classifiers of texts: at most k labels, position -1; the probability is the softmax over the labels, where the model
+    was trained for several labels at once the logistic of each, and NaN for a single output (a regression). Classifiers
+    of tokens: at most k labels at each token of the text. Question answering: the k best spans within the second
+    text (the only one, where there is one), "token" is the span's tokens, position its first; logit = start + end,
+    probability = the product of both softmaxes. Encoders without a head: one row for a pair of texts, label "cosine
+    similarity", logit the cosine of their embeddings, each text traced alone, probability NaN; an embedding is the mean
+    of the last hidden states over all its tokens.
+
+    layer: None is the answer itself, said of the last layer; a number puts the model's own head on that layer's output
+    as it is ("raw"), "all" does so for every layer. rank counts from 0.
+    Raises ModelError where the model gives no such answer, SelectionError for a layer or k that does not exist.
+    """
+    import pandas as pd
+
+    kind = kind_of(trace)
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise SelectionError(f"k {str(k)[:40]} is not a number of answers: choose 1 or more")
+    read = _READ[kind]
+    requirements(trace)
+    rows = [
+        (position, trace.n_layers - 1 if number is None else number, rank, *answer)
+        for number in ([None] if layer is None else _layers(trace, layer))
+        for position, rank, *answer in read(trace, number, k)
+    ]
+    named = "token" if kind in ("words", "span") else "label"
+    return pd.DataFrame(rows, columns=[named if name == "token" else name for name in COLUMNS])
+
+
+def output_at(trace: Trace, layer: int | None) -> Any:
+    """The model's output (None), or what it were if the given layer were its last: what is behind the layers, on its
+    output. Final norms, poolers and heads are those of the model.
+
+    Raises ModelError for a family without an adapter, and where the weights have changed.
+    """
+    if layer is None:
+        return trace._record.output
+    trace.layer_output(layer)  # says why there is none
+    trace.check_unchanged()
+    model = trace.model
+    assert model is not None
+    inputs = batch_inputs([trace.encoding], 0, trace.special_mask.device)
+    watched = Run(watch=True)
+    output_of(model, inputs, watched)
+    state = trace._layer(layer).layer_output
+    assert state is not None
+    # only the last layer's output is read by what follows: before it, anything of its shape may stand
+    run = Run([()], trace.n_layers, [state[None]] * trace.n_layers, wrapped(watched.outputs))
+    return output_of(model, inputs, run)
+
+
+def embedding(state: Tensor) -> Tensor:
+    """(D,) a text's embedding from its last hidden states (S, D): their mean over all tokens, template ones included.
+
+    As all-MiniLM-L6-v2 and most sentence encoders have it (Reimers and Gurevych 2019).
+    """
+    return state.mean(0)
+
+
+def requirements(trace: Trace) -> None:
+    """Raises the error that `predictions` would raise, before any work."""
+    kind = kind_of(trace)
+    if kind == "words":
+        masked(trace)
+    elif kind == "similarity":
+        _check_apart(trace)
+
+
+def _check_apart(trace: Trace) -> None:
+    if not trace.text_pair or trace.text is None or trace.lens is None:
+        raise ModelError(
+            f"{trace.model_name} is an encoder without a head: trace a pair of texts with a Lens, and their similarity "
+            "is its answer"
+        )
+    named = next((change for change in trace.changes if change.names_tokens), None)
+    if named is not None:
+        raise ModelError(
+            f"“{named}” is about the pair's tokens, but similarity is of each text alone: trace them apart"
+        )
+
+
+def texts_apart(trace: Trace) -> tuple[Trace, Trace]:
+    """The two texts of a pair, each traced alone, with the changes of the pair's run.
+
+    Raises ModelError for a trace of one text, without a lens, and where a change names a token of the pair.
+    """
+    _check_apart(trace)
+    assert trace.lens is not None and trace.text is not None and trace.text_pair is not None
+    first, second = (trace.lens.trace(text).rerun(*trace.changes) for text in (trace.text, trace.text_pair))
+    return first, second
+
+
+def _layers(trace: Trace, layer: int | str) -> list[int]:
+    if isinstance(layer, str):
+        if layer != "all":
+            raise SelectionError(f"layer {layer[:40]!r} does not exist: choose a number, 'all', or None for the answer")
+        return list(range(trace.n_layers))
+    check_index(layer, trace.n_layers, "layer")
+    return [layer]
+
+
+def _words(trace: Trace, layer: int | None, k: int) -> list[Row]:
+    assert trace.model is not None
+    logits = words_of(output_at(trace, layer))[0]
+    rows: list[Row] = []
+    for position in masked(trace):
+        rows += _best(position, logits[position], k, trace.model.tokenizer.convert_ids_to_tokens)
+    return rows
+
+
+def _best(position: int, logits: Tensor, k: int, name: Callable[[int], str]) -> list[Row]:
+    exact = logits.double()
+    probability = exact.softmax(-1)
+    best = exact.topk(min(k, len(exact)))
+    return [
+        (position, rank, name(index), float(value), float(probability[index]))
+        for rank, (value, index) in enumerate(zip(best.values, best.indices.tolist(), strict=True))
+    ]
+
+
+def _labels(trace: Trace, layer: int | None, k: int) -> list[Row]:
+    assert trace.model is not None
+    names, config = labels_of(trace), trace.model.base.config
+    logits = output_at(trace, layer).logits[0]
+    rows = _best(-1, logits, k, lambda index: names[index])
+    if len(names) == 1:
+        return [(*row[:-1], float("nan")) for row in rows]
+    if getattr(config, "problem_type", None) == "multi_label_classification":
+        return [(*row[:-1], float(torch.tensor(row[-2]).sigmoid())) for row in rows]
+    return rows
+
+
+def _tags(trace: Trace, layer: int | None, k: int) -> list[Row]:
+    names, logits = labels_of(trace), output_at(trace, layer).logits[0]
+    text = (~trace.special_mask).nonzero()[:, 0].tolist()
+    return [row for at in text for row in _best(at, logits[at], k, lambda index: names[index])]
+
+
+def _span(trace: Trace, layer: int | None, k: int) -> list[Row]:
+    output = output_at(trace, layer)
+    start, end = output.start_logits[0].double(), output.end_logits[0].double()
+    segment = 1 if bool((trace.segments == 1).any()) else 0
+    inside = (trace.segments == segment) & ~trace.special_mask
+    allowed = (inside[:, None] & inside[None]).triu()
+    summed = (start[:, None] + end[None]).masked_fill(~allowed, -torch.inf).flatten()
+    chance = start.softmax(-1), end.softmax(-1)
+    rows = []
+    for rank, index in enumerate(summed.topk(min(k, int(allowed.sum()))).indices.tolist()):
+        i, j = divmod(index, trace.n_tokens)
+        words = " ".join(trace.display_tokens[i : j + 1])
+        rows.append((i, rank, words, float(summed[index]), float(chance[0][i] * chance[1][j])))
+    return rows
+
+
+def _similarity(trace: Trace, layer: int | None, k: int) -> list[Row]:
+    one, other = (embedding(output_at(text, layer).last_hidden_state[0].double()) for text in texts_apart(trace))
+    cosine = torch.cosine_similarity(one, other, dim=0)
+    return [(-1, 0, "cosine similarity", float(cosine), float("nan"))]
+
+
+_READ: dict[str, Callable[[Trace, int | None, int], list[Row]]] = {
+    "words": _words,
+    "labels": _labels,
+    "tags": _tags,
+    "span": _span,
+    "similarity": _similarity,
+}

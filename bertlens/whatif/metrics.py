@@ -1,0 +1,193 @@
+"""What an answer is measured by: named numbers of the model's output, to compare a changed run with its original.
+
+A metric is bound to a trace before it is read: then it knows where the mask is, and says in one sentence what the model
+cannot give. Any function of the model's output object that gives one number is a metric too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from ..changes import check_rerun
+from ..errors import InputError, ModelError, check_index
+from ..measures.predictions import embedding, kind_of, labels_of, masked, words_of
+from ..trace import Trace
+
+Read: TypeAlias = Callable[[Any], Tensor]  # the model's output, of one text -> a 0-d tensor
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A named number of a model's output. `flat`: it begins at its extreme, so that it has no first-order change."""
+
+    name: str
+    unit: str
+    bind: Callable[[Trace], Read]  # of the original run
+    flat: bool = False
+
+    def __call__(self, trace: Trace) -> float:
+        """The metric of a run; what it compares with is the run's original."""
+        return float(self.bind(trace.original)(trace._record.output).detach())
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.unit})"
+
+
+def logit(token: str | int, position: int | None = None) -> Metric:
+    """A token's logit at a mask. token: as the tokenizer writes it, or its id; position: None is the only mask."""
+    return Metric(f"logit of {token}", "logits", lambda trace: _word(trace, position, lambda x: x[_id(trace, token)]))
+
+
+def probability(token: str | int, position: int | None = None) -> Metric:
+    """A token's probability at a mask, the softmax over the vocabulary, in [0, 1]. Arguments as of `logit`."""
+
+    def bind(trace: Trace) -> Read:
+        return _word(trace, position, lambda x: x.softmax(-1)[_id(trace, token)])
+
+    return Metric(f"probability of {token}", "0 to 1", bind)
+
+
+def difference(token: str | int, other: str | int, position: int | None = None) -> Metric:
+    """logit(token) − logit(other) at a mask: the log of the ratio of their probabilities, in nats."""
+
+    def bind(trace: Trace) -> Read:
+        return _word(trace, position, lambda x: x[_id(trace, token)] - x[_id(trace, other)])
+
+    return Metric(f"{token} over {other}", "nats", bind)
+
+
+def label(name: str | int, position: int | None = None) -> Metric:
+    """A class's logit. name: as the model's config writes it, or its number; position: of token classifiers."""
+
+    def bind(trace: Trace) -> Read:
+        kind = kind_of(trace)
+        if kind not in ("labels", "tags"):
+            raise ModelError(f"{trace.model_name} has no classes: {_ways(kind)}")
+        names = labels_of(trace)
+        if isinstance(name, str):
+            if name not in names:
+                raise InputError(f"no class {name!r}: there are {', '.join(names[:20])}")
+            index = names.index(name)
+        else:
+            check_index(name, len(names), "class")
+            index = int(name)
+        if kind == "labels":
+            if position is not None:
+                raise InputError("the class is of the whole text: give no position")
+            return lambda output: output.logits[0, index]
+        if position is None:
+            raise InputError(f"the model gives each token a class: pass position=, from 0 to {trace.n_tokens - 1}")
+        check_index(position, trace.n_tokens, "position")
+        return lambda output: output.logits[0, position, index]
+
+    return Metric(f"logit of class {name}", "logits", bind)
+
+
+def similarity(other: Trace | None = None) -> Metric:
+    """Cosine of the text's embedding with that of `other`, in [-1, 1]; without it, with its own before the changes.
+
+    An embedding is the mean of the last hidden states over all tokens (`predictions.embedding`).
+    """
+
+    def bind(trace: Trace) -> Read:
+        if "last_hidden_state" not in trace._record.output:
+            raise ModelError(f"{trace.model_name} gives no hidden states as its answer: {_ways(kind_of(trace))}")
+        before = embedding((other or trace)._record.output.last_hidden_state[0]).detach()
+        return lambda output: torch.cosine_similarity(embedding(output.last_hidden_state[0]), before, dim=0)
+
+    if other is not None and not isinstance(other, Trace):
+        raise InputError(f"similarity is with another trace, not with {type(other).__name__}: trace the other text")
+    named = "the embedding before" if other is None else f"“{(other.text or '')[:24]}”"
+    return Metric(f"similarity with {named}", "cosine", bind, flat=other is None)
+
+
+def divergence(position: int | None = None) -> Metric:
+    """KL(before ‖ after) of the answer, in nats ≥ 0: of the words at a mask, or of the classes.
+
+    position: a mask of several, or a token of token classifiers.
+    """
+
+    def bind(trace: Trace) -> Read:
+        kind = kind_of(trace)
+        if kind == "words":
+            read = _word(trace, position, lambda x: x)
+        elif kind == "labels" and len(labels_of(trace)) > 1 and position is None:
+            read = lambda output: output.logits[0]  # noqa: E731
+        elif kind == "tags" and position is not None:
+            check_index(position, trace.n_tokens, "position")
+            read = lambda output: output.logits[0, position]  # noqa: E731
+        else:
+            raise ModelError(f"{trace.model_name} gives no one distribution to compare: {_ways(kind)}")
+        before = read(trace._record.output).detach().double().log_softmax(-1)
+
+        def read_divergence(output: Any) -> Tensor:
+            return (before.exp() * (before - read(output).double().log_softmax(-1))).sum()
+
+        return read_divergence
+
+    return Metric("KL(before ‖ after)", "nats", bind, flat=True)
+
+
+def bound(metric: Metric | Read, trace: Trace) -> Read:
+    """The metric as a function of outputs. Raises InputError for what is none, ModelError where the model has none."""
+    if isinstance(metric, Metric):
+        check_rerun(trace)
+        return metric.bind(trace.original)
+    if not callable(metric):
+        raise InputError(
+            "metric is one of whatif.logit, probability, difference, label, similarity, divergence, or a function of "
+            f"the model's output, not {type(metric).__name__}"
+        )
+
+    def read(output: Any) -> Tensor:
+        value: Any = metric(output)
+        value = value if isinstance(value, Tensor) else torch.as_tensor(value)
+        if value.numel() != 1:
+            raise InputError(f"the metric gives {value.numel()} numbers, not one: reduce them")
+        return value.squeeze()
+
+    return read
+
+
+def _word(trace: Trace, position: int | None, read: Callable[[Tensor], Tensor]) -> Read:
+    kind = kind_of(trace)
+    if kind != "words":
+        raise ModelError(f"{trace.model_name} predicts no words: {_ways(kind)}")
+    if position is None:
+        positions = masked(trace)
+        if len(positions) > 1:
+            raise InputError(f"{len(positions)} tokens are masked: pass position=, one of {positions}")
+        at = positions[0]
+    else:
+        check_index(position, trace.n_tokens, "position")
+        at = int(position)
+    return lambda output: read(words_of(output)[0, at])
+
+
+def _id(trace: Trace, token: str | int) -> int:
+    assert trace.model is not None
+    size = trace.model.vocabulary_size
+    if not isinstance(token, str):
+        check_index(token, size, "token")
+        return int(token)
+    tokenizer = trace.model.tokenizer
+    number = tokenizer.convert_tokens_to_ids(token)
+    if number is None or (number == tokenizer.unk_token_id and token != tokenizer.unk_token):
+        raise InputError(f"{token!r} is no single token of this tokenizer: give one of its pieces, or an id")
+    return int(number)
+
+
+def _ways(kind: str) -> str:
+    ways = {
+        "words": "use whatif.logit, probability, difference or divergence",
+        "labels": "use whatif.label or divergence",
+        "tags": "use whatif.label or divergence, with position=",
+        "span": "pass a function of its output, such as lambda output: output.start_logits[0, 3]",
+        "similarity": "use whatif.similarity",
+    }
+    return ways[kind]

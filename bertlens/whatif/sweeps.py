@@ -1,0 +1,148 @@
+"""The same change at every head, layer, token or cell, one after the other: how much each matters to one number.
+
+Exact: every change is run. Changes of one layer share a batch, and the layers before it, which cannot differ, are not
+computed again. A head's number says what this text loses without it while all others stay: heads that stand in for each
+other may both have small ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..capture import output_of
+from ..changes import Change, Cut, Hide, Off
+from ..errors import ModelError, SelectionError, check_index
+from ..interventions import Run, wrapped
+from ..trace import Trace
+from .metrics import Metric, Read, bound
+from .runs import check, inputs_of
+
+KINDS = ("heads", "layers", "tokens", "cells")
+TOKENS = 768  # of a batch: so many rows times the text's length, at most
+Index = tuple[int, ...]
+
+
+def sweep(
+    trace: Trace,
+    metric: Metric | Read,
+    changes: str = "heads",
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    progress: bool = True,
+) -> Tensor:
+    """How the metric changes when each part alone is changed: metric with the change − metric without, float64.
+
+    changes: "heads" (L, H) each head off; "layers" (L,) all heads of a layer off; "tokens" (S,) each token hidden from
+    all; "cells" (S, S) [query, key] each weight of one head (`layer`, `head`) cut, the row renormalised. Below 0: the
+    metric falls without the part; above 0: it rises, so the part works against it. NaN where a change would leave a
+    token without keys; a cell that the query cannot see changes nothing. On a changed trace, on top of its changes.
+    Raises InputError and ModelError like `Trace.rerun`, for a metric that the model cannot give, SelectionError for
+    another `changes`, or a layer and head that do not exist or are missing.
+    """
+    shape = _shape(trace, changes, layer, head)
+    result = torch.full(shape, torch.nan, dtype=torch.float64)
+    total = len(planned(trace, changes, layer, head))
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, desc=f"changes of {changes}", delay=2, leave=False, disable=not progress) as bar:
+        for found in steps(trace, metric, changes, layer=layer, head=head):
+            for index, value in found:
+                result[index] = value
+            bar.update(len(found))
+    if changes == "cells":
+        assert layer is not None and head is not None
+        result[~_visible(trace, layer)[head]] = 0
+    return result
+
+
+def steps(
+    trace: Trace, metric: Metric | Read, changes: str = "heads", *, layer: int | None = None, head: int | None = None
+) -> Iterator[list[tuple[Index, float]]]:
+    """`sweep`, batch by batch as it comes in: (index in its result, change of the metric)."""
+    _shape(trace, changes, layer, head)
+    planned_changes = planned(trace, changes, layer, head)
+    check(trace, [change for _, change in planned_changes] or [Hide(0)])
+    read = bound(metric, trace)
+    model = trace.model
+    assert model is not None
+    with_adapter = model.adapter is not None
+    first = Run([trace.changes], watch=with_adapter)
+    before = float(read(output_of(model, inputs_of(trace), first)))
+    states: list[Tensor] = []
+    wrappers: list[Any] = []
+    if with_adapter:
+        try:
+            wrappers = list(wrapped(first.outputs))
+            states = [output[0] if isinstance(output, tuple) else output for output in first.outputs]
+        except ModelError:
+            pass  # then every layer is computed, each time
+    size = max(1, TOKENS // trace.n_tokens)
+    for start, group in groupby(planned_changes, key=lambda planned: planned[1].first_layer):
+        chosen = list(group)
+        for at in range(0, len(chosen), size):
+            batch = chosen[at : at + size]
+            rows = [(*trace.changes, change) for _, change in batch]
+            run = Run(rows, start if states else 0, states, wrappers)
+            output = output_of(model, inputs_of(trace, len(batch)), run)
+            yield [(index, float(read(_row(output, row))) - before) for row, (index, _) in enumerate(batch)]
+
+
+def planned(
+    trace: Trace, changes: str, layer: int | None = None, head: int | None = None
+) -> list[tuple[Index, Change]]:
+    """(index in the result, change) of a sweep, in the order in which it is run."""
+    if changes == "heads":
+        return [((n, h), Off(n, h)) for n in range(trace.n_layers) for h in range(trace.n_heads)]
+    if changes == "layers":
+        return [((n,), Off(n)) for n in range(trace.n_layers)]
+    if changes == "tokens":
+        alone = torch.zeros(trace.n_tokens, dtype=torch.bool)
+        for number in range(trace.n_layers):
+            seen = _visible(trace, number)
+            alone |= seen[seen.sum(-1) == 1].any(0)
+        return [((t,), Hide(t)) for t in range(trace.n_tokens) if not alone[t]]
+    assert layer is not None and head is not None
+    seen = _visible(trace, layer)[head]
+    several = seen & (seen.sum(-1, keepdim=True) > 1)
+    return [((i, j), Cut(layer, head, i, j)) for i, j in several.nonzero().tolist()]
+
+
+def _shape(trace: Trace, changes: str, layer: int | None, head: int | None) -> tuple[int, ...]:
+    if changes not in KINDS:
+        raise SelectionError(f"no sweep over {str(changes)[:40]!r}: there are {', '.join(KINDS)}")
+    if trace.model is None or not trace.has_neurons:
+        check(trace, [Hide(0)])  # says why not
+    if changes == "cells":
+        if layer is None or head is None:
+            raise SelectionError("cells are of one head: pass layer= and head=")
+        check_index(layer, trace.n_layers, "layer")
+        check_index(head, trace.n_heads, "head")
+        return trace.n_tokens, trace.n_tokens
+    if layer is not None or head is not None:
+        raise SelectionError(f"a sweep over {changes} is of the whole model: layer= and head= are for cells")
+    sizes = {"heads": (trace.n_layers, trace.n_heads), "layers": (trace.n_layers,), "tokens": (trace.n_tokens,)}
+    return sizes[changes]
+
+
+def _visible(trace: Trace, layer: int) -> Tensor:
+    """(H, S, S) bool, on the CPU."""
+    shape = trace.n_heads, trace.n_tokens, trace.n_tokens
+    mask = trace.dense_mask(layer)
+    return torch.ones(shape, dtype=torch.bool) if mask is None else (mask > -torch.inf).cpu().expand(shape)
+
+
+def _row(output: Any, row: int) -> Any:
+    """The output object of one text of a batch whose texts are of one length, as a view."""
+
+    def part(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(part(item) for item in value)
+        return value[row : row + 1] if isinstance(value, Tensor) and value.ndim else value
+
+    return type(output)(**{name: part(value) for name, value in output.items()})
