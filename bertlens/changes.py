@@ -257,7 +257,7 @@ class Patch(_InLayer):
         check_index(self.token, trace.n_tokens, "token")
         if self.what not in PARTS:
             raise SelectionError(f"no part {self.what!r} to patch: there are {', '.join(PARTS)}")
-        _check_other(self.other, trace, "patch")
+        _check_other(self.other, trace, "patch", context=self.what != "layer")
         if self.other_token is None:
             here = trace.tokens[self.token]
             there = self.other.tokens[self.token] if self.token < self.other.n_tokens else None
@@ -299,7 +299,9 @@ def check_changeable(trace: Trace) -> None:
     """Raises ModelError where what heads do cannot be changed."""
     check_rerun(trace)
     if not trace.has_neurons:
-        raise ModelError(f"{trace.why_no_neurons} What its heads do cannot be changed, only whatif.mlp can be.")
+        raise ModelError(
+            f"{trace.why_no_neurons} What its heads do cannot be changed: change the text and trace it again."
+        )
 
 
 def _check(index: int | None, size: int, name: str, optional: bool = False) -> None:
@@ -307,14 +309,18 @@ def _check(index: int | None, size: int, name: str, optional: bool = False) -> N
         check_index(index, size, name)
 
 
-def _check_other(other: Any, trace: Trace, name: str) -> None:
+def _check_other(other: Any, trace: Trace, name: str, context: bool = True) -> None:
     if not hasattr(other, "head_context"):
         raise InputError(
             f"{name} takes from another trace, not from {type(other).__name__}: trace the other text first"
         )
-    other.context(0)  # says why there is none
-    shapes = [(t.n_layers, t.n_heads, t.context(0).shape[1], t.hidden_state(0).shape[1]) for t in (trace, other)]
-    if shapes[0] != shapes[1]:
+    if context:
+        other.context(0)  # says why there is none
+    first, second = (
+        [t.n_layers, t.n_heads, t.hidden_state(0).shape[1], *(t.context(0).shape[1:] if context else ())]
+        for t in (trace, other)
+    )
+    if first != second:
         raise InputError(f"{name} takes from a model of the same shape: trace the other text with this lens")
 
 

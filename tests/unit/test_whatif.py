@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 import bertlens as bl
-from bertlens import InputError, Lens, ModelError, SelectionError, Trace, whatif
+from bertlens import InputError, Lens, ModelError, SelectionError, Trace, crosscheck, whatif
 from bertlens.architectures import adapter_of
 from bertlens.changes import Change
 from bertlens.measures import flow, norms
@@ -518,6 +518,50 @@ def test_wrong_use_is_one_sentence() -> None:
         lens.model.encoder.layer[1].output.dense.weight.add_(1)
     with pytest.raises(ModelError, match="the model has changed since this trace: trace again"):
         trace.rerun(whatif.off(0, 0))
+
+
+def test_a_model_that_is_run_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its heads cannot be changed; its MLPs and streams can, with the result that the attention interface gives."""
+    lens = lens_of("bert")
+    texts = ("the cat sat on the mat", "the mat sat on the cat")
+    right, other = map(lens.trace, texts)
+    monkeypatch.setitem(crosscheck._eagerly, crosscheck._key(lens.borrowed), "for this test")
+    trace, there = map(lens.trace, texts)
+    assert not trace.has_neurons
+    for change, expected in (
+        (whatif.mlp(1), whatif.mlp(1)),
+        (whatif.mlp(0, 3), whatif.mlp(0, 3)),
+        (whatif.patch(1, 2, there, 2), whatif.patch(1, 2, other, 2)),
+    ):
+        found = trace.rerun(change)
+        assert not found.has_neurons and found.changes == (change,)
+        close(found.hidden_states[-1], right.rerun(expected).hidden_states[-1])
+        close(found.attention(2), right.rerun(expected).attention(2))
+    for refused in (whatif.off(0, 1), whatif.patch(1, 2, there, 2, what="attention")):
+        with pytest.raises(ModelError, match="cannot be changed: change the text"):
+            trace.rerun(refused)
+    with pytest.raises(ModelError, match="attention weights can be shown"):
+        trace.rerun(whatif.patch(1, 2, there, 2, what="mlp"))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision(dtype: torch.dtype) -> None:
+    """Every change in the model's own dtype, near what float32 gives."""
+    exact = lens_of("bert").trace("the cat sat")
+    trace = lens_of("bert", dtype).trace("the cat sat")
+    for change, expected in (
+        (whatif.off(1, 2), whatif.off(1, 2)),
+        (whatif.mean(1, 2), whatif.mean(1, 2)),
+        (whatif.pattern(1, 2, "uniform"), whatif.pattern(1, 2, "uniform")),
+        (whatif.cut(1, 2, 0, 1), whatif.cut(1, 2, 0, 1)),
+        (whatif.cut(1, 2, 0, 1, renormalize=False), whatif.cut(1, 2, 0, 1, renormalize=False)),
+        (whatif.mlp(1), whatif.mlp(1)),
+        (whatif.patch(1, 2, trace, 1, what="mlp"), whatif.patch(1, 2, exact, 1, what="mlp")),
+        (whatif.resample(1, 2, trace), whatif.resample(1, 2, exact)),
+    ):
+        found = trace.rerun(change)
+        assert found.dtype == str(dtype).removeprefix("torch.")
+        close(found.hidden_states[-1], exact.rerun(expected).hidden_states[-1], 0.1)
 
 
 def test_changes_are_values_in_words() -> None:
