@@ -20,7 +20,7 @@ from ..trace import Trace
 from ..vocabulary import MEASURES
 from ..wire import json_safe, pack
 from . import answers
-from .badges import badges
+from .badges import badges, of_changes
 from .corpus import Corpus
 from .tabs import TABS
 
@@ -101,7 +101,7 @@ def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: 
         "keys": None if shown.key_encoding is None else _key_side(shown),
         "pair": bool((shown.segments == 1).any()),
         "spans": spans,
-        "badges": badges(trace.report),
+        "badges": of_changes(trace.changes) + badges(trace.report),
         "text": trace.text or "",
         "text_pair": trace.text_pair or "",
         "stats": list(summary),

@@ -279,7 +279,8 @@ def test_the_mlp_off(name: str) -> None:
                 (outer.weight.T if type(outer).__name__ == "Conv1D" else outer.weight)[:, neuron] = 0
         expected = Lens(model, lens.tokenizer).trace(*PAIR)
         found = trace.rerun(whatif.mlp(1, neuron))
-        close(found.hidden_states[-1], expected.hidden_states[-1])
+        for one, other in zip(found.hidden_states, expected.hidden_states, strict=True):
+            close(one, other)
         assert float((found.hidden_states[-1] - trace.hidden_states[-1]).abs().max()) > 1e-3
         with pytest.raises(ModelError, match=r"layer 1 was changed.*trace\.original"):
             flow.value_zeroing(found, 1, progress=False)
@@ -608,7 +609,15 @@ def test_views_of_a_changed_run(tmp_path: Path) -> None:
     assert "head 1.2" in offers(found)["neurons"] and not offers(trace)["neurons"]
     assert provenance(found)["changes"] == list(map(str, found.changes)) and provenance(trace)["changes"] == []
     view = found.explore(layer=1, head=2)
-    assert view.layer == 1
+    shown = view.overview["header"]["badges"][0]
+    assert shown["label"] == "2 changes" and all(str(change) in shown["detail"] for change in found.changes)
+    view.close()
+    view = trace.rerun(whatif.off(1, 2)).explore()
+    assert view.overview["header"]["badges"][0]["label"] == "head 1.2 off"
+    assert view.overview["header"]["badges"][0]["detail"].startswith("Not the model's own run")
+    view.close()
+    view = trace.explore()
+    assert not any(badge["kind"] == "changed" for badge in view.overview["header"]["badges"])
     view.close()
     save_csv(found, 1, 2, tmp_path / "head.csv")
     lines = (tmp_path / "head.csv").read_text().splitlines()
