@@ -465,6 +465,36 @@ def test_two_threads_with_different_changes() -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("what", ["rerun", "sweep"])
+def test_your_own_thread_sees_no_change(what: str) -> None:
+    """The model called directly while a changed run of it stands still in the middle: what it always gives."""
+    model = tiny.bert()
+    trace = Lens(model, tiny.wordpiece()).trace(*PAIR)
+    given = {"input_ids": trace.input_ids[None], "token_type_ids": trace.token_type_ids[None]}
+    with torch.no_grad():
+        plain = model(**given).last_hidden_state
+    changes = (whatif.off(0, 1), whatif.mlp(1), whatif.mlp(2, 3), whatif.hide(3), whatif.patch(2, 2, trace, 5))
+    works = {"rerun": lambda: trace.rerun(*changes), "sweep": lambda: list(whatif.steps(trace, whatif.similarity()))}
+    changer = threading.Thread(target=works[what])
+    inside, go_on = threading.Event(), threading.Event()
+
+    def wait(module: Any, args: Any) -> None:
+        at_it = what == "rerun" or "forward" in module.__dict__  # layers are skipped
+        if threading.current_thread() is changer and at_it:
+            inside.set()
+            go_on.wait(30)
+
+    model.encoder.layer[1].register_forward_pre_hook(wait)
+    changer.start()
+    try:
+        assert inside.wait(30)
+        with torch.no_grad():
+            close(model(**given).last_hidden_state, plain)
+    finally:
+        go_on.set()
+        changer.join()
+
+
 def test_wrong_use_is_one_sentence() -> None:
     lens = lens_of("bert")
     trace, other = lens.trace("the cat sat"), lens.trace("the mat was warm")
