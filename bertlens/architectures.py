@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from .errors import ModelError
+from .stream_parts import STREAMS, StreamParts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -49,6 +50,8 @@ class Adapter:
     rest: Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]
     # the module that makes the attention block's residual of the layer's input; None where it is that input
     residual: Callable[[Any], nn.Module | None] = lambda layer: None
+    # what a split of the stream needs beside the layers; None where the stream cannot be split (MobileBERT)
+    stream: StreamParts | None = None
 
 
 class NotPlain(ModelError):
@@ -256,6 +259,9 @@ ADAPTERS: dict[str, Adapter] = {  # by the config's model_type; register_family 
         rest=lambda layer, attended, x: attended + layer.mlp(layer.ln_2(attended)),
     ),
 }
+
+for _name, _stream in STREAMS.items():
+    ADAPTERS[_name] = replace(ADAPTERS[_name], stream=_stream)
 
 
 def register_family(model_type: str, adapter: Adapter) -> None:

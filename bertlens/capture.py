@@ -27,6 +27,7 @@ from .changes import Change
 from .errors import BertLensError, CaptureError, ModelError
 from .interventions import Run, attend, changed
 from .model import Model
+from .stream_record import Entry, StreamRecorder, by_layer
 from .threads import few
 
 IMPLEMENTATION = "bertlens"
@@ -70,6 +71,9 @@ class Layer:
     weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax of the scores
     patterned: frozenset[int] = frozenset()  # heads whose α was given: they have no scores
     contexts: dict[int, str] = field(default_factory=dict)  # head -> "zero" or "other", where it is not Σ α v
+    # 1/s of the attention block's and the MLP's LayerNorm (B, S): post-LN families only
+    attention_scale: Tensor | None = None
+    mlp_scale: Tensor | None = None
 
 
 @dataclass(slots=True)
@@ -80,6 +84,7 @@ class Pass:
     hidden_states: tuple[Tensor, ...]
     output: Any
     why_no_neurons: str = ""
+    entry: Entry = field(default_factory=Entry)
 
     def text(self, row: int, n: int) -> Pass:
         """The part that belongs to one text: its row, and its first n positions (padding stands on the right)."""
@@ -101,11 +106,20 @@ class Pass:
                 weights=dict(layer.weights),
                 patterned=layer.patterned,
                 contexts=dict(layer.contexts),
+                attention_scale=cut(layer.attention_scale, 1),
+                mlp_scale=cut(layer.mlp_scale, 1),
             )
             for layer in self.layers
         ]
         hidden = tuple(cut(state, 1) for state in self.hidden_states)
-        return Pass(layers, hidden, self.output if rows == 1 else cut.output(self.output), self.why_no_neurons)
+        entry = Entry(
+            position_ids=cut(self.entry.position_ids, 1),
+            type_ids=cut(self.entry.type_ids, 1),
+            inverse_deviation=cut(self.entry.inverse_deviation, 1),
+            rotations={kind: (cut(cos, 1), cut(sin, 1)) for kind, (cos, sin) in self.entry.rotations.items()},
+        )
+        output = self.output if rows == 1 else cut.output(self.output)
+        return Pass(layers, hidden, output, self.why_no_neurons, entry)
 
 
 class _Cut:
@@ -170,6 +184,9 @@ class _Recorder:
     inputs: list[Tensor] = field(default_factory=list)
     outputs: list[Tensor] = field(default_factory=list)
     attention_outputs: list[Tensor] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.stream = StreamRecorder(lambda: getattr(_active, "recorder", None) is self)
 
 
 class NotExpressible(ModelError):
@@ -257,7 +274,8 @@ def through_interface(model: Model, inputs: dict[str, Tensor], run: Run | None =
     if len(recorder.attention) != _n_layers(model, hidden):
         raise NotExpressible("it does not hand its queries and keys to the attention interface of transformers")
     _add_stream(recorder.attention, recorder, model.adapter)
-    return Pass(recorder.attention, hidden, output)
+    entry = recorder.stream.began(model.base, model.adapter) if model.adapter else Entry()
+    return Pass(recorder.attention, hidden, output, entry=entry)
 
 
 def eager_output(model: Model, inputs: dict[str, Tensor]) -> Any:
@@ -311,6 +329,9 @@ def _add_stream(layers: list[Layer], recorder: _Recorder, adapter: Adapter | Non
         return
     for layer, x, a, y in zip(layers, recorder.inputs, recorder.attention_outputs, recorder.outputs, strict=True):
         layer.layer_input, layer.attention_output, layer.layer_output = x, a, y
+    scales = (by_layer(calls, len(layers)) for calls in (recorder.stream.attention_norm, recorder.stream.mlp_norm))
+    for layer, attention, mlp in zip(layers, *scales, strict=True):
+        layer.attention_scale, layer.mlp_scale = attention, mlp
 
 
 def output_of(model: Model, inputs: dict[str, Tensor], run: Run) -> Any:
@@ -406,6 +427,7 @@ def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, h
 
         return hook
 
+    recorder.stream.hook(base, adapter, handles)
     for layer in dict.fromkeys(adapter.layers(base)):  # a shared layer is hooked once
         handles.append(layer.register_forward_pre_hook(keep_input(recorder.inputs), with_kwargs=True))
         handles.append(layer.register_forward_hook(keep_output(recorder.outputs)))

@@ -15,7 +15,7 @@ from ..errors import BertLensError, ModelError
 from ..inputs import batch_inputs
 from ..scores import check_precision
 from ..trace import Trace
-from . import norms, predictions, spectra
+from . import norms, predictions, sources, spectra
 from .gates.classify import check_gates
 
 
@@ -66,6 +66,7 @@ CAPABILITIES: dict[str, Callable[[Trace], None]] = {
     "gradients": _gradients,
     "whatif": check_changeable,
     "predictions": predictions.requirements,
+    "sources": sources.requirements,
 }
 
 _tried: WeakKeyDictionary[Trace, MappingProxyType[str, str]] = WeakKeyDictionary()
@@ -74,8 +75,8 @@ _tried: WeakKeyDictionary[Trace, MappingProxyType[str, str]] = WeakKeyDictionary
 def offers(trace: Trace) -> MappingProxyType[str, str]:
     """What a trace offers: capability -> "" where it can be had, else the reason why not, in words.
 
-    neurons, norms, geometry, spectra, gates, gradients, whatif (changes of heads), predictions. Tried once for a trace
-    and then kept as long as it.
+    neurons, norms, geometry, spectra, gates, gradients, whatif (changes of heads), predictions, sources. Tried once for a
+    trace and then kept as long as it.
     Raises InputError under torch.autocast.
     """
     check_precision(trace.special_mask.device)

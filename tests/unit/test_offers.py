@@ -12,7 +12,7 @@ import torch
 
 import bertlens as bl
 from bertlens import ModelError, whatif, wire
-from bertlens.measures import flow, gates, geometry, neurons, norms, spectra
+from bertlens.measures import flow, gates, geometry, neurons, norms, sources, spectra
 from bertlens.measures.gradients import gradients
 from bertlens.measures.offers import offers
 from bertlens.model import Fingerprint
@@ -33,6 +33,7 @@ USES: dict[str, Any] = {
     "gradients": lambda trace: gradients(trace, loss=lambda output: output[0].sum()),
     "whatif": lambda trace: trace.rerun(whatif.off(0, 0)),
     "predictions": lambda trace: trace.predictions(),
+    "sources": lambda trace: sources.score(trace, trace.n_layers - 1, 0, 1, 2, through_mlps=True),
 }
 
 

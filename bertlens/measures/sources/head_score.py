@@ -1,0 +1,139 @@
+"""The score of one cell, split by source."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ...errors import SelectionError, check_index
+from ...trace import Trace
+from .pull import Reading, parts
+from .result import Sources
+from .stream import Stream, check_finite
+
+SIDES = ("query", "key")
+OTHERS = "others"
+
+
+@torch.no_grad()
+def score(
+    trace: Trace,
+    layer: int,
+    head: int,
+    query: int,
+    key: int,
+    side: str = "query",
+    against: str | int | None = OTHERS,
+    through_mlps: bool = False,
+) -> Sources:
+    """Why a head's query looks at a key: its score (q·k · scaling), split by what put these numbers into q or into k.
+
+    side: whose stream is opened, the query's (the key as it was) or the key's (the query as it was); both totals are
+    the same number, so the two are never added. against: "others", the score less the mean score of the other visible
+    keys (`neurons.contrast`); another key j', which splits log(α_ij / α_ij') in nats; None, the raw score.
+    through_mlps: opens every earlier MLP as the affine map W2 diag(g) W1 that it is once g = act(s)/s is kept (in a
+    gated MLP: once its activated branch is kept), so that no part is an MLP's; exact, on the key side about the work
+    of a forward pass. Products with weights are float32 for float32 models, sums over parts float64.
+
+    Parts are exact, not causes: without one of them deviations, gates and attention would have been others.
+    Raises SelectionError for what does not exist, a hidden key, or a query that sees no other key; ModelError where
+    the stream cannot be split (`offers` says why) or the numbers are not finite.
+    """
+    check_index(layer, trace.n_layers, "layer")
+    check_index(head, trace.n_heads, "head")
+    check_index(query, trace.n_tokens, "query")
+    check_index(key, trace.n_tokens, "key")
+    if side not in SIDES:
+        raise SelectionError(f"no side {side!r}: there are {', '.join(SIDES)}")
+    stream = Stream(trace)
+    check_finite(trace)
+    share = shares(trace, layer, head, query, key, against)
+    q = stream.heads(layer, "query", head)[query].double()
+    k = stream.heads(layer, "key", head).double()
+    scaling = trace.scaling(layer)
+    number = float(share @ (k @ q) * scaling)
+    if side == "query":
+        reading = head_reading(
+            stream, layer, head, "query", torch.tensor([query]), torch.ones(1), scaling * (share @ k)
+        )
+    else:
+        keys = share.nonzero()[:, 0]
+        reading = head_reading(stream, layer, head, "key", keys, share[keys], scaling * q)
+    return Sources(
+        trace=trace,
+        what=_words(trace, layer, head, query, key, against, side),
+        model=number,
+        reading=reading,
+        through_mlps=through_mlps,
+        layer=layer,
+        notes=stream.notes,
+        _parts=parts(stream, reading, through_mlps=through_mlps),
+    )
+
+
+def head_reading(
+    stream: Stream, layer: int, head: int, side: str, tokens: Tensor, share: Tensor, direction: Tensor
+) -> Reading:
+    """What a direction (d,) in a head's space reads of the queries or keys of some tokens, λ-weighted."""
+    tokens, share = tokens.to(stream.device), share.to(stream.device, torch.float64)
+    map, rotation = stream.projection(layer, side, head), stream.rotation(layer)
+    each = direction[None] if rotation is None else unrotated(direction, *(part[tokens] for part in rotation))
+    vector = map.back(each)[:, None]  # (T or 1, 1, D)
+    constant = vector.new_zeros(1)
+    if map.bias is not None:
+        b = each @ map.bias.double()
+        constant = (share @ b if len(b) == len(share) else share.sum() * b[0])[None]
+    return Reading(layer, tokens, share, vector, constant)
+
+
+def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """R x, as rotary families turn queries and keys: the halves of x are turned against each other."""
+    left, right = x.chunk(2, -1)
+    return x * cos + torch.cat([-right, left], -1) * sin
+
+
+def unrotated(w: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rᵀ w."""
+    left, right = (w * sin).chunk(2, -1)
+    return w * cos + torch.cat([right, -left], -1)
+
+
+def shares(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None) -> Tensor:
+    """(S,) float64 what each key's score counts. Raises SelectionError for keys that the query does not see."""
+    visible = visible_keys(trace, layer, head, query)
+    share = torch.zeros(len(visible), dtype=torch.float64, device=visible.device)
+    if against == OTHERS:
+        if int(visible.sum()) < 2:
+            raise SelectionError(f"query {query} sees no other key: pass against=None for the score itself")
+        share[visible] = -1 / (int(visible.sum()) - 1)
+    elif isinstance(against, str):
+        raise SelectionError(f'against={against!r}: there are "others", the index of a key, and None')
+    elif against is not None:
+        check_index(against, len(visible), "key")
+        if against == key:
+            raise SelectionError(f"key {key} against itself is 0: name another key")
+        share[against] = -1
+    for chosen in {key} | ({against} if isinstance(against, int) else set()):
+        if not visible[chosen]:
+            raise SelectionError(f"key {chosen} is hidden from query {query} by the model's mask")
+    share[key] = 1
+    return share
+
+
+def visible_keys(trace: Trace, layer: int, head: int, query: int | slice) -> Tensor:
+    """(S,) bool, or (n, S) for several queries."""
+    mask = trace.dense_mask(layer)
+    if mask is None:
+        shape = (trace.n_tokens,) if isinstance(query, int) else (trace.n_tokens, trace.n_tokens)
+        return torch.ones(shape, dtype=torch.bool, device=trace._device)
+    return (mask[head] if mask.ndim == 3 else mask)[query] != -torch.inf
+
+
+def _words(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None, side: str) -> str:
+    names = trace.display_tokens
+    if isinstance(against, int):
+        other = f" less that at “{names[against]}” ({against})"
+    else:
+        other = " less the mean of the other visible keys" if against else ""
+    cell = f"L{layer}·H{head}, score of “{names[query]}” ({query}) at “{names[key]}” ({key}){other}"
+    return f"{cell}, by the sources of the {side}"

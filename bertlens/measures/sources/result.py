@@ -1,0 +1,193 @@
+"""Sources: one number, split by where it came from, and what can be asked of the split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError, SelectionError, check_index
+from ...trace import Trace
+from .pull import Parts, Pull, Reading, descend, parts
+from .stream import Stream
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+KINDS = ("word", "position", "type", "head", "mlp", "bias")
+BY = ("kind", "layer")
+Row = tuple[str, int | None, int | None, float]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sources:
+    """A number of the run as a sum of parts. Values are in the number's own unit (nats for scores, logits).
+
+    Kinds: word, position, type (what the embeddings sum up), head (an earlier head at the tokens read, its value bias
+    included), mlp (an earlier MLP, without b₂), bias (every other vector that all tokens were given alike: LayerNorm
+    β, b_O, b₂, the reading's own bias; with MLPs opened their inner bias too). Deviations of LayerNorms, gates of
+    opened MLPs and attention weights are those of the run: a split, not an experiment.
+    """
+
+    trace: Trace
+    what: str  # the number in words
+    model: float  # the same number as the model gives it
+    reading: Reading = field()
+    through_mlps: bool
+    layer: int  # whose input is read; L for the last layer's output
+    notes: tuple[str, ...]
+    _parts: Parts
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """(kind, layer, head, value): word, position and type as far as the model has them, heads, MLPs, bias."""
+        found = self._parts
+        made: list[Row] = [
+            (kind, None, None, float(x)) for kind in KINDS if (x := found.embedded.get(kind)) is not None
+        ]
+        for layer in sorted(found.heads):
+            made += [("head", layer, head, value) for head, value in enumerate(found.heads[layer][:, 0].tolist())]
+        made += [("mlp", layer, None, float(found.mlps[layer])) for layer in sorted(found.mlps)]
+        return [*made, ("bias", None, None, float(found.bias))]
+
+    @property
+    def parts(self) -> DataFrame:
+        """DataFrame(kind, layer, head, value), float64; layer and head are NaN where there is none."""
+        return table(self.rows)
+
+    @property
+    def total(self) -> float:
+        """The sum of the parts."""
+        return float(torch.tensor([value for *_, value in self.rows], dtype=torch.float64, device="cpu").sum())
+
+    @property
+    def gap(self) -> float:
+        """total − model: what rounding leaves; larger in half precision."""
+        return self.total - self.model
+
+    def by(self, name: str) -> Series:
+        """Sums over "kind", or over "layer" (NaN: no layer's); they sum to the total. Raises SelectionError."""
+        if name not in BY:
+            raise SelectionError(f"parts cannot be summed by {name!r}: there are {', '.join(BY)}")
+        frame = self.parts
+        return frame.groupby(name, dropna=False, sort=name == "layer")["value"].sum()
+
+    @torch.no_grad()
+    def ask(self, layer: int, head: int, token: int) -> Sources:
+        """Where one part of this came from: what that earlier head fetched at `token`, split in the same way.
+
+        Its total is `tokens(trace, self, layer, head)[token]`. Raises SelectionError for a layer that is not earlier,
+        a head or a token that does not exist.
+        """
+        fetch = Fetch.of(self, layer, head)
+        check_index(token, self.trace.n_tokens, "token")
+        reading = fetch.reading(token)
+        found = parts(fetch.stream, reading, through_mlps=self.through_mlps)
+        name = self.trace.display_tokens[token]
+        return Sources(
+            trace=self.trace,
+            what=f"what L{layer}·H{head} fetched at “{name}” ({token}), as a part of {self.what}",
+            model=float(fetch.values()[token]),
+            reading=reading,
+            through_mlps=self.through_mlps,
+            layer=layer,
+            notes=self.notes,
+            _parts=found,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Sources({self.what}: sum {self.total:.4f}, model {self.model:.4f}, difference {self.gap:.0e}, "
+            f"{len(self.rows)} parts; {' '.join(self.notes)})"
+        )
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """One earlier head's part of a number, before it is summed over the tokens where the head fetched it."""
+
+    stream: Stream
+    layer: int
+    head: int
+    directions: Tensor  # (T or 1, d) what the head's context is read with
+    weights: Tensor  # (T,) what each token read counts
+    attention: Tensor  # (T, S)
+
+    @classmethod
+    def of(cls, s: Sources, layer: int, head: int) -> Fetch:
+        if not 0 <= layer < s.layer:
+            raise SelectionError(f"layer {layer} is not earlier than what is read, the input of layer {s.layer}")
+        check_index(head, s.trace.n_heads, "head")
+        stream = Stream(s.trace)
+        pull = _at(stream, s, "attention", layer)
+        size = stream.output(layer).weight.shape[1] // s.trace.n_heads
+        r = pull.back(stream.output(layer)).vector[:, 0, head * size : (head + 1) * size]
+        return cls(stream, layer, head, r, pull.weights, stream.attention(layer, head, pull.tokens))
+
+    def values(self) -> Tensor:
+        """(S,) float64 Σ_t λ_t α_tm v_m · r_t."""
+        value = self.stream.heads(self.layer, "value", self.head)
+        if len(self.directions) == 1:
+            return (self.weights @ self.attention) * (value.double() @ self.directions[0])
+        return torch.einsum("t,tm,td,md->m", self.weights, self.attention, self.directions, value.double())
+
+    def reading(self, token: int) -> Reading:
+        """The same of one of those tokens, as a reading of the layer's input there."""
+        r = (self.weights * self.attention[:, token]) @ self.directions.expand(len(self.weights), -1)  # (d,)
+        map = self.stream.projection(self.layer, "value", self.head)
+        constant = r.new_zeros(1) if map.bias is None else (map.bias.double() @ r)[None]
+        one = torch.ones(1, dtype=torch.float64, device=r.device)
+        return Reading(self.layer, torch.tensor([token], device=r.device), one, map.back(r[None])[None], constant)
+
+
+def _at(stream: Stream, s: Sources, place: str, layer: int) -> Pull:
+    """The pull of these sources where a layer's heads or MLP were added."""
+    steps = descend(stream, s.reading, through_mlps=s.through_mlps, down_to=layer)
+    return next(step.pull for step in steps if (step.place, step.layer) == (place, layer))
+
+
+@torch.no_grad()
+def tokens(trace: Trace, s: Sources, layer: int, head: int) -> Tensor:
+    """(S,) float64: where that earlier head fetched its part of `s`; sums to the part.
+
+    Σ_t λ_t α_tm v_m · r_t over the tokens t that are read. Raises SelectionError for a layer that is not earlier than
+    what is read, InputError for sources of another trace.
+    """
+    _check_own(trace, s)
+    return Fetch.of(s, layer, head).values()
+
+
+@torch.no_grad()
+def neurons(trace: Trace, s: Sources, layer: int) -> Tensor:
+    """(D_ff,) float64: the part of one earlier MLP in `s`, neuron by neuron; sums to the part.
+
+    Raises like `tokens`, and SelectionError where `s` has its MLPs opened: then none of them is a part.
+    """
+    _check_own(trace, s)
+    if s.through_mlps:
+        raise SelectionError("with through_mlps=True no part is an MLP's: ask for the sources without it")
+    if not 0 <= layer < s.layer:
+        raise SelectionError(f"layer {layer} is not earlier than what is read, the input of layer {s.layer}")
+    stream = Stream(trace)
+    pull = _at(stream, s, "mlp", layer)
+    active = stream.neurons(layer, pull.tokens)
+    z = pull.back(stream.mlp_output(layer)).vector[:, 0]  # (T or 1, F)
+    return z[0] * (pull.weights @ active) if len(z) == 1 else torch.einsum("t,tf,tf->f", pull.weights, active, z)
+
+
+def _check_own(trace: Trace, s: Sources) -> None:
+    if s.trace is not trace:
+        raise InputError("these sources are of another trace")
+
+
+def table(rows: list[Row]) -> Any:
+    """DataFrame(kind, layer, head, value)."""
+    from pandas import DataFrame
+
+    kinds, layers, heads, values = zip(*rows, strict=True)
+    number: Callable[[int | None], float] = lambda n: float("nan") if n is None else float(n)  # noqa: E731
+    return DataFrame({"kind": kinds, "layer": [*map(number, layers)], "head": [*map(number, heads)], "value": values})

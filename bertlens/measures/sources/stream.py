@@ -1,0 +1,341 @@
+"""The run of a trace as a chain of affine maps, and what stands between them: weights, deviations, gates.
+
+Notation, post-LN layer, one token (P, s, β as in `measures/block.py`):
+u1 = Σ_h O^h ctx^h + b_O + x,  y = P1 u1/s1 + β1,  u2 = W2 (g ∘ (W1 y + b1)) + b2 + y,  x' = P2 u2/s2 + β2.
+Pre-LN: a = x + Σ_h O^h ctx^h + b_O,  x' = a + W2 (g ∘ (W1 n(a) + b1)) + b2. g = act(s)/s, kept as the run had it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from ...capture import Layer
+from ...errors import ModelError
+from ...scores import check_precision, dense_mask
+from ...stream_record import inverse_deviation
+from ...trace import Trace
+
+SMALL = 1e-6  # where act(0)/0 is asked for, act(SMALL)/SMALL is given
+
+
+@dataclass(frozen=True)
+class Affine:
+    """W x + b."""
+
+    weight: Tensor  # (out, in), float32 or float64
+    bias: Tensor | None  # (out,)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(..., out) of (..., in), computed in the weight's dtype."""
+        return linear(x.to(self.weight.dtype), self.weight, self.bias)
+
+    def back(self, w: Tensor) -> Tensor:
+        """Wᵀ w (..., in) of float64 (..., out): the product in the weight's dtype."""
+        return (w.to(self.weight.dtype) @ self.weight).double()
+
+
+@dataclass(frozen=True)
+class Normed:
+    """A LayerNorm with its deviations kept: P x/s + β."""
+
+    weight: Tensor  # γ (D,) float64
+    bias: Tensor  # β (D,) float64
+    scale: Tensor  # (S,) 1/s of every token, float64
+
+    def back(self, w: Tensor) -> Tensor:
+        """Pᵀ w = γ∘w - mean(γ∘w), without 1/s."""
+        w = w * self.weight
+        return w - w.mean(-1, keepdim=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """P x/s (..., S, D), without β."""
+        return (x - x.mean(-1, keepdim=True)) * self.weight * self.scale[:, None]
+
+
+class Stream:
+    """What pulls and pushes go through. Made of a trace that `requirements` accepts; reads captured tensors in place.
+
+    Raises ModelError in words where the stream of the model cannot be split.
+    """
+
+    def __init__(self, trace: Trace):
+        if not trace.has_neurons:
+            raise ModelError(trace.why_no_neurons)
+        assert trace.model is not None
+        adapter, _ = trace.model.layer(0)
+        if adapter.stream is None:
+            raise ModelError(
+                f"{adapter.family}'s stream cannot be split by source: it is more than sums and LayerNorms, or its "
+                "adapter does not say what it begins with"
+            )
+        trace.check_unchanged()
+        self.trace, self.adapter, self.parts, self.model = trace, adapter, adapter.stream, trace.model
+        self.base: Any = trace.model.base
+        self.modules = list(adapter.layers(self.base))
+        self.post_ln = adapter.post_ln
+        check_precision(self.record(0).query.device)  # type: ignore[union-attr]
+        self._affine: dict[tuple[int, str], Affine] = {}
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of products with weights: float64 for a float64 model, else float32."""
+        return torch.float64 if self._table.dtype == torch.float64 else torch.float32
+
+    @property
+    def device(self) -> torch.device:
+        return self._table.device
+
+    @cached_property
+    def _table(self) -> Tensor:
+        table = self.parts.word(self.base)
+        if type(table) is not nn.Embedding:
+            raise ModelError(f"the word embeddings are a {type(table).__name__}, not a plain table of vectors")
+        return table.weight
+
+    def record(self, layer: int) -> Layer:
+        """The captured tensors of a layer themselves, only to be read."""
+        return self.trace._layer(layer)
+
+    def captured(self, x: Tensor | None) -> Tensor:
+        """A captured tensor in the dtype of products; no copy where it is in it already."""
+        if x is None:
+            raise ModelError("the deviations of a LayerNorm were not captured: its class is not torch.nn.LayerNorm")
+        return x.detach().to(self.dtype)
+
+    # --- what a layer takes in and gives out, (S, D) ---
+
+    def input(self, layer: int) -> Tensor:
+        """x of a layer; of layer L what the last layer gives out, before any final norm."""
+        last = layer == self.trace.n_layers
+        return self.captured(self.record(layer - 1).layer_output if last else self.record(layer).layer_input)
+
+    def attended(self, layer: int) -> Tensor:
+        return self.captured(self.record(layer).attention_output)
+
+    def context(self, layer: int) -> Tensor:
+        return self.captured(self.record(layer).context)
+
+    # --- the maps ---
+
+    def _cached(self, layer: int, name: str, make: Callable[[], Affine]) -> Affine:
+        if (layer, name) not in self._affine:
+            self._affine[layer, name] = make()
+        return self._affine[layer, name]
+
+    def plain(self, module: nn.Module, part: int | None = None) -> Affine:
+        """A projection as the run multiplied by it. Raises ModelError where it is quantised or adapted otherwise."""
+        weight, bias = self.model.affine(module, part)
+        cast = self.dtype
+        return Affine(weight.detach().to(cast), None if bias is None else bias.detach().to(cast))
+
+    def projection(self, layer: int, which: str, head: int) -> Affine:
+        """W_Q, W_K or W_V of one head; (d, D)."""
+        adapter, module = self.adapter, self.modules[layer]
+        fused = adapter.value_part is not None
+        number = ("query", "key", "value").index(which)
+        part = adapter.value_part if which == "value" else number if fused else None
+        whole = self._cached(layer, which, lambda: self.plain(getattr(adapter, f"{which}_projection")(module), part))
+        captured = getattr(self.record(layer), which)
+        shared = self.trace.n_heads // captured.shape[0]  # heads that share a key head
+        size = len(whole.weight) // captured.shape[0]
+        rows = slice(head // shared * size, (head // shared + 1) * size)
+        weight, bias = whole.weight[rows], None if whole.bias is None else whole.bias[rows]
+        factor = self.parts.query_factor(module) if which == "query" else 1.0
+        if factor != 1.0:
+            weight, bias = weight * factor, None if bias is None else bias * factor
+        return Affine(weight, bias)
+
+    def output(self, layer: int) -> Affine:
+        """W_O, b_O."""
+        module = self.adapter.output_projection(self.modules[layer])
+        return self._cached(layer, "output", lambda: self.plain(module))
+
+    def mlp(self, layer: int) -> tuple[Affine, Affine | None, Affine]:
+        """The branch that is activated, the branch that it gates (None without), the projection out."""
+        *inner, _ = self.adapter.mlp(self.modules[layer])
+        made = [self._cached(layer, f"inner {i}", lambda m=m: self.plain(m)) for i, m in enumerate(inner)]  # type: ignore[misc]
+        if self.parts.fused_gate:
+            weights = made[0].weight.chunk(2)
+            biases = (None, None) if made[0].bias is None else made[0].bias.chunk(2)
+            made = [Affine(w, b) for w, b in zip(weights, biases, strict=True)]
+        return made[0], made[1] if len(made) > 1 else None, self.mlp_output(layer)
+
+    def mlp_output(self, layer: int) -> Affine:
+        """W2, b2."""
+        module = self.adapter.mlp(self.modules[layer])[-1]
+        return self._cached(layer, "outer", lambda: self.plain(module))
+
+    def attention_norm(self, layer: int) -> Normed | None:
+        """The attention block's LayerNorm: behind its sum (post-LN) or what it reads through (pre-LN; maybe none)."""
+        module = self.adapter.attention_norm(self.modules[layer])
+        if type(module) is nn.Identity:
+            return None
+        return self.normed(module, self.record(layer).attention_scale if self.post_ln else self.input(layer))
+
+    def mlp_norm(self, layer: int) -> Normed:
+        """The MLP's LayerNorm: behind its sum (post-LN), or what the MLP reads through (pre-LN)."""
+        module = self.adapter.mlp_norm(self.modules[layer])
+        return self.normed(module, self.record(layer).mlp_scale if self.post_ln else self.attended(layer))
+
+    def final_norm(self) -> Normed | None:
+        module = self.parts.final_norm(self.base)
+        return None if module is None else self.normed(module, self.input(self.trace.n_layers))
+
+    def normed(self, module: Any, seen: Tensor | None) -> Normed:
+        """seen: (S,) 1/s of the run, or the (S, D) vectors that the norm took in."""
+        if type(module) is not nn.LayerNorm:
+            raise ModelError(f"a {type(module).__name__} is not a LayerNorm that a stream can be split through")
+        seen = self.captured(seen)
+        scale = inverse_deviation(seen, module.eps) if seen.ndim == 2 else seen
+        size = module.normalized_shape[0]
+        ones, zeros = (make(size, dtype=torch.float64, device=self.device) for make in (torch.ones, torch.zeros))
+        return Normed(
+            ones if module.weight is None else module.weight.detach().double(),
+            zeros if module.bias is None else module.bias.detach().double(),
+            scale.double(),
+        )
+
+    # --- gates ---
+
+    def mlp_input(self, layer: int, tokens: Tensor) -> Tensor:
+        """(T, D) what the MLP takes in at some tokens."""
+        y = self.attended(layer)[tokens]
+        if self.post_ln:
+            return y
+        norm, y = self.mlp_norm(layer), y.double()
+        return (y - y.mean(-1, keepdim=True)) * norm.weight * norm.scale[tokens, None] + norm.bias
+
+    def neurons(self, layer: int, tokens: Tensor) -> Tensor:
+        """(T, F) float64 what the MLP's last projection takes in at some tokens."""
+        activated, gated, _ = self.mlp(layer)
+        y = self.mlp_input(layer, tokens)
+        active = self.parts.activation(self.modules[layer])(activated(y).double())
+        return active if gated is None else active * gated(y).double()
+
+    def gates(self, layer: int, tokens: Tensor) -> tuple[Tensor, Affine]:
+        """(T, F) float64 and the map that they are kept on: neurons = gates ∘ map(y).
+
+        act(s)/s; in a gated MLP its activated branch act(s), the other branch being the map. Raises ModelError for an
+        activation that is not 0 at 0.
+        """
+        activated, gated, _ = self.mlp(layer)
+        act = self.parts.activation(self.modules[layer])
+        s = activated(self.mlp_input(layer, tokens)).double()
+        if gated is not None:
+            return act(s), gated
+        check_activation(act)
+        return gate(act, s), activated
+
+    # --- one head's attention ---
+
+    def attention(self, layer: int, head: int, tokens: Tensor) -> Tensor:
+        """(T, S) α of one head, for some queries; float64."""
+        record = self.record(layer)
+        assert record.scaling is not None
+        query, key = self.heads(layer, "query", head), self.heads(layer, "key", head)
+        scores = (query[tokens] @ key.T).double() * record.scaling
+        mask = dense_mask(record)
+        if mask is not None:
+            scores = scores + (mask[head] if mask.ndim == 3 else mask)[tokens].double()
+        return scores.softmax(-1)
+
+    def heads(self, layer: int, which: str, head: int) -> Tensor:
+        """(S, d) queries, keys or values of one head, as the model multiplies them."""
+        captured = getattr(self.record(layer), which)
+        return self.captured(captured[head * len(captured) // self.trace.n_heads])
+
+    def rotation(self, layer: int) -> tuple[Tensor, Tensor] | None:
+        """Cosines and sines (S, d) of the rotation of queries and keys, float64; None without."""
+        rotations = self.trace._record.entry.rotations
+        if not rotations:
+            return None
+        cos, sin = rotations[self.parts.rotation_key(self.modules[layer])]
+        return cos.double(), sin.double()
+
+    # --- the beginning ---
+
+    @cached_property
+    def embedded(self) -> dict[str, Tensor]:
+        """kind -> (S, E) word, position and type as far as the model has them: what its embeddings sum up."""
+        entry = self.trace._record.entry
+        ids = {"position": entry.position_ids, "type": entry.type_ids}
+        found: dict[str, Tensor] = {}
+        for kind, chosen in ids.items():
+            table = getattr(self.parts, kind)(self.base)
+            if table is not None and chosen is not None:
+                if type(table) is not nn.Embedding:
+                    raise ModelError(f"the {kind} embeddings are a {type(table).__name__}, not a plain table")
+                found[kind] = self.captured(table.weight[chosen])
+        if not self.parts.scaled_words:
+            return {"word": self.captured(self._table[self.trace.input_ids])} | found
+        total = self.input(0)
+        if (norm := self.embedding_norm) is not None:  # up to a constant, which the norm takes away again
+            weight = norm.weight
+            if (weight == 0).any():
+                raise ModelError("a LayerNorm weight of the embeddings is 0: what it took in cannot be told")
+            total = ((total.double() - norm.bias) / weight / norm.scale[:, None]).to(self.dtype)
+        return {"word": total - sum(found.values(), torch.zeros_like(total))} | found
+
+    @cached_property
+    def embedding_norm(self) -> Normed | None:
+        module = self.parts.norm(self.base)
+        return None if module is None else self.normed(module, self.trace._record.entry.inverse_deviation)
+
+    @cached_property
+    def embedding_projection(self) -> Affine | None:
+        module = self.parts.projection(self.base)
+        return None if module is None else self.plain(module)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What every answer says of itself."""
+        said = ["LayerNorm statistics as they were in this run; a split, not an experiment."]
+        entry = self.trace._record.entry
+        if entry.rotations:
+            said.append("No position source: positions rotate queries and keys and are added to no vector.")
+        elif entry.position_ids is None:
+            said.append("No position source: the model adds no position embedding.")
+        if entry.type_ids is None:
+            said.append("No type source: the model added no token type embedding.")
+        return tuple(said)
+
+
+def gate(act: Callable[[Tensor], Tensor], s: Tensor) -> Tensor:
+    """act(s)/s, at 0 its limit; Φ(s) of GELU, 1[s > 0] of ReLU, σ(s) of SiLU."""
+    safe = torch.where(s.abs() < torch.finfo(s.dtype).tiny, torch.full_like(s, SMALL), s)
+    return act(safe) / safe
+
+
+def check_activation(act: Any) -> None:
+    """Raises ModelError for an activation with act(0) ≠ 0, which is no gate on its input."""
+    if float(act(torch.zeros(1, dtype=torch.float64, device="cpu"))) != 0:
+        name = getattr(act, "__name__", type(act).__name__)
+        raise ModelError(f"{name} is not 0 at 0: an MLP with it cannot be opened as a gate on its input")
+
+
+def check_finite(trace: Trace) -> None:
+    """Raises ModelError where the run has NaN or Inf."""
+    if trace.nan_layer is not None:
+        raise ModelError(f"the model computed NaN or Inf, from layer {trace.nan_layer} on: they have no parts")
+
+
+def requirements(trace: Trace) -> None:
+    """Raises the error that a split of the stream would raise, before any work."""
+    stream = Stream(trace)
+    check_finite(trace)
+    for layer in range(trace.n_layers):
+        stream.attention_norm(layer), stream.mlp_norm(layer)
+        mask = trace.dense_mask(layer)
+        if mask is not None and ((mask != 0) & (mask != -torch.inf)).any():
+            raise ModelError("its scores have a position bias beside q·k, which comes from no source in the stream")
+        for which in ("query", "key", "value"):
+            stream.projection(layer, which, 0)
+        stream.output(layer), stream.mlp(layer)
+    stream.embedded, stream.embedding_norm, stream.embedding_projection, stream.final_norm()

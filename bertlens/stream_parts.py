@@ -1,0 +1,100 @@
+"""What a split of the residual stream needs of a family beside its layers: embeddings, activation, rotation, last norm.
+
+`architectures.Adapter.stream` holds one. Every getter is None where the family has no such part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+from torch.nn.functional import gelu
+
+Find = Callable[[Any], Any]
+
+
+def found(path: str) -> Find:
+    """A getter by dotted path that gives None where the model was built without that part."""
+    get = attrgetter(path)
+
+    def find(module: Any) -> Any:
+        try:
+            return get(module)
+        except AttributeError:
+            return None
+
+    return find
+
+
+def nothing(module: Any) -> None:
+    """The getter of a part that a family does not have."""
+
+
+@dataclass(frozen=True)
+class StreamParts:
+    """Getters: `activation`, `query_factor` and `rotation_key` take a layer, the others the base model.
+
+    x_0 = projection(norm(word + position + type)); of a norm or a projection that is None, nothing is done.
+    """
+
+    word: Find
+    activation: Find  # of the MLP: a function of single numbers with act(0) = 0
+    position: Find = nothing
+    type: Find = nothing  # GPT-2: the table of words, looked up a second time
+    norm: Find = nothing
+    projection: Find = nothing
+    final_norm: Find = nothing  # after the last layer
+    rotary: Find = nothing  # gives cosines and sines; called once, or once per kind of layer
+    rotation_key: Find = lambda layer: ""  # which of its calls a layer takes
+    fused_gate: bool = False  # one inner projection of the MLP makes the activated branch and then the gated one
+    scaled_words: bool = False  # the word part is not the table's row: what remains of the embeddings' sum is taken
+    query_factor: Find = lambda layer: 1.0  # by which the model multiplies q itself
+
+
+def bert_stream(activation: Find, **others: Any) -> StreamParts:
+    """The parts of a family that names its embeddings as BERT does."""
+    parts = {
+        "word": found("embeddings.word_embeddings"),
+        "position": found("embeddings.position_embeddings"),
+        "type": found("embeddings.token_type_embeddings"),
+        "norm": found("embeddings.LayerNorm"),
+    }
+    return StreamParts(**parts | {"activation": activation} | others)
+
+
+STREAMS: dict[str, StreamParts] = {  # by the config's model_type
+    **{
+        name: bert_stream(found("intermediate.intermediate_act_fn"))
+        for name in ("bert", "roberta", "xlm-roberta", "camembert")
+    },
+    "electra": bert_stream(found("intermediate.intermediate_act_fn"), projection=found("embeddings_project")),
+    "distilbert": bert_stream(found("ffn.activation")),
+    "albert": bert_stream(found("activation"), projection=found("encoder.embedding_hidden_mapping_in")),
+    "nomic_bert": bert_stream(found("mlp.act_fn"), rotary=found("rotary_emb")),
+    "esm": bert_stream(
+        lambda layer: gelu,  # its own formula of the same function
+        norm=found("embeddings.layer_norm"),
+        final_norm=found("encoder.emb_layer_norm_after"),
+        rotary=found("rotary_embeddings"),
+        scaled_words=True,
+        query_factor=lambda layer: layer.attention.self.attention_head_size**-0.5,
+    ),
+    "modernbert": StreamParts(
+        word=found("embeddings.tok_embeddings"),
+        norm=found("embeddings.norm"),
+        activation=found("mlp.act"),
+        final_norm=found("final_norm"),
+        rotary=found("rotary_emb"),
+        rotation_key=found("attention_type"),
+        fused_gate=True,
+    ),
+    "gpt2": StreamParts(
+        word=found("wte"),
+        position=found("wpe"),
+        type=found("wte"),
+        activation=found("mlp.act"),
+        final_norm=found("ln_f"),
+    ),
+}
