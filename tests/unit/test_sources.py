@@ -287,3 +287,87 @@ def test_what_is_refused() -> None:
         lens.model.encoder.layer[0].intermediate.dense.weight.mul_(2)
     with pytest.raises(ModelError, match="changed"):
         sources.score(trace, 0, 0, 1, 2)
+
+
+@EVERY
+def test_pairs_have_both_sides_as_margins(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lens = lens_of(name)
+    exact_rotation(lens.model, monkeypatch)
+    trace = lens.trace(*PAIR)
+    for layer in range(trace.n_layers):
+        query, _, key = cell(trace, layer, 1)
+        table = sources.pairs(trace, layer, 1, query, key)
+        close(table.to_numpy().sum(), float(trace.scores(layer)[1, query, key]), torch.float64)
+        for side, margin in (("query", table.sum(axis=1)), ("key", table.sum(axis=0))):
+            s = sources.score(trace, layer, 1, query, key, side, None)
+            assert margin.index.get_level_values("kind").tolist() == s.parts.kind.tolist()
+            for axis in ("layer", "head"):
+                assert margin.index.get_level_values(axis).tolist() == pytest.approx(
+                    s.parts[axis].tolist(), nan_ok=True
+                )
+            assert margin.to_numpy() == pytest.approx(s.parts.value.to_numpy(), abs=1e-10, rel=1e-10)
+        assert "split, not an experiment" in " ".join(table.attrs["notes"])
+
+
+@EVERY
+def test_maps_sum_to_the_scores(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raw, centred, and cell by cell what the pairs say, summed by group."""
+    lens = lens_of(name)
+    exact_rotation(lens.model, monkeypatch)
+    trace = lens.trace(*PAIR)
+    for layer in (0, trace.n_layers - 1):
+        raw = trace.scores(layer)[2]
+        visible = raw.isfinite()
+        found = sources.maps(trace, layer, 2)
+        assert len(found) == 36 and all(part.shape == raw.shape for part in found.values())
+        total = torch.stack([*found.values()]).sum(0)
+        assert torch.equal(total.isnan(), ~visible)
+        assert (total - raw)[visible].abs().max() < 1e-10
+        centred = sources.maps(trace, layer, 2, center=True)
+        for pair, part in centred.items():
+            expected = found[pair] - found[pair].nanmean(-1, keepdim=True)
+            assert (part - expected)[visible].abs().max() < 1e-10
+        query, _, key = cell(trace, layer, 2)
+        table = sources.pairs(trace, layer, 2, query, key)
+        names = {"head": "heads", "mlp": "mlps"}
+        for axis in (0, 1):
+            table = table.T.groupby(level="kind").sum() if axis else table.groupby(level="kind").sum()
+        for across, column in table.iterrows():
+            for down, value in column.items():
+                pair = (names.get(down, down), names.get(across, across))
+                close(float(found[pair][query, key]), value, torch.float64)
+        shares, other = sources.map_shares(found), sources.map_shares(centred)
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
+        assert [*shares.values()] == pytest.approx([*other.values()], abs=1e-9)
+        assert all(part.abs().nan_to_num(0).max() == 0 for pair, part in found.items() if layer == 0 and "mlps" in pair)
+
+
+def test_shares_are_covariances() -> None:
+    """By their definition, row by row over visible keys, with numpy."""
+    import numpy as np
+
+    trace = lens_of("gpt2").trace(TEXT)
+    found = sources.maps(trace, 2, 1)
+    whole = trace.scores(2)[1].numpy()
+    rows = range(1, trace.n_tokens)
+    variance = sum(np.var(whole[i, : i + 1]) for i in rows)
+    for pair, share in sources.map_shares(found).items():
+        part = found[pair].numpy()
+        covariance = sum(np.cov(part[i, : i + 1], whole[i, : i + 1], bias=True)[0, 1] for i in rows)
+        assert share == pytest.approx(covariance / variance, abs=1e-9)
+    flat = {("word", "word"): torch.ones(3, 3)}
+    assert math.isnan(sources.map_shares(flat)["word", "word"])
+
+
+def test_a_position_head_is_seen_as_one(embedded_lens: Lens) -> None:
+    """L0·H2 of the embedded model is position · position and little else; float32 maps sum to its float32 scores."""
+    trace = embedded_lens.trace(*ENGLISH[0])
+    found = sources.maps(trace, 0, 2, center=True)
+    assert found["word", "word"].dtype == torch.float32
+    shares = sources.map_shares(found)
+    assert max(shares, key=lambda pair: shares[pair]) == ("position", "position")
+    assert shares["position", "position"] > 0.8
+    deep = sources.maps(trace, 5, 3)
+    raw = trace.scores(5, torch.float64)[3]
+    total = torch.stack([part.double() for part in deep.values()]).sum(0)
+    assert ((total - raw).abs() <= 1e-5 + 1e-5 * raw.abs()).all()

@@ -9,8 +9,22 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 2006.15595). The factor act(s)/s is DecompX' (section 3.2).
 """
 
+from .bilinear import GROUPS, Maps, map_shares, maps, pairs
 from .head_score import SIDES, score
-from .result import Sources, neurons, tokens
+from .result import KINDS, Sources, neurons, tokens
 from .stream import requirements
 
-__all__ = ["SIDES", "Sources", "neurons", "requirements", "score", "tokens"]
+__all__ = [
+    "GROUPS",
+    "KINDS",
+    "SIDES",
+    "Maps",
+    "Sources",
+    "map_shares",
+    "maps",
+    "neurons",
+    "pairs",
+    "requirements",
+    "score",
+    "tokens",
+]

@@ -1,0 +1,154 @@
+"""Both sides of a score at once: what a query was made of against what a key was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ...errors import SelectionError, check_index
+from ...trace import Trace
+from .head_score import rotated, visible_keys
+from .pull import Parts, Reading, parts
+from .stream import Stream, check_finite
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+GROUPS = ("word", "position", "type", "heads", "mlps", "bias")
+Pair = tuple[str, str]
+
+
+class Maps(dict[Pair, Tensor]):
+    """(query group, key group) -> (S, S) part of a head's scores, NaN where a key is hidden; `notes` in words."""
+
+    notes: tuple[str, ...] = ()
+
+
+@torch.no_grad()
+def pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> DataFrame:
+    """(C, C) one raw score by the sources of its query (down) and of its key (across), rows of `score(...).parts`.
+
+    Both axes are (kind, layer, head). All of it sums to the score, rows to the parts of side="query" and columns to
+    those of side="key", both with against=None. MLPs are sources. Raises like `score`.
+    """
+    from pandas import DataFrame, MultiIndex
+
+    check_index(layer, trace.n_layers, "layer")
+    check_index(head, trace.n_heads, "head")
+    check_index(query, trace.n_tokens, "query")
+    check_index(key, trace.n_tokens, "key")
+    stream = Stream(trace)
+    check_finite(trace)
+    if not visible_keys(trace, layer, head, query)[key]:
+        raise SelectionError(f"key {key} is hidden from query {query} by the model's mask")
+    names: list[Any] = []
+    sides = []
+    for side, token in (("query", query), ("key", key)):
+        tokens = torch.tensor([token], device=stream.device)
+        found = parts(stream, _in_head_space(stream, layer, head, side, tokens, torch.ones_like(tokens).double()))
+        rows, vectors = _listed(found)
+        rotation = stream.rotation(layer)
+        sides.append(vectors if rotation is None else rotated(vectors, rotation[0][token], rotation[1][token]))
+        names.append(MultiIndex.from_tuples(rows, names=["kind", "layer", "head"]))
+    table = DataFrame((trace.scaling(layer) * sides[0] @ sides[1].T).cpu().numpy(), index=names[0], columns=names[1])
+    table.attrs["notes"] = list(stream.notes)
+    return table
+
+
+@torch.no_grad()
+def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
+    """(query group, key group) -> (S, S): one head's scores as a sum of 36 maps, in the order of GROUPS.
+
+    Groups: word, position, type, heads (all earlier ones), mlps (all earlier ones), bias; where a model has no such
+    source its maps are 0. On visible cells the maps sum to trace.scores(layer)[head]; hidden cells are NaN. center
+    subtracts each row's mean over its visible keys, which the softmax does not see. float32, or float64 for a float64
+    model. Raises like `score`.
+    """
+    check_index(layer, trace.n_layers, "layer")
+    check_index(head, trace.n_heads, "head")
+    stream = Stream(trace)
+    check_finite(trace)
+    everything = torch.arange(trace.n_tokens, device=stream.device)
+    sides = []
+    for side in ("query", "key"):
+        found = parts(stream, _in_head_space(stream, layer, head, side, everything, None), together=True)
+        groups = _grouped(found)
+        rotation = stream.rotation(layer)
+        sides.append(groups if rotation is None else {name: rotated(x, *rotation) for name, x in groups.items()})
+    queries, keys = sides
+    hidden = ~visible_keys(trace, layer, head, slice(None))
+    some_hidden = bool(hidden.any())
+    count = (~hidden).sum(-1, keepdim=True).double()
+    made = Maps()
+    made.notes = stream.notes
+    for down in GROUPS:
+        for across in GROUPS:
+            if down not in queries or across not in keys:
+                part = torch.zeros(trace.n_tokens, trace.n_tokens, dtype=stream.dtype, device=stream.device)
+            else:
+                query, key = trace.scaling(layer) * queries[down], keys[across]
+                part = query.to(stream.dtype) @ key.to(stream.dtype).T
+                if center:  # q_i · mean of the visible keys
+                    mean = (~hidden).double() @ key / count if some_hidden else key.mean(0, keepdim=True)
+                    part -= (query * mean).sum(-1, keepdim=True).to(stream.dtype)
+            made[down, across] = part.masked_fill_(hidden, torch.nan) if some_hidden else part
+    return made
+
+
+def map_shares(maps: Mapping[Pair, Tensor]) -> dict[Pair, float]:
+    """Each map's share of what distinguishes keys: Σ_i cov_j(part, whole) / Σ_i var_j(whole), j over visible keys.
+
+    Shares sum to 1, can be negative, and are the same with `center` and without. NaN where the scores of every query
+    are equal.
+    """
+    first = next(iter(maps.values()))
+    visible = ~first.isnan()
+    count = visible.sum(-1, keepdim=True)
+
+    def centred(x: Tensor) -> Tensor:
+        x = x.double().nan_to_num(0.0)
+        return (x - x.sum(-1, keepdim=True) / count) * visible
+
+    whole = torch.zeros_like(first, dtype=torch.float64)
+    for part in maps.values():
+        whole += centred(part)
+    weighted = whole / count
+    variance = float((whole * weighted).sum())
+    if not variance:
+        return dict.fromkeys(maps, float("nan"))
+    # Σ_j (part − its mean) · whole = Σ_j part · whole, as the rows of `whole` sum to 0
+    return {pair: float((part.double().nan_to_num(0.0) * weighted).sum()) / variance for pair, part in maps.items()}
+
+
+def _in_head_space(stream: Stream, layer: int, head: int, side: str, tokens: Tensor, share: Tensor | None) -> Reading:
+    """The queries or keys of some tokens before any rotation, as d readings."""
+    map = stream.projection(layer, side, head)
+    vector = map.weight.double()[None]  # (1, d, D)
+    constant = vector.new_zeros(len(map.weight)) if map.bias is None else map.bias.double()
+    if share is None:
+        constant = constant.expand(len(tokens), -1)
+    return Reading(layer, tokens, share, vector, constant)
+
+
+def _listed(found: Parts) -> tuple[list[tuple[str, float, float]], Tensor]:
+    """The rows of `Sources.parts` with their vectors (C, d)."""
+    nan = float("nan")
+    rows, vectors = [(kind, nan, nan) for kind in found.embedded], [*found.embedded.values()]
+    for layer in sorted(found.heads):
+        rows += [("head", float(layer), float(h)) for h in range(len(found.heads[layer]))]
+        vectors += [*found.heads[layer]]
+    rows += [("mlp", float(layer), nan) for layer in sorted(found.mlps)]
+    vectors += [found.mlps[layer] for layer in sorted(found.mlps)]
+    return [*rows, ("bias", nan, nan)], torch.stack([*vectors, found.bias])
+
+
+def _grouped(found: Parts) -> dict[str, Tensor]:
+    """group -> (S, d), as far as there are such sources."""
+    groups = dict(found.embedded) | {"bias": found.bias}
+    for name, by_layer in (("heads", found.heads), ("mlps", found.mlps)):
+        if by_layer:
+            groups[name] = torch.stack([*by_layer.values()]).sum(0)
+    return groups
