@@ -11,20 +11,26 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 
 from .bilinear import GROUPS, Maps, map_shares, maps, pairs
 from .head_score import SIDES, score
+from .predictions import label, logit
 from .result import KINDS, Sources, neurons, tokens
 from .stream import requirements
+from .texts import POOLINGS, similarity
 
 __all__ = [
     "GROUPS",
     "KINDS",
+    "POOLINGS",
     "SIDES",
     "Maps",
     "Sources",
+    "label",
+    "logit",
     "map_shares",
     "maps",
     "neurons",
     "pairs",
     "requirements",
     "score",
+    "similarity",
     "tokens",
 ]

@@ -1,0 +1,258 @@
+"""A prediction split by source: the logit of a token or of a class, through the frozen head that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import gelu, relu
+from transformers import PreTrainedModel
+
+from ...errors import ModelError, SelectionError, check_index
+from ...trace import Trace
+from .pull import Reading, parts
+from .result import Sources
+from .stream import Normed, Stream, check_activation, check_finite, gate
+
+Stage = str | Callable[[Tensor], Tensor]  # a path from the model, or a function that its class calls
+
+# From the last hidden state to the logits. The first that is there, whole, and gives the model's own logits, is taken.
+TOKEN_HEADS: tuple[tuple[Stage, ...], ...] = (
+    (
+        "cls.predictions.transform.dense",
+        "cls.predictions.transform.transform_act_fn",
+        "cls.predictions.transform.LayerNorm",
+        "cls.predictions.decoder",
+    ),
+    (
+        "cls.predictions.transform.dense",
+        "cls.predictions.transform.transform_act_fn",
+        "cls.predictions.transform.layer_norm",
+        "cls.predictions.decoder",
+    ),
+    ("lm_head.dense", gelu, "lm_head.layer_norm", "lm_head.decoder"),
+    ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
+    (
+        "generator_predictions.dense",
+        "generator_predictions.activation",
+        "generator_predictions.LayerNorm",
+        "generator_lm_head",
+    ),
+    ("predictions.dense", "predictions.activation", "predictions.LayerNorm", "predictions.decoder"),
+    ("head.dense", "head.act", "head.norm", "decoder"),
+    ("lm_head",),
+)
+LABEL_HEADS: tuple[tuple[Stage, ...], ...] = (
+    ("classifier.dense", "classifier.activation", "classifier.out_proj"),
+    ("classifier.dense", torch.tanh, "classifier.out_proj"),
+    ("pre_classifier", relu, "classifier"),
+    ("head.dense", "head.act", "head.norm", "classifier"),
+    ("base_model.pooler.dense", "base_model.pooler.activation", "classifier"),
+    ("base_model.pooler.dense", "base_model.pooler.activation", "cls.seq_relationship"),
+    ("base_model.pooler", "base_model.pooler_activation", "classifier"),
+    ("classifier",),
+    ("score",),
+)
+TOLERANCE = 0.02  # of the largest logit, half precision included: another head is off by far more
+
+
+@torch.no_grad()
+def logit(
+    trace: Trace,
+    position: int,
+    token: int | str,
+    against: int | str | None = None,
+    through_mlps: bool = False,
+) -> Sources:
+    """Where the logit of a token at a position ([MASK], or any other) came from; less that of `against` where given.
+
+    token, against: a token of the vocabulary, or its id. The head's activation and LayerNorm are kept as the run had
+    them. The difference of two logits is their log-odds, in nats. Raises SelectionError for what does not exist,
+    ModelError where the model predicts no tokens or its stream cannot be split.
+    """
+    check_index(position, trace.n_tokens, "token")
+    stream, outer = _predictor(trace)
+    logits = getattr(trace.output, "logits", getattr(trace.output, "prediction_logits", None))
+    if logits is None or logits.ndim != 3 or logits.shape[1] != trace.n_tokens:
+        raise ModelError(f"{type(outer).__name__} predicts no token at a position")
+    chosen = [_token_id(trace, t, logits.shape[-1]) for t in (token, against) if t is not None]
+    said = f"logit of {_shown(trace, token)} at {position}"
+    if against is not None:
+        said += f" less that of {_shown(trace, against)}"
+    share = torch.ones(1, dtype=torch.float64, device=stream.device)
+    tokens = torch.tensor([position], device=stream.device)
+    return _split(stream, outer, TOKEN_HEADS, logits[0, position], chosen, tokens, share, said, through_mlps)
+
+
+@torch.no_grad()
+def label(
+    trace: Trace,
+    label: int | str,
+    against: int | str | None = None,
+    position: int | None = None,
+    through_mlps: bool = False,
+) -> Sources:
+    """Where the logit of a class came from; less that of the class `against` where given.
+
+    label, against: the class's index, or its name in the model's config. position: the token, for models that
+    classify each token. The pooler's activation is kept as the run had it. Raises SelectionError for what does not
+    exist, ModelError where the model is no classifier or its stream cannot be split.
+    """
+    stream, outer = _predictor(trace)
+    logits = getattr(trace.output, "logits", None)
+    config: Any = outer.config
+    each = logits is not None and logits.ndim == 3
+    if logits is None or logits.ndim not in (2, 3) or not hasattr(config, "label2id"):
+        raise ModelError(f"{type(outer).__name__} is no classifier of texts or tokens")
+    if each and logits.shape[-1] == getattr(config, "vocab_size", -1):
+        raise ModelError(f"{type(outer).__name__} predicts tokens: ask for sources.logit")
+    if each != (position is not None):
+        how = "each token: pass position=" if each else "whole texts: leave position out"
+        raise SelectionError(f"{type(outer).__name__} classifies {how}")
+    tokens, share = _pooled(stream, config, position, any(name == "score" for name, _ in outer.named_children()))
+    row = logits[0] if position is None else logits[0, position]
+    chosen = [_label_id(config, name, len(row)) for name in (label, against) if name is not None]
+    names = [config.id2label.get(i, str(i)) for i in chosen]
+    said = f"logit of class {names[0]}" + (f" less that of {names[1]}" if len(names) > 1 else "")
+    return _split(stream, outer, LABEL_HEADS, row, chosen, tokens, share, said, through_mlps)
+
+
+def _predictor(trace: Trace) -> tuple[Stream, Any]:
+    """The stream, and the model around the encoder."""
+    stream = Stream(trace)
+    check_finite(trace)
+    runner = stream.model.runner
+    for module in runner.modules():
+        if isinstance(module, PreTrainedModel) and module is not stream.base and module.base_model is stream.base:
+            return stream, module
+    raise ModelError(f"no prediction head: {trace.model_name} is an encoder")
+
+
+def _pooled(stream: Stream, config: Any, position: int | None, last: bool) -> tuple[Tensor, Tensor]:
+    """The tokens whose hidden states are classified, and their weights."""
+    n, device = stream.trace.n_tokens, stream.device
+    if position is not None:
+        check_index(position, n, "token")
+    elif getattr(config, "classifier_pooling", "cls") == "mean":
+        return torch.arange(n, device=device), torch.full((n,), 1 / n, dtype=torch.float64, device=device)
+    at = position if position is not None else n - 1 if last else 0
+    return torch.tensor([at], device=device), torch.ones(1, dtype=torch.float64, device=device)
+
+
+def _split(
+    stream: Stream,
+    outer: Any,
+    heads: Sequence[tuple[Stage, ...]],
+    logits: Tensor,
+    chosen: list[int],
+    tokens: Tensor,
+    share: Tensor,
+    said: str,
+    through_mlps: bool,
+) -> Sources:
+    """Sources of logits[chosen[0]] − logits[chosen[1]]."""
+    trace, last = stream.trace, stream.trace.n_layers
+    pooled = share @ trace.hidden_state(len(trace.hidden_states) - 1).double()[tokens]
+    signs = torch.tensor([1.0, -1.0][: len(chosen)], dtype=torch.float64, device=stream.device)
+    for stages in heads:
+        found = _modules(outer, stages)
+        if found is None:
+            continue
+        w, constant, made = _pulled(stream, found, pooled, chosen, signs)
+        extra = getattr(getattr(outer, "lm_head", None), "bias", None)  # ESM adds it outside its decoder
+        if found[-1].bias is None and extra is not None:
+            more = extra.detach().double()
+            constant, made = constant + signs @ more[chosen], made + more[chosen]
+        if (made - logits[chosen].double()).abs().max() <= TOLERANCE * logits.abs().max().clamp_min(1):
+            break
+    else:
+        raise ModelError(f"the prediction head of {type(outer).__name__} is not one that can be split")
+    reading = Reading(last, tokens, share, w[None, None], constant[None])
+    return Sources(
+        trace=trace,
+        what=said,
+        model=float(signs @ logits[chosen].double()),
+        reading=reading,
+        through_mlps=through_mlps,
+        layer=last,
+        notes=stream.notes,
+        _parts=parts(stream, reading, through_mlps=through_mlps),
+    )
+
+
+def _modules(outer: Any, stages: tuple[Stage, ...]) -> list[Any] | None:
+    """The modules and functions of a chain, None where one is not there."""
+    try:
+        found = [attrgetter(stage)(outer) if isinstance(stage, str) else stage for stage in stages]
+    except AttributeError:
+        return None
+    # a plain projection begins and ends it: "lm_head" is a module of several in RoBERTa
+    return found if all(hasattr(found[i], "weight") for i in (0, -1)) else None
+
+
+def _pulled(
+    stream: Stream, chain: list[Any], x: Tensor, chosen: list[int], signs: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(D,) the direction that reads the signed logits off the pooled state x, its constant part, and the logits."""
+    backs: list[Callable[[Tensor], tuple[Tensor, Tensor]]] = []
+
+    def linear(w: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+        return w @ weight, w.new_zeros(()) if bias is None else w @ bias
+
+    for module in chain[:-1]:
+        if type(module) is nn.LayerNorm:
+            norm = stream.normed(module, x[None].to(stream.dtype))
+            backs.append(lambda w, n=norm: _through(w, n))  # type: ignore[misc]
+            x = norm.forward(x[None])[0] + norm.bias
+        elif hasattr(module, "weight"):
+            plain = stream.plain(module)
+            weight, bias = plain.weight.double(), None if plain.bias is None else plain.bias.double()
+            backs.append(lambda w, m=weight, b=bias: linear(w, m, b))  # type: ignore[misc]
+            x = weight @ x if bias is None else weight @ x + bias
+        else:
+            check_activation(module)
+            g = gate(module, x)
+            backs.append(lambda w, g=g: (w * g, w.new_zeros(())))  # type: ignore[misc]
+            x = x * g
+    plain = stream.plain(chain[-1])
+    rows = plain.weight[chosen].double()
+    b = rows.new_zeros(len(chosen)) if plain.bias is None else plain.bias[chosen].double()
+    made = rows @ x + b
+    w, constant = signs @ rows, signs @ b
+    for back in reversed(backs):
+        w, more = back(w)
+        constant = constant + more
+    return w, constant, made
+
+
+def _through(w: Tensor, norm: Normed) -> tuple[Tensor, Tensor]:
+    return norm.back(w) * norm.scale[0], w @ norm.bias
+
+
+def _token_id(trace: Trace, token: int | str, size: int) -> int:
+    assert trace.model is not None
+    if isinstance(token, str):
+        tokenizer = trace.model.tokenizer
+        number = tokenizer.convert_tokens_to_ids(token)
+        if number is None or (number == tokenizer.unk_token_id and token != tokenizer.unk_token):
+            raise SelectionError(f"{token!r} is no token of the vocabulary: give one of its tokens, or an id")
+        return int(number)
+    check_index(token, size, "token id")
+    return token
+
+
+def _shown(trace: Trace, token: int | str) -> str:
+    assert trace.model is not None
+    return f"“{token if isinstance(token, str) else trace.model.tokenizer.convert_ids_to_tokens(token)}”"
+
+
+def _label_id(config: Any, label: int | str, size: int) -> int:
+    if isinstance(label, str):
+        if label not in config.label2id:
+            raise SelectionError(f"no class {label!r}: there are {', '.join(config.label2id)}")
+        return int(config.label2id[label])
+    check_index(label, size, "class")
+    return label

@@ -1,0 +1,108 @@
+"""The similarity of two texts, split by the tokens that went in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError, SelectionError
+from ...trace import Trace
+from .stream import Affine, Normed, Stream, check_finite
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+POOLINGS = ("mean", "cls")
+ROOM = 16_000_000  # numbers worked on at a time
+
+
+@torch.no_grad()
+def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFrame:
+    """(S_a + 1, S_b + 1) the cosine of two texts' vectors by *input* token of each, and by bias (the last row, column).
+
+    An input token is its word, position and type together. Attention weights, LayerNorm deviations, gates of MLPs and
+    the two norms of the cosine are kept as the run had them; with them kept, the whole model is affine in what goes
+    in. Everything sums to the cosine, which `attrs["cosine"]` holds as the model gives it. pooling: "mean" over all
+    tokens, or "cls", the first. The work is about that of a forward pass for each token of the two texts.
+    Raises InputError for traces of two models, SelectionError for another pooling, ModelError like `score`.
+    """
+    from pandas import DataFrame
+
+    if pooling not in POOLINGS:
+        raise SelectionError(f"no pooling {pooling!r}: there are {', '.join(POOLINGS)}")
+    if trace_a.model is not trace_b.model:
+        raise InputError("the two texts were traced with two models: trace them with one Lens")
+    vectors, whole, names = [], [], []
+    notes: tuple[str, ...] = ()
+    for trace in (trace_a, trace_b):
+        stream = Stream(trace)
+        check_finite(trace)
+        made = pooled_by_input(stream, pooling)
+        states = trace.hidden_state(len(trace.hidden_states) - 1).double()
+        vector = states.mean(0) if pooling == "mean" else states[0]
+        vectors.append(made / vector.norm())
+        whole.append(vector / vector.norm())
+        names.append([*trace.display_tokens, "bias"])
+        notes = (*stream.notes, "Attention weights and gates of MLPs as they were in this run, too.")
+    table = DataFrame((vectors[0] @ vectors[1].T).cpu().numpy(), index=names[0], columns=names[1])
+    table.attrs["cosine"], table.attrs["notes"] = float(whole[0] @ whole[1]), list(notes)
+    return table
+
+
+def pooled_by_input(stream: Stream, pooling: str) -> Tensor:
+    """(S + 1, D) float64 what each input token, and last all biases, put into the pooled vector: they sum to it."""
+    size = stream.trace.n_tokens
+    width = max(len(stream.mlp(0)[0].weight), stream.input(0).shape[1])
+    chunk = max(1, ROOM // (size * width))
+    made = []
+    for start in range(0, size + 1, chunk):
+        sources = range(start, min(start + chunk, size + 1))
+        states = _pushed(stream, sources).double()  # (c, S, D)
+        made.append(states.mean(1) if pooling == "mean" else states[:, 0])
+    return torch.cat(made)
+
+
+def _pushed(stream: Stream, sources: range) -> Tensor:
+    """(c, S, D) what some of the sources (token i, or S: biases) put into every token's last hidden state."""
+    size = stream.trace.n_tokens
+    x = sum(stream.embedded.values(), torch.zeros((), dtype=stream.dtype, device=stream.device))
+    tokens = [i for i in sources if i < size]
+    state = x.new_zeros(len(sources), size, x.shape[-1])
+    for at, i in enumerate(tokens):
+        state[at, i] = x[i]
+    bias = slice(len(tokens), None)  # empty where biases are not among these sources
+
+    def affine(map: Affine, x: Tensor) -> Tensor:
+        out = x @ map.weight.T
+        if map.bias is not None:
+            out[bias] += map.bias
+        return out
+
+    def normed(norm: Normed | None, x: Tensor) -> Tensor:
+        if norm is None:
+            return x
+        out = (x - x.mean(-1, keepdim=True)) * norm.weight.to(x.dtype) * norm.scale.to(x.dtype)[:, None]
+        out[bias] += norm.bias.to(x.dtype)
+        return out
+
+    state = normed(stream.embedding_norm, state)
+    if (projection := stream.embedding_projection) is not None:
+        state = affine(projection, state)
+    everything = torch.arange(size, device=stream.device)
+    for layer in range(stream.trace.n_layers):
+        post = stream.post_ln
+        read = state if post else normed(stream.attention_norm(layer), state)
+        alpha = stream.trace.attention(layer).to(stream.dtype)  # (H, S, S)
+        heads = [affine(stream.projection(layer, "value", h), read) for h in range(len(alpha))]  # (c, S, d) each
+        context = torch.cat([weights @ values for weights, values in zip(alpha, heads, strict=True)], -1)
+        state = state + affine(stream.output(layer), context)
+        if post:
+            state = normed(stream.attention_norm(layer), state)
+        gates, inner = stream.gates(layer, everything)
+        read = state if post else normed(stream.mlp_norm(layer), state)
+        state = state + affine(stream.mlp_output(layer), affine(inner, read) * gates.to(stream.dtype))
+        if post:
+            state = normed(stream.mlp_norm(layer), state)
+    return normed(stream.final_norm(), state)
