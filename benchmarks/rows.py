@@ -31,11 +31,18 @@ def measure(group: str) -> list[Row]:
     return list(import_module(f"benchmarks.{group}").rows())
 
 
-def in_turn(*works: Callable[[], Any], rounds: int = 15, warm: int = 2, limit: float = 60) -> list[list[float]]:
+def in_turn(
+    *works: Callable[[], Any],
+    rounds: int = 15,
+    warm: int = 2,
+    limit: float = 60,
+    clock: Callable[[], float] = time.process_time,
+) -> list[list[float]]:
     """CPU seconds of each work in each round, (works, rounds); every second round goes backwards.
 
     Torch has one thread here (see `measure`), so on an idle machine CPU time is wall time, and on a busy one it still
-    is the work's own. Past `limit` seconds no new round begins, but there are 3 at least.
+    is the work's own; with more threads, pass the wall's `clock`. Past `limit` seconds no new round begins, but there
+    are 3 at least.
     """
     times: list[list[float]] = [[] for _ in works]
     begun = time.monotonic()
@@ -44,9 +51,9 @@ def in_turn(*works: Callable[[], Any], rounds: int = 15, warm: int = 2, limit: f
             break
         order = range(len(works)) if number % 2 else range(len(works) - 1, -1, -1)
         for i in order:
-            start = time.process_time()
+            start = clock()
             works[i]()
-            spent = time.process_time() - start
+            spent = clock() - start
             if number >= warm:
                 times[i].append(spent)
     return times

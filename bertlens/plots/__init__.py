@@ -6,6 +6,7 @@ Every function draws into the axes given, or into new ones, and returns them. No
 from .gates import attention_map, gate_counts
 from .geometry import cone, directionality, norm_histograms, softmax_cones, spectra
 from .norms import category_shares, mixing_ratios, weight_against_norm
+from .splits import score_maps, sources
 from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
 from .training import training
 
@@ -23,7 +24,9 @@ __all__ = [
     "norm_histograms",
     "parse",
     "relation_bars",
+    "score_maps",
     "softmax_cones",
+    "sources",
     "spectra",
     "training",
     "weight_against_norm",

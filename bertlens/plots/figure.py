@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..colors import table
+from ..colors import NAN, table
 from ..errors import ExportError
 from ..vocabulary import INKS
 
@@ -32,6 +32,13 @@ def weight_map() -> Any:
     from matplotlib.colors import ListedColormap
 
     return ListedColormap(table("weight", "light") / 255.0, name="bertlens weight")
+
+
+def signed_map() -> Any:
+    """The Explorer's colours for signed numbers: orange below 0, blue above, NaN grey."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(table("signed", "light") / 255.0, name="bertlens signed").with_extremes(bad=NAN)
 
 
 def tokens_on_axes(axes: Any, rows: list[str], columns: list[str], most: int = 60) -> None:

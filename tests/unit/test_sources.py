@@ -371,3 +371,46 @@ def test_a_position_head_is_seen_as_one(embedded_lens: Lens) -> None:
     raw = trace.scores(5, torch.float64)[3]
     total = torch.stack([part.double() for part in deep.values()]).sum(0)
     assert ((total - raw).abs() <= 1e-5 + 1e-5 * raw.abs()).all()
+
+
+def test_adapters_quantised_and_unseen_rotations() -> None:
+    """LoRA is in the weights that parts go through; what is no plain projection is declined in a sentence."""
+    from unit.test_offers import lora, quantised
+
+    peft = pytest.importorskip("peft")
+    assert peft
+    for model in (lora(["query", "value"]), lora("all-linear", lora_bias=True)):
+        trace = Lens(model.double(), tiny.wordpiece()).trace(TEXT)
+        for side in sources.SIDES:
+            for through_mlps in (False, True):
+                s = sources.score(trace, 2, 1, 3, 4, side, through_mlps=through_mlps)
+                assert abs(s.gap) < 1e-10, (side, through_mlps)
+    for model in (lora(["dense"], use_dora=True), quantised()):
+        trace = Lens(model, tiny.wordpiece()).trace(TEXT)
+        with pytest.raises(ModelError, match=r"not a plain projection|merge it first"):
+            sources.score(trace, 2, 1, 3, 4)
+        assert offers(trace)["sources"]
+    trace = lens_of("esm").trace(TEXT)
+    trace._record.entry.rotations.clear()
+    with pytest.raises(ModelError, match="update transformers"):
+        sources.score(trace, 1, 0, 1, 2)
+
+
+def test_an_activation_that_is_no_gate() -> None:
+    """Sources with closed MLPs need nothing of the activation; opened, it has to be 0 at 0."""
+    lens = Lens(tiny.bert(hidden_act="sigmoid").double(), tiny.wordpiece())
+    trace = lens.trace(TEXT)
+    s = sources.score(trace, 2, 1, 3, 4)
+    assert abs(s.gap) < 1e-10
+    part = s.parts.query("kind == 'mlp' and layer == 1").value.item()
+    assert float(sources.neurons(trace, s, 1).sum()) == pytest.approx(part, abs=1e-10)
+    with pytest.raises(ModelError, match="not 0 at 0"):
+        sources.score(trace, 2, 1, 3, 4, through_mlps=True)
+
+
+@pytest.mark.parametrize("act", ["relu", "silu", "gelu_new", "quick_gelu", "tanh", "relu2", "mish"])
+def test_every_gate_opens(act: str) -> None:
+    trace = Lens(tiny.bert(hidden_act=act).double(), tiny.wordpiece()).trace(TEXT)
+    s = sources.score(trace, 2, 1, 3, 4, through_mlps=True)
+    assert abs(s.gap) < 1e-10
+    assert s.total == pytest.approx(sources.score(trace, 2, 1, 3, 4).total, abs=1e-10)

@@ -77,6 +77,7 @@ def test_logits_of_tokens(name: str, kind: Any, through_mlps: bool, monkeypatch:
     two = sources.logit(trace, 3, 7, 9, through_mlps)
     assert two.model == pytest.approx(float(logits[3, 7] - logits[3, 9]), abs=1e-12)
     assert abs(two.gap) < 1e-10 * max(1, two.parts.value.abs().sum())
+    assert (one.unit, two.unit, two.ask(1, 2, 4).unit) == ("logits", "nats", "nats")
     fetched = sources.tokens(trace, two, 1, 2)
     frame = two.parts
     part = frame[(frame.kind == "head") & (frame.layer == 1) & (frame["head"] == 2)].value.item()

@@ -12,7 +12,7 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 from .bilinear import GROUPS, Maps, map_shares, maps, pairs
 from .head_score import SIDES, score
 from .predictions import label, logit
-from .result import KINDS, Sources, neurons, tokens
+from .result import KINDS, Row, Sources, neurons, tokens
 from .stream import requirements
 from .texts import POOLINGS, similarity
 
@@ -22,6 +22,7 @@ __all__ = [
     "POOLINGS",
     "SIDES",
     "Maps",
+    "Row",
     "Sources",
     "label",
     "logit",

@@ -180,6 +180,7 @@ def _split(
         layer=last,
         notes=stream.notes,
         _parts=parts(stream, reading, through_mlps=through_mlps),
+        unit="nats" if len(chosen) > 1 else "logits",
     )
 
 

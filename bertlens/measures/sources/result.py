@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +36,12 @@ class Sources:
     trace: Trace
     what: str  # the number in words
     model: float  # the same number as the model gives it
-    reading: Reading = field()
+    reading: Reading
     through_mlps: bool
     layer: int  # whose input is read; L for the last layer's output
     notes: tuple[str, ...]
     _parts: Parts
+    unit: str = "nats"  # scores and differences of logits; "logits" for one logit
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -97,6 +98,7 @@ class Sources:
             layer=layer,
             notes=self.notes,
             _parts=found,
+            unit=self.unit,
         )
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ from torch.nn.functional import linear
 from ...capture import Layer
 from ...errors import ModelError
 from ...scores import check_precision, dense_mask
+from ...stream_parts import nothing
 from ...stream_record import inverse_deviation
 from ...trace import Trace
 
@@ -80,6 +81,11 @@ class Stream:
         self.base: Any = trace.model.base
         self.modules = list(adapter.layers(self.base))
         self.post_ln = adapter.post_ln
+        if self.parts.rotary is not nothing and not trace._record.entry.rotations and _rotates(self.base):
+            raise ModelError(
+                f"this release of transformers rotates {adapter.family}'s queries and keys where it cannot be seen: "
+                "update transformers to split its scores"
+            )
         check_precision(self.record(0).query.device)  # type: ignore[union-attr]
         self._affine: dict[tuple[int, str], Affine] = {}
 
@@ -305,6 +311,10 @@ class Stream:
         if entry.type_ids is None:
             said.append("No type source: the model added no token type embedding.")
         return tuple(said)
+
+
+def _rotates(base: nn.Module) -> bool:
+    return any("Rotary" in type(module).__name__ for module in base.modules())
 
 
 def gate(act: Callable[[Tensor], Tensor], s: Tensor) -> Tensor:

@@ -1,0 +1,137 @@
+"""Figures of why a head looks there: a score as a waterfall of its parts, and as a sum of maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from ..errors import InputError
+from ..measures import sources as splits
+from ..trace import Trace
+from .figure import INK, MUTED, axes_or_new, pyplot, quiet, signed_map
+
+LARGEST = 6
+NEAR_ZERO = 0.1  # a net below this is the difference of parts that cancel: no part is a share of it
+NAMES = {"head": "earlier heads", "mlp": "MLPs"}
+
+
+def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST) -> Any:
+    """One number by its sources: a waterfall of the kinds from 0 to the net, then the largest parts, the rest folded.
+
+    Blue raises the number, orange lowers it. Below: the sum, the model's number, their difference, and Σ|parts| / |net|
+    (how much cancels; not where the net is below 0.1). Returns the matplotlib axes. Raises InputError for largest < 1.
+    """
+    if largest < 1:
+        raise InputError(f"largest must be at least 1, not {largest}")
+    kinds = s.by("kind")
+    ordered = sorted(s.rows, key=lambda row: -abs(row[3]))
+    shown, rest = ordered[:largest], ordered[largest:]
+    bars = [(NAMES.get(kind, kind), value) for kind, value in kinds.items()]
+    parts = [(_name(row), row[3]) for row in shown]
+    if rest:
+        parts.append((f"{len(rest)} others", sum(row[3] for row in rest)))
+    axes = axes_or_new(axes, 6.4, 0.24 * (len(bars) + len(parts) + 2) + 1.6)
+    plus, minus = (signed_map()(x) for x in (0.92, 0.08))
+    at, y = 0.0, 0
+    labels: list[tuple[int, str]] = []
+    for name, value in bars:
+        axes.barh(y, value, left=at, height=0.7, color=plus if value > 0 else minus)
+        axes.plot([at + value] * 2, [y - 0.35, y + 1.35], color=MUTED, linewidth=0.6)
+        _number(axes, max(at, at + value), y, value)
+        labels.append((y, name))
+        at, y = at + value, y + 1
+    axes.barh(y, at, height=0.7, color=INK)
+    _number(axes, max(at, 0), y, at)
+    labels.append((y, "net"))
+    y += 2
+    for name, value in parts:
+        axes.barh(
+            y, value, height=0.7, color=plus if value > 0 else minus, hatch="//" if name.endswith("others") else ""
+        )
+        _number(axes, max(value, 0), y, value)
+        labels.append((y, name))
+        y += 1
+    axes.axvline(0, color=MUTED, linewidth=0.8)
+    axes.set_yticks([at for at, _ in labels], [name for _, name in labels], fontsize=8)
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.tick_params(axis="y", length=0)
+    axes.set_title(_plain(s.what), fontsize=9, wrap=True)
+    axes.set_xlabel(foot(s), fontsize=7)
+    quiet(axes)
+    return axes
+
+
+def foot(s: splits.Sources) -> str:
+    """What stands below every picture of sources."""
+    lines = [f"in {s.unit}: sum {s.total:.4f}, model {s.model:.4f}, difference {s.gap:.0e}"]
+    if abs(s.total) >= NEAR_ZERO:
+        lines[0] += f"; Σ|parts| / |net| = {sum(abs(row[3]) for row in s.rows) / abs(s.total):.1f}"
+    return "\n".join([*lines, *s.notes])
+
+
+def score_maps(trace: Trace, layer: int, head: int, most: int = 5, axes: Any = None) -> Any:
+    """One head's scores, centred over keys, and the maps that add up to them: the `most` largest shares, and the rest.
+
+    All on one diverging scale, queries down and keys across; each title has the map's share of what tells keys apart
+    (`measures.sources.map_shares`). Returns an array of matplotlib axes. Raises as `measures.sources.maps`, InputError
+    where most < 1 or `axes` are not enough.
+    """
+    if most < 1:
+        raise InputError(f"most must be at least 1, not {most}")
+    maps = splits.maps(trace, layer, head, center=True)
+    shares = splits.map_shares(maps)
+    chosen = sorted(maps, key=lambda pair: -abs(np.nan_to_num(shares[pair])))[:most]
+    others = [pair for pair in maps if pair not in chosen]
+    pictures = [("all", _sum(maps.values()), sum(shares.values()))]
+    pictures += [(" · ".join(pair), maps[pair].double(), shares[pair]) for pair in chosen]
+    if others:
+        pictures.append(
+            (f"rest ({len(others)} maps)", _sum(maps[pair] for pair in others), sum(shares[pair] for pair in others))
+        )
+    if axes is None:
+        size = (1.7 * len(pictures), 2.3)
+        axes = pyplot().subplots(1, len(pictures), figsize=size, layout="constrained", squeeze=False)[1][0]
+    axes = np.atleast_1d(axes).ravel()
+    if len(axes) < len(pictures):
+        raise InputError(f"{len(pictures)} maps need as many axes, not {len(axes)}")
+    arrays = [picture.cpu().numpy() for _, picture, _ in pictures]
+    bound = max(float(np.nanmax(np.abs(array))) for array in arrays) or 1.0
+    image = None
+    for one, (name, _, share), array in zip(axes, pictures, arrays, strict=False):
+        image = one.imshow(array, cmap=signed_map(), vmin=-bound, vmax=bound, interpolation="nearest")
+        one.set_title(f"{name}\n{100 * share:.0f} %", fontsize=7)
+        one.set_xticks([])
+        one.set_yticks([])
+    axes[0].set_ylabel(f"L{layer}·H{head}, query", fontsize=7)
+    axes[0].set_xlabel("key", fontsize=7)
+    axes[0].figure.colorbar(image, ax=list(axes[: len(pictures)]), fraction=0.02, pad=0.01).set_label(
+        "score less the row's mean", fontsize=7
+    )
+    return axes
+
+
+def _sum(maps: Iterable[Tensor]) -> Tensor:
+    """(S, S) float64"""
+    total: Any = 0
+    for part in maps:
+        total = total + part.double()
+    return total
+
+
+def _number(axes: Any, x: float, y: int, value: float) -> None:
+    axes.annotate(f"{value:+.2f}", (x, y), (3, 0), textcoords="offset points", va="center", fontsize=7, color=INK)
+
+
+def _name(row: splits.Row) -> str:
+    kind, layer, head, _ = row
+    if head is not None:
+        return f"L{layer}·H{head}"
+    return kind if layer is None else f"MLP of L{layer}"
+
+
+def _plain(text: str) -> str:
+    return text.replace("$", r"\$")  # "$" would begin a formula
