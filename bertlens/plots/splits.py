@@ -14,7 +14,6 @@ from ..trace import Trace
 from .figure import INK, MUTED, axes_or_new, pyplot, quiet, signed_map
 
 LARGEST = 6
-NEAR_ZERO = 0.1  # a net below this is the difference of parts that cancel: no part is a share of it
 NAMES = {"head": "earlier heads", "mlp": "MLPs"}
 
 
@@ -68,8 +67,8 @@ def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST) -> A
 def foot(s: splits.Sources) -> str:
     """What stands below every picture of sources."""
     lines = [f"in {s.unit}: sum {s.total:.4f}, model {s.model:.4f}, difference {s.gap:.0e}"]
-    if abs(s.total) >= NEAR_ZERO:
-        lines[0] += f"; Σ|parts| / |net| = {sum(abs(row[3]) for row in s.rows) / abs(s.total):.1f}"
+    if (spread := s.spread) is not None:
+        lines[0] += f"; Σ|parts| / |net| = {spread:.1f}"
     return "\n".join([*lines, *s.notes])
 
 

@@ -10,20 +10,22 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 """
 
 from .bilinear import GROUPS, Maps, map_shares, maps, pairs
-from .head_score import SIDES, score
+from .head_score import SIDES, score, visible_keys
 from .predictions import label, logit
-from .result import KINDS, Row, Sources, neurons, tokens
+from .result import KINDS, NEAR_ZERO, Row, Sources, fetched_most, neurons, tokens
 from .stream import requirements
 from .texts import POOLINGS, similarity
 
 __all__ = [
     "GROUPS",
     "KINDS",
+    "NEAR_ZERO",
     "POOLINGS",
     "SIDES",
     "Maps",
     "Row",
     "Sources",
+    "fetched_most",
     "label",
     "logit",
     "map_shares",
@@ -34,4 +36,5 @@ __all__ = [
     "score",
     "similarity",
     "tokens",
+    "visible_keys",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...errors import InputError, SelectionError, check_index
 from ...trace import Trace
-from .pull import Parts, Pull, Reading, descend, parts
+from .pull import Parts, Reading, descend, parts
 from .stream import Stream
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KINDS = ("word", "position", "type", "head", "mlp", "bias")
 BY = ("kind", "layer")
+NEAR_ZERO = 0.1  # a total below this is the difference of parts that cancel: ratios to it say nothing
 Row = tuple[str, int | None, int | None, float]
 
 
@@ -69,6 +70,12 @@ class Sources:
     def gap(self) -> float:
         """total − model: what rounding leaves; larger in half precision."""
         return self.total - self.model
+
+    @property
+    def spread(self) -> float | None:
+        """Σ|parts| / |total| ≥ 1: how much cancels; None where |total| < NEAR_ZERO."""
+        total = abs(self.total)
+        return sum(abs(value) for *_, value in self.rows) / total if total >= NEAR_ZERO else None
 
     def by(self, name: str) -> Series:
         """Sums over "kind", or over "layer" (NaN: no layer's); they sum to the total. Raises SelectionError."""
@@ -121,14 +128,31 @@ class Fetch:
 
     @classmethod
     def of(cls, s: Sources, layer: int, head: int) -> Fetch:
-        if not 0 <= layer < s.layer:
-            raise SelectionError(f"layer {layer} is not earlier than what is read, the input of layer {s.layer}")
-        check_index(head, s.trace.n_heads, "head")
+        """Raises SelectionError for a layer that is not earlier, or a head that does not exist."""
+        return cls.several(s, [(layer, head)])[layer, head]
+
+    @classmethod
+    def several(cls, s: Sources, heads: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Fetch]:
+        """Of several earlier heads, from one pull."""
+        wanted: dict[int, list[int]] = {}
+        for layer, head in heads:
+            _check_earlier(s, layer)
+            check_index(head, s.trace.n_heads, "head")
+            wanted.setdefault(layer, []).append(head)
+        if not wanted:
+            return {}
         stream = Stream(s.trace)
-        pull = _at(stream, s, "attention", layer)
-        size = stream.output(layer).weight.shape[1] // s.trace.n_heads
-        r = pull.back(stream.output(layer)).vector[:, 0, head * size : (head + 1) * size]
-        return cls(stream, layer, head, r, pull.weights, stream.attention(layer, head, pull.tokens))
+        found = {}
+        for step in descend(stream, s.reading, through_mlps=s.through_mlps, down_to=min(wanted)):
+            if step.place != "attention":
+                continue
+            for head in wanted.get(step.layer, ()):
+                output = stream.output(step.layer)
+                size = output.weight.shape[1] // s.trace.n_heads
+                r = step.pull.back(output).vector[:, 0, head * size : (head + 1) * size]
+                alpha = stream.attention(step.layer, head, step.pull.tokens)
+                found[step.layer, head] = cls(stream, step.layer, head, r, step.pull.weights, alpha)
+        return found
 
     def values(self) -> Tensor:
         """(S,) float64 Σ_t λ_t α_tm v_m · r_t."""
@@ -144,12 +168,6 @@ class Fetch:
         constant = r.new_zeros(1) if map.bias is None else (map.bias.double() @ r)[None]
         one = torch.ones(1, dtype=torch.float64, device=r.device)
         return Reading(self.layer, torch.tensor([token], device=r.device), one, map.back(r[None])[None], constant)
-
-
-def _at(stream: Stream, s: Sources, place: str, layer: int) -> Pull:
-    """The pull of these sources where a layer's heads or MLP were added."""
-    steps = descend(stream, s.reading, through_mlps=s.through_mlps, down_to=layer)
-    return next(step.pull for step in steps if (step.place, step.layer) == (place, layer))
 
 
 @torch.no_grad()
@@ -172,13 +190,31 @@ def neurons(trace: Trace, s: Sources, layer: int) -> Tensor:
     _check_own(trace, s)
     if s.through_mlps:
         raise SelectionError("with through_mlps=True no part is an MLP's: ask for the sources without it")
-    if not 0 <= layer < s.layer:
-        raise SelectionError(f"layer {layer} is not earlier than what is read, the input of layer {s.layer}")
+    _check_earlier(s, layer)
     stream = Stream(trace)
-    pull = _at(stream, s, "mlp", layer)
+    pull = next(step.pull for step in descend(stream, s.reading, down_to=layer) if step[:2] == ("mlp", layer))
     active = stream.neurons(layer, pull.tokens)
     z = pull.back(stream.mlp_output(layer)).vector[:, 0]  # (T or 1, F)
     return z[0] * (pull.weights @ active) if len(z) == 1 else torch.einsum("t,tf,tf->f", pull.weights, active, z)
+
+
+@torch.no_grad()
+def fetched_most(s: Sources, heads: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, float]]:
+    """For some earlier heads (layer, head): the token at which most of the part was fetched, by size, and that number.
+
+    One pull for all of them. Raises like `tokens`.
+    """
+    most = {}
+    for name, fetch in Fetch.several(s, heads).items():
+        values = fetch.values()
+        token = int(values.abs().argmax())
+        most[name] = token, float(values[token])
+    return most
+
+
+def _check_earlier(s: Sources, layer: int) -> None:
+    if not 0 <= layer < s.layer:
+        raise SelectionError(f"layer {layer} is not earlier than what is read, the input of layer {s.layer}")
 
 
 def _check_own(trace: Trace, s: Sources) -> None:
