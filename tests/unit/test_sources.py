@@ -32,6 +32,8 @@ FAMILIES = [
     "modernbert",
     "gpt2",
 ]
+if not hasattr(tf.EsmModel(tf.EsmConfig(**tiny.BERT, position_embedding_type="rotary")), "rotary_embeddings"):
+    FAMILIES.remove("esm")  # older releases rotate inside each layer: declined
 EVERY = pytest.mark.parametrize("name", FAMILIES)
 SIDES = pytest.mark.parametrize("side", ["query", "key"])
 OPENED = pytest.mark.parametrize("through_mlps", [False, True], ids=["closed", "opened"])
@@ -212,6 +214,8 @@ def test_families_without_a_source_say_so() -> None:
         ("gpt2", {"word", "position"}, "no token type"),
         ("bert", {"word", "position", "type"}, "statistics as they were in this run"),
     ):
+        if name not in FAMILIES:
+            continue
         s = sources.score(lens_of(name).trace(TEXT), 0, 0, 3, 2)
         assert set(s.parts.kind) == kinds | {"bias"}
         assert said in " ".join(s.notes), name
@@ -394,6 +398,7 @@ def test_adapters_quantised_and_unseen_rotations() -> None:
     trace._record.entry.rotations.clear()
     with pytest.raises(ModelError, match="update transformers"):
         sources.score(trace, 1, 0, 1, 2)
+    assert "update transformers" in offers(trace)["sources"]
 
 
 def test_an_activation_that_is_no_gate() -> None:

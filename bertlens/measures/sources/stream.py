@@ -81,11 +81,6 @@ class Stream:
         self.base: Any = trace.model.base
         self.modules = list(adapter.layers(self.base))
         self.post_ln = adapter.post_ln
-        if self.parts.rotary is not nothing and not trace._record.entry.rotations and _rotates(self.base):
-            raise ModelError(
-                f"this release of transformers rotates {adapter.family}'s queries and keys where it cannot be seen: "
-                "update transformers to split its scores"
-            )
         check_precision(self.record(0).query.device)  # type: ignore[union-attr]
         self._affine: dict[tuple[int, str], Affine] = {}
 
@@ -102,7 +97,9 @@ class Stream:
     def _table(self) -> Tensor:
         table = self.parts.word(self.base)
         if type(table) is not nn.Embedding:
-            raise ModelError(f"the word embeddings are a {type(table).__name__}, not a plain table of vectors")
+            raise ModelError(
+                f"the word embeddings ({type(table).__name__}) are no plain table: merge or dequantise the model first"
+            )
         return table.weight
 
     def record(self, layer: int) -> Layer:
@@ -261,6 +258,11 @@ class Stream:
         """Cosines and sines (S, d) of the rotation of queries and keys, float64; None without."""
         rotations = self.trace._record.entry.rotations
         if not rotations:
+            if self.parts.rotary is not nothing and _rotates(self.base):
+                raise ModelError(
+                    f"this release of transformers rotates {self.adapter.family}'s queries and keys where it cannot be "
+                    "seen: update transformers to split its scores"
+                )
             return None
         cos, sin = rotations[self.parts.rotation_key(self.modules[layer])]
         return cos.double(), sin.double()
@@ -277,7 +279,9 @@ class Stream:
             table = getattr(self.parts, kind)(self.base)
             if table is not None and chosen is not None:
                 if type(table) is not nn.Embedding:
-                    raise ModelError(f"the {kind} embeddings are a {type(table).__name__}, not a plain table")
+                    raise ModelError(
+                        f"the {kind} embeddings ({type(table).__name__}) are no plain table: merge the model first"
+                    )
                 found[kind] = self.captured(table.weight[chosen])
         if not self.parts.scaled_words:
             return {"word": self.captured(self._table[self.trace.input_ids])} | found
@@ -341,11 +345,11 @@ def requirements(trace: Trace) -> None:
     stream = Stream(trace)
     check_finite(trace)
     for layer in range(trace.n_layers):
-        stream.attention_norm(layer), stream.mlp_norm(layer)
+        stream.rotation(layer), stream.attention_norm(layer), stream.mlp_norm(layer)
         mask = trace.dense_mask(layer)
         if mask is not None and ((mask != 0) & (mask != -torch.inf)).any():
             raise ModelError("its scores have a position bias beside q·k, which comes from no source in the stream")
-        for which in ("query", "key", "value"):
+        for which in ("query", "key"):  # W_V only where a part is asked again
             stream.projection(layer, which, 0)
         stream.output(layer), stream.mlp(layer)
     stream.embedded, stream.embedding_norm, stream.embedding_projection, stream.final_norm()
