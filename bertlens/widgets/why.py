@@ -76,7 +76,13 @@ def why(
     }
     if not layer:
         return fields, {}
-    arrays = {"heads": torch.tensor([value for kind, *_, value in rows if kind == "head"]).reshape(layer, -1)}
+    arrays = {
+        "heads": torch.tensor(
+            [value for kind, *_, value in rows if kind == "head"], dtype=torch.float32, device="cpu"
+        ).reshape(layer, -1)
+    }
     if not through_mlps:
-        arrays["mlps"] = torch.tensor([value for kind, *_, value in rows if kind == "mlp"])
+        arrays["mlps"] = torch.tensor(
+            [value for kind, *_, value in rows if kind == "mlp"], dtype=torch.float32, device="cpu"
+        )
     return fields, arrays

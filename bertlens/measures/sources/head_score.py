@@ -54,7 +54,13 @@ def score(
     number = float(share @ (k @ q) * scaling)
     if side == "query":
         reading = head_reading(
-            stream, layer, head, "query", torch.tensor([query]), torch.ones(1), scaling * (share @ k)
+            stream,
+            layer,
+            head,
+            "query",
+            torch.tensor([query], device="cpu"),
+            torch.ones(1, device="cpu"),
+            scaling * (share @ k),
         )
     else:
         keys = share.nonzero()[:, 0]
