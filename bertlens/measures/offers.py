@@ -75,8 +75,8 @@ _tried: WeakKeyDictionary[Trace, MappingProxyType[str, str]] = WeakKeyDictionary
 def offers(trace: Trace) -> MappingProxyType[str, str]:
     """What a trace offers: capability -> "" where it can be had, else the reason why not, in words.
 
-    neurons, norms, geometry, spectra, gates, gradients, whatif (changes of heads), predictions, sources. Tried once for a
-    trace and then kept as long as it.
+    neurons, norms, geometry, spectra, gates, gradients, whatif (changes of heads), predictions, sources (of scores).
+    Tried once for a trace and then kept as long as it.
     Raises InputError under torch.autocast.
     """
     check_precision(trace.special_mask.device)

@@ -10,7 +10,7 @@ import torch
 import transformers as tf
 from torch import Tensor
 
-from bertlens import InputError, Lens, ModelError, SelectionError, Trace
+from bertlens import InputError, Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.measures import neurons, sources
 from bertlens.measures.offers import offers
 from unit import tiny
@@ -419,3 +419,10 @@ def test_every_gate_opens(act: str) -> None:
     s = sources.score(trace, 2, 1, 3, 4, through_mlps=True)
     assert abs(s.gap) < 1e-10
     assert s.total == pytest.approx(sources.score(trace, 2, 1, 3, 4).total, abs=1e-10)
+
+
+def test_a_changed_run_is_not_split(embedded_lens):
+    changed = embedded_lens.trace("The cat sat.").rerun(whatif.off(0, 1))
+    with pytest.raises(ModelError, match=r"take trace\.original"):
+        sources.score(changed, 2, 3, 1, 2)
+    assert offers(changed)["sources"] and not offers(changed.original)["sources"]

@@ -69,6 +69,8 @@ class Stream:
     def __init__(self, trace: Trace):
         if not trace.has_neurons:
             raise ModelError(trace.why_no_neurons)
+        if trace.changes:
+            raise ModelError("a split by source is of a run without changes: take trace.original")
         assert trace.model is not None
         adapter, _ = trace.model.layer(0)
         if adapter.stream is None:
