@@ -33,6 +33,7 @@ class Measure(Word):
 
     symbol: str
     title: str  # in the head view's own heading
+    does: str  # what a query does with keys, above a list of them
     signed: bool = False
 
 
@@ -44,6 +45,7 @@ MEASURES: dict[str, Measure] = _by_name(
             "How much of a query's attention goes to a key: the softmax of its scores; a row sums to 1.",
             "α",
             "attention weight α",
+            "attends to",
         ),
         Measure(
             "norm",
@@ -52,6 +54,7 @@ MEASURES: dict[str, Measure] = _by_name(
             "the output projection (Kobayashi et al. 2020).",
             "‖αf(x)‖",
             "norm of what is passed on, ‖αf(x)‖",
+            "takes from",
         ),
         Measure(
             "difference",
@@ -59,6 +62,7 @@ MEASURES: dict[str, Measure] = _by_name(
             "Share of the weight less share of the norm, in each row: above 0 where a head looks more than it takes.",
             "Δ",
             "difference α − ‖αf(x)‖ / Σ‖αf(x)‖",
+            "looks at (+) or takes from (−)",
             signed=True,
         ),
     ]

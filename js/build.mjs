@@ -7,6 +7,7 @@
 // source is made once for a document, by whoever comes first, and the others take it.
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -49,7 +50,7 @@ const borrow = (from, taken) => ({
     onResolve({ filter: /.*/ }, async ({ path, pluginData, ...origin }) => {
       if (pluginData === "resolving" || origin.kind === "entry-point") return undefined;
       const resolved = await resolve(path, { ...origin, pluginData: "resolving" });
-      const name = resolved.path.slice(here.length).replaceAll("\\", "/");
+      const name = relative(here, resolved.path).replaceAll("\\", "/"); // node_modules may be a link to elsewhere
       if (!from.has(name)) return resolved;
       return taken ? { path: name, namespace: "borrowed" } : { path: name, external: true };
     });

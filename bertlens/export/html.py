@@ -42,7 +42,7 @@ style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'no
 <title>$title</title>
 <style>
 body { margin: 0 auto; max-width: 1400px; padding: 12px; font-family: system-ui, sans-serif; }
-footer { font-size: 12px; opacity: 0.75; padding: 8px 4px; overflow-wrap: anywhere; }
+body > footer { font-size: 12px; padding: 8px 4px; overflow-wrap: anywhere; }
 $css
 </style>
 </head>

@@ -87,7 +87,26 @@ describe("the sentence of a head", () => {
   it("says how many keys it takes where no place holds a tenth", () => {
     const values = { previous: 0.05, next: 0.05, self: 0.05, first: 0.05, entropy: 3, k90: 14.25 };
     expect(sentence(overview(values), 0, 0)).toBe(
-      "No place holds 10 %; 90 % of a row needs 14.3 keys; entropy 3.0 nats",
+      "Under 10 % each to neighbours, itself, [CLS] and separators; 90 % of a row needs 14.3 keys; entropy 3.0 nats",
+    );
+  });
+  it("names no shares that add up to more than all: where one cell counts for two of them, the larger stays", () => {
+    const values = { previous: 0.6, first: 0.55, self: 0.35, entropy: 1 };
+    expect(sentence(overview(values), 0, 0)).toBe("60 % of attention to the previous token; entropy 1.0 nats");
+    const even = { previous: 0.5, first: 0.5, entropy: 1 };
+    expect(sentence(overview(even), 0, 0)).toContain("50 % to [CLS]");
+  });
+  it("names words that all rows look at, by the mean over rows, [CLS] and separators apart", () => {
+    const nowhere = { previous: 0.05, next: 0.05, self: 0.05, first: 0.05, entropy: 2, k90: 4 };
+    const row = [0.05, 0.05, 0.4, 0.3, 0.2];
+    const weights = Float32Array.from([row, row, row, row, row].flat());
+    expect(sentence(overview(nowhere), 0, 0, weights)).toBe("“cat” takes 40 %, “sat” takes 30 %; entropy 2.0 nats");
+    const twice = decodeOverview(overviewOf(["[CLS]", "cat", "cat", "sat", "[SEP]"]));
+    expect(sentence({ ...overview(nowhere), keyside: twice.keyside }, 0, 0, weights)).toContain(
+      "“cat” at 2 takes 40 %",
+    );
+    expect(sentence(overview({ ...nowhere, next: 0.5 }), 0, 0, weights)).toContain(
+      "50 % of attention to the next token, “cat”",
     );
   });
   it("leaves out what does not exist for this map, and names what is not a number", () => {

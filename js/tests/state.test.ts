@@ -137,7 +137,7 @@ describe("neurons", () => {
     const weakest = cellFacts(slice, 2, least);
     const choice = { neurons: "index", keys: "position", all: false, left: all } as const;
     const { keys, hidden } = neuronSheet(slice, weakest, choice);
-    const best = [...all].sort((a, b) => facts.alpha[b]! - facts.alpha[a]!).slice(0, 16);
+    const best = [...all].sort((a, b) => facts.alpha[b]! - facts.alpha[a]!).slice(0, 10);
     expect(new Set(keys)).toEqual(new Set([...best, least]));
     expect(keys.length + hidden).toBe(S);
     const filtered = neuronSheet(slice, weakest, { ...choice, left: [1, 2, 3] });

@@ -67,7 +67,7 @@ def test_columns(show, pair):
     seen = show(bl.NeuronView(pair, **START))
     heads = [text.replace("\n", " ") for text in seen.part("neurons").locator(".bl-th").all_inner_texts()]
     assert heads == ["key token", "k key vector", "q × k elementwise", "q·k ÷ √32 score", "α softmax"]
-    for name in ("^Query vector of sat, 32 neurons", "^Key vectors, 16 keys by 32", "^Products of query and keys, 16"):
+    for name in ("^Query vector of sat, 32 neurons", "^Key vectors, 10 keys by 32", "^Products of query and keys, 10"):
         expect(strip(seen, name)).to_be_visible()
 
 
@@ -229,7 +229,7 @@ def test_nothing_is_marked_where_the_contrast_is_not_positive(show, pair):
 def test_long_texts_list_the_strongest_keys_and_say_how_many_are_left(show, pair):
     seen = show(bl.NeuronView(pair, layer=1, head=8, query=3, key=6))
     listed = seen.numbers("alpha")
-    best = pair.attention(1)[8, 3].argsort(descending=True)[:16].tolist()
+    best = pair.attention(1)[8, 3].argsort(descending=True)[:10].tolist()
     assert set(listed) == {6, *best}
     hidden = 21 - len(listed)
     expect(seen.check(f"all keys ({hidden} with less attention are hidden)")).to_be_visible()

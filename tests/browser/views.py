@@ -102,8 +102,11 @@ class Seen:
 
     def listed(self) -> list[tuple[str, float]]:
         """The list beside the head: token and number."""
-        texts = self.part("row-list").locator("li").all_inner_texts()
-        return [(token, float(number)) for token, number in (text.split() for text in texts)]
+        items = self.part("row-list").locator("li")
+        pairs = items.evaluate_all(
+            "all => all.map(one => ['.bl-token', '.bl-number'].map(part => one.querySelector(part).textContent))"
+        )
+        return [(token, float(number)) for token, number in pairs]
 
     def numbers(self, column: str) -> dict[int, str]:
         """The neuron view's column "score" or "alpha" as printed: key position to text."""

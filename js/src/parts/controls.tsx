@@ -98,7 +98,7 @@ export const Slider = ({
 );
 
 /** A button that opens a list of actions; closes on Escape, on choice, and on a click or focus elsewhere. */
-export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
+export function Menu({ label, name, children }: { label: string; name?: string; children: ComponentChildren }) {
   const details = useRef<HTMLDetailsElement>(null);
   const close = () => {
     details.current!.open = false;
@@ -123,7 +123,9 @@ export function Menu({ label, children }: { label: string; children: ComponentCh
       }}
       onFocusOut={(event) => leave(event.relatedTarget)}
     >
-      <summary class="bl-button">{label}</summary>
+      <summary class="bl-button" aria-label={name} title={name}>
+        {label}
+      </summary>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: only closes the list after one of its buttons acted */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: keys arrive as clicks of the buttons inside */}
       <div class="bl-menu-list" onClick={close}>

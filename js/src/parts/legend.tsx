@@ -19,7 +19,7 @@ export function Legend(props: LegendProps) {
       <span class="bl-number">{props.low}</span>
       <Pixels width={256} height={1} paint={paint} class="bl-ramp" />
       <span class="bl-number">{props.high}</span>
-      <span>{props.label}</span>
+      <span title={props.label}>{props.label}</span>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // One sentence that says what a head does, from its statistics.
 import type { Overview } from "../state/overview";
 import { STATISTICS } from "../vocabulary";
-import { percent } from "./format";
+import { percent, upTo } from "./format";
 import { tokenText } from "./token";
 
 const MENTION = 0.1; // shares below this are not worth a mention
@@ -28,7 +28,28 @@ export const statistics = (overview: Overview): Statistic[] =>
 export const statisticText = ({ isShare }: Statistic, value: number) =>
   Number.isNaN(value) ? "–" : isShare ? percent(value) : value.toFixed(2);
 
-export function describe(overview: Overview, layer: number, head: number): string {
+/** Words that take much of every row, the first token and separators apart: "cat takes 40 %". */
+function columnsOf({ keyside: { tokens, special } }: Overview, weights: Float32Array): string[] {
+  const K = tokens.length;
+  const means = new Float64Array(K);
+  weights.forEach((weight, n) => {
+    means[n % K]! += (weight * K) / weights.length;
+  });
+  return upTo(K)
+    .filter((j) => !special[j] && j > 0 && means[j]! >= MENTION)
+    .sort((a, b) => means[b]! - means[a]!)
+    .slice(0, 2)
+    .map((j) => {
+      const again = tokens.indexOf(tokens[j]!) !== tokens.lastIndexOf(tokens[j]!);
+      return `“${tokenText(tokens[j]!)}”${again ? ` at ${j}` : ""} takes ${percent(means[j]!)}`;
+    });
+}
+
+/**
+ * A head in one sentence: where most of its attention goes, mean over all rows. Shares that would count much of it twice
+ * (the first token is often the previous one) are left out. With its weights it also names words that all look at.
+ */
+export function describe(overview: Overview, layer: number, head: number, weights?: Float32Array): string {
   const value = (name: string) => overview.statistic(layer, head, name);
   const entropy = value("entropy");
   if (Number.isNaN(entropy)) return "Not a number: this head's attention holds NaN or infinity";
@@ -39,15 +60,20 @@ export function describe(overview: Overview, layer: number, head: number): strin
     ["first", tokenText(overview.keyside.tokens[0] ?? "")],
     ["separator", "separators"],
   ];
+  let left = 1;
   const main = targets
     .map(([name, words]) => ({ words, share: value(name) }))
     .filter(({ share }) => share >= MENTION)
     .sort((a, b) => b.share - a.share)
+    .filter(({ share }) => {
+      left -= share;
+      return left > -0.005;
+    })
     .slice(0, 3)
     .map(({ words, share }, n) => `${percent(share)} ${n === 0 ? "of attention " : ""}to ${words}`);
-  const where =
-    main.length > 0
-      ? main.join(", ")
-      : `No place holds ${100 * MENTION} %; 90 % of a row needs ${value("k90").toFixed(1)} keys`;
-  return `${where}; entropy ${entropy.toFixed(1)} nats`;
+  const columns = weights ? columnsOf(overview, weights) : [];
+  const nowhere = `Under ${100 * MENTION} % each to neighbours, itself, ${targets[3]![1]} and separators`;
+  const where = main.length > 0 ? main : columns.length > 0 ? [] : [nowhere];
+  const spread = main.length + columns.length > 0 ? "" : `90 % of a row needs ${value("k90").toFixed(1)} keys; `;
+  return `${[...where, ...columns].join(", ")}; ${spread}entropy ${entropy.toFixed(1)} nats`;
 }

@@ -6,7 +6,7 @@ import { type ContrastSet, contrast, contrastSet, products } from "../compute/ne
 export type NeuronOrder = "contribution" | "index" | "query";
 export type KeyOrder = "position" | "attention" | "score";
 
-const FIRST_KEYS = 16; // listed at first, the most attended ones
+export const FIRST_KEYS = 10; // listed at first, the most attended ones
 
 /** What depends on the cell alone. */
 export interface CellFacts {

@@ -1,5 +1,6 @@
 // Atlas: every head of every layer as a thumbnail, with one measure summed up per layer and per head.
 import { useComputed } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Check, into, Select, Slider } from "../parts/controls";
 import { headLabel, meanOf, paperName, upTo } from "../parts/format";
@@ -12,7 +13,7 @@ import { useView } from "./context";
 import { atLength, type Gates, gateAt, gateSign, useGates } from "./gatemarks";
 import { HeadButton, statMaximum } from "./headbutton";
 
-const ACROSS = 8; // sorted heads in a row
+const ACROSS = 12; // sorted heads in a row
 
 /** The layers and heads to show: all, or those that the include arguments name. */
 export const included = ({ n_layers, n_heads }: Overview, layers: number[] | null, heads: number[] | null) => ({
@@ -53,14 +54,22 @@ export function Atlas() {
       <header class="bl-panel-head">
         <h3>Atlas</h3>
         <span class="bl-muted">
-          {MEASURES[measure].symbol}, {names ? `sorted: ${stat?.label}` : "layers down, heads across"}
+          {MEASURES[measure].symbol},{" "}
+          {names ? `sorted: ${order === "gate" ? "gate" : stat?.label}` : "layers down, heads across"}
         </span>
+        <span class="bl-spacer" />
+        <Check
+          label="one scale"
+          title="Draw all thumbnails on one scale instead of each on its own largest value"
+          checked={page.commonScale.value}
+          onChange={into(page.commonScale)}
+        />
       </header>
+      <Controls stats={stats} stat={stat} hasGates={gates !== null} />
       <SpanStrip overview={overview} />
       <div class="bl-scroll">
         <Grid {...{ layers, heads, names, stat, labels }} />
       </div>
-      <Controls stats={stats} stat={stat} hasGates={gates !== null} />
       <HeadSentence labels={labels} />
       {labels && <GateChips labels={all.map(([l, h]) => labels[l]![h]!)} />}
     </section>
@@ -69,7 +78,7 @@ export function Atlas() {
 
 function Controls({ stats, stat, hasGates }: { stats: Statistic[]; stat?: Statistic; hasGates: boolean }) {
   const { overview, page } = useView();
-  const { atlasOrder, atlasStat, atlasMinimum, commonScale } = page;
+  const { atlasOrder, atlasStat, atlasMinimum } = page;
   const choices = stats.map(({ name, label }) => ({ value: name, label }));
   const others = [
     { value: "position", label: "layer and head" },
@@ -92,25 +101,29 @@ function Controls({ stats, stat, hasGates }: { stats: Statistic[]; stat?: Statis
           onChange={into(atlasMinimum)}
         />
       )}
-      <Check
-        label="one scale"
-        title="Draw all thumbnails on one scale instead of each on its own largest value"
-        checked={commonScale.value}
-        onChange={into(commonScale)}
-      />
     </div>
   );
 }
 
-/** The head that is shown, in words. */
+/** What is shown, in words: a head, or a layer. */
 function HeadSentence({ labels }: { labels?: string[][] }) {
-  const { layer, head, overview } = useView().shown;
+  const { layer, head, overview, layerMap, weights } = useView().shown;
+  const gate = labels && labels[layer]![head]!;
+  const sentence = useMemo(() => describe(overview, layer, head, weights), [weights]);
   return (
     <p class="bl-note bl-selected-head" data-testid="head-sentence">
-      <b>{headLabel(layer, head)}</b> <span class="bl-muted">{paperName(layer, head)}</span>
-      <br />
-      {labels && <b>{gateAt(labels[layer]![head]!, overview)}: </b>}
-      {describe(overview, layer, head)}.
+      {layerMap ? (
+        <>
+          <b>L{layer}</b> all heads together, {layerMap.word.label}: {layerMap.word.about}
+        </>
+      ) : (
+        <>
+          <b>{headLabel(layer, head)}</b> <span class="bl-muted">{paperName(layer, head)}</span>
+          <br />
+          {gate && gate !== "undefined" && <b>{gateAt(gate, overview)}: </b>}
+          {sentence}.
+        </>
+      )}
     </p>
   );
 }
@@ -201,27 +214,28 @@ const ByPosition = (props: GridProps) => (
           {h}
         </span>
       ))}
-      <span role="columnheader" />
     </div>
     {props.layers.map((l) => (
       <div key={l} role="row" class="bl-row">
-        <RowHeader layer={l} />
+        <RowHeader layer={l}>
+          <Summary {...props} layers={[l]} name={`Layer ${l}`} />
+        </RowHeader>
         <Buttons {...props} cells={props.heads.map((h): HeadName => [l, h])} />
-        <Summary {...props} layers={[l]} name={`Layer ${l}`} />
       </div>
     ))}
     <div role="row" class="bl-row">
       <span role="rowheader" />
       {props.heads.map((h) => (
-        <Summary key={h} {...props} heads={[h]} name={`Head ${h}`} />
+        <div key={h} role="gridcell">
+          <Summary {...props} heads={[h]} name={`Head ${h}`} />
+        </div>
       ))}
-      <span />
     </div>
   </>
 );
 
 /** The layer's name; where there are maps of whole layers, a button that opens one. */
-function RowHeader({ layer }: { layer: number }) {
+function RowHeader({ layer, children }: { layer: number; children: ComponentChildren }) {
   const { synced, overview } = useView();
   const open = synced.layer.value === layer && synced.layer_map.value !== "";
   const wanted = synced.layer_map.value || "attnresln-n";
@@ -241,6 +255,7 @@ function RowHeader({ layer }: { layer: number }) {
       ) : (
         `L${layer}`
       )}
+      {children}
     </span>
   );
 }
@@ -248,16 +263,14 @@ function RowHeader({ layer }: { layer: number }) {
 /** Mean of a statistic over some heads, as a bar against the largest head. */
 function Summary({ layers, heads, stat, name }: GridProps & { name: string }) {
   const { overview } = useView();
-  if (!stat) return <div role="gridcell" />;
+  if (!stat) return null;
   const values = layers.flatMap((l) => heads.map((h) => overview.statistic(l, h, stat.name)));
   const mean = meanOf(values);
   const text = `${name}, mean ${stat.label}: ${statisticText(stat, mean)}`;
   return (
-    <div role="gridcell">
-      <div class="bl-summary" role="img" aria-label={text} title={text}>
-        <span style={{ "--part": `${(100 * mean) / (statMaximum(overview, stat) || 1)}%` }} />
-      </div>
-    </div>
+    <span class="bl-summary" role="img" aria-label={text} title={text}>
+      <span style={{ "--part": `${(100 * mean) / (statMaximum(overview, stat) || 1)}%` }} />
+    </span>
   );
 }
 

@@ -59,7 +59,7 @@ function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
   const { synced, overview } = useView();
   const heads = synced.include_heads.value?.length ?? overview.n_heads;
   return (
-    <div class={atlas && head ? "bl-main" : "bl-main bl-single"} style={{ "--atlas-width": `${26 * heads + 92}px` }}>
+    <div class={atlas && head ? "bl-main" : "bl-main bl-single"} style={{ "--atlas-width": `${42 * heads + 56}px` }}>
       {atlas && <Atlas />}
       {head && <HeadPanel />}
     </div>

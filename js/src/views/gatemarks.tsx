@@ -1,7 +1,8 @@
 // Gates wherever heads are: their letter and mark, the labels of all heads for the thresholds in force, and of what length.
+import { useMemo } from "preact/hooks";
 import type { Answer, Kind } from "../state/answers";
 import type { Overview } from "../state/overview";
-import { GATE_LEAST_CONTENT, GATES } from "../vocabulary";
+import { GATE_LEAST_CONTENT, GATE_MARGIN, GATE_THRESHOLD, GATES } from "../vocabulary";
 import { useAnswer, useView } from "./context";
 
 export interface Gates {
@@ -25,10 +26,37 @@ export const GATE_LABELS: Kind<Gates, "gates"> = {
   }),
 };
 
-/** What is known of the gates of the maps shown. */
+/** What is asked of the kernel; what other thresholds give, the page tells from the scores. */
+export const USUAL = { threshold: GATE_THRESHOLD, margin: GATE_MARGIN };
+
+/** The labels of the same scores under other thresholds, as bertlens.measures.gates.label has them. */
+export function relabelled(gates: Gates, threshold: number, margin: number): Gates {
+  const { names, labels, full, content, least } = gates;
+  const needed = least === null ? null : least - gates.threshold + threshold; // short texts need more
+  const label = (scores: Float32Array): string => {
+    if (needed === null || scores.some(Number.isNaN)) return "undefined";
+    const [first, second] = Float32Array.from(scores).sort().reverse();
+    return first! >= needed && first! - second! >= margin ? names[scores.indexOf(first!)]! : "mixed";
+  };
+  const all = (scores: Float32Array) =>
+    labels.full.map((heads, l) =>
+      heads.map((_, h) => {
+        const at = (l * heads.length + h) * names.length;
+        return label(scores.subarray(at, at + names.length));
+      }),
+    );
+  return { ...gates, threshold, margin, least: needed, labels: { full: all(full), content: all(content) } };
+}
+
+/** What is known of the gates of the maps shown, under the thresholds chosen. */
 export function useGateAnswer(): Answer<Gates> {
   const [threshold, margin] = useView().page.thresholds.value;
-  return useAnswer(GATE_LABELS, { threshold, margin });
+  const answer = useAnswer(GATE_LABELS, USUAL);
+  return useMemo(() => {
+    const usual = threshold === USUAL.threshold && margin === USUAL.margin;
+    if (usual || answer.state !== "answered") return answer;
+    return { state: "answered", value: relabelled(answer.value, threshold, margin) };
+  }, [answer, threshold, margin]);
 }
 
 /** The gates, null where there are none or they are not here yet. */

@@ -24,7 +24,7 @@ export function Gates() {
   const data = answer.value;
   return (
     <div class="bl-norms" data-testid="gates">
-      <section>
+      <section class="bl-stack">
         <Scores data={data} />
         <Thresholds />
         <p class="bl-note">
@@ -32,9 +32,9 @@ export function Gates() {
           Names after Bonino et al. 2025; the scores are bertlens’ own reading of them, corrected for chance.{" "}
           <span data-testid="gate-length">{lengthNote(data)}</span>
         </p>
+        <Counts data={data} />
       </section>
       <Evidence data={data} />
-      <Counts data={data} />
     </div>
   );
 }
@@ -181,7 +181,9 @@ function Evidence({ data }: DataProps) {
         {answer.state === "refused" && `Which cells count is not known: ${answer.reason}`}
         {counted && `pattern “${pattern}”${detail ? ` (${detail})` : ""}: `}
         {counted &&
-          (mass === null ? "no cells" : `${percent(mass)} of the words’ attention lies on the cells in full colour`)}
+          (mass === null
+            ? "no cells"
+            : `${percent(mass)} of the words’ attention lies on the cells in full colour, rows of special tokens left out; the score sets what chance gives aside`)}
       </p>
     </Section>
   );

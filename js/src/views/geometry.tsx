@@ -1,6 +1,6 @@
 // Geometry view: the cone of the stream from layer to layer, the lengths of a head's vectors, ranks and symmetry.
 import { inks, vectorColour } from "../paint/palette";
-import { Chart, Drawing, MARGIN, type Scale, scale } from "../parts/chart";
+import { Chart, Drawing, MARGIN, Marker, markerPath, type Scale, scale } from "../parts/chart";
 import { headLabel, number, share, upTo } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
@@ -10,6 +10,8 @@ import { Directionality, RankTable, Spectra } from "./spectra";
 
 type Row = Record<string, number | null>;
 
+const DIAMOND = 3; // the marker of what all heads of a layer have in common
+
 export const LAYER_ROWS: Kind<Row[], "geometry"> = {
   op: "geometry",
   needs: "geometry",
@@ -17,35 +19,34 @@ export const LAYER_ROWS: Kind<Row[], "geometry"> = {
 };
 
 export function Geometry() {
+  const { dark } = useView();
   const answer = useAnswer(LAYER_ROWS, {});
   if (answer.state !== "answered") return <Waiting answer={answer} doing="measuring the stream" />;
   const rows = answer.value;
   return (
-    <div data-testid="geometry">
-      <div class="bl-norms">
-        <Section
-          title="Cone index through the stream"
-          about="I/n of unit vectors: 1 = all tokens point one way; click a layer"
-        >
-          <Cone rows={rows} />
-          <ul class="bl-key">
-            <li>● layer’s input and output</li>
-            <li>│ heads, least to most, ◆ their mean</li>
-            <li>○ concatenation, after W_O</li>
-          </ul>
-          <p class="bl-note">
-            With {rows[0]?.tokens} tokens, special ones counted; independent directions would give 1/√n ={" "}
-            {number(rows[0]?.chance)}.
-          </p>
-        </Section>
-        <NormHistograms />
-        <Spectra />
-        <Directionality />
-      </div>
-      <div class="bl-wide-tables">
-        <Steps rows={rows} />
-        <RankTable />
-      </div>
+    <div class="bl-geometry" data-testid="geometry">
+      <Section
+        title="Cone index through the stream"
+        about="I/n of unit vectors: 1 = all tokens point one way; click a layer"
+      >
+        <Cone rows={rows} />
+        <ul class="bl-key">
+          <li>● layer’s input and output</li>
+          <li>
+            │ heads, least to most, <Marker kind={DIAMOND} fill={vectorColour("context", dark)} /> their mean
+          </li>
+          <li>○ concatenation, after W_O</li>
+        </ul>
+        <p class="bl-note">
+          With {rows[0]?.tokens} tokens, special ones counted; independent directions would give 1/√n ={" "}
+          {number(rows[0]?.chance)}.
+        </p>
+      </Section>
+      <NormHistograms />
+      <Spectra />
+      <Directionality />
+      <RankTable />
+      <Steps rows={rows} />
     </div>
   );
 }
@@ -96,7 +97,8 @@ const pointsOf = (rows: Row[]) =>
 
 function Cone({ rows }: { rows: Row[] }) {
   const { dark } = useView();
-  const { ink, select, accent, panel } = inks(dark);
+  const { ink, accent, panel } = inks(dark);
+  const heads = vectorColour("context", dark);
   const width = Math.max(420, 64 * rows.length + 60);
   const y = scale(0, 1, BOTTOM, MARGIN.top);
   const x = scale(0, 4 * rows.length, MARGIN.left + 6, width - MARGIN.right - 6, 0);
@@ -105,7 +107,7 @@ function Cone({ rows }: { rows: Row[] }) {
     <div class="bl-scroll">
       <Chart {...{ width, height: HEIGHT, x, y, dark }} xLabel="" yLabel="I/n" label="Cone index through the stream">
         <Bands rows={rows} x={x} y={y} />
-        <g stroke={select} stroke-opacity="0.45" stroke-width="4">
+        <g stroke={heads} stroke-opacity="0.45" stroke-width="4">
           {rows.map((row, l) => (
             <path key={l} d={`M${x(4 * l + 1)} ${y(row.cone_heads_min ?? 0)}V${y(row.cone_heads_max ?? 0)}`} />
           ))}
@@ -117,16 +119,14 @@ function Cone({ rows }: { rows: Row[] }) {
           stroke-width="1.5"
         />
         {points.map(({ name, layer, at, value }) => (
-          <circle
+          <path
             key={at}
-            cx={x(at)}
-            cy={y(value)}
-            r={name.endsWith("put") ? 5 : 4}
-            fill={name === "cone_heads" ? select : name.endsWith("put") ? ink : panel}
-            stroke={accent}
+            d={markerPath(name === "cone_heads" ? DIAMOND : 0, x(at), y(value), name.endsWith("put") ? 5 : 4)}
+            fill={name === "cone_heads" ? heads : name.endsWith("put") ? ink : panel}
+            stroke={name === "cone_heads" ? heads : accent}
           >
             <title>{`L${layer}, ${name.slice(5)}: ${share(value)}`}</title>
-          </circle>
+          </path>
         ))}
       </Chart>
     </div>

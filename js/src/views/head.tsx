@@ -1,17 +1,20 @@
 // Head panel: the selected head as matrix or lines, and the list of what the pinned token attends to.
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { strongestKey } from "../compute/attention";
 import { columnMeans, type Unit } from "../compute/grid";
-import { Select } from "../parts/controls";
+import { Segmented, Select } from "../parts/controls";
 import { share } from "../parts/format";
-import { Token } from "../parts/token";
+import { Place, Token } from "../parts/token";
 import { renormalized } from "../state/display";
+import { MEASURES } from "../vocabulary";
 import { useView, type View } from "./context";
 import { Lines } from "./lines";
 import { lookNow } from "./look";
 import { Matrix } from "./matrix";
+import { useWidth } from "./width";
 
-const LISTED = 12;
+const LISTED = 12; // keys beside the head; half of them where there is no room beside it
+const NARROW = 544; // px, where the list stands below
 
 export function HeadPanel() {
   const view = useView();
@@ -19,18 +22,29 @@ export function HeadPanel() {
   const look = lookNow(view);
   const isMatrix = synced.mode.value === "matrix";
   const words = overview.layer_maps.map(({ name, label }) => ({ value: name, label }));
+  const frame = useRef<HTMLElement>(null);
+  const narrow = useWidth(frame) < NARROW;
+  const map = overview.map === "self" ? "" : ` of the ${overview.map} map`;
+  const axes = isMatrix
+    ? "row = query, column = key, click a cell to pin it"
+    : "left = query, right = key, click a token to pin it";
+  const about = `${look.title}${map}; ${axes}`;
   return (
-    <section class="bl-panel bl-head" aria-label="Head view">
+    <section class="bl-panel bl-head" aria-label="Head view" ref={frame}>
       <header class="bl-panel-head">
         <h3 data-testid="head-title">{look.name}</h3>
-        <span class="bl-muted">
-          {look.title}
-          {overview.map === "self" ? "" : ` of the ${overview.map} map`};{" "}
-          {isMatrix
-            ? "row = query, column = key, click a cell to pin it"
-            : "left = query, right = key, click a token to pin it"}
+        <span class="bl-muted bl-head-about" title={about}>
+          {about}
         </span>
-        <span class="bl-spacer" />
+        <Segmented
+          label="head view"
+          value={synced.mode.value}
+          choices={[
+            { value: "lines", label: "Lines" },
+            { value: "matrix", label: "Matrix" },
+          ]}
+          onChange={(mode) => synced.put({ mode })}
+        />
         {words.length > 0 && (
           <Select
             label={`layer ${view.shown.layer}`}
@@ -43,9 +57,9 @@ export function HeadPanel() {
       {grid.rows.length === 0 || grid.cols.length === 0 ? (
         <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>
       ) : (
-        <div class="bl-head-body">
+        <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
           {isMatrix ? <Matrix /> : <Lines />}
-          <RowList />
+          <RowList most={narrow ? LISTED / 2 : LISTED} />
         </div>
       )}
     </section>
@@ -69,7 +83,8 @@ function itemsOf({ grid, row, col }: View, means: Float64Array): Item[] {
   return items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
 }
 
-function RowList() {
+/** The largest `most`, and what is pinned wherever it stands. */
+function RowList({ most: listed }: { most: number }) {
   const view = useView();
   const { grid, row, col, synced } = view;
   const means = useMemo(() => columnMeans(grid), [grid]);
@@ -77,20 +92,23 @@ function RowList() {
   const look = lookNow(view);
   const most = Math.abs(items[0]?.value ?? 0) || 1;
   const ofColumn = row === null && col !== null;
+  const pinned = items.findIndex(({ n }) => !ofColumn && n === col);
+  const shown = pinned < listed ? items.slice(0, listed) : [...items.slice(0, listed - 1), items[pinned]!];
+  const side = ofColumn ? grid.rows : grid.cols;
   return (
     <aside class="bl-list" aria-label="Largest weights" data-testid="row-list">
       <h4>
         <Heading />
       </h4>
       <ol>
-        {items.slice(0, LISTED).map(({ unit, n, value }) => (
+        {shown.map(({ n, value }) => (
           <li key={n}>
             <button
               type="button"
               class={!ofColumn && n === col ? "bl-bar bl-pinned" : "bl-bar"}
-              onClick={() => synced.put({ [ofColumn ? "query" : "key"]: unit.pieces[0] })}
+              onClick={() => synced.put({ [ofColumn ? "query" : "key"]: side[n]!.pieces[0] })}
             >
-              <Token text={unit.label} />
+              <Place units={side} n={n} />
               <span class="bl-bar-track">
                 <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${(100 * Math.abs(value)) / most}%` }} />
               </span>
@@ -99,20 +117,21 @@ function RowList() {
           </li>
         ))}
       </ol>
-      <Sums items={items} ofColumn={ofColumn} />
+      <Sums items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
     </aside>
   );
 }
 
+/** Whose numbers they are, in the measure's own words. */
 function Heading() {
   const { grid, row, col, shown } = useView();
+  const does = shown.layerMap ? "takes from" : MEASURES[shown.measure].does;
+  if (row === null && col === null) return <>the mean query {does}</>;
   const token = (
     <b class="bl-selected">
-      <Token text={(row !== null ? grid.rows[row] : grid.cols[col ?? 0])!.label} />
+      <Place units={row !== null ? grid.rows : grid.cols} n={row ?? col!} />
     </b>
   );
-  const does = shown.layerMap ? "takes from" : "attends to";
-  if (row === null && col === null) return <>all queries attend to (mean)</>;
   return row === null ? (
     <>
       who {does} {token}
@@ -125,21 +144,17 @@ function Heading() {
 }
 
 /** What the list leaves out, what a row holds, and what is to be known of norms. */
-function Sums({ items, ofColumn }: { items: Item[]; ofColumn: boolean }) {
+function Sums({ items, rest, ofColumn }: { items: Item[]; rest: Item[]; ofColumn: boolean }) {
   const view = useView();
   const { synced, shown } = view;
   const look = lookNow(view);
   const sumOf = (some: Item[]) => some.reduce((total, item) => total + item.value, 0);
   const sum = sumOf(items);
   return (
-    <p class="bl-muted bl-number">
-      {items.length > LISTED && (
-        <>
-          {items.length - LISTED} more: {look.text(sumOf(items.slice(LISTED)))}
-          <br />
-        </>
-      )}
-      {!ofColumn && <>Σ {look.text(sum)}</>}
+    <p class="bl-muted bl-number bl-sums">
+      {rest.length > 0 && `${rest.length} more: ${look.text(sumOf(rest))}`}
+      {rest.length > 0 && !ofColumn && " · "}
+      {!ofColumn && `Σ ${look.text(sum)}`}
       {!ofColumn && look.symbol === "α" && <Rest rest={1 - sum} />}
       {shown.norms && !shown.layerMap && view.row !== null && <NormNote norms={shown.norms} />}
       {renormalized(synced, shown) && <> (rows renormalised)</>}
@@ -175,8 +190,7 @@ function NormNote({ norms }: { norms: Float32Array }) {
   const median = norms.slice().sort()[Math.floor(K / 2)]!;
   return (
     <>
-      <br />
-      most attended: <Token text={overview.keyside.tokens[top]!} /> with α{" "}
+      {" · "}most attended: <Token text={overview.keyside.tokens[top]!} /> with α{" "}
       {share(shown.weights[focus.query * K + top]!)}, ‖f(x)‖ {share(norms[top]!)} (median {share(median)})
     </>
   );

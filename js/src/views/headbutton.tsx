@@ -68,9 +68,14 @@ function useClasses(props: HeadButtonProps): string[] {
   const { synced } = useView();
   const { layer, head } = props;
   const chosen = useComputed(() => synced.layer.value === layer && synced.head.value === head).value;
+  const ofLayer = useComputed(() => synced.layer_map.value !== "").value; // then no head is shown
   const overlaid = useComputed(() => synced.heads.value.some(([l, h]) => l === layer && h === head)).value;
   const recedes = useReceding(props);
-  return ["bl-thumb", chosen ? "bl-chosen" : overlaid ? "bl-overlaid" : "", recedes ? "bl-recedes" : ""];
+  return [
+    "bl-thumb",
+    chosen ? (ofLayer ? "bl-current" : "bl-chosen") : overlaid ? "bl-overlaid" : "",
+    recedes ? "bl-recedes" : "",
+  ];
 }
 
 export function HeadButton(props: HeadButtonProps) {
@@ -82,6 +87,8 @@ export function HeadButton(props: HeadButtonProps) {
   const sentence = describe(overview, layer, head);
   const [label, paper] = [headLabel(layer, head), paperName(layer, head)];
   const says = gate && gateAt(gate, overview);
+  const order = view.page.atlasOrder.value;
+  const value = stat && statisticText(stat, overview.statistic(layer, head, stat.name));
   const content = (
     <>
       <b>{label}</b> <span class="bl-muted">{paper}</span> {says}
@@ -96,7 +103,7 @@ export function HeadButton(props: HeadButtonProps) {
         type="button"
         class={classes.join(" ")}
         data-head={`${layer}-${head}`}
-        tabIndex={chosen ? 0 : -1}
+        tabIndex={chosen || classes.includes("bl-current") ? 0 : -1}
         aria-label={`${label} ${paper}. ${says ? `${says}. ` : ""}${sentence}`}
         onClick={(event) => {
           if (event.shiftKey || event.ctrlKey || event.metaKey) toggleOverlay(view, layer, head);
@@ -112,15 +119,10 @@ export function HeadButton(props: HeadButtonProps) {
         ) : (
           <Thumbnail n={layer * overview.n_heads + head} />
         )}
-        {gate && (
-          <span class="bl-gate bl-corner" aria-hidden="true">
-            {gateSign(gate)}
-          </span>
-        )}
-        {view.page.atlasOrder.value !== "position" && stat && (
+        {order !== "position" && (
           <span class="bl-thumb-caption">
             {label}
-            <b>{statisticText(stat, overview.statistic(layer, head, stat.name))}</b>
+            <b>{order === "gate" && gate ? gateSign(gate) : value}</b>
           </span>
         )}
       </button>

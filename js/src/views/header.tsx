@@ -1,6 +1,6 @@
 // Header: the text with Run, what the model and the tokenizer did, what went wrong, and the switches.
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { Check, into } from "../parts/controls";
+import { Check, into, Menu } from "../parts/controls";
 import { headLabel } from "../parts/format";
 import { visibleText } from "../parts/token";
 import type { Badge } from "../state/overview";
@@ -16,7 +16,7 @@ export function Header() {
       {page.help.value && <Help />}
       <Problem />
       {overview.lens && <TextForm />}
-      {overview.badges.length > 0 && <Report badges={overview.badges} />}
+      <Report badges={overview.badges.filter(({ severity }) => severity === "warning")} />
       {overview.nan_layer !== null && (
         <p class="bl-badge bl-warning" role="alert">
           not a number: NaN or infinity first appears in layer {overview.nan_layer}
@@ -29,7 +29,7 @@ export function Header() {
 
 function TitleLine() {
   const { link, page, overview } = useView();
-  const { queries, keyside, square, pair, dtype, model, n_layers, n_heads, head_dim } = overview;
+  const { queries, keyside, square, pair, dtype, model, n_layers, n_heads, head_dim, badges } = overview;
   const { state, text } = link.now.value;
   const chips = [
     `${n_layers} layers × ${n_heads} heads${head_dim ? ` × ${head_dim}` : ""}`,
@@ -53,6 +53,7 @@ function TitleLine() {
           {chip}
         </span>
       ))}
+      <Notes badges={badges.filter(({ severity }) => severity !== "warning")} />
       <span class="bl-spacer" />
       <span class={`bl-badge bl-link-${state}`} role="status" data-testid="link">
         {state === "error" || state === "slow" ? "kernel: see below" : text}
@@ -71,19 +72,35 @@ function TitleLine() {
   );
 }
 
-/** What the tokenizer did: a word each, and more on demand. */
-const Report = ({ badges }: { badges: Badge[] }) => (
-  <ul class="bl-report" aria-label="What the tokenizer did">
-    {badges.map((badge) => (
-      <li key={badge.kind} class={badge.severity === "warning" ? "bl-badge bl-warning" : "bl-badge"}>
-        <details>
-          <summary>{badge.label}</summary>
-          <span>{badge.detail}</span>
-        </details>
-      </li>
-    ))}
-  </ul>
-);
+/** What the tokenizer did that changes what is seen: a word each, and more on demand. */
+const Report = ({ badges }: { badges: Badge[] }) =>
+  badges.length > 0 && (
+    <ul class="bl-report" aria-label="What the tokenizer did">
+      {badges.map((badge) => (
+        <li key={badge.kind} class="bl-badge bl-warning">
+          <details>
+            <summary>{badge.label}</summary>
+            <span>{badge.detail}</span>
+          </details>
+        </li>
+      ))}
+    </ul>
+  );
+
+/** What it did besides, behind one sign. */
+const Notes = ({ badges }: { badges: Badge[] }) =>
+  badges.length > 0 && (
+    <Menu label="i" name="Notes on this text">
+      <ul>
+        {badges.map((badge) => (
+          <li key={badge.kind}>
+            <b>{badge.label}</b>
+            <p>{badge.detail}</p>
+          </li>
+        ))}
+      </ul>
+    </Menu>
+  );
 
 function TextForm() {
   const { synced, link, running, run } = useView();

@@ -9,16 +9,19 @@ import { px, share } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
+import { textWidth, widest } from "../parts/textwidth";
 import { Token, tokenText, visibleText } from "../parts/token";
 import type { Cell } from "../state/page";
 import { hideTip, showTip, useView } from "./context";
 import { cellText, type Look, lookNow, pinCell } from "./look";
 import { useWidth } from "./width";
 
-const LABELS = 88; // px beside the rows
+const [LEAST_LABELS, MOST_LABELS] = [44, 170]; // px beside the rows
+const [TILT, TEXT, STRIP] = [(55 * Math.PI) / 180, 11, 12]; // of the columns' labels; px of a text, of the norms below them
+const [NARROW, LOW, TALL, SCROLLED] = [400, 255, 360, 640]; // px: a matrix beside a wide atlas should not pass LOW, others TALL
 const LABELLED = 11; // px a row needs to carry its label
 const SLANTED = 13; // the same for a column's
-const LARGEST = 24;
+const [LARGEST, COMFORTABLE] = [24, 12];
 const SIZES: [value: string, label: string][] = [
   ["0", "fit the width"],
   ["6", "small"],
@@ -26,27 +29,78 @@ const SIZES: [value: string, label: string][] = [
   ["20", "large"],
 ];
 
-/** Pixels of a cell: as chosen, or as many as fit. */
-function useCell(frame: RefObject<HTMLDivElement | null>): number {
-  const { page, grid } = useView();
-  const fit = Math.floor((useWidth(frame) - LABELS - 12) / Math.max(1, grid.cols.length));
-  return page.cellSize.value || Math.max(1, Math.min(LARGEST, fit));
+/** Where everything stands: pixels of a cell, of the labels beside and above, and of what these reach out at the right. */
+interface Layout {
+  cell: number;
+  labels: number;
+  above: number;
+  beyond: number;
 }
+
+/** A cell as chosen, or as large as fits without a scroll bar. */
+function useLayout(frame: RefObject<HTMLDivElement | null>): Layout {
+  const { page, grid, overview } = useView();
+  const width = useWidth(frame);
+  const { rows, cols } = grid;
+  const chosen = page.cellSize.value;
+  return useMemo(() => {
+    const wide = cols.map(({ label }) => textWidth(tokenText(label), TEXT));
+    const most = Math.min(
+      MOST_LABELS,
+      wide.reduce((a, b) => Math.max(a, b), 0),
+    );
+    const beside =
+      widest(
+        rows.map(({ label }) => tokenText(label)),
+        TEXT,
+      ) + 10;
+    const labels = Math.max(LEAST_LABELS, Math.min(MOST_LABELS, 0.3 * width, beside));
+    const strip = overview.measures.includes("norm") ? STRIP : 0;
+    const above = Math.ceil(most * Math.sin(TILT)) + 8 + strip;
+    const beyond = (cell: number) => {
+      const step = labelStep(cell, false);
+      const reach = wide.map((w, n) =>
+        n % step ? 0 : (n + 0.5) * cell + Math.min(w, MOST_LABELS) * Math.cos(TILT) + 10,
+      );
+      return Math.max(1, Math.ceil(reach.reduce((a, b) => Math.max(a, b), 0)) - cols.length * cell);
+    };
+    const fits = (cell: number) => {
+      const bar = above + rows.length * cell > SCROLLED ? 14 : 0;
+      return labels + cols.length * cell + beyond(cell) + bar <= width;
+    };
+    let cell =
+      chosen ||
+      Math.min(LARGEST, Math.max(COMFORTABLE, Math.floor((width < NARROW ? LOW : TALL) / (rows.length || 1))));
+    while (!chosen && cell > 1 && !fits(cell)) cell--;
+    return { cell, labels, above, beyond: beyond(cell) };
+  }, [rows, cols, width, chosen]);
+}
+
+/** Every how many-th token has its label. */
+const labelStep = (cell: number, isRow: boolean) => Math.max(1, Math.ceil((isRow ? LABELLED : SLANTED) / cell));
 
 export function Matrix() {
   const view = useView();
   const { grid, shown, overview, page } = view;
   const { rows, cols } = grid;
   const frame = useRef<HTMLDivElement>(null);
-  const cell = useCell(frame);
+  const layout = useLayout(frame);
+  const { cell, labels, above, beyond } = layout;
+  const sheet = { "--labels": px(labels), "--above": px(above), width: px(labels + cols.length * cell + beyond) };
+  const norms = shown.layerMap ? null : shown.norms;
   const look = lookNow(view);
   return (
     <div class="bl-matrix" ref={frame}>
       <div class="bl-scroll bl-matrix-scroll">
-        <div class="bl-matrix-sheet" style={{ "--labels": px(LABELS), width: px(LABELS + cols.length * cell + 60) }}>
-          <Labels units={cols} cell={cell} isRow={false} />
+        <div class="bl-matrix-sheet" style={sheet}>
+          <div class="bl-corner bl-muted">
+            {norms && `‖f(x)‖ ≤ ${share(keyNorms(norms, cols).reduce((a, b) => Math.max(a, b), 0))}`}
+          </div>
+          <div class="bl-cols">
+            <Labels units={cols} cell={cell} isRow={false} />
+            {norms && <NormStrip norms={norms} cols={cols} cell={cell} />}
+          </div>
           {overview.spans.length > 0 && <SpanStrip spans={overview.spans} cols={cols} cell={cell} />}
-          {shown.norms && !shown.layerMap && <NormStrip norms={shown.norms} cols={cols} cell={cell} />}
           <Labels units={rows} cell={cell} isRow />
           <Cells look={look} cell={cell} />
         </div>
@@ -81,11 +135,11 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
   const view = useView();
   const { row, col } = view;
   const [kind, pinned] = isRow ? ["row", row] : ["col", col];
-  const step = Math.max(1, Math.ceil((isRow ? LABELLED : SLANTED) / cell));
+  const step = labelStep(cell, isRow);
   const length = px(units.length * cell);
   const pin = (n: number | null) => (isRow ? pinCell(view, n, col) : pinCell(view, row, n));
   return (
-    <div class={`bl-${kind}s`} style={isRow ? { height: length } : { width: length }}>
+    <div class={`bl-${kind}-labels`} style={isRow ? { height: length } : { width: length }}>
       {units.map(
         ({ label }, n) =>
           (n % step === 0 || n === pinned) && (
@@ -208,8 +262,10 @@ const within = ([, start, end]: Span, unit: Unit) => unit.pieces[0]! >= start &&
 /** Where the second sentence and the named runs of tokens begin. */
 const edges = (spans: Span[], list: Unit[]): number[] =>
   [
-    ...spans.map((span) => list.findIndex((unit) => within(span, unit))),
-    list.findIndex((u, n) => n > 0 && u.segment === 1 && list[n - 1]!.segment === 0),
+    ...new Set([
+      ...spans.map((span) => list.findIndex((unit) => within(span, unit))),
+      list.findIndex((u, n) => n > 0 && u.segment === 1 && list[n - 1]!.segment === 0),
+    ]),
   ].filter((n) => n > 0);
 
 /** Frames: where sentences begin, what the pointer is on, what is pinned, where the keyboard's cursor is. */
@@ -231,8 +287,8 @@ function Marks({ cell, cursor }: { cell: number; cursor: Cell | null }) {
   );
   return (
     <>
-      {edges(overview.spans, rows).map((n) => mark("pair", n, null))}
-      {edges(overview.spans, cols).map((n) => mark("pair", null, n))}
+      {edges(overview.spans, rows).map((n) => mark("pair-row", n, null))}
+      {edges(overview.spans, cols).map((n) => mark("pair-col", null, n))}
       {hover && mark("hover", hover.row, null)}
       {hover && mark("hover", null, hover.col)}
       {(row !== null || col !== null) && mark("row", row, row === null ? col : null)}
@@ -246,10 +302,7 @@ function Marks({ cell, cursor }: { cell: number; cursor: Cell | null }) {
 function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; cell: number }) {
   const view = useView();
   const colours = weightColours(view.dark);
-  const sums = useMemo(
-    () => Float32Array.from(cols, (unit) => unit.pieces.reduce((n, j) => n + norms[j]!, 0)),
-    [norms, cols],
-  );
+  const sums = useMemo(() => keyNorms(norms, cols), [norms, cols]);
   const hi = sums.reduce((a, b) => Math.max(a, b), 1e-9);
   const paint = useCallback((out: Uint8ClampedArray) => paintValues(sums, 0, hi, colours, out), [sums, hi, colours]);
   const tip = (n: number) =>
@@ -259,23 +312,24 @@ function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; c
       </>
     );
   return (
-    <>
-      <span class="bl-norm-name bl-muted">‖f(x)‖ ≤ {share(hi)}</span>
-      <div
-        class="bl-norm-strip"
-        data-testid="norm-strip"
-        style={{ width: px(cols.length * cell) }}
-        onPointerMove={(event) => {
-          const { left } = event.currentTarget.getBoundingClientRect();
-          showTip(view, event, tip(Math.floor((event.clientX - left) / cell)));
-        }}
-        onPointerLeave={() => hideTip(view)}
-      >
-        <Pixels width={cols.length} height={1} paint={paint} label="norm of f(x) for every key" />
-      </div>
-    </>
+    <div
+      class="bl-norm-strip"
+      data-testid="norm-strip"
+      style={{ width: px(cols.length * cell) }}
+      onPointerMove={(event) => {
+        const { left } = event.currentTarget.getBoundingClientRect();
+        showTip(view, event, tip(Math.floor((event.clientX - left) / cell)));
+      }}
+      onPointerLeave={() => hideTip(view)}
+    >
+      <Pixels width={cols.length} height={1} paint={paint} label="norm of f(x) for every key" />
+    </div>
   );
 }
+
+/** ‖f(x)‖ of every column. */
+const keyNorms = (norms: Float32Array, cols: Unit[]) =>
+  Float32Array.from(cols, (unit) => unit.pieces.reduce((n, j) => n + norms[j]!, 0));
 
 /** The spans above their columns, named where there is room. */
 const SpanStrip = ({ spans, cols, cell }: { spans: Span[]; cols: Unit[]; cell: number }) => (

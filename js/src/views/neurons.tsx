@@ -9,9 +9,10 @@ import { Check, into, Select } from "../parts/controls";
 import { headLabel, percent, px, scalingText, share, signed } from "../parts/format";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
-import { Token, tokenText } from "../parts/token";
+import { Place, Token, tokenText } from "../parts/token";
 import {
   cellFacts,
+  FIRST_KEYS,
   type KeyOrder,
   type NeuronOrder,
   type NeuronSheet,
@@ -20,8 +21,7 @@ import {
 } from "../state/neurons";
 import { hideTip, showTip, useView, type View } from "./context";
 
-const LISTABLE = 17; // keys that need no "all keys" switch
-const ROW = 22; // px, also in the style sheet
+const ROW = 20; // px, also in the style sheet
 const LINES_A_ROW = 11; // pixel lines of a strip's canvas for one key, the last two left blank
 
 /** The sheet as the view's choices ask for it; also what an export prints. */
@@ -33,6 +33,8 @@ export function sheetOf({ page, shown, grid, focus }: View): NeuronSheet {
     left: grid.cols.flatMap((unit) => unit.pieces),
   });
 }
+
+const labelled = (tokens: string[]) => tokens.map((label) => ({ label }));
 
 /** The ends of a signed legend. */
 export const ends = (scale: number) => ({ low: signed(-scale), high: `+${signed(scale)}` });
@@ -48,15 +50,17 @@ export function Neurons() {
     <div class="bl-neurons" data-testid="neurons">
       <header class="bl-panel-head">
         <h3>
-          How “<Token text={overview.queries.tokens[focus.query]!} />” gets its attention
+          How “<Place units={labelled(overview.queries.tokens)} n={focus.query} />” gets its attention
         </h3>
         <span class="bl-muted">
           {focus.pinnedQuery ? "query pinned" : "clearest word of this head; choose a query to see another"} ·{" "}
           {headLabel(shown.layer, shown.head)}
+          {shown.layerMap && ", one head of the layer shown above"}
         </span>
+        <span class="bl-spacer" />
+        <Controls keys={sheet.keys.length + sheet.hidden} hidden={sheet.hidden} />
       </header>
       <Contrast sheet={sheet} />
-      <Controls keys={sheet.keys.length + sheet.hidden} hidden={sheet.hidden} />
       <div class="bl-scroll bl-neurons-scroll">
         <Columns sheet={sheet} />
       </div>
@@ -80,7 +84,7 @@ function Contrast({ sheet: { query, key, carried, chance, seen, rank, alpha } }:
   const made = useMemo(() => setWeights(slice, query, key, carried.set), [query, key, weights]);
   const token = <Token text={overview.keyside.tokens[key]!} />;
   return (
-    <p class="bl-note" data-testid="contrast">
+    <p class="bl-muted" data-testid="contrast">
       {Number.isNaN(carried.n80) ? (
         <>
           “{token}” scores no higher than the other keys on average (contrast {signed(carried.net)}): no set of neurons
@@ -129,7 +133,7 @@ function Controls({ keys, hidden }: { keys: number; hidden: number }) {
         ]}
         onChange={into(keyOrder)}
       />
-      {keys > LISTABLE && (
+      {keys > FIRST_KEYS + 1 && (
         <Check
           label={allKeys.value ? `all ${keys} keys` : `all keys (${hidden} with less attention are hidden)`}
           checked={allKeys.value}
@@ -249,10 +253,15 @@ function Bracket({ sheet: { neurons, marked, carried } }: SheetProps) {
 }
 
 function KeyTokens({ sheet: { keys, key, query } }: SheetProps) {
-  const { synced, overview } = useView();
+  const { synced, overview, page, grid } = useView();
+  const units = labelled(overview.keyside.tokens);
+  const left = grid.cols.flatMap((unit) => unit.pieces); // that the filters leave
+  /** How many keys are left out above a row, while the keys are in the order of the text. */
+  const gap = (n: number) =>
+    page.keyOrder.value === "position" ? left.filter((j) => j > (keys[n - 1] ?? -1) && j < keys[n]!).length : 0;
   return (
     <div class="bl-neuron-tokens">
-      {keys.map((j) => (
+      {keys.map((j, n) => (
         <button
           type="button"
           key={j}
@@ -261,7 +270,12 @@ function KeyTokens({ sheet: { keys, key, query } }: SheetProps) {
           title={`key ${j}: click to pin`}
           onClick={() => synced.put({ query, key: j })}
         >
-          <Token text={overview.keyside.tokens[j]!} />
+          <Place units={units} n={j} />
+          {gap(n) > 0 && (
+            <i class="bl-gap" aria-hidden="true" title={`${gap(n)} keys with less attention are hidden here`}>
+              {gap(n)} hidden
+            </i>
+          )}
         </button>
       ))}
     </div>

@@ -188,7 +188,7 @@ function Shares({ data: { categories, shares } }: DataProps) {
         fill={seriesColour(c, dark)}
         fill-opacity={which ? 1 : 0.6}
       >
-        <title>{`L${l}, ${which ? "norm" : "attention"}, ${name}: ${percent(parts[c]!)}`}</title>
+        <title>{`L${l}, ${which ? "norm" : "attention"}, ${CATEGORIES[name]?.label ?? name}: ${percent(parts[c]!)}`}</title>
       </rect>
     ));
   };

@@ -148,7 +148,8 @@ const OVERLAPS = [
 
 /** Effective ranks of a layer's heads, and how their W_Q and W_K lie to each other. */
 export function RankTable() {
-  const { layer, head } = useView().shown;
+  const { layer, head, overview } = useView().shown;
+  const tokens = overview.queries.tokens.length;
   const answer = useAnswer(SPECTRA, { layer });
   if (answer.state !== "answered") return null; // the spectra say why
   const { heads, whole, dim, layer: of } = answer.value;
@@ -156,7 +157,7 @@ export function RankTable() {
   return (
     <Table<Row>
       title={`Ranks and symmetry, layer ${of}`}
-      about={`effective rank of at most ${dim}; symmetry and directionality of W_Q W_Kᵀ; random subspaces overlap by ${number(heads[0]?.chance)}`}
+      about={`effective rank of at most ${dim}, of α at most ${tokens}; symmetry and directionality of W_Q W_Kᵀ; random subspaces overlap by ${number(heads[0]?.chance)}`}
       columns={[
         { name: "head", value: (row) => (row === whole ? "all" : `H${rows.indexOf(row)}`) },
         ...[...VECTORS, ...SYMMETRIES, ...OVERLAPS].map(([name, label]) =>

@@ -40,18 +40,7 @@ export function Switches() {
           onChange={set("measure")}
         />
       )}
-      {has("head") && (
-        <Segmented
-          label="head view"
-          value={synced.mode.value}
-          choices={[
-            { value: "lines", label: "Lines" },
-            { value: "matrix", label: "Matrix" },
-          ]}
-          onChange={set("mode")}
-        />
-      )}
-      {overview.pair && overview.square && (
+      {overview.pair && overview.square && has("head", "neurons", "table") && (
         <Segmented
           label="pairs"
           value={synced.pair_filter.value}

@@ -6,7 +6,7 @@ import { arrived } from "../state/answers";
 import type { Tab } from "../state/overview";
 import type { TabName } from "../vocabulary";
 import type { View } from "./context";
-import { GATE_LABELS } from "./gatemarks";
+import { GATE_LABELS, relabelled, USUAL } from "./gatemarks";
 import { Gates } from "./gates";
 import { Geometry, LAYER_ROWS } from "./geometry";
 import { NeuronFigure } from "./neuronfigure";
@@ -89,7 +89,7 @@ async function mixingNumbers({ answers, overview }: View): Promise<Numbers> {
 /** Labels and scores of every head, in both views. */
 async function gateNumbers({ answers, overview, page }: View): Promise<Numbers> {
   const [threshold, margin] = page.thresholds.value;
-  const gates = await arrived(() => answers.get(GATE_LABELS, overview, { threshold, margin }));
+  const gates = relabelled(await arrived(() => answers.get(GATE_LABELS, overview, USUAL)), threshold, margin);
   const { names, labels, content_tokens, least } = gates;
   const views = ["full", "content"] as const;
   const { n_layers, n_heads, queries } = overview;

@@ -100,9 +100,9 @@ function Arcs({ words, relations, gold, guessed, label }: Sentence & { gold: Arc
 
 /** One arc with its arrow, above the words (side -1) or below. */
 function Bow({ arc, x, base, side }: { arc: Arc; x: (word: number) => number; base: number; side: number }) {
-  const { muted, select, accent } = inks(useView().dark);
+  const { muted, negative, accent } = inks(useView().dark);
   const { word, other, right } = arc;
-  const colour = right === undefined ? muted : right ? accent : select;
+  const colour = right === undefined ? muted : right ? accent : negative;
   const slant = other > word ? 4 : -4;
   const [from, to, top] = [x(word) + slant, x(other) - slant, base + side * tall(arc) * 1.3];
   return (

@@ -74,7 +74,7 @@ function Distribution({ data, name, by }: Choice) {
 function Bins(props: { bins: number[]; edges: number[]; at: number | null; label: string; title: string }) {
   const { bins, edges, at } = props;
   const { dark } = useView();
-  const { accent, muted, select } = inks(dark);
+  const { accent, muted, ink } = inks(dark);
   const filled = upTo(bins.length).filter((b) => bins[b]! > 0 || b === Math.floor(at ?? -1));
   const [first, last] = [Math.max(0, filled[0]! - 2), Math.min(bins.length, filled.at(-1)! + 3)];
   const x = scale(first, last, MARGIN.left + 4, WIDTH - MARGIN.right);
@@ -105,7 +105,7 @@ function Bins(props: { bins: number[]; edges: number[]; at: number | null; label
       ))}
       <line x1={x(first)} x2={x(last)} y1={y(0)} y2={y(0)} stroke={muted} />
       {at !== null && (
-        <g fill={select} stroke={select}>
+        <g fill={ink} stroke={ink}>
           <path d={`M${x(at)} ${MARGIN.top}V${y(0)}`} stroke-width="1.5" stroke-dasharray="4 3" />
           <path d={`M${x(at)} ${MARGIN.top - 8}l6 7l-6 7l-6 -7z`} stroke="none" />
         </g>
