@@ -1,4 +1,4 @@
-"""The page's copy of the vocabulary: `python -m bertlens.typescript` writes js/src/vocabulary.ts.
+"""The page's copy of the vocabulary: `python -m bertlens.typescript` writes js/src/vocabulary.ts and js/src/terms.ts.
 
 Names become types, words and colours become tables. A test fails where the file is not what this writes.
 """
@@ -15,6 +15,7 @@ from .widgets.questions import QUESTIONS
 from .widgets.tabs import PARTS, TABS
 
 TARGET = Path(__file__).parents[1] / "js" / "src" / "vocabulary.ts"
+TERMS = TARGET.with_name("terms.ts")
 _TYPES = {
     "text": "string",
     "number": "number",
@@ -90,6 +91,17 @@ def typescript() -> str:
     )
 
 
+def terms() -> str:
+    """The text of js/src/terms.ts: the first picture does without these words."""
+    return "\n".join(
+        [
+            "// Terms of the tabs with one sentence each, written by `python -m bertlens.typescript`: do not edit.",
+            *_table("TERMS", "string", vocabulary.TERMS, ("label", "about")),
+            "",
+        ]
+    )
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
@@ -123,3 +135,4 @@ def _nodes(scale: str) -> dict[str, list[str]]:
 
 if __name__ == "__main__":
     TARGET.write_text(typescript(), encoding="utf-8")
+    TERMS.write_text(terms(), encoding="utf-8")

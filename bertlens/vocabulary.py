@@ -104,7 +104,8 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
         LayerMap(
             "attnres-n",
             "AttnRes-N",
-            "The same with the residual, which a token adds to itself (Kobayashi et al. 2021).",
+            "Norm of what a key adds to a query, the residual counted as what a token adds to itself "
+            "(Kobayashi et al. 2021).",
             "‖Σₕ αf(x) + δx‖",
             "norms:attnres_norm",
             carried=True,
@@ -112,7 +113,8 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
         LayerMap(
             "attnresln-n",
             "AttnResLn-N",
-            "The same through the LayerNorm that follows (Kobayashi et al. 2021).",
+            "AttnRes-N through the LayerNorm that follows: what a key adds to the block's output "
+            "(Kobayashi et al. 2021).",
             "‖LN(Σₕ αf(x) + δx)‖",
             "norms:attnresln_norm",
             carried=True,
@@ -239,7 +241,7 @@ STATISTICS: dict[str, Statistic] = _by_name(
         Statistic(
             "entropy_first_smoothed",
             "entropy, first row, smoothed",
-            "The same of the first token's row, in nats.",
+            "Smoothed entropy of the first token's row, in nats.",
             "nats",
         ),
         Statistic(
@@ -249,6 +251,66 @@ STATISTICS: dict[str, Statistic] = _by_name(
             "keys",
         ),
         Statistic("max", "largest weight", "The largest weight of the head.", "weight"),
+    ]
+)
+
+# --- terms of the views that are none of the above ---
+
+TERMS: dict[str, Word] = _by_name(
+    [
+        Word("score", "score", "q·k times the model's scaling, before the softmax; no unit (Vaswani et al. 2017)."),
+        Word("alpha", "α", "Attention weight: the softmax of a query's scores over all keys it sees; a row sums to 1."),
+        Word(
+            "contrast",
+            "contrast",
+            "This key's score less the mean score of the other keys the query sees, a sum over neurons; unit "
+            "of the score (bertlens' own).",
+        ),
+        Word(
+            "jaccard",
+            "Jaccard",
+            "Neurons that two sets share ÷ neurons in either: 0 none, 1 the same; chance is that of random sets.",
+        ),
+        Word(
+            "cone",
+            "I/n",
+            "Cone index: length of the mean of the unit vectors, 0 to 1; 1 = all point one way (Bonino et al. 2025).",
+        ),
+        Word("ratio", "‖Δ‖/‖x‖", "Length of what the step changes ÷ length of what it takes in, mean over tokens."),
+        Word("cosine", "cos", "Cosine of what the step changes with what it takes in, −1 to 1, mean over tokens."),
+        Word(
+            "participation",
+            "participation ratio",
+            "(Σλ)² / Σλ² of the output's covariance: about how many directions it uses.",
+        ),
+        Word(
+            "kurtosis",
+            "kurtosis",
+            "Excess kurtosis of a token's output vector, mean over tokens: 0 for a Gaussian, large where few "
+            "dimensions stand out.",
+        ),
+        Word(
+            "symmetry",
+            "symmetry",
+            "Of W_QK: 1 symmetric, −1 skew, 0 random (Saponati et al. 2025).",
+        ),
+        Word(
+            "directionality",
+            "directionality",
+            "Of W_QK: above 0 key dimensions stand out, below 0 query dimensions (Saponati et al. 2025, other sign).",
+        ),
+        Word("overlap", "overlap of W_Q, W_K", "How far the subspaces of W_Q and W_K coincide: 0 not, 1 the same."),
+        Word(
+            "spearman",
+            "Spearman's ρ",
+            "Rank correlation, −1 to 1: below 0 where heads look most at keys of short f(x) (Kobayashi et al. 2020).",
+        ),
+        Word(
+            "mixing",
+            "Mixing ratio",
+            "Length of what other tokens add ÷ that plus what the token keeps of itself, 0 to 1 "
+            "(Kobayashi et al. 2021).",
+        ),
     ]
 )
 

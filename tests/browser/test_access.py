@@ -111,6 +111,57 @@ def test_arrows_move_the_cursor_and_the_live_region_says_the_cell(show, pair):
     expect(seen.said).to_have_text(re.compile(r"^query \[CLS\] → key \[CLS\]"))
 
 
+def test_matrix_is_a_grid_with_rows(show, pair):
+    """The cell at the cursor is there as a row with its header, and is what has the focus."""
+    seen = show(pair.explore(layer=1, head=8))
+    seen.part("matrix").focus()
+    for key in ["ArrowDown"] * 3 + ["ArrowRight"] * 4:
+        seen.page.keyboard.press(key)
+    row = seen.part("matrix").get_by_role("row")
+    expect(row).to_have_attribute("aria-rowindex", "4")
+    expect(row.get_by_role("rowheader")).to_have_text("sat")
+    cell = row.get_by_role("gridcell")
+    expect(cell).to_have_attribute("aria-colindex", "5")
+    expect(cell).to_have_text(f"query sat → key on: {shown(float(pair.attention(1)[8, 3, 4]))}, L1·H8")
+    assert seen.part("matrix").get_attribute("aria-activedescendant") == cell.get_attribute("id")
+
+
+def test_arrows_lead_from_tab_to_tab(show, pair):
+    seen = show(pair.explore(layer=1, head=8))
+    seen.tab("Neurons").focus()
+    for key, name in (
+        ("ArrowRight", "Weight against norm"),
+        ("End", "Table"),
+        ("ArrowLeft", "Geometry"),
+        ("Home", "Neurons"),
+    ):
+        seen.page.keyboard.press(key)
+        focus_is(seen, seen.tab(name))
+        expect(seen.tab(name)).to_have_attribute("aria-selected", "true")
+        expect(seen.root.get_by_role("tabpanel", name=name)).to_be_visible()
+    assert seen.root.locator("[role=tab][tabindex='0']").count() == 1
+
+
+def test_lines_are_one_tab_stop_and_arrows_lead_through_them(show, pair):
+    seen = show(pair.explore(layer=1, head=8, mode="lines"))
+    assert seen.root.locator(".bl-line-token[tabindex='0']").count() == 1
+    seen.queries().first.focus()
+    for key, side, n in (
+        ("ArrowDown", "queries", 1),
+        ("ArrowDown", "queries", 2),
+        ("ArrowRight", "keys", 2),
+        ("ArrowDown", "keys", 3),
+        ("ArrowLeft", "queries", 3),
+        ("Control+End", "keys", 20),
+    ):
+        seen.page.keyboard.press(key)
+        focus_is(seen, getattr(seen, side)().nth(n))
+    assert seen.root.locator(".bl-line-token[tabindex='0']").count() == 1
+    seen.page.keyboard.press("ArrowLeft")
+    seen.page.keyboard.press("Enter")
+    expect(seen.queries().nth(20)).to_have_attribute("aria-pressed", "true")
+
+
 def test_enter_pins_and_escape_unpins(show, pair):
     seen = show(pair.explore(layer=1, head=8))
     seen.part("matrix").focus()
@@ -163,7 +214,7 @@ def test_keyboard_alone_reaches_every_part_in_reading_order(show, pair):
         places.append(place)
     assert all(visible for _, visible in places)
     order = list(dict.fromkeys(part for part, _ in places if part != "other"))
-    assert order == ["header", "atlas", "atlas controls", "matrix", "list", "neurons"]
+    assert order == ["header", "atlas controls", "atlas", "matrix", "list", "neurons"]
 
 
 def test_lines_work_by_keyboard(show, pair):

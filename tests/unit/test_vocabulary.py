@@ -33,10 +33,13 @@ def test_the_page_has_this_vocabulary() -> None:
     assert typescript.TARGET.read_text(encoding="utf-8") == typescript.typescript(), (
         "js/src/vocabulary.ts is stale: python -m bertlens.typescript"
     )
+    assert typescript.TERMS.read_text(encoding="utf-8") == typescript.terms(), (
+        "js/src/terms.ts is stale: python -m bertlens.typescript"
+    )
 
 
 def test_every_word_explains_itself_in_a_sentence() -> None:
-    tables = ("MEASURES", "LAYER_MAPS", "GATES", "CATEGORIES", "STATISTICS", "PAIR_FILTERS", "UNITS")
+    tables = ("MEASURES", "LAYER_MAPS", "GATES", "CATEGORIES", "STATISTICS", "PAIR_FILTERS", "UNITS", "TERMS")
     words = [word for name in tables for word in getattr(vocabulary, name).values()] + list(TABS.values())
     for word in words:
         assert word.label and re.match(r"[A-ZΣ‖].*[.?]$", word.about), word

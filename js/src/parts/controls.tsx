@@ -47,11 +47,11 @@ export const Segmented = <T extends string>(props: ChoiceProps<T>) => (
 );
 
 export const Select = <T extends string>(props: ChoiceProps<T>) => (
-  <label class="bl-group">
+  <label class="bl-group" title={props.choices.find(({ value }) => value === props.value)?.title}>
     <span class="bl-caps">{props.label}</span>
     <select value={props.value} onChange={(event) => props.onChange(event.currentTarget.value as T)}>
-      {props.choices.map(({ value, label }) => (
-        <option key={value} value={value} selected={value === props.value}>
+      {props.choices.map(({ value, label, title }) => (
+        <option key={value} value={value} title={title} selected={value === props.value}>
           {label}
         </option>
       ))}
@@ -73,11 +73,13 @@ export const Check = (props: {
 
 export const Slider = ({
   label,
+  title,
   text,
   onChange,
   ...range
 }: {
   label: string;
+  title?: string;
   min: number;
   max: number;
   step: number;
@@ -85,7 +87,7 @@ export const Slider = ({
   text: string;
   onChange: (value: number) => void;
 }) => (
-  <label class="bl-group">
+  <label class="bl-group" title={title}>
     <span class="bl-caps">{label}</span>
     <input
       type="range"

@@ -28,21 +28,22 @@ export const statistics = (overview: Overview): Statistic[] =>
 export const statisticText = ({ isShare }: Statistic, value: number) =>
   Number.isNaN(value) ? "–" : isShare ? percent(value) : value.toFixed(2);
 
-/** Words that take much of every row, the first token and separators apart: "cat takes 40 %". */
-function columnsOf({ keyside: { tokens, special } }: Overview, weights: Float32Array): string[] {
+/** A word that takes much of every row, the first token and separators apart: "cat takes 40 %". */
+function columnsOf({ keyside: { tokens, special } }: Overview, weights: Float32Array) {
   const K = tokens.length;
   const means = new Float64Array(K);
   weights.forEach((weight, n) => {
     means[n % K]! += (weight * K) / weights.length;
   });
+  const again = (j: number) => tokens.indexOf(tokens[j]!) !== tokens.lastIndexOf(tokens[j]!);
   return upTo(K)
     .filter((j) => !special[j] && j > 0 && means[j]! >= MENTION)
     .sort((a, b) => means[b]! - means[a]!)
     .slice(0, 2)
-    .map((j) => {
-      const again = tokens.indexOf(tokens[j]!) !== tokens.lastIndexOf(tokens[j]!);
-      return `“${tokenText(tokens[j]!)}”${again ? ` at ${j}` : ""} takes ${percent(means[j]!)}`;
-    });
+    .map((j) => ({
+      share: means[j]!,
+      words: `“${tokenText(tokens[j]!)}”${again(j) ? ` at ${j}` : ""} takes ${percent(means[j]!)}`,
+    }));
 }
 
 /**
@@ -61,17 +62,18 @@ export function describe(overview: Overview, layer: number, head: number, weight
     ["separator", "separators"],
   ];
   let left = 1;
+  const fits = ({ share }: { share: number }) => {
+    left -= share;
+    return left > -0.005;
+  };
   const main = targets
     .map(([name, words]) => ({ words, share: value(name) }))
     .filter(({ share }) => share >= MENTION)
     .sort((a, b) => b.share - a.share)
-    .filter(({ share }) => {
-      left -= share;
-      return left > -0.005;
-    })
+    .filter(fits)
     .slice(0, 3)
     .map(({ words, share }, n) => `${percent(share)} ${n === 0 ? "of attention " : ""}to ${words}`);
-  const columns = weights ? columnsOf(overview, weights) : [];
+  const columns = (weights ? columnsOf(overview, weights) : []).filter(fits).map(({ words }) => words);
   const nowhere = `Under ${100 * MENTION} % each to neighbours, itself, ${targets[3]![1]} and separators`;
   const where = main.length > 0 ? main : columns.length > 0 ? [] : [nowhere];
   const spread = main.length + columns.length > 0 ? "" : `90 % of a row needs ${value("k90").toFixed(1)} keys; `;

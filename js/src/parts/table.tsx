@@ -96,6 +96,11 @@ function Head<Row>({ column: { name, label = name, title }, order, onOrder }: He
           {label}
           <span aria-hidden="true">{chosen ? (order.down ? " ▾" : " ▴") : ""}</span>
         </button>
+      ) : title ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: focus shows what the pointer shows
+        <span class="bl-term" tabIndex={0}>
+          {label}
+        </span>
       ) : (
         label
       )}

@@ -20,7 +20,8 @@ export interface CorpusChoice {
 
 export interface Page {
   hover: Signal<Cell | null>;
-  cursor: Signal<Cell>; // keyboard position in the matrix
+  cursor: Signal<Cell>; // keyboard position in the matrix and in the lines
+  keySide: Signal<boolean>; // it is among the keys of the lines
   tabChosen: Signal<boolean>; // else a tab with nothing to show gives way to one that has
   atlasOrder: Signal<string>; // "position", or the statistic that heads are sorted by
   atlasStat: Signal<string>; // the statistic of summaries and filter
@@ -45,6 +46,7 @@ export function createPage(): Page {
   return {
     hover: signal(null),
     cursor: signal({ row: 0, col: 0 }),
+    keySide: signal(false),
     tabChosen: signal(false),
     atlasOrder: signal("position"),
     atlasStat: signal("entropy"),

@@ -8,7 +8,7 @@ import { onGridKey } from "../parts/gridkeys";
 import { describe, type Statistic, statistics, statisticText } from "../parts/sentence";
 import { sorted } from "../parts/sorted";
 import type { Overview } from "../state/overview";
-import { GATES, type HeadName, MEASURES } from "../vocabulary";
+import { GATES, type HeadName, MEASURES, STATISTICS } from "../vocabulary";
 import { useView } from "./context";
 import { atLength, type Gates, gateAt, gateSign, useGates } from "./gatemarks";
 import { HeadButton, statMaximum } from "./headbutton";
@@ -79,7 +79,7 @@ export function Atlas() {
 function Controls({ stats, stat, hasGates }: { stats: Statistic[]; stat?: Statistic; hasGates: boolean }) {
   const { overview, page } = useView();
   const { atlasOrder, atlasStat, atlasMinimum } = page;
-  const choices = stats.map(({ name, label }) => ({ value: name, label }));
+  const choices = stats.map(({ name, label }) => ({ value: name, label, title: STATISTICS[name]?.about }));
   const others = [
     { value: "position", label: "layer and head" },
     ...(hasGates ? [{ value: "gate", label: "gate" }] : []),
@@ -93,6 +93,7 @@ function Controls({ stats, stat, hasGates }: { stats: Statistic[]; stat?: Statis
       {stat && (
         <Slider
           label="at least"
+          title="Heads below this value recede"
           min={0}
           max={1}
           step={0.01}
@@ -142,7 +143,7 @@ function GateChips({ labels }: { labels: string[] }) {
           key={label}
           class="bl-chip"
           aria-pressed={gateFilter.value === label}
-          title="Names after Bonino et al. 2025, scores are bertlens’ own; click: let the other heads recede"
+          title={`${GATES[label]?.about} Name after Bonino et al. 2025, score bertlens’ own; click: let the other heads recede`}
           onClick={() => into(gateFilter)(gateFilter.value === label ? "" : label)}
         >
           <b>{gateSign(label)}</b> {label} <span class="bl-number bl-muted">{count(label)}</span>

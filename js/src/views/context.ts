@@ -9,6 +9,8 @@ import { createPage, type Page } from "../state/page";
 import type { Shown } from "../state/shown";
 import type { Store } from "../state/store";
 
+const TIP = 60; // px that a tooltip may be high
+
 interface Tip {
   x: number; // in the root's own pixels
   y: number;
@@ -50,13 +52,18 @@ export function useAnswer<T, Op extends string>(kind: Kind<T, Op>, args: Argumen
   return answer.state === "asking" && last.current?.overview === overview ? last.current.answer : answer;
 }
 
-/** Show the tooltip next to an element or at the pointer; without content it goes. */
+/**
+ * Show the tooltip of an element or of the pointer; without content it goes. It stands below the grid or the chart that
+ * it speaks of, and at the pointer where that is out of sight.
+ */
 export function showTip({ tip, root }: View, at: Element | PointerEvent, content: ComponentChildren): void {
   const frame = root.current!.getBoundingClientRect();
-  const box = at instanceof Element ? at.getBoundingClientRect() : null;
-  const [x, y] = box
-    ? [box.left + box.width / 2, box.bottom]
-    : [(at as MouseEvent).clientX, (at as MouseEvent).clientY + 12];
+  const element = at instanceof Element ? at : (at.currentTarget as Element);
+  const box = element.getBoundingClientRect();
+  const around = (element.closest(".bl-scroll, svg") ?? element).getBoundingClientRect();
+  const x = at instanceof Element ? box.left + box.width / 2 : at.clientX;
+  const beside = at instanceof Element ? box.bottom : at.clientY + 12;
+  const y = around.bottom + TIP < innerHeight ? around.bottom : beside;
   tip.value = content ? { x: x - frame.left, y: y - frame.top, content } : null;
 }
 

@@ -2,13 +2,14 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { themeOf } from "../paint/palette";
+import { onGridKey } from "../parts/gridkeys";
 import { Waiting } from "../parts/section";
 import { Tooltip } from "../parts/tooltip";
 import { useExtras } from "../state/extras";
 import type { Tab } from "../state/overview";
 import { INKS, type Theme } from "../vocabulary";
 import { Atlas } from "./atlas";
-import { useView, type View, ViewContext } from "./context";
+import { hideTip, showTip, useView, type View, ViewContext } from "./context";
 import { HeadPanel } from "./head";
 import { Header, Problem } from "./header";
 import { Switches } from "./switches";
@@ -35,6 +36,11 @@ export function Explorer({ view }: { view: View }) {
         data-theme={themeOf(dark)}
         data-state={link.now.value.state}
         data-lm-suppress-shortcuts="true"
+        onFocusIn={({ target }) => {
+          const about = (target as Element).closest<HTMLElement>("[title]");
+          if (about && (target as Element).matches(":focus-visible")) showTip(view, about, about.title);
+        }}
+        onFocusOut={() => hideTip(view)}
         onKeyDown={(event) => {
           event.stopPropagation(); // the host's shortcuts
           if (event.key === "Escape" && !event.defaultPrevented && (synced.query.value ?? synced.key.value) !== null)
@@ -68,7 +74,11 @@ function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
 
 const Footer = () => (
   <footer class="bl-footer bl-muted">
-    <span>q and k as the model multiplies them (bias and rotation included); α recomputed from them in float32</span>
+    <span>
+      {useView().overview.offers.neurons
+        ? "attention weights as they were given"
+        : "q and k as the model multiplies them (bias and rotation included); α recomputed from them in float32"}
+    </span>
     <span>arrows move · Enter pins · Esc unpins · ? keys</span>
   </footer>
 );
@@ -95,15 +105,21 @@ function Details() {
   });
   const open = openTab(view);
   const tabs = tabsOf(view);
+  const bar = useRef<HTMLDivElement>(null);
   const choose = (name: string) => () => {
     page.tabChosen.value = true;
     synced.put({ view: name });
   };
+  const at = () => ({ row: 0, col: tabs.findIndex(({ name }) => name === open?.name) });
+  const move = onGridKey({ rows: 1, cols: tabs.length }, at, ({ col }) => {
+    choose(tabs[col]!.name)();
+    (bar.current!.children[col] as HTMLElement).focus();
+  });
   if (!open) return null;
   return (
     <section class="bl-panel bl-bottom" aria-label="Details">
       {tabs.length > 1 && (
-        <div class="bl-tabs" role="tablist" aria-label="Details">
+        <div ref={bar} class="bl-tabs" role="tablist" aria-label="Details" onKeyDown={move}>
           {tabs.map(({ name, label, about, why_not }) => (
             <button
               type="button"
@@ -111,6 +127,7 @@ function Details() {
               role="tab"
               class={why_not ? "bl-without" : ""}
               aria-selected={name === open.name}
+              tabIndex={name === open.name ? 0 : -1}
               title={why_not || about}
               onClick={choose(name)}
             >
@@ -119,7 +136,9 @@ function Details() {
           ))}
         </div>
       )}
-      {open.why_not ? <p class="bl-empty">{open.why_not}</p> : <Body key={open.name} tab={open} />}
+      <div role="tabpanel" aria-label={open.label}>
+        {open.why_not ? <p class="bl-empty">{open.why_not}</p> : <Body key={open.name} tab={open} />}
+      </div>
     </section>
   );
 }

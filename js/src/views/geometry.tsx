@@ -4,7 +4,9 @@ import { Chart, Drawing, MARGIN, Marker, markerPath, type Scale, scale } from ".
 import { headLabel, number, share, upTo } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
+import { Term } from "../parts/term";
 import type { Kind } from "../state/answers";
+import { TERMS } from "../terms";
 import { useAnswer, useView } from "./context";
 import { Directionality, RankTable, Spectra } from "./spectra";
 
@@ -27,7 +29,11 @@ export function Geometry() {
     <div class="bl-geometry" data-testid="geometry">
       <Section
         title="Cone index through the stream"
-        about="I/n of unit vectors: 1 = all tokens point one way; click a layer"
+        about={
+          <>
+            <Term name="cone" /> of unit vectors: 1 = all tokens point one way; click a layer
+          </>
+        }
       >
         <Cone rows={rows} />
         <ul class="bl-key">
@@ -51,16 +57,16 @@ export function Geometry() {
   );
 }
 
-const STEPS: [name: string, label: string][] = [
+const STEPS: [name: string, label: string, term?: string][] = [
   ["norm_input", "‖x‖"],
-  ["attention_ratio", "attention ‖Δ‖/‖x‖"],
-  ["attention_cosine", "cos"],
-  ["attention_cone", "Δ I/n"],
-  ["mlp_ratio", "MLP ‖Δ‖/‖x‖"],
-  ["mlp_cosine", "cos"],
-  ["mlp_cone", "Δ I/n"],
-  ["participation", "participation ratio"],
-  ["kurtosis", "kurtosis"],
+  ["attention_ratio", "attention ‖Δ‖/‖x‖", "ratio"],
+  ["attention_cosine", "cos", "cosine"],
+  ["attention_cone", "Δ I/n", "cone"],
+  ["mlp_ratio", "MLP ‖Δ‖/‖x‖", "ratio"],
+  ["mlp_cosine", "cos", "cosine"],
+  ["mlp_cone", "Δ I/n", "cone"],
+  ["participation", "participation ratio", "participation"],
+  ["kurtosis", "kurtosis", "kurtosis"],
 ];
 
 function Steps({ rows }: { rows: Row[] }) {
@@ -71,7 +77,9 @@ function Steps({ rows }: { rows: Row[] }) {
       about="‖Δ‖/‖x‖, cosine of Δ with x, change of I/n"
       columns={[
         { name: "layer", value: (l) => `L${l}` },
-        ...STEPS.map(([name, label]) => numbers<number>(name, (l) => rows[l]![name], { label })),
+        ...STEPS.map(([name, label, term]) =>
+          numbers<number>(name, (l) => rows[l]![name], { label, title: term && TERMS[term]!.about }),
+        ),
       ]}
       rows={upTo(rows.length)}
       pinned={(l) => l === shown.layer}

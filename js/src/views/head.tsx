@@ -21,7 +21,7 @@ export function HeadPanel() {
   const { synced, overview, grid } = view;
   const look = lookNow(view);
   const isMatrix = synced.mode.value === "matrix";
-  const words = overview.layer_maps.map(({ name, label }) => ({ value: name, label }));
+  const words = overview.layer_maps.map(({ name, label, about }) => ({ value: name, label, title: about }));
   const frame = useRef<HTMLElement>(null);
   const narrow = useWidth(frame) < NARROW;
   const map = overview.map === "self" ? "" : ` of the ${overview.map} map`;

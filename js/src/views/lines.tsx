@@ -6,6 +6,7 @@ import { chooseLines, type Line, type Series } from "../compute/lines";
 import { headColour, headDash, signColour } from "../paint/palette";
 import { into, Slider } from "../parts/controls";
 import { headLabel, px, share } from "../parts/format";
+import { onGridKey } from "../parts/gridkeys";
 import { Token, tokenText } from "../parts/token";
 import type { Cell } from "../state/page";
 import type { HeadName } from "../vocabulary";
@@ -240,7 +241,10 @@ interface TokensProps {
 /** The tokens at one end of the lines; a click pins one. */
 function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
   const view = useView();
-  const { row, col, page } = view;
+  const { row, col, page, grid } = view;
+  const { row: first, col: second } = page.cursor.value; // where Tab leads to, on one of the sides
+  const stop = { row: Math.min(first, grid.rows.length - 1), col: Math.min(second, grid.cols.length - 1) };
+  const isStop = (n: number) => page.keySide.value === !isQuery && n === (isQuery ? stop.row : stop.col);
   const [pinned, lit] = isQuery ? [row, focus.row] : [col, focus.col];
   const most = Math.max(1e-9, ...(norms ?? []));
   const pin = (n: number | null) => (isQuery ? pinCell(view, n, col) : pinCell(view, row, n));
@@ -251,6 +255,7 @@ function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
       class={`bl-line-token${n === pinned ? " bl-pinned" : ""}${n === lit ? " bl-lit" : ""}`}
       style={{ height: px(height) }}
       aria-pressed={n === pinned}
+      tabIndex={isStop(n) ? 0 : -1}
       title={`${isQuery ? "query" : "key"} ${n}: ${tokenText(label)}`}
       onPointerEnter={() => into(page.hover)(isQuery ? { row: n, col: -1 } : { row: -1, col: n })}
       onPointerLeave={() => into(page.hover)(null)}
@@ -264,7 +269,22 @@ function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
       {!isQuery && <Beside drawn={drawn} row={focus.row} col={n} />}
     </button>
   );
-  return <div class={isQuery ? "bl-line-queries" : ""}>{units.map(token)}</div>;
+  const box = useRef<HTMLDivElement>(null);
+  const at = () => ({ row: isQuery ? stop.row : stop.col, col: isQuery ? 0 : 1 });
+  const size = { rows: Math.max(grid.rows.length, grid.cols.length), cols: 2 };
+  const move = onGridKey(size, at, ({ row, col }) => {
+    const n = Math.min(row, (col === 0 ? grid.rows : grid.cols).length - 1);
+    page.cursor.value = col === 0 ? { ...stop, row: n } : { ...stop, col: n };
+    page.keySide.value = col === 1;
+    const side = box.current!.parentElement!.querySelector(col === 0 ? ".bl-line-queries" : ".bl-line-keys")!;
+    (side.children[n] as HTMLElement).focus();
+  });
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: its buttons are one stop, arrows lead from one to the next
+    <div ref={box} class={isQuery ? "bl-line-queries" : "bl-line-keys"} onKeyDown={move}>
+      {units.map(token)}
+    </div>
+  );
 }
 
 /** Per head, the weight beside a token while the one at the other end is in focus: numbers, or squares if many. */

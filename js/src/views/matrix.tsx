@@ -9,7 +9,6 @@ import { px, share } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
-import { textWidth, widest } from "../parts/textwidth";
 import { Token, tokenText, visibleText } from "../parts/token";
 import type { Cell } from "../state/page";
 import { hideTip, showTip, useView } from "./context";
@@ -44,25 +43,15 @@ function useLayout(frame: RefObject<HTMLDivElement | null>): Layout {
   const { rows, cols } = grid;
   const chosen = page.cellSize.value;
   return useMemo(() => {
-    const wide = cols.map(({ label }) => textWidth(tokenText(label), TEXT));
-    const most = Math.min(
-      MOST_LABELS,
-      wide.reduce((a, b) => Math.max(a, b), 0),
-    );
-    const beside =
-      widest(
-        rows.map(({ label }) => tokenText(label)),
-        TEXT,
-      ) + 10;
-    const labels = Math.max(LEAST_LABELS, Math.min(MOST_LABELS, 0.3 * width, beside));
+    const wide = textWidths(frame.current, cols);
+    const beside = Math.max(...textWidths(frame.current, rows)) + 12;
+    const labels = Math.max(LEAST_LABELS, Math.min(0.3 * width, beside));
     const strip = overview.measures.includes("norm") ? STRIP : 0;
-    const above = Math.ceil(most * Math.sin(TILT)) + 8 + strip;
+    const above = Math.ceil(Math.max(...wide) * Math.sin(TILT)) + 8 + strip;
     const beyond = (cell: number) => {
       const step = labelStep(cell, false);
-      const reach = wide.map((w, n) =>
-        n % step ? 0 : (n + 0.5) * cell + Math.min(w, MOST_LABELS) * Math.cos(TILT) + 10,
-      );
-      return Math.max(1, Math.ceil(reach.reduce((a, b) => Math.max(a, b), 0)) - cols.length * cell);
+      const reach = wide.map((w, n) => (n % step ? 0 : (n + 0.5) * cell + w * Math.cos(TILT) + 10));
+      return Math.max(1, Math.ceil(Math.max(...reach)) - cols.length * cell);
     };
     const fits = (cell: number) => {
       const bar = above + rows.length * cell > SCROLLED ? 14 : 0;
@@ -74,6 +63,15 @@ function useLayout(frame: RefObject<HTMLDivElement | null>): Layout {
     while (!chosen && cell > 1 && !fits(cell)) cell--;
     return { cell, labels, above, beyond: beyond(cell) };
   }, [rows, cols, width, chosen]);
+}
+
+/** How wide the labels of some tokens are drawn. */
+function textWidths(frame: Element | null, units: Unit[]): number[] {
+  const ruler = document.createElement("canvas").getContext("2d");
+  if (ruler && frame) ruler.font = `${TEXT}px ${getComputedStyle(frame).fontFamily}`;
+  return units.map(({ label }) =>
+    Math.min(MOST_LABELS, ruler?.measureText(tokenText(label)).width ?? 6 * label.length),
+  );
 }
 
 /** Every how many-th token has its label. */
@@ -166,6 +164,7 @@ function Cells({ look, cell }: { look: Look; cell: number }) {
   const { rows, cols, values } = grid;
   const { lo, hi, colours } = look;
   const [focused, setFocused] = useState(false);
+  const [id] = useState(() => `bl-cell-${Math.random().toString(36).slice(2)}`); // of this view alone
   const paint = useCallback(
     (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out),
     [values, lo, hi, colours],
@@ -181,6 +180,7 @@ function Cells({ look, cell }: { look: Look; cell: number }) {
       aria-colcount={cols.length}
       data-testid="matrix"
       style={{ width: px(cols.length * cell), height: px(rows.length * cell) }}
+      aria-activedescendant={focused ? id : undefined}
       onKeyDown={useCursor()}
       onFocus={() => setFocused(true)}
       onBlur={() => setFocused(false)}
@@ -188,6 +188,23 @@ function Cells({ look, cell }: { look: Look; cell: number }) {
     >
       <Pixels width={cols.length} height={rows.length} paint={paint} />
       <Marks cell={cell} cursor={focused ? page.cursor.value : null} />
+      <CursorCell id={id} />
+    </div>
+  );
+}
+
+/** The cell at the cursor for who cannot see the picture: a row of the grid, with its header. */
+function CursorCell({ id }: { id: string }) {
+  const view = useView();
+  const { rows, cols } = view.grid;
+  const row = Math.min(view.page.cursor.value.row, rows.length - 1);
+  const col = Math.min(view.page.cursor.value.col, cols.length - 1);
+  return (
+    <div role="row" aria-rowindex={row + 1} class="bl-hidden">
+      <span role="rowheader">{tokenText(rows[row]!.label)}</span>
+      <span role="gridcell" id={id} aria-colindex={col + 1}>
+        {cellText(view, row, col)}
+      </span>
     </div>
   );
 }

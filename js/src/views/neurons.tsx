@@ -9,6 +9,7 @@ import { Check, into, Select } from "../parts/controls";
 import { headLabel, percent, px, scalingText, share, signed } from "../parts/format";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
+import { Term } from "../parts/term";
 import { Place, Token, tokenText } from "../parts/token";
 import {
   cellFacts,
@@ -19,6 +20,7 @@ import {
   neuronSheet,
   softmaxSteps,
 } from "../state/neurons";
+import { TERMS } from "../terms";
 import { hideTip, showTip, useView, type View } from "./context";
 
 const ROW = 20; // px, also in the style sheet
@@ -87,21 +89,22 @@ function Contrast({ sheet: { query, key, carried, chance, seen, rank, alpha } }:
     <p class="bl-muted" data-testid="contrast">
       {Number.isNaN(carried.n80) ? (
         <>
-          “{token}” scores no higher than the other keys on average (contrast {signed(carried.net)}): no set of neurons
-          carries it.
+          “{token}” scores no higher than the other keys on average (<Term name="contrast" /> {signed(carried.net)}): no
+          set of neurons carries it.
         </>
       ) : (
         <>
           <b>
             {carried.n80} of {slice.d} neurons
           </b>{" "}
-          carry 80 % of what sets “{token}” apart from the other keys (contrast {signed(carried.net)});{" "}
+          carry 80 % of what sets “{token}” apart from the other keys (<Term name="contrast" />{" "}
+          {signed(carried.net)});{" "}
           {chance
             ? `random q and k take ${chance.median} (${chance.low} to ${chance.high} in 90 %) for the key at rank ${rank} of ${seen}`
             : "random q and k hardly ever set such a key apart"}
           . The weight {share(alpha[key]!)} is <b>{share(made.alone)}</b> by these neurons alone, {share(made.rest)} by
           the rest alone, {share(made.lot)} by as many drawn by lot. Other queries’ sets overlap with this one by{" "}
-          {percent(used.jaccard)} on average (Jaccard; chance {percent(used.chance)}
+          {percent(used.jaccard)} on average (<Term name="jaccard" />; chance {percent(used.chance)}
           ).
         </>
       )}
@@ -174,12 +177,12 @@ function Formula({ sheet }: SheetProps) {
   );
 }
 
-const HEADS: [name: string, what: string][] = [
+const HEADS: [name: string, what: string, about?: string][] = [
   ["key token", ""],
   ["k", "key vector"],
   ["q × k", "elementwise"],
-  ["", "score"],
-  ["α", "softmax"],
+  ["", "score", TERMS.score!.about],
+  ["α", "softmax", TERMS.alpha!.about],
 ];
 
 /** Token, k, q × k, score, α; the query's own strip above them. */
@@ -191,8 +194,8 @@ function Columns({ sheet }: SheetProps) {
   const part = (score: number) => (Number.isFinite(score) ? (50 * Math.abs(score)) / scoreScale : 0);
   return (
     <div class="bl-neuron-grid">
-      {HEADS.map(([name, what]) => (
-        <span key={what} class="bl-th">
+      {HEADS.map(([name, what, about]) => (
+        <span key={what} class="bl-th" title={about}>
           {name || `q·k ${scalingText(slice.scaling)}`} {what && <small>{what}</small>}
         </span>
       ))}
@@ -272,9 +275,12 @@ function KeyTokens({ sheet: { keys, key, query } }: SheetProps) {
         >
           <Place units={units} n={j} />
           {gap(n) > 0 && (
-            <i class="bl-gap" aria-hidden="true" title={`${gap(n)} keys with less attention are hidden here`}>
-              {gap(n)} hidden
-            </i>
+            <i
+              class="bl-gap"
+              aria-hidden="true"
+              data-n={gap(n)}
+              title={`${gap(n)} keys with less attention are hidden here`}
+            />
           )}
         </button>
       ))}

@@ -13,6 +13,7 @@ import { numbers, Table } from "../parts/table";
 import { Token, tokenText } from "../parts/token";
 import type { Kind } from "../state/answers";
 import type { Cell } from "../state/page";
+import { TERMS } from "../terms";
 import { CATEGORIES } from "../vocabulary";
 import { showTip, tipped, useAnswer, useView } from "./context";
 
@@ -82,7 +83,7 @@ function Cancelling({ data: { within, pooled, per }, names }: DataProps & { name
   return (
     <div class="bl-note">
       <Table<number>
-        title="Spearman’s ρ of α and ‖f(x)‖"
+        title={`${TERMS.spearman!.label} of α and ‖f(x)‖`}
         about={`one point per ${per === "cell" ? "query and key" : "key"}. Negative: where heads look most, they take least. Pooled over heads and within heads can differ: heads differ in scale.`}
         columns={[
           { name: "kind", value: (c) => names[c]! },
@@ -236,7 +237,7 @@ function Mixing({ data: { methods, mixing } }: DataProps) {
     <>
       <header class="bl-panel-head">
         <h3>Mixing ratio</h3>
-        <span class="bl-muted">how much of a token’s output comes from other tokens; 0 only itself, 1 only others</span>
+        <span class="bl-muted">{TERMS.mixing!.about}</span>
         <Select
           label="by"
           value={methods[m]!}

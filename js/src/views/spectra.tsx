@@ -5,6 +5,7 @@ import { headLabel, number, signed, upTo } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
 import type { Kind } from "../state/answers";
+import { TERMS } from "../terms";
 import { useAnswer, useView } from "./context";
 
 type Row = Record<string, number | null>;
@@ -139,12 +140,7 @@ export function Directionality() {
 
 const within = (row: Row) => Math.abs(row.directionality!) <= row.directionality_chance!;
 
-const SYMMETRIES = ["symmetry", "directionality"].map((name) => [name, name]);
-
-const OVERLAPS = [
-  ["overlap", "overlap of W_Q, W_K"],
-  ["overlap_others", "other heads’ W_K"],
-];
+const SYMMETRIES = ["symmetry", "directionality", "overlap"].map((name) => [name, TERMS[name]!.label]);
 
 /** Effective ranks of a layer's heads, and how their W_Q and W_K lie to each other. */
 export function RankTable() {
@@ -160,8 +156,8 @@ export function RankTable() {
       about={`effective rank of at most ${dim}, of α at most ${tokens}; symmetry and directionality of W_Q W_Kᵀ; random subspaces overlap by ${number(heads[0]?.chance)}`}
       columns={[
         { name: "head", value: (row) => (row === whole ? "all" : `H${rows.indexOf(row)}`) },
-        ...[...VECTORS, ...SYMMETRIES, ...OVERLAPS].map(([name, label]) =>
-          numbers<Row>(name!, (row) => row[name!], { label }),
+        ...[...VECTORS, ...SYMMETRIES, ["overlap_others", "other heads’ W_K"]].map(([name, label]) =>
+          numbers<Row>(name!, (row) => row[name!], { label, title: TERMS[name!]?.about }),
         ),
       ]}
       rows={rows}

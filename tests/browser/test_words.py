@@ -1,0 +1,196 @@
+"""What the Explorer says: labels explain themselves on hover and on focus, and no sentence says more than is true."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+import bertlens as bl
+from bertlens import vocabulary
+from bertlens.measures import gates
+from browser.maps import WORDS, attention
+
+
+def test_statistics_measures_maps_and_gates_carry_their_sentence(show, pair):
+    seen = show(pair.explore(layer=1, head=8))
+    for name in ("entropy", "k90", "previous"):
+        option = seen.select("order").locator(f"option[value={name}]")
+        expect(option).to_have_attribute("title", vocabulary.STATISTICS[name].about)
+    for word in vocabulary.MEASURES.values():
+        expect(seen.choice("measure", word.label)).to_have_attribute("title", word.about)
+    seen.select("layer 1").select_option("attnresln-n")
+    label = seen.select("layer 1").locator("xpath=..")
+    expect(label).to_have_attribute("title", vocabulary.LAYER_MAPS["attnresln-n"].about)
+    chip = seen.root.get_by_role("group", name="Gates at 21 tokens").get_by_role("button", name="closed")
+    expect(chip).to_have_attribute("title", re.compile(re.escape(vocabulary.GATES["closed"].about)))
+
+
+def test_terms_explain_themselves_on_focus_too(show, pair):
+    seen = show(pair.explore(layer=1, head=8, query=3, key=4))
+    for name, tab in (("contrast", "Neurons"), ("jaccard", "Neurons"), ("cone", "Geometry")):
+        seen.tab(tab).click()
+        word = vocabulary.TERMS[name]
+        term = seen.region("Details").locator("abbr", has_text=word.label).first
+        expect(term).to_have_attribute("title", word.about)
+        seen.tab(tab).focus()
+        for _ in range(12):
+            seen.page.keyboard.press("Tab")
+            if term.evaluate("one => one === document.activeElement"):
+                break
+        expect(seen.tip).to_have_text(word.about)
+
+
+def column_head(share: float) -> bl.Trace:
+    """Every query gives `share` to one word and the rest to all tokens alike."""
+    weights = torch.full((1, 1, 8, 8), (1 - share) / 7)
+    weights[..., 2] = share
+    return bl.Trace.from_attentions(weights.numpy(), WORDS)
+
+
+def test_sentence_names_the_word_that_all_look_at(show):
+    seen = show(column_head(0.395).explore())
+    assert f"“{WORDS[2]}” takes 40 %" in seen.part("head-sentence").inner_text()
+    assert "No place" not in seen.part("head-sentence").inner_text()
+
+
+def test_shares_never_add_up_to_more_than_all(show, embedded_lens):
+    """In a text of three tokens the first one is often the one before: such attention is not told twice."""
+    seen = show(embedded_lens.trace("cat").explore())
+    for layer in range(6):
+        for head in range(0, 12, 3):
+            seen.thumb(layer, head).click()
+            seen.title(f"L{layer}·H{head}")
+            text = seen.part("head-sentence").inner_text()
+            assert sum(int(n) for n in re.findall(r"(\d+) %", text)) <= 101, text
+            assert "undefined" not in text
+
+
+@pytest.mark.parametrize(
+    ("measure", "verb"),
+    [("weight", "attends to"), ("norm", "takes from"), ("difference", "looks at (+) or takes from (−)")],
+)
+def test_list_says_what_its_numbers_are(show, pair, measure, verb):
+    seen = show(pair.explore(layer=1, head=8, query=3, measure=measure))
+    expect(seen.part("row-list").locator("h4")).to_have_text(f"sat {verb}")
+    seen.root.locator(".bl-row-label", has_text="sat").click()
+    expect(seen.part("row-list").locator("h4")).to_have_text(f"the mean query {verb}")
+    seen.select("layer 1").select_option("rollout")
+    expect(seen.part("row-list").locator("h4")).to_have_text("the mean query takes from")
+
+
+def test_layer_map_is_said_and_ringed_as_a_layer(show, pair):
+    seen = show(pair.explore(layer=1, head=8, query=3))
+    seen.select("layer 1").select_option("attn-n")
+    expect(seen.part("head-title")).to_have_text("L1 Attn-N")
+    expect(seen.part("head-sentence")).to_contain_text(
+        "all heads together, Attn-N: " + vocabulary.LAYER_MAPS["attn-n"].about
+    )
+    expect(seen.root.locator(".bl-thumb.bl-chosen")).to_have_count(0)
+    expect(seen.root.locator(".bl-layer[aria-pressed=true]")).to_have_text("L1")
+    expect(seen.part("neurons")).to_contain_text("L1·H8, one head of the layer shown above")
+
+
+def test_thresholds_move_labels_on_a_saved_page(show, pair):
+    """The scores are on the page; no kernel is asked."""
+    seen = show(pair.explore(layer=1, head=8, view="gates"))
+    table = gates.classify(pair, threshold=0.7, margin=0.3)
+    seen.slide("threshold", 0.7)
+    seen.slide("margin", 0.3)
+    counts = table["label"].value_counts()
+    for name, count in counts.items():
+        chip = seen.root.get_by_role("group", name="Gates at 21 tokens").get_by_role("button", name=f" {name} {count}")
+        expect(chip).to_be_visible()
+    expect(seen.part("problem")).to_have_count(0)
+    expect(seen.part("link")).to_have_text("saved page")
+
+
+def test_given_weights_open_on_something_and_claim_no_vectors(show):
+    seen = show(bl.Trace.from_attentions(attention(2, 3, 8, 8), WORDS).explore())
+    expect(seen.root.get_by_role("tab", selected=True)).not_to_have_text("Neurons")
+    expect(seen.root.locator(".bl-footer")).to_contain_text("attention weights as they were given")
+    expect(seen.root.locator(".bl-footer")).not_to_contain_text("q and k")
+
+
+def test_geometry_draws_what_its_legend_says(show, pair):
+    seen = show(pair.explore(view="geometry"))
+    cone = seen.root.locator("svg[aria-label='Cone index through the stream']")
+    heads = cone.locator("path", has=seen.page.locator("title", has_text="heads"))
+    assert heads.count() == 6
+    legend = seen.part("geometry").locator(".bl-key li", has_text="their mean").locator("path")
+    assert heads.first.get_attribute("fill") == legend.get_attribute("fill") != vocabulary.INKS["light"]["select"]
+    assert heads.first.get_attribute("d").count("L") == legend.get_attribute("d").count("L") == 3  # a diamond
+    expect(seen.part("geometry")).to_contain_text("effective rank of at most 32, of α at most 21")
+
+
+def test_red_is_for_what_is_selected(show, pair):
+    """In tabs nothing but the selected head, layer, query or key has the selection's colour."""
+    seen = show(pair.explore(layer=1, head=8, query=3, key=4))
+    red = "rgb(192, 58, 20)"
+    found = """(root, red) => [...root.querySelectorAll("*")].filter((one) => {
+        const style = getComputedStyle(one);
+        const borders = ["Top", "Right", "Bottom", "Left"].map((side) =>
+            style[`border${side}Width`] === "0px" ? "" : style[`border${side}Color`]);
+        return [...borders, style.backgroundColor].includes(red);
+    }).map((one) => String(one.className))"""
+    for tab in ("Neurons", "Gates", "Geometry", "Weight against norm"):
+        seen.tab(tab).click()
+        seen.page.wait_for_timeout(300)
+        names = set(seen.root.evaluate(found, red))
+        assert names <= {"bl-note bl-selected-head"}, (tab, names)
+
+
+def test_tooltips_do_not_cover_the_grid_they_speak_of(show, pair):
+    seen = show(pair.explore(layer=1, head=8, query=3, key=4), width=974, height=1300)
+
+    def covers(part: str) -> bool:
+        tip, grid = seen.tip.bounding_box(), seen.root.locator(part).first.bounding_box()
+        return (
+            tip["x"] < grid["x"] + grid["width"]
+            and grid["x"] < tip["x"] + tip["width"]
+            and tip["y"] < grid["y"] + grid["height"]
+            and grid["y"] < tip["y"] + tip["height"]
+        )
+
+    seen.thumb(1, 3).hover()
+    expect(seen.tip).to_contain_text("L1·H3")
+    assert not covers(".bl-grid")
+    seen.at_cell(5, 6, "hover")
+    expect(seen.tip).to_contain_text("query 5, key 6")
+    assert not covers(".bl-cells")
+    seen.part("neurons").locator(".bl-strip").nth(1).hover()
+    expect(seen.tip).to_contain_text("neuron")
+    assert not covers(".bl-neuron-grid")
+
+
+def test_page_text_has_contrast(show, pair):
+    """4.5:1 for the notes at the foot of view and page."""
+    for theme in ("light", "dark"):
+        seen = show(pair.explore(), theme=theme)
+        for part in (seen.root.locator(".bl-footer"), seen.page.locator("body > footer")):
+            assert part.evaluate("one => getComputedStyle(one).opacity") == "1"
+
+
+def test_many_heads_leave_the_words_readable(show, pair):
+    seen = show(
+        pair.explore(layer=1, head=8, query=3, mode="lines", heads=[[1, h] for h in range(12) if h != 8]), width=974
+    )
+    first = seen.keys().nth(5).locator(".bl-token")
+    assert first.bounding_box()["width"] >= 18
+    assert first.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
+
+
+def test_survey_view_has_no_switch_that_does_nothing(show, pair):
+    seen = show(bl.GateView(pair))
+    expect(seen.root.get_by_role("group", name="pairs", exact=True)).to_have_count(0)
+
+
+def test_help_keeps_its_own_look_under_a_host_style(page_of, pair, show):
+    seen = show(pair.explore())
+    seen.page.add_style_tag(
+        content="dl > dt { float: left; width: 20%; margin: 0 0 1em } dl > dd { margin: 0 0 2em 25% }"
+    )
+    seen.root.get_by_role("button", name="?").click()
+    assert seen.root.locator(".bl-help").bounding_box()["height"] <= 240
