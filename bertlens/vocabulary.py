@@ -258,7 +258,7 @@ STATISTICS: dict[str, Statistic] = _by_name(
 
 TERMS: dict[str, Word] = _by_name(
     [
-        Word("score", "score", "q·k times the model's scaling, before the softmax; no unit (Vaswani et al. 2017)."),
+        Word("score", "score", "Scaled q·k, before the softmax; no unit (Vaswani et al. 2017)."),
         Word("alpha", "α", "Attention weight: the softmax of a query's scores over all keys it sees; a row sums to 1."),
         Word(
             "contrast",
@@ -281,7 +281,7 @@ TERMS: dict[str, Word] = _by_name(
         Word(
             "participation",
             "participation ratio",
-            "(Σλ)² / Σλ² of the output's covariance: about how many directions it uses.",
+            "About how many directions the output uses: (Σλ)² / Σλ² of its covariance.",
         ),
         Word(
             "kurtosis",

@@ -60,7 +60,7 @@ export function Atlas() {
         <span class="bl-spacer" />
         <Check
           label="one scale"
-          title="Draw all thumbnails on one scale instead of each on its own largest value"
+          title="All thumbnails on one scale, not each on its own"
           checked={page.commonScale.value}
           onChange={into(page.commonScale)}
         />
@@ -93,7 +93,7 @@ function Controls({ stats, stat, hasGates }: { stats: Statistic[]; stat?: Statis
       {stat && (
         <Slider
           label="at least"
-          title="Heads below this value recede"
+          title="Heads below recede"
           min={0}
           max={1}
           step={0.01}
@@ -143,7 +143,7 @@ function GateChips({ labels }: { labels: string[] }) {
           key={label}
           class="bl-chip"
           aria-pressed={gateFilter.value === label}
-          title={`${GATES[label]?.about} Name after Bonino et al. 2025, score bertlens’ own; click: let the other heads recede`}
+          title={`${GATES[label]?.about} Name after Bonino et al. 2025, score bertlens’ own; click: others recede`}
           onClick={() => into(gateFilter)(gateFilter.value === label ? "" : label)}
         >
           <b>{gateSign(label)}</b> {label} <span class="bl-number bl-muted">{count(label)}</span>

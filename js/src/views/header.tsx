@@ -90,7 +90,7 @@ const Report = ({ badges }: { badges: Badge[] }) =>
 /** What it did besides, behind one sign. */
 const Notes = ({ badges }: { badges: Badge[] }) =>
   badges.length > 0 && (
-    <Menu label="i" name="Notes on this text">
+    <Menu label="i" name="Notes">
       <ul>
         {badges.map((badge) => (
           <li key={badge.kind}>
@@ -154,10 +154,9 @@ function TextForm() {
 
 const KEYS: [key: string, what: string][] = [
   ["click, arrow keys, Home, End", "atlas: choose a head"],
-  ["shift-click", "atlas: draw one more head over the chosen one"],
-  ["click, arrow keys and Enter", "matrix and lines: pin a query and a key; the neurons below follow"],
+  ["shift-click", "atlas: draw one more head"],
+  ["click, arrow keys and Enter", "matrix, lines: pin a query and a key"],
   ["Escape", "take the pin out"],
-  ["Tab", "from part to part"],
 ];
 
 const Help = () => (
