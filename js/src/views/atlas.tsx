@@ -60,7 +60,7 @@ export function Atlas() {
         <span class="bl-spacer" />
         <Check
           label="one scale"
-          title="All thumbnails on one scale, not each on its own"
+          title="One scale for all thumbnails"
           checked={page.commonScale.value}
           onChange={into(page.commonScale)}
         />
