@@ -79,6 +79,17 @@ def _scores(layer: Layer, dtype: torch.dtype | None) -> Tensor:
     return products if added is None else products + added.to(products.dtype)
 
 
+def attention_rows(layer: Layer, start: int, stop: int) -> Tensor:
+    """(H, stop - start, K) rows of `attention` for the queries start … stop - 1, and of no others."""
+    if layer.attention is not None:
+        return cast(layer.attention[:, start:stop])
+    assert layer.query is not None and layer.key is not None and layer.scaling is not None
+    query = cast(layer.query[:, start:stop])
+    products = query @ per_head(cast(layer.key), len(query)).transpose(1, 2) * layer.scaling
+    added = dense_mask(layer)
+    return (products if added is None else products + added[..., start:stop, :].to(products.dtype)).softmax(-1)
+
+
 def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
     """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights that are all there is, or that a
     change has put in their place."""

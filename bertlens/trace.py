@@ -144,6 +144,10 @@ class Trace(Sides):
         """
         return scores.attention(self._layer(layer), dtype)
 
+    def attention_rows(self, layer: int, start: int, stop: int) -> Tensor:
+        """(H, stop - start, K) the rows of `attention` for the queries start … stop - 1, and no others."""
+        return scores.attention_rows(self._layer(layer), start, stop)
+
     def sink(self, layer: int) -> Tensor:
         """(H, S) 1 - Σ_j α_ij ≥ 0: the attention of a query that goes to no token. 0 in most families."""
         return (1 - self.attention(layer).sum(-1)).clamp_min(0)

@@ -24,6 +24,7 @@ _TYPES = {
     "numbers": "number[] | null",
     "names": "string[]",
     "heads": "HeadName[]",
+    "settings": "Partial<Settings>",
     "record": "{ header: Record<string, unknown>; data: DataView }",
 }
 _CHOICES = {
@@ -55,6 +56,13 @@ def typescript() -> str:
             "export interface Traits {",
             *(f"  {trait.name}: {_type(trait)};" for trait in v.TRAITS),
             "}",
+            "",
+            "/** What the traits of a selection are where nobody chose. */",
+            f"export const DEFAULTS: Partial<Traits> = {_json(_defaults())};",
+            "",
+            "/** How a page is set beside its selection. */",
+            f"export const SETTINGS = {_json(v.SETTINGS)};",
+            'export type Settings = Omit<typeof SETTINGS, "muted"> & { muted: string[] };',
             "",
             "/** The questions about a trace, with their arguments. */",
             "export interface Questions {",
@@ -116,8 +124,21 @@ def _type(trait: vocabulary.Trait) -> str:
     return _CHOICES.get(trait.name) or " | ".join(map(_json, trait.choices))
 
 
+_TEXTS = ("text", "text_pair", "truncation", "settings")  # of the run, or kept apart
+
+
+def _defaults() -> dict[str, Any]:
+    """Of traits that are chosen on a page; a list is empty, a tab the first one."""
+    empty = {"heads": [], "view": "neurons"}
+    return {
+        trait.name: empty.get(trait.name, trait.default)
+        for trait in vocabulary.TRAITS
+        if trait.selectable and trait.name not in _TEXTS
+    }
+
+
 def _arguments(names: tuple[str, ...]) -> str:
-    numbers = {"layer", "head", "threshold", "margin"}
+    numbers = {"layer", "head", "threshold", "margin", "query", "last"}
     typed = "; ".join(f"{name}: {'number' if name in numbers else 'string'}" for name in names)
     return f"{{ {typed} }}" if typed else "Record<never, never>"
 

@@ -251,6 +251,11 @@ STATISTICS: dict[str, Statistic] = _by_name(
             "keys",
         ),
         Statistic("max", "largest weight", "The largest weight of the head.", "weight"),
+        Statistic(
+            "variation",
+            "weight ≠ norm",
+            "Share of a row that lies elsewhere by norm ‖αf(x)‖ than by weight α (total variation), mean over rows.",
+        ),
     ]
 )
 
@@ -322,7 +327,8 @@ class Trait:
     """One piece of a widget's state that kernel and page share.
 
     kind: "text", "number", "optional" (a number or None), "flag", "choice" (one of `choices`), "numbers" (a list or
-    None), "names" (a list), "heads" (a list of [layer, head]) or "record". selectable: readers and Python set it; the
+    None), "names" (a list), "heads" (a list of [layer, head]), "settings" (a dict) or
+    "record". selectable: readers and Python set it; the
     others only the kernel does.
     """
 
@@ -332,6 +338,34 @@ class Trait:
     choices: tuple[str, ...] = ()
     selectable: bool = True
 
+
+# How a page is set beside its selection, name -> what it starts with: `explore(settings={"atlas_order": "cell"})`.
+# Names of the page's own state (js/src/state/page.ts), read when they are set and the page's own afterwards.
+SETTINGS: dict[str, Any] = {
+    "atlas_order": "position",  # or "gate", "cell", "row", "contrast", "token", "variation", or a statistic
+    "atlas_stat": "entropy",  # the statistic of bars
+    "atlas_minimum": 0.0,  # heads below this share of the largest are left out
+    "atlas_fill": False,
+    "common_scale": False,
+    "muted": [],  # heads switched off in the lines
+    "line_minimum": 0.02,
+    "cell_size": 0,  # pixels of a cell, 0 fits the width
+    "neuron_order": "contribution",
+    "key_order": "position",
+    "all_keys": False,
+    "mixing": "attnresln-n",
+    "thresholds": [GATE_THRESHOLD, GATE_MARGIN],
+    "gate_view": "full",
+    "gate_filter": "",
+    "corpus": {
+        "name": "previous",
+        "by": "weight",
+        "average": "text",
+        "colour": "corpus",
+        "layers": "statistic",
+        "direction": "dep->head",
+    },
+}
 
 MODES = ("matrix", "lines")
 PAIR_FILTERS: dict[str, Word] = _by_name(
@@ -375,6 +409,7 @@ TRAITS: tuple[Trait, ...] = (
     Trait("theme", "choice", "auto", THEMES),
     Trait("include_layers", "numbers"),
     Trait("include_heads", "numbers"),
+    Trait("settings", "settings"),  # what a page is set to, of SETTINGS
 )
 
 # --- colours ---

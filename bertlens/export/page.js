@@ -65,5 +65,5 @@
       emit("msg:custom", { ...fields, id: message.id }, buffers);
     },
   };
-  widget.render({ model, el: document.getElementById("bertlens"), signal: new AbortController().signal });
+  widget.render({ model, el: document.getElementById("bertlens"), signal: new AbortController().signal, address: document.location });
 }

@@ -14,7 +14,19 @@ from torch.nn.functional import adaptive_max_pool2d
 from ..trace import Trace
 from .rows import Roles, Rows
 
-SUMMARY = ("previous", "next", "self", "first", "separator", "special", "same_segment", "entropy", "k90", "max")
+SUMMARY = (
+    "previous",
+    "next",
+    "self",
+    "first",
+    "separator",
+    "special",
+    "punctuation_all",
+    "same_segment",
+    "entropy",
+    "k90",
+    "max",
+)
 
 
 def summary(trace: Trace, names: Sequence[str] = SUMMARY) -> dict[str, Tensor]:

@@ -14,3 +14,8 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     mean = (p + q) / 2
     both = torch.special.entr(mean) - (torch.special.entr(p) + torch.special.entr(q)) / 2
     return both.sum(-1).clamp_min(0)
+
+
+def total_variation(p: Tensor, q: Tensor) -> Tensor:
+    """(...) ½ Σ |p − q| in [0, 1] of distributions (..., K) that each sum to 1: how much would have to move."""
+    return (p - q).abs().sum(-1) / 2

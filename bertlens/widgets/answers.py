@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import ModelError
-from ..measures import attention, categories, gates, geometry, norms, spectra
+from ..errors import ModelError, SelectionError
+from ..measures import attention, byhead, categories, gates, geometry, norms, spectra
 from ..measures.gates.classify import head_scores
 from ..measures.offers import offers
 from ..trace import Trace
@@ -69,6 +69,21 @@ def thumbnails(trace: Trace, measure: str) -> Answer:
 
     thumbs, largest = attention.pooled(map(values, range(trace.n_layers)), signed=measure == "difference")
     return {}, {"thumbs": thumbs, "thumb_max": largest}
+
+
+def head_statistics(trace: Trace, by: str) -> Answer:
+    """Statistics of all heads by weight or norm: names; arrays stats (L, H, n) and received (L, H, K)."""
+    if by == "norm" and (reason := offers(trace)["norms"]):
+        raise ModelError(reason)
+    made = byhead.statistics(trace, by)
+    return {"names": list(made.names)}, {"stats": made.values, "received": made.received}
+
+
+def query_rows(trace: Trace, query: int, last: int) -> Answer:
+    """Rows of all heads for the queries `query` … `last`, their mean: weight; norm and share if there are norms."""
+    if last < query:
+        raise SelectionError(f"the last query {last} is before the first, {query}")
+    return {}, dict(byhead.query_rows(trace, query, last + 1, not offers(trace)["norms"]))
 
 
 def layer_maps(trace: Trace) -> list[LayerMap]:

@@ -60,6 +60,8 @@ class LensWidget(anywidget.AnyWidget):
     hide_special, renormalize: leave special tokens out, and scale the rows that are left to 1. theme: "auto", "light",
     "dark". map: "self", or "encoder", "decoder", "cross" of an encoder-decoder. include_layers, include_heads: show
     only these. truncation: cut a text typed into the view to what the model takes, and say so.
+    settings: how the page is set, names and defaults in vocabulary.SETTINGS (order of the atlas, thresholds, ...); a
+    page takes them over when they are set, and keeps what its reader changes afterwards to itself.
 
     Raises SelectionError for a layer, head, token or argument that does not exist, ModelError where the trace does not
     offer what the view is for.

@@ -38,6 +38,10 @@ def _head(trace: Trace, value: Any) -> int:
     return _index(value, "head", trace.n_heads)
 
 
+def _query(trace: Trace, value: Any) -> int:
+    return _index(value, "query", len(trace.tokens))
+
+
 def _index(value: Any, name: str, size: int) -> int:
     check_index(value if type(value) is int else str(value)[:40], size, name)
     return int(value)
@@ -71,6 +75,9 @@ ARGUMENTS: dict[str, Callable[[Trace, Any], Any]] = {
     "margin": _share("margin"),
     "gate": _choice("gate", gates.GATES),
     "view": _choice("view", gates.VIEWS),
+    "by": _choice("by", ("weight", "norm")),
+    "query": _query,
+    "last": _query,
 }
 
 
@@ -125,6 +132,12 @@ def _layer_maps(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]
         yield from ({"layer": layer, "kind": kind} for layer, kind in product(layers, kinds))
 
 
+def _each_by(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    yield {"by": "weight"}
+    if not offers(trace)["norms"]:
+        yield {"by": "norm"}
+
+
 def _default_gates(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     yield {"threshold": gates.THRESHOLD, "margin": gates.MARGIN}
 
@@ -148,6 +161,8 @@ for _question in (
     Question("head", answers.head, ("layer", "head"), carried=_each_head),
     Question("norms", answers.layer_norms, ("layer",), "norms", _each_layer),
     Question("thumbs", answers.thumbnails, ("measure",), "norms", _measures),
+    Question("statistics", answers.head_statistics, ("by",), carried=_each_by),
+    Question("rows", answers.query_rows, ("query", "last")),
     Question("layer_map", answers.layer_map, ("layer", "kind"), carried=_layer_maps),
     Question("gates", answers.gate_labels, ("threshold", "margin"), "gates", _default_gates),
     Question("evidence", answers.gate_evidence, ("layer", "head", "gate", "view"), "gates", _clearest),

@@ -34,7 +34,7 @@ PARTS: dict[str, Part] = {
     part.name: part
     for part in (
         Part("header"),
-        Part("atlas", ("gates", "thumbs")),
+        Part("atlas", ("gates", "thumbs", "statistics", "rows")),
         Part("head", ("head", "norms", "layer_map")),
     )
 }

@@ -6,13 +6,14 @@ value is made of is therefore checked here, before; whether it exists, in the wi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from traitlets import Bool, Dict, Int, List, Unicode
 
 from ..errors import SelectionError
-from ..vocabulary import Trait
+from ..vocabulary import SETTINGS, Trait
 
 
 class Whole(Int):  # type: ignore[type-arg]
@@ -42,6 +43,33 @@ class Heads(List):  # type: ignore[type-arg]
         return item if isinstance(item, int) else list(item)
 
 
+class Settings(Dict):
+    """Some of vocabulary.SETTINGS, each of the kind of its default. Raises SelectionError, a TraitError."""
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        given: dict[str, Any] = dict(super().validate(obj, value or {}) or {})
+        for name, item in given.items():
+            if name not in SETTINGS:
+                raise SelectionError(f"no setting {str(name)[:40]!r}: there are {', '.join(SETTINGS)}")
+            if not _alike(item, SETTINGS[name]):
+                raise SelectionError(f"the setting {name} is like {SETTINGS[name]!r}, not {str(item)[:40]!r}")
+        return given
+
+
+def _alike(value: Any, default: Any) -> bool:
+    """Whether a value is of the kind of another one: at every place of a list or dict, too."""
+    if isinstance(default, dict):
+        return isinstance(value, dict) and all(n in default and _alike(v, default[n]) for n, v in value.items())
+    if isinstance(default, list):
+        kinds = default or [""] * len(value) if isinstance(value, list) else []
+        return isinstance(value, list) and len(value) == len(kinds) and all(map(_alike, value, kinds))
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(default, bool) and isinstance(value, bool)
+    if isinstance(default, int | float):
+        return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, str)
+
+
 KINDS: dict[str, Callable[[Trait], Any]] = {
     "text": lambda trait: Unicode(trait.default),
     "number": lambda trait: Whole(trait.default),
@@ -51,5 +79,6 @@ KINDS: dict[str, Callable[[Trait], Any]] = {
     "numbers": lambda trait: List(Whole(), allow_none=True, default_value=None),
     "names": lambda trait: List(Unicode()),
     "heads": lambda trait: Heads(),
+    "settings": lambda trait: Settings(),
     "record": lambda trait: Dict(),
 }

@@ -1,7 +1,8 @@
 // The widget: an anywidget module that binds one model to one view.
-import type { AnyWidget } from "@anywidget/types";
+import type { AnyWidget, RenderProps } from "@anywidget/types";
 import { render as draw } from "preact";
 import { watchTheme } from "./parts/theme";
+import { restore, stateFrom } from "./state/snapshot";
 import { createStore } from "./state/store";
 import { synced as bind } from "./state/synced";
 import { createView } from "./views/context";
@@ -10,11 +11,18 @@ import type { Traits } from "./vocabulary";
 import "./style/index.css";
 
 const widget: AnyWidget<Traits> = {
-  render({ model, el }) {
+  render({ model, el, address }: RenderProps<Traits> & { address?: Location }) {
     const life = new AbortController();
     const synced = bind(model, life.signal);
     const dark = watchTheme(synced.theme, life.signal);
-    draw(<Explorer view={createView(createStore(model, synced, life.signal), dark)} />, el);
+    const view = createView(createStore(model, synced, life.signal), dark, address);
+    const follow = () => {
+      const state = stateFrom(address?.hash ?? "");
+      if (state) restore(view, state);
+    };
+    follow();
+    addEventListener("hashchange", follow, { signal: life.signal });
+    draw(<Explorer view={view} />, el);
     return () => {
       life.abort();
       draw(null, el);

@@ -207,6 +207,7 @@ export function traitsOf(overview: ReturnType<typeof overviewOf>, more: Partial<
     theme: "auto",
     include_layers: null,
     include_heads: null,
+    settings: {},
     ...more,
   };
 }

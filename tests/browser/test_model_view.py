@@ -241,7 +241,7 @@ def test_long_texts_are_pooled_to_32_pixels(show, embedded_lens):
 def test_include_layers_and_heads_limit_the_grid(show, pair):
     seen = show(pair.explore(include_layers=[1, 4], include_heads=[0, 8, 9]))
     assert seen.thumbs() == ["1-0", "1-8", "1-9", "4-0", "4-8", "4-9"]
-    seen.title("L1·H0")
+    seen.title("L1·H8")
     for wrong in ({"include_layers": [6]}, {"include_heads": []}, {"include_heads": [0, 12]}):
         with pytest.raises(SelectionError, match=r"list of numbers|does not exist"):
             pair.explore(**wrong)
@@ -295,7 +295,7 @@ def test_heads_are_sorted_by_a_measure(show, pair):
     assert seen.thumbs()[:3] == ["0-0", "0-1", "0-2"]
 
 
-def test_heads_below_a_threshold_recede(show, pair):
+def test_heads_below_a_threshold_leave_their_place(show, pair):
     from bertlens.measures.attention import summary
 
     previous = summary(pair)["previous"]
@@ -303,7 +303,7 @@ def test_heads_below_a_threshold_recede(show, pair):
     seen.select("bars").select_option("to the previous token")
     seen.slide("at least", 0.5)
     limit = 0.5 * float(previous.max())
-    recede = seen.root.locator(".bl-recedes").evaluate_all("all => all.map(one => one.dataset.head)")
+    recede = seen.root.locator(".bl-below").evaluate_all("all => all.map(one => one.dataset.head)")
     assert recede == [f"{layer}-{h}" for layer in range(6) for h in range(12) if previous[layer, h] < limit]
     expect(seen.region("Atlas of heads").locator("output")).to_have_text(f"{round(100 * limit)} %")
 

@@ -13,7 +13,8 @@ from bertlens.measures import attention
 from bertlens.trace import Trace
 from unit import tiny
 
-NAMES = ["previous", "next", "self", "first", "separator", "special", "same_segment", "entropy", "k90", "max"]
+NAMES = ["previous", "next", "self", "first", "separator", "special", "punctuation_all", "same_segment"]
+NAMES += ["entropy", "k90", "max"]
 PAIR = tiny.TEXTS[1]
 
 
@@ -59,7 +60,10 @@ def test_summary(name: str, given: tuple[str, ...]) -> None:
     separators = [s and t == separator for s, t in zip(special, trace.tokens, strict=True)]
     for layer in range(trace.n_layers):
         for head in range(trace.n_heads):
-            expected = by_hand(trace.attention(layer)[head].double().numpy(), special, separators, segments)
+            alpha = trace.attention(layer)[head].double().numpy()
+            expected = by_hand(alpha, special, separators, segments)
+            marks = [not s and t in ".,!?" for s, t in zip(special, trace.display_tokens, strict=True)]
+            expected["punctuation_all"] = float(alpha[:, marks].sum()) / len(alpha)
             for key in NAMES:
                 assert float(found[key][layer, head]) == pytest.approx(expected[key], abs=2e-5, nan_ok=True), key
     assert all(values.shape == (trace.n_layers, trace.n_heads) for values in found.values())

@@ -100,7 +100,17 @@ export const Slider = ({
 );
 
 /** A button that opens a list of actions; closes on Escape, on choice, and on a click or focus elsewhere. */
-export function Menu({ label, name, children }: { label: string; name?: string; children: ComponentChildren }) {
+export function Menu({
+  label,
+  title,
+  name = "",
+  children,
+}: {
+  label: string;
+  title?: string;
+  name?: string; // of a style
+  children: ComponentChildren;
+}) {
   const details = useRef<HTMLDetailsElement>(null);
   const close = () => {
     details.current!.open = false;
@@ -117,7 +127,7 @@ export function Menu({ label, name, children }: { label: string; name?: string; 
   return (
     <details
       ref={details}
-      class="bl-menu"
+      class={`bl-menu ${name}`}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !event.currentTarget.open) return;
         event.preventDefault();
@@ -125,7 +135,7 @@ export function Menu({ label, name, children }: { label: string; name?: string; 
       }}
       onFocusOut={(event) => leave(event.relatedTarget)}
     >
-      <summary class="bl-button" aria-label={name} title={name}>
+      <summary class="bl-button" title={title} aria-label={title}>
         {label}
       </summary>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: only closes the list after one of its buttons acted */}

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { inert } from "./inert";
 
 /** Rejects where the browser does not allow it. */
-function copy(text: string): Promise<void> {
+export function copy(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea"); // pages that are not served over https have no clipboard object
   area.value = text;

@@ -28,6 +28,7 @@ export function cellAfter(key: string, ctrl: boolean, { row, col }: Cell, { rows
 
 /** The key handler of a grid whose cell in focus is `at()`. */
 export const onGridKey = (grid: Grid, at: () => Cell, go: (cell: Cell) => void) => (event: KeyboardEvent) => {
+  if (event.altKey) return; // back and forward
   const to = cellAfter(event.key, event.ctrlKey, at(), grid);
   if (!to) return;
   event.preventDefault();

@@ -48,9 +48,16 @@ function columnsOf({ keyside: { tokens, special } }: Overview, weights: Float32A
 
 /**
  * A head in one sentence: where most of its attention goes, mean over all rows. Shares that would count much of it twice
- * (the first token is often the previous one) are left out. With its weights it also names words that all look at.
+ * (the first token is often the previous one) are left out. With its rows, or their mean, it also names words that all
+ * look at. `of`: what the shares are of, "" where that is said before.
  */
-export function describe(overview: Overview, layer: number, head: number, weights?: Float32Array): string {
+export function describe(
+  overview: Overview,
+  layer: number,
+  head: number,
+  rows?: Float32Array,
+  of = "of attention ",
+): string {
   const value = (name: string) => overview.statistic(layer, head, name);
   const entropy = value("entropy");
   if (Number.isNaN(entropy)) return "Not a number: this head's attention holds NaN or infinity";
@@ -72,9 +79,9 @@ export function describe(overview: Overview, layer: number, head: number, weight
     .sort((a, b) => b.share - a.share)
     .filter(fits)
     .slice(0, 3)
-    .map(({ words, share }, n) => `${percent(share)} ${n === 0 ? "of attention " : ""}to ${words}`);
-  const columns = (weights ? columnsOf(overview, weights) : []).filter(fits).map(({ words }) => words);
-  const nowhere = `Under ${100 * MENTION} % each to neighbours, itself, ${targets[3]![1]} and separators`;
+    .map(({ words, share }, n) => `${percent(share)} ${n === 0 ? of : ""}to ${words}`);
+  const columns = (rows ? columnsOf(overview, rows) : []).filter(fits).map(({ words }) => words);
+  const nowhere = `${of ? "Under" : "under"} ${100 * MENTION} % each to neighbours, itself, ${targets[3]![1]} and separators`;
   const where = main.length > 0 ? main : columns.length > 0 ? [] : [nowhere];
   const spread = main.length + columns.length > 0 ? "" : `90 % of a row needs ${value("k90").toFixed(1)} keys; `;
   return `${[...where, ...columns].join(", ")}; ${spread}entropy ${entropy.toFixed(1)} nats`;

@@ -19,6 +19,7 @@ export interface Kind<T, Op extends string = string> {
   needs?: string; // of what the maps offer: else it is refused with the reason, and not asked
   read(reply: { fields: Record<string, unknown>; arrays: Arrays }, args: Arguments<Op>): T;
   bytes?(value: T): number; // that it takes beside what came
+  instead?(): Promise<T | null>; // how a page without a kernel finds it out; null where the kernel is to be asked
   spoken?: boolean; // the line above says what goes wrong; else the view does, where the answer would be
 }
 
@@ -69,19 +70,32 @@ export class Answers {
 
   private pose<T, Op extends string>(name: string, kind: Kind<T, Op>, of: Subject, args: Arguments<Op>): void {
     const refuse = (reason: string) => this.put(name, { state: "refused", reason }, 0);
-    const reply = this.ask(kind.op, { ...of, ...args }).then(({ fields, buffers }) => {
-      try {
-        const value = kind.read({ fields, arrays: fields.arrays ? unpack(fields.arrays, buffers[0]!) : {} }, args);
-        return { value, bytes: buffers[0]?.byteLength };
-      } catch (error) {
-        throw new Error(`an answer that cannot be read (${(error as Error).message})`);
-      }
-    });
+    const asked = () => this.plain(kind.op, of, args, (answer) => kind.read(answer, args));
+    const reply = kind.instead
+      ? kind.instead().then((value) => (value === null ? asked() : { value, bytes: undefined }))
+      : asked();
     this.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
     reply.then(
       ({ value, bytes }) => this.settle(name, kind, value, bytes),
       (error: Error) => refuse(error.message),
     );
+  }
+
+  /** Ask, read, and keep nothing. */
+  plain<T>(
+    op: string,
+    { trace, map }: Subject,
+    args: Record<string, unknown>,
+    read: (answer: { fields: Record<string, unknown>; arrays: Arrays }) => T,
+  ): Promise<{ value: T; bytes?: number }> {
+    return this.ask(op, { trace, map, ...args }).then(({ fields, buffers }) => {
+      try {
+        const value = read({ fields, arrays: fields.arrays ? unpack(fields.arrays, buffers[0]!) : {} });
+        return { value, bytes: buffers[0]?.byteLength };
+      } catch (error) {
+        throw new Error(`an answer that cannot be read (${(error as Error).message})`);
+      }
+    });
   }
 
   private settle<T, Op extends string>(name: string, kind: Kind<T, Op>, value: T, bytes = 0): void {

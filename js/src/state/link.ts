@@ -34,14 +34,19 @@ export class Link {
     return this.kernel.value ? { state: "live", text: "kernel live" } : { state: "saved", text: "saved page" };
   });
 
+  met: Promise<boolean> = Promise.resolve(false); // whether there is a kernel; open until something answered
+
   constructor(private until: AbortSignal) {}
 
   /** Whether there is a kernel; a saved page has none, which is no reason to worry anybody. */
   greet(hello: Promise<Reply>): void {
-    const met = ({ fields }: Reply) => {
-      this.kernel.value = fields.kernel === true;
-    };
-    hello.then(met, () => undefined);
+    this.met = hello.then(
+      ({ fields }) => {
+        this.kernel.value = fields.kernel === true;
+        return this.kernel.value;
+      },
+      () => false,
+    );
   }
 
   /** Say what waits, what fails and what nobody counts on any more; `quietly` leaves that to `tired` and the caller. */

@@ -1,6 +1,7 @@
-// State of this page alone: what the pointer is on, how lists are sorted, what is unfolded. Never synced.
+// State of this page alone: what the pointer is on, how lists are sorted, what is unfolded. Never synced; where its
+// settings start, and a state that is brought back, come from outside (state/snapshot.ts).
 import { type Signal, signal } from "@preact/signals";
-import { GATE_MARGIN, GATE_THRESHOLD } from "../vocabulary";
+import { SETTINGS } from "../vocabulary";
 import type { KeyOrder, NeuronOrder } from "./neurons";
 
 export interface Cell {
@@ -25,7 +26,8 @@ export interface Page {
   tabChosen: Signal<boolean>; // else a tab with nothing to show gives way to one that has
   atlasOrder: Signal<string>; // "position", or the statistic that heads are sorted by
   atlasStat: Signal<string>; // the statistic of summaries and filter
-  atlasMinimum: Signal<number>; // heads below this share of the statistic's range recede
+  atlasMinimum: Signal<number>; // heads below this share of the statistic's range are left out; their place stays
+  atlasFill: Signal<boolean>; // heads as colours of the statistic instead of thumbnails
   commonScale: Signal<boolean>; // thumbnails share one scale instead of one each
   muted: Signal<ReadonlySet<string>>; // heads switched off in the lines
   lineMinimum: Signal<number>;
@@ -38,38 +40,28 @@ export interface Page {
   gateView: Signal<"full" | "content">;
   gateFilter: Signal<string>; // heads with another gate recede; "" for none
   corpus: Signal<CorpusChoice>;
+  texts: Signal<[text: string, pair: string][]>; // that were run, the one shown first
   help: Signal<boolean>;
   said: Signal<string>; // the polite live region
 }
 
+const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+
+/** The signal of a setting. */
+export const settingOf = (page: Page, name: string) => page[camel(name) as keyof Page] as Signal<unknown>;
+
 export function createPage(): Page {
+  const settings = Object.entries(SETTINGS).map(([name, value]) => [
+    camel(name),
+    signal(name === "muted" ? new Set(value as string[]) : value),
+  ]);
   return {
+    ...Object.fromEntries(settings),
     hover: signal(null),
     cursor: signal({ row: 0, col: 0 }),
     keySide: signal(false),
     tabChosen: signal(false),
-    atlasOrder: signal("position"),
-    atlasStat: signal("entropy"),
-    atlasMinimum: signal(0),
-    commonScale: signal(false),
-    muted: signal(new Set<string>()),
-    lineMinimum: signal(0.02),
-    cellSize: signal(0),
-    neuronOrder: signal("contribution"),
-    keyOrder: signal("position"),
-    allKeys: signal(false),
-    mixing: signal("attnresln-n"),
-    thresholds: signal<[number, number]>([GATE_THRESHOLD, GATE_MARGIN]),
-    gateView: signal<"full" | "content">("full"),
-    gateFilter: signal(""),
-    corpus: signal({
-      name: "previous",
-      by: "weight",
-      average: "text",
-      colour: "corpus",
-      layers: "statistic",
-      direction: "dep->head",
-    }),
+    texts: signal([]),
     help: signal(false),
     said: signal(""),
   };

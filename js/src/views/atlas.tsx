@@ -2,16 +2,17 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { Check, into, Select, Slider } from "../parts/controls";
+import { Check, into } from "../parts/controls";
 import { headLabel, meanOf, paperName, upTo } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
-import { describe, type Statistic, statistics, statisticText } from "../parts/sentence";
 import { sorted } from "../parts/sorted";
 import type { Overview } from "../state/overview";
-import { GATES, type HeadName, MEASURES, STATISTICS } from "../vocabulary";
+import { GATES, type HeadName, MEASURES } from "../vocabulary";
 import { useView } from "./context";
-import { atLength, type Gates, gateAt, gateSign, useGates } from "./gatemarks";
-import { HeadButton, statMaximum } from "./headbutton";
+import { atLength, type Gates, gateAt, gateSign, useByWeight, useGates } from "./gatemarks";
+import { HeadButton } from "./headbutton";
+import { type HeadValue, type Says, useHeadValue, useSentences } from "./headvalues";
+import { Later } from "./later";
 
 const ACROSS = 12; // sorted heads in a row
 
@@ -20,10 +21,6 @@ export const included = ({ n_layers, n_heads }: Overview, layers: number[] | nul
   layers: upTo(n_layers).filter((l) => layers === null || layers.includes(l)),
   heads: upTo(n_heads).filter((h) => heads === null || heads.includes(h)),
 });
-
-/** Heads by a statistic, the largest first; where it is not a number last. */
-export const byStatistic = (heads: HeadName[], overview: Overview, { name }: Pick<Statistic, "name">): HeadName[] =>
-  sorted(heads, ([l, h]) => overview.statistic(l, h, name), true);
 
 /** Heads of one gate together, the clearest first. */
 function byGate(heads: HeadName[], { names, labels, full }: Gates): HeadName[] {
@@ -41,21 +38,23 @@ export function Atlas() {
   const { page, synced, overview } = view;
   const measure = useComputed(() => view.shown.thumbs.measure).value;
   const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
-  const stats = useMemo(() => statistics(overview), [overview]);
   const gates = useGates();
   const order = page.atlasOrder.value;
-  const stat = stats.find(({ name }) => name === (order === "position" ? page.atlasStat.value : order)) ?? stats[0];
+  const isPlain = order === "position" || order === "gate";
+  const stat = useHeadValue(isPlain ? page.atlasStat.value : order);
+  const says = useSentences();
   const all = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
-  const byOrder = order === "gate" && gates ? byGate(all, gates) : stat ? byStatistic(all, overview, stat) : all;
   const labels = gates?.labels.full;
-  const names = order === "position" ? null : byOrder;
+  const ofGates = measure === "weight" ? "gate" : "gate (by weight)"; // what gates are, whatever is shown
+  const byValue = () => (stat ? sorted(all, ([l, h]) => stat.of(l, h), true) : all);
+  const names = order === "position" ? null : order !== "gate" ? byValue() : gates ? byGate(all, gates) : all;
   return (
     <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
       <header class="bl-panel-head">
         <h3>Atlas</h3>
         <span class="bl-muted">
           {MEASURES[measure].symbol},{" "}
-          {names ? `sorted: ${order === "gate" ? "gate" : stat?.label}` : "layers down, heads across"}
+          {!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}
         </span>
         <span class="bl-spacer" />
         <Check
@@ -65,52 +64,25 @@ export function Atlas() {
           onChange={into(page.commonScale)}
         />
       </header>
-      <Controls stats={stats} stat={stat} hasGates={gates !== null} />
+      <Later draw={({ Ranking }) => <Ranking value={stat} gates={gates ? ofGates : ""} />}>
+        <div class="bl-controls bl-ranking" />
+      </Later>
       <SpanStrip overview={overview} />
       <div class="bl-scroll">
-        <Grid {...{ layers, heads, names, stat, labels }} />
+        <Grid {...{ layers, heads, names, stat, labels, says }} />
       </div>
-      <HeadSentence labels={labels} />
+      <HeadSentence labels={labels} says={says} />
       {labels && <GateChips labels={all.map(([l, h]) => labels[l]![h]!)} />}
     </section>
   );
 }
 
-function Controls({ stats, stat, hasGates }: { stats: Statistic[]; stat?: Statistic; hasGates: boolean }) {
-  const { overview, page } = useView();
-  const { atlasOrder, atlasStat, atlasMinimum } = page;
-  const choices = stats.map(({ name, label }) => ({ value: name, label, title: STATISTICS[name]?.about }));
-  const others = [
-    { value: "position", label: "layer and head" },
-    ...(hasGates ? [{ value: "gate", label: "gate" }] : []),
-  ];
-  return (
-    <div class="bl-controls">
-      <Select label="order" value={atlasOrder.value} choices={[...others, ...choices]} onChange={into(atlasOrder)} />
-      {atlasOrder.value === "position" && stat && (
-        <Select label="bars" value={stat.name} choices={choices} onChange={into(atlasStat)} />
-      )}
-      {stat && (
-        <Slider
-          label="at least"
-          title="Heads below recede"
-          min={0}
-          max={1}
-          step={0.01}
-          value={atlasMinimum.value}
-          text={statisticText(stat, atlasMinimum.value * statMaximum(overview, stat))}
-          onChange={into(atlasMinimum)}
-        />
-      )}
-    </div>
-  );
-}
-
 /** What is shown, in words: a head, or a layer. */
-function HeadSentence({ labels }: { labels?: string[][] }) {
+function HeadSentence({ labels, says }: Pick<GridProps, "labels" | "says">) {
   const { layer, head, overview, layerMap, weights } = useView().shown;
+  const byWeight = useByWeight();
   const gate = labels && labels[layer]![head]!;
-  const sentence = useMemo(() => describe(overview, layer, head, weights), [weights]);
+  const sentence = useMemo(() => says(layer, head, weights), [weights, says]);
   return (
     <p class="bl-note bl-selected-head" data-testid="head-sentence">
       {layerMap ? (
@@ -121,7 +93,12 @@ function HeadSentence({ labels }: { labels?: string[][] }) {
         <>
           <b>{headLabel(layer, head)}</b> <span class="bl-muted">{paperName(layer, head)}</span>
           <br />
-          {gate && gate !== "undefined" && <b>{gateAt(gate, overview)}: </b>}
+          {gate && gate !== "undefined" && (
+            <b>
+              {gateAt(gate, overview)}
+              {byWeight}:{" "}
+            </b>
+          )}
           {sentence}.
         </>
       )}
@@ -133,10 +110,14 @@ function HeadSentence({ labels }: { labels?: string[][] }) {
 function GateChips({ labels }: { labels: string[] }) {
   const { page, overview } = useView();
   const { gateFilter } = page;
+  const byWeight = useByWeight();
   const count = (name: string) => labels.filter((label) => label === name).length;
   return (
     <div class="bl-chips" role="group" aria-label={`Gates ${atLength(overview)}`}>
-      <span class="bl-muted">Gates {atLength(overview)}:</span>
+      <span class="bl-muted">
+        Gates {atLength(overview)}
+        {byWeight}:
+      </span>
       {sorted([...new Set(labels)], count, true).map((label) => (
         <button
           type="button"
@@ -157,8 +138,9 @@ interface GridProps {
   layers: number[];
   heads: number[];
   names: HeadName[] | null; // in another order than by layer and head
-  stat?: Statistic;
+  stat: HeadValue | null;
   labels?: string[][];
+  says: Says;
 }
 
 function Grid(props: GridProps) {
@@ -198,10 +180,10 @@ function Grid(props: GridProps) {
   );
 }
 
-const Buttons = ({ cells, stat, labels }: GridProps & { cells: HeadName[] }) => (
+const Buttons = ({ cells, stat, labels, says }: GridProps & { cells: HeadName[] }) => (
   <>
     {cells.map(([l, h]) => (
-      <HeadButton key={`${l}-${h}`} layer={l} head={h} stat={stat} gate={labels?.[l]?.[h]} />
+      <HeadButton key={`${l}-${h}`} layer={l} head={h} stat={stat} gate={labels?.[l]?.[h]} says={says} />
     ))}
   </>
 );
@@ -263,14 +245,13 @@ function RowHeader({ layer, children }: { layer: number; children: ComponentChil
 
 /** Mean of a statistic over some heads, as a bar against the largest head. */
 function Summary({ layers, heads, stat, name }: GridProps & { name: string }) {
-  const { overview } = useView();
   if (!stat) return null;
-  const values = layers.flatMap((l) => heads.map((h) => overview.statistic(l, h, stat.name)));
+  const values = layers.flatMap((l) => heads.map((h) => stat.of(l, h)));
   const mean = meanOf(values);
-  const text = `${name}, mean ${stat.label}: ${statisticText(stat, mean)}`;
+  const text = `${name}, mean ${stat.label}: ${stat.text(mean)}`;
   return (
     <span class="bl-summary" role="img" aria-label={text} title={text}>
-      <span style={{ "--part": `${(100 * mean) / (statMaximum(overview, stat) || 1)}%` }} />
+      <span style={{ "--part": `${(100 * Math.abs(mean)) / (stat.most || 1)}%` }} />
     </span>
   );
 }

@@ -4,9 +4,11 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useRef } from "preact/hooks";
 import type { Answer, Arguments, Kind } from "../state/answers";
 import { createDisplay, type Display } from "../state/display";
+import { createHistory, type History } from "../state/history";
 import type { Overview } from "../state/overview";
 import { createPage, type Page } from "../state/page";
 import type { Shown } from "../state/shown";
+import { applySettings, restore, stateOf } from "../state/snapshot";
 import type { Store } from "../state/store";
 
 const TIP = 60; // px that a tooltip may be high
@@ -25,17 +27,26 @@ export interface View extends Omit<Store, "shown">, Values<Display> {
   readonly overview: Overview; // of what is shown; unlike that it does not change with every head
   readonly dark: boolean;
   page: Page;
+  history: History;
+  address: Location | null; // of a page that is all ours
   tip: Signal<Tip | null>;
   root: { current: HTMLDivElement | null };
 }
 
-export function createView(store: Store, dark: ReadonlySignal<boolean>): View {
+export function createView(store: Store, dark: ReadonlySignal<boolean>, address: Location | null = null): View {
   const { shown, ...others } = store;
   const signals = { shown, dark, overview: computed(() => shown.value.overview), ...createDisplay(store) };
   const getters = Object.entries(signals as Record<string, ReadonlySignal>).map(
     ([name, one]) => [name, { enumerable: true, get: () => one.value }] as const,
   );
-  const plain = { ...others, page: createPage(), tip: signal(null), root: { current: null } };
+  const kept = { synced: store.synced, page: createPage() };
+  const history = createHistory(
+    () => stateOf(kept),
+    () => shown.value.overview.trace,
+    (state) => restore(kept, state),
+  );
+  store.synced.settings.subscribe((settings) => applySettings(kept.page, settings ?? {}));
+  const plain = { ...others, ...kept, history, address, tip: signal(null), root: { current: null } };
   return Object.defineProperties(plain, Object.fromEntries(getters)) as unknown as View;
 }
 

@@ -14,16 +14,24 @@ import { HeadPanel } from "./head";
 import { Header, Problem } from "./header";
 import { Switches } from "./switches";
 
+const TEXTS = 20; // that were run and can be run again
+
 /** The theme's colours as the style sheet reads them. */
 const variables = (theme: Theme) =>
   Object.fromEntries(Object.entries(INKS[theme]).map(([name, colour]) => [`--${name}`, colour]));
 const COLOURS = { light: variables("light"), dark: variables("dark") };
 
 export function Explorer({ view }: { view: View }) {
-  const { synced, link, root, page, dark } = view;
+  const { synced, link, root, page, dark, history } = view;
   const parts = synced.parts.value;
   const has = (name: string) => parts.includes(name);
   const [painted, setPainted] = useState(!has("atlas") && !has("head"));
+  useEffect(() => view.history.watch(), []);
+  useSignalEffect(() => {
+    const { text, text_pair } = view.overview;
+    const others = page.texts.peek().filter(([a, b]) => a !== text || b !== text_pair);
+    page.texts.value = [[text, text_pair] as [string, string], ...others].slice(0, TEXTS);
+  });
   useEffect(() => setPainted(true), []); // the details can wait until atlas and head are on the screen
   return (
     <ViewContext.Provider value={view}>
@@ -43,6 +51,11 @@ export function Explorer({ view }: { view: View }) {
         onFocusOut={() => hideTip(view)}
         onKeyDown={(event) => {
           event.stopPropagation(); // the host's shortcuts
+          if (event.altKey && !(event.target instanceof HTMLInputElement && event.target.type === "text")) {
+            const go = { ArrowLeft: history.undo, ArrowRight: history.redo }[event.key];
+            if (go) event.preventDefault(); // the browser's own way back
+            go?.();
+          }
           if (event.key === "Escape" && !event.defaultPrevented && (synced.query.value ?? synced.key.value) !== null)
             synced.put({ query: null, key: null });
         }}

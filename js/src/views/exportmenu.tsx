@@ -1,29 +1,28 @@
 // Export menu: figures of what is shown as SVG and PNG, its numbers as CSV, the whole view as a page of its own.
+import { download, fileName, pngFromSvg } from "../export/download";
 import { Menu } from "../parts/controls";
-import { type Extras, load, loaded } from "../state/extras";
 import { useView, type View } from "./context";
 import { openTab } from "./explorer";
+import { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./exports";
+import { Share } from "./share";
+import { tabOf } from "./tabs";
 
-type Make = (extras: Extras) => string | Blob | Promise<string | Blob>;
+type Make = () => string | Blob | Promise<string | Blob>;
 
 /** Make a file and hand it over; what goes wrong is said in the view. */
 async function save(view: View, what: string, extension: string, make: Make): Promise<void> {
   const { overview, layer, head } = view.shown;
   const of = what === "atlas" ? [] : [`L${layer}H${head}`];
   try {
-    const extras = await load(view);
-    const name = extras.fileName(["bertlens", overview.model.split("/").at(-1)!, ...of, what], extension);
-    extras.download(name, await make(extras));
+    const name = fileName(["bertlens", overview.model.split("/").at(-1)!, ...of, what], extension);
+    download(name, await make());
   } catch (error) {
     view.link.say("export", `not exported: ${(error as Error).message}`);
   }
 }
 
-const asSvg = (make: (extras: Extras) => string): [extension: string, make: Make] => ["svg", make];
-const asPng = (make: (extras: Extras) => string): [extension: string, make: Make] => [
-  "png",
-  (extras) => extras.pngFromSvg(make(extras)),
-];
+const asSvg = (make: () => string): [extension: string, make: Make] => ["svg", make];
+const asPng = (make: () => string): [extension: string, make: Make] => ["png", () => pngFromSvg(make())];
 
 /** One line: what is exported, and a button for each kind of file. */
 function Files({ label, what, files }: { label: string; what: string; files: [extension: string, make: Make][] }) {
@@ -40,15 +39,14 @@ function Files({ label, what, files }: { label: string; what: string; files: [ex
   );
 }
 
-/** The tab that is open, if it has something to show; its body is here already, and knows what it draws. */
+/** The tab that is open, if it has something to show. */
 function TabFiles() {
   const view = useView();
   const tab = openTab(view);
-  const extras = loaded.value;
-  if (tab?.why_not !== "" || extras.state !== "answered") return null;
-  const draw = (extras: Extras) => extras.tabFigure(view, tab);
-  const figures = extras.value.tabOf(tab.name).figure ? [asSvg(draw), asPng(draw)] : [];
-  return <Files label="Open tab" what={tab.name} files={[...figures, ["csv", (extras) => extras.tabCsv(view, tab)]]} />;
+  if (tab?.why_not !== "") return null;
+  const draw = () => tabFigure(view, tab);
+  const figures = tabOf(tab.name).figure ? [asSvg(draw), asPng(draw)] : [];
+  return <Files label="Open tab" what={tab.name} files={[...figures, ["csv", () => tabCsv(view, tab)]]} />;
 }
 
 export function ExportMenu() {
@@ -56,8 +54,8 @@ export function ExportMenu() {
   const { synced, request } = view;
   const { layer } = view.shown;
   const has = (name: string) => synced.parts.value.includes(name);
-  const head = (extras: Extras) => extras.headFigure(view);
-  const atlas = (extras: Extras) => extras.atlasFigure(view);
+  const head = () => headFigure(view);
+  const atlas = () => atlasFigure(view);
   const page = (layers: number[] | null) =>
     save(view, "page", "html", async () => {
       const { buffers } = await request("html", { layers });
@@ -70,7 +68,7 @@ export function ExportMenu() {
       {has("atlas") && <Files label="Atlas" what="atlas" files={[asSvg(atlas), asPng(atlas)]} />}
       <TabFiles />
       {has("head") && (
-        <button type="button" onClick={() => save(view, "attention", "csv", (extras) => extras.headCsv(view))}>
+        <button type="button" onClick={() => save(view, "attention", "csv", () => headCsv(view))}>
           Numbers of this head (CSV)
         </button>
       )}
@@ -80,6 +78,7 @@ export function ExportMenu() {
       <button type="button" disabled={!live} onClick={() => page([layer])}>
         Page with layer {layer} only (HTML)
       </button>
+      <Share />
       <p>Each with model, text, head, measure and versions.</p>
     </Menu>
   );

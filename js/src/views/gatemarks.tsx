@@ -1,4 +1,5 @@
 // Gates wherever heads are: their letter and mark, the labels of all heads for the thresholds in force, and of what length.
+import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Answer, Kind } from "../state/answers";
 import type { Overview } from "../state/overview";
@@ -68,6 +69,12 @@ export const useGates = (): Gates | null => {
 /** A label with the length it holds at: the same head has another one in longer or shorter texts. */
 export const gateAt = (label: string, { queries }: Pick<Overview, "queries">): string =>
   `${label} ${atLength({ queries })}`;
+
+/** Gates are of the weights, whatever measure is shown beside them. */
+export const useByWeight = (): string => {
+  const view = useView();
+  return useComputed(() => (view.shown.measure === "weight" ? "" : ", by weight")).value;
+};
 
 export const atLength = ({ queries }: Pick<Overview, "queries">): string => `at ${queries.tokens.length} tokens`;
 

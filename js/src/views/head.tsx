@@ -8,6 +8,7 @@ import { Place, Token } from "../parts/token";
 import { renormalized } from "../state/display";
 import { MEASURES } from "../vocabulary";
 import { useView, type View } from "./context";
+import { Later } from "./later";
 import { Lines } from "./lines";
 import { lookNow } from "./look";
 import { Matrix } from "./matrix";
@@ -36,6 +37,9 @@ export function HeadPanel() {
         <span class="bl-muted bl-head-about" title={about}>
           {about}
         </span>
+        <Later draw={({ Find }) => <Find />}>
+          <span class="bl-find" />
+        </Later>
         <Segmented
           label="head view"
           value={synced.mode.value}

@@ -2,13 +2,14 @@
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { dataUri, png } from "../paint/bitmap";
+import { cssColor } from "../paint/colormap";
 import { coloursOf } from "../paint/palette";
-import { headLabel, paperName, upTo } from "../parts/format";
-import { describe, type Statistic, statisticText } from "../parts/sentence";
-import type { Overview, Thumbs } from "../state/overview";
+import { headLabel, paperName } from "../parts/format";
+import type { Thumbs } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { hideTip, showTip, useView, type View } from "./context";
-import { gateAt, gateSign } from "./gatemarks";
+import { gateAt, gateSign, useByWeight } from "./gatemarks";
+import type { HeadValue, Says } from "./headvalues";
 
 /** The value of the last colour when all thumbnails share one scale: 1 for weights, else the largest of all. */
 export const commonScale = ({ measure, max }: Thumbs) =>
@@ -20,13 +21,6 @@ export function thumbnail({ measure, data, max }: Thumbs, n: number, size: numbe
   const zero = MEASURES[measure].signed ? 127.5 : 0;
   return common ? entries.map((v) => Math.round(zero + ((v - zero) * max[n]!) / common)) : entries;
 }
-
-/** The largest value that any head has. */
-export const statMaximum = ({ n_layers, n_heads, statistic }: Overview, { name }: Statistic): number =>
-  upTo(n_layers * n_heads).reduce(
-    (most, n) => Math.max(most, statistic(Math.floor(n / n_heads), n % n_heads, name) || 0),
-    0,
-  );
 
 function Thumbnail({ n }: { n: number }) {
   const view = useView();
@@ -49,33 +43,39 @@ function toggleOverlay({ synced }: View, layer: number, head: number): void {
 interface HeadButtonProps {
   layer: number;
   head: number;
-  stat?: Statistic;
+  stat: HeadValue | null;
   gate?: string;
+  says: Says;
 }
 
-/** Whether a head is below the threshold, or has another gate than the one that is looked for. */
-function useReceding({ layer, head, stat, gate }: HeadButtonProps): boolean {
-  const { overview, page } = useView();
-  if (page.gateFilter.value && gate && gate !== page.gateFilter.value) return true;
+/** How a head steps back: it has another gate than the one looked for, or is below the threshold and leaves its place. */
+function useStep({ layer, head, stat, gate }: HeadButtonProps): string {
+  const { page } = useView();
   const least = page.atlasMinimum.value;
+  if (least > 0 && stat && !(Math.abs(stat.of(layer, head)) >= least * stat.most)) return "bl-below";
+  return page.gateFilter.value && gate && gate !== page.gateFilter.value ? "bl-recedes" : "";
+}
+
+/** The head's value as a colour and a number. */
+function Fill({ value, stat }: { value: number; stat: HeadValue }) {
+  const { dark, page } = useView();
+  const most = stat.most || 1;
+  const colour = (at: number) => cssColor(at, stat.signed ? -most : 0, most, coloursOf(stat.signed, dark));
   return (
-    least > 0 && stat !== undefined && overview.statistic(layer, head, stat.name) < least * statMaximum(overview, stat)
+    <span class={Math.abs(value) > 0.6 * most ? "bl-fill bl-strong" : "bl-fill"} style={{ background: colour(value) }}>
+      {page.atlasOrder.value === "position" && stat.text(value)}
+    </span>
   );
 }
 
-/** chosen, overlaid, receding: of all these buttons only those that change are drawn again. */
+/** chosen, overlaid, stepping back: of all these buttons only those that change are drawn again. */
 function useClasses(props: HeadButtonProps): string[] {
   const { synced } = useView();
   const { layer, head } = props;
   const chosen = useComputed(() => synced.layer.value === layer && synced.head.value === head).value;
   const ofLayer = useComputed(() => synced.layer_map.value !== "").value; // then no head is shown
   const overlaid = useComputed(() => synced.heads.value.some(([l, h]) => l === layer && h === head)).value;
-  const recedes = useReceding(props);
-  return [
-    "bl-thumb",
-    chosen ? (ofLayer ? "bl-current" : "bl-chosen") : overlaid ? "bl-overlaid" : "",
-    recedes ? "bl-recedes" : "",
-  ];
+  return ["bl-thumb", chosen ? (ofLayer ? "bl-current" : "bl-chosen") : overlaid ? "bl-overlaid" : "", useStep(props)];
 }
 
 export function HeadButton(props: HeadButtonProps) {
@@ -84,11 +84,11 @@ export function HeadButton(props: HeadButtonProps) {
   const { overview } = view;
   const classes = useClasses(props);
   const chosen = classes.includes("bl-chosen");
-  const sentence = describe(overview, layer, head);
+  const sentence = props.says(layer, head);
   const [label, paper] = [headLabel(layer, head), paperName(layer, head)];
-  const says = gate && gateAt(gate, overview);
+  const byWeight = useByWeight();
+  const says = gate && gateAt(gate, overview) + byWeight;
   const order = view.page.atlasOrder.value;
-  const value = stat && statisticText(stat, overview.statistic(layer, head, stat.name));
   const content = (
     <>
       <b>{label}</b> <span class="bl-muted">{paper}</span> {says}
@@ -116,13 +116,15 @@ export function HeadButton(props: HeadButtonProps) {
       >
         {Number.isNaN(overview.statistic(layer, head, "entropy")) ? (
           <span class="bl-nan">NaN</span>
+        ) : view.page.atlasFill.value && stat ? (
+          <Fill value={stat.of(layer, head)} stat={stat} />
         ) : (
           <Thumbnail n={layer * overview.n_heads + head} />
         )}
         {order !== "position" && (
           <span class="bl-thumb-caption">
             {label}
-            <b>{order === "gate" && gate ? gateSign(gate) : value}</b>
+            <b>{order === "gate" && gate ? gateSign(gate) : stat?.text(stat.of(layer, head))}</b>
           </span>
         )}
       </button>

@@ -1,11 +1,11 @@
 // Header: the text with Run, what the model and the tokenizer did, what went wrong, and the switches.
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { Check, into, Menu } from "../parts/controls";
+import { Check, into } from "../parts/controls";
 import { headLabel } from "../parts/format";
 import { visibleText } from "../parts/token";
-import type { Badge } from "../state/overview";
 import { useView } from "./context";
-import { ExportMenu } from "./exportmenu";
+import { Later } from "./later";
+import { Notices, Warnings } from "./notices";
 import { Switches } from "./switches";
 
 export function Header() {
@@ -13,10 +13,10 @@ export function Header() {
   return (
     <header class="bl-header">
       <TitleLine />
-      {page.help.value && <Help />}
+      {page.help.value && <Later draw={({ Help }) => <Help />} />}
       <Problem />
       {overview.lens && <TextForm />}
-      <Report badges={overview.badges.filter(({ severity }) => severity === "warning")} />
+      <Warnings />
       {overview.nan_layer !== null && (
         <p class="bl-badge bl-warning" role="alert">
           not a number: NaN or infinity first appears in layer {overview.nan_layer}
@@ -29,7 +29,7 @@ export function Header() {
 
 function TitleLine() {
   const { link, page, overview } = useView();
-  const { queries, keyside, square, pair, dtype, model, n_layers, n_heads, head_dim, badges } = overview;
+  const { queries, keyside, square, pair, dtype, model, n_layers, n_heads, head_dim } = overview;
   const { state, text } = link.now.value;
   const chips = [
     `${n_layers} layers × ${n_heads} heads${head_dim ? ` × ${head_dim}` : ""}`,
@@ -53,8 +53,8 @@ function TitleLine() {
           {chip}
         </span>
       ))}
-      <Notes badges={badges.filter(({ severity }) => severity !== "warning")} />
       <span class="bl-spacer" />
+      <Notices />
       <span class={`bl-badge bl-link-${state}`} role="status" data-testid="link">
         {state === "error" || state === "slow" ? "kernel: see below" : text}
       </span>
@@ -67,40 +67,14 @@ function TitleLine() {
       >
         ?
       </button>
-      <ExportMenu />
+      <Later draw={({ ExportMenu }) => <ExportMenu />}>
+        <button type="button" class="bl-button" disabled>
+          Export ▾
+        </button>
+      </Later>
     </div>
   );
 }
-
-/** What the tokenizer did that changes what is seen: a word each, and more on demand. */
-const Report = ({ badges }: { badges: Badge[] }) =>
-  badges.length > 0 && (
-    <ul class="bl-report" aria-label="What the tokenizer did">
-      {badges.map((badge) => (
-        <li key={badge.kind} class="bl-badge bl-warning">
-          <details>
-            <summary>{badge.label}</summary>
-            <span>{badge.detail}</span>
-          </details>
-        </li>
-      ))}
-    </ul>
-  );
-
-/** What it did besides, behind one sign. */
-const Notes = ({ badges }: { badges: Badge[] }) =>
-  badges.length > 0 && (
-    <Menu label="i" name="Notes">
-      <ul>
-        {badges.map((badge) => (
-          <li key={badge.kind}>
-            <b>{badge.label}</b>
-            <p>{badge.detail}</p>
-          </li>
-        ))}
-      </ul>
-    </Menu>
-  );
 
 function TextForm() {
   const { synced, link, running, run } = useView();
@@ -148,33 +122,10 @@ function TextForm() {
       >
         {running.value ? "…" : "Run"}
       </button>
+      <Later draw={({ Texts }) => <Texts />} />
     </form>
   );
 }
-
-const KEYS: [key: string, what: string][] = [
-  ["click, arrow keys, Home, End", "atlas: choose a head"],
-  ["shift-click", "atlas: draw one more head"],
-  ["click, arrow keys and Enter", "matrix, lines: pin a query and a key"],
-  ["Escape", "take the pin out"],
-];
-
-const Help = () => (
-  <div class="bl-note bl-help">
-    <dl>
-      {KEYS.map(([key, what]) => (
-        <>
-          <dt>{key}</dt>
-          <dd>{what}</dd>
-        </>
-      ))}
-    </dl>
-    <p>
-      α is the weight with which a query (row) takes from a key (column); every row sums to 1. Heads are counted from 0;
-      the papers count from 1. A weight says where a head looks, not how much it changes the output.
-    </p>
-  </div>
-);
 
 /** What went wrong, in the kernel's own words; what is drawn stays what its captions say. */
 export function Problem() {

@@ -97,8 +97,7 @@ function Contrast({ sheet: { query, key, carried, chance, seen, rank, alpha } }:
           <b>
             {carried.n80} of {slice.d} neurons
           </b>{" "}
-          carry 80 % of what sets “{token}” apart from the other keys (<Term name="contrast" />{" "}
-          {signed(carried.net)});{" "}
+          carry 80 % of what sets “{token}” apart from the other keys (<Term name="contrast" /> {signed(carried.net)});{" "}
           {chance
             ? `random q and k take ${chance.median} (${chance.low} to ${chance.high} in 90 %) for the key at rank ${rank} of ${seen}`
             : "random q and k hardly ever set such a key apart"}

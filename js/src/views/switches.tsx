@@ -5,6 +5,7 @@ import type { Overview } from "../state/overview";
 import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../vocabulary";
 import { included } from "./atlas";
 import { useView, type View } from "./context";
+import { GoBack } from "./goback";
 
 /** What sets one trait. */
 const setter =
@@ -52,6 +53,8 @@ export function Switches() {
         <Segmented label="tokens" value={synced.units.value} choices={unitChoices(overview)} onChange={set("units")} />
       )}
       {has("head", "neurons") && <SpecialTokens />}
+      <span class="bl-spacer" />
+      <GoBack />
     </div>
   );
 }

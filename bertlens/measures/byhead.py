@@ -1,0 +1,81 @@
+"""What tells heads apart, by weight or by norm: statistics, what each key receives, where the two disagree, one row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..trace import Trace
+from . import norms
+from .attention import SUMMARY
+from .divergence import total_variation
+from .rows import Roles, Rows
+
+
+@dataclass(frozen=True)
+class ByHead:
+    """values: float32 (L, H, len(names)), NaN where the text has no such tokens; received: float32 (L, H, K)."""
+
+    names: tuple[str, ...]
+    values: Tensor
+    received: Tensor
+
+
+def norm_shares(alpha: Tensor, lengths: Tensor) -> Tensor:
+    """(H, S, K) ‖αf(x)‖ ÷ its sum over the row, of weights (H, S, K) and ‖f(x)‖ (H, K); a row of zeros stays one."""
+    passed_on = alpha * lengths.to(alpha.dtype)[:, None]
+    return passed_on / passed_on.sum(-1, keepdim=True).clamp_min(torch.finfo(passed_on.dtype).tiny)
+
+
+@torch.no_grad()
+def statistics(trace: Trace, by: str = "weight", names: Sequence[str] = SUMMARY) -> ByHead:
+    """Statistics of all heads by weight α, or, where `by` is "norm", of the shares ‖αf(x)‖ / Σ_j ‖αf(x)‖ in its place.
+
+    names: of vocabulary.STATISTICS. By norm `variation` follows them: ½ Σ_j |α / Σα − share| in [0, 1], mean over rows,
+    0 where a head passes on as it looks. received: mean over queries of what a key gets, sums to at most 1.
+    Kobayashi et al. 2020, section 3, for the norm. Raises ModelError by norm for a family without an adapter.
+    """
+    roles = Roles.of(trace)
+    values, received = [], []
+    for alpha, shares in _layers(trace, by):
+        rows = Rows(alpha if shares is None else shares, roles)
+        columns = []
+        for name in names:
+            numerator, denominator = rows.statistic(name)
+            columns.append(numerator.float() / denominator if denominator else numerator.float() * torch.nan)
+        if shares is not None:
+            columns.append(total_variation(_scaled(alpha), shares).mean(-1).float())
+        values.append(torch.stack(columns, -1))
+        received.append(rows.values.mean(1).float())
+    return ByHead((*names, *(["variation"] if by == "norm" else [])), torch.stack(values), torch.stack(received))
+
+
+@torch.no_grad()
+def query_rows(trace: Trace, start: int, stop: int, with_norms: bool) -> dict[str, Tensor]:
+    """Rows of all heads for the queries start … stop - 1, their mean: "weight" α, float32 (L, H, K).
+
+    with_norms: also "norm" ‖αf(x)‖, in the stream's units, and "share", the norm ÷ its sum over each row.
+    """
+    found: dict[str, list[Tensor]] = {}
+    for layer in range(trace.n_layers):
+        alpha = trace.attention_rows(layer, start, stop)
+        kinds = {"weight": alpha}
+        if with_norms:
+            lengths = norms.transformed_norm(trace, layer)
+            kinds |= {"norm": alpha * lengths.to(alpha.dtype)[:, None], "share": norm_shares(alpha, lengths)}
+        for name, rows in kinds.items():
+            found.setdefault(name, []).append(rows.mean(1).float())
+    return {name: torch.stack(layers) for name, layers in found.items()}
+
+
+def _scaled(rows: Tensor) -> Tensor:
+    return rows / rows.sum(-1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny)
+
+
+def _layers(trace: Trace, by: str) -> Iterator[tuple[Tensor, Tensor | None]]:
+    for layer in range(trace.n_layers):
+        alpha = trace.attention(layer)
+        yield alpha, norm_shares(alpha, norms.transformed_norm(trace, layer)) if by == "norm" else None

@@ -1,0 +1,78 @@
+// Find a token by its text or its place, and pin it.
+import { useSignal, useSignalEffect } from "@preact/signals";
+import type { Unit } from "../compute/grid";
+import { tokenText } from "../parts/token";
+import { useView } from "./context";
+import { pinCell } from "./look";
+
+const [ABOVE, BESIDE] = [80, 96]; // px that labels cover of a frame that scrolls
+
+/** The places of the units that are meant: a number is a place, else what begins so, then what holds it. */
+export function matches(units: Unit[], wanted: string): number[] {
+  const text = wanted.trim().toLowerCase();
+  if (text === "") return [];
+  const where = (test: (label: string) => boolean) =>
+    units.flatMap(({ label }, n) => (test(tokenText(label).toLowerCase()) ? [n] : []));
+  const place = /^#?\d+$/.test(text) ? Number(text.replace("#", "")) : -1;
+  const at = units.findIndex(({ pieces }) => pieces.includes(place));
+  const same = where((label) => label === text);
+  const holds = where((label) => label.includes(text));
+  return [...new Set([...(at < 0 ? [] : [at]), ...same, ...holds])];
+}
+
+/** Bring what is pinned into its own frame; the page itself is not moved. */
+function reveal(root: Element | null): void {
+  for (const label of root?.querySelectorAll(".bl-head .bl-scroll .bl-pinned") ?? []) {
+    const frame = label.closest(".bl-scroll")!;
+    const [box, at] = [frame.getBoundingClientRect(), label.getBoundingClientRect()];
+    if (at.top < box.top + ABOVE || at.bottom > box.bottom) frame.scrollTop += at.top - (box.top + box.bottom) / 2;
+    if (at.left < box.left + BESIDE || at.right > box.right) {
+      if (label.matches(".bl-col-label")) frame.scrollLeft += at.left - (box.left + box.right) / 2;
+    }
+  }
+}
+
+export function Find() {
+  const view = useView();
+  useSignalEffect(() => {
+    if (view.row === null && view.col === null) return;
+    const shown = requestAnimationFrame(() => reveal(view.root.current));
+    return () => cancelAnimationFrame(shown);
+  });
+  const { grid, page } = view;
+  const text = useSignal("");
+  const went = useSignal({ text: "", n: -1 }); // the match that the last Enter led to
+  const of = (units: Unit[]) => matches(units, text.value);
+  const count = Math.max(of(grid.rows).length, of(grid.cols).length);
+  const go = (event: KeyboardEvent) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    const isKey = event.ctrlKey || event.metaKey;
+    const found = of(isKey ? grid.cols : grid.rows);
+    if (found.length === 0) return;
+    const step = event.shiftKey ? -1 : 1;
+    const n = went.value.text === text.value ? (went.value.n + step + found.length) % found.length : 0;
+    went.value = { text: text.value, n };
+    const [row, col] = isKey ? [view.row, found[n]!] : [found[n]!, view.col];
+    if (view.row !== row || view.col !== col) pinCell(view, row, col); // a second time would unpin it
+    page.said.value = `${n + 1} of ${found.length}`;
+  };
+  const n = went.value.text === text.value ? went.value.n + 1 : 0;
+  return (
+    <label class="bl-group bl-find">
+      <input
+        type="search"
+        placeholder="find a token"
+        aria-label="Find a token"
+        aria-invalid={text.value.trim() !== "" && count === 0}
+        title="A token's text or its place; Enter pins it as the query, again goes to the next, with Shift to the one before, with Ctrl it is the key"
+        value={text.value}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+        }}
+        onKeyDown={go}
+      />
+      <output class="bl-muted bl-number">{text.value.trim() && (count === 0 ? "none" : `${n}/${count}`)}</output>
+    </label>
+  );
+}

@@ -1,0 +1,24 @@
+// Back and forward: two buttons, which keep the focus where there is nothing more to go to.
+import { useView } from "./context";
+
+export function GoBack() {
+  const { history } = useView();
+  const button = (sign: string, label: string, keys: string, can: boolean, go: () => void) => (
+    <button
+      type="button"
+      class="bl-button"
+      aria-disabled={!can}
+      aria-label={label}
+      title={`${label} (${keys})`}
+      onClick={go}
+    >
+      {sign}
+    </button>
+  );
+  return (
+    <span class="bl-group bl-goback">
+      {button("←", "Back to the selection before", "Alt+←", history.canUndo.value, history.undo)}
+      {button("→", "Forward again", "Alt+→", history.canRedo.value, history.redo)}
+    </span>
+  );
+}

@@ -1,0 +1,178 @@
+// What heads are ordered, coloured and told apart by: a statistic of the measure shown, or the cell, row or token pinned.
+import { useComputed } from "@preact/signals";
+import { useMemo, useRef } from "preact/hooks";
+import type { Unit } from "../compute/grid";
+import { percent, share, signed, upTo } from "../parts/format";
+import { describe, statisticLabel } from "../parts/sentence";
+import { tokenText } from "../parts/token";
+import type { Answer, Kind } from "../state/answers";
+import { load, loaded } from "../state/extras";
+import type { Overview } from "../state/overview";
+import { MEASURES, type Measure, STATISTICS } from "../vocabulary";
+import { useView, type View } from "./context";
+
+/** A number of every head, for one measure and one pin. */
+export interface HeadValue {
+  name: string;
+  label: string;
+  signed: boolean;
+  most: number; // the largest size of any head
+  of(layer: number, head: number): number; // NaN where there is none
+  text(value: number): string;
+}
+
+interface Statistics {
+  names: string[];
+  stats: Float32Array; // (L·H·names)
+  received: Float32Array; // (L·H·K) what each key gets, mean over queries
+}
+
+const STATS: Kind<Statistics, "statistics"> = {
+  op: "statistics",
+  read: ({ fields, arrays }) => ({
+    names: fields.names as string[],
+    stats: arrays.stats!.data as Float32Array,
+    received: arrays.received!.data as Float32Array,
+  }),
+};
+
+/** Names of what is of the pin. */
+const OF_PIN = ["cell", "row", "contrast", "token"];
+
+type Of = (layer: number, head: number) => number;
+type Found = { of: Of; unit: string } | null; // null until it is here
+const NOTHING: Of = () => Number.NaN;
+
+/** An answer's value: nothing where it is refused, null while it is on its way. */
+const found = <T>(answer: Answer<T>, of: (value: T) => Of, unit: string): Found =>
+  answer.state === "asking" ? null : { of: answer.state === "answered" ? of(answer.value) : NOTHING, unit };
+
+const less = (a: Found, b: Found): Found => a && b && { of: (l, h) => a.of(l, h) - b.of(l, h), unit: a.unit };
+
+/** Weight, norm, or the one less the other. */
+const byMeasure = (measure: Measure, by: (by: "weight" | "norm") => Found): Found =>
+  measure === "difference" ? less(by("weight"), by("norm")) : by(measure);
+
+function statistic({ answers, overview }: View, name: string, by: "weight" | "norm"): Found {
+  const unit = STATISTICS[name]?.unit ?? "";
+  if (by === "weight" && name !== "variation") return { of: (l, h) => overview.statistic(l, h, name), unit };
+  const of = ({ names, stats }: Statistics): Of => {
+    const at = names.indexOf(name);
+    return (l, h) => (at < 0 ? Number.NaN : stats[(l * overview.n_heads + h) * names.length + at]!);
+  };
+  return found(answers.get(STATS, overview, { by: "norm" }), of, unit);
+}
+
+/** What a key's pieces get of all queries, mean. */
+function token({ answers, overview }: View, { pieces }: Unit, by: "weight" | "norm"): Found {
+  const K = overview.keyside.tokens.length;
+  const of =
+    ({ received }: Statistics): Of =>
+    (l, h) =>
+      pieces.reduce((sum, j) => sum + received[(l * overview.n_heads + h) * K + j]!, 0);
+  return found(answers.get(STATS, overview, { by }), of, "share");
+}
+
+/** Of the pinned query's row, by the measure shown. */
+function ofPinnedRow(view: View, name: string, query: Unit, measure: Measure): Found {
+  const extras = loaded.value;
+  if (extras.state === "asking") load(view).catch(() => undefined);
+  const of =
+    extras.state === "answered"
+      ? extras.value.ofRow(view, name, query, measure)
+      : extras.state === "asking"
+        ? null
+        : NOTHING;
+  return of && { of, unit: name === "contrast" ? "share" : name === "cell" ? "cell" : "nats" };
+}
+
+const short = (unit?: Unit) => {
+  const text = unit ? tokenText(unit.label) : "";
+  return text.length > 12 ? `${text.slice(0, 11)}…` : text;
+};
+
+/** The label of a value, with what is pinned. */
+export function labelOf({ grid, row, col }: View, name: string): string {
+  const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];
+  if (name === "cell") return query && key ? `${short(query)} → ${short(key)}` : "a cell: pin one";
+  if (name === "token") return key ? `to “${short(key)}”` : "to a token: pin a key";
+  if (name === "row") return query ? `entropy of “${short(query)}” (nats)` : "entropy of a row: pin one";
+  if (name === "contrast") return query ? `weight ≠ norm for “${short(query)}”` : "weight ≠ norm in a row: pin one";
+  return statisticLabel(name);
+}
+
+const hasNorms = ({ measures }: Overview) => measures.includes("norm");
+
+function make(view: View, name: string, measure: Measure): Found {
+  const { overview, grid, row, col } = view;
+  if (name === "variation") return hasNorms(overview) ? statistic(view, name, "norm") : { of: NOTHING, unit: "share" };
+  if (!OF_PIN.includes(name)) return byMeasure(measure, (by) => statistic(view, name, by));
+  const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];
+  if (name === "token") return key ? byMeasure(measure, (by) => token(view, key, by)) : { of: NOTHING, unit: "share" };
+  return query && (key || name !== "cell") ? ofPinnedRow(view, name, query, measure) : { of: NOTHING, unit: "cell" };
+}
+
+const UNITS: Record<string, (value: number) => string> = {
+  share: percent,
+  cell: share,
+  nats: (value) => signed(value),
+};
+
+function headValue(view: View, name: string, measure: Measure): HeadValue | null {
+  const made = make(view, name, measure);
+  if (!made) return null;
+  const { n_layers, n_heads } = view.overview;
+  const isSigned = MEASURES[measure].signed && name !== "variation" && name !== "contrast";
+  const all = upTo(n_layers * n_heads).map((n) => made.of(Math.floor(n / n_heads), n % n_heads));
+  const plain = UNITS[made.unit] ?? UNITS.nats!;
+  return {
+    name,
+    label: labelOf(view, name),
+    signed: isSigned,
+    most: all.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0),
+    of: (l, h) => all[l * n_heads + h]!,
+    text: (value) =>
+      Number.isNaN(value) ? "–" : `${isSigned && value > 0 ? "+" : ""}${plain(value).replace("-", "−")}`,
+  };
+}
+
+/** A value of the measure shown; the last one of these maps while it is on its way, null before. */
+export function useHeadValue(name: string): HeadValue | null {
+  const view = useView();
+  const measure = useComputed(() => view.shown.measure).value;
+  const last = useRef<{ key: unknown[]; value: HeadValue } | null>(null);
+  const pin = OF_PIN.includes(name)
+    ? [view.grid.rows[view.row ?? -1], view.grid.cols[view.col ?? -1], view.grid.cols]
+    : [];
+  const key = [view.overview, name, measure, ...pin];
+  const kept = last.current;
+  if (kept && key.every((one, n) => one === kept.key[n]) && key.length === kept.key.length) return kept.value;
+  const value = headValue(view, name, measure);
+  if (value) last.current = { key, value };
+  return value ?? (kept?.key[0] === view.overview ? kept.value : null);
+}
+
+/** A head in one sentence; with its weights it names words that all look at. */
+export type Says = (layer: number, head: number, weights?: Float32Array) => string;
+
+/** What a head does in one sentence, by the measure shown. */
+export function useSentences(): Says {
+  const view = useView();
+  const { overview, answers } = view;
+  const measure = useComputed(() => view.shown.measure).value;
+  const answer = measure === "weight" ? null : answers.get(STATS, overview, { by: "norm" });
+  return useMemo(() => {
+    const byWeight: Says = (l, h, weights) => describe(overview, l, h, weights);
+    if (answer?.state !== "answered") return byWeight;
+    const { names, stats, received } = answer.value;
+    const K = overview.keyside.tokens.length;
+    const at = (l: number, h: number) => l * overview.n_heads + h;
+    const statistic = (l: number, h: number, name: string) =>
+      stats[at(l, h) * names.length + names.indexOf(name)] ?? Number.NaN;
+    const columns = (l: number, h: number) => received.subarray(at(l, h) * K, (at(l, h) + 1) * K);
+    return measure === "norm"
+      ? (l, h, weights) => `By norm ${describe({ ...overview, statistic }, l, h, weights && columns(l, h), "")}`
+      : (l, h, weights) =>
+          `${percent(statistic(l, h, "variation"))} of a row lies elsewhere by norm. By weight ${byWeight(l, h, weights)}`;
+  }, [overview, measure, answer]);
+}

@@ -1,0 +1,27 @@
+// Keys, and how to read the view.
+
+const KEYS: [key: string, what: string][] = [
+  ["click, arrow keys, Home, End", "atlas: choose a head"],
+  ["shift-click", "atlas: draw one more head over the chosen one"],
+  ["click, arrow keys and Enter", "matrix and lines: pin a query and a key; the neurons below follow"],
+  ["Alt and left, right arrow", "back to the selection before, and forward again"],
+  ["Escape", "take the pin out"],
+  ["Tab", "from part to part"],
+];
+
+export const Help = () => (
+  <div class="bl-note bl-help">
+    <dl>
+      {KEYS.map(([key, what]) => (
+        <>
+          <dt>{key}</dt>
+          <dd>{what}</dd>
+        </>
+      ))}
+    </dl>
+    <p>
+      α is the weight with which a query (row) takes from a key (column); every row sums to 1. Heads are counted from 0;
+      the papers count from 1. A weight says where a head looks, not how much it changes the output.
+    </p>
+  </div>
+);

@@ -1,0 +1,33 @@
+// Numbers of every head from the pinned query's row.
+import type { Unit } from "../compute/grid";
+import { renormalized } from "../state/display";
+import { entropyOf, rowsOf, unitValues, variationOf } from "../state/rows";
+import type { Measure } from "../vocabulary";
+import type { View } from "./context";
+
+/** "cell", "row" or "contrast" of every head by the measure shown; null until it is here. */
+export function ofRow(
+  view: View,
+  name: string,
+  query: Unit,
+  measure: Measure,
+): ((layer: number, head: number) => number) | null {
+  const { overview, col, grid, synced, shown } = view;
+  const answer = rowsOf(view, overview, query);
+  if (answer.state === "asking") return null;
+  if (answer.state === "refused") return () => Number.NaN;
+  const K = overview.keyside.tokens.length;
+  const scaled = renormalized(synced, shown);
+  const { weight, norm, share } = answer.value;
+  const shares = share ?? norm;
+  const cell = (row: Float32Array) => unitValues(row, grid.cols, scaled)[col ?? -1] ?? Number.NaN;
+  return (l, h) => {
+    const at = (l * overview.n_heads + h) * K;
+    const part = (all: Float32Array | null) => all?.subarray(at, at + K) ?? new Float32Array(K).fill(Number.NaN);
+    if (name === "contrast") return variationOf(part(weight), part(shares));
+    if (measure === "difference" && name === "cell") return cell(part(weight)) - cell(part(shares));
+    if (measure === "difference") return entropyOf(part(weight)) - entropyOf(part(shares));
+    if (name === "cell") return cell(part(measure === "norm" ? norm : weight));
+    return entropyOf(part(measure === "norm" ? shares : weight));
+  };
+}

@@ -1,0 +1,91 @@
+// What heads are asked: how the atlas is ordered and coloured, by a statistic or by what is pinned, and from which value on.
+import { Check, into, Select, Slider } from "../parts/controls";
+import { statistics } from "../parts/sentence";
+import { STATISTICS } from "../vocabulary";
+import { useView, type View } from "./context";
+import { type HeadValue, labelOf } from "./headvalues";
+
+/** All that there is to choose from, for this text. */
+const valueChoices = (view: View): { value: string; label: string; title?: string }[] =>
+  [
+    ...["cell", "row", "contrast", "token"],
+    ...(view.overview.measures.includes("norm") ? ["variation"] : []),
+    ...statistics(view.overview).map(({ name }) => name),
+  ]
+    .filter((name) => name !== "contrast" || view.overview.measures.includes("norm"))
+    .map((value) => ({ value, label: labelOf(view, value), title: STATISTICS[value]?.about }));
+
+/** Questions of one click: the button, what has to be pinned, and what it asks. */
+const ASKED: [name: string, label: string, needs: ("row" | "col")[], about: string][] = [
+  ["cell", "this cell", ["row", "col"], "Order the heads by the pinned cell: which head links these two tokens most?"],
+  ["row", "this row", ["row"], "Order the heads by the entropy of the pinned query's row: which head is sharp here?"],
+  ["token", "this token", ["col"], "Order the heads by what the pinned key gets of all queries, mean"],
+  ["variation", "weight ≠ norm", [], "Order the heads by how much of a row lies elsewhere by norm than by weight"],
+];
+
+/** One click asks, a second one goes back to layer and head. */
+function Questions() {
+  const view = useView();
+  const { atlasOrder } = view.page;
+  const known = valueChoices(view).map(({ value }) => value);
+  return (
+    <div class="bl-group bl-asks" role="group" aria-label="Which heads">
+      <span class="bl-caps">which heads</span>
+      {ASKED.filter(([name]) => known.includes(name)).map(([name, label, needs, about]) => {
+        const missing = needs.some((side) => view[side] === null);
+        return (
+          <button
+            type="button"
+            key={name}
+            class="bl-chip"
+            aria-pressed={atlasOrder.value === name}
+            disabled={missing && atlasOrder.value !== name}
+            title={
+              missing
+                ? `Pin ${needs.length > 1 ? "a cell" : needs[0] === "row" ? "a query" : "a key"} first. ${about}`
+                : about
+            }
+            onClick={() => into(atlasOrder)(atlasOrder.value === name ? "position" : name)}
+          >
+            {label}
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+/** Order, bars and colour, and the least value of heads that are shown. */
+export function Ranking({ value, gates }: { value: HeadValue | null; gates: string }) {
+  const view = useView();
+  const { atlasOrder, atlasStat, atlasMinimum, atlasFill } = view.page;
+  const choices = valueChoices(view);
+  const others = [{ value: "position", label: "layer and head" }, ...(gates ? [{ value: "gate", label: gates }] : [])];
+  return (
+    <div class="bl-controls bl-ranking">
+      <Questions />
+      <Select label="order" value={atlasOrder.value} choices={[...others, ...choices]} onChange={into(atlasOrder)} />
+      {value && ["position", "gate"].includes(atlasOrder.value) && (
+        <Select label="bars" value={value.name} choices={choices} onChange={into(atlasStat)} />
+      )}
+      {value && (
+        <Slider
+          label="at least"
+          title="Heads below leave their place empty"
+          min={0}
+          max={1}
+          step={0.01}
+          value={atlasMinimum.value}
+          text={value.text(atlasMinimum.value * value.most)}
+          onChange={into(atlasMinimum)}
+        />
+      )}
+      <Check
+        label="colour"
+        title={`Fill each head with the colour of its value${value ? `: ${value.label}` : ""}`}
+        checked={atlasFill.value}
+        onChange={into(atlasFill)}
+      />
+    </div>
+  );
+}

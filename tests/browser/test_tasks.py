@@ -1,0 +1,343 @@
+"""What people come with, by clicks that are counted, each from a view whose selection is not the answer already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Locator, expect
+
+from bertlens.measures import norms
+from browser.views import Seen, shown
+
+IT, CAT = 8, 2  # of the pair's tokens
+SETUP = (
+    "import bertlens as bl\n"
+    "lens = bl.Lens.embedded()\n"
+    "view = lens.trace('The cat sat on the mat because it was tired.').explore()\n"
+    "view"
+)
+
+
+class Hand:
+    """A hand that counts what it clicks; typing is not counted, the click into the box is."""
+
+    def __init__(self) -> None:
+        self.clicks = 0
+
+    def click(self, target: Locator) -> None:
+        target.click()
+        self.clicks += 1
+
+    def cell(self, seen: Seen, row: int, col: int) -> None:
+        seen.at_cell(row, col)
+        self.clicks += 1
+
+
+def button(seen: Seen, name: str) -> Locator:
+    return seen.root.get_by_role("button", name=name, exact=True)
+
+
+def captions(seen: Seen) -> list[str]:
+    """The value under each thumbnail, in the atlas's order."""
+    return seen.root.locator(".bl-thumb-caption b").all_inner_texts()
+
+
+def ranked(values: np.ndarray) -> list[str]:
+    """Heads from the largest value on, of equal ones the lower first."""
+    order = np.argsort(-values.ravel(), kind="stable")
+    return [f"{n // values.shape[1]}-{n % values.shape[1]}" for n in order]
+
+
+def cells(trace: Any, norm: bool = False) -> np.ndarray:
+    """(L, H) it -> cat of every head."""
+    maps = [norms.weighted_norm(trace, layer) if norm else trace.attention(layer) for layer in range(trace.n_layers)]
+    return torch.stack(maps)[:, :, IT, CAT].numpy()
+
+
+def variation(trace: Any) -> np.ndarray:
+    """(L, H) half of what weights and shares of the norm differ by, a row at a time, mean over rows."""
+    found = np.zeros((trace.n_layers, trace.n_heads))
+    for layer in range(trace.n_layers):
+        alpha, passed_on = trace.attention(layer).double().numpy(), norms.weighted_norm(trace, layer).double().numpy()
+        for head in range(trace.n_heads):
+            rows = [abs(a - n / n.sum()).sum() / 2 for a, n in zip(alpha[head], passed_on[head], strict=True)]
+            found[layer, head] = sum(rows) / len(rows)
+    return found
+
+
+def test_which_head_links_it_to_cat(show, pair):
+    seen, hand = Seen(show(pair.explore()).page), Hand()
+    values = cells(pair)
+    best = ranked(values)[0]
+    layer, head = map(int, best.split("-"))
+    expect(seen.part("head-title")).not_to_have_text(f"L{layer}·H{head}")
+    hand.cell(seen, IT, CAT)
+    hand.click(button(seen, "this cell"))
+    expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", best)
+    hand.click(seen.root.locator("[data-head]").first)
+    seen.title(f"L{layer}·H{head}")
+    assert hand.clicks <= 3
+    assert seen.thumbs()[:20] == ranked(values)[:20]
+    assert captions(seen)[:20] == [shown(v) for v in sorted(values.ravel(), reverse=True)[:20]]
+    assert dict(seen.listed())["cat"] == round(float(values[layer, head]), 3)
+
+
+def test_the_same_question_by_norm(show, pair):
+    """Everything is of the measure shown: order, numbers, and the words beside them."""
+    seen = show(pair.explore(layer=0, head=0, query=IT, key=CAT, settings={"atlas_order": "cell"}))
+    expect(seen.region("Atlas of heads")).to_contain_text("α, sorted: it → cat")
+    seen.choice("measure", "Norm ‖αf(x)‖").click()
+    expect(seen.region("Atlas of heads")).to_contain_text("‖αf(x)‖, sorted: it → cat")
+    by_norm = cells(pair, norm=True)
+    expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(by_norm)[0])
+    assert captions(seen)[:5] == [shown(v) for v in sorted(by_norm.ravel(), reverse=True)[:5]]
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_the_number_under_the_thumbnail_is_that_of_the_list(show, embedded_lens, words):
+    """With pieces merged to words and special tokens hidden it is the same number as in the head view."""
+    trace = embedded_lens.trace("Unbelievable cats sleep on unquestionable mats.")
+    kept = {"units": "words" if words else "pieces", "hide_special": True, "renormalize": True}
+    seen = show(trace.explore(layer=2, head=1, query=1, key=5, settings={"atlas_order": "cell"}, **kept))
+    under = seen.thumb(2, 1).locator(".bl-thumb-caption b")
+    expect(under).to_have_text(seen.root.locator(".bl-list .bl-bar.bl-pinned .bl-number").inner_text())
+
+
+def test_row_and_token_of_the_pin(show, pair):
+    seen = show(pair.explore(layer=0, head=0, query=IT, key=CAT))
+    alpha = torch.stack([pair.attention(layer) for layer in range(pair.n_layers)]).double().numpy()
+    button(seen, "this row").click()
+    entropy = -(alpha[:, :, IT] * np.log(alpha[:, :, IT])).sum(-1)
+    expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(entropy)[0])
+    assert captions(seen)[0] == f"{entropy.max():.2f}"
+    button(seen, "this token").click()
+    received = alpha[:, :, :, CAT].mean(-1)
+    expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(received)[0])
+    assert captions(seen)[0] == f"{round(100 * received.max())} %"
+    button(seen, "this token").click()  # a second time goes back
+    assert seen.thumbs()[:3] == ["0-0", "0-1", "0-2"]
+
+
+def test_where_norm_and_weight_differ(show, pair):
+    seen, hand = show(pair.explore()), Hand()
+    assert seen.thumbs()[:2] == ["0-0", "0-1"]
+    hand.click(button(seen, "weight ≠ norm"))
+    assert hand.clicks <= 2
+    differ = variation(pair)
+    expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(differ)[0])
+    assert seen.thumbs()[:20] == ranked(differ)[:20]
+    assert captions(seen)[:20] == [f"{round(100 * v)} %" for v in sorted(differ.ravel(), reverse=True)[:20]]
+
+
+def test_statistics_are_of_the_measure_shown(show, pair):
+    """[CLS] takes much attention and passes on little."""
+    seen = show(pair.explore(settings={"atlas_order": "first"}))
+    first = {}
+    for measure, label in (("weight", "Weight α"), ("norm", "Norm ‖αf(x)‖")):
+        seen.choice("measure", label).click()
+        rows = [norms.weighted_norm(pair, n) if measure == "norm" else pair.attention(n) for n in range(pair.n_layers)]
+        values = torch.stack([(r / r.sum(-1, keepdim=True))[:, :, 0].mean(-1) for r in rows]).numpy()
+        first[measure] = float(values.max())
+        expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(values)[0])
+        assert captions(seen)[0] == f"{round(100 * first[measure])} %"
+    assert first["weight"] > first["norm"] + 0.2
+    expect(seen.part("head-sentence")).to_contain_text("By norm")
+    expect(seen.part("head-sentence")).to_contain_text("by weight:")  # the gate
+
+
+def test_heads_below_a_value_keep_their_place(show, pair):
+    seen = show(pair.explore(settings={"atlas_stat": "previous", "atlas_minimum": 0.5}))
+    before = seen.thumb(0, 5).bounding_box()
+    gone = seen.root.locator(".bl-below")
+    alpha = [pair.attention(layer) for layer in range(6)]
+    previous = torch.stack([a.diagonal(-1, 1, 2).sum(-1) / a.shape[1] for a in alpha])
+    limit = 0.5 * float(previous.max())
+    expected = [f"{n // 12}-{n % 12}" for n in range(72) if previous.flatten()[n] < limit]
+    assert gone.evaluate_all("all => all.map(one => one.dataset.head)") == expected
+    expect(gone.first.locator("img")).to_be_hidden()
+    seen.slide("at least", 0)
+    assert seen.thumb(0, 5).bounding_box() == before
+
+
+def test_token_250_of_400(page_of, embedded_lens):
+    trace = embedded_lens.trace(" ".join(f"word{n % 7} sat on the mat and looked" for n in range(50)))
+    assert trace.n_tokens > 300
+    view = trace.explore()
+    seen, hand = Seen(page_of(view.to_html(layers=[view.layer]))), Hand()
+    hand.click(seen.root.get_by_role("searchbox", name="Find a token"))
+    seen.page.keyboard.type("250")
+    seen.page.keyboard.press("Enter")
+    label = seen.root.locator(".bl-row-label.bl-pinned")
+    expect(label).to_have_attribute("title", f"query 250: {trace.display_tokens[250]}")
+    assert hand.clicks <= 3
+    row = trace.attention(view.layer)[view.head, 250]
+    assert [value for _, value in seen.listed()][:5] == pytest.approx(
+        row.sort(descending=True).values[:5].tolist(), abs=6e-4
+    )
+
+
+def test_finding_by_text_goes_on_to_the_next(show, pair):
+    seen = show(pair.explore(layer=1, head=8))
+    box = seen.root.get_by_role("searchbox", name="Find a token")
+    places = [n for n, token in enumerate(pair.display_tokens) if token == "the"]
+    box.fill("the")
+    for n in (*places, places[0]):
+        box.press("Enter")
+        expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_attribute("title", f"query {n}: the")
+    box.press("Shift+Enter")
+    expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_attribute("title", f"query {places[-1]}: the")
+    box.fill("dog")
+    box.press("Control+Enter")
+    expect(seen.root.locator(".bl-col-label.bl-pinned")).to_have_text("dog")
+    box.fill("elephant")
+    expect(box).to_have_attribute("aria-invalid", "true")
+
+
+def test_pin_is_scrolled_into_its_frame(page_of, embedded_lens):
+    trace = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 20))
+    view = trace.explore(layer=0, head=2, settings={"cell_size": 12})
+    seen = Seen(page_of(view.to_html(layers=[0])))
+    box = seen.root.get_by_role("searchbox", name="Find a token")
+    box.fill("100")
+    box.press("Enter")
+    frame = seen.root.locator(".bl-matrix-scroll")
+    seen.page.wait_for_function("() => document.querySelector('.bl-matrix-scroll').scrollTop > 0")
+    label, frame = seen.root.locator(".bl-row-label.bl-pinned").bounding_box(), frame.bounding_box()
+    assert frame["y"] < label["y"] and label["y"] + label["height"] < frame["y"] + frame["height"]
+
+
+def test_back_after_a_wrong_click(show, pair):
+    seen, hand = show(pair.explore(layer=1, head=8, query=3, key=4)), Hand()
+    seen.thumb(4, 5).click()
+    seen.title("L4·H5")
+    hand.click(button(seen, "Back to the selection before"))
+    seen.title("L1·H8")
+    assert hand.clicks == 1
+    button(seen, "Forward again").click()
+    seen.title("L4·H5")
+    seen.page.keyboard.press("Alt+ArrowLeft")
+    seen.title("L1·H8")
+    expect(button(seen, "Back to the selection before")).to_have_attribute("aria-disabled", "true")
+    seen.page.keyboard.press("Escape")
+    expect(seen.root.locator(".bl-mark-cell")).to_have_count(0)
+    seen.page.keyboard.press("Alt+ArrowLeft")
+    expect(seen.root.locator(".bl-mark-cell")).to_have_count(1)
+
+
+def copied(seen: Seen, hand: Hand, what: str) -> str:
+    """What a button of the export menu puts on the clipboard."""
+    seen.page.evaluate(
+        "() => { window.said = ''; Object.defineProperty(navigator, 'clipboard', { configurable: true, "
+        "value: { writeText: async (text) => { window.said = text; } } }); }"
+    )
+    hand.click(seen.root.get_by_text("Export", exact=True))
+    hand.click(button(seen, what))
+    seen.page.wait_for_function("() => window.said")
+    seen.page.keyboard.press("Escape")
+    return str(seen.page.evaluate("() => window.said"))
+
+
+def set_up(seen: Seen) -> None:
+    """A state of which nothing is a default."""
+    seen.thumb(3, 4).click()
+    seen.at_cell(IT, CAT)
+    button(seen, "this cell").click()
+    seen.choice("measure", "Norm ‖αf(x)‖").click()
+    seen.choice("head view", "Lines").click()
+    seen.tab("Gates").click()
+    seen.slide("at least", 0.25)
+    seen.check("one scale").check()
+
+
+def state_of(seen: Seen) -> dict[str, Any]:
+    seen.title("L3·H4")
+    expect(seen.root.locator("[data-head]").first).not_to_have_attribute("data-head", "0-0")
+    expect(seen.tab("Gates")).to_have_attribute("aria-selected", "true")
+    return {
+        "order": seen.thumbs(),
+        "below": seen.root.locator(".bl-below").count(),
+        "captions": captions(seen),
+        "scale": seen.check("one scale").is_checked(),
+        "lines": seen.part("lines").count(),
+        "pins": seen.part("lines").locator(".bl-pinned").all_inner_texts(),
+        "measure": seen.choice("measure", "Norm ‖αf(x)‖").get_attribute("aria-pressed"),
+    }
+
+
+def test_state_to_a_colleague_as_python(show, pair):
+    seen, hand = show(pair.explore()), Hand()
+    set_up(seen)
+    before = state_of(seen)
+    line = copied(seen, hand, "Copy this state as Python")
+    assert hand.clicks <= 2
+    assert line.startswith('trace.explore(layer=3, head=4, query=8, key=2, measure="norm", mode="lines"')
+    assert state_of(show(eval(line, {"trace": pair}))) == before
+
+
+def test_state_to_a_colleague_as_a_link(show, pair):
+    seen, hand = show(pair.explore()), Hand()
+    set_up(seen)
+    before = state_of(seen)
+    link = copied(seen, hand, "Copy a link to this state")
+    assert hand.clicks <= 2 and "#bertlens=" in link
+    seen.thumb(0, 0).click()
+    seen.tab("Table").click()
+    seen.page.goto(link)  # pasted over the same page
+    assert state_of(Seen(seen.page)) == before
+    seen.page.reload()
+    assert state_of(Seen(seen.page)) == before
+
+
+@pytest.mark.parametrize(
+    "hash", ["nonsense", "%7B%22layer%22%3A99%2C%22mode%22%3A7%2C%22thresholds%22%3A%22x%22%7D", "%"]
+)
+def test_link_that_is_broken_changes_nothing(show, pair, hash):
+    seen = show(pair.explore(layer=1, head=8))
+    seen.page.goto(seen.page.url + "#bertlens=" + hash)
+    seen.page.reload()
+    seen = Seen(seen.page)
+    expect(seen.part("matrix")).to_be_visible()
+    assert seen.part("head-title").inner_text().startswith("L1·H8")
+
+
+def test_same_head_on_two_sentences(open_notebook):
+    notebook = open_notebook([SETUP])
+    seen, hand = Seen(notebook.page), Hand()
+    seen.thumb(3, 4).click()
+    seen.title("L3·H4")
+    expect(seen.part("link")).to_have_text("kernel live")
+    hand.click(seen.root.get_by_label("Sentence A"))
+    seen.page.keyboard.press("Control+A")
+    seen.page.keyboard.type("Dogs chase the red ball across a wide field.")
+    hand.click(button(seen, "Run"))
+    expect(seen.root.locator(".bl-row-label").nth(1)).to_have_text("dogs")
+    seen.title("L3·H4")
+    hand.click(button(seen, "Text before"))
+    expect(seen.root.locator(".bl-row-label").nth(2)).to_have_text("cat")
+    seen.title("L3·H4")
+    assert hand.clicks <= 3
+
+
+def test_hover_asks_nobody_and_one_query_is_asked_once(open_notebook):
+    """The kernel answers for a query's rows once; another key of it, hover and order are the page's."""
+    counted = (
+        "asked = []\n"
+        "reply = view._reply\n"
+        "view._reply = lambda shown, message: (asked.append(message.get('op')), reply(shown, message))[1]"
+    )
+    notebook = open_notebook([SETUP, counted])
+    seen = Seen(notebook.page)
+    expect(seen.part("link")).to_have_text("kernel live")
+    seen.at_cell(8, 2)
+    button(seen, "this cell").click()
+    expect(seen.region("Atlas of heads")).to_contain_text("sorted: it → cat")
+    seen.at_cell(8, 3)
+    expect(seen.region("Atlas of heads")).to_contain_text("sorted: it → sat")
+    button(seen, "this row").click()
+    expect(seen.region("Atlas of heads")).to_contain_text("sorted: entropy of “it”")
+    for n in range(5):
+        seen.at_cell(n, n, "hover")
+    assert notebook.kernel("asked.count('rows'), asked.count('head')") == "(1, 0)"
