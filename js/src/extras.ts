@@ -1,8 +1,12 @@
-// What widget.js leaves out: the bodies of the tabs, and exports. See state/extras.ts.
+// What widget.js leaves out: the bodies of the tabs, exports, and parts of the first picture that can wait. See state/extras.ts.
 
 export { ExportMenu } from "./views/exportmenu";
 export { Find } from "./views/find";
+export { GateChips } from "./views/gatechips";
+export { GoBack } from "./views/goback";
 export { Help } from "./views/help";
+export { Lines } from "./views/lines";
+export { Notices } from "./views/notices";
 export { ofRow } from "./views/ofrow";
 export { Ranking } from "./views/ranking";
 export { pythonLine } from "./views/share";

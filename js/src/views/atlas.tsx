@@ -9,7 +9,7 @@ import { sorted } from "../parts/sorted";
 import type { Overview } from "../state/overview";
 import { GATES, type HeadName, MEASURES } from "../vocabulary";
 import { useView } from "./context";
-import { atLength, type Gates, gateAt, gateSign, useByWeight, useGates } from "./gatemarks";
+import { type Gates, gateAt, useByWeight, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
 import { type HeadValue, type Says, useHeadValue, useSentences } from "./headvalues";
 import { Later } from "./later";
@@ -72,7 +72,7 @@ export function Atlas() {
         <Grid {...{ layers, heads, names, stat, labels, says }} />
       </div>
       <HeadSentence labels={labels} says={says} />
-      {labels && <GateChips labels={all.map(([l, h]) => labels[l]![h]!)} />}
+      {labels && <Later draw={({ GateChips }) => <GateChips labels={all.map(([l, h]) => labels[l]![h]!)} />} />}
     </section>
   );
 }
@@ -103,34 +103,6 @@ function HeadSentence({ labels, says }: Pick<GridProps, "labels" | "says">) {
         </>
       )}
     </p>
-  );
-}
-
-/** How many heads have which gate; a click lets the others recede. */
-function GateChips({ labels }: { labels: string[] }) {
-  const { page, overview } = useView();
-  const { gateFilter } = page;
-  const byWeight = useByWeight();
-  const count = (name: string) => labels.filter((label) => label === name).length;
-  return (
-    <div class="bl-chips" role="group" aria-label={`Gates ${atLength(overview)}`}>
-      <span class="bl-muted">
-        Gates {atLength(overview)}
-        {byWeight}:
-      </span>
-      {sorted([...new Set(labels)], count, true).map((label) => (
-        <button
-          type="button"
-          key={label}
-          class="bl-chip"
-          aria-pressed={gateFilter.value === label}
-          title={`${GATES[label]?.about} Name after Bonino et al. 2025, score bertlens’ own; click: others recede`}
-          onClick={() => into(gateFilter)(gateFilter.value === label ? "" : label)}
-        >
-          <b>{gateSign(label)}</b> {label} <span class="bl-number bl-muted">{count(label)}</span>
-        </button>
-      ))}
-    </div>
   );
 }
 

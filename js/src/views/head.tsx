@@ -4,12 +4,13 @@ import { strongestKey } from "../compute/attention";
 import { columnMeans, type Unit } from "../compute/grid";
 import { Segmented, Select } from "../parts/controls";
 import { share } from "../parts/format";
+import { Waiting } from "../parts/section";
 import { Place, Token } from "../parts/token";
 import { renormalized } from "../state/display";
+import { loaded } from "../state/extras";
 import { MEASURES } from "../vocabulary";
 import { useView, type View } from "./context";
 import { Later } from "./later";
-import { Lines } from "./lines";
 import { lookNow } from "./look";
 import { Matrix } from "./matrix";
 import { useWidth } from "./width";
@@ -62,7 +63,13 @@ export function HeadPanel() {
         <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>
       ) : (
         <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
-          {isMatrix ? <Matrix /> : <Lines />}
+          {isMatrix ? (
+            <Matrix />
+          ) : (
+            <Later draw={({ Lines }) => <Lines />}>
+              <Waiting answer={loaded.value} doing="drawing the lines" />
+            </Later>
+          )}
           <RowList most={narrow ? LISTED / 2 : LISTED} />
         </div>
       )}

@@ -5,7 +5,6 @@ import { headLabel } from "../parts/format";
 import { visibleText } from "../parts/token";
 import { useView } from "./context";
 import { Later } from "./later";
-import { Notices, Warnings } from "./notices";
 import { Switches } from "./switches";
 
 export function Header() {
@@ -54,7 +53,7 @@ function TitleLine() {
         </span>
       ))}
       <span class="bl-spacer" />
-      <Notices />
+      <Later draw={({ Notices }) => <Notices />} />
       <span class={`bl-badge bl-link-${state}`} role="status" data-testid="link">
         {state === "error" || state === "slow" ? "kernel: see below" : text}
       </span>
@@ -73,6 +72,24 @@ function TitleLine() {
         </button>
       </Later>
     </div>
+  );
+}
+
+/** What the tokenizer did that changes what is seen. */
+function Warnings() {
+  const badges = useView().overview.badges.filter(({ severity }) => severity === "warning");
+  if (badges.length === 0) return null;
+  return (
+    <ul class="bl-report" aria-label="What the tokenizer did">
+      {badges.map(({ kind, label, detail }) => (
+        <li key={kind} class="bl-badge bl-warning">
+          <details>
+            <summary>{label}</summary>
+            <span>{detail}</span>
+          </details>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -5,7 +5,7 @@ import type { Overview } from "../state/overview";
 import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../vocabulary";
 import { included } from "./atlas";
 import { useView, type View } from "./context";
-import { GoBack } from "./goback";
+import { Later } from "./later";
 
 /** What sets one trait. */
 const setter =
@@ -54,7 +54,7 @@ export function Switches() {
       )}
       {has("head", "neurons") && <SpecialTokens />}
       <span class="bl-spacer" />
-      <GoBack />
+      <Later draw={({ GoBack }) => <GoBack />} />
     </div>
   );
 }

@@ -1,0 +1,34 @@
+// Gates of the heads shown as buttons: each lets the heads of other gates recede.
+import { into } from "../parts/controls";
+import { sorted } from "../parts/sorted";
+import { GATES } from "../vocabulary";
+import { useView } from "./context";
+import { atLength, gateSign, useByWeight } from "./gatemarks";
+
+/** How many heads have which gate; a click lets the others recede. */
+export function GateChips({ labels }: { labels: string[] }) {
+  const { page, overview } = useView();
+  const { gateFilter } = page;
+  const byWeight = useByWeight();
+  const count = (name: string) => labels.filter((label) => label === name).length;
+  return (
+    <div class="bl-chips" role="group" aria-label={`Gates ${atLength(overview)}`}>
+      <span class="bl-muted">
+        Gates {atLength(overview)}
+        {byWeight}:
+      </span>
+      {sorted([...new Set(labels)], count, true).map((label) => (
+        <button
+          type="button"
+          key={label}
+          class="bl-chip"
+          aria-pressed={gateFilter.value === label}
+          title={`${GATES[label]?.about} Name after Bonino et al. 2025, score bertlens’ own; click: others recede`}
+          onClick={() => into(gateFilter)(gateFilter.value === label ? "" : label)}
+        >
+          <b>{gateSign(label)}</b> {label} <span class="bl-number bl-muted">{count(label)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
