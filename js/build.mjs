@@ -26,7 +26,7 @@ const common = {
   absWorkingDir: here,
 };
 
-/** The virtual module "bertlens:shared": what extras.js takes of each module, by the module's name. */
+/** The virtual module "bertlens:shared": what extras.js takes of each module, by the module's number. */
 const shared = (taken) => ({
   name: "shared",
   setup({ onResolve, onLoad }) {
@@ -36,7 +36,7 @@ const shared = (taken) => ({
         ...taken.map(
           ([path, names], n) => `import { ${names.map((name) => `${name} as ${name}${n}`)} } from "./${path}";`,
         ),
-        `export const shared = { ${taken.map(([path, names], n) => `"${path}": { ${names.map((name) => `${name}: ${name}${n}`)} }`)} };`,
+        `export const shared = [${taken.map(([, names], n) => `{ ${names.map((name) => `${name}: ${name}${n}`)} }`)}];`,
       ].join("\n"),
       resolveDir: here,
     }));
@@ -55,7 +55,7 @@ const borrow = (from, taken) => ({
       return taken ? { path: name, namespace: "borrowed" } : { path: name, external: true };
     });
     onLoad({ filter: /.*/, namespace: "borrowed" }, ({ path }) => ({
-      contents: `export const { ${[...taken.get(path)]} } = borrowed("${path}");`,
+      contents: `export const { ${[...taken.get(path)]} } = borrowed(${[...taken.keys()].indexOf(path)});`,
     }));
   },
 });

@@ -1,6 +1,6 @@
 declare module "*.css";
 
-/** Made by build.mjs: the modules of widget.js that extras.js uses, by path. */
+/** Made by build.mjs: the modules of widget.js that extras.js uses, by number. */
 declare module "bertlens:shared" {
-  export const shared: Record<string, unknown>;
+  export const shared: unknown[];
 }

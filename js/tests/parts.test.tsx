@@ -118,7 +118,7 @@ describe("the sentence of a head", () => {
     expect(sentence({ ...overview({ first: 1, entropy: 0 }), keyside: other.keyside }, 0, 0)).toContain("to ⟨U+202E⟩");
   });
   it("sorts by those statistics only that there are", () => {
-    const found = statistics(overview({ previous: 0, entropy: 1 })).map(({ name }) => name);
+    const found = statistics(overview({ previous: 0, entropy: 1 }));
     expect(found).toEqual(["previous", "entropy"]);
     expect(statistics(overview({}, { nan_layer: 0 }))).toHaveLength(names.length); // some heads have them
   });

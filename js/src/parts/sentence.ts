@@ -6,27 +6,15 @@ import { tokenText } from "./token";
 
 const MENTION = 0.1; // shares below this are not worth a mention
 
-export interface Statistic {
-  name: string;
-  label: string;
-  isShare: boolean;
-}
-
 /** The label of a statistic, with its unit where that is not plain from the label. */
 export const statisticLabel = (name: string): string => {
   const { label, unit } = STATISTICS[name] ?? { label: name.replaceAll("_", " "), unit: "" };
   return unit === "nats" ? `${label} (nats)` : label;
 };
 
-/** The statistics by which heads can be sorted. */
-export const statistics = (overview: Overview): Statistic[] =>
-  overview.stats
-    .map((name) => ({ name, label: statisticLabel(name), isShare: STATISTICS[name]?.unit === "share" }))
-    .filter(({ name }) => !Number.isNaN(overview.statistic(0, 0, name)) || overview.nan_layer !== null);
-
-/** A statistic of a head as the atlas prints it. */
-export const statisticText = ({ isShare }: Statistic, value: number) =>
-  Number.isNaN(value) ? "–" : isShare ? percent(value) : value.toFixed(2);
+/** The names of the statistics by which heads can be sorted. */
+export const statistics = ({ stats, statistic, nan_layer }: Overview): string[] =>
+  stats.filter((name) => !Number.isNaN(statistic(0, 0, name)) || nan_layer !== null);
 
 /** A word that takes much of every row, the first token and separators apart: "cat takes 40 %". */
 function columnsOf({ keyside: { tokens, special } }: Overview, weights: Float32Array) {

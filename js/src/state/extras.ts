@@ -39,8 +39,8 @@ async function fetchExtras(store: Pick<Store, "request">): Promise<Extras> {
   const { buffers } = await store.request("extras", {}, PATIENCE, refuse);
   const address = URL.createObjectURL(new Blob([buffers[0] as BlobPart], { type: "text/javascript" }));
   try {
-    const module = (await import(address)) as { default: (require: (name: string) => unknown) => Extras };
-    const value = module.default((name) => (shared as Record<string, unknown>)[name]);
+    const module = (await import(address)) as { default: (borrowed: (n: number) => unknown) => Extras };
+    const value = module.default((n) => shared[n]);
     loaded.value = { state: "answered", value };
     return value;
   } finally {

@@ -2,7 +2,6 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { Check, into } from "../parts/controls";
 import { headLabel, meanOf, paperName, upTo } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { sorted } from "../parts/sorted";
@@ -56,13 +55,6 @@ export function Atlas() {
           {MEASURES[measure].symbol},{" "}
           {!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}
         </span>
-        <span class="bl-spacer" />
-        <Check
-          label="one scale"
-          title="One scale for all thumbnails"
-          checked={page.commonScale.value}
-          onChange={into(page.commonScale)}
-        />
       </header>
       <Later draw={({ Ranking }) => <Ranking value={stat} gates={gates ? ofGates : ""} />}>
         <div class="bl-controls bl-ranking" />

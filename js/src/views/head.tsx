@@ -38,9 +38,6 @@ export function HeadPanel() {
         <span class="bl-muted bl-head-about" title={about}>
           {about}
         </span>
-        <Later draw={({ Find }) => <Find />}>
-          <span class="bl-find" />
-        </Later>
         <Segmented
           label="head view"
           value={synced.mode.value}

@@ -2,11 +2,10 @@
 
 const KEYS: [key: string, what: string][] = [
   ["click, arrow keys, Home, End", "atlas: choose a head"],
-  ["shift-click", "atlas: draw one more head over the chosen one"],
-  ["click, arrow keys and Enter", "matrix and lines: pin a query and a key; the neurons below follow"],
+  ["shift-click", "atlas: draw one more head"],
+  ["click, arrow keys and Enter", "matrix, lines: pin a query and a key"],
   ["Alt and left, right arrow", "back to the selection before, and forward again"],
   ["Escape", "take the pin out"],
-  ["Tab", "from part to part"],
 ];
 
 export const Help = () => (

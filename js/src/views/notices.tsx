@@ -6,16 +6,12 @@ export function Notices() {
   const badges = useView().overview.badges.filter(({ severity }) => severity !== "warning");
   if (badges.length === 0) return null;
   return (
-    <Menu label="i" title={`About this text: ${badges.map(({ label }) => label).join("; ")}`} name="bl-notices">
+    <Menu label="i" title="Notes" name="bl-notices">
       {badges.map(({ kind, label, detail }) => (
         <p key={kind}>
           <b>{label}</b>
-          {label !== detail && (
-            <>
-              <br />
-              {detail}
-            </>
-          )}
+          <br />
+          {detail}
         </p>
       ))}
     </Menu>

@@ -10,7 +10,7 @@ const valueChoices = (view: View): { value: string; label: string; title?: strin
   [
     ...["cell", "row", "contrast", "token"],
     ...(view.overview.measures.includes("norm") ? ["variation"] : []),
-    ...statistics(view.overview).map(({ name }) => name),
+    ...statistics(view.overview),
   ]
     .filter((name) => name !== "contrast" || view.overview.measures.includes("norm"))
     .map((value) => ({ value, label: labelOf(view, value), title: STATISTICS[value]?.about }));
@@ -30,7 +30,6 @@ function Questions() {
   const known = valueChoices(view).map(({ value }) => value);
   return (
     <div class="bl-group bl-asks" role="group" aria-label="Which heads">
-      <span class="bl-caps">which heads</span>
       {ASKED.filter(([name]) => known.includes(name)).map(([name, label, needs, about]) => {
         const missing = needs.some((side) => view[side] === null);
         return (
@@ -58,12 +57,26 @@ function Questions() {
 /** Order, bars and colour, and the least value of heads that are shown. */
 export function Ranking({ value, gates }: { value: HeadValue | null; gates: string }) {
   const view = useView();
-  const { atlasOrder, atlasStat, atlasMinimum, atlasFill } = view.page;
+  const { atlasOrder, atlasStat, atlasMinimum, atlasFill, commonScale } = view.page;
   const choices = valueChoices(view);
   const others = [{ value: "position", label: "layer and head" }, ...(gates ? [{ value: "gate", label: gates }] : [])];
   return (
     <div class="bl-controls bl-ranking">
       <Questions />
+      <span class="bl-group">
+        <Check
+          label="colour"
+          title={`Fill each head with the colour of its value${value ? `: ${value.label}` : ""}`}
+          checked={atlasFill.value}
+          onChange={into(atlasFill)}
+        />
+        <Check
+          label="one scale"
+          title="One scale for all thumbnails"
+          checked={commonScale.value}
+          onChange={into(commonScale)}
+        />
+      </span>
       <Select label="order" value={atlasOrder.value} choices={[...others, ...choices]} onChange={into(atlasOrder)} />
       {value && ["position", "gate"].includes(atlasOrder.value) && (
         <Select label="bars" value={value.name} choices={choices} onChange={into(atlasStat)} />
@@ -80,12 +93,6 @@ export function Ranking({ value, gates }: { value: HeadValue | null; gates: stri
           onChange={into(atlasMinimum)}
         />
       )}
-      <Check
-        label="colour"
-        title={`Fill each head with the colour of its value${value ? `: ${value.label}` : ""}`}
-        checked={atlasFill.value}
-        onChange={into(atlasFill)}
-      />
     </div>
   );
 }

@@ -53,8 +53,14 @@ export function Switches() {
         <Segmented label="tokens" value={synced.units.value} choices={unitChoices(overview)} onChange={set("units")} />
       )}
       {has("head", "neurons") && <SpecialTokens />}
-      <span class="bl-spacer" />
-      <Later draw={({ GoBack }) => <GoBack />} />
+      <Later
+        draw={({ Find, GoBack }) => (
+          <span class="bl-group bl-hand">
+            {has("head") && <Find />}
+            <GoBack />
+          </span>
+        )}
+      />
     </div>
   );
 }
