@@ -83,8 +83,7 @@ function HeadSentence({ labels, says }: Pick<GridProps, "labels" | "says">) {
         </>
       ) : (
         <>
-          <b>{headLabel(layer, head)}</b> <span class="bl-muted">{paperName(layer, head)}</span>
-          <br />
+          <b>{headLabel(layer, head)}</b> <span class="bl-muted">{paperName(layer, head)}</span>{" "}
           {gate && gate !== "undefined" && (
             <b>
               {gateAt(gate, overview)}

@@ -62,7 +62,7 @@ export function Find() {
     <label class="bl-group bl-find">
       <input
         type="search"
-        placeholder="find a token"
+        placeholder="find token"
         aria-label="Find a token"
         aria-invalid={text.value.trim() !== "" && count === 0}
         title="A token's text or its place; Enter pins it as the query, again goes to the next, with Shift to the one before, with Ctrl it is the key"
