@@ -315,7 +315,7 @@ def _forward(model: Model, inputs: dict[str, Tensor], implementation: str) -> tu
     outer = getattr(_active, "recorder", None)
     private.announce(runner)
     # not inference_mode: what a module keeps of a pass, such as rotary tables, could never be trained with again
-    size = inputs["input_ids"].numel() * getattr(runner.config, "hidden_size", 768)
+    size = inputs["input_ids"].numel() * getattr(getattr(model.base, "config", None), "hidden_size", 768)
     with borrowed(model, implementation), torch.no_grad(), few(size):
         handles: list[Any] = []
         try:
