@@ -93,7 +93,9 @@ def test_maps_of_a_whole_layer_open_from_its_name(show, pair, kind, measure):
     seen.select("layer 4").select_option(kind)
     seen.title({"attn-n": "L4 Attn-N", "attnresln-n": "L4 AttnResLn-N"}[kind])
     expected = measure(pair, 4)[2].numpy()
-    np.testing.assert_allclose([value for _, value in seen.listed()], np.sort(expected)[::-1][:12], atol=6e-4)
+    listed = [value for _, value in seen.listed()]
+    assert len(listed) >= 6  # as many as there is room for
+    np.testing.assert_allclose(listed, np.sort(expected)[::-1][: len(listed)], atol=6e-4)
     seen.thumb(3, 3).click()
     seen.title("L3·H3")
 
@@ -125,7 +127,7 @@ def test_gate_badges_filter_and_order(show, pair):
     table = gates.classify(pair)
     label = table[(table.layer == 0) & (table["head"] == 2)].label.item()
     assert label == "backward contextual"
-    expect(seen.thumb(0, 2)).to_contain_text("B")
+    expect(seen.thumb(0, 2)).to_have_attribute("aria-label", re.compile(rf"{label} at {pair.n_tokens} tokens"))
     chips = seen.root.get_by_role("group", name="Gates")
     counts = table.label.value_counts()
     expect(chips).to_contain_text(f"Gates at {pair.n_tokens} tokens")
@@ -192,7 +194,7 @@ def test_geometry_view_is_the_layer_table(show, pair):
     table = geometry.layer_table(pair)
     view = seen.part("geometry")
     for layer in range(pair.n_layers):
-        title = view.locator("circle title", has_text=f"L{layer}, heads:")
+        title = view.locator("svg title", has_text=f"L{layer}, heads:")
         assert title.text_content() == f"L{layer}, heads: {table.cone_heads[layer]:.3f}"
     row = view.locator("table").first.locator("tbody tr").nth(2)
     expect(row).to_contain_text(signed(table.mlp_cosine[2]))
