@@ -150,12 +150,13 @@ def test_menu_by_keyboard(show, pair):
     seen = show(pair.explore(**START))
     seen.root.get_by_text("Export", exact=True).focus()
     seen.page.keyboard.press("Enter")
-    expect(seen.root.locator(".bl-menu-list")).to_be_visible()
+    menu = seen.root.locator(".bl-menu", has=seen.page.get_by_text("Export", exact=True))
+    expect(menu.locator(".bl-menu-list")).to_be_visible()
     seen.page.keyboard.press("Tab")
-    expect(seen.root.locator(".bl-menu-list button").first).to_be_focused()
+    expect(menu.get_by_role("button").first).to_be_focused()
     seen.page.keyboard.press("Escape")
-    expect(seen.root.locator(".bl-menu-list")).to_be_hidden()
-    expect(seen.root.locator(".bl-menu summary")).to_be_focused()
+    expect(menu.locator(".bl-menu-list")).to_be_hidden()
+    expect(menu.locator("summary")).to_be_focused()
 
 
 # The page without a kernel

@@ -196,7 +196,7 @@ def test_geometry_view_is_the_layer_table(show, pair):
     for layer in range(pair.n_layers):
         title = view.locator("svg title", has_text=f"L{layer}, heads:")
         assert title.text_content() == f"L{layer}, heads: {table.cone_heads[layer]:.3f}"
-    row = view.locator("table").first.locator("tbody tr").nth(2)
+    row = view.locator("table", has_text="kurtosis").locator("tbody tr").nth(2)
     expect(row).to_contain_text(signed(table.mlp_cosine[2]))
     counts = geometry.norm_histograms(pair, 1, 8).counts
     bars = view.locator("svg").nth(1).locator("rect title").all_text_contents()

@@ -158,7 +158,7 @@ def test_reuse_of_the_set_by_other_queries(show, pair, eager):
             for _ in range(2000)
         ]
     )
-    found = re.search(r"by (\d+) % on average \(Jaccard, chance (\d+) %\)", seen.part("contrast").inner_text())
+    found = re.search(r"by (\d+) % on average \(Jaccard; chance (\d+) %\)", seen.part("contrast").inner_text())
     assert found is not None
     assert int(found[1]) == round(100 * float(jaccard))
     assert abs(int(found[2]) - 100 * float(chance)) < 0.8  # rounded, and drawn
