@@ -8,6 +8,21 @@ export interface Cell {
   col: number;
 }
 
+/** One cell of one head. */
+export interface WhyPlace {
+  layer: number;
+  head: number;
+  query: number;
+  key: number;
+}
+
+/** Whose stream the Why tab opens, what the score is against (a key's index), and whether MLPs are opened. */
+export interface WhyChoice {
+  side: "query" | "key" | "both";
+  against: "others" | number | null;
+  opened: boolean;
+}
+
 /** What the corpus view shows of its statistics. */
 export interface CorpusChoice {
   name: string; // statistic
@@ -36,6 +51,8 @@ export interface Page {
   thresholds: Signal<[threshold: number, margin: number]>; // of gate labels
   gateView: Signal<"full" | "content">;
   gateFilter: Signal<string>; // heads with another gate recede; "" for none
+  why: Signal<WhyChoice>;
+  trail: Signal<{ trace: string; places: WhyPlace[] }>; // the cells that led to the last one, for this text
   corpus: Signal<CorpusChoice>;
   help: Signal<boolean>;
   said: Signal<string>; // the polite live region
@@ -60,6 +77,8 @@ export function createPage(): Page {
     thresholds: signal<[number, number]>([GATE_THRESHOLD, GATE_MARGIN]),
     gateView: signal<"full" | "content">("full"),
     gateFilter: signal(""),
+    why: signal<WhyChoice>({ side: "query", against: "others", opened: false }),
+    trail: signal({ trace: "", places: [] as WhyPlace[] }),
     corpus: signal({
       name: "previous",
       by: "weight",
