@@ -131,17 +131,18 @@ def carried(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
     for layer, head in picked.heads:
         alpha = trace.attention(layer)[head]
         strongest = alpha.argmax(-1).tolist()
-        cells = [(query, key, False) for query, key in enumerate(strongest)]
+        cells = list(enumerate(strongest))
+        pinned = None
         if picked.query is not None:
             pinned = picked.query, strongest[picked.query] if picked.key is None else picked.key
-            cells = [(*pinned, True), *((*cell, False) for query, key, _ in cells if (cell := (query, key)) != pinned)]
-        for query, key, all_of_it in cells:
+            cells = [pinned, *(cell for cell in cells if cell != pinned)]
+        for query, key in cells:
             visible = sources.visible_keys(trace, layer, head, query)
             if not visible[key] or int(visible.sum()) < 2:
                 continue
-            cell = {"layer": layer, "head": head, "query": query, "key": key}
+            cell: dict[str, Any] = {"layer": layer, "head": head, "query": query, "key": key}
             for side, against, opened in product(sources.SIDES, ("others", None), (False, True)):
-                if all_of_it or (against and not opened):
+                if (query, key) == pinned or (against and not opened):
                     yield cell | {"side": side, "against": against, "through_mlps": opened}
 
 

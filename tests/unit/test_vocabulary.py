@@ -18,7 +18,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens import transformers_private, typescript, vocabulary, wire
 from bertlens.architectures import ADAPTERS
-from bertlens.measures import attention, categories, gates, norms
+from bertlens.measures import attention, categories, gates, norms, sources
 from bertlens.measures.offers import CAPABILITIES, offers
 from bertlens.measures.rows import STATISTICS
 from bertlens.survey.statistics import LABELS, NAMES
@@ -48,7 +48,7 @@ def test_names_are_those_of_the_code() -> None:
     assert set(STATISTICS) == set(vocabulary.STATISTICS)
     assert set(NAMES) <= set(STATISTICS) and set(attention.SUMMARY) <= set(STATISTICS)
     assert tuple(vocabulary.GATES) == LABELS and set(gates.GATES) == set(LABELS) - {"mixed", "undefined"}
-    assert tuple(vocabulary.CATEGORIES) == categories.NAMES
+    assert tuple(vocabulary.CATEGORIES) == categories.NAMES and tuple(vocabulary.SOURCES) == sources.KINDS
     assert (gates.THRESHOLD, gates.MARGIN) == (vocabulary.GATE_THRESHOLD, vocabulary.GATE_MARGIN)
     for word in vocabulary.LAYER_MAPS.values():
         module, name = str(word.function).split(":")

@@ -175,13 +175,11 @@ function OneSide({ go }: { go: Go }) {
   if (answer.state !== "answered") return <Waiting answer={answer} doing="computing" />;
   const split = answer.value;
   const isOf = Object.entries(question).every(([name, value]) => split[name as keyof Split] === value);
-  const pinned = focus.pinnedQuery && focus.pinnedKey;
   return (
     <>
       <Sentence split={split} />
       <p class="bl-muted">
-        {weightWords(view, split)} ·{" "}
-        {pinned ? "cell pinned" : "clearest cell of the query in focus; pin another to ask there"}
+        {weightWords(view, split)} · {chosenWords(focus)}
         {!isOf && " · computing what was asked for …"}
       </p>
       <div class="bl-norms">
@@ -206,6 +204,12 @@ function OneSide({ go }: { go: Go }) {
       </div>
     </>
   );
+}
+
+/** How the cell was chosen. */
+function chosenWords({ pinnedQuery, pinnedKey }: View["focus"]): string {
+  if (pinnedQuery) return pinnedKey ? "cell pinned" : "query pinned, at its strongest key";
+  return `clearest word of this head${pinnedKey ? ", at the pinned key" : " at its strongest key"}; pin a cell to see another`;
 }
 
 /** What the score says of the weights, in words. */
