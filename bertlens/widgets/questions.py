@@ -16,7 +16,7 @@ from ..measures.offers import offers
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
 from ..wire import json_safe, pack
-from . import answers, why
+from . import answers, score_maps, why
 from .picked import Picked
 
 Message: TypeAlias = dict[str, Any]
@@ -192,5 +192,6 @@ for _question in (
         carried_shown=why.carried,
     ),
     Question("why_pairs", why.why_pairs, ("layer", "head", "query", "key"), "sources", carried_shown=why.carried_pairs),
+    Question("score_maps", score_maps.score_maps, ("layer", "head"), "sources", carried_shown=score_maps.carried_maps),
 ):
     register_question(_question)

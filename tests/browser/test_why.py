@@ -257,3 +257,30 @@ def test_files(show: Any, trace: Any, cell: dict[str, int]) -> None:
         assert row["head"] == ("" if head is None else str(head))
         assert float(row["nats"]) == pytest.approx(value, abs=1e-6)
     assert any("a split, not an experiment" in line for line in facts)
+
+
+def test_score_as_a_sum_of_pictures(show: Any, pair: Any) -> None:
+    """L0·H2 is position·position and nothing else: seen by its share; a picture is shown large, by keyboard too."""
+    seen = show(pair.explore(layer=0, head=2, view="why"))
+    pictures = seen.part("why-pictures")
+    buttons = pictures.locator(".bl-why-pictures button")
+    expect(buttons).to_have_count(7)
+    shares = sources.map_shares(sources.maps(pair, 0, 2))
+    largest = sorted(shares, key=lambda one: -abs(shares[one]))[:5]
+    texts = [text.replace("\n", " ") for text in buttons.all_inner_texts()]
+    assert texts[0] == "score, row mean 0 100 %"
+    for text, (query, key) in zip(texts[1:6], largest, strict=True):
+        percent = f"{np.floor(100 * shares[query, key] + 0.5):.0f} %".replace("-", "−")
+        assert text.removeprefix("= ").removeprefix("+ ") == f"{query}·{key} {percent}"
+    assert largest[0] == ("position", "position") and shares[largest[0]] > 0.95
+    buttons.nth(1).focus()
+    seen.page.keyboard.press("Enter")
+    large = seen.part("why-large")
+    expect(large.get_by_role("img", name="position·position 98 %")).to_be_visible()
+    names = large.locator("text").all_text_contents()
+    assert names == pair.display_tokens * 2
+    expect(pictures).to_contain_text("their sum is the model’s scores up to")
+    seen.page.keyboard.press("Enter")
+    expect(large).to_have_count(0)
+    seen.thumb(3, 1).click()  # not held: in words, and not the pictures of the head before
+    expect(pictures).to_contain_text("this page has no kernel")

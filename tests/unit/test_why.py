@@ -13,6 +13,7 @@ from bertlens import Lens, SelectionError
 from bertlens.measures import sources
 from bertlens.widgets.picked import Picked
 from bertlens.widgets.questions import QUESTIONS, packed
+from bertlens.widgets.score_maps import MOST_PAIRS, carried_maps, score_maps
 from bertlens.widgets.why import LARGEST, carried, carried_pairs, why, why_pairs
 from unit.test_sources import TEXT, lens_of
 
@@ -140,3 +141,51 @@ def test_questions_of_what_does_not_exist(wrong: dict[str, Any]) -> None:
     assert QUESTIONS["why"].reply(trace, right)
     with pytest.raises(SelectionError):
         QUESTIONS["why"].reply(trace, right | wrong)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
+def test_score_as_a_sum_of_pictures(name: str) -> None:
+    """The pictures sum to the centred scores; shares are Σ_i cov_j / Σ_i var_j, written out."""
+    trace = lens_of(name).trace(TEXT)
+    fields, arrays = score_maps(trace, 2, 1)
+    values = arrays["values"].double().numpy()
+    scores, alpha = trace.scores(2)[1].double().numpy(), trace.attention(2)[1].numpy()
+    assert values.shape == (2 + MOST_PAIRS, *scores.shape) and arrays["values"].dtype == torch.float32
+    cov = np.zeros(len(values))
+    for i, row in enumerate(scores):
+        seen = alpha[i] > 0
+        assert np.isnan(values[:, i, ~seen]).all()
+        assert values[0, i, seen] == pytest.approx(row[seen] - row[seen].mean(), abs=1e-5)
+        assert values[1:, i, seen].sum(0) == pytest.approx(values[0, i, seen], abs=1e-5)
+        cov += [np.mean((part[i, seen] - part[i, seen].mean()) * (row[seen] - row[seen].mean())) for part in values]
+    shares = [*fields["share"], fields["rest"]]
+    assert shares == pytest.approx(list(cov[1:] / cov[0]), abs=1e-5) and sum(shares) == pytest.approx(1)
+    sizes = [abs(share) for share in fields["share"]]
+    every = sources.map_shares(sources.maps(trace, 2, 1))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes == pytest.approx(sorted(map(abs, every.values()), reverse=True)[:MOST_PAIRS], abs=1e-6)
+    assert [every[query, key] for query, key in fields["pairs"]] == pytest.approx(fields["share"], abs=1e-6)
+    assert 0 <= fields["gap"] < 1e-4 and fields["block"] == 1
+    assert packed(fields, arrays)
+
+
+def test_pictures_of_many_tokens_hold_the_largest_of_each_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = lens_of("gpt2").trace(TEXT)
+    whole = score_maps(trace, 1, 0)[1]["values"].numpy()
+    monkeypatch.setattr("bertlens.widgets.score_maps.MOST_CELLS", 3)
+    fields, arrays = score_maps(trace, 1, 0)
+    block, size = fields["block"], arrays["values"].shape[-1]
+    assert block == math.ceil(trace.n_tokens / 3) > 1 and size <= 3
+    for n, picture in enumerate(arrays["values"].numpy()):
+        for r, c in np.ndindex(size, size):
+            cells = whole[n, block * r : block * (r + 1), block * c : block * (c + 1)].ravel()
+            cells = cells[~np.isnan(cells)]
+            if len(cells):
+                assert abs(picture[r, c]) == abs(cells).max() and picture[r, c] in cells
+            else:
+                assert np.isnan(picture[r, c])
+    assert arrays["values"][:, 0, -1].isnan().all()
+    assert list(carried_maps(trace, Picked(((1, 0), (2, 1)), None, None))) == [
+        {"layer": 1, "head": 0},
+        {"layer": 2, "head": 1},
+    ]

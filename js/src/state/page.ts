@@ -52,6 +52,7 @@ export interface Page {
   gateView: Signal<"full" | "content">;
   gateFilter: Signal<string>; // heads with another gate recede; "" for none
   why: Signal<WhyChoice>;
+  picture: Signal<number | null>; // of a score as a sum of them: the one shown large
   trail: Signal<{ trace: string; places: WhyPlace[] }>; // the cells that led to the last one, for this text
   corpus: Signal<CorpusChoice>;
   help: Signal<boolean>;
@@ -78,6 +79,7 @@ export function createPage(): Page {
     gateView: signal<"full" | "content">("full"),
     gateFilter: signal(""),
     why: signal<WhyChoice>({ side: "query", against: "others", opened: false }),
+    picture: signal<number | null>(null),
     trail: signal({ trace: "", places: [] as WhyPlace[] }),
     corpus: signal({
       name: "previous",

@@ -35,6 +35,7 @@ import {
   WHY,
   weightWords,
 } from "./whydata";
+import { Pictures, PicturesChart } from "./whypictures";
 
 export function Why() {
   const view = useView();
@@ -52,6 +53,7 @@ export function Why() {
       <Trail go={go} />
       <Switches />
       {view.page.why.value.side === "both" ? <BothSides /> : <OneSide go={go} />}
+      <Pictures />
     </section>
   );
 }
@@ -189,7 +191,10 @@ function OneSide({ go }: { go: Go }) {
         >
           <Waterfall split={split} label="How the score was put together" />
         </Section>
-        <Section title="Largest parts" about={split.layer > 0 ? "click a head to ask there" : ""}>
+        <Section
+          title="Largest parts"
+          about={split.largest.some(({ token }) => token !== null) ? "click a head to ask there" : ""}
+        >
           <Largest split={split} go={go} />
         </Section>
         {split.heads && (
@@ -324,8 +329,12 @@ const pairsTitle = ({ layer, head }: Pairs) =>
 /** On paper: the same as charts, what is a list on the screen too. */
 export function WhyFigure() {
   const view = useView();
-  const both = view.page.why.value.side === "both";
-  return both ? <PairsFigure /> : <SplitFigure />;
+  return (
+    <>
+      {view.page.why.value.side === "both" ? <PairsFigure /> : <SplitFigure />}
+      <PicturesChart />
+    </>
+  );
 }
 
 function PairsFigure() {
