@@ -70,6 +70,7 @@ def typescript() -> str:
             *_table("STATISTICS", "string", v.STATISTICS, ("label", "about", "unit")),
             f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",
+            f"export const CARRIED_TOKENS = {v.CARRIED_TOKENS};",
             f"export const GATE_LEAST_CONTENT = {v.GATE_LEAST_CONTENT};",
             "",
             "/** Text, lines and areas. */",

@@ -190,6 +190,10 @@ def test_both_sides_sum_to_the_score(page_of: Any, trace: Any, cell: dict[str, i
     margins = values[36:48]
     for n, kind in enumerate(sources.KINDS):
         assert margins[2 * n : 2 * n + 2] == [signed(s["query"][kind]), signed(s["key"][kind])]
+    root = ElementTree.fromstring(seen.save("SVG", "Open tab").read_bytes())
+    written = " ".join("".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
+    query, key = cell["query"], cell["key"]
+    assert f"L{LAYER}·H{HEAD}, “it” ({query}) at “animal” ({key}): sum {signed(s['key'].sum(), 4)}" in written
 
 
 def test_a_page_without_a_kernel_holds_the_shown_head_and_refuses_the_rest(show: Any, trace: Any) -> None:

@@ -6,6 +6,7 @@ import { Section, Waiting } from "../parts/section";
 import { Token, tokenText } from "../parts/token";
 import { arrived } from "../state/answers";
 import type { WhyChoice, WhyPlace } from "../state/page";
+import { CARRIED_TOKENS } from "../vocabulary";
 import { useAnswer, useView, type View } from "./context";
 import type { Numbers } from "./tabs";
 import {
@@ -28,6 +29,7 @@ import {
   type Part,
   partName,
   placeOf,
+  placeWords,
   readAt,
   type Split,
   samePlace,
@@ -162,7 +164,7 @@ function Refused({ reason }: { reason: string }) {
     <p class="bl-empty">
       {reason}
       {!link.kernel.value &&
-        " A page without a kernel holds splits of the heads that were shown when it was saved, for texts of at most 64 tokens: those of each query at its strongest key against the average, and all of the pinned cell but a chosen key."}
+        ` A page without a kernel holds splits of the heads that were shown when it was saved, for texts of at most ${CARRIED_TOKENS} tokens: those of each query at its strongest key against the average, and all of the pinned cell but a chosen key.`}
     </p>
   );
 }
@@ -338,8 +340,13 @@ export function WhyFigure() {
 }
 
 function PairsFigure() {
-  const answer = useAnswer(PAIRS, placeOf(useView()));
-  return answer.state === "answered" ? <PairsChart pairs={answer.value} label={pairsTitle(answer.value)} /> : null;
+  const view = useView();
+  const answer = useAnswer(PAIRS, placeOf(view));
+  if (answer.state !== "answered") return null;
+  const pairs = answer.value;
+  return (
+    <PairsChart pairs={pairs} label={pairsTitle(pairs)} foot={`${placeWords(view, pairs)}: ${footWords(pairs)} nats`} />
+  );
 }
 
 function SplitFigure() {
@@ -365,7 +372,7 @@ export async function whyNumbers(view: View): Promise<Numbers> {
       columns: ["query_source", "key_source", "nats"],
       rows: kinds.flatMap((down, r) => kinds.map((across, c) => [down, across, values[r * kinds.length + c]!])),
       facts: [
-        ["cell", `${pairs.query} at ${pairs.key}, raw score, MLPs as sources`],
+        ["split", `${placeWords(view, pairs)}, raw score, MLPs as sources`],
         ["sum", footWords(pairs)],
         ["note on the split", pairs.notes.join(" ")],
       ],

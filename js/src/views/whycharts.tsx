@@ -154,7 +154,7 @@ function earlierCells({ heads, mlps, layer }: Split): { cells: Float32Array; mos
 const [WIDE, TALL] = [68, 24]; // px of a cell
 
 /** A raw score by the kinds of both sides, each cell with its number, and the sums of rows and columns. */
-export function PairsChart({ pairs, label }: { pairs: Pairs; label: string }) {
+export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: string; foot?: string }) {
   const { dark } = useView();
   const { ink, muted, "on-accent": pale } = inks(dark);
   const { kinds, values, total } = pairs;
@@ -173,7 +173,7 @@ export function PairsChart({ pairs, label }: { pairs: Pairs; label: string }) {
     </text>
   );
   return (
-    <Drawing width={x(C + 1)} height={y(C + 1) + 4} label={label} wide>
+    <Drawing width={Math.max(x(C + 1), textWidth(foot, 12))} height={y(C + 1) + (foot ? 28 : 4)} label={label} wide>
       <g font-size="12" fill={ink}>
         <text x={left} y="12" fill={muted}>
           sources of the key
@@ -181,6 +181,11 @@ export function PairsChart({ pairs, label }: { pairs: Pairs; label: string }) {
         <text x="0" y="32" fill={muted}>
           of the query
         </text>
+        {foot && (
+          <text x="0" y={y(C + 1) + 20}>
+            {foot}
+          </text>
+        )}
         {names.map((name, n) => (
           <g key={name}>
             <text x={x(n) + WIDE / 2} y="32" text-anchor="middle">

@@ -125,11 +125,15 @@ export function weightWords(view: View, { weight, against, other_weight, seen }:
   return `${own}; plain mean of the other ${seen - 1}: ${share(other_weight)}`;
 }
 
-/** The cell and what its score is compared with, for the caption of a file. */
-export function cellWords(view: View, { layer, head, query, key, ...split }: Split): string {
+/** The cell, for the caption of a file. */
+export const placeWords = (view: View, { layer, head, query, key }: WhyPlace): string =>
+  `${headLabel(layer, head)}, ${tokens(view, query)} (${query}) at ${tokens(view, key)} (${key})`;
+
+/** The cell and what its score is compared with. */
+export function cellWords(view: View, split: Split): string {
   const compared = split.against === null ? "nothing subtracted" : `against ${foilWords(view, split.against)}`;
   const mlps = split.through_mlps ? "MLPs opened" : "MLPs as sources";
-  return `${headLabel(layer, head)}, ${tokens(view, query)} (${query}) at ${tokens(view, key)} (${key}), by the sources of the ${split.side}, ${compared}, ${mlps}`;
+  return `${placeWords(view, split)}, by the sources of the ${split.side}, ${compared}, ${mlps}`;
 }
 
 const foilWords = (view: View, against: "others" | number) =>
