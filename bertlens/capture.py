@@ -372,7 +372,7 @@ def _called(model: Model, inputs: dict[str, Tensor], implementation: str) -> Any
     if "use_cache" in inspect.signature(base.forward).parameters:
         arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
     private.announce(runner)
-    size = inputs["input_ids"].numel() * getattr(runner.config, "hidden_size", 768)
+    size = inputs["input_ids"].numel() * getattr(getattr(base, "config", None), "hidden_size", 768)
     with _said_in_words(model, inputs), few(size):
         return runner(
             **arguments, output_hidden_states=True, output_attentions=implementation == "eager", return_dict=True

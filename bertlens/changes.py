@@ -130,7 +130,7 @@ class Pattern(_InLayer):
     @property
     def weights(self) -> Tensor:
         """(S, S), a copy."""
-        return torch.as_tensor(self.alpha).clone()
+        return torch.as_tensor(self.alpha, device="cpu").clone()
 
     def check(self, trace: Trace) -> None:
         super().check(trace)

@@ -209,7 +209,7 @@ def _labels(trace: Trace, layer: int | None, k: int) -> list[Row]:
     if len(names) == 1:
         return [(*row[:-1], float("nan")) for row in rows]
     if getattr(config, "problem_type", None) == "multi_label_classification":
-        return [(*row[:-1], float(torch.tensor(row[-2]).sigmoid())) for row in rows]
+        return [(*row[:-1], float(torch.tensor(row[-2], device="cpu").sigmoid())) for row in rows]
     return rows
 
 

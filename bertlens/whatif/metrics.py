@@ -146,7 +146,7 @@ def bound(metric: Metric | Read, trace: Trace) -> Read:
 
     def read(output: Any) -> Tensor:
         value: Any = metric(output)
-        value = value if isinstance(value, Tensor) else torch.as_tensor(value)
+        value = value if isinstance(value, Tensor) else torch.as_tensor(value, device="cpu")
         if value.numel() != 1:
             raise InputError(f"the metric gives {value.numel()} numbers, not one: reduce them")
         return value.squeeze()

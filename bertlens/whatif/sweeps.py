@@ -46,7 +46,7 @@ def sweep(
     another `changes`, or a layer and head that do not exist or are missing.
     """
     shape = _shape(trace, changes, layer, head)
-    result = torch.full(shape, torch.nan, dtype=torch.float64)
+    result = torch.full(shape, torch.nan, dtype=torch.float64, device="cpu")
     total = len(planned(trace, changes, layer, head))
     from tqdm.auto import tqdm
 
@@ -102,7 +102,7 @@ def planned(
     if changes == "layers":
         return [((n,), Off(n)) for n in range(trace.n_layers)]
     if changes == "tokens":
-        alone = torch.zeros(trace.n_tokens, dtype=torch.bool)
+        alone = torch.zeros(trace.n_tokens, dtype=torch.bool, device="cpu")
         for number in range(trace.n_layers):
             seen = _visible(trace, number)
             alone |= seen[seen.sum(-1) == 1].any(0)
@@ -134,7 +134,8 @@ def _visible(trace: Trace, layer: int) -> Tensor:
     """(H, S, S) bool, on the CPU."""
     shape = trace.n_heads, trace.n_tokens, trace.n_tokens
     mask = trace.dense_mask(layer)
-    return torch.ones(shape, dtype=torch.bool) if mask is None else (mask > -torch.inf).cpu().expand(shape)
+    everything = torch.ones(shape, dtype=torch.bool, device="cpu")
+    return everything if mask is None else (mask > -torch.inf).cpu().expand(shape)
 
 
 def _row(output: Any, row: int) -> Any:
