@@ -2,25 +2,11 @@
 import { type Signal, signal } from "@preact/signals";
 import { GATE_MARGIN, GATE_THRESHOLD } from "../vocabulary";
 import type { KeyOrder, NeuronOrder } from "./neurons";
+import { createWhy, type WhyState } from "./why";
 
 export interface Cell {
   row: number; // row of the displayed grid
   col: number;
-}
-
-/** One cell of one head. */
-export interface WhyPlace {
-  layer: number;
-  head: number;
-  query: number;
-  key: number;
-}
-
-/** Whose stream the Why tab opens, what the score is against (a key's index), and whether MLPs are opened. */
-export interface WhyChoice {
-  side: "query" | "key" | "both";
-  against: "others" | number | null;
-  opened: boolean;
 }
 
 /** What the corpus view shows of its statistics. */
@@ -51,12 +37,10 @@ export interface Page {
   thresholds: Signal<[threshold: number, margin: number]>; // of gate labels
   gateView: Signal<"full" | "content">;
   gateFilter: Signal<string>; // heads with another gate recede; "" for none
-  why: Signal<WhyChoice>;
-  picture: Signal<number | null>; // of a score as a sum of them: the one shown large
-  trail: Signal<{ trace: string; places: WhyPlace[] }>; // the cells that led to the last one, for this text
   corpus: Signal<CorpusChoice>;
   help: Signal<boolean>;
   said: Signal<string>; // the polite live region
+  why: WhyState;
 }
 
 export function createPage(): Page {
@@ -78,9 +62,6 @@ export function createPage(): Page {
     thresholds: signal<[number, number]>([GATE_THRESHOLD, GATE_MARGIN]),
     gateView: signal<"full" | "content">("full"),
     gateFilter: signal(""),
-    why: signal<WhyChoice>({ side: "query", against: "others", opened: false }),
-    picture: signal<number | null>(null),
-    trail: signal({ trace: "", places: [] as WhyPlace[] }),
     corpus: signal({
       name: "previous",
       by: "weight",
@@ -91,5 +72,6 @@ export function createPage(): Page {
     }),
     help: signal(false),
     said: signal(""),
+    why: createWhy(),
   };
 }

@@ -5,7 +5,7 @@ import { headLabel, signed } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
 import { Token, tokenText } from "../parts/token";
 import { arrived } from "../state/answers";
-import type { WhyChoice, WhyPlace } from "../state/page";
+import type { WhyChoice, WhyPlace } from "../state/why";
 import { CARRIED_TOKENS } from "../vocabulary";
 import { useAnswer, useView, type View } from "./context";
 import type { Numbers } from "./tabs";
@@ -44,9 +44,9 @@ export function Why() {
   const heading = useRef<HTMLElement>(null);
   const go = (place: WhyPlace, places: WhyPlace[]) => {
     const { page, synced, overview } = view;
-    page.trail.value = { trace: overview.trace, places };
-    const { against } = page.why.value;
-    if (typeof against === "number") page.why.value = { ...page.why.value, against: "others" }; // a key of the cell left
+    page.why.trail.value = { trace: overview.trace, places };
+    const { against } = page.why.choice.value;
+    if (typeof against === "number") page.why.choice.value = { ...page.why.choice.value, against: "others" }; // a key of the cell left
     synced.put({ ...place });
     heading.current?.focus(); // what was clicked is not there any more
   };
@@ -54,7 +54,7 @@ export function Why() {
     <section class="bl-why" data-testid="why" ref={heading} tabIndex={-1} aria-label="Why this score">
       <Trail go={go} />
       <Switches />
-      {view.page.why.value.side === "both" ? <BothSides /> : <OneSide go={go} />}
+      {view.page.why.choice.value.side === "both" ? <BothSides /> : <OneSide go={go} />}
       <Pictures />
     </section>
   );
@@ -64,7 +64,7 @@ type Go = (place: WhyPlace, places: WhyPlace[]) => void;
 
 /** The cells that led to the one in focus; none where the reader came another way. */
 function trailOf(view: View): WhyPlace[] {
-  const { trace, places } = view.page.trail.value;
+  const { trace, places } = view.page.why.trail.value;
   return trace === view.overview.trace && samePlace(places.at(-1), placeOf(view)) ? places : [];
 }
 
@@ -92,9 +92,9 @@ function Trail({ go }: { go: Go }) {
 function Switches() {
   const view = useView();
   const { page, overview } = view;
-  const { side, against, opened } = page.why.value;
+  const { side, against, opened } = page.why.choice.value;
   const put = (change: Partial<WhyChoice>) => {
-    page.why.value = { ...page.why.value, ...change };
+    page.why.choice.value = { ...page.why.choice.value, ...change };
   };
   const keys = otherKeys(view);
   const chosen = typeof against === "number" ? "key" : (against ?? "nothing");
@@ -333,7 +333,7 @@ export function WhyFigure() {
   const view = useView();
   return (
     <>
-      {view.page.why.value.side === "both" ? <PairsFigure /> : <SplitFigure />}
+      {view.page.why.choice.value.side === "both" ? <PairsFigure /> : <SplitFigure />}
       <PicturesChart />
     </>
   );
@@ -365,7 +365,7 @@ function SplitFigure() {
 /** Every part of the split shown, or every pair of kinds. */
 export async function whyNumbers(view: View): Promise<Numbers> {
   const { answers, overview, page } = view;
-  if (page.why.value.side === "both") {
+  if (page.why.choice.value.side === "both") {
     const pairs = await arrived(() => answers.get(PAIRS, overview, placeOf(view)));
     const { kinds, values } = pairs;
     return {

@@ -3,7 +3,7 @@ import { visible } from "../compute/attention";
 import { headLabel, share, signed } from "../parts/format";
 import { tokenText } from "../parts/token";
 import type { Kind } from "../state/answers";
-import type { WhyPlace } from "../state/page";
+import type { WhyPlace } from "../state/why";
 import { SOURCES } from "../vocabulary";
 import type { View } from "./context";
 
@@ -82,7 +82,7 @@ export function otherKeys({ shown, focus }: View): number[] {
 
 /** The question as the switches ask it. A key that this query does not see, or the pinned one, is nothing to be against. */
 export function asked(view: View) {
-  const { side, against, opened } = view.page.why.value;
+  const { side, against, opened } = view.page.why.choice.value;
   const others = otherKeys(view);
   const usual = others.length > 0 ? "others" : null;
   return {

@@ -79,7 +79,7 @@ export function Pictures() {
   const answer = useAnswer(SCORE_MAPS, { layer, head });
   const data = answer.state === "answered" ? answer.value : null;
   const { pictures, most } = usePictures(data);
-  const chosen = page.picture.value === null ? undefined : pictures[page.picture.value];
+  const chosen = page.why.picture.value === null ? undefined : pictures[page.why.picture.value];
   const of = data && (data.layer !== layer || data.head !== head) ? ", computing what was asked for …" : "";
   return (
     <Section
@@ -95,10 +95,10 @@ export function Pictures() {
               <button
                 type="button"
                 key={n}
-                aria-pressed={page.picture.value === n}
+                aria-pressed={page.why.picture.value === n}
                 title="show it large"
                 onClick={() => {
-                  page.picture.value = page.picture.value === n ? null : n;
+                  page.why.picture.value = page.why.picture.value === n ? null : n;
                 }}
               >
                 <Drawing width={SIDE} height={SIDE}>
