@@ -288,3 +288,26 @@ def test_score_as_a_sum_of_pictures(show: Any, pair: Any) -> None:
     expect(large).to_have_count(0)
     seen.thumb(3, 1).click()  # not held: in words, and not the pictures of the head before
     expect(pictures).to_contain_text("this page has no kernel")
+
+
+def test_two_steps_and_back_one_by_one(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
+    """The way back stays as long as the reader stays on it; another cell of the matrix ends it."""
+    second, _ = followed(trace, cell)
+    third, _ = followed(trace, second)
+    seen = Seen(page_of(with_kernel(trace.explore(**cell, view="why"), trace, cell, second, third)))
+    way = seen.root.get_by_role("navigation", name="Way back")
+    for place in (second, third):
+        seen.part("why-parts").get_by_role("button").first.click()
+        seen.title(f"L{place['layer']}·H{place['head']}")
+        expect(seen.part("why")).not_to_contain_text("computing")
+    expect(way.get_by_role("button")).to_have_count(2)
+    way.get_by_role("button").nth(1).click()
+    seen.title(f"L{second['layer']}·H{second['head']}")
+    expect(way.get_by_role("button")).to_have_count(1)
+    seen.at_cell(1, 1)
+    expect(way).to_have_count(0)
+    seen.at_cell(second["query"], second["key"])
+    expect(way.get_by_role("button")).to_have_count(1)
+    way.get_by_role("button").click()
+    seen.title(f"L{LAYER}·H{HEAD}")
+    expect(way).to_have_count(0)
