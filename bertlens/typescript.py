@@ -75,9 +75,11 @@ def typescript() -> str:
             *_table("UNITS", "UnitKind", v.UNITS, ("label", "about")),
             *_table("GATES", "string", v.GATES, ("letter", "mark", "about")),
             *_table("CATEGORIES", "string", v.CATEGORIES, ("label", "about")),
+            *_table("SOURCES", "string", v.SOURCES, ("label", "about")),
             *_table("STATISTICS", "string", v.STATISTICS, ("label", "about", "unit")),
             f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",
+            f"export const CARRIED_TOKENS = {v.CARRIED_TOKENS};",
             f"export const GATE_LEAST_CONTENT = {v.GATE_LEAST_CONTENT};",
             "",
             "/** Text, lines and areas. */",
@@ -138,8 +140,9 @@ def _defaults() -> dict[str, Any]:
 
 
 def _arguments(names: tuple[str, ...]) -> str:
-    numbers = {"layer", "head", "threshold", "margin", "query", "last"}
-    typed = "; ".join(f"{name}: {'number' if name in numbers else 'string'}" for name in names)
+    types = dict.fromkeys(("layer", "head", "query", "key", "last", "threshold", "margin"), "number")
+    types |= {"against": "string | number | null", "through_mlps": "boolean"}
+    typed = "; ".join(f"{name}: {types.get(name, 'string')}" for name in names)
     return f"{{ {typed} }}" if typed else "Record<never, never>"
 
 

@@ -319,6 +319,21 @@ TERMS: dict[str, Word] = _by_name(
     ]
 )
 
+# --- where a score came from ---
+
+SOURCES: dict[str, Word] = _by_name(
+    [
+        Word("word", "word embedding", "What the tokens' own embeddings put in."),
+        Word("position", "position embedding", "What the embeddings of their positions put in."),
+        Word("type", "segment embedding", "What the embeddings of their token types put in."),
+        Word("head", "earlier heads", "What the heads of earlier layers put in, their value biases included."),
+        Word("mlp", "MLPs", "What the MLPs of earlier layers put in, their output biases left out."),
+        Word("bias", "biases", "Every other vector that all tokens are given alike, those of LayerNorms included."),
+    ]
+)
+
+CARRIED_TOKENS = 64  # of a text whose maps and splits a page without a kernel holds: they grow with the square
+
 # --- the widgets' state ---
 
 

@@ -74,11 +74,13 @@ def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
             notebook.kernel("view.mode = 'lines'; view.heads = [[0, 2]]")
             page.wait_for_selector(".bl-chip:nth-of-type(2)")
             shoot(page, "lines", ".bl-head")
-            for tab in ("norms", "gates", "geometry"):
+            for tab in ("why", "norms", "gates", "geometry"):
                 notebook.kernel(f"view.view = {tab!r}")
                 page.wait_for_selector(f"[data-testid={tab}]")
                 if tab == "geometry":
                     page.get_by_role("heading", name="Ranks and symmetry").wait_for()
+                if tab == "why":
+                    page.locator(".bl-why-pictures button").first.wait_for()
                 shoot(page, tab, ".bl-bottom")
         context.close()
         jupyter.end_kernels({path.name})

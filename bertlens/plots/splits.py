@@ -11,10 +11,11 @@ from torch import Tensor
 from ..errors import InputError
 from ..measures import sources as splits
 from ..trace import Trace
+from ..vocabulary import SOURCES
 from .figure import INK, MUTED, axes_or_new, pyplot, quiet, signed_map
 
 LARGEST = 6
-NAMES = {"head": "earlier heads", "mlp": "MLPs"}
+NAMES = {kind: SOURCES[kind].label for kind in ("head", "mlp")}
 
 
 def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST) -> Any:

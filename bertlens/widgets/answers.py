@@ -20,10 +20,10 @@ from ..measures import attention, byhead, categories, gates, geometry, norms, sp
 from ..measures.gates.classify import head_scores
 from ..measures.offers import offers
 from ..trace import Trace
-from ..vocabulary import LAYER_MAPS, LayerMap
+from ..vocabulary import CARRIED_TOKENS, LAYER_MAPS, LayerMap
 
 MOST_VALUES = 64  # singular values that are drawn
-MOST_TOKENS = 64  # of a page that carries maps of whole layers: they grow with the square
+MOST_TOKENS = CARRIED_TOKENS
 
 Arrays: TypeAlias = dict[str, Any]
 Answer: TypeAlias = tuple[dict[str, Any], Arrays]  # JSON fields; arrays

@@ -9,6 +9,7 @@ one immutable record (overview.Shown), and a new forward pass takes the model's 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,6 +28,7 @@ from ..vocabulary import LAYER_MAPS, TRAITS
 from .cells import CELLS
 from .corpus import Corpus
 from .overview import Shown, stream_size
+from .picked import Picked
 from .questions import QUESTIONS, Message, Reply, packed
 from .tabs import PARTS, TABS
 from .traits import KINDS
@@ -316,12 +318,16 @@ class LensWidget(anywidget.AnyWidget):
             footer=f"{model} ({trace.dtype}) · {names} · {about['date']}",
             state={trait.name: getattr(self, trait.name) for trait in TRAITS},
             overviews={name: (made["header"], made["data"]) for name, made in overviews.items()},
-            answers=_carried(shown, self.parts, chosen),
+            answers=_carried(shown, self.parts, chosen, self.map, self._picked(chosen)),
             layers=chosen,
             holds="all layers" if layers is None else f"layers {', '.join(map(str, chosen))}",
             estimate=sum(map(_head_bytes, trace.maps.values())),
             about=about,
         )
+
+    def _picked(self, layers: Sequence[int]) -> Picked:
+        heads = dict.fromkeys(((self.layer, self.head), *((layer, head) for layer, head in self.heads)))
+        return Picked(tuple(name for name in heads if name[0] in layers), self.query, self.key)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live widget, and a still picture for pages that cannot run widgets."""
@@ -373,8 +379,10 @@ def _asked(shown: Shown, message: Message) -> Trace:
     return shown.map(message.get("map"))
 
 
-def _carried(shown: Shown, parts: Sequence[str], layers: Sequence[int]) -> Iterator[tuple[Message, Reply]]:
-    """What a page without a kernel is asked by its parts: (question, answer) pairs."""
+def _carried(
+    shown: Shown, parts: Sequence[str], layers: Sequence[int], chosen_map: str, picked: Picked
+) -> Iterator[tuple[Message, Reply]]:
+    """What a page without a kernel is asked by its parts: (question, answer) pairs. `picked` is of the chosen map."""
     asked = [name for part in parts for name in (PARTS.get(part) or TABS[part]).questions]
     asked = list(dict.fromkeys(("head", "norms", *asked)))  # the selected head, by either measure, whatever the parts
     for name, trace in shown.trace.maps.items():
@@ -385,7 +393,8 @@ def _carried(shown: Shown, parts: Sequence[str], layers: Sequence[int]) -> Itera
         for question in (QUESTIONS[op] for op in asked):
             if question.needs and reasons[question.needs]:
                 continue
-            for arguments in question.carried(trace, held):
+            picks = question.carried_shown(trace, picked) if name == chosen_map else ()
+            for arguments in chain(question.carried(trace, held), picks):
                 yield {"op": question.name, "map": name, **arguments}, question.reply(trace, arguments)
 
 

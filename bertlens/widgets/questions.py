@@ -11,12 +11,13 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from ..errors import ModelError, SelectionError, check_index
-from ..measures import gates
+from ..measures import gates, sources
 from ..measures.offers import offers
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
 from ..wire import json_safe, pack
-from . import answers
+from . import answers, score_maps, why
+from .picked import Picked
 
 Message: TypeAlias = dict[str, Any]
 Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
@@ -65,10 +66,36 @@ def _choice(name: str, choices: Iterable[str]) -> Callable[[Trace, Any], str]:
     return check
 
 
+def _query(trace: Trace, value: Any) -> int:
+    return _index(value, "query", len(trace.tokens))
+
+
+def _key(trace: Trace, value: Any) -> int:
+    return _index(value, "key", len(trace.key_tokens))
+
+
+def _against(trace: Trace, value: Any) -> str | int | None:
+    return value if value in ("others", None) else _key(trace, value)
+
+
+def _flag(name: str) -> Callable[[Trace, Any], bool]:
+    def check(_trace: Trace, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise SelectionError(f"{name} {str(value)[:40]!r} is neither true nor false")
+        return value
+
+    return check
+
+
 # argument -> what checks it: (trace, what the page sent) -> its value, or a SelectionError
 ARGUMENTS: dict[str, Callable[[Trace, Any], Any]] = {
     "layer": _layer,
     "head": _head,
+    "query": _query,
+    "key": _key,
+    "side": _choice("side", sources.SIDES),
+    "against": _against,
+    "through_mlps": _flag("through_mlps"),
     "measure": _choice("measure", [name for name in MEASURES if name != "weight"]),
     "kind": _choice("layer map", LAYER_MAPS),
     "threshold": _share("threshold"),
@@ -81,7 +108,7 @@ ARGUMENTS: dict[str, Callable[[Trace, Any], Any]] = {
 }
 
 
-def _never(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+def _never(_trace: Trace, _chosen: Any) -> Iterator[dict[str, Any]]:
     return iter(())
 
 
@@ -90,7 +117,8 @@ class Question:
     """One question: its arguments (names in ARGUMENTS), its answer, and what of it a page without a kernel carries.
 
     answer: (trace, **arguments) -> fields and arrays. needs: a capability of `offers`, or "". carried: (trace, layers)
-    -> the arguments of each answer that such a page holds, for these layers.
+    -> the arguments of each answer that such a page holds, for these layers. carried_shown: the same for what is too
+    much for whole layers, (trace, what is picked).
     """
 
     name: str
@@ -98,6 +126,7 @@ class Question:
     arguments: tuple[str, ...] = ()
     needs: str = ""
     carried: Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]] = _never
+    carried_shown: Callable[[Trace, Picked], Iterator[dict[str, Any]]] = _never
 
     def check(self, trace: Trace, message: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a message. Raises SelectionError for what does not exist."""
@@ -170,5 +199,14 @@ for _question in (
     Question("geometry", answers.layer_rows, (), "geometry", _once),
     Question("histograms", answers.histograms, ("layer", "head"), "neurons", _each_head),
     Question("spectra", answers.layer_ranks, ("layer",), "spectra", _each_layer),
+    Question(
+        "why",
+        why.why,
+        ("layer", "head", "query", "key", "side", "against", "through_mlps"),
+        "sources",
+        carried_shown=why.carried,
+    ),
+    Question("why_pairs", why.why_pairs, ("layer", "head", "query", "key"), "sources", carried_shown=why.carried_pairs),
+    Question("score_maps", score_maps.score_maps, ("layer", "head"), "sources", carried_shown=score_maps.carried_maps),
 ):
     register_question(_question)

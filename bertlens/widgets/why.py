@@ -1,14 +1,18 @@
-"""What the page is told about why one cell's query looks at its key: one answer, small, for one pinned cell."""
+"""What the page is told about why one cell's query looks at its key: small answers, for one cell at a time."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
 
 import torch
 
 from ..measures import sources
 from ..trace import Trace
-from .answers import Answer
+from .answers import MOST_TOKENS, Answer
+from .picked import Picked
 
 LARGEST = 6  # parts shown as bars, the rest folded into one
 
@@ -26,11 +30,12 @@ def why(
     """One cell's score by source. Raises as `measures.sources.score`.
 
     Fields: the question; total, model, gap (nats); weight α of the cell and other_weight, the plain mean of the other
-    visible keys' or the weight of the key that it is against (None for the raw score); ratio, e^total, what the weight
-    is of the geometric mean of the others' or of that key's (None for the raw score and where |total| < NEAR_ZERO);
-    spread, Σ|parts| / |total| (None there too); kinds as [kind, value]; largest as {kind, layer, head, value, token,
-    fetched}, token being where an earlier head fetched most of its part; others, how many parts are folded, and their
-    sum; notes in words. Arrays: heads (layer, H) and mlps (layer,) float32, none in layer 0.
+    visible keys' or the weight of the key that it is against (None for the raw score); seen, how many keys the query
+    sees; ratio, e^total, what the weight is of the geometric mean of the others' or of that key's (None for the raw
+    score and where |total| < NEAR_ZERO); absolute, Σ|parts|; spread, Σ|parts| / |total| (None there too); kinds as
+    [kind, value]; largest as {kind, layer, head, value, token, fetched}, token being where an earlier head fetched
+    most of its part; others, how many parts are folded, and their sum; notes in words. Arrays: heads (layer, H) and
+    mlps (layer,) float32, none in layer 0.
     """
     s = sources.score(trace, layer, head, query, key, side, against, through_mlps)
     rows = s.rows
@@ -67,8 +72,10 @@ def why(
         "gap": s.gap,
         "weight": float(alpha[key]),
         "other_weight": other,
+        "seen": int(visible.sum()),
         "ratio": math.exp(s.total) if spread is not None and against is not None else None,
         "spread": spread,
+        "absolute": sum(abs(row[3]) for row in rows),
         "kinds": [[kind, value] for kind, value in kinds.items()],
         "largest": largest,
         "others": {"count": len(rest), "value": sum(row[3] for row in rest)},
@@ -86,3 +93,60 @@ def why(
             [value for kind, *_, value in rows if kind == "mlp"], dtype=torch.float32, device="cpu"
         )
     return fields, arrays
+
+
+def why_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> Answer:
+    """One cell's raw score by the kinds of both sides. Raises as `measures.sources.pairs`.
+
+    Fields: the question; kinds; total and model (nats), gap; notes. Array: values (kinds, kinds) float64, the query's
+    kinds down and the key's across: they sum to the total, rows and columns to the kinds of either side.
+    """
+    table = sources.pairs(trace, layer, head, query, key)
+    notes = list(table.attrs["notes"])
+    by_kind = table.groupby(level="kind", sort=False).sum().T.groupby(level="kind", sort=False).sum().T
+    q, k = trace.query(layer)[head, query].double(), trace.key(layer)[head, key].double()
+    total, model = float(by_kind.to_numpy().sum()), float(q @ k) * trace.scaling(layer)
+    fields = {
+        "layer": layer,
+        "head": head,
+        "query": query,
+        "key": key,
+        "kinds": list(by_kind.index),
+        "total": total,
+        "model": model,
+        "gap": total - model,
+        "notes": notes,
+    }
+    return fields, {"values": torch.tensor(by_kind.to_numpy(), device="cpu")}
+
+
+def carried(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
+    """The arguments of `why` that a page without a kernel holds, for a text of at most MOST_TOKENS tokens.
+
+    Of the heads shown, each query at its strongest key, what a click on the query opens, by either side; of the pinned
+    cell the raw score and opened MLPs too.
+    """
+    if trace.n_tokens > MOST_TOKENS:
+        return
+    for layer, head in picked.heads:
+        alpha = trace.attention(layer)[head]
+        strongest = alpha.argmax(-1).tolist()
+        cells = list(enumerate(strongest))
+        pinned = None
+        if picked.query is not None:
+            pinned = picked.query, strongest[picked.query] if picked.key is None else picked.key
+            cells = [pinned, *(cell for cell in cells if cell != pinned)]
+        for query, key in cells:
+            visible = sources.visible_keys(trace, layer, head, query)
+            if not visible[key] or int(visible.sum()) < 2:
+                continue
+            cell: dict[str, Any] = {"layer": layer, "head": head, "query": query, "key": key}
+            for side, against, opened in product(sources.SIDES, ("others", None), (False, True)):
+                if (query, key) == pinned or (against and not opened):
+                    yield cell | {"side": side, "against": against, "through_mlps": opened}
+
+
+def carried_pairs(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
+    """The same of `why_pairs`: the cells of `carried`."""
+    cells = ({name: one[name] for name in ("layer", "head", "query", "key")} for one in carried(trace, picked))
+    yield from {tuple(cell.values()): cell for cell in cells}.values()

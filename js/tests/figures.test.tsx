@@ -46,7 +46,7 @@ describe.each(Object.keys(samples(HOSTILE)))("%s", (name) => {
   it("has the same elements whatever the tokens are", () => {
     const tags = (svg: string) => new Set([...svg.matchAll(/<([a-z]+)/g)].map((match) => match[1]));
     expect(tags(hostile)).toEqual(tags(everyday));
-    for (const tag of tags(hostile)) expect("svg title desc g text rect path image").toContain(tag);
+    for (const tag of tags(hostile)) expect("svg title desc g text rect line path image").toContain(tag);
     expect(hostile.replace(/"[^"]*"/g, '""')).not.toMatch(/<[^>]*\son[a-z]+=/); // attributes by name
   });
   it("names itself and where it comes from", () => {

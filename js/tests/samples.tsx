@@ -6,6 +6,8 @@ import { svgFile } from "../src/export/figure";
 import { createView, type View, ViewContext } from "../src/views/context";
 import { AtlasFigure, LinesFigure, MapFigure } from "../src/views/figures";
 import { NeuronFigure } from "../src/views/neuronfigure";
+import { EarlierLayers, LargestChart, PairsChart, Waterfall } from "../src/views/whycharts";
+import { cellWords, type Pairs, placeWords, type Split } from "../src/views/whydata";
 import type { Traits } from "../src/vocabulary";
 import { bench, overviewOf } from "./fake";
 
@@ -46,6 +48,36 @@ export function viewOf(tokens: string[], more: Partial<Traits> = {}, attention?:
 export const drawn = (about: Parameters<typeof svgFile>[0], view: View, body: ComponentChildren): string =>
   svgFile(about, <ViewContext.Provider value={view}>{body}</ViewContext.Provider>);
 
+/** The split of a cell, and its kinds on both sides; a token of it is named by a part. */
+function why(tokens: string[], about: Parameters<typeof svgFile>[0]): string {
+  const view = viewOf(tokens);
+  const sum = { layer: 1, head: 0, query: 0, key: 0, total: 0.5, model: 0.5, gap: -1e-7, notes: [] };
+  const part = (kind: string, value: number) => ({ kind, layer: null, head: null, value, token: null, fetched: null });
+  const split: Split = {
+    ...sum,
+    ...{ side: "query", against: "others", through_mlps: false, weight: 0.5, other_weight: 0.1, seen: tokens.length },
+    ...{ ratio: 1.6, spread: 3, absolute: 1.5, others: { count: 1, value: 0.25 } },
+    kinds: [
+      ["word", 1],
+      ["head", -0.5],
+    ],
+    largest: [part("word", 1), { ...part("head", -0.75), layer: 0, head: 1, token: 1, fetched: -0.5 }],
+    heads: new Float32Array([-0.75, 0.25]),
+    mlps: new Float32Array([0]),
+  };
+  const pairs: Pairs = { ...sum, kinds: ["word", "head"], values: new Float64Array([0.5, -0.5, 0.75, -0.25]) };
+  return drawn(
+    about,
+    view,
+    <>
+      <Waterfall split={split} label={cellWords(view, split)} />
+      <LargestChart split={split} />
+      <EarlierLayers split={split} />
+      <PairsChart pairs={pairs} label="both sides" foot={placeWords(view, pairs)} />
+    </>,
+  );
+}
+
 export function samples(tokens: string[]): Record<string, string> {
   const n = tokens.length;
   const hostile = tokens === HOSTILE;
@@ -64,6 +96,7 @@ export function samples(tokens: string[]): Record<string, string> {
     lines: drawn(about, viewOf(tokens, { query: 2, mode: "lines" }, weights(n)), <LinesFigure />),
     // an attribute names the query: this test's own serializer leaves quotes in attributes as they are, browsers do not
     neurons: drawn(about, viewOf(tokens, { query: 0, key: 3 }), <NeuronFigure />),
+    why: why(tokens, about),
     atlas: drawn(about, viewOf(tokens), <AtlasFigure />),
     empty: drawn(about, viewOf(["[CLS]", "[SEP]"], { hide_special: true }), <MapFigure />),
     column: drawn(about, viewOf(tokens.slice(0, 1), {}, weights(1)), <MapFigure />), // narrower than its title

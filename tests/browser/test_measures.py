@@ -199,7 +199,7 @@ def test_geometry_view_is_the_layer_table(show, pair):
     row = view.locator("table", has_text="kurtosis").locator("tbody tr").nth(2)
     expect(row).to_contain_text(signed(table.mlp_cosine[2]))
     counts = geometry.norm_histograms(pair, 1, 8).counts
-    bars = view.locator("svg").nth(1).locator("rect title").all_text_contents()
+    bars = view.locator("svg", has_text="‖context‖").locator("rect title").all_text_contents()
     assert sum(int(text.split(": ")[1].split()[0]) for text in bars) == sum(int(c.sum()) for c in counts.values())
 
 

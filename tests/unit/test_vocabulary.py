@@ -18,7 +18,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens import transformers_private, typescript, vocabulary, wire
 from bertlens.architectures import ADAPTERS
-from bertlens.measures import attention, categories, gates, norms
+from bertlens.measures import attention, categories, gates, norms, sources
 from bertlens.measures.offers import CAPABILITIES, offers
 from bertlens.measures.rows import STATISTICS
 from bertlens.survey.statistics import LABELS, NAMES
@@ -41,7 +41,7 @@ def test_the_page_has_this_vocabulary() -> None:
 def test_every_word_explains_itself_in_a_sentence() -> None:
     tables = ("MEASURES", "LAYER_MAPS", "GATES", "CATEGORIES", "STATISTICS", "PAIR_FILTERS", "UNITS", "TERMS")
     words = [word for name in tables for word in getattr(vocabulary, name).values()] + list(TABS.values())
-    for word in words:
+    for word in (*words, *vocabulary.SOURCES.values()):
         assert word.label and re.match(r"[A-ZΣ‖].*[.?]$", word.about), word
     assert all(word.symbol for word in vocabulary.LAYER_MAPS.values())
 
@@ -51,7 +51,7 @@ def test_names_are_those_of_the_code() -> None:
     assert {*STATISTICS, "variation"} == set(vocabulary.STATISTICS)  # the one of two measures: measures.byhead
     assert set(NAMES) <= set(STATISTICS) and set(attention.SUMMARY) <= set(STATISTICS)
     assert tuple(vocabulary.GATES) == LABELS and set(gates.GATES) == set(LABELS) - {"mixed", "undefined"}
-    assert tuple(vocabulary.CATEGORIES) == categories.NAMES
+    assert tuple(vocabulary.CATEGORIES) == categories.NAMES and tuple(vocabulary.SOURCES) == sources.KINDS
     assert (gates.THRESHOLD, gates.MARGIN) == (vocabulary.GATE_THRESHOLD, vocabulary.GATE_MARGIN)
     for word in vocabulary.LAYER_MAPS.values():
         module, name = str(word.function).split(":")

@@ -11,8 +11,10 @@ import torch
 
 from bertlens import Lens, SelectionError
 from bertlens.measures import sources
-from bertlens.widgets.questions import packed
-from bertlens.widgets.why import LARGEST, why
+from bertlens.widgets.picked import Picked
+from bertlens.widgets.questions import QUESTIONS, packed
+from bertlens.widgets.score_maps import MOST_PAIRS, carried_maps, score_maps
+from bertlens.widgets.why import LARGEST, carried, carried_pairs, why, why_pairs
 from unit.test_sources import TEXT, lens_of
 
 
@@ -28,6 +30,7 @@ def test_the_numbers_of_one_cell(name: str, side: str, through_mlps: bool) -> No
         fields, arrays = why(trace, 2, 1, 4, key, side, against, through_mlps)
         s = sources.score(trace, 2, 1, 4, key, side, against, through_mlps)
         assert (fields["total"], fields["model"], fields["gap"]) == (s.total, s.model, s.gap)
+        assert fields["seen"] == len(seen) and fields["absolute"] == pytest.approx(s.parts.value.abs().sum())
         assert fields["weight"] == pytest.approx(float(alpha[key]))
         others = [float(alpha[j]) for j in seen if j != key]
         if against == "others":
@@ -83,3 +86,106 @@ def test_ratio_of_the_sentence_is_that_of_the_weights(embedded_lens: Lens) -> No
     others = torch.cat([alpha[:animal], alpha[animal + 1 :]])
     assert fields["ratio"] == pytest.approx(float(alpha[animal] / others.log().mean().exp()), rel=1e-4)
     assert fields["ratio"] > 2
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
+def test_kinds_of_both_sides(name: str) -> None:
+    """Rows sum to the query's kinds, columns to the key's, all of it to the score of a plain product."""
+    trace = lens_of(name).trace(TEXT)
+    fields, arrays = why_pairs(trace, 2, 1, 4, 3)
+    values = arrays["values"]
+    assert values.dtype == torch.float64 and values.shape == (len(fields["kinds"]),) * 2
+    for axis, side in ((1, "query"), (0, "key")):
+        wanted = sources.score(trace, 2, 1, 4, 3, side, None).by("kind").to_dict()
+        assert dict(zip(fields["kinds"], values.sum(axis).tolist(), strict=True)) == pytest.approx(wanted, abs=1e-5)
+    score = float((trace.query(2)[1, 4].double() * trace.key(2)[1, 3].double()).sum()) * trace.scaling(2)
+    assert fields["model"] == pytest.approx(score) and fields["total"] == pytest.approx(score, abs=1e-5)
+    assert fields["gap"] == fields["total"] - fields["model"]
+    assert packed(fields, arrays)
+
+
+def test_what_a_page_without_a_kernel_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the heads shown each query at its strongest key, by either side; of the pinned cell all but a chosen key."""
+    trace = lens_of("gpt2").trace(TEXT)
+    strongest = trace.attention(1)[0].argmax(-1).tolist()
+    seeing = range(1, trace.n_tokens)  # the first token sees itself alone: nothing to compare with
+    unpinned = list(carried(trace, Picked(((1, 0),), None, None)))
+    assert [(one["query"], one["key"]) for one in unpinned[::2]] == [(i, strongest[i]) for i in seeing]
+    assert [one["side"] for one in unpinned] == ["query", "key"] * len(seeing)
+    assert {(one["against"], one["through_mlps"]) for one in unpinned} == {("others", False)}
+    least = int(trace.attention(1)[0, 4, :5].argmin())
+    assert least != strongest[4]
+    for key, pinned in ((least, least), (None, strongest[4])):
+        made = list(carried(trace, Picked(((1, 0), (2, 1)), 4, key)))
+        here = [one for one in made if (one["layer"], one["query"], one["key"]) == (1, 4, pinned)]
+        assert len(here) == 8 and len({tuple(one.values()) for one in made}) == len(made)
+        assert {(one["layer"], one["head"]) for one in made} == {(1, 0), (2, 1)}
+        cells = list(carried_pairs(trace, Picked(((1, 0), (2, 1)), 4, key)))
+        assert {tuple(cell.values()) for cell in cells} == {tuple(one.values())[:4] for one in made}
+        assert len(cells) == len({tuple(cell.values()) for cell in cells})
+        for one in here:
+            assert QUESTIONS["why"].reply(trace, one)
+    hidden = Picked(((1, 0),), 2, 4)  # masked: no question
+    assert all(one["key"] != 4 for one in carried(trace, hidden) if one["query"] == 2)
+    monkeypatch.setattr("bertlens.widgets.why.MOST_TOKENS", trace.n_tokens - 1)
+    assert not list(carried(trace, Picked(((1, 0),), 1, 0)))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"query": 99}, {"key": -1}, {"key": True}, {"side": "both"}, {"against": "average"}, {"through_mlps": 1}],
+)
+def test_questions_of_what_does_not_exist(wrong: dict[str, Any]) -> None:
+    trace = lens_of("bert").trace(TEXT)
+    right = {"layer": 1, "head": 0, "query": 1, "key": 2, "side": "query", "against": "others", "through_mlps": False}
+    assert QUESTIONS["why"].reply(trace, right)
+    with pytest.raises(SelectionError):
+        QUESTIONS["why"].reply(trace, right | wrong)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
+def test_score_as_a_sum_of_pictures(name: str) -> None:
+    """The pictures sum to the centred scores; shares are Σ_i cov_j / Σ_i var_j, written out."""
+    trace = lens_of(name).trace(TEXT)
+    fields, arrays = score_maps(trace, 2, 1)
+    values = arrays["values"].double().numpy()
+    scores, alpha = trace.scores(2)[1].double().numpy(), trace.attention(2)[1].numpy()
+    assert values.shape == (2 + MOST_PAIRS, *scores.shape) and arrays["values"].dtype == torch.float32
+    cov = np.zeros(len(values))
+    for i, row in enumerate(scores):
+        seen = alpha[i] > 0
+        assert np.isnan(values[:, i, ~seen]).all()
+        assert values[0, i, seen] == pytest.approx(row[seen] - row[seen].mean(), abs=1e-5)
+        assert values[1:, i, seen].sum(0) == pytest.approx(values[0, i, seen], abs=1e-5)
+        cov += [np.mean((part[i, seen] - part[i, seen].mean()) * (row[seen] - row[seen].mean())) for part in values]
+    shares = [*fields["share"], fields["rest"]]
+    assert shares == pytest.approx(list(cov[1:] / cov[0]), abs=1e-5) and sum(shares) == pytest.approx(1)
+    sizes = [abs(share) for share in fields["share"]]
+    every = sources.map_shares(sources.maps(trace, 2, 1))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes == pytest.approx(sorted(map(abs, every.values()), reverse=True)[:MOST_PAIRS], abs=1e-6)
+    assert [every[query, key] for query, key in fields["pairs"]] == pytest.approx(fields["share"], abs=1e-6)
+    assert 0 <= fields["gap"] < 1e-4 and fields["block"] == 1
+    assert packed(fields, arrays)
+
+
+def test_pictures_of_many_tokens_hold_the_largest_of_each_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = lens_of("gpt2").trace(TEXT)
+    whole = score_maps(trace, 1, 0)[1]["values"].numpy()
+    monkeypatch.setattr("bertlens.widgets.score_maps.MOST_CELLS", 3)
+    fields, arrays = score_maps(trace, 1, 0)
+    block, size = fields["block"], arrays["values"].shape[-1]
+    assert block == math.ceil(trace.n_tokens / 3) > 1 and size <= 3
+    for n, picture in enumerate(arrays["values"].numpy()):
+        for r, c in np.ndindex(size, size):
+            cells = whole[n, block * r : block * (r + 1), block * c : block * (c + 1)].ravel()
+            cells = cells[~np.isnan(cells)]
+            if len(cells):
+                assert abs(picture[r, c]) == abs(cells).max() and picture[r, c] in cells
+            else:
+                assert np.isnan(picture[r, c])
+    assert arrays["values"][:, 0, -1].isnan().all()
+    assert list(carried_maps(trace, Picked(((1, 0), (2, 1)), None, None))) == [
+        {"layer": 1, "head": 0},
+        {"layer": 2, "head": 1},
+    ]

@@ -3,6 +3,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { SETTINGS } from "../vocabulary";
 import type { KeyOrder, NeuronOrder } from "./neurons";
+import { createWhy, type WhyState } from "./why";
 
 export interface Cell {
   row: number; // row of the displayed grid
@@ -43,6 +44,7 @@ export interface Page {
   texts: Signal<[text: string, pair: string][]>; // that were run, the one shown first
   help: Signal<boolean>;
   said: Signal<string>; // the polite live region
+  why: WhyState;
 }
 
 const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -64,5 +66,6 @@ export function createPage(): Page {
     texts: signal([]),
     help: signal(false),
     said: signal(""),
+    why: createWhy(),
   };
 }

@@ -16,6 +16,7 @@ import { Sheet, sheetNumbers } from "./sheet";
 import { alikeOf, allOf, gatesOf, SURVEY } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
 import { TableTab, tableNumbers } from "./table";
+import { Why, WhyFigure, whyNumbers } from "./why";
 
 /** A table for a file, and what is to be said of it beside where it comes from. */
 export interface Numbers {
@@ -37,6 +38,12 @@ const TABS: Record<TabName, TabContent> = {
     measure: "q, k, q × k, score and attention",
     figure: NeuronFigure,
     numbers: neuronNumbers,
+  },
+  why: {
+    body: Why,
+    measure: "score (q·k, scaled) by source, in nats: a split, not an experiment",
+    figure: WhyFigure,
+    numbers: whyNumbers,
   },
   norms: { body: Norms, measure: "attention weight α and ‖f(x)‖", figure: Norms, numbers: mixingNumbers },
   gates: {

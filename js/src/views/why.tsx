@@ -1,0 +1,403 @@
+// Why view: the score of the cell in focus, split exactly by where it came from, and the way back to earlier heads.
+import { useRef } from "preact/hooks";
+import { Segmented, Select } from "../parts/controls";
+import { headLabel, signed } from "../parts/format";
+import { Section, Waiting } from "../parts/section";
+import { Token, tokenText } from "../parts/token";
+import { arrived } from "../state/answers";
+import type { WhyChoice, WhyPlace } from "../state/why";
+import { CARRIED_TOKENS } from "../vocabulary";
+import { useAnswer, useView, type View } from "./context";
+import type { Numbers } from "./tabs";
+import {
+  EarlierLayers,
+  footWords,
+  fromToken,
+  LargestChart,
+  othersName,
+  PairsChart,
+  spreadWords,
+  Waterfall,
+} from "./whycharts";
+import {
+  asked,
+  cellWords,
+  otherKeys,
+  otherWords,
+  PAIRS,
+  type Pairs,
+  type Part,
+  partName,
+  placeOf,
+  placeWords,
+  readAt,
+  type Split,
+  samePlace,
+  times,
+  WHY,
+  weightWords,
+} from "./whydata";
+import { Pictures, PicturesChart } from "./whypictures";
+
+export function Why() {
+  const view = useView();
+  const heading = useRef<HTMLElement>(null);
+  const go = (place: WhyPlace, places: WhyPlace[]) => {
+    const { page, synced, overview } = view;
+    page.why.trail.value = { trace: overview.trace, places };
+    const { against } = page.why.choice.value;
+    if (typeof against === "number") page.why.choice.value = { ...page.why.choice.value, against: "others" }; // a key of the cell left
+    synced.put({ ...place });
+    heading.current?.focus(); // what was clicked is not there any more
+  };
+  return (
+    <section class="bl-why" data-testid="why" ref={heading} tabIndex={-1} aria-label="Why this score">
+      <Trail go={go} />
+      <Switches />
+      {view.page.why.choice.value.side === "both" ? <BothSides /> : <OneSide go={go} />}
+      <Pictures />
+    </section>
+  );
+}
+
+type Go = (place: WhyPlace, places: WhyPlace[]) => void;
+
+/** The cells that led to the one in focus; none where the reader came another way. */
+function trailOf(view: View): WhyPlace[] {
+  const { trace, places } = view.page.why.trail.value;
+  return trace === view.overview.trace && samePlace(places.at(-1), placeOf(view)) ? places : [];
+}
+
+function Trail({ go }: { go: Go }) {
+  const view = useView();
+  const places = trailOf(view);
+  if (places.length < 2) return null;
+  const { tokens } = view.overview.keyside;
+  const words = ({ layer, head, query, key }: WhyPlace) =>
+    `${headLabel(layer, head)} ${tokenText(tokens[query]!)} → ${tokenText(tokens[key]!)}`;
+  return (
+    <nav class="bl-chips" aria-label="Way back">
+      {places.slice(0, -1).map((place, n) => (
+        <span key={n}>
+          <button type="button" class="bl-chip" onClick={() => go(place, places.slice(0, n + 1))}>
+            ‹ {words(place)}
+          </button>
+        </span>
+      ))}
+      <span>{words(places.at(-1)!)}</span>
+    </nav>
+  );
+}
+
+function Switches() {
+  const view = useView();
+  const { page, overview } = view;
+  const { side, against, opened } = page.why.choice.value;
+  const put = (change: Partial<WhyChoice>) => {
+    page.why.choice.value = { ...page.why.choice.value, ...change };
+  };
+  const keys = otherKeys(view);
+  const chosen = typeof against === "number" ? "key" : (against ?? "nothing");
+  const strongest = () => keys.reduce((best, j) => (weightAt(view, j) > weightAt(view, best) ? j : best), keys[0]!);
+  return (
+    <div class="bl-controls">
+      <Segmented<WhyChoice["side"]>
+        label="stream of"
+        value={side}
+        choices={[
+          { value: "query", label: "Query", title: "What put these numbers into q; the key as it was." },
+          { value: "key", label: "Key", title: "What put these numbers into k; the query as it was." },
+          { value: "both", label: "Both", title: "The raw score by the kinds of both sides." },
+        ]}
+        onChange={(to) => put({ side: to })}
+      />
+      {side !== "both" && (
+        <>
+          <Segmented
+            label="MLPs"
+            value={opened ? "opened" : "sources"}
+            choices={[
+              { value: "sources", label: "As sources" },
+              {
+                value: "opened",
+                label: "Opened",
+                title: "Each MLP as the affine map that it is once its gates are kept: exact; no part is an MLP’s.",
+              },
+            ]}
+            onChange={(to) => put({ opened: to === "opened" })}
+          />
+          <Segmented
+            label="against"
+            value={chosen}
+            choices={[
+              { value: "others", label: "Average", title: "The mean score of the other keys that the query sees." },
+              { value: "key", label: "A key …", title: "The score of one other key." },
+              { value: "nothing", label: "Nothing", title: "The raw score." },
+            ]}
+            onChange={(to) =>
+              put({ against: to === "key" ? (keys.length > 0 ? strongest() : null) : to === "others" ? to : null })
+            }
+          />
+          {typeof asked(view).against === "number" && (
+            <Select
+              label="key"
+              value={String(against)}
+              choices={keys.map((j) => ({
+                value: String(j),
+                label: `${tokenText(overview.keyside.tokens[j]!)} (${j})`,
+              }))}
+              onChange={(to) => put({ against: Number(to) })}
+            />
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+const weightAt = ({ shown, focus }: View, key: number) => shown.weights[focus.query * shown.slice.K + key]!;
+
+/** What is not held by a page without a kernel, and which cells are. */
+function Refused({ reason }: { reason: string }) {
+  const { link } = useView();
+  return (
+    <p class="bl-empty">
+      {reason}
+      {!link.kernel.value &&
+        ` A page without a kernel holds splits of the heads that were shown when it was saved, for texts of at most ${CARRIED_TOKENS} tokens: those of each query at its strongest key against the average, and all of the pinned cell but a chosen key.`}
+    </p>
+  );
+}
+
+/** The split by the sources of one side. */
+function OneSide({ go }: { go: Go }) {
+  const view = useView();
+  const { focus, overview } = view;
+  const question = asked(view);
+  const answer = useAnswer(WHY, question);
+  if (answer.state === "refused") return <Refused reason={answer.reason} />;
+  if (answer.state !== "answered") return <Waiting answer={answer} doing="computing" />;
+  const split = answer.value;
+  const isOf = Object.entries(question).every(([name, value]) => split[name as keyof Split] === value);
+  return (
+    <>
+      <Sentence split={split} />
+      <p class="bl-muted">
+        {weightWords(view, split)} · {chosenWords(focus)}
+        {!isOf && " · computing what was asked for …"}
+      </p>
+      <div class="bl-norms">
+        <Section
+          title="How the score was put together"
+          about={split.against === null ? "nats, from 0 to the score" : "nats, from 0 to the difference"}
+        >
+          <Waterfall split={split} label="How the score was put together" />
+        </Section>
+        <Section
+          title="Largest parts"
+          about={split.largest.some(({ token }) => token !== null) ? "click a head to ask there" : ""}
+        >
+          <Largest split={split} go={go} />
+        </Section>
+        {split.heads && (
+          <Section title="Earlier layers" about={`heads${split.mlps ? " and MLPs" : ""}, nats`}>
+            <EarlierLayers split={split} />
+          </Section>
+        )}
+      </div>
+      <Foot sum={split} />
+      <div class="bl-hidden" aria-live="polite">
+        {`${tokenText(overview.keyside.tokens[split.query]!)} at ${tokenText(overview.keyside.tokens[split.key]!)}, ${headLabel(split.layer, split.head)}: net ${signed(split.total)} nats`}
+      </div>
+    </>
+  );
+}
+
+/** How the cell was chosen. */
+function chosenWords({ pinnedQuery, pinnedKey }: View["focus"]): string {
+  if (pinnedQuery) return pinnedKey ? "cell pinned" : "query pinned, at its strongest key";
+  return `clearest word of this head${pinnedKey ? ", at the pinned key" : " at its strongest key"}; pin a cell to see another`;
+}
+
+/** What the score says of the weights, in words. */
+function Sentence({ split }: { split: Split }) {
+  const view = useView();
+  const { tokens } = view.overview.keyside;
+  const { layer, head, query, key, total, ratio, against } = split;
+  const net = signed(total);
+  const factor = ratio === null ? "" : times(ratio);
+  return (
+    <h3 class="bl-why-says" data-testid="why-says">
+      “<Token text={tokens[query]!} />” looks at “<Token text={tokens[key]!} />” in {headLabel(layer, head)}
+      {against === null && ` with a score of ${net} nats, nothing subtracted`}
+      {against !== null && ratio === null && `: about ${otherWords(view, split)} (net ${net} nats)`}
+      {ratio !== null && (
+        <>
+          : e<sup>{net}</sup>
+          {factor && ` = ${factor}`} times {otherWords(view, split)}
+        </>
+      )}
+    </h3>
+  );
+}
+
+/** The largest parts, an earlier head as a chip that leads to the cell where it fetched most of its own. */
+function Largest({ split, go }: { split: Split; go: Go }) {
+  const view = useView();
+  const { tokens } = view.overview.keyside;
+  const here = placeOf(view);
+  const most = Math.max(...split.largest.map(({ value }) => Math.abs(value)), Math.abs(split.others.value)) || 1;
+  const follow = ({ layer, head, token }: Part) => {
+    const trail = trailOf(view);
+    const next = { layer: layer!, head: head!, query: readAt(split), key: token! };
+    go(next, [...(trail.length > 0 ? trail : [here]), next]);
+  };
+  const chip = (part: Part) => (
+    <button
+      type="button"
+      class="bl-chip"
+      title={`${signed(part.fetched!, 4)} of its ${signed(part.value, 4)} nats fetched there: ask why it looks there`}
+      onClick={() => follow(part)}
+    >
+      {partName(part)} · {fromToken(part, tokens)} ›
+    </button>
+  );
+  const line = (name: preact.ComponentChildren, value: number) => (
+    <>
+      <span>{name}</span>
+      <span class="bl-score-track">
+        <span
+          class={value < 0 ? "bl-negative" : "bl-positive"}
+          style={{ "--part": `${(50 * Math.abs(value)) / most}%` }}
+        />
+      </span>
+      <span class="bl-number" title={`${signed(value, 4)} nats`}>
+        {signed(value)}
+      </span>
+    </>
+  );
+  return (
+    <>
+      <ol class="bl-why-parts" data-testid="why-parts">
+        {split.largest.map((part, n) => (
+          <li key={n}>{line(part.token === null ? partName(part) : chip(part), part.value)}</li>
+        ))}
+        {split.others.count > 0 && <li class="bl-muted">{line(othersName(split), split.others.value)}</li>}
+      </ol>
+      <p class="bl-muted" data-testid="why-spread">
+        {spreadWords(split)}
+      </p>
+    </>
+  );
+}
+
+function Foot({ sum }: { sum: Pick<Split, "total" | "model" | "gap" | "notes"> }) {
+  return (
+    <p class="bl-note bl-number" data-testid="why-foot">
+      {footWords(sum)} | {sum.notes.join(" ")}
+    </p>
+  );
+}
+
+/** The raw score by the kinds of both sides. */
+function BothSides() {
+  const view = useView();
+  const answer = useAnswer(PAIRS, placeOf(view));
+  if (answer.state === "refused") return <Refused reason={answer.reason} />;
+  if (answer.state !== "answered") return <Waiting answer={answer} doing="computing" />;
+  const pairs = answer.value;
+  const { tokens } = view.overview.keyside;
+  return (
+    <>
+      <h3 class="bl-why-says" data-testid="why-says">
+        “<Token text={tokens[pairs.query]!} />” looks at “<Token text={tokens[pairs.key]!} />” in{" "}
+        {headLabel(pairs.layer, pairs.head)} with a score of {signed(pairs.total)} nats, by the sources of both
+      </h3>
+      <p class="bl-muted">
+        nothing subtracted, MLPs as sources; the sums at the right are the query’s parts, those below the key’s
+        {!samePlace(pairs, placeOf(view)) && " · computing what was asked for …"}
+      </p>
+      <div class="bl-scroll">
+        <PairsChart pairs={pairs} label={pairsTitle(pairs)} />
+      </div>
+      <Foot sum={pairs} />
+    </>
+  );
+}
+
+const pairsTitle = ({ layer, head }: Pairs) =>
+  `Score of a cell of ${headLabel(layer, head)} by the sources of both sides, nats`;
+
+/** On paper: the same as charts, what is a list on the screen too. */
+export function WhyFigure() {
+  const view = useView();
+  return (
+    <>
+      {view.page.why.choice.value.side === "both" ? <PairsFigure /> : <SplitFigure />}
+      <PicturesChart />
+    </>
+  );
+}
+
+function PairsFigure() {
+  const view = useView();
+  const answer = useAnswer(PAIRS, placeOf(view));
+  if (answer.state !== "answered") return null;
+  const pairs = answer.value;
+  return (
+    <PairsChart pairs={pairs} label={pairsTitle(pairs)} foot={`${placeWords(view, pairs)}: ${footWords(pairs)} nats`} />
+  );
+}
+
+function SplitFigure() {
+  const view = useView();
+  const answer = useAnswer(WHY, asked(view));
+  if (answer.state !== "answered") return null;
+  return (
+    <>
+      <Waterfall split={answer.value} label={`${cellWords(view, answer.value)}: ${footWords(answer.value)} nats`} />
+      <LargestChart split={answer.value} />
+      <EarlierLayers split={answer.value} />
+    </>
+  );
+}
+
+/** Every part of the split shown, or every pair of kinds. */
+export async function whyNumbers(view: View): Promise<Numbers> {
+  const { answers, overview, page } = view;
+  if (page.why.choice.value.side === "both") {
+    const pairs = await arrived(() => answers.get(PAIRS, overview, placeOf(view)));
+    const { kinds, values } = pairs;
+    return {
+      columns: ["query_source", "key_source", "nats"],
+      rows: kinds.flatMap((down, r) => kinds.map((across, c) => [down, across, values[r * kinds.length + c]!])),
+      facts: [
+        ["split", `${placeWords(view, pairs)}, raw score, MLPs as sources`],
+        ["sum", footWords(pairs)],
+        ["note on the split", pairs.notes.join(" ")],
+      ],
+    };
+  }
+  const split = await arrived(() => answers.get(WHY, overview, asked(view)));
+  const { heads, mlps, layer } = split;
+  const each = (values: Float32Array | null, kind: string) =>
+    Array.from(values ?? [], (value, n) => {
+      const across = kind === "head" ? heads!.length / layer : 1;
+      return [kind, Math.floor(n / across), kind === "head" ? n % across : null, value];
+    });
+  return {
+    columns: ["kind", "layer", "head", "nats"],
+    rows: [
+      ...split.kinds
+        .filter(([kind]) => kind !== "head" && kind !== "mlp")
+        .map(([kind, value]) => [kind, null, null, value]),
+      ...each(heads, "head"),
+      ...each(mlps, "mlp"),
+    ],
+    facts: [
+      ["split", cellWords(view, split)],
+      ["sum", footWords(split)],
+      ["note on the split", split.notes.join(" ")],
+    ],
+  };
+}

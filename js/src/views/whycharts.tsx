@@ -1,0 +1,227 @@
+// The pictures of the Why tab as charts, on the screen and on paper: bars from 0 to the net, the largest parts, the
+// earlier layers, and the kinds of both sides.
+import { useMemo } from "preact/hooks";
+import { cssColor, indexed } from "../paint/colormap";
+import { inks, signedColours } from "../paint/palette";
+import { Drawing } from "../parts/chart";
+import { signed, upTo } from "../parts/format";
+import { HeatChart } from "../parts/heatchart";
+import { Legend } from "../parts/legend";
+import { textWidth, widest } from "../parts/textwidth";
+import { tokenText } from "../parts/token";
+import { SOURCES } from "../vocabulary";
+import { showTip, useView } from "./context";
+import { difference, nats, type Pairs, type Part, partName, type Split } from "./whydata";
+
+const [STEP, BAR, WIDTH] = [24, 16, 240]; // px of a row, of its bar, from the lowest to the highest value
+
+interface Row {
+  name: string;
+  from: number;
+  to: number;
+  net?: boolean;
+}
+
+/** Rows of bars on one scale, each with its number; in a chain each begins where the one above ended. */
+function Bars({ rows, label, chain, foot = "" }: { rows: Row[]; label: string; chain?: boolean; foot?: string }) {
+  const { ink, muted, border, positive, negative } = inks(useView().dark);
+  const ends = rows.flatMap(({ from, to }) => [from, to]);
+  const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
+  const left = Math.ceil(
+    widest(
+      rows.map(({ name }) => name),
+      12,
+    ),
+  );
+  const x = (value: number) => left + 10 + ((value - low) / (high - low || 1)) * WIDTH;
+  const height = rows.length * STEP;
+  const width = Math.max(left + 10 + WIDTH + 76, textWidth(foot, 11));
+  return (
+    <Drawing width={width} height={height + (foot ? 24 : 4)} label={label}>
+      <line x1={x(0)} x2={x(0)} y1="0" y2={height} stroke={border} stroke-dasharray="3 3" />
+      <g font-size="12" fill={ink}>
+        {rows.map(({ name, from, to, net }, n) => (
+          <g key={n} transform={`translate(0 ${n * STEP})`} font-weight={net ? 700 : 400}>
+            <title>{`${name}: ${nats(to - from)}`}</title>
+            <text x={left} y="16" text-anchor="end">
+              {name}
+            </text>
+            <rect
+              x={x(Math.min(from, to))}
+              y={(STEP - BAR) / 2}
+              width={Math.max(1, Math.abs(x(to) - x(from)))}
+              height={BAR}
+              fill={net ? ink : to < from ? negative : positive}
+            />
+            {chain && n + 1 < rows.length && (
+              <line x1={x(to)} x2={x(to)} y1={(STEP + BAR) / 2} y2={STEP + (STEP - BAR) / 2} stroke={muted} />
+            )}
+            <text x={x(Math.max(from, to)) + 6} y="16" data-net={net ? "" : undefined}>
+              {signed(to - from)}
+              {net && " nats"}
+            </text>
+          </g>
+        ))}
+        {foot && (
+          <text x="0" y={height + 18} font-size="11" fill={muted}>
+            {foot}
+          </text>
+        )}
+      </g>
+    </Drawing>
+  );
+}
+
+/** From 0 to the net, kind by kind. */
+export function Waterfall({ split, label }: { split: Split; label: string }) {
+  let at = 0;
+  const rows = split.kinds.map(([kind, value]) => {
+    const from = at;
+    at += value;
+    return { name: SOURCES[kind]!.label, from, to: at };
+  });
+  return <Bars rows={[...rows, { name: "net", from: 0, to: split.total, net: true }]} label={label} chain />;
+}
+
+/** The token that an earlier head's part came from. */
+export const fromToken = ({ token }: Part, tokens: string[]): string =>
+  token === null ? "" : `from “${tokenText(tokens[token]!)}”`;
+
+export const othersName = ({ others }: Split): string => `${others.count} other${others.count === 1 ? "" : "s"}`;
+
+/** What stands below every picture of a sum. */
+export const footWords = ({ total, model, gap }: Pick<Split, "total" | "model" | "gap">): string =>
+  `sum ${signed(total, 4)} · the model’s own ${signed(model, 4)} · difference ${difference(gap)}`;
+
+/** Σ|parts|, and how much of it cancels. */
+export const spreadWords = ({ absolute, spread }: Split): string =>
+  spread === null
+    ? `Σ|parts| = ${signed(absolute)} nats; the net is under 0.1 nats, so no ratio to it is shown`
+    : `Σ|parts| ÷ |net| = ${spread.toFixed(1)}`;
+
+/** The largest parts on paper; on the screen they are a list whose heads can be followed. */
+export function LargestChart({ split }: { split: Split }) {
+  const { tokens } = useView().overview.keyside;
+  const rows = split.largest.map((part) => ({
+    name: `${partName(part)} ${fromToken(part, tokens)}`.trim(),
+    from: 0,
+    to: part.value,
+  }));
+  if (split.others.count > 0) rows.push({ name: othersName(split), from: 0, to: split.others.value });
+  return <Bars rows={rows} label="Largest parts" foot={spreadWords(split)} />;
+}
+
+/** What every head and MLP of the earlier layers put in, on one scale. */
+export function EarlierLayers({ split }: { split: Split }) {
+  const view = useView();
+  const { dark } = view;
+  const { heads, mlps, layer } = split;
+  const { cells, most } = useMemo(() => earlierCells(split), [split]);
+  if (!heads || !layer) return null;
+  const H = heads.length / layer;
+  const cols = [...upTo(H).map(String), ...(mlps ? ["MLP"] : [])];
+  const colours = signedColours(dark);
+  const { entries, palette } = indexed(cells, -most, most, colours);
+  const cell = Math.min(20, 300 / Math.max(cols.length, layer));
+  const name = (row: number, col: number) =>
+    partName({ kind: col < H ? "head" : "mlp", layer: row, head: col < H ? col : null });
+  return (
+    <>
+      <HeatChart
+        label={`What the ${layer === 1 ? "earlier layer" : `${layer} earlier layers`} put in: heads${mlps ? " and MLPs" : ""}`}
+        rows={upTo(layer).map((row) => `L${row}`)}
+        {...{ cols, entries, palette, dark }}
+        width={cell * cols.length}
+        height={cell * layer}
+        onHover={(at, event) =>
+          showTip(view, event, at && `${name(at.row, at.col)}: ${nats(cells[at.row * cols.length + at.col]!)}`)
+        }
+      />
+      <Legend low={signed(-most)} high={`+${signed(most)}`} label="nats" colours={colours} />
+    </>
+  );
+}
+
+/** Heads of a layer beside one another, its MLP last; and the largest size. */
+function earlierCells({ heads, mlps, layer }: Split): { cells: Float32Array; most: number } {
+  const H = heads ? heads.length / layer : 0;
+  const cells = Float32Array.from(
+    upTo(layer).flatMap((l) => [...(heads?.subarray(l * H, (l + 1) * H) ?? []), ...(mlps ? [mlps[l]!] : [])]),
+  );
+  return { cells, most: cells.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1 };
+}
+
+const [WIDE, TALL] = [68, 24]; // px of a cell
+
+/** A raw score by the kinds of both sides, each cell with its number, and the sums of rows and columns. */
+export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: string; foot?: string }) {
+  const { dark } = useView();
+  const { ink, muted, "on-accent": pale } = inks(dark);
+  const { kinds, values, total } = pairs;
+  const C = kinds.length;
+  const names = kinds.map((kind) => SOURCES[kind]!.label);
+  const left = Math.ceil(widest(names, 12)) + 10;
+  const top = 42;
+  const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
+  const colours = signedColours(dark);
+  const x = (c: number) => left + c * WIDE;
+  const y = (r: number) => top + r * TALL;
+  const sum = (cells: number[]) => cells.reduce((all, value) => all + value, 0);
+  const text = (r: number, c: number, value: number, fill: string) => (
+    <text x={x(c) + WIDE / 2} y={y(r) + 16} text-anchor="middle" fill={fill}>
+      {signed(value)}
+    </text>
+  );
+  return (
+    <Drawing width={Math.max(x(C + 1), textWidth(foot, 12))} height={y(C + 1) + (foot ? 28 : 4)} label={label} wide>
+      <g font-size="12" fill={ink}>
+        <text x={left} y="12" fill={muted}>
+          sources of the key
+        </text>
+        <text x="0" y="32" fill={muted}>
+          of the query
+        </text>
+        {foot && (
+          <text x="0" y={y(C + 1) + 20}>
+            {foot}
+          </text>
+        )}
+        {names.map((name, n) => (
+          <g key={name}>
+            <text x={x(n) + WIDE / 2} y="32" text-anchor="middle">
+              {name.split(" ")[name.startsWith("earlier") ? 1 : 0]}
+            </text>
+            <text x={left - 8} y={y(n) + 16} text-anchor="end">
+              {name}
+            </text>
+          </g>
+        ))}
+        <text x={x(C) + WIDE / 2} y="32" text-anchor="middle" font-weight="700">
+          sum
+        </text>
+        <text x={left - 8} y={y(C) + 16} text-anchor="end" font-weight="700">
+          sum
+        </text>
+        {Array.from(values, (value, n) => {
+          const [r, c] = [Math.floor(n / C), n % C];
+          return (
+            <g key={n}>
+              <title>{`${names[r]} of the query, ${names[c]} of the key: ${nats(value)}`}</title>
+              <rect x={x(c)} y={y(r)} width={WIDE - 1} height={TALL - 1} fill={cssColor(value, -most, most, colours)} />
+              {text(r, c, value, Math.abs(value) > 0.55 * most ? pale : ink)}
+            </g>
+          );
+        })}
+        <g font-weight="700">
+          {names.map((name, n) => (
+            <g key={name}>
+              {text(n, C, sum(upTo(C).map((c) => values[n * C + c]!)), ink)}
+              {text(C, n, sum(upTo(C).map((r) => values[r * C + n]!)), ink)}
+            </g>
+          ))}
+          {text(C, C, total, ink)}
+        </g>
+      </g>
+    </Drawing>
+  );
+}

@@ -1,0 +1,146 @@
+// What the Why tab asks about one cell, how it is read, and what is said of it in words.
+import { visible } from "../compute/attention";
+import { headLabel, share, signed } from "../parts/format";
+import { tokenText } from "../parts/token";
+import type { Kind } from "../state/answers";
+import type { WhyPlace } from "../state/why";
+import { SOURCES } from "../vocabulary";
+import type { View } from "./context";
+
+/** One part of a score; layer and head where there is one, token where an earlier head fetched most of it. */
+export interface Part {
+  kind: string;
+  layer: number | null;
+  head: number | null;
+  value: number;
+  token: number | null;
+  fetched: number | null;
+}
+
+interface Sum extends WhyPlace {
+  total: number;
+  model: number;
+  gap: number;
+  notes: string[];
+}
+
+/** The answer to "why": see bertlens/widgets/why.py. */
+export interface Split extends Sum {
+  side: "query" | "key";
+  against: "others" | number | null;
+  through_mlps: boolean;
+  weight: number;
+  other_weight: number | null;
+  seen: number;
+  ratio: number | null;
+  spread: number | null;
+  absolute: number;
+  kinds: [kind: string, value: number][];
+  largest: Part[];
+  others: { count: number; value: number };
+  heads: Float32Array | null; // (layer·H)
+  mlps: Float32Array | null; // (layer); null also where they are opened
+}
+
+/** The answer to "why_pairs": kinds of the query down, of the key across. */
+export interface Pairs extends Sum {
+  kinds: string[];
+  values: Float64Array; // (kinds·kinds)
+}
+
+const floats = (array?: { data: unknown }) => (array ? (array.data as Float32Array) : null);
+
+export const WHY: Kind<Split, "why"> = {
+  op: "why",
+  needs: "sources",
+  read: ({ fields, arrays }) => ({
+    ...(fields as unknown as Split),
+    heads: floats(arrays.heads),
+    mlps: floats(arrays.mlps),
+  }),
+};
+
+export const PAIRS: Kind<Pairs, "why_pairs"> = {
+  op: "why_pairs",
+  needs: "sources",
+  read: ({ fields, arrays }) => ({ ...(fields as unknown as Pairs), values: arrays.values!.data as Float64Array }),
+};
+
+/** The cell that the tab is about: the pinned one, or the clearest of the head. */
+export const placeOf = ({ shown, focus }: View): WhyPlace => ({
+  layer: shown.layer,
+  head: shown.head,
+  query: focus.query,
+  key: focus.key,
+});
+
+/** The other keys that the query in focus sees. */
+export function otherKeys({ shown, focus }: View): number[] {
+  const keys = Array.from({ length: shown.slice.K }, (_, j) => j);
+  return keys.filter((j) => j !== focus.key && visible(shown.slice, focus.query, j));
+}
+
+/** The question as the switches ask it. A key that this query does not see, or the pinned one, is nothing to be against. */
+export function asked(view: View) {
+  const { side, against, opened } = view.page.why.choice.value;
+  const others = otherKeys(view);
+  const usual = others.length > 0 ? "others" : null;
+  return {
+    ...placeOf(view),
+    side: side === "both" ? "query" : side,
+    against: against === null ? null : typeof against === "number" && others.includes(against) ? against : usual,
+    through_mlps: opened,
+  };
+}
+
+/** A part by its name. */
+export const partName = ({ kind, layer, head }: Pick<Part, "kind" | "layer" | "head">): string =>
+  kind === "head" ? headLabel(layer!, head!) : kind === "mlp" ? `MLP of layer ${layer}` : SOURCES[kind]!.label;
+
+/** A factor with two digits, "" where that many say nothing any more. */
+export const times = (ratio: number): string =>
+  ratio < 1e-4 || ratio > 1e5 ? "" : ratio.toLocaleString("en", { maximumSignificantDigits: 2 });
+
+/** Four decimals and the unit, as every number has it on hover. */
+export const nats = (value: number) => `${signed(value, 4)} nats`;
+
+/** A difference that rounding leaves. */
+export const difference = (gap: number) => (gap === 0 ? "0" : gap.toExponential(0).replaceAll("-", "−"));
+
+const tokens = ({ overview }: View, n: number) => `“${tokenText(overview.keyside.tokens[n]!)}”`;
+
+/** What a cell's weights are compared with, in words. */
+export function otherWords(view: View, { against, seen }: Split): string {
+  if (typeof against === "number") return `its weight on ${tokens(view, against)}`;
+  const sees = view.shown.slice.mask.kind === "full" ? "" : " that it sees";
+  if (seen === 2) return `its weight on the other token${sees}`;
+  return `the geometric mean of its weights on the other ${seen - 1} tokens${sees}`;
+}
+
+/** The weights themselves: that of the cell, and what it is compared with. */
+export function weightWords(view: View, { weight, against, other_weight, seen }: Split): string {
+  const own = `weight ${share(weight)}`;
+  if (other_weight === null) return own;
+  if (typeof against === "number") return `${own}; on ${tokens(view, against)} ${share(other_weight)}`;
+  return `${own}; plain mean of the other ${seen - 1}: ${share(other_weight)}`;
+}
+
+/** The cell, for the caption of a file. */
+export const placeWords = (view: View, { layer, head, query, key }: WhyPlace): string =>
+  `${headLabel(layer, head)}, ${tokens(view, query)} (${query}) at ${tokens(view, key)} (${key})`;
+
+/** The cell and what its score is compared with. */
+export function cellWords(view: View, split: Split): string {
+  const compared = split.against === null ? "nothing subtracted" : `against ${foilWords(view, split.against)}`;
+  const mlps = split.through_mlps ? "MLPs opened" : "MLPs as sources";
+  return `${placeWords(view, split)}, by the sources of the ${split.side}, ${compared}, ${mlps}`;
+}
+
+const foilWords = (view: View, against: "others" | number) =>
+  against === "others" ? "the mean of the other keys" : `${tokens(view, against)} (${against})`;
+
+/** Where an earlier head's part was read: at the query, or at the key. */
+export const readAt = ({ side, query, key }: Split): number => (side === "query" ? query : key);
+
+export const samePlace = (a: WhyPlace | undefined, b: WhyPlace): boolean =>
+  a !== undefined && a.layer === b.layer && a.head === b.head && a.query === b.query && a.key === b.key;

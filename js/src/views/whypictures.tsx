@@ -1,0 +1,205 @@
+// A head's scores as a sum of small maps by source of the query · source of the key, all on one scale.
+import { useMemo } from "preact/hooks";
+import { indexed } from "../paint/colormap";
+import { inks, signedColours } from "../paint/palette";
+import { Drawing } from "../parts/chart";
+import { headLabel, percent, signed, upTo } from "../parts/format";
+import { Cells, HeatChart } from "../parts/heatchart";
+import { Legend } from "../parts/legend";
+import { Section } from "../parts/section";
+import type { Kind } from "../state/answers";
+import { showTip, useAnswer, useView } from "./context";
+import { difference, nats } from "./whydata";
+
+const [SIDE, LARGE] = [112, 420]; // px of a small picture, of the one shown large
+
+/** The answer to "score_maps": see bertlens/widgets/score_maps.py. */
+interface ScoreMaps {
+  layer: number;
+  head: number;
+  pairs: [query: string, key: string][];
+  share: (number | null)[];
+  rest: number | null;
+  gap: number;
+  block: number; // tokens along a cell
+  notes: string[];
+  values: Float32Array; // ((2 + pairs)·size·size): the scores, the pairs, the rest
+  size: number;
+}
+
+const SCORE_MAPS: Kind<ScoreMaps, "score_maps"> = {
+  op: "score_maps",
+  needs: "sources",
+  read: ({ fields, arrays }) => ({
+    ...(fields as unknown as ScoreMaps),
+    values: arrays.values!.data as Float32Array,
+    size: arrays.values!.shape[2]!,
+  }),
+};
+
+const groupName = (group: string) => (group === "mlps" ? "MLPs" : group);
+
+interface Picture {
+  name: string;
+  share: string;
+  values: Float32Array;
+  entries: Uint8Array;
+  palette: Uint8Array;
+}
+
+/** The pictures in colours that all of them share. */
+function usePictures(data: ScoreMaps | null): { pictures: Picture[]; most: number } {
+  const { dark } = useView();
+  const colours = signedColours(dark);
+  return useMemo(() => {
+    if (!data) return { pictures: [], most: 1 };
+    const { values, size, pairs, share, rest } = data;
+    const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value) || 0), 0) || 1;
+    const names = ["score, row mean 0", ...pairs.map((pair) => pair.map(groupName).join("·")), "rest"];
+    const shares = [1, ...share, rest];
+    const one = (name: string, n: number): Picture => {
+      const own = values.subarray(n * size * size, (n + 1) * size * size);
+      const part = shares[n];
+      return {
+        name,
+        share: part == null ? "–" : percent(part).replace("-", "−"),
+        values: own,
+        ...indexed(own, -most, most, colours),
+      };
+    };
+    return { pictures: names.map(one), most };
+  }, [data, colours]);
+}
+
+/** Of the head shown; a click shows one of them large. */
+export function Pictures() {
+  const view = useView();
+  const { page, shown } = view;
+  const { layer, head } = shown;
+  const answer = useAnswer(SCORE_MAPS, { layer, head });
+  const data = answer.state === "answered" ? answer.value : null;
+  const { pictures, most } = usePictures(data);
+  const chosen = page.why.picture.value === null ? undefined : pictures[page.why.picture.value];
+  const of = data && (data.layer !== layer || data.head !== head) ? ", computing what was asked for …" : "";
+  return (
+    <Section
+      title="The score as a sum of pictures"
+      about={`${data ? headLabel(data.layer, data.head) : headLabel(layer, head)}${of}: source of the query · source of the key; share of what tells keys apart (variance over a row’s keys, shares sum to 100 % and can be negative)`}
+      testid="why-pictures"
+    >
+      {!data && <p class="bl-muted">{answer.state === "refused" ? `Not shown: ${answer.reason}` : "computing …"}</p>}
+      {data && (
+        <>
+          <div class="bl-why-pictures">
+            {pictures.map(({ name, share, entries, palette }, n) => (
+              <button
+                type="button"
+                key={n}
+                aria-pressed={page.why.picture.value === n}
+                title="show it large"
+                onClick={() => {
+                  page.why.picture.value = page.why.picture.value === n ? null : n;
+                }}
+              >
+                <Drawing width={SIDE} height={SIDE}>
+                  <Cells {...{ entries, palette, rows: data.size, cols: data.size, width: SIDE, height: SIDE }} />
+                  <Frame />
+                </Drawing>
+                <span>{n === 0 ? name : `${n === 1 ? "=" : "+"} ${name}`}</span>
+                <br />
+                <b class="bl-number">{share}</b>
+              </button>
+            ))}
+          </div>
+          {chosen && <Large picture={chosen} data={data} />}
+          <Legend
+            low={signed(-most)}
+            high={`+${signed(most)}`}
+            label={`nats, all pictures; ${gapWords(data)}`}
+            colours={signedColours(view.dark)}
+          />
+        </>
+      )}
+    </Section>
+  );
+}
+
+/** How far the pictures are from the scores, and what a cell is where tokens are many. */
+const gapWords = ({ gap, block }: ScoreMaps): string =>
+  `their sum is the model’s scores up to ${difference(gap)}${block > 1 ? `; a cell is ${block} by ${block} tokens, the largest of them` : ""}`;
+
+function Frame({ x = 0 }: { x?: number }) {
+  const { border } = inks(useView().dark);
+  return <rect x={x + 0.5} y="0.5" width={SIDE - 1} height={SIDE - 1} fill="none" stroke={border} />;
+}
+
+/** One picture with its tokens. */
+function Large({
+  picture: { name, share, values, entries, palette },
+  data: { size, block },
+}: {
+  picture: Picture;
+  data: ScoreMaps;
+}) {
+  const view = useView();
+  const { tokens } = view.overview.queries;
+  const names = upTo(size).map((n) => (block === 1 ? tokens[n]! : `${n * block} …`));
+  const cell = Math.min(18, LARGE / size);
+  return (
+    <div class="bl-scroll" data-testid="why-large">
+      <HeatChart
+        label={`${name} ${share}`}
+        rows={names}
+        cols={names}
+        {...{ entries, palette, dark: view.dark }}
+        width={cell * size}
+        height={cell * size}
+        onHover={(at, event) =>
+          showTip(view, event, at && `${names[at.row]} → ${names[at.col]}: ${nats(values[at.row * size + at.col]!)}`)
+        }
+      />
+    </div>
+  );
+}
+
+/** All of them side by side, for a file; nothing while they are not here. */
+export function PicturesChart() {
+  const { layer, head } = useView().shown;
+  const answer = useAnswer(SCORE_MAPS, { layer, head });
+  const data = answer.state === "answered" ? answer.value : null;
+  const { pictures, most } = usePictures(data);
+  if (!data) return null;
+  const step = SIDE + 14;
+  return (
+    <>
+      <Drawing
+        width={step * pictures.length}
+        height={SIDE + 34}
+        label="The score as a sum of pictures, and their shares"
+      >
+        <g font-size="11">
+          {pictures.map(({ name, share, entries, palette }, n) => (
+            <g key={n}>
+              <Cells
+                {...{ entries, palette, rows: data.size, cols: data.size, width: SIDE, height: SIDE, x: n * step }}
+              />
+              <Frame x={n * step} />
+              <text x={n * step} y={SIDE + 14}>
+                {name}
+              </text>
+              <text x={n * step} y={SIDE + 29} font-weight="700">
+                {share}
+              </text>
+            </g>
+          ))}
+        </g>
+      </Drawing>
+      <Legend
+        low={signed(-most)}
+        high={`+${signed(most)}`}
+        label={`nats, all pictures; ${gapWords(data)}`}
+        colours={signedColours(false)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,313 @@
+"""The Why tab: what it says is true of the weights, its sums are the neuron view's numbers, and every way is walked by
+keyboard. Numbers of the split itself: tests/unit/test_sources.py and test_why.py."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import replace
+from itertools import product
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Locator, expect
+
+from bertlens.export.html import to_html
+from bertlens.measures import sources
+from bertlens.widgets.questions import QUESTIONS
+from browser.views import Seen, number, shown, signed
+
+LAYER, HEAD = 3, 7
+
+
+@pytest.fixture(scope="module")
+def trace(embedded_lens: Any) -> Any:
+    return embedded_lens.trace("The animal didn't cross the street because it was too tired.")
+
+
+@pytest.fixture(scope="module")
+def cell(trace: Any) -> dict[str, int]:
+    return {"layer": LAYER, "head": HEAD, "query": trace.tokens.index("it"), "key": trace.tokens.index("animal")}
+
+
+def followed(trace: Any, cell: dict[str, int], side: str = "query") -> tuple[dict[str, int], str]:
+    """The cell that the first chip leads to, and the chip's token."""
+    fields, _ = QUESTIONS["why"].answer(trace, **cell, side=side, against="others", through_mlps=False)
+    part = next(part for part in fields["largest"] if part["token"] is not None)
+    to = {"layer": part["layer"], "head": part["head"], "query": cell[side], "key": part["token"]}
+    return to, trace.display_tokens[part["token"]]
+
+
+def with_kernel(view: Any, trace: Any, *cells: dict[str, int]) -> str:
+    """The page, with every answer about some cells in it, as if a kernel gave them."""
+    page = view.page()
+    more = []
+    for cell in cells:
+        foils = [key for key in range(trace.n_tokens) if key != cell["key"]]
+        for side, against, opened in product(sources.SIDES, ["others", None, *foils], (False, True)):
+            asked = {**cell, "side": side, "against": against, "through_mlps": opened}
+            more.append(("why", asked))
+        more.append(("why_pairs", cell))
+    answers = [({"op": op, "map": "self", **asked}, QUESTIONS[op].reply(trace, asked)) for op, asked in more]
+    return to_html(replace(page, answers=[*page.answers, *answers]))
+
+
+def net(seen: Seen) -> Locator:
+    """The printed net, with its unit."""
+    return seen.part("why").locator("[data-net]")
+
+
+def tab_to(seen: Seen, name: str, role: str = "button") -> None:
+    """Press Tab until a control inside the tab has the focus."""
+    wanted = seen.root.get_by_role(role, name=name, exact=True)  # type: ignore[arg-type]
+    for _ in range(120):
+        if wanted.count() and wanted.first.evaluate("one => one === document.activeElement"):
+            return
+        seen.page.keyboard.press("Tab")
+    raise AssertionError(f"Tab never reaches {name}")
+
+
+def choose(seen: Seen, name: str) -> None:
+    tab_to(seen, name)
+    seen.page.keyboard.press("Enter")
+
+
+def back_to_start(seen: Seen) -> None:
+    seen.tab("Why").focus()
+
+
+def test_every_way_by_keyboard_alone(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
+    to, token = followed(trace, cell)
+    view = trace.explore(**cell)
+    seen = Seen(page_of(with_kernel(view, trace, cell, to)))
+    key = cell["key"]
+    score = seen.numbers("score")[key]
+    found = re.search(r"contrast ([+−\d.]+)\)", seen.part("contrast").inner_text())
+    assert found
+    contrast = found[1]
+
+    seen.tab("Neurons").focus()  # open the tab
+    seen.page.keyboard.press("Tab")
+    expect(seen.tab("Why")).to_be_focused()
+    seen.page.keyboard.press("Enter")
+    expect(seen.part("why-says")).to_be_visible()
+    expect(net(seen)).to_have_text(f"{contrast} nats")
+
+    choose(seen, "Nothing")
+    expect(seen.part("why-says")).to_contain_text(f"with a score of {score} nats, nothing subtracted")
+    expect(net(seen)).to_have_text(f"{score} nats")
+    expect(seen.part("why-foot")).to_contain_text("a split, not an experiment")
+
+    back_to_start(seen)
+    choose(seen, "Key")  # the other side: the same number by other parts
+    wanted = sources.score(trace, **cell, side="key", against=None)
+    foot = f"sum {signed(wanted.total, 4)} · the model’s own {signed(wanted.model, 4)} · difference"
+    expect(seen.part("why-parts")).to_contain_text(signed(max((row[3] for row in wanted.rows), key=abs)))
+    expect(seen.part("why-foot")).to_contain_text(foot)
+    expect(net(seen)).to_have_text(f"{score} nats")
+
+    choose(seen, "Opened")
+    expect(seen.part("why").get_by_text("MLPs", exact=True)).to_have_count(1)  # the switch: no part is an MLP's
+    expect(net(seen)).to_have_text(f"{score} nats")
+
+    choose(seen, "A key …")
+    alpha = trace.attention(LAYER, torch.float64)[HEAD, cell["query"]]
+    order = [j for j in alpha.argsort(descending=True).tolist() if j != key]
+    expect(seen.select("key")).to_have_value(str(order[0]))
+    tab_to(seen, "key", "combobox")
+    seen.page.keyboard.press("Home")
+    seen.page.keyboard.press("End")
+    foil = trace.n_tokens - 1
+    expect(seen.select("key")).to_have_value(str(foil))
+    expect(seen.part("why-says")).to_contain_text(f"its weight on “{trace.display_tokens[foil]}”")
+    assert number((net(seen).text_content() or "").removesuffix(" nats")) == pytest.approx(
+        float((alpha[key] / alpha[foil]).log()), abs=0.0051
+    )
+
+    back_to_start(seen)
+    for name in ("Query", "As sources", "Average"):
+        choose(seen, name)
+    expect(net(seen)).to_have_text(f"{contrast} nats")
+    label = f"L{to['layer']}·H{to['head']} · from “{token}” ›"
+    choose(seen, label)  # to where an earlier head fetched its part
+    seen.title(f"L{to['layer']}·H{to['head']}")
+    expect(seen.part("why-says")).to_contain_text(f"“it” looks at “{token}” in L{to['layer']}·H{to['head']}")
+    expect(seen.part("why")).to_contain_text("cell pinned")
+    expect(seen.part("why")).to_be_focused()
+    choose(seen, f"‹ L{LAYER}·H{HEAD} it → animal")  # and back
+    seen.title(f"L{LAYER}·H{HEAD}")
+    expect(seen.part("why-says")).to_contain_text("“it” looks at “animal”")
+    expect(seen.root.get_by_role("navigation", name="Way back")).to_have_count(0)
+    expect(net(seen)).to_have_text(f"{contrast} nats")
+
+
+def test_the_sentence_is_true_of_the_weights(page_of: Any, trace: Any) -> None:
+    """Every cell of one query: its factor, its weight and the plain mean, from the weights alone; no factor near 0."""
+    query = trace.tokens.index("it")
+    alpha = trace.attention(LAYER, torch.float64)[HEAD, query]
+    contrast = [float(alpha[j].log() - np.delete(alpha.log().numpy(), j).mean()) for j in range(trace.n_tokens)]
+    near = min(range(trace.n_tokens), key=lambda j: abs(contrast[j]))
+    keys = [int(alpha.argmax()), int(alpha.argmin()), near]
+    cells = [{"layer": LAYER, "head": HEAD, "query": query, "key": key} for key in keys]
+    seen = Seen(page_of(with_kernel(trace.explore(**cells[0], view="why"), trace, *cells)))
+    for cell in cells:
+        key = cell["key"]
+        if key != keys[0]:  # that one is pinned; a click would let it go
+            seen.at_cell(query, key)
+        says = seen.part("why-says")
+        expect(says).to_contain_text(f"“it” looks at “{trace.display_tokens[key]}” in L{LAYER}·H{HEAD}")
+        others = np.delete(alpha.numpy(), key)
+        text = says.inner_text()
+        assert "the geometric mean of its weights on the other 15 tokens" in text and trace.n_tokens == 16
+        expect(seen.part("why")).to_contain_text(f"weight {shown(float(alpha[key]))}")
+        expect(seen.part("why")).to_contain_text(f"plain mean of the other 15: {shown(others.mean())}")
+        spread = seen.part("why-spread").inner_text()
+        if abs(contrast[key]) < 0.1:
+            assert "times" not in text and "about the geometric mean" in text and "under 0.1 nats" in spread
+            continue
+        factor = re.search(r"= ([\d.,]+) times", text)
+        assert factor, text
+        truth = float(alpha[key]) / np.exp(np.log(others).mean())
+        assert float(factor[1].replace(",", "")) == pytest.approx(truth, rel=0.05)
+        s = sources.score(trace, **cell)
+        size = s.parts.value.abs().sum() / abs(s.total)
+        assert spread == f"Σ|parts| ÷ |net| = {size:.1f}"
+    assert abs(contrast[near]) < 0.1  # else the case is not there
+
+
+def test_both_sides_sum_to_the_score(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
+    seen = Seen(page_of(with_kernel(trace.explore(**cell), trace, cell)))
+    score = seen.numbers("score")[cell["key"]]
+    seen.tab("Why").click()
+    seen.choice("stream of", "Both").click()
+    texts = seen.part("why").locator("svg text").all_text_contents()
+    values = [text for text in texts if re.fullmatch(r"−?\d+\.\d\d", text)]
+    assert len(values) == 6 * 6 + 2 * 6 + 1 and values[-1] == score
+    s = {side: sources.score(trace, **cell, side=side, against=None).by("kind") for side in sources.SIDES}
+    margins = values[36:48]
+    for n, kind in enumerate(sources.KINDS):
+        assert margins[2 * n : 2 * n + 2] == [signed(s["query"][kind]), signed(s["key"][kind])]
+    root = ElementTree.fromstring(seen.save("SVG", "Open tab").read_bytes())
+    written = " ".join("".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
+    query, key = cell["query"], cell["key"]
+    assert f"L{LAYER}·H{HEAD}, “it” ({query}) at “animal” ({key}): sum {signed(s['key'].sum(), 4)}" in written
+
+
+def test_a_page_without_a_kernel_holds_the_shown_head_and_refuses_the_rest(show: Any, trace: Any) -> None:
+    alpha = trace.attention(LAYER)[HEAD]
+    strongest, least = int(alpha[3].argmax()), int(alpha[3].argmin())
+    seen = show(trace.explore(layer=LAYER, head=HEAD, query=3, key=strongest, view="why"))
+    for side, opened, against in product(("Key", "Query", "Both"), ("Opened", "As sources"), ("Nothing", "Average")):
+        seen.choice("stream of", side).click()
+        if side != "Both":
+            seen.choice("MLPs", opened).click()
+            seen.choice("against", against).click()
+        expect(seen.part("why-foot")).to_contain_text("sum ")
+        expect(seen.part("why")).not_to_contain_text("computing")
+    seen.choice("stream of", "Query").click()
+    seen.at_cell(5, int(alpha[5].argmax()))
+    expect(seen.part("why-says")).to_contain_text(f"“{trace.display_tokens[5]}” looks at")
+    seen.at_cell(3, least)
+    expect(seen.part("why")).to_contain_text("this page has no kernel")
+    expect(seen.part("why")).to_contain_text("heads that were shown when it was saved")
+    seen.at_cell(3, strongest)
+    expect(seen.part("why-says")).to_be_visible()
+
+
+def test_long_texts_are_refused_in_words(show: Any, embedded_lens: Any) -> None:
+    trace = embedded_lens.trace("one two three four five six seven eight nine ten. " * 6)
+    assert trace.n_tokens > 64
+    seen = show(trace.explore(layer=2, head=1, view="why"))
+    expect(seen.part("why")).to_contain_text("texts of at most 64 tokens")
+
+
+def test_a_later_key_of_gpt2_and_its_first_token(show: Any) -> None:
+    """A query that sees only itself has nothing to be compared with; a hidden key is no question."""
+    from browser.maps import causal
+
+    trace = causal()
+    seen = show(trace.explore(layer=1, head=1, query=2, key=1, view="why"))
+    expect(seen.part("why-says")).to_contain_text(
+        "the geometric mean of its weights on the other 2 tokens that it sees"
+    )
+    assert "position" in seen.part("why").inner_text()
+
+
+def test_files(show: Any, trace: Any, cell: dict[str, int]) -> None:
+    seen = show(trace.explore(**cell, view="why"))
+    expect(seen.part("why-says")).to_be_visible()
+    s = sources.score(trace, **cell)
+    root = ElementTree.fromstring(seen.save("SVG", "Open tab").read_bytes())
+    texts = " ".join("".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
+    for part in ("“it”", "“animal”", "by the sources of the query", f"sum {signed(s.total, 4)}", "net"):
+        assert part in texts, part
+    assert "a split, not an experiment" in texts and "Largest parts" in texts
+    lines = seen.save("CSV", "Open tab").read_text(encoding="utf-8").splitlines()
+    facts = [line for line in lines if line.startswith("#")]
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    assert len(rows) == len(s.rows)
+    assert sum(float(row["nats"]) for row in rows) == pytest.approx(s.total, abs=1e-5)
+    for row, (kind, layer, head, value) in zip(
+        sorted(rows, key=lambda row: (row["kind"], row["layer"] or "-1", int(row["head"] or -1))),
+        sorted(
+            s.rows, key=lambda row: (row[0], str(-1 if row[1] is None else row[1]), -1 if row[2] is None else row[2])
+        ),
+        strict=True,
+    ):
+        assert (row["kind"], row["layer"]) == (kind, "" if layer is None else str(layer))
+        assert row["head"] == ("" if head is None else str(head))
+        assert float(row["nats"]) == pytest.approx(value, abs=1e-6)
+    assert any("a split, not an experiment" in line for line in facts)
+
+
+def test_score_as_a_sum_of_pictures(show: Any, pair: Any) -> None:
+    """L0·H2 is position·position and nothing else: seen by its share; a picture is shown large, by keyboard too."""
+    seen = show(pair.explore(layer=0, head=2, view="why"))
+    pictures = seen.part("why-pictures")
+    buttons = pictures.locator(".bl-why-pictures button")
+    expect(buttons).to_have_count(7)
+    shares = sources.map_shares(sources.maps(pair, 0, 2))
+    largest = sorted(shares, key=lambda one: -abs(shares[one]))[:5]
+    texts = [text.replace("\n", " ") for text in buttons.all_inner_texts()]
+    assert texts[0] == "score, row mean 0 100 %"
+    for text, (query, key) in zip(texts[1:6], largest, strict=True):
+        percent = f"{np.floor(100 * shares[query, key] + 0.5):.0f} %".replace("-", "−")
+        assert text.removeprefix("= ").removeprefix("+ ") == f"{query}·{key} {percent}"
+    assert largest[0] == ("position", "position") and shares[largest[0]] > 0.95
+    buttons.nth(1).focus()
+    seen.page.keyboard.press("Enter")
+    large = seen.part("why-large")
+    expect(large.get_by_role("img", name="position·position 98 %")).to_be_visible()
+    names = large.locator("text").all_text_contents()
+    assert names == pair.display_tokens * 2
+    expect(pictures).to_contain_text("their sum is the model’s scores up to")
+    seen.page.keyboard.press("Enter")
+    expect(large).to_have_count(0)
+    seen.thumb(3, 1).click()  # not held: in words, and not the pictures of the head before
+    expect(pictures).to_contain_text("this page has no kernel")
+
+
+def test_two_steps_and_back_one_by_one(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
+    """The way back stays as long as the reader stays on it; another cell of the matrix ends it."""
+    second, _ = followed(trace, cell)
+    third, _ = followed(trace, second)
+    seen = Seen(page_of(with_kernel(trace.explore(**cell, view="why"), trace, cell, second, third)))
+    way = seen.root.get_by_role("navigation", name="Way back")
+    for place in (second, third):
+        seen.part("why-parts").get_by_role("button").first.click()
+        seen.title(f"L{place['layer']}·H{place['head']}")
+        expect(seen.part("why")).not_to_contain_text("computing")
+    expect(way.get_by_role("button")).to_have_count(2)
+    way.get_by_role("button").nth(1).click()
+    seen.title(f"L{second['layer']}·H{second['head']}")
+    expect(way.get_by_role("button")).to_have_count(1)
+    seen.at_cell(1, 1)
+    expect(way).to_have_count(0)
+    seen.at_cell(second["query"], second["key"])
+    expect(way.get_by_role("button")).to_have_count(1)
+    way.get_by_role("button").click()
+    seen.title(f"L{LAYER}·H{HEAD}")
+    expect(way).to_have_count(0)
