@@ -100,7 +100,16 @@ def test_what_is_offered_can_be_given_and_what_is_not_says_why(name: str) -> Non
 def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> None:
     trace = traces()[name]()
     view = trace.explore()
-    arguments = {"layer": 0, "head": 0, "measure": "norm", "kind": "attn-w", "threshold": 0.3, "margin": 0.1}
+    arguments = {
+        "layer": 0,
+        "head": 0,
+        "measure": "norm",
+        "kind": "attn-w",
+        "threshold": 0.3,
+        "margin": 0.1,
+        "by": "weight",
+        "last": 1,
+    }
     arguments |= {"query": 1, "key": 0, "side": "key", "against": None, "through_mlps": False}
     for op in QUESTIONS:
         fields, _ = question(view, op=op, gate="self", view="full", **arguments)
