@@ -14,7 +14,7 @@ const widget: AnyWidget<Traits> = {
   render({ model, el, address }: RenderProps<Traits> & { address?: Location }) {
     const life = new AbortController();
     const synced = bind(model, life.signal);
-    const dark = watchTheme(synced.theme, life.signal);
+    const dark = watchTheme(synced.theme, life.signal, el);
     const view = createView(createStore(model, synced, life.signal), dark, address);
     const follow = () => {
       const state = stateFrom(address?.hash ?? "");

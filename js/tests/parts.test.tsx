@@ -127,13 +127,16 @@ describe("the sentence of a head", () => {
 describe("theme", () => {
   const { body, documentElement: html } = document;
   let life: AbortController;
+  let within: HTMLElement;
   beforeEach(() => {
     life = new AbortController();
+    within = body.appendChild(document.createElement("div"));
   });
   afterEach(() => {
     life.abort();
-    for (const name of ["theme", "data-theme", "class"]) html.removeAttribute(name);
-    for (const name of ["data-jp-theme-light", "data-theme", "class"]) body.removeAttribute(name);
+    within.remove();
+    for (const name of ["theme", "data-theme", "data-bs-theme", "class"]) html.removeAttribute(name);
+    for (const name of ["data-jp-theme-light", "data-theme", "class", "style"]) body.removeAttribute(name);
   });
   it.each<[string, HTMLElement, string, string, boolean]>([
     ["JupyterLab dark", body, "data-jp-theme-light", "false", true],
@@ -144,14 +147,17 @@ describe("theme", () => {
     ["VS Code, high contrast", body, "class", "vscode-high-contrast", true],
     ["VS Code, light high contrast", body, "class", "vscode-high-contrast-light vscode-high-contrast", false],
     ["marimo's class", html, "class", "dark", true],
+    ["Bootstrap", html, "data-bs-theme", "dark", true],
+    ["a dark ground and no name", body, "style", "background: rgb(30, 30, 40)", true],
+    ["a light ground and no name", body, "style", "background: #eee", false],
   ])("is the host's: %s", (_, element, name, value, wanted) => {
     element.setAttribute(name, value);
-    expect(watchTheme(signal("auto"), life.signal).value).toBe(wanted);
+    expect(watchTheme(signal("auto"), life.signal, within).value).toBe(wanted);
   });
   it("is the argument's whatever the host has, and follows it", () => {
     body.setAttribute("data-jp-theme-light", "false");
     const fixed = signal("light");
-    const dark = watchTheme(fixed, life.signal);
+    const dark = watchTheme(fixed, life.signal, within);
     expect(dark.value).toBe(false);
     fixed.value = "auto";
     expect(dark.value).toBe(true);
@@ -159,7 +165,7 @@ describe("theme", () => {
     expect(dark.value).toBe(true);
   });
   it("follows the host while the view lives and not after", async () => {
-    const dark = watchTheme(signal("auto"), life.signal);
+    const dark = watchTheme(signal("auto"), life.signal, within);
     body.setAttribute("data-jp-theme-light", "false");
     await new Promise((resolve) => setTimeout(resolve));
     expect(dark.value).toBe(true);
