@@ -31,7 +31,7 @@ def test_style_sheets_of_hosts_change_nothing(page_of: Any, pair: Any) -> None:
     assert len(looks[0]) > 20 and looks[1] == looks[0]
 
 
-@pytest.mark.parametrize("ground, wanted", [("#14141c", "dark"), ("#f4f4f0", "light")])
+@pytest.mark.parametrize(("ground", "wanted"), [("#14141c", "dark"), ("#f4f4f0", "light")])
 @pytest.mark.parametrize("system", ["light", "dark"])
 def test_the_theme_is_that_of_the_ground_where_the_host_names_none(
     page_of: Any, pair: Any, ground: str, wanted: str, system: str
