@@ -21,12 +21,12 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from .. import bundle
 from ..errors import ExportError
 from ..files import replacing
 from ..wire import json_safe
 
 LIMIT = 20_000_000  # bytes of a page
-_STATIC = Path(__file__).parent.parent / "static"
 _EXPORT = re.compile(r"export\s*\{\s*([\w$]+)\s+as\s+default\s*\};?\s*$")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
@@ -90,7 +90,7 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     data = {
         "state": page.state,
         "overviews": {name: _message(header, [data]) for name, (header, data) in page.overviews.items()},
-        "extras": base64.b64encode((_STATIC / "extras.js").read_bytes()).decode(),
+        "extras": base64.b64encode(bundle.extras()).decode(),
         "holds": page.holds,
         "about": page.about,
     }
@@ -157,17 +157,17 @@ def _text(text: str) -> str:
 
 
 def _css() -> str:
-    return (_STATIC / "widget.css").read_text(encoding="utf-8").replace("</", "<\\/")
+    return bundle.text("widget.css").replace("</", "<\\/")
 
 
 def _script() -> str:
     """The bundle with page.js called on its default export, safe inside a script element."""
-    bundle = (_STATIC / "widget.js").read_text(encoding="utf-8")
-    exported = _EXPORT.search(bundle)
+    widget = bundle.text("widget.js")
+    exported = _EXPORT.search(widget)
     if exported is None:
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
     start = Path(__file__).with_name("page.js").read_text(encoding="utf-8").rstrip()
-    script = f"{bundle[: exported.start()]}\n;({start})({exported[1]});\n"
+    script = f"{widget[: exported.start()]}\n;({start})({exported[1]});\n"
     # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
     script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")

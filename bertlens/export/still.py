@@ -27,6 +27,7 @@ _MOST_LABELS = 64  # tokens a side; beyond, labels would be smaller than can be 
 _MOST_CELLS = 256  # a side of the matrix; more tokens are drawn in blocks
 _MOST_TOKENS = 640  # a side; for more the thumbnail is enlarged
 _LONGEST = 24  # characters of a label
+_SHADES = 51  # of the maps: steps of 2 %, half the bytes of all 256
 
 
 def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> bytes:
@@ -97,8 +98,8 @@ def _font(size: int) -> Any:
 
 
 def _colored(values: np.ndarray, top: float) -> np.ndarray:
-    """uint8 (..., 3): the weight table from 0 to `top`, NaN in its own colour."""
-    entries = np.clip(np.round(np.nan_to_num(values) * (255 / (top or 1))), 0, 255).astype(int)
+    """uint8 (..., 3): shades of the weight table from 0 to `top`, NaN in its own colour."""
+    entries = np.clip(np.round(np.nan_to_num(values) * (_SHADES / (top or 1))), 0, _SHADES).astype(int) * 255 // _SHADES
     pixels = colors.table("weight", "light")[entries]
     pixels[np.isnan(values)] = colors.rgb(colors.NAN)
     return pixels

@@ -17,6 +17,7 @@ import anywidget
 import traitlets
 from traitlets import TraitError
 
+from .. import bundle
 from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index, check_indices
 from ..export.html import Page, to_html
 from ..export.still import to_png
@@ -33,8 +34,7 @@ from .questions import QUESTIONS, Message, Reply, packed
 from .tabs import PARTS, TABS
 from .traits import KINDS
 
-STATIC = Path(__file__).parent.parent / "static"
-if not (STATIC / "widget.js").exists():
+if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
 
 MOST_CHARACTERS = 100_000  # of a text that the page sends
@@ -70,8 +70,8 @@ class LensWidget(anywidget.AnyWidget):
     """
 
     # Texts, not paths: anywidget watches files for as long as the program runs, and with them every widget (its #929).
-    _esm = (STATIC / "widget.js").read_text(encoding="utf-8")
-    _css = (STATIC / "widget.css").read_text(encoding="utf-8")
+    _esm = bundle.text("widget.js")
+    _css = bundle.text("widget.css")
     PARTS: ClassVar[tuple[str, ...]] = ()
 
     vars().update({trait.name: KINDS[trait.kind](trait).tag(sync=True) for trait in TRAITS})
@@ -98,7 +98,7 @@ class LensWidget(anywidget.AnyWidget):
             "survey": self._reply_survey,
             "trace": self._reply_trace,
             "html": self._reply_html,
-            "extras": lambda shown, message: ({}, [(STATIC / "extras.js").read_bytes()]),
+            "extras": lambda shown, message: ({}, [bundle.extras()]),
         }
         self.on_msg(self._answer)
         self.observe(self._new_map, "map")  # not before: a pin given as an argument belongs to the map given with it

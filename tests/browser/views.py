@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
-from bertlens import wire
+from bertlens import bundle
 from bertlens.export.html import question_name
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
-STATIC = Path(wire.__file__).parent / "static"
 
 expect.set_options(timeout=PATIENCE)
 
@@ -261,9 +260,9 @@ def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **opt
         text = json.dumps(value).replace("<", "\\u003c")
         return f'<script type="application/json" id="{name}">{text}</script>'
 
-    css = (STATIC / "widget.css").read_text(encoding="utf-8")
-    code = (STATIC / "widget.js").read_text(encoding="utf-8")
-    extras = base64.b64encode((STATIC / "extras.js").read_bytes()).decode()
+    css = bundle.text("widget.css")
+    code = bundle.text("widget.js")
+    extras = base64.b64encode(bundle.extras()).decode()
     data = embed("code", code) + embed("extras", extras) + embed("views", plain)
     page: Page = page_of(
         f"<!doctype html><html><head><meta charset=utf-8><title>host</title><style>{css}</style></head><body {body}>"

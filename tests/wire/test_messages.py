@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bertlens as bl
-from bertlens.vocabulary import TRAITS
+from bertlens.vocabulary import SETTINGS, TRAITS
 from bertlens.widgets.questions import ARGUMENTS, QUESTIONS
 from unit.tiny import bert, wordpiece
 
@@ -146,6 +146,8 @@ of_kind = {
     "heads": st.lists(st.integers(0, 3) | st.lists(st.integers(0, 3), min_size=2, max_size=2), max_size=3),
     "numbers": st.none() | st.lists(st.integers(0, 3), max_size=3),
     "choice": st.sampled_from(["matrix", "lines", "table", "norms", ""]),
+    "settings": st.dictionaries(st.sampled_from([*SETTINGS, "none"]), values, max_size=3)
+    | st.sampled_from(list(SETTINGS.items())).map(lambda setting: dict([setting])),
 }
 updates = st.dictionaries(
     st.sampled_from([trait.name for trait in TRAITS if trait.selectable]), st.none(), min_size=1, max_size=5
@@ -181,6 +183,9 @@ def consistent(view: bl.Explorer) -> None:
         (view.head, view.include_heads, heads),
     ):
         assert included is None or (one in included and set(included) <= set(size))
+    for name, value in view.settings.items():  # JSON has one kind of number
+        kinds = (type(value), type(SETTINGS[name]))
+        assert len(set(kinds)) == 1 or set(kinds) == {int, float}
     for name, chosen in choices.items():
         assert getattr(view, name) in chosen
 

@@ -37,7 +37,9 @@ const refuse = (reason: string) => {
 async function fetchExtras(store: Pick<Store, "request">): Promise<Extras> {
   if (loaded.peek().state === "refused") loaded.value = { state: "asking" };
   const { buffers } = await store.request("extras", {}, PATIENCE, refuse);
-  const address = URL.createObjectURL(new Blob([buffers[0] as BlobPart], { type: "text/javascript" }));
+  const packed = new Blob([buffers[0] as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const code = await new Response(packed).arrayBuffer();
+  const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   try {
     const module = (await import(address)) as { default: (borrowed: (n: number) => unknown) => Extras };
     const value = module.default((n) => shared[n]);
