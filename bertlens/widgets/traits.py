@@ -47,7 +47,7 @@ class Settings(Dict):
     """Some of vocabulary.SETTINGS, each of the kind of its default. Raises SelectionError, a TraitError."""
 
     def validate(self, obj: Any, value: Any) -> Any:
-        given: dict[str, Any] = dict(super().validate(obj, value))
+        given: dict[str, Any] = dict(super().validate(obj, value) or {})
         for name, item in given.items():
             if name not in SETTINGS:
                 raise SelectionError(f"no setting {str(name)[:40]!r}: there are {', '.join(SETTINGS)}")
