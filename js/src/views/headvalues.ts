@@ -118,7 +118,8 @@ const UNITS: Record<string, (value: number) => string> = {
   nats: (value) => signed(value),
 };
 
-function headValue(view: View, name: string, measure: Measure): HeadValue | null {
+/** A value of every head by one measure; null while it is on its way. */
+export function headValue(view: View, name: string, measure: Measure): HeadValue | null {
   const made = make(view, name, measure);
   if (!made) return null;
   const { n_layers, n_heads } = view.overview;
