@@ -372,6 +372,8 @@ SETTINGS: dict[str, Any] = {
     "thresholds": [GATE_THRESHOLD, GATE_MARGIN],
     "gate_view": "full",
     "gate_filter": "",
+    "tables": False,  # the pictures of the tabs as tables
+    "table_of": "head",  # what the tab of that name is of: "head" or "atlas"
     "corpus": {
         "name": "previous",
         "by": "weight",

@@ -103,7 +103,6 @@ ARGUMENTS: dict[str, Callable[[Trace, Any], Any]] = {
     "gate": _choice("gate", gates.GATES),
     "view": _choice("view", gates.VIEWS),
     "by": _choice("by", ("weight", "norm")),
-    "query": _query,
     "last": _query,
 }
 

@@ -10,5 +10,5 @@ export { Notices } from "./views/notices";
 export { ofRow } from "./views/ofrow";
 export { Ranking } from "./views/ranking";
 export { pythonLine } from "./views/share";
-export { tabOf } from "./views/tabs";
+export { TabBody, TablesSwitch } from "./views/tables";
 export { Texts } from "./views/texts";

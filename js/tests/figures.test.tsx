@@ -66,6 +66,7 @@ describe("head matrix", () => {
       label="map"
       rows={["a", "b"]}
       cols={["c", "d", "e"]}
+      values={values}
       {...indexed(values, 0, 1, light)}
       {...{ width: 54, height: 36, dark: false, pinned }}
     />
@@ -106,7 +107,7 @@ describe("head matrix", () => {
 it("many cells become an image with the same colours, not a number told apart", () => {
   const values = Float32Array.from({ length: 60 * 60 }, (_, n) => (n === 7 ? Number.NaN : n / 3599));
   const body = (
-    <Drawing width={600} height={600}>
+    <Drawing width={600} height={600} table={null}>
       <Cells {...indexed(values, 0, 1, light)} {...{ rows: 60, cols: 60, width: 600, height: 600 }} />
     </Drawing>
   );

@@ -241,3 +241,11 @@ def test_attention_only_page_offers_no_neurons(show):
     seen.root.get_by_text("Export", exact=True).click()
     open_tab = seen.root.locator(".bl-menu-line", has_text="Open tab")
     expect(open_tab.get_by_role("button")).to_have_text(["CSV"])  # the table, which has no picture
+
+
+def test_png_does_not_wait_for_an_idle_moment(show, pair):
+    """A browser may keep a canvas's toBlob for when it has nothing else to do, for seconds on a busy machine."""
+    seen = show(pair.explore(**START))
+    seen.page.evaluate("() => { HTMLCanvasElement.prototype.toBlob = () => undefined; }")  # that moment never comes
+    image = Image.open(seen.save("PNG", "Head view"))
+    assert image.format == "PNG" and min(image.size) > 400

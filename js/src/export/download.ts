@@ -38,9 +38,8 @@ export async function pngFromSvg(svg: string, scale = 2): Promise<Blob> {
   const [width, height] = [Math.round(naturalWidth * factor), Math.round(naturalHeight * factor)];
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   canvas.getContext("2d")!.drawImage(image, 0, 0, width, height);
-  return new Promise((resolve, reject) => {
-    const take = (blob: Blob | null) =>
-      blob ? resolve(blob) : reject(new Error("the browser could not draw the PNG"));
-    canvas.toBlob(take, "image/png");
-  });
+  // not toBlob: Chromium keeps that for idle moments, and waits for them up to 6.7 s
+  const [, base64] = canvas.toDataURL("image/png").split("base64,");
+  if (!base64) throw new Error("the browser could not draw the PNG");
+  return new Blob([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))]);
 }

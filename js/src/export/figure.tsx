@@ -97,7 +97,7 @@ function PaperLegend({ low, high, label, colours }: LegendProps) {
   const left = textWidth(low, 11) + 6;
   const right = left + 122 + textWidth(high, 11);
   return (
-    <Drawing width={right + textWidth(label, 11)} height={12}>
+    <Drawing width={right + textWidth(label, 11)} height={12} table={null}>
       <Embedded rows={1} cols={256} entries={RAMP} palette={colours} width={110} height={10} x={left} />
       <g font-size="11">
         <text y="9">{low}</text>

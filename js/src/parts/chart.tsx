@@ -1,6 +1,9 @@
 // The frame of a chart: scales, axes with ticks, markers. Colours are attributes, so that a chart can leave the page.
 import type { ComponentChildren } from "preact";
+import { useContext } from "preact/hooks";
 import { inks } from "../paint/palette";
+import { Paper } from "./paper";
+import { AsTables, type Figures, PictureTable } from "./picturetable";
 
 export interface Scale {
   (value: number): number;
@@ -25,24 +28,30 @@ const decimals = (ticks: number[]) => {
 export const MARGIN = { left: 44, right: 12, top: 18, bottom: 34 };
 
 /** The sheet of every chart. Files take these: where there are several, their labels are the titles. */
-export const Drawing = (props: {
+export function Drawing(props: {
   width: number;
   height: number;
   label?: string; // for who cannot see it; none for what only belongs to the chart before
+  table: (() => Figures) | null; // what it shows in numbers; null for what has its numbers beside it, or is only for files
   wide?: boolean; // keeps its width: what is around it scrolls
   children?: ComponentChildren;
-}) => (
-  <svg
-    class={props.wide ? "bl-chart bl-wide" : "bl-chart"}
-    width={props.width}
-    height={props.height}
-    viewBox={`0 0 ${props.width} ${props.height}`}
-    role="img"
-    aria-label={props.label}
-  >
-    {props.children}
-  </svg>
-);
+}) {
+  const { width, height, label, table } = props;
+  const paper = useContext(Paper);
+  if (useContext(AsTables) && !paper && table) return <PictureTable title={label ?? ""} table={table} />;
+  return (
+    <svg
+      class={props.wide ? "bl-chart bl-wide" : "bl-chart"}
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+      role={label ? "img" : "none"}
+      aria-label={label}
+    >
+      {props.children}
+    </svg>
+  );
+}
 
 /** Axes and what is drawn between them. */
 export function Chart(props: {
@@ -53,6 +62,7 @@ export function Chart(props: {
   xLabel: string;
   yLabel: string;
   label: string; // for who cannot see it
+  table: () => Figures;
   dark: boolean;
   children?: ComponentChildren;
   xTicks?: (value: number) => string;
@@ -61,7 +71,7 @@ export function Chart(props: {
   const { muted, border } = inks(props.dark);
   const right = width - MARGIN.right;
   return (
-    <Drawing width={width} height={height} label={props.label}>
+    <Drawing width={width} height={height} label={props.label} table={props.table}>
       <g font-size="11" fill={muted}>
         {y.ticks.map((t) => (
           <g key={t}>

@@ -6,6 +6,7 @@ import { inks } from "../paint/palette";
 import type { Cell } from "../state/page";
 import { Drawing } from "./chart";
 import { Paper } from "./paper";
+import { mapTable } from "./picturetable";
 import { widest } from "./textwidth";
 import { tokenText } from "./token";
 
@@ -58,6 +59,7 @@ interface HeatChartProps extends Omit<Coloured, "rows" | "cols"> {
   label: string; // for who cannot see it
   rows: string[];
   cols: string[];
+  values: ArrayLike<number>; // (rows·cols), what the entries are of
   dark: boolean;
   pinned?: { row: number | null; col: number | null };
   onHover?: (cell: Cell | null, event: PointerEvent) => void;
@@ -68,6 +70,7 @@ export function HeatChart(props: HeatChartProps) {
   const { width, height, dark, pinned, label, entries, palette } = props;
   const { ink, muted, select } = inks(dark);
   const paper = useContext(Paper) !== null;
+  const table = () => mapTable(props.rows, props.cols, props.values);
   const named = (list: string[]) => list.map(tokenText).map(paper ? String : short);
   const [wide, tall] = [width / props.cols.length, height / props.rows.length];
   // names that cannot be read are left out
@@ -79,7 +82,12 @@ export function HeatChart(props: HeatChartProps) {
   const look = (chosen: boolean) => (chosen ? { fill: select, "font-weight": 600 } : {});
   const size = { rows: props.rows.length, cols: props.cols.length };
   return (
-    <Drawing width={x + width + Math.ceil(slanted * Math.cos(angle)) + 2} height={y + height + 2} label={label}>
+    <Drawing
+      width={x + width + Math.ceil(slanted * Math.cos(angle)) + 2}
+      height={y + height + 2}
+      label={label}
+      table={table}
+    >
       <g fill={paper ? ink : muted} font-size={rowSize} text-anchor="end">
         {rows.map((text, n) => (
           <text key={n} x={x - 6} y={y + (n + 0.5) * tall + 0.35 * rowSize} {...look(n === pinned?.row)}>

@@ -34,6 +34,7 @@ export function Table<Row>(props: {
   title: string;
   about?: ComponentChildren;
   class?: string;
+  bare?: boolean; // stands under a heading that says what it is
   columns: Column<Row>[];
   rows: Row[];
   first?: string; // the column that it is sorted by at the start; without one it does not sort
@@ -55,27 +56,40 @@ export function Table<Row>(props: {
         {show(row)}
       </td>
     );
+  const body = (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it
+    <div class="bl-scroll bl-table-scroll" role="region" aria-label={`${title}, table`} tabIndex={0}>
+      <table>
+        <caption class={props.bare ? "bl-muted" : "bl-hidden"}>{title}</caption>
+        <thead>
+          <tr>
+            {shown.map((column) => (
+              <Head key={column.name} column={column} order={order} onOrder={setOrder} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, n) => (
+            <tr key={n} class={pinned?.(row) ? "bl-pinned" : ""}>
+              {shown.map((column, c) => cell(row, column, c))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+  if (props.bare)
+    return (
+      <div class="bl-bare-table">
+        {body}
+        <p class="bl-muted">
+          {props.about} <CopyButton rows={copied} />
+        </p>
+      </div>
+    );
   return (
     <Section title={title} about={props.about} class={props.class} aside={<CopyButton rows={copied} />}>
-      <div class="bl-scroll bl-table-scroll">
-        <table>
-          <caption class="bl-hidden">{title}</caption>
-          <thead>
-            <tr>
-              {shown.map((column) => (
-                <Head key={column.name} column={column} order={order} onOrder={setOrder} />
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row, n) => (
-              <tr key={n} class={pinned?.(row) ? "bl-pinned" : ""}>
-                {shown.map((column, c) => cell(row, column, c))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      {body}
     </Section>
   );
 }

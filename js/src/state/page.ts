@@ -39,6 +39,8 @@ export interface Page {
   mixing: Signal<string>; // method of the mixing ratio
   thresholds: Signal<[threshold: number, margin: number]>; // of gate labels
   gateView: Signal<"full" | "content">;
+  tables: Signal<boolean>; // the pictures of the tabs as tables
+  tableOf: Signal<"head" | "atlas">; // what the tab of that name is of
   gateFilter: Signal<string>; // heads with another gate recede; "" for none
   corpus: Signal<CorpusChoice>;
   texts: Signal<[text: string, pair: string][]>; // that were run, the one shown first

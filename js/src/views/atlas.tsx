@@ -154,7 +154,9 @@ const Buttons = ({ cells, stat, labels, says }: GridProps & { cells: HeadName[] 
 const ByPosition = (props: GridProps) => (
   <>
     <div role="row" class="bl-row">
-      <span role="columnheader" />
+      <span role="columnheader">
+        <span class="bl-hidden">layer</span>
+      </span>
       {props.heads.map((h) => (
         <span key={h} role="columnheader" class="bl-axis">
           {h}
@@ -170,7 +172,9 @@ const ByPosition = (props: GridProps) => (
       </div>
     ))}
     <div role="row" class="bl-row">
-      <span role="rowheader" />
+      <span role="rowheader">
+        <span class="bl-hidden">mean</span>
+      </span>
       {props.heads.map((h) => (
         <div key={h} role="gridcell">
           <Summary {...props} heads={[h]} name={`Head ${h}`} />

@@ -12,6 +12,7 @@ import { Atlas } from "./atlas";
 import { hideTip, showTip, useView, type View, ViewContext } from "./context";
 import { HeadPanel } from "./head";
 import { Header, Problem } from "./header";
+import { Later } from "./later";
 import { Switches } from "./switches";
 
 const TEXTS = 20; // that were run and can be run again
@@ -131,24 +132,27 @@ function Details() {
   if (!open) return null;
   return (
     <section class="bl-panel bl-bottom" aria-label="Details">
-      {tabs.length > 1 && (
-        <div ref={bar} class="bl-tabs" role="tablist" aria-label="Details" onKeyDown={move}>
-          {tabs.map(({ name, label, about, why_not }) => (
-            <button
-              type="button"
-              key={name}
-              role="tab"
-              class={why_not ? "bl-without" : ""}
-              aria-selected={name === open.name}
-              tabIndex={name === open.name ? 0 : -1}
-              title={why_not || about}
-              onClick={choose(name)}
-            >
-              {label}
-            </button>
-          ))}
-        </div>
-      )}
+      <div class={tabs.length > 1 ? "bl-tabs" : "bl-tabs bl-alone"}>
+        {tabs.length > 1 && (
+          <div ref={bar} role="tablist" aria-label="Details" onKeyDown={move}>
+            {tabs.map(({ name, label, about, why_not }) => (
+              <button
+                type="button"
+                key={name}
+                role="tab"
+                class={why_not ? "bl-without" : ""}
+                aria-selected={name === open.name}
+                tabIndex={name === open.name ? 0 : -1}
+                title={why_not || about}
+                onClick={choose(name)}
+              >
+                {label}
+              </button>
+            ))}
+          </div>
+        )}
+        {open.name !== "table" && !open.why_not && <Later draw={({ TablesSwitch }) => <TablesSwitch />} />}
+      </div>
       <div role="tabpanel" aria-label={open.label}>
         {open.why_not ? <p class="bl-empty">{open.why_not}</p> : <Body key={open.name} tab={open} />}
       </div>
@@ -160,6 +164,6 @@ function Details() {
 function Body({ tab }: { tab: Tab }) {
   const extras = useExtras(useView());
   if (extras.state !== "answered") return <Waiting answer={extras} doing="loading" />;
-  const { body: Content } = extras.value.tabOf(tab.name);
-  return <Content tab={tab} />;
+  const { TabBody } = extras.value;
+  return <TabBody tab={tab} />;
 }

@@ -4,11 +4,11 @@ import { type CsvCell, csv, type Facts } from "../export/csv";
 import { captionLines, facts } from "../export/facts";
 import { svgFile } from "../export/figure";
 import { headLabel, paperName } from "../parts/format";
-import { describe } from "../parts/sentence";
 import type { Tab } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { type View, ViewContext } from "./context";
 import { AtlasFigure, LinesFigure, MapFigure } from "./figures";
+import { sentences } from "./headvalues";
 import { lookNow } from "./look";
 import { tabOf } from "./tabs";
 
@@ -38,9 +38,9 @@ const figure = (view: View, title: string, description: string, measure: string,
   );
 
 export function headFigure(view: View): string {
-  const { overview, layer, head } = view.shown;
+  const { layer, head, layerMap, measure, weights } = view.shown;
   const { name, symbol, title } = lookNow(view);
-  const description = `${describe(overview, layer, head)}.`;
+  const description = layerMap ? layerMap.word.about : `${sentences(view, measure)(layer, head, weights)}.`;
   const body = view.synced.mode.value === "matrix" ? <MapFigure /> : <LinesFigure />;
   return figure(view, `${name}, ${symbol === "α" ? "attention" : symbol}`, description, title, body);
 }

@@ -30,6 +30,7 @@ export function MapFigure() {
         label={look.name}
         rows={rows!}
         cols={cols!}
+        values={view.grid.values}
         {...{ entries, palette, dark, pinned: { row, col } }}
         width={cols!.length * cell}
         height={rows!.length * cell}
@@ -66,6 +67,7 @@ export function LinesFigure() {
       width={Math.max(right + widest([...cols!, "key"], 11) + 8, left + widest([scale], 11))}
       height={height}
       label={look.name}
+      table={null}
     >
       <g font-size="11" fill={ink}>
         {series.map(({ name }, n) => (
@@ -131,7 +133,7 @@ export function AtlasFigure() {
   const colours = coloursOf(signed, false);
   return (
     <>
-      <Drawing width={LEFT + image.width} height={TOP + image.height + 2} label="Atlas of heads">
+      <Drawing width={LEFT + image.width} height={TOP + image.height + 2} label="Atlas of heads" table={null}>
         <Embedded {...image} palette={colours} />
         <Frames layers={layers} heads={heads} step={[(rows + gap) * zoom, (cols + gap) * zoom]} zoom={zoom} />
       </Drawing>

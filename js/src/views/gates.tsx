@@ -23,7 +23,7 @@ export function Gates() {
   if (answer.state !== "answered") return <Waiting answer={answer} doing="scoring the heads" />;
   const data = answer.value;
   return (
-    <div class="bl-norms" data-testid="gates">
+    <div class="bl-gates" data-testid="gates">
       <section class="bl-stack">
         <Scores data={data} />
         <Thresholds />
@@ -32,9 +32,11 @@ export function Gates() {
           Names after Bonino et al. 2025; the scores are bertlens’ own reading of them, corrected for chance.{" "}
           <span data-testid="gate-length">{lengthNote(data)}</span>
         </p>
-        <Counts data={data} />
       </section>
       <Evidence data={data} />
+      <section class="bl-counts">
+        <Counts data={data} />
+      </section>
     </div>
   );
 }
@@ -116,13 +118,22 @@ function Counts({ data }: DataProps) {
   });
   const names = Object.keys(GATES).filter((name) => labels.flat().includes(name));
   return (
-    <Table
-      title="Gates per layer"
-      about={`number of heads, ${page.gateView.value} view, ${atLength(shown.overview)}`}
-      columns={[{ name: "layer", value: (l) => `L${l}` }, ...names.map(column)]}
-      rows={upTo(labels.length)}
-      pinned={(l) => l === shown.layer}
-    />
+    <>
+      <Table
+        title="Gates per layer"
+        about={`number of heads, ${page.gateView.value} view, ${atLength(shown.overview)}`}
+        columns={[{ name: "layer", value: (l) => `L${l}` }, ...names.map(column)]}
+        rows={upTo(labels.length)}
+        pinned={(l) => l === shown.layer}
+      />
+      <ul class="bl-gate-words bl-muted">
+        {names.map((name) => (
+          <li key={name}>
+            <GateName name={name} />: {GATES[name]!.about}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -215,7 +226,7 @@ function EvidenceMap({ cells }: { cells: Uint8Array | null }) {
     <>
       <HeatChart
         label={`Attention of ${headLabel(layer, head)}, the cells that made the score in full colour`}
-        {...{ rows, cols, entries, palette, dark }}
+        {...{ rows, cols, entries, palette, dark, values: weights }}
         width={(SIDE * K) / Math.max(S, K)}
         height={(SIDE * S) / Math.max(S, K)}
         onHover={(cell, event) => showTip(view, event, cell && tip(cell))}

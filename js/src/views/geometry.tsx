@@ -103,6 +103,27 @@ const pointsOf = (rows: Row[]) =>
     })),
   );
 
+const coneTable = (rows: Row[]) => ({
+  columns: [
+    "layer",
+    "input",
+    "heads, least",
+    "heads, mean",
+    "heads, most",
+    "concatenation",
+    "after W_O",
+    "output",
+    "chance",
+  ],
+  rows: rows.map((row, l) => [
+    `L${l}`,
+    ...["input", "heads_min", "heads", "heads_max", "concatenation", "attention", "output"].map(
+      (name) => row[`cone_${name}`] ?? null,
+    ),
+    row.chance ?? null,
+  ]),
+});
+
 function Cone({ rows }: { rows: Row[] }) {
   const { dark } = useView();
   const { ink, accent, panel } = inks(dark);
@@ -113,7 +134,13 @@ function Cone({ rows }: { rows: Row[] }) {
   const points = pointsOf(rows);
   return (
     <div class="bl-scroll">
-      <Chart {...{ width, height: HEIGHT, x, y, dark }} xLabel="" yLabel="I/n" label="Cone index through the stream">
+      <Chart
+        {...{ width, height: HEIGHT, x, y, dark }}
+        xLabel=""
+        yLabel="I/n"
+        label="Cone index through the stream"
+        table={() => coneTable(rows)}
+      >
         <Bands rows={rows} x={x} y={y} />
         <g stroke={heads} stroke-opacity="0.45" stroke-width="4">
           {rows.map((row, l) => (
@@ -207,12 +234,18 @@ function NormHistograms() {
   const { layer, head, edges, counts, bounds } = answer.value;
   const kinds = Object.keys(NAMES);
   const height = BAND * kinds.length + 40;
+  const table = () => ({
+    columns: ["length", ...Object.values(NAMES)],
+    rows: edges
+      .slice(1)
+      .map((end, n) => [`${edges[n]!.toFixed(2)} to ${end.toFixed(2)}`, ...kinds.map((kind) => counts[kind]![n]!)]),
+  });
   return (
     <Section
       title="Lengths of its vectors"
       about={`${headLabel(layer, head)}, one count per token, the same bins in all rows`}
     >
-      <Drawing width={RIGHT + 10} height={height} label="Histograms of vector norms">
+      <Drawing width={RIGHT + 10} height={height} label="Histograms of vector norms" table={table}>
         <g font-size="11" fill={inks(dark).muted}>
           {kinds.map((kind, row) => (
             <Bars key={kind} kind={kind} floor={BAND * (row + 1) + 8} edges={edges} counts={counts[kind]!} />

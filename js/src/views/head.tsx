@@ -16,6 +16,7 @@ import { Matrix } from "./matrix";
 import { useWidth } from "./width";
 
 const LISTED = 12; // keys beside the head; half of them where there is no room beside it
+const LONG = 8; // letters of a token that take the room of its bar
 const NARROW = 544; // px, where the list stands below
 
 export function HeadPanel() {
@@ -108,7 +109,7 @@ function RowList({ most: listed }: { most: number }) {
       <h4>
         <Heading />
       </h4>
-      <ol>
+      <ol class={shown.some(({ unit }) => unit.label.length > LONG) ? "bl-long" : ""}>
         {shown.map(({ n, value }) => (
           <li key={n}>
             <button

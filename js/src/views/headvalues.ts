@@ -118,7 +118,8 @@ const UNITS: Record<string, (value: number) => string> = {
   nats: (value) => signed(value),
 };
 
-function headValue(view: View, name: string, measure: Measure): HeadValue | null {
+/** A value of every head by one measure; null while it is on its way. */
+export function headValue(view: View, name: string, measure: Measure): HeadValue | null {
   const made = make(view, name, measure);
   if (!made) return null;
   const { n_layers, n_heads } = view.overview;
@@ -155,24 +156,30 @@ export function useHeadValue(name: string): HeadValue | null {
 /** A head in one sentence; with its weights it names words that all look at. */
 export type Says = (layer: number, head: number, weights?: Float32Array) => string;
 
+/** What a head does in one sentence, by a measure; by weight, and said so, until the norms are here. */
+export function sentences({ overview, answers }: View, measure: Measure): Says {
+  const plain: Says = (l, h, weights) => describe(overview, l, h, weights);
+  if (measure === "weight") return plain;
+  const byWeight: Says = (l, h, weights) => `By weight ${plain(l, h, weights)}`;
+  const answer = answers.get(STATS, overview, { by: "norm" });
+  if (answer.state !== "answered") return byWeight;
+  const { names, stats, received } = answer.value;
+  const K = overview.keyside.tokens.length;
+  const at = (l: number, h: number) => l * overview.n_heads + h;
+  const statistic = (l: number, h: number, name: string) =>
+    stats[at(l, h) * names.length + names.indexOf(name)] ?? Number.NaN;
+  const columns = (l: number, h: number) => received.subarray(at(l, h) * K, (at(l, h) + 1) * K);
+  return measure === "norm"
+    ? (l, h, weights) => `By norm ${describe({ ...overview, statistic }, l, h, weights && columns(l, h), "")}`
+    : (l, h, weights) =>
+        `${percent(statistic(l, h, "variation"))} of a row lies elsewhere by norm. ${byWeight(l, h, weights)}`;
+}
+
 /** What a head does in one sentence, by the measure shown. */
 export function useSentences(): Says {
   const view = useView();
   const { overview, answers } = view;
   const measure = useComputed(() => view.shown.measure).value;
   const answer = measure === "weight" ? null : answers.get(STATS, overview, { by: "norm" });
-  return useMemo(() => {
-    const byWeight: Says = (l, h, weights) => describe(overview, l, h, weights);
-    if (answer?.state !== "answered") return byWeight;
-    const { names, stats, received } = answer.value;
-    const K = overview.keyside.tokens.length;
-    const at = (l: number, h: number) => l * overview.n_heads + h;
-    const statistic = (l: number, h: number, name: string) =>
-      stats[at(l, h) * names.length + names.indexOf(name)] ?? Number.NaN;
-    const columns = (l: number, h: number) => received.subarray(at(l, h) * K, (at(l, h) + 1) * K);
-    return measure === "norm"
-      ? (l, h, weights) => `By norm ${describe({ ...overview, statistic }, l, h, weights && columns(l, h), "")}`
-      : (l, h, weights) =>
-          `${percent(statistic(l, h, "variation"))} of a row lies elsewhere by norm. By weight ${byWeight(l, h, weights)}`;
-  }, [overview, measure, answer]);
+  return useMemo(() => sentences(view, measure), [overview, measure, answer]);
 }

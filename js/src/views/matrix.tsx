@@ -44,8 +44,8 @@ function useLayout(frame: RefObject<HTMLDivElement | null>): Layout {
   const chosen = page.cellSize.value;
   return useMemo(() => {
     const wide = textWidths(frame.current, cols);
-    const beside = Math.max(...textWidths(frame.current, rows)) + 12;
-    const labels = Math.max(LEAST_LABELS, Math.min(0.3 * width, beside));
+    const beside = 1.1 * Math.max(...textWidths(frame.current, rows)) + 12; // the pinned one is bold
+    const labels = Math.max(LEAST_LABELS, Math.min(0.33 * width, beside));
     const strip = overview.measures.includes("norm") ? STRIP : 0;
     const above = Math.ceil(Math.max(...wide) * Math.sin(TILT)) + 8 + strip;
     const beyond = (cell: number) => {

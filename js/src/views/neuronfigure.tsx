@@ -38,7 +38,12 @@ export function NeuronFigure() {
   const heads = { key: 0, k, "q × k": product, [`q·k ${scalingText(slice.scaling)}`]: score, α: score + 140 };
   return (
     <>
-      <Drawing width={Math.max(score + 290, widest([formula], 11))} height={height} label={`Neurons of “${query}”`}>
+      <Drawing
+        width={Math.max(score + 290, widest([formula], 11))}
+        height={height}
+        label={`Neurons of “${query}”`}
+        table={null}
+      >
         <g font-size="11" fill={ink}>
           {Object.entries(heads).map(([text, x]) => (
             <text key={text} x={x} y="8" fill={muted} font-weight="600">

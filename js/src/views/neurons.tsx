@@ -1,6 +1,6 @@
 // Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
 import type { ComponentChildren } from "preact";
-import { useCallback, useMemo } from "preact/hooks";
+import { useCallback, useContext, useMemo } from "preact/hooks";
 import { setWeights } from "../compute/neuronchance";
 import { reuse } from "../compute/neurons";
 import { paint as paintValues } from "../paint/colormap";
@@ -8,6 +8,7 @@ import { signedColours } from "../paint/palette";
 import { Check, into, Select } from "../parts/controls";
 import { headLabel, percent, px, scalingText, share, signed } from "../parts/format";
 import { Legend } from "../parts/legend";
+import { AsTables, apart, type Figures, PictureTable } from "../parts/picturetable";
 import { Pixels } from "../parts/pixels";
 import { Term } from "../parts/term";
 import { Place, Token, tokenText } from "../parts/token";
@@ -47,6 +48,7 @@ export function Neurons() {
   const choices = [page.neuronOrder.value, page.keyOrder.value, page.allKeys.value];
   const sheet = useMemo(() => shown.slice.q && sheetOf(view), [shown.slice, grid, focus.query, focus.key, ...choices]);
   const colours = signedColours(view.dark);
+  const asTable = useContext(AsTables);
   if (!sheet) return null; // between two traces
   return (
     <div class="bl-neurons" data-testid="neurons">
@@ -63,9 +65,13 @@ export function Neurons() {
         <Controls keys={sheet.keys.length + sheet.hidden} hidden={sheet.hidden} />
       </header>
       <Contrast sheet={sheet} />
-      <div class="bl-scroll bl-neurons-scroll">
-        <Columns sheet={sheet} />
-      </div>
+      {asTable ? (
+        <PictureTable title="Neurons of the query and of the keys" table={() => neuronTable(sheet, overview)} />
+      ) : (
+        <div class="bl-scroll bl-neurons-scroll">
+          <Columns sheet={sheet} />
+        </div>
+      )}
       <div class="bl-legends">
         <Legend {...ends(sheet.vectorScale)} label="q and k" colours={colours} />
         <Legend {...ends(sheet.productScale)} label="q × k" colours={colours} />
@@ -73,6 +79,28 @@ export function Neurons() {
       <Formula sheet={sheet} />
     </div>
   );
+}
+
+const MOST_KEYS = 12; // whose columns a table has
+
+/** A row for each neuron: q, its part of the contrast, k and q × k of the keys listed. */
+function neuronTable(sheet: NeuronSheet, { keyside }: View["overview"]): Figures {
+  const [d, keys] = [sheet.neurons.length, sheet.keys.slice(0, MOST_KEYS)];
+  const names = apart(keyside.tokens);
+  const of = (values: Float32Array, c: number) => keys.map((_, row) => values[row * d + c]!);
+  return {
+    columns: [
+      ...["neuron", "q", `contrast to ${names[sheet.key]}`, "carries 80 %"],
+      ...keys.map((j) => `k ${names[j]}`),
+      ...keys.map((j) => `q × k ${names[j]}`),
+    ],
+    rows: sheet.neurons.map((n, c) => [
+      ...[`neuron ${n}`, sheet.q[n]!, sheet.parts[n]!, sheet.marked[c] ? "yes" : "no"],
+      ...of(sheet.kShown, c),
+      ...of(sheet.productsShown, c),
+    ]),
+    about: keys.length < sheet.keys.length ? `the first ${keys.length} of ${sheet.keys.length} keys listed` : "",
+  };
 }
 
 interface SheetProps {

@@ -98,7 +98,7 @@ function Cancelling({ data: { within, pooled, per }, names }: DataProps & { name
 }
 
 /** A point for each query and key of the head. */
-function Scatter({ data: { norms: all, category } }: DataProps) {
+function Scatter({ data: { norms: all, category, categories } }: DataProps) {
   const view = useView();
   const { layer, head, weights, overview } = view.shown;
   const K = overview.keyside.tokens.length;
@@ -108,6 +108,16 @@ function Scatter({ data: { norms: all, category } }: DataProps) {
   const x = scale(0, most * 1.05, MARGIN.left, 480 - MARGIN.right);
   const y = scale(0, 1, 300 - MARGIN.bottom, MARGIN.top);
   const cells = useMemo(() => largest(weights, MOST_POINTS).positions, [weights]);
+  const table = () => ({
+    columns: ["query", "key", "α", "‖f(x)‖ of the key", "‖αf(x)‖", "kind of key"],
+    rows: cells.map((cell) => {
+      const [i, j] = [Math.floor(cell / K), cell % K];
+      const [query, key] = [overview.queries.tokens[i]!, overview.keyside.tokens[j]!];
+      const kind = categories[category[j]!]!;
+      return [`${query} (${i})`, `${key} (${j})`, weights[cell]!, norms[j]!, weights[cell]! * norms[j]!, kind];
+    }),
+    about: "the largest weights first",
+  });
   const marker = (cell: number, r: number) =>
     markerPath(category[cell % K]!, x(norms[cell % K]!), y(weights[cell]!), r);
   return (
@@ -117,6 +127,7 @@ function Scatter({ data: { norms: all, category } }: DataProps) {
         xLabel="‖f(x)‖ of the key"
         yLabel="α"
         label={`α against the norm of f(x), ${headLabel(layer, head)}`}
+        table={table}
       >
         <EqualNorms x={x} y={y} most={most} stroke={inks(view.dark).muted} />
         {cells.map((cell) => (
@@ -176,6 +187,13 @@ function Shares({ data: { categories, shares } }: DataProps) {
   const y = scale(0, 1, 220 - MARGIN.bottom, MARGIN.top);
   const x = scale(0, L, MARGIN.left, width - MARGIN.right, 0);
   const bar = Math.min(18, (x(1) - x(0)) * 0.36);
+  const table = () => ({
+    columns: [
+      "layer",
+      ...["α", "‖αf(x)‖"].flatMap((by) => categories.map((name) => `${CATEGORIES[name]?.label ?? name}, ${by}`)),
+    ],
+    rows: upTo(L).map((l) => [`L${l}`, ...shares.subarray(2 * l * C, 2 * (l + 1) * C)]),
+  });
   const bars = (l: number, which: number) => {
     const parts = shares.subarray((l * 2 + which) * C, (l * 2 + which + 1) * C);
     const below = (c: number) => parts.subarray(0, c).reduce((a, b) => a + b, 0);
@@ -195,7 +213,13 @@ function Shares({ data: { categories, shares } }: DataProps) {
   };
   return (
     <div class="bl-scroll">
-      <Chart {...{ width, height: 220, x, y, dark }} xLabel="" yLabel="share" label="Shares by kind of token">
+      <Chart
+        {...{ width, height: 220, x, y, dark }}
+        xLabel=""
+        yLabel="share"
+        label="Shares by kind of token"
+        table={table}
+      >
         {upTo(L).map((l) => (
           <g key={l}>
             {bars(l, 0)}
@@ -250,6 +274,7 @@ function Mixing({ data: { methods, mixing } }: DataProps) {
         rows={upTo(L).map((l) => `L${l} ${percent(mean(l))}`)}
         cols={tokens}
         {...cells}
+        values={values}
         width={Math.max(360, Math.min(18 * S, 440))}
         height={18 * L}
         dark={dark}

@@ -6,6 +6,7 @@ import { coloursOf } from "../paint/palette";
 import { signed } from "../parts/format";
 import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
+import { cellText } from "../parts/picturetable";
 import { Section, Waiting } from "../parts/section";
 import { Table } from "../parts/table";
 import { arrived, type Kind } from "../state/answers";
@@ -58,7 +59,7 @@ function SheetMap({ title, remark, rows, cols, values }: Part & { values: Float3
     <Section title={title} about={remark}>
       <HeatChart
         label={title}
-        {...{ rows, cols, entries, palette, dark }}
+        {...{ rows, cols, values, entries, palette, dark }}
         width={cell * cols.length}
         height={cell * rows.length}
       />
@@ -80,13 +81,11 @@ function ends(values: Float32Array): [low: number, high: number] {
   return [low < 0 ? -most : 0, most];
 }
 
-const text = (value: CsvCell) => (typeof value === "number" && !Number.isInteger(value) ? signed(value, 3) : value);
-
 const SheetTable = ({ title, remark, table: { head, rows } }: Part) => (
   <Table<CsvCell[]>
     title={title}
     about={remark}
-    columns={head.map((name, n) => ({ name, value: (row) => row[n]!, show: (row) => text(row[n]!) }))}
+    columns={head.map((name, n) => ({ name, value: (row) => row[n]!, show: (row) => cellText(row[n]!) }))}
     rows={rows}
   />
 );

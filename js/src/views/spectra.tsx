@@ -62,6 +62,10 @@ function Spectrum({ data, head }: { data: LayerSpectra; head: number }) {
   const longest = Math.max(2, ...curves.map(({ values }) => values.length));
   const x = scale(1, longest, MARGIN.left + 8, 440 - MARGIN.right, 8);
   const y = scale(FLOOR, 0, 240 - MARGIN.bottom, MARGIN.top, 4);
+  const table = () => ({
+    columns: ["singular value ÷ the largest", ...curves.map(({ label }) => label)],
+    rows: upTo(longest).map((i) => [`σ${i + 1}`, ...curves.map(({ values }) => values[i] ?? null)]),
+  });
   const at = (v: number, i: number): [number, number] => [x(i + 1), y(Math.max(FLOOR, Math.log10(Math.max(v, 1e-12))))];
   return (
     <>
@@ -70,6 +74,7 @@ function Spectrum({ data, head }: { data: LayerSpectra; head: number }) {
         xLabel="singular value, from the largest"
         yLabel="log₁₀ σ / σ₁"
         label={`Spectra of ${headLabel(data.layer, head)}`}
+        table={table}
       >
         {curves.map(({ name, label, colour, values }, n) => (
           <g key={name} fill={colour}>
@@ -105,6 +110,10 @@ export function Directionality() {
   const { accent, select, muted } = inks(dark);
   const name = (n: number) => (rows[n] === whole ? "all" : `${n}`);
   const inside = heads.filter(within).length;
+  const table = () => ({
+    columns: ["head", "directionality", "95 % of random weights within ±"],
+    rows: rows.map((row, n) => [name(n), row.directionality!, row.directionality_chance!]),
+  });
   return (
     <Section
       title="Directionality"
@@ -115,6 +124,7 @@ export function Directionality() {
         xLabel="head"
         yLabel="directionality"
         label={`Directionality of layer ${layer}`}
+        table={table}
       >
         {rows.map((row, n) => {
           const [d, c] = [row.directionality!, row.directionality_chance!];

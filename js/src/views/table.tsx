@@ -2,9 +2,11 @@
 import { useMemo } from "preact/hooks";
 import { scores } from "../compute/attention";
 import { largest } from "../compute/largest";
+import { into, Segmented } from "../parts/controls";
 import { signed } from "../parts/format";
 import { type Column, Table } from "../parts/table";
 import { Token } from "../parts/token";
+import { AtlasTable, atlasNumbers } from "./atlastable";
 import { useView, type View } from "./context";
 import { lookNow } from "./look";
 import type { Numbers } from "./tabs";
@@ -59,23 +61,52 @@ function columnsOf(view: View, rows: Row[]): Column<Row>[] {
 
 export function TableTab() {
   const view = useView();
+  const { tableOf } = view.page;
+  const parts = view.synced.parts.value;
+  const both = parts.includes("atlas") && parts.includes("head");
+  const ofAtlas = isOfAtlas(view);
+  return (
+    <div data-testid="table">
+      {both && (
+        <div class="bl-controls">
+          <Segmented<"head" | "atlas">
+            label="of"
+            value={ofAtlas ? "atlas" : "head"}
+            choices={[
+              { value: "head", label: "Head view", title: "What the head shown gives each key" },
+              { value: "atlas", label: "Atlas", title: "Every head with its statistics" },
+            ]}
+            onChange={into(tableOf)}
+          />
+        </div>
+      )}
+      {ofAtlas ? <AtlasTable /> : <CellTable />}
+    </div>
+  );
+}
+
+/** Whether the table is of all heads: where there is an atlas, and it is asked for or there is nothing else. */
+const isOfAtlas = ({ page, synced }: View): boolean =>
+  synced.parts.value.includes("atlas") && (page.tableOf.value === "atlas" || !synced.parts.value.includes("head"));
+
+function CellTable() {
+  const view = useView();
   const { rows, of } = useMemo(() => rowsOf(view), [view.shown, view.grid, view.row]);
   const { name, symbol } = lookNow(view);
   const largest = symbol === "α" ? "largest weights" : `largest ${symbol}`;
   return (
-    <div data-testid="table">
-      <Table
-        title={`${name}: ${view.row === null ? largest : "the pinned query"}`}
-        about={rows.length < of ? `the ${rows.length} largest of ${of} cells` : `${rows.length} cells`}
-        columns={columnsOf(view, rows)}
-        rows={rows}
-      />
-    </div>
+    <Table
+      title={`${name}: ${view.row === null ? largest : "the pinned query"}`}
+      about={rows.length < of ? `the ${rows.length} largest of ${of} cells` : `${rows.length} cells`}
+      columns={columnsOf(view, rows)}
+      rows={rows}
+    />
   );
 }
 
 /** The table as it is copied. */
 export function tableNumbers(view: View): Numbers {
+  if (isOfAtlas(view)) return atlasNumbers(view);
   const { rows } = rowsOf(view);
   const columns = columnsOf(view, rows);
   return {

@@ -1,7 +1,8 @@
 // What stands behind each tab: its body, and what a file of it holds. A tab without an entry is drawn as a sheet.
 import type { ComponentType } from "preact";
-import type { CsvCell, Facts } from "../export/csv";
+import type { Facts } from "../export/csv";
 import { upTo } from "../parts/format";
+import type { Figures } from "../parts/picturetable";
 import { arrived } from "../state/answers";
 import type { Tab } from "../state/overview";
 import type { TabName } from "../vocabulary";
@@ -19,9 +20,7 @@ import { TableTab, tableNumbers } from "./table";
 import { Why, WhyFigure, whyNumbers } from "./why";
 
 /** A table for a file, and what is to be said of it beside where it comes from. */
-export interface Numbers {
-  columns: string[];
-  rows: CsvCell[][];
+export interface Numbers extends Figures {
   facts?: Facts;
 }
 

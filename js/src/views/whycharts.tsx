@@ -35,9 +35,13 @@ function Bars({ rows, label, chain, foot = "" }: { rows: Row[]; label: string; c
   );
   const x = (value: number) => left + 10 + ((value - low) / (high - low || 1)) * WIDTH;
   const height = rows.length * STEP;
+  const table = () => ({
+    columns: chain ? ["part", "nats", "sum so far"] : ["part", "nats"],
+    rows: rows.map(({ name, from, to }) => [name, to - from, ...(chain ? [to] : [])]),
+  });
   const width = Math.max(left + 10 + WIDTH + 76, textWidth(foot, 11));
   return (
-    <Drawing width={width} height={height + (foot ? 24 : 4)} label={label}>
+    <Drawing width={width} height={height + (foot ? 24 : 4)} label={label} table={table}>
       <line x1={x(0)} x2={x(0)} y1="0" y2={height} stroke={border} stroke-dasharray="3 3" />
       <g font-size="12" fill={ink}>
         {rows.map(({ name, from, to, net }, n) => (
@@ -130,7 +134,7 @@ export function EarlierLayers({ split }: { split: Split }) {
       <HeatChart
         label={`What the ${layer === 1 ? "earlier layer" : `${layer} earlier layers`} put in: heads${mlps ? " and MLPs" : ""}`}
         rows={upTo(layer).map((row) => `L${row}`)}
-        {...{ cols, entries, palette, dark }}
+        {...{ cols, values: cells, entries, palette, dark }}
         width={cell * cols.length}
         height={cell * layer}
         onHover={(at, event) =>
@@ -167,13 +171,26 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
   const x = (c: number) => left + c * WIDE;
   const y = (r: number) => top + r * TALL;
   const sum = (cells: number[]) => cells.reduce((all, value) => all + value, 0);
+  const table = () => ({
+    columns: ["of the query, down; of the key, across", ...names, "sum"],
+    rows: [
+      ...upTo(C).map((r) => upTo(C).map((c) => values[r * C + c]!)),
+      upTo(C).map((c) => sum(upTo(C).map((r) => values[r * C + c]!))),
+    ].map((row, r) => [names[r] ?? "sum", ...row, sum(row)]),
+  });
   const text = (r: number, c: number, value: number, fill: string) => (
     <text x={x(c) + WIDE / 2} y={y(r) + 16} text-anchor="middle" fill={fill}>
       {signed(value)}
     </text>
   );
   return (
-    <Drawing width={Math.max(x(C + 1), textWidth(foot, 12))} height={y(C + 1) + (foot ? 28 : 4)} label={label} wide>
+    <Drawing
+      width={Math.max(x(C + 1), textWidth(foot, 12))}
+      height={y(C + 1) + (foot ? 28 : 4)}
+      label={label}
+      table={table}
+      wide
+    >
       <g font-size="12" fill={ink}>
         <text x={left} y="12" fill={muted}>
           sources of the key

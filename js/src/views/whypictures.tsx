@@ -101,7 +101,7 @@ export function Pictures() {
                   page.why.picture.value = page.why.picture.value === n ? null : n;
                 }}
               >
-                <Drawing width={SIDE} height={SIDE}>
+                <Drawing width={SIDE} height={SIDE} table={null}>
                   <Cells {...{ entries, palette, rows: data.size, cols: data.size, width: SIDE, height: SIDE }} />
                   <Frame />
                 </Drawing>
@@ -151,7 +151,7 @@ function Large({
         label={`${name} ${share}`}
         rows={names}
         cols={names}
-        {...{ entries, palette, dark: view.dark }}
+        {...{ values, entries, palette, dark: view.dark }}
         width={cell * size}
         height={cell * size}
         onHover={(at, event) =>
@@ -176,6 +176,7 @@ export function PicturesChart() {
         width={step * pictures.length}
         height={SIDE + 34}
         label="The score as a sum of pictures, and their shares"
+        table={null}
       >
         <g font-size="11">
           {pictures.map(({ name, share, entries, palette }, n) => (

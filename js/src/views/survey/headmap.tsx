@@ -57,6 +57,15 @@ export function HeadMap(props: HeadMapProps) {
       nearest by distance: {nearText(data.nearest(l, h))}
     </>
   );
+  const table = () => ({
+    columns: ["head", "gate in most texts", labelOf(name), "nearest by distance"],
+    rows: spots.map(({ layer: l, head: h }) => [
+      headLabel(l, h),
+      data.gates[l]![h]!,
+      value(l, h),
+      nearText(data.nearest(l, h)),
+    ]),
+  });
   return (
     <Section
       title="Map of heads"
@@ -73,7 +82,7 @@ export function HeadMap(props: HeadMapProps) {
         />
       }
     >
-      <Drawing width={WIDTH} height={HEIGHT} label="Map of heads by Jensen-Shannon divergence">
+      <Drawing width={WIDTH} height={HEIGHT} label="Map of heads by Jensen-Shannon divergence" table={table}>
         <ToNearest {...props} spots={spots} />
         {ordered.map((spot) => (
           // biome-ignore lint/a11y/noStaticElementInteractions: the same heads are buttons in the grid and the table

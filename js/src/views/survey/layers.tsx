@@ -86,12 +86,17 @@ function Curves({ curves, title, layers }: { curves: Curve[]; title: string; lay
   const x = scale(0, Math.max(1, layers - 1), MARGIN.left + 10, WIDTH - MARGIN.right - 6, 12);
   x.ticks = layers > 14 ? x.ticks.filter(Number.isInteger) : upTo(layers);
   const y = scale(lo, hi + 0.08 * (hi - lo), HEIGHT - MARGIN.bottom, MARGIN.top);
+  const table = () => ({
+    columns: ["layer", ...curves.map(({ name }) => name)],
+    rows: upTo(layers).map((l) => [`L${l}`, ...curves.map(({ values }) => values[l]!)]),
+  });
   return (
     <Chart
       {...{ x, y, dark, width: WIDTH, height: HEIGHT }}
       xLabel=""
       yLabel={title}
       label={`${title}, layer by layer`}
+      table={table}
       xTicks={(l) => `L${l}`}
     >
       <rect

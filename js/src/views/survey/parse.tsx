@@ -76,8 +76,19 @@ function Arcs({ words, relations, gold, guessed, label }: Sentence & { gold: Arc
   for (const word of words) ends.push(ends.at(-1)! + Math.max(34, 7.4 * Array.from(word).length + 16));
   const x = (word: number) => (ends[word]! + ends[word + 1]!) / 2;
   const middle = highest(gold) + 30;
+  const other = (arcs: Arc[], word: number) => words[arcs.find((arc) => arc.word === word)?.other ?? -1] ?? null;
+  const table = () => ({
+    columns: ["word", "relation", "head in the treebank", "predicted head", "right"],
+    rows: words.map((word, w) => [
+      `${word} (${w})`,
+      relations[w]!,
+      other(gold, w),
+      other(guessed, w),
+      guessed.some((arc) => arc.word === w && arc.right) ? "yes" : "no",
+    ]),
+  });
   return (
-    <Drawing wide width={ends.at(-1)! + 8} height={middle + highest(guessed) + 34} label={label}>
+    <Drawing wide width={ends.at(-1)! + 8} height={middle + highest(guessed) + 34} label={label} table={table}>
       {gold.map((arc) => (
         <Bow key={`g${arc.word}`} arc={arc} x={x} base={middle - 26} side={-1} />
       ))}

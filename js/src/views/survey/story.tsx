@@ -82,12 +82,17 @@ function Bins(props: { bins: number[]; edges: number[]; at: number | null; label
   const y = scale(0, Math.max(...bins) * 1.12, HEIGHT - MARGIN.bottom, MARGIN.top, 3);
   const texts = filled.filter((b) => bins[b]! > 0);
   const range = (b: number) => `${edges[b]!.toPrecision(3)} to ${edges[b + 1]!.toPrecision(3)}`;
+  const table = () => ({
+    columns: [props.label, "texts", "this text"],
+    rows: filled.map((b) => [range(b), bins[b]!, b === Math.floor(at ?? -1) ? "here" : ""]),
+  });
   return (
     <Chart
       {...{ x, y, dark, width: WIDTH, height: HEIGHT }}
       xLabel={props.label}
       yLabel="texts"
       label={props.title}
+      table={table}
       xTicks={(b) => Number(edges[b]!.toPrecision(2)).toString()}
     >
       {texts.map((b) => (

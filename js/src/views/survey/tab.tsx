@@ -28,16 +28,14 @@ export function SurveyTab() {
       <p class="bl-muted bl-survey-about">
         <b>{labelOf(shared.name)}</b>: {aboutOf(shared.name)}
       </p>
-      <div class="bl-norms">
+      <div class="bl-corpus">
         <div class="bl-stack">
           <HeadGrid {...shared} />
           <LayerCurves {...shared} />
         </div>
         <Story {...shared} />
         {data.headMap && data.map && <HeadMap {...shared} places={data.headMap} trust={data.map} />}
-      </div>
-      <div class="bl-wide-tables">
-        <HeadTable {...shared} />
+        <HeadTable {...shared} across={!data.headMap} />
         {data.relations.length > 0 && <RelationTable {...shared} />}
       </div>
       {data.sentence && data.guesses && <Parse {...shared} sentence={data.sentence} guesses={data.guesses} />}

@@ -12,8 +12,8 @@ const HeadLink = ({ at: [l, h], pick }: { at: HeadName; pick: (l: number, h: num
   </button>
 );
 
-export function HeadTable(props: Choice) {
-  const { data, name, by, average, pick } = props;
+export function HeadTable(props: Choice & { across: boolean }) {
+  const { data, name, by, average, pick, across } = props;
   const { layer, head } = useView().shown;
   const column = (title: string, about: string, value: (l: number, h: number) => number, digits = 3) =>
     numbers<HeadName>(title, ([l, h]) => value(l, h), { title: about, digits });
@@ -26,6 +26,7 @@ export function HeadTable(props: Choice) {
   );
   return (
     <Table<HeadName>
+      class={across ? "bl-across" : "bl-heads"}
       title="Heads"
       about={`${labelOf(name)}: ${flags}; click a column to sort`}
       first="corpus"
@@ -75,6 +76,7 @@ export function RelationTable({ data, put, pick }: Choice) {
   };
   return (
     <Table<Relation>
+      class="bl-across"
       title="Syntax"
       about={
         "the best head per relation, % of words right" +
