@@ -25,6 +25,7 @@ from ..provenance import provenance, visible
 from ..threads import few
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS
+from . import whatif
 from .cells import CELLS
 from .corpus import Corpus
 from .overview import Shown, stream_size
@@ -97,6 +98,7 @@ class LensWidget(anywidget.AnyWidget):
             "overview": self._reply_overview,
             "survey": self._reply_survey,
             "trace": self._reply_trace,
+            "change": self._reply_change,
             "html": self._reply_html,
             "extras": lambda shown, message: ({}, [(STATIC / "extras.js").read_bytes()]),
         }
@@ -123,7 +125,7 @@ class LensWidget(anywidget.AnyWidget):
         new = trace.maps[name]
         fitted = self._fitted(new)
         # One assignment: from here on, a question about the text before is refused.
-        self._open = Shown.of(trace, self._shown.corpus, name, fitted["layer"], fitted["head"])
+        self._open = Shown.of(trace, self._shown.corpus, name, fitted["layer"], fitted["head"], self._shown)
         kept = fitted | {
             "map": name,
             "query": _same_token(before.tokens if before else [], new.tokens, self.query),
@@ -285,6 +287,13 @@ class LensWidget(anywidget.AnyWidget):
         if len(text) + len(pair or "") > MOST_CHARACTERS:
             raise InputError(f"the text is longer than {MOST_CHARACTERS:,} characters: use lens.trace in a cell")
         self.trace = shown.trace.lens.trace(text, pair, truncation=self.truncation)
+        return {}, []
+
+    def _reply_change(self, shown: Shown, message: Message) -> Reply:
+        _asked(shown, message)
+        original = shown.trace.original
+        changes = whatif.read(original, shown.known, message.get("changes"))
+        self.trace = original.rerun(*changes) if changes else original
         return {}, []
 
     def _reply_html(self, _shown: Shown, message: Message) -> Reply:

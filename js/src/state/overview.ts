@@ -28,6 +28,15 @@ export interface Tab {
   why_not: string | null;
 }
 
+/** A change of the run: bertlens/widgets/whatif.py. */
+export interface Change {
+  id: number; // by which the kernel knows it
+  label: string;
+  about: string;
+  off: [layer: number, head: number | null] | null; // heads that are switched off
+  code: string; // in Python, "" where it takes more than numbers
+}
+
 /** The atlas's thumbnails of one measure: entries of the colour table. */
 export interface Thumbs {
   measure: Measure;
@@ -37,6 +46,8 @@ export interface Thumbs {
 
 interface Header {
   trace: string;
+  subject: string; // the text and its model: the same whatever is changed in the run
+  changes: Change[];
   map: string; // the attention maps of the trace that this is of
   maps: string[];
   model: string;

@@ -12,6 +12,7 @@ import { Atlas } from "./atlas";
 import { hideTip, showTip, useView, type View, ViewContext } from "./context";
 import { HeadPanel } from "./head";
 import { Header, Problem } from "./header";
+import { Later } from "./later";
 import { Switches } from "./switches";
 
 const TEXTS = 20; // that were run and can be run again
@@ -62,6 +63,16 @@ export function Explorer({ view }: { view: View }) {
       >
         {has("header") ? <Header /> : <Problem />}
         {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
+        <Later
+          draw={({ Style, WhatIf }) => (
+            <>
+              <Style />
+              <WhatIf />
+            </>
+          )}
+        >
+          {has("header") && <div class="bl-answer-line" />}
+        </Later>
         {(has("atlas") || has("head")) && <Main atlas={has("atlas")} head={has("head")} />}
         {painted && <Details />}
         {has("header") && <Footer />}
