@@ -79,7 +79,6 @@ it("facts name model, texts, what is shown, versions and day", () => {
     text: "a",
     text_pair: "",
     changes: [],
-    changes: [],
     dtype: "float32",
     versions: { bertlens: "0.1.0", torch: "2" },
   };

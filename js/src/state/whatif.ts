@@ -12,19 +12,23 @@ export interface Doing {
   key?: string; // that does it too
 }
 
+/** A part of a score that was switched off to see whether the split was right. */
+export interface Tried {
+  subject: string;
+  place: WhyPlace;
+  against: "others" | number | null;
+  part: { layer: number; head: number | null }; // without a head the MLP
+  split: number; // nats
+  before: number; // the score's, or the difference's
+}
+
 export interface WhatIfState {
   menu: Signal<{ x: number; y: number; doings: Doing[] } | null>; // at the pointer, in the root's own pixels
   wanted: Signal<number[] | null>; // changes that history asked for, until they are there
   colour: Signal<"" | "moved" | "matters">; // of the atlas
   metric: Signal<string>; // what heads are swept for, "" is the first
   past: Signal<{ subject: string; lists: number[][] }>; // the changes before each step
-  tried: Signal<{
-    subject: string;
-    place: WhyPlace;
-    part: [layer: number, head: number];
-    split: number;
-    before: number;
-  } | null>;
+  tried: Signal<Tried | null>;
 }
 
 export const createWhatIf = (): WhatIfState => ({

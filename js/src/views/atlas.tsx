@@ -52,7 +52,7 @@ export function Atlas() {
       <header class="bl-panel-head">
         <h3>Atlas</h3>
         <span class="bl-muted">
-          {MEASURES[measure].symbol},{" "}
+          {asksOf(view) && isPlain ? stat?.label : MEASURES[measure].symbol},{" "}
           {!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}
         </span>
       </header>

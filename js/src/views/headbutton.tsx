@@ -9,7 +9,7 @@ import type { Thumbs } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { hideTip, showTip, useView, type View } from "./context";
 import { gateAt, gateSign, useByWeight } from "./gatemarks";
-import { asksOf, type HeadValue, type Says } from "./headvalues";
+import { asksOf, type HeadValue, isOff, type Says } from "./headvalues";
 
 /** The value of the last colour when all thumbnails share one scale: 1 for weights, else the largest of all. */
 export const commonScale = ({ measure, max }: Thumbs) =>
@@ -73,18 +73,15 @@ function Fill({ value, stat, mark }: { value: number; stat: HeadValue; mark?: st
   );
 }
 
-const isOff = ({ overview }: View, layer: number, head: number) =>
-  overview.changes.some(({ off }) => off && off[0] === layer && (off[1] ?? head) === head);
-
 /** chosen, overlaid, stepping back: of all these buttons only those that change are drawn again. */
 function useClasses(props: HeadButtonProps): string[] {
   const view = useView();
-  const { synced } = view;
+  const { synced, overview } = view;
   const { layer, head } = props;
   const chosen = useComputed(() => synced.layer.value === layer && synced.head.value === head).value;
   const ofLayer = useComputed(() => synced.layer_map.value !== "").value; // then no head is shown
   const overlaid = useComputed(() => synced.heads.value.some(([l, h]) => l === layer && h === head)).value;
-  const off = isOff(view, layer, head);
+  const off = isOff(overview, layer, head);
   return [
     "bl-thumb",
     off ? "bl-off" : "",
@@ -99,7 +96,7 @@ export function HeadButton(props: HeadButtonProps) {
   const { overview } = view;
   const classes = useClasses(props);
   const chosen = classes.includes("bl-chosen");
-  const sentence = `${classes.includes("bl-off") ? "switched off: nothing of it is passed on. " : ""}${props.says(layer, head)}`;
+  const sentence = props.says(layer, head);
   const [label, paper] = [headLabel(layer, head), paperName(layer, head)];
   const byWeight = useByWeight();
   const says = gate && gateAt(gate, overview) + byWeight;

@@ -165,6 +165,10 @@ export function useHeadValue(name: string): HeadValue | null {
   return value ?? (kept?.key[0] === view.overview ? kept.value : null);
 }
 
+/** Whether a change of the run switches a head off. */
+export const isOff = ({ changes }: Overview, layer: number, head: number): boolean =>
+  changes.some(({ off }) => off && off[0] === layer && (off[1] ?? head) === head);
+
 /** A head in one sentence; with its weights it names words that all look at. */
 export type Says = (layer: number, head: number, weights?: Float32Array) => string;
 
@@ -175,7 +179,8 @@ export function useSentences(): Says {
   const measure = useComputed(() => view.shown.measure).value;
   const answer = measure === "weight" ? null : answers.get(STATS, overview, { by: "norm" });
   return useMemo(() => {
-    const byWeight: Says = (l, h, weights) => describe(overview, l, h, weights);
+    const byWeight: Says = (l, h, weights) =>
+      `${isOff(overview, l, h) ? "Switched off, passes nothing on. " : ""}${describe(overview, l, h, weights)}`;
     if (answer?.state !== "answered") return byWeight;
     const { names, stats, received } = answer.value;
     const K = overview.keyside.tokens.length;

@@ -9,6 +9,7 @@ import type { WhyChoice, WhyPlace } from "../state/why";
 import { CARRIED_TOKENS } from "../vocabulary";
 import { useAnswer, useView, type View } from "./context";
 import type { Numbers } from "./tabs";
+import { canTry, tryOut } from "./whatif/tried";
 import {
   EarlierLayers,
   footWords,
@@ -280,7 +281,25 @@ function Largest({ split, go }: { split: Split; go: Go }) {
     <>
       <ol class="bl-why-parts" data-testid="why-parts">
         {split.largest.map((part, n) => (
-          <li key={n}>{line(part.token === null ? partName(part) : chip(part), part.value)}</li>
+          <li key={n}>
+            {line(
+              <>
+                {part.token === null ? partName(part) : chip(part)}
+                {canTry(view, part) && (
+                  <button
+                    type="button"
+                    class="bl-try"
+                    aria-label={`Try it: ${partName(part)} off`}
+                    title={`An experiment: run the text with ${partName(part)} switched off`}
+                    onClick={() => tryOut(view, split, part)}
+                  >
+                    try it
+                  </button>
+                )}
+              </>,
+              part.value,
+            )}
+          </li>
         ))}
         {split.others.count > 0 && <li class="bl-muted">{line(othersName(split), split.others.value)}</li>}
       </ol>

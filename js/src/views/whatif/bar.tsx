@@ -13,6 +13,7 @@ import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing
 import { Matters } from "./heads";
 import { PatchForm } from "./patch";
 import { amount, Slopes } from "./slopes";
+import { TriedOut } from "./tried";
 
 const SHOWN = 3; // answers in the line
 
@@ -68,6 +69,7 @@ export function WhatIf() {
         )}
       </div>
       {changed && <Chips />}
+      {changed && <TriedOut />}
       <AtPointer />
       {patching.value && <PatchForm done={() => into(patching)(false)} />}
       {(changed || matters) && (
@@ -209,11 +211,19 @@ function AnswerSlopes({ answers: { kind, unit, rows } }: { answers: Answers }) {
   const { overview } = useView();
   const positions = kind === "words" ? [...new Set(rows.map(({ position }) => position))].slice(0, 3) : [-1];
   const named = rows.map((row) =>
-    kind === "tags" ? { ...row, name: `${tokenText(overview.queries.tokens[row.position]!)}: ${row.name}` } : row,
+    unit === "cosine"
+      ? { ...row, name: "cosine" }
+      : kind === "tags"
+        ? { ...row, name: `${tokenText(overview.queries.tokens[row.position]!)}: ${row.name}` }
+        : row,
   );
   if (!kind) return null;
   return (
-    <Section title="The model’s answer" about={`before and after, ${unit}`} testid="slopes">
+    <Section
+      title="The model’s answer"
+      about={unit === "cosine" ? rows[0]?.name : `before and after, ${unit}`}
+      testid="slopes"
+    >
       {positions.map((at) => (
         <div key={at}>
           {positions.length > 1 && <p class="bl-muted">mask at {at}</p>}

@@ -21,6 +21,7 @@ export function spread(wanted: number[], low: number): number[] {
   return found;
 }
 
+/** A name that fits beside its line. */
 const short = (name: string) => {
   const text = tokenText(name);
   return text.length > 14 ? `${text.slice(0, 13)}…` : text;
