@@ -153,7 +153,7 @@ def _similarity(trace: Trace, k: int) -> tuple[str, list[Answer]]:
 def _embedding(trace: Trace, k: int) -> tuple[str, list[Answer]]:
     before, after = (embedding(output.last_hidden_state[0]) for output in _outputs(trace))
     same = 1.0 if not trace.changes else _cosine(before, after)
-    return "cosine", [Answer(-1, "embedding with the one before", 1.0, same)]
+    return "cosine", [Answer(-1, "cosine of the embedding with the one before", 1.0, same)]
 
 
 _READ: dict[str, Callable[[Trace, int], tuple[str, list[Answer]]]] = {

@@ -1,6 +1,6 @@
 // What if it did not? The model's answer, the changes of the run as chips, and what they do; keys and menus that change.
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { into, Menu, Segmented } from "../../parts/controls";
 import { px } from "../../parts/format";
 import { Section } from "../../parts/section";
@@ -88,7 +88,7 @@ function AtPointer() {
   const { menu } = useView().page.whatif;
   const list = useRef<HTMLDivElement>(null);
   const now = menu.value;
-  useEffect(() => list.current?.querySelector("button")?.focus(), [now]);
+  useLayoutEffect(() => list.current?.querySelector("button")?.focus(), [now]);
   if (!now) return null;
   const close = () => into(menu)(null);
   return (
@@ -133,7 +133,7 @@ const NAMES: Record<string, string> = {
   tags: "model’s labels",
   span: "model’s answer",
   similarity: "model’s answer",
-  embedding: "embedding",
+  embedding: "model’s answer",
 };
 
 /** The answer of the run shown, in a line. */
