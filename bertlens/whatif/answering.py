@@ -5,7 +5,7 @@ And what heads are swept for where nobody says: the answer that the model gave f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -13,10 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..capture import output_of
+from ..changes import Change
 from ..errors import SelectionError
+from ..interventions import Run
 from ..measures.predictions import embedding, kind_of, labels_of, masked, texts_apart, words_of
 from ..trace import Trace
 from .metrics import Metric, difference, divergence, label, logit, probability, similarity
+from .runs import check, inputs_of
 from .slopes import estimate
 from .sweeps import Index, steps
 
@@ -142,12 +146,17 @@ def _cosine(one: Tensor, other: Tensor) -> float:
 
 
 def _similarity(trace: Trace, k: int) -> tuple[str, list[Answer]]:
-    texts = texts_apart(trace)
-    pair = []
-    for run in ([text.original for text in texts], texts):
-        one, other = (embedding(text._record.output.last_hidden_state[0]) for text in run)
-        pair.append(_cosine(one, other))
-    return "cosine", [Answer(-1, "similarity of the two texts", *pair)]
+    texts = texts_apart(trace.original)
+    before = _cosine(*(embedding(text._record.output.last_hidden_state[0]) for text in texts))
+    after = before if not trace.changes else _cosine(*(_changed_embedding(text, trace.changes) for text in texts))
+    return "cosine", [Answer(-1, "similarity of the two texts", before, after)]
+
+
+def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
+    """Of a run with changes, which records nothing else."""
+    check(text, changes)
+    assert text.model is not None
+    return embedding(output_of(text.model, inputs_of(text), Run([changes])).last_hidden_state[0])
 
 
 def _embedding(trace: Trace, k: int) -> tuple[str, list[Answer]]:

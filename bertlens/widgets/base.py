@@ -21,6 +21,7 @@ from ..errors import BertLensError, InputError, ModelError, SelectionError, chec
 from ..export.html import Page, to_html
 from ..export.still import to_png
 from ..measures.offers import offers
+from ..model import checked_once
 from ..provenance import provenance, visible
 from ..threads import few
 from ..trace import Trace
@@ -251,7 +252,7 @@ class LensWidget(anywidget.AnyWidget):
         if not isinstance(message, dict) or "id" not in message:
             return
         try:
-            with few(stream_size(self._shown.trace)):
+            with few(stream_size(self._shown.trace)), checked_once():
                 fields, buffers = self._reply(self._shown, message)
         except BertLensError as error:
             fields, buffers = {"error": str(error)}, []

@@ -1,5 +1,6 @@
 """What if it did not? Changes made on the page: what is shown after each is what a run with that change gives, computed
-here from the trace alone; every way there and back by keyboard; a saved page. What changes do: tests/unit/test_whatif.py.
+here from the trace alone; every way there and back by keyboard; a saved page. What changes do:
+tests/unit/test_whatif.py.
 """
 
 from __future__ import annotations
@@ -114,10 +115,7 @@ def test_a_head_off_and_back_by_keyboard(page_of: Any, text: Trace) -> None:
     rows = in_atlas(seen)
     assert rows[: LAYER + 1] == [["–"] * 12] * (LAYER + 1)  # they run before it
     wanted = [
-        [
-            shown(apart(*(trace.attention(layer, torch.float64)[head] for trace in (text, run))))
-            for head in range(12)
-        ]
+        [shown(apart(*(trace.attention(layer, torch.float64)[head] for trace in (text, run)))) for head in range(12)]
         for layer in range(LAYER + 1, 6)
     ]
     assert rows[LAYER + 1 :] == wanted
@@ -196,7 +194,7 @@ def test_which_heads_matter(page_of: Any, masked: Trace) -> None:
             assert signed(change[layer, head], 3) in part
     seen.select("order").select_option("matters")
     expect(seen.root.locator(".bl-sorted")).to_be_visible()
-    assert [tuple(map(int, name.split("-"))) for name in seen.thumbs()][0] == order[-1]
+    assert next(tuple(map(int, name.split("-"))) for name in seen.thumbs()) == order[-1]
     seen.select("change of").select_option("divergence")
     expect(seen.part("sweep-state")).to_contain_text("no estimate: it begins at its extreme")
     expect(seen.part("sweep-state")).to_contain_text("72 of 72")
@@ -323,7 +321,7 @@ TIMED = """async () => {
     for (let n = 0; n < 7; n++) {
         const head = root.querySelector(`[data-head="1-${n}"]`);
         head.focus();
-        const answer = () => root.querySelector('[data-testid=answer]')?.textContent;
+        const answer = () => root.querySelector('[data-testid=answer]')?.innerHTML; // its titles have four digits
         const atlas = () => [...root.querySelectorAll('.bl-fill')].map((one) => one.textContent).join();
         const before = [answer(), atlas()];
         const start = performance.now();

@@ -288,7 +288,7 @@ def live(page_of: Any, view: Any, **options: Any) -> Seen:
     page = hosted(page_of, view, **options)
     sent: list[tuple[dict[str, Any], list[bytes]]] = []
     view.send = lambda content, buffers=None: sent.append((content, list(buffers or [])))
-    names = [name for name in view.page().state]
+    names = list(view.page().state)
     before = {name: getattr(view, name) for name in names}
 
     def kernel(message: str) -> str:

@@ -7,7 +7,7 @@ import { useView } from "../context";
 import type { AnswerRow } from "./data";
 
 const [WIDTH, LINE, TOP] = [330, 17, 26]; // px; of a line of text; above the lines
-const [FROM, TO] = [150, 262];
+const [FROM, TO] = [140, 206];
 
 /** Places from top to bottom, none nearer than a line to the one before. */
 export function spread(wanted: number[], low: number): number[] {
@@ -68,6 +68,7 @@ export function Slopes({ rows, unit, label }: { rows: AnswerRow[]; unit: string;
           </text>
           <text x={TO + 9} y={ends[1]![n]! + 4} fill={ink}>
             {amount(after, unit)}
+            {rows.length > 1 && <tspan fill={muted}> {short(name)}</tspan>}
           </text>
         </g>
       ))}
