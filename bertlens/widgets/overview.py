@@ -25,6 +25,8 @@ from .badges import badges
 from .corpus import Corpus
 from .tabs import TABS
 
+MOST_TOKENS = 128  # of a text for which it is computed at once which heads look elsewhere
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -101,6 +103,8 @@ def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: 
     summary = attention.summary(shown)
     fields, head_arrays = answers.head(shown, layer, head)
     arrays = {"thumbs": thumbs, "thumb_max": thumb_max.float(), "stats": torch.stack(list(summary.values()), dim=-1)}
+    given = _of_changes(shown)
+    arrays |= given.pop("arrays", {})
     index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
     labels, spans = _annotation(shown)
     reasons = offers(shown)
@@ -132,8 +136,16 @@ def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: 
         "lens": trace.lens is not None,
         "head": fields,
         "arrays": index,
-    }
+    } | given
     return {"header": json_safe(header), "data": data}
+
+
+def _of_changes(trace: Trace) -> dict[str, Any]:
+    """Of a changed run, what is asked first about it, so that it is on the screen with the first picture."""
+    if not trace.changes:
+        return {}
+    arrays = whatif.moved(trace)[1] if trace.n_tokens <= MOST_TOKENS else {}
+    return {"answers": whatif.answers(trace)[0], "arrays": arrays}
 
 
 def _tab(name: str, reasons: Mapping[str, str], corpus: Corpus | None, shown: Trace) -> dict[str, Any]:

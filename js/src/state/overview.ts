@@ -70,6 +70,7 @@ interface Header {
   versions: Record<string, string>;
   nan_layer: number | null;
   lens: boolean;
+  answers?: Record<string, unknown>; // of a changed run
   head: Record<string, unknown> & { layer: number; head: number };
 }
 
@@ -80,6 +81,7 @@ export interface Overview extends Header {
   thumbShape: [rows: number, cols: number];
   statistic(layer: number, head: number, name: string): number;
   headArrays: Arrays; // of `head`
+  moved: Float32Array | null; // of a changed run: see views/whatif/data.ts
 }
 
 export const thumbsFrom = (measure: Measure, { thumbs, thumb_max }: Arrays): Thumbs => ({
@@ -103,6 +105,7 @@ export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): O
       const column = header.stats.indexOf(name);
       return column < 0 ? Number.NaN : stats[(layer * header.n_heads + head) * header.stats.length + column]!;
     },
+    moved: (arrays.moved?.data as Float32Array | undefined) ?? null,
     headArrays: Object.fromEntries(ofHead.map(([name, array]) => [name.slice("head.".length), array])),
   };
 }

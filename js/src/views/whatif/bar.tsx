@@ -8,7 +8,7 @@ import { Token, tokenText } from "../../parts/token";
 import type { Doing } from "../../state/whatif";
 import { useView, type View } from "../context";
 import { asksOf } from "../headvalues";
-import { ANSWERS, type Answers, movedMost } from "./data";
+import { type Answers, answersOf, movedMost } from "./data";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
 import { Matters } from "./heads";
 import { PatchForm } from "./patch";
@@ -21,7 +21,7 @@ const SHOWN = 3; // answers in the line
 function useAnswers(): Answers | null {
   const view = useView();
   const last = useRef<{ subject: string; value: Answers } | null>(null);
-  const answer = view.answers.get(ANSWERS, view.overview, {});
+  const answer = answersOf(view);
   const { subject } = view.overview;
   if (answer.state === "answered") last.current = { subject, value: answer.value };
   return last.current?.subject === subject ? last.current.value : null;

@@ -22,15 +22,24 @@ export interface Answers {
   why_not: string;
 }
 
-export const ANSWERS: Kind<Answers, "answers"> = {
-  op: "answers",
-  read: ({ fields }) => ({
-    ...(fields as unknown as Answers),
-    rows: (fields.rows as [number, string, number, number][]).map(([position, name, before, after]) => ({
-      ...{ position, name, before, after },
-    })),
-    metrics: (fields.metrics as string[][]).map(([name, label, unit]) => ({ name: name!, label: label!, unit: unit! })),
-  }),
+const answersFrom = (fields: Record<string, unknown>): Answers => ({
+  ...(fields as unknown as Answers),
+  rows: (fields.rows as [number, string, number, number][]).map(([position, name, before, after]) => ({
+    ...{ position, name, before, after },
+  })),
+  metrics: (fields.metrics as string[][]).map(([name, label, unit]) => ({ name: name!, label: label!, unit: unit! })),
+});
+const ANSWERS: Kind<Answers, "answers"> = { op: "answers", read: ({ fields }) => answersFrom(fields) };
+
+/** The answers of the run shown; those of a changed run came with it. */
+export function answersOf({ answers, overview }: View): Answer<Answers> {
+  const { answers: given } = overview;
+  return answers.get(ANSWERS, overview, {}, given && (() => answersFrom(given)));
+}
+
+const movedOf = ({ answers, overview }: View): Answer<Float32Array> => {
+  const { moved } = overview;
+  return answers.get(MOVED, overview, {}, moved ? () => moved : undefined);
 };
 
 const floats = <Op extends string>(op: Op, name: string, needs?: string): Kind<Float32Array, Op> => ({
@@ -43,11 +52,11 @@ const ESTIMATED = floats("matters", "values");
 const EXACT = floats("matters_exact", "values");
 
 /** The number of the answer that heads are swept for; null before it is known, or where there is none. */
-export function metricOf({ answers, overview, page }: View) {
-  const answer = answers.get(ANSWERS, overview, {});
+export function metricOf(view: View) {
+  const answer = answersOf(view);
   if (answer.state !== "answered") return null;
   const { metrics } = answer.value;
-  return metrics.find(({ name }) => name === page.whatif.metric.value) ?? metrics[0] ?? null;
+  return metrics.find(({ name }) => name === view.page.whatif.metric.value) ?? metrics[0] ?? null;
 }
 
 /** What switching off each head alone changes: estimated at first, exact layer by layer as it comes in. */
@@ -80,11 +89,11 @@ export function sweep(view: View, metric: string): Sweep {
 
 /** "moved" or "matters" of every head, for the atlas. */
 export function ofChange(view: View, name: string): Found {
-  const { answers, overview } = view;
+  const { overview } = view;
   const at = (l: number, h: number) => l * overview.n_heads + h;
   if (name === "moved") {
     if (overview.changes.length === 0) return { of: () => Number.NaN, unit: "", label: "looks elsewhere", text: nats };
-    const answer = answers.get(MOVED, overview, {});
+    const answer = movedOf(view);
     if (answer.state === "asking") return null;
     const values = answer.state === "answered" ? answer.value : null;
     return {
@@ -145,8 +154,9 @@ function ranks(values: Float32Array): number[] {
 }
 
 /** The heads that look elsewhere most, in words; "" before it is known. */
-export function movedMost({ answers, overview }: View): string {
-  const answer = answers.get(MOVED, overview, {});
+export function movedMost(view: View): string {
+  const { overview } = view;
+  const answer = movedOf(view);
   if (answer.state !== "answered") return answer.state === "refused" ? answer.reason : "";
   const [most, can] = [
     strongest(answer.value, overview.n_heads, 1),
