@@ -101,11 +101,12 @@ def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> 
     trace = traces()[name]()
     view = trace.explore()
     arguments = {"layer": 0, "head": 0, "measure": "norm", "kind": "attn-w", "threshold": 0.3, "margin": 0.1}
-    arguments |= {"query": 1, "key": 0, "side": "key", "against": None, "through_mlps": False}
+    arguments |= {"query": 1, "key": 0, "side": "key", "against": None, "through_mlps": False, "by": "weight", "last": 1}
     for op in QUESTIONS:
         fields, _ = question(view, op=op, gate="self", view="full", **arguments)
         needs = QUESTIONS[op].needs
-        assert ("error" in fields) == bool(needs and offers(trace)[needs]) or op == "layer_map", (op, fields)
+        of_choice = op in ("layer_map", "matters", "matters_exact")  # which of them there are is the trace's
+        assert ("error" in fields) == bool(needs and offers(trace)[needs]) or of_choice, (op, fields)
     tabs = {tab["name"]: tab["why_not"] for tab in view.overview["header"]["tabs"]}
     assert tabs["norms"] == offers(trace)["norms"] and tabs["gates"] == offers(trace)["gates"]
     assert "<main" in view.to_html()
