@@ -279,7 +279,7 @@ def test_a_patch_from_another_text(page_of: Any, masked: Trace) -> None:
     doing(seen, "something from another text")
     form = seen.root.get_by_role("form", name="From another text")
     other = "The dog ran to the [MASK] because it was late."
-    form.get_by_label("The other text").fill(other)
+    form.get_by_label("The other text", exact=True).fill(other)
     form.get_by_role("button", name="Patch").focus()
     press(seen, "Enter")
     expect(bar(seen)).to_contain_text("output of L1 at “[MASK]” from “[MASK]” of the other text")
