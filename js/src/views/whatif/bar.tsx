@@ -244,7 +244,7 @@ function Elsewhere() {
   const view = useView();
   const { page, synced } = view;
   return (
-    <Section title="Who looks elsewhere now?" about="Jensen-Shannon to the run before, nats" testid="elsewhere">
+    <Section title="Who looks elsewhere now?" about="Jensen-Shannon to the model’s own run, nats" testid="elsewhere">
       <p>{movedMost(view) || "computing …"}</p>
       {synced.parts.value.includes("atlas") && (
         <>
