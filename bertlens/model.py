@@ -7,8 +7,9 @@ nothing itself (capture.py, backward.py).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,8 +97,29 @@ class Model:
 
     def check(self, before: Fingerprint, module: nn.Module | None = None) -> None:
         """Raises ModelError where the weights of `module` (default: all) are no longer those of the fingerprint."""
+        known = getattr(_once, "known", None)
+        if known is not None and known.get(id(before)) is before:
+            return
         if not before.holds((module or self.runner).parameters()):
             raise ModelError("the model has changed since this trace: trace again")
+        if known is not None and module is None:
+            known[id(before)] = before
+
+
+_once = threading.local()
+
+
+@contextmanager
+def checked_once() -> Iterator[None]:
+    """In the block, on this thread, weights are compared with a fingerprint once: what answers one question asks often.
+
+    Not for blocks in which somebody else's code runs: it may change the weights.
+    """
+    outer, _once.known = getattr(_once, "known", None), {}
+    try:
+        yield
+    finally:
+        _once.known = outer
 
 
 @dataclass(frozen=True)

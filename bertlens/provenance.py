@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 import unicodedata
 from datetime import date
@@ -18,6 +19,11 @@ _HIDDEN = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}
 
 def versions() -> dict[str, str]:
     """Versions of bertlens, transformers, torch and Python."""
+    return dict(_versions())
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
     known = {"bertlens": __version__}
     for name in ("transformers", "torch"):
         try:

@@ -26,6 +26,8 @@ trace = lens.trace("The cat sat on the mat because it was tired.", "The dog lay 
 view = trace.explore(layer=1, head=8, query=3, key=4)
 view"""
 
+CHANGED = """masked = bl.Lens.embedded(mlm=True).trace("The cat sat on the [MASK] because it was tired.")
+view.trace = masked.rerun(bl.whatif.off(1, 8))"""
 
 SENTENCES = (
     "The river froze early that year, and the boats stayed in the harbour.",
@@ -82,6 +84,10 @@ def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
                 if tab == "why":
                     page.locator(".bl-why-pictures button").first.wait_for()
                 shoot(page, tab, ".bl-bottom")
+            notebook.kernel(CHANGED)
+            page.get_by_role("button", name="Which heads matter?").click()
+            page.get_by_text("72 of 72 heads exact").wait_for()
+            shoot(page, "whatif", ".bl-whatif")
         context.close()
         jupyter.end_kernels({path.name})
 

@@ -85,9 +85,14 @@ const widget = (taken, options = {}) =>
 mkdirSync(out, { recursive: true });
 const { metafile } = await widget([], { write: false });
 const ours = new Set(Object.keys(metafile.inputs));
+/** The style of what extras.js draws, which puts it into each view itself. */
+const {
+  outputFiles: [{ text: extrasStyle }],
+} = await build({ ...common, entryPoints: ["src/style/extras.css"], outdir: out, write: false, plugins: [firm] });
 const extras = (taken) =>
   build({
     ...common,
+    define: { EXTRAS_STYLE: JSON.stringify(extrasStyle.trim()) },
     entryPoints: { extras: "src/extras.ts" },
     outdir: out,
     write: false,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -168,9 +169,19 @@ def texts_apart(trace: Trace) -> tuple[Trace, Trace]:
     Raises ModelError for a trace of one text, without a lens, and where a change names a token of the pair.
     """
     _check_apart(trace)
-    assert trace.lens is not None and trace.text is not None and trace.text_pair is not None
-    first, second = (trace.lens.trace(text).rerun(*trace.changes) for text in (trace.text, trace.text_pair))
+    original = trace.original
+    kept = _apart.get(original)
+    if kept is None or kept[0].fingerprint != original.fingerprint:
+        assert trace.lens is not None and trace.text is not None and trace.text_pair is not None
+        kept = trace.lens.trace(trace.text), trace.lens.trace(trace.text_pair)
+        _apart[original] = kept
+    if not trace.changes:
+        return kept
+    first, second = (text.rerun(*trace.changes) for text in kept)
     return first, second
+
+
+_apart: WeakKeyDictionary[Trace, tuple[Trace, Trace]] = WeakKeyDictionary()  # of an original run
 
 
 def _layers(trace: Trace, layer: int | str) -> list[int]:

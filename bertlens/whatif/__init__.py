@@ -7,14 +7,19 @@ Rushing and Nanda 2024, arXiv:2402.15390).
 
 from __future__ import annotations
 
+from .answering import Answer, Answers, answers
 from .changes import cut, hide, mean, mlp, neuron, off, patch, pattern, resample
 from .metrics import Metric, difference, divergence, label, logit, probability, similarity
+from .movement import moved
 from .runs import rerun
 from .slopes import estimate
 from .sweeps import steps, sweep
 
 __all__ = [
+    "Answer",
+    "Answers",
     "Metric",
+    "answers",
     "cut",
     "difference",
     "divergence",
@@ -24,6 +29,7 @@ __all__ = [
     "logit",
     "mean",
     "mlp",
+    "moved",
     "neuron",
     "off",
     "patch",

@@ -7,7 +7,7 @@ other may both have small ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..capture import output_of
 from ..changes import Change, Cut, Hide, Off
-from ..errors import ModelError, SelectionError, check_index
+from ..errors import ModelError, SelectionError, check_index, check_indices
 from ..interventions import Run, wrapped
 from ..trace import Trace
 from .metrics import Metric, Read, bound
@@ -62,11 +62,23 @@ def sweep(
 
 
 def steps(
-    trace: Trace, metric: Metric | Read, changes: str = "heads", *, layer: int | None = None, head: int | None = None
+    trace: Trace,
+    metric: Metric | Read,
+    changes: str = "heads",
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    layers: Iterable[int] | None = None,
 ) -> Iterator[list[tuple[Index, float]]]:
-    """`sweep`, batch by batch as it comes in: (index in its result, change of the metric)."""
+    """`sweep`, batch by batch as it comes in: (index in its result, change of the metric).
+
+    layers: only what is changed in these layers.
+    """
     _shape(trace, changes, layer, head)
     planned_changes = planned(trace, changes, layer, head)
+    if layers is not None:
+        wanted = set(check_indices(layers, trace.n_layers, "layers"))
+        planned_changes = [one for one in planned_changes if one[1].first_layer in wanted]
     check(trace, [change for _, change in planned_changes] or [Hide(0)])
     read = bound(metric, trace)
     model = trace.model

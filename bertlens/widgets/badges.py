@@ -1,23 +1,10 @@
-"""The input report, and what was changed in the run, as badges: one short label each, the whole sentence behind it."""
+"""The input report as badges: one short label each, the whole sentence behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ..changes import Change
 from ..inputs import UNKNOWN, InputReport
 
 MOST_LABEL = 48  # characters
-
-
-def of_changes(changes: Sequence[Change]) -> list[dict[str, str]]:
-    """One badge where the run is not the model's own, none where it is."""
-    if not changes:
-        return []
-    said = [str(change) for change in changes]
-    label = said[0] if len(said) == 1 and len(said[0]) <= MOST_LABEL else f"{len(said)} change{'s'[: len(said) > 1]}"
-    detail = f"Not the model's own run, which is trace.original: {'; '.join(said)}."
-    return [{"kind": "changed", "label": label, "detail": detail, "severity": "warning"}]
 
 
 def badges(report: InputReport | None) -> list[dict[str, str]]:

@@ -22,10 +22,12 @@ from ..errors import BertLensError, InputError, ModelError, SelectionError, chec
 from ..export.html import Page, to_html
 from ..export.still import to_png
 from ..measures.offers import offers
+from ..model import checked_once
 from ..provenance import provenance, visible
 from ..threads import few
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS
+from . import whatif
 from .cells import CELLS
 from .corpus import Corpus
 from .overview import Shown, stream_size
@@ -97,6 +99,7 @@ class LensWidget(anywidget.AnyWidget):
             "overview": self._reply_overview,
             "survey": self._reply_survey,
             "trace": self._reply_trace,
+            "change": self._reply_change,
             "html": self._reply_html,
             "extras": lambda shown, message: ({}, [bundle.extras()]),
         }
@@ -123,7 +126,7 @@ class LensWidget(anywidget.AnyWidget):
         new = trace.maps[name]
         fitted = self._fitted(new)
         # One assignment: from here on, a question about the text before is refused.
-        self._open = Shown.of(trace, self._shown.corpus, name, fitted["layer"], fitted["head"])
+        self._open = Shown.of(trace, self._shown.corpus, name, fitted["layer"], fitted["head"], self._shown)
         kept = fitted | {
             "map": name,
             "query": _same_token(before.tokens if before else [], new.tokens, self.query),
@@ -249,7 +252,7 @@ class LensWidget(anywidget.AnyWidget):
         if not isinstance(message, dict) or "id" not in message:
             return
         try:
-            with few(stream_size(self._shown.trace)):
+            with few(stream_size(self._shown.trace)), checked_once():
                 fields, buffers = self._reply(self._shown, message)
         except BertLensError as error:
             fields, buffers = {"error": str(error)}, []
@@ -285,6 +288,13 @@ class LensWidget(anywidget.AnyWidget):
         if len(text) + len(pair or "") > MOST_CHARACTERS:
             raise InputError(f"the text is longer than {MOST_CHARACTERS:,} characters: use lens.trace in a cell")
         self.trace = shown.trace.lens.trace(text, pair, truncation=self.truncation)
+        return {}, []
+
+    def _reply_change(self, shown: Shown, message: Message) -> Reply:
+        _asked(shown, message)
+        original = shown.trace.original
+        changes = whatif.read(original, shown.known, message.get("changes"))
+        self.trace = original.rerun(*changes) if changes else original
         return {}, []
 
     def _reply_html(self, _shown: Shown, message: Message) -> Reply:

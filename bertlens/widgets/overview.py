@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..changes import Change
 from ..errors import SelectionError
 from ..measures import attention
 from ..measures.offers import offers
@@ -19,10 +20,12 @@ from ..threads import few
 from ..trace import Trace
 from ..vocabulary import MEASURES
 from ..wire import json_safe, pack
-from . import answers
-from .badges import badges, of_changes
+from . import answers, whatif
+from .badges import badges
 from .corpus import Corpus
 from .tabs import TABS
+
+MOST_TOKENS = 128  # of a text for which it is computed at once which heads look elsewhere
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,15 @@ class Shown:
     trace: Trace
     corpus: Corpus | None
     id: str
+    known: tuple[Change, ...]  # that a page may name by number: all that this view showed of the text
+    subject: str  # of the text and its model: the same whatever is changed in the run
     overview: Mapping[str, Any]  # of the selected map: {"header": JSON, "data": bytes}
 
     @classmethod
-    def of(cls, trace: Trace, corpus: Corpus | None, name: str, layer: int, head: int) -> Shown:
-        """The record of a trace, with one head of the map `name` open in its overview."""
+    def of(
+        cls, trace: Trace, corpus: Corpus | None, name: str, layer: int, head: int, before: Shown | None = None
+    ) -> Shown:
+        """The record of a trace, with one head of the map `name` open in its overview, after another record."""
         with few(stream_size(trace)):
             made = _overview(trace, corpus, name, layer, head)
         known = (
@@ -48,8 +55,13 @@ class Shown:
             trace.text_pair,
             {n: (m.tokens, m.key_tokens) for n, m in trace.maps.items()},
         )
-        identity = hashlib.sha256(repr(known).encode(errors="replace") + made["data"]).hexdigest()[:16]
-        return cls(trace, corpus, identity, MappingProxyType(_named(made, identity)))
+        subject = _hash(repr(known))
+        shown_before = before.known if before is not None and before.subject == subject else ()
+        changes = (*shown_before, *(change for change in trace.changes if change not in shown_before))
+        numbers = [changes.index(change) for change in trace.changes]  # two runs may differ in what no overview shows
+        identity = _hash(repr((known, numbers)), made["data"])
+        named = {"trace": identity, "subject": subject, "changes": whatif.chips(trace, changes)}
+        return cls(trace, corpus, identity, changes, subject, MappingProxyType(_named(made, named)))
 
     def map(self, name: Any) -> Trace:
         """The attention maps of that name. Raises SelectionError where there are none."""
@@ -62,7 +74,8 @@ class Shown:
         """The overview of another map, with a head of it open (its last ones where it has fewer)."""
         shown = self.map(name)
         layer, head = min(layer, shown.n_layers - 1), min(head, shown.n_heads - 1)
-        return _named(_overview(self.trace, self.corpus, name, layer, head), self.id)
+        named = {part: self.overview["header"][part] for part in ("trace", "subject", "changes")}
+        return _named(_overview(self.trace, self.corpus, name, layer, head), named)
 
     @property
     def map_name(self) -> str:
@@ -76,8 +89,12 @@ def stream_size(trace: Trace) -> int:
     return max(m.n_tokens * m.n_heads * (m.head_dim or 64) for m in trace.maps.values())
 
 
-def _named(overview: dict[str, Any], identity: str) -> dict[str, Any]:
-    return {**overview, "header": overview["header"] | {"trace": identity}}
+def _hash(text: str, data: bytes = b"") -> str:
+    return hashlib.sha256(text.encode(errors="replace") + data).hexdigest()[:16]
+
+
+def _named(overview: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
+    return {**overview, "header": overview["header"] | json_safe(named)}
 
 
 def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: int) -> dict[str, Any]:
@@ -86,6 +103,8 @@ def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: 
     summary = attention.summary(shown)
     fields, head_arrays = answers.head(shown, layer, head)
     arrays = {"thumbs": thumbs, "thumb_max": thumb_max.float(), "stats": torch.stack(list(summary.values()), dim=-1)}
+    given = _of_changes(shown)
+    arrays |= given.pop("arrays", {})
     index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
     labels, spans = _annotation(shown)
     reasons = offers(shown)
@@ -101,7 +120,7 @@ def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: 
         "keys": None if shown.key_encoding is None else _key_side(shown),
         "pair": bool((shown.segments == 1).any()),
         "spans": spans,
-        "badges": of_changes(trace.changes) + badges(trace.report),
+        "badges": badges(trace.report),
         "text": trace.text or "",
         "text_pair": trace.text_pair or "",
         "stats": list(summary),
@@ -117,8 +136,16 @@ def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: 
         "lens": trace.lens is not None,
         "head": fields,
         "arrays": index,
-    }
+    } | given
     return {"header": json_safe(header), "data": data}
+
+
+def _of_changes(trace: Trace) -> dict[str, Any]:
+    """Of a changed run, what is asked first about it, so that it is on the screen with the first picture."""
+    if not trace.changes:
+        return {}
+    arrays = whatif.moved(trace)[1] if trace.n_tokens <= MOST_TOKENS else {}
+    return {"answers": whatif.answers(trace)[0], "arrays": arrays}
 
 
 def _tab(name: str, reasons: Mapping[str, str], corpus: Corpus | None, shown: Trace) -> dict[str, Any]:

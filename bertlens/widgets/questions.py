@@ -16,7 +16,7 @@ from ..measures.offers import offers
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
 from ..wire import json_safe, pack
-from . import answers, score_maps, why
+from . import answers, score_maps, whatif, why
 from .picked import Picked
 
 Message: TypeAlias = dict[str, Any]
@@ -66,10 +66,6 @@ def _choice(name: str, choices: Iterable[str]) -> Callable[[Trace, Any], str]:
     return check
 
 
-def _query(trace: Trace, value: Any) -> int:
-    return _index(value, "query", len(trace.tokens))
-
-
 def _key(trace: Trace, value: Any) -> int:
     return _index(value, "key", len(trace.key_tokens))
 
@@ -104,6 +100,7 @@ ARGUMENTS: dict[str, Callable[[Trace, Any], Any]] = {
     "view": _choice("view", gates.VIEWS),
     "by": _choice("by", ("weight", "norm")),
     "last": _query,
+    "metric": lambda _trace, value: value if isinstance(value, str) else str(value)[:40],
 }
 
 
@@ -148,6 +145,11 @@ def _each_layer(_trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]
 
 def _each_head(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     yield from ({"layer": layer, "head": head} for layer, head in product(layers, range(trace.n_heads)))
+
+
+def _if_changed(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    if trace.changes:
+        yield {}
 
 
 def _measures(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
@@ -206,6 +208,10 @@ for _question in (
         carried_shown=why.carried,
     ),
     Question("why_pairs", why.why_pairs, ("layer", "head", "query", "key"), "sources", carried_shown=why.carried_pairs),
+    Question("answers", whatif.answers, (), carried=_once),
+    Question("moved", whatif.moved, (), carried=_if_changed),
+    Question("matters", whatif.matters, ("metric",), "whatif", carried=whatif.carried),
+    Question("matters_exact", whatif.matters_exact, ("metric", "layer"), "whatif", carried=whatif.carried_exact),
     Question("score_maps", score_maps.score_maps, ("layer", "head"), "sources", carried_shown=score_maps.carried_maps),
 ):
     register_question(_question)

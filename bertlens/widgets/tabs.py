@@ -33,8 +33,8 @@ class Tab(Word):
 PARTS: dict[str, Part] = {
     part.name: part
     for part in (
-        Part("header"),
-        Part("atlas", ("gates", "thumbs", "statistics", "rows")),
+        Part("header", ("answers",)),
+        Part("atlas", ("gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
         Part("head", ("head", "norms", "layer_map")),
     )
 }

@@ -1,5 +1,8 @@
 declare module "*.css";
 
+/** Made by build.mjs: the text of style/extras.css. */
+declare const EXTRAS_STYLE: string;
+
 /** Made by build.mjs: the modules of widget.js that extras.js uses, by number. */
 declare module "bertlens:shared" {
   export const shared: unknown[];

@@ -10,5 +10,8 @@ export { Notices } from "./views/notices";
 export { ofRow } from "./views/ofrow";
 export { Ranking } from "./views/ranking";
 export { pythonLine } from "./views/share";
+export { Style } from "./views/style";
 export { TabBody, TablesSwitch } from "./views/tables";
 export { Texts } from "./views/texts";
+export { WhatIf } from "./views/whatif/bar";
+export { ofChange } from "./views/whatif/data";

@@ -59,6 +59,10 @@ export interface Questions {
   spectra: { layer: number };
   why: { layer: number; head: number; query: number; key: number; side: string; against: string | number | null; through_mlps: boolean };
   why_pairs: { layer: number; head: number; query: number; key: number };
+  answers: Record<never, never>;
+  moved: Record<never, never>;
+  matters: { metric: string };
+  matters_exact: { metric: string; layer: number };
   score_maps: { layer: number; head: number };
 }
 export const TRAIT_NAMES: readonly (keyof Traits)[] = ["parts", "overview", "map", "layer", "head", "heads", "query", "key", "measure", "layer_map", "mode", "view", "text", "text_pair", "truncation", "pair_filter", "units", "hide_special", "renormalize", "theme", "include_layers", "include_heads", "settings"];

@@ -78,6 +78,7 @@ it("facts name model, texts, what is shown, versions and day", () => {
     model: "m",
     text: "a",
     text_pair: "",
+    changes: [],
     dtype: "float32",
     versions: { bertlens: "0.1.0", torch: "2" },
   };

@@ -103,6 +103,8 @@ export function overviewOf(
   });
   const header = {
     trace,
+    subject: trace,
+    changes: [],
     map,
     maps,
     model: "made up",

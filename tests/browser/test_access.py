@@ -130,6 +130,7 @@ def test_arrows_lead_from_tab_to_tab(show, pair):
     seen = show(pair.explore(layer=1, head=8))
     seen.tab("Neurons").focus()
     for key, name in (
+        ("ArrowRight", "Why"),
         ("ArrowRight", "Weight against norm"),
         ("End", "Table"),
         ("ArrowLeft", "Geometry"),
@@ -403,7 +404,7 @@ def test_pinned_score_in_words_is_not_made_up(show, embedded_lens):
 
 def test_help_lists_the_keys(show, pair):
     seen = show(pair.explore())
-    button = seen.root.get_by_role("button", name="?")
+    button = seen.root.get_by_role("button", name="?", exact=True)
     button.click()
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(seen.root).to_contain_text("every row sums to 1. Heads are counted from 0")

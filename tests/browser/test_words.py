@@ -192,5 +192,5 @@ def test_help_keeps_its_own_look_under_a_host_style(page_of, pair, show):
     seen.page.add_style_tag(
         content="dl > dt { float: left; width: 20%; margin: 0 0 1em } dl > dd { margin: 0 0 2em 25% }"
     )
-    seen.root.get_by_role("button", name="?").click()
+    seen.root.get_by_role("button", name="?", exact=True).click()
     assert seen.root.locator(".bl-help").bounding_box()["height"] <= 240

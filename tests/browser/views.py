@@ -280,3 +280,46 @@ def exported(page_of: Any) -> Callable[..., Seen]:
         return Seen(page_of(view.to_html(), **options))
 
     return open_view
+
+
+def live(page_of: Any, view: Any, **options: Any) -> Seen:
+    """A view whose kernel is this process: what the page asks and sets goes to `view`, and what that answers back."""
+    page = hosted(page_of, view, **options)
+    sent: list[tuple[dict[str, Any], list[bytes]]] = []
+    view.send = lambda content, buffers=None: sent.append((content, list(buffers or [])))
+    names = list(view.page().state)
+    before = {name: getattr(view, name) for name in names}
+
+    def kernel(message: str) -> str:
+        asked = json.loads(message)
+        sent.clear()
+        if "state" in asked:
+            view.set_state(asked["state"])
+        else:
+            view._answer(view, asked, [])
+        changed = {name: getattr(view, name) for name in names if getattr(view, name) is not before[name]}
+        before.update(changed)
+        if "overview" in changed:
+            changed["overview"] = plain_overview(changed["overview"])
+        replies = [[fields, [base64.b64encode(buffer).decode() for buffer in buffers]] for fields, buffers in sent]
+        return json.dumps({"state": changed, "replies": replies})
+
+    page.expose_function("kernel", kernel)
+    page.evaluate(
+        """() => {
+            const bytes = (base64) => new DataView(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer);
+            const model = models[0];
+            let set = {};
+            const ask = async (message) => {
+                const { state, replies } = JSON.parse(await kernel(JSON.stringify(message)));
+                if (state.overview) state.overview.data = bytes(state.overview.data);
+                for (const name in state) model.state[name] = state[name];
+                for (const name in state) model.emit(`change:${name}`);
+                for (const [fields, buffers] of replies) model.emit("msg:custom", fields, buffers.map(bytes));
+            };
+            model.send = (message) => { model.sent.push(message); void ask(message); };
+            model.set = (name, value) => { model.state[name] = set[name] = value; model.emit(`change:${name}`); };
+            model.save_changes = () => { const state = set; set = {}; void ask({ state }); };
+        }"""
+    )
+    return Seen(page)

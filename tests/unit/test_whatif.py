@@ -647,15 +647,13 @@ def test_views_of_a_changed_run(tmp_path: Path) -> None:
     assert "head 1.2" in offers(found)["neurons"] and not offers(trace)["neurons"]
     assert provenance(found)["changes"] == list(map(str, found.changes)) and provenance(trace)["changes"] == []
     view = found.explore(layer=1, head=2)
-    shown = view.overview["header"]["badges"][0]
-    assert shown["label"] == "2 changes" and all(str(change) in shown["detail"] for change in found.changes)
+    assert [chip["about"] for chip in view.overview["header"]["changes"]] == list(map(str, found.changes))
     view.close()
     view = trace.rerun(whatif.off(1, 2)).explore()
-    assert view.overview["header"]["badges"][0]["label"] == "head 1.2 off"
-    assert view.overview["header"]["badges"][0]["detail"].startswith("Not the model's own run")
+    assert view.overview["header"]["changes"][0]["label"] == "L1·H2 off"
     view.close()
     view = trace.explore()
-    assert not any(badge["kind"] == "changed" for badge in view.overview["header"]["badges"])
+    assert view.overview["header"]["changes"] == []
     view.close()
     save_csv(found, 1, 2, tmp_path / "head.csv")
     lines = (tmp_path / "head.csv").read_text().splitlines()

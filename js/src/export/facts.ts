@@ -2,13 +2,14 @@
 import type { Overview } from "../state/overview";
 import type { Facts } from "./csv";
 
-type Origin = Pick<Overview, "model" | "text" | "text_pair" | "dtype" | "versions">;
+type Origin = Pick<Overview, "model" | "text" | "text_pair" | "changes" | "dtype" | "versions">;
 
 /** Model, text, what is shown (layer, head, measure, filters, as the view says it), versions, date. */
 export const facts = (origin: Origin, shown: Facts, now = new Date()): Facts => [
   ["model", `${origin.model} (${origin.dtype})`],
   ...(origin.text ? [["text", origin.text] as Facts[number]] : []),
   ...(origin.text_pair ? [["second text", origin.text_pair] as Facts[number]] : []),
+  ...(origin.changes.length > 0 ? [["changed in this run", aboutChanges(origin)] as Facts[number]] : []),
   ...shown,
   [
     "versions",
@@ -18,6 +19,8 @@ export const facts = (origin: Origin, shown: Facts, now = new Date()): Facts => 
   ],
   ["date", now.toISOString().slice(0, 10)],
 ];
+
+const aboutChanges = ({ changes }: Pick<Overview, "changes">) => changes.map(({ about }) => about).join("; ");
 
 /** The facts as the caption of a figure. */
 export const captionLines = (of: Facts): string[] => of.map(([name, value]) => `${name}: ${value}`);

@@ -28,6 +28,15 @@ export interface Tab {
   why_not: string | null;
 }
 
+/** A change of the run: bertlens/widgets/whatif.py. */
+export interface Change {
+  id: number; // by which the kernel knows it
+  label: string;
+  about: string;
+  off: [layer: number, head: number | null] | null; // heads that are switched off
+  code: string; // in Python, "" where it takes more than numbers
+}
+
 /** The atlas's thumbnails of one measure: entries of the colour table. */
 export interface Thumbs {
   measure: Measure;
@@ -37,6 +46,8 @@ export interface Thumbs {
 
 interface Header {
   trace: string;
+  subject: string; // the text and its model: the same whatever is changed in the run
+  changes: Change[];
   map: string; // the attention maps of the trace that this is of
   maps: string[];
   model: string;
@@ -59,6 +70,7 @@ interface Header {
   versions: Record<string, string>;
   nan_layer: number | null;
   lens: boolean;
+  answers?: Record<string, unknown>; // of a changed run
   head: Record<string, unknown> & { layer: number; head: number };
 }
 
@@ -69,6 +81,7 @@ export interface Overview extends Header {
   thumbShape: [rows: number, cols: number];
   statistic(layer: number, head: number, name: string): number;
   headArrays: Arrays; // of `head`
+  moved: Float32Array | null; // of a changed run: see views/whatif/data.ts
 }
 
 export const thumbsFrom = (measure: Measure, { thumbs, thumb_max }: Arrays): Thumbs => ({
@@ -92,6 +105,7 @@ export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): O
       const column = header.stats.indexOf(name);
       return column < 0 ? Number.NaN : stats[(layer * header.n_heads + head) * header.stats.length + column]!;
     },
+    moved: (arrays.moved?.data as Float32Array | undefined) ?? null,
     headArrays: Object.fromEntries(ofHead.map(([name, array]) => [name.slice("head.".length), array])),
   };
 }

@@ -3,6 +3,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { SETTINGS } from "../vocabulary";
 import type { KeyOrder, NeuronOrder } from "./neurons";
+import { createWhatIf, type WhatIfState } from "./whatif";
 import { createWhy, type WhyState } from "./why";
 
 export interface Cell {
@@ -47,6 +48,7 @@ export interface Page {
   help: Signal<boolean>;
   said: Signal<string>; // the polite live region
   why: WhyState;
+  whatif: WhatIfState;
 }
 
 const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -69,5 +71,6 @@ export function createPage(): Page {
     help: signal(false),
     said: signal(""),
     why: createWhy(),
+    whatif: createWhatIf(),
   };
 }

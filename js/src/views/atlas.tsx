@@ -10,7 +10,7 @@ import { GATES, type HeadName, MEASURES } from "../vocabulary";
 import { useView } from "./context";
 import { type Gates, gateAt, useByWeight, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
-import { type HeadValue, type Says, useHeadValue, useSentences } from "./headvalues";
+import { asksOf, type HeadValue, type Says, useHeadValue, useSentences } from "./headvalues";
 import { Later } from "./later";
 
 const ACROSS = 12; // sorted heads in a row
@@ -40,7 +40,7 @@ export function Atlas() {
   const gates = useGates();
   const order = page.atlasOrder.value;
   const isPlain = order === "position" || order === "gate";
-  const stat = useHeadValue(isPlain ? page.atlasStat.value : order);
+  const stat = useHeadValue(isPlain ? asksOf(view) || page.atlasStat.value : order);
   const says = useSentences();
   const all = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
   const labels = gates?.labels.full;
@@ -52,7 +52,7 @@ export function Atlas() {
       <header class="bl-panel-head">
         <h3>Atlas</h3>
         <span class="bl-muted">
-          {MEASURES[measure].symbol},{" "}
+          {asksOf(view) && isPlain ? stat?.label : MEASURES[measure].symbol},{" "}
           {!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}
         </span>
       </header>

@@ -10,6 +10,7 @@ import { createPage, type Page } from "../state/page";
 import type { Shown } from "../state/shown";
 import { applySettings, restore, stateOf } from "../state/snapshot";
 import type { Store } from "../state/store";
+import type { Asked } from "../state/whatif";
 
 const TIP = 60; // px that a tooltip may be high
 
@@ -40,15 +41,35 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
     ([name, one]) => [name, { enumerable: true, get: () => one.value }] as const,
   );
   const kept = { synced: store.synced, page: createPage() };
+  const { wanted } = kept.page.whatif;
   const history = createHistory(
-    () => stateOf(kept),
-    () => shown.value.overview.trace,
-    (state) => restore(kept, state),
+    () => {
+      const changes = wanted.value ?? changesOf(shown.value.overview);
+      return { ...stateOf(kept), ...(changes.length > 0 ? { changes } : {}) };
+    },
+    () => shown.value.overview.subject,
+    (state) => {
+      const { overview } = shown.peek();
+      const changes = (state.changes ?? []) as number[];
+      const isOther = String(changes) !== String(wanted.peek() ?? changesOf(overview));
+      if (isOther) wanted.value = changes; // the state is this one from now on, though its picture comes later
+      restore(kept, state);
+      const done = () => {
+        if (wanted.peek() === changes) wanted.value = null;
+      };
+      if (isOther) change(store, overview, changes).then(done, done);
+    },
   );
   store.synced.settings.subscribe((settings) => applySettings(kept.page, settings ?? {}));
   const plain = { ...others, ...kept, history, address, tip: signal(null), root: { current: null } };
   return Object.defineProperties(plain, Object.fromEntries(getters)) as unknown as View;
 }
+
+const changesOf = ({ changes }: Overview): number[] => changes.map(({ id }) => id);
+
+/** Run the text with these changes instead of those that there are; the link says what goes wrong. */
+export const change = ({ request }: Pick<Store, "request">, { trace, map }: Overview, changes: Asked[]) =>
+  request("change", { trace, map, changes });
 
 export const ViewContext = createContext<View | null>(null);
 export const useView = (): View => useContext(ViewContext)!;

@@ -63,6 +63,16 @@ export function Explorer({ view }: { view: View }) {
       >
         {has("header") ? <Header /> : <Problem />}
         {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
+        <Later
+          draw={({ Style, WhatIf }) => (
+            <>
+              <Style />
+              <WhatIf />
+            </>
+          )}
+        >
+          {has("header") && <div class="bl-answer-line" />}
+        </Later>
         {(has("atlas") || has("head")) && <Main atlas={has("atlas")} head={has("head")} />}
         {painted && <Details />}
         {has("header") && <Footer />}

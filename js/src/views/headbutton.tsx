@@ -9,7 +9,7 @@ import type { Thumbs } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { hideTip, showTip, useView, type View } from "./context";
 import { gateAt, gateSign, useByWeight } from "./gatemarks";
-import type { HeadValue, Says } from "./headvalues";
+import { asksOf, type HeadValue, isOff, type Says } from "./headvalues";
 
 /** The value of the last colour when all thumbnails share one scale: 1 for weights, else the largest of all. */
 export const commonScale = ({ measure, max }: Thumbs) =>
@@ -57,12 +57,17 @@ function useStep({ layer, head, stat, gate }: HeadButtonProps): string {
 }
 
 /** The head's value as a colour and a number. */
-function Fill({ value, stat }: { value: number; stat: HeadValue }) {
+function Fill({ value, stat, mark }: { value: number; stat: HeadValue; mark?: string }) {
   const { dark, page } = useView();
   const most = stat.most || 1;
+  if (Number.isNaN(value)) return <span class="bl-fill bl-muted">–</span>;
   const colour = (at: number) => cssColor(at, stat.signed ? -most : 0, most, coloursOf(stat.signed, dark));
   return (
-    <span class={Math.abs(value) > 0.6 * most ? "bl-fill bl-strong" : "bl-fill"} style={{ background: colour(value) }}>
+    <span
+      class={Math.abs(value) > 0.6 * most ? "bl-fill bl-strong" : "bl-fill"}
+      style={{ background: colour(value) }}
+      data-mark={mark}
+    >
       {page.atlasOrder.value === "position" && stat.text(value)}
     </span>
   );
@@ -70,12 +75,19 @@ function Fill({ value, stat }: { value: number; stat: HeadValue }) {
 
 /** chosen, overlaid, stepping back: of all these buttons only those that change are drawn again. */
 function useClasses(props: HeadButtonProps): string[] {
-  const { synced } = useView();
+  const view = useView();
+  const { synced, overview } = view;
   const { layer, head } = props;
   const chosen = useComputed(() => synced.layer.value === layer && synced.head.value === head).value;
   const ofLayer = useComputed(() => synced.layer_map.value !== "").value; // then no head is shown
   const overlaid = useComputed(() => synced.heads.value.some(([l, h]) => l === layer && h === head)).value;
-  return ["bl-thumb", chosen ? (ofLayer ? "bl-current" : "bl-chosen") : overlaid ? "bl-overlaid" : "", useStep(props)];
+  const off = isOff(overview, layer, head);
+  return [
+    "bl-thumb",
+    off ? "bl-off" : "",
+    chosen ? (ofLayer ? "bl-current" : "bl-chosen") : overlaid ? "bl-overlaid" : "",
+    useStep(props),
+  ];
 }
 
 export function HeadButton(props: HeadButtonProps) {
@@ -116,8 +128,8 @@ export function HeadButton(props: HeadButtonProps) {
       >
         {Number.isNaN(overview.statistic(layer, head, "entropy")) ? (
           <span class="bl-nan">NaN</span>
-        ) : view.page.atlasFill.value && stat ? (
-          <Fill value={stat.of(layer, head)} stat={stat} />
+        ) : (view.page.atlasFill.value || asksOf(view)) && stat ? (
+          <Fill value={stat.of(layer, head)} stat={stat} mark={stat.mark?.(layer, head)} />
         ) : (
           <Thumbnail n={layer * overview.n_heads + head} />
         )}

@@ -6,7 +6,7 @@ import { percent, share, signed, upTo } from "../parts/format";
 import { describe, statisticLabel } from "../parts/sentence";
 import { tokenText } from "../parts/token";
 import type { Answer, Kind } from "../state/answers";
-import { load, loaded } from "../state/extras";
+import { type Extras, load, loaded } from "../state/extras";
 import type { Overview } from "../state/overview";
 import { MEASURES, type Measure, STATISTICS } from "../vocabulary";
 import { useView, type View } from "./context";
@@ -17,6 +17,7 @@ export interface HeadValue {
   label: string;
   signed: boolean;
   most: number; // the largest size of any head
+  mark?: (layer: number, head: number) => string; // beside its number
   of(layer: number, head: number): number; // NaN where there is none
   text(value: number): string;
 }
@@ -36,11 +37,13 @@ const STATS: Kind<Statistics, "statistics"> = {
   }),
 };
 
-/** Names of what is of the pin. */
+/** Names of what is of a change, and of the pin. */
+const OF_CHANGE = ["moved", "matters"];
 const OF_PIN = ["cell", "row", "contrast", "token"];
 
 type Of = (layer: number, head: number) => number;
-type Found = { of: Of; unit: string } | null; // null until it is here
+/** null until it is here. What a change does brings its own label. */
+export type Found = ({ of: Of; unit: string } & Partial<Pick<HeadValue, "label" | "mark" | "signed" | "text">>) | null;
 const NOTHING: Of = () => Number.NaN;
 
 /** An answer's value: nothing where it is refused, null while it is on its way. */
@@ -73,16 +76,16 @@ function token({ answers, overview }: View, { pieces }: Unit, by: "weight" | "no
   return found(answers.get(STATS, overview, { by }), of, "share");
 }
 
-/** Of the pinned query's row, by the measure shown. */
-function ofPinnedRow(view: View, name: string, query: Unit, measure: Measure): Found {
+/** What the extras make; null until they are here, `nothing` where they cannot be had. */
+function later<T>(view: View, make: (extras: Extras) => T | null, nothing: T): T | null {
   const extras = loaded.value;
   if (extras.state === "asking") load(view).catch(() => undefined);
-  const of =
-    extras.state === "answered"
-      ? extras.value.ofRow(view, name, query, measure)
-      : extras.state === "asking"
-        ? null
-        : NOTHING;
+  return extras.state === "answered" ? make(extras.value) : extras.state === "asking" ? null : nothing;
+}
+
+/** Of the pinned query's row, by the measure shown. */
+function ofPinnedRow(view: View, name: string, query: Unit, measure: Measure): Found {
+  const of = later(view, ({ ofRow }) => ofRow(view, name, query, measure), NOTHING);
   return of && { of, unit: name === "contrast" ? "share" : name === "cell" ? "cell" : "nats" };
 }
 
@@ -105,6 +108,7 @@ const hasNorms = ({ measures }: Overview) => measures.includes("norm");
 
 function make(view: View, name: string, measure: Measure): Found {
   const { overview, grid, row, col } = view;
+  if (OF_CHANGE.includes(name)) return later(view, ({ ofChange }) => ofChange(view, name), { of: NOTHING, unit: "" });
   if (name === "variation") return hasNorms(overview) ? statistic(view, name, "norm") : { of: NOTHING, unit: "share" };
   if (!OF_PIN.includes(name)) return byMeasure(measure, (by) => statistic(view, name, by));
   const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];
@@ -123,19 +127,27 @@ export function headValue(view: View, name: string, measure: Measure): HeadValue
   const made = make(view, name, measure);
   if (!made) return null;
   const { n_layers, n_heads } = view.overview;
-  const isSigned = MEASURES[measure].signed && name !== "variation" && name !== "contrast";
+  const isSigned = made.signed ?? (MEASURES[measure].signed && name !== "variation" && name !== "contrast");
   const all = upTo(n_layers * n_heads).map((n) => made.of(Math.floor(n / n_heads), n % n_heads));
   const plain = UNITS[made.unit] ?? UNITS.nats!;
   return {
     name,
-    label: labelOf(view, name),
+    label: made.label ?? labelOf(view, name),
     signed: isSigned,
+    mark: made.mark,
     most: all.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0),
     of: (l, h) => all[l * n_heads + h]!,
-    text: (value) =>
-      Number.isNaN(value) ? "–" : `${isSigned && value > 0 ? "+" : ""}${plain(value).replace("-", "−")}`,
+    text:
+      made.text ??
+      ((value) => (Number.isNaN(value) ? "–" : `${isSigned && value > 0 ? "+" : ""}${plain(value).replace("-", "−")}`)),
   };
 }
+
+/** What the atlas is coloured by on account of changes, "" for nothing. */
+export const asksOf = ({ page, overview }: View): string => {
+  const { value } = page.whatif.colour;
+  return value === "moved" && overview.changes.length === 0 ? "" : value;
+};
 
 /** A value of the measure shown; the last one of these maps while it is on its way, null before. */
 export function useHeadValue(name: string): HeadValue | null {
@@ -147,18 +159,24 @@ export function useHeadValue(name: string): HeadValue | null {
     : [];
   const key = [view.overview, name, measure, ...pin];
   const kept = last.current;
-  if (kept && key.every((one, n) => one === kept.key[n]) && key.length === kept.key.length) return kept.value;
+  if (kept && !OF_CHANGE.includes(name) && key.every((one, n) => one === kept.key[n]) && key.length === kept.key.length)
+    return kept.value;
   const value = headValue(view, name, measure);
   if (value) last.current = { key, value };
   return value ?? (kept?.key[0] === view.overview ? kept.value : null);
 }
+
+/** Whether a change of the run switches a head off. */
+export const isOff = ({ changes }: Overview, layer: number, head: number): boolean =>
+  changes.some(({ off }) => off && off[0] === layer && (off[1] ?? head) === head);
 
 /** A head in one sentence; with its weights it names words that all look at. */
 export type Says = (layer: number, head: number, weights?: Float32Array) => string;
 
 /** What a head does in one sentence, by a measure; by weight, and said so, until the norms are here. */
 export function sentences({ overview, answers }: View, measure: Measure): Says {
-  const plain: Says = (l, h, weights) => describe(overview, l, h, weights);
+  const off = (l: number, h: number) => (isOff(overview, l, h) ? "Switched off, passes nothing on. " : "");
+  const plain: Says = (l, h, weights) => off(l, h) + describe(overview, l, h, weights);
   if (measure === "weight") return plain;
   const byWeight: Says = (l, h, weights) => `By weight ${plain(l, h, weights)}`;
   const answer = answers.get(STATS, overview, { by: "norm" });

@@ -5,6 +5,7 @@ const KEYS: [key: string, what: string][] = [
   ["shift-click", "atlas: draw one more head"],
   ["click, arrow keys and Enter", "matrix, lines: pin a query and a key"],
   ["Alt and left, right arrow", "back to the selection before, and forward again"],
+  ["x, or the right button", "what if it did not? switch off a head, cut a cell, hide a token, switch off a neuron"],
   ["Escape", "take the pin out"],
 ];
 

@@ -248,10 +248,11 @@ function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
   const [pinned, lit] = isQuery ? [row, focus.row] : [col, focus.col];
   const most = Math.max(1e-9, ...(norms ?? []));
   const pin = (n: number | null) => (isQuery ? pinCell(view, n, col) : pinCell(view, row, n));
-  const token = ({ label }: Unit, n: number) => (
+  const token = ({ label, pieces }: Unit, n: number) => (
     <button
       type="button"
       key={n}
+      data-tokens={pieces}
       class={`bl-line-token${n === pinned ? " bl-pinned" : ""}${n === lit ? " bl-lit" : ""}`}
       style={{ height: px(height) }}
       aria-pressed={n === pinned}

@@ -139,12 +139,13 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
   return (
     <div class={`bl-${kind}-labels`} style={isRow ? { height: length } : { width: length }}>
       {units.map(
-        ({ label }, n) =>
+        ({ label, pieces }, n) =>
           (n % step === 0 || n === pinned) && (
             <button
               type="button"
               tabIndex={-1}
               key={n}
+              data-tokens={pieces}
               class={`bl-${kind}-label${n === pinned ? " bl-pinned" : ""}`}
               style={{ [isRow ? "top" : "left"]: px((n + 0.5) * cell) }}
               title={`${isRow ? "query" : "key"} ${n}: ${tokenText(label)}`}

@@ -295,6 +295,7 @@ function KeyTokens({ sheet: { keys, key, query } }: SheetProps) {
         <button
           type="button"
           key={j}
+          data-tokens={j}
           class={j === key ? "bl-neuron-token bl-pinned" : "bl-neuron-token"}
           aria-pressed={j === key}
           title={`key ${j}: click to pin`}
@@ -365,6 +366,7 @@ function Strip({ sheet, values, scale, label }: StripProps) {
       onPointerMove={(event) => {
         const { left, width, top } = event.currentTarget.getBoundingClientRect();
         const n = sheet.neurons[Math.floor(((event.clientX - left) / width) * d)];
+        event.currentTarget.dataset.neuron = String(n); // what a change would be made to
         showTip(view, event, tip(n, rows === 1 ? sheet.key : sheet.keys[Math.floor((event.clientY - top) / ROW)]));
       }}
       onPointerLeave={() => hideTip(view)}

@@ -11,9 +11,13 @@ const valueChoices = (view: View): { value: string; label: string; title?: strin
     ...["cell", "row", "contrast", "token"],
     ...(view.overview.measures.includes("norm") ? ["variation"] : []),
     ...statistics(view.overview),
+    ...(view.overview.changes.length > 0 ? ["moved"] : []),
+    ...(view.page.whatif.colour.value === "matters" || view.page.atlasOrder.value === "matters" ? ["matters"] : []),
   ]
     .filter((name) => name !== "contrast" || view.overview.measures.includes("norm"))
-    .map((value) => ({ value, label: labelOf(view, value), title: STATISTICS[value]?.about }));
+    .map((value) => ({ value, label: OF_CHANGE[value] ?? labelOf(view, value), title: STATISTICS[value]?.about }));
+
+const OF_CHANGE: Record<string, string> = { moved: "looks elsewhere now", matters: "matters to the answer" };
 
 /** Questions of one click: the button, what has to be pinned, and what it asks. */
 const ASKED: [name: string, label: string, needs: ("row" | "col")[], about: string][] = [
@@ -79,7 +83,16 @@ export function Ranking({ value, gates }: { value: HeadValue | null; gates: stri
       </span>
       <Select label="order" value={atlasOrder.value} choices={[...others, ...choices]} onChange={into(atlasOrder)} />
       {value && ["position", "gate"].includes(atlasOrder.value) && (
-        <Select label="bars" value={value.name} choices={choices} onChange={into(atlasStat)} />
+        <Select
+          label="bars"
+          value={value.name}
+          choices={choices}
+          onChange={(name) => {
+            const isOfChange = name === "moved" || name === "matters";
+            view.page.whatif.colour.value = isOfChange ? name : "";
+            if (!isOfChange) atlasStat.value = name;
+          }}
+        />
       )}
       {value && (
         <Slider

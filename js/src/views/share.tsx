@@ -16,12 +16,18 @@ function python(value: unknown): string {
   return JSON.stringify(value);
 }
 
+/** The run, with its changes where they can be written in a line. */
+function changed({ overview: { changes } }: View): string {
+  const codes = changes.map(({ code }) => code);
+  return codes.length > 0 && codes.every(Boolean) ? `trace.original.rerun(${codes.join(", ")})` : "trace";
+}
+
 /** The call that opens this state; layer and head are always named. */
 export function pythonLine(view: View): string {
   const { layer, head } = view.shown;
   const settings = settingsOf(view);
   const given = { layer, head, ...traitsOf(view), ...(Object.keys(settings).length > 0 ? { settings } : {}) };
-  return `trace.explore(${Object.entries(given)
+  return `${changed(view)}.explore(${Object.entries(given)
     .map(([name, value]) => `${name}=${python(value)}`)
     .join(", ")})`;
 }

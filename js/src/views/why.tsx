@@ -9,16 +9,7 @@ import type { WhyChoice, WhyPlace } from "../state/why";
 import { CARRIED_TOKENS } from "../vocabulary";
 import { useAnswer, useView, type View } from "./context";
 import type { Numbers } from "./tabs";
-import {
-  EarlierLayers,
-  footWords,
-  fromToken,
-  LargestChart,
-  othersName,
-  PairsChart,
-  spreadWords,
-  Waterfall,
-} from "./whycharts";
+import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./whycharts";
 import {
   asked,
   cellWords,
@@ -26,17 +17,15 @@ import {
   otherWords,
   PAIRS,
   type Pairs,
-  type Part,
-  partName,
   placeOf,
   placeWords,
-  readAt,
   type Split,
   samePlace,
   times,
   WHY,
   weightWords,
 } from "./whydata";
+import { type Go, Largest, trailOf } from "./whylargest";
 import { Pictures, PicturesChart } from "./whypictures";
 
 export function Why() {
@@ -58,14 +47,6 @@ export function Why() {
       <Pictures />
     </section>
   );
-}
-
-type Go = (place: WhyPlace, places: WhyPlace[]) => void;
-
-/** The cells that led to the one in focus; none where the reader came another way. */
-function trailOf(view: View): WhyPlace[] {
-  const { trace, places } = view.page.why.trail.value;
-  return trace === view.overview.trace && samePlace(places.at(-1), placeOf(view)) ? places : [];
 }
 
 function Trail({ go }: { go: Go }) {
@@ -238,56 +219,6 @@ function Sentence({ split }: { split: Split }) {
         </>
       )}
     </h3>
-  );
-}
-
-/** The largest parts, an earlier head as a chip that leads to the cell where it fetched most of its own. */
-function Largest({ split, go }: { split: Split; go: Go }) {
-  const view = useView();
-  const { tokens } = view.overview.keyside;
-  const here = placeOf(view);
-  const most = Math.max(...split.largest.map(({ value }) => Math.abs(value)), Math.abs(split.others.value)) || 1;
-  const follow = ({ layer, head, token }: Part) => {
-    const trail = trailOf(view);
-    const next = { layer: layer!, head: head!, query: readAt(split), key: token! };
-    go(next, [...(trail.length > 0 ? trail : [here]), next]);
-  };
-  const chip = (part: Part) => (
-    <button
-      type="button"
-      class="bl-chip"
-      title={`${signed(part.fetched!, 4)} of its ${signed(part.value, 4)} nats fetched there: ask why it looks there`}
-      onClick={() => follow(part)}
-    >
-      {partName(part)} · {fromToken(part, tokens)} ›
-    </button>
-  );
-  const line = (name: preact.ComponentChildren, value: number) => (
-    <>
-      <span>{name}</span>
-      <span class="bl-score-track">
-        <span
-          class={value < 0 ? "bl-negative" : "bl-positive"}
-          style={{ "--part": `${(50 * Math.abs(value)) / most}%` }}
-        />
-      </span>
-      <span class="bl-number" title={`${signed(value, 4)} nats`}>
-        {signed(value)}
-      </span>
-    </>
-  );
-  return (
-    <>
-      <ol class="bl-why-parts" data-testid="why-parts">
-        {split.largest.map((part, n) => (
-          <li key={n}>{line(part.token === null ? partName(part) : chip(part), part.value)}</li>
-        ))}
-        {split.others.count > 0 && <li class="bl-muted">{line(othersName(split), split.others.value)}</li>}
-      </ol>
-      <p class="bl-muted" data-testid="why-spread">
-        {spreadWords(split)}
-      </p>
-    </>
   );
 }
 

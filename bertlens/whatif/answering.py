@@ -1,0 +1,318 @@
+"""The model's answer before the changes of a run and after, as the same names with two numbers each.
+
+And what heads are swept for where nobody says: the answer that the model gave first, as numbers of its output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..capture import output_of
+from ..changes import Change
+from ..errors import SelectionError
+from ..interventions import Run
+from ..measures.predictions import embedding, kind_of, labels_of, masked, texts_apart, words_of
+from ..trace import Trace
+from .metrics import Metric, difference, divergence, label, logit, probability, similarity
+from .runs import check, inputs_of
+from .slopes import estimate
+from .sweeps import Index, steps
+
+Found = list[tuple[Index, float]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: where (-1: the whole text), its name, its number in the original run and in the changed one."""
+
+    position: int
+    name: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model answers. kind: "words", "labels", "tags", "span", "similarity", or "embedding" where an encoder has
+    nothing to compare the text with but itself. unit: "probability", "logit" or "cosine"."""
+
+    kind: str
+    unit: str
+    rows: tuple[Answer, ...]
+
+
+def answers(trace: Trace, k: int = 5) -> Answers:
+    """The answers of `trace.original` beside those of `trace`: the k best of either, the best before first.
+
+    Words, labels and spans with their probability as in `Trace.predictions` (a regression with its output); of token
+    classifiers the k tokens whose own label's probability changed most. Encoders: the cosine of the two texts, each run
+    alone with the changes; of one text, or where a change names a token of the pair, the cosine of the embedding with
+    that of the original run (1 before). Raises ModelError where the model gives no answer.
+    """
+    kind = asked_kind(trace)
+    unit, rows = _READ[kind](trace, k)
+    return Answers(kind, unit, tuple(rows))
+
+
+def asked_kind(trace: Trace) -> str:
+    """As `predictions.kind_of`, but "embedding" where the similarity of two texts cannot be had."""
+    kind = kind_of(trace)
+    if kind == "words":
+        masked(trace)
+    if kind == "similarity" and (
+        not trace.text_pair or trace.lens is None or any(change.names_tokens for change in trace.changes)
+    ):
+        return "embedding"
+    return kind
+
+
+def _outputs(trace: Trace) -> tuple[Any, Any]:
+    return trace.original._record.output, trace._record.output
+
+
+def _either(before: Tensor, after: Tensor, k: int) -> list[int]:
+    """The k largest of either, those of `before` first."""
+    best = [values.topk(min(k, len(values))).indices.tolist() for values in (before, after)]
+    return list(dict.fromkeys(best[0] + best[1]))
+
+
+def _words(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+    assert trace.model is not None
+    named = trace.model.tokenizer.convert_ids_to_tokens
+    rows = []
+    for position in masked(trace):
+        before, after = (words_of(output)[0, position].double().softmax(-1) for output in _outputs(trace))
+        rows += [Answer(position, named(n), float(before[n]), float(after[n])) for n in _either(before, after, k)]
+    return "probability", rows
+
+
+def _labels(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+    assert trace.model is not None
+    names, config = labels_of(trace), trace.model.base.config
+    pair = [output.logits[0].double() for output in _outputs(trace)]
+    unit = "probability"
+    if len(names) == 1:
+        unit = "logit"
+    elif getattr(config, "problem_type", None) == "multi_label_classification":
+        pair = [values.sigmoid() for values in pair]
+    else:
+        pair = [values.softmax(-1) for values in pair]
+    before, after = pair
+    return unit, [Answer(-1, names[n], float(before[n]), float(after[n])) for n in _either(before, after, k)]
+
+
+def _tags(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+    names = labels_of(trace)
+    before, after = (output.logits[0].double().softmax(-1) for output in _outputs(trace))
+    own = before.argmax(-1)
+    positions = (~trace.special_mask).nonzero()[:, 0].tolist()
+    change = {at: abs(float(after[at, own[at]] - before[at, own[at]])) for at in positions}
+    most = sorted(sorted(positions, key=lambda at: -change[at])[:k])
+    return "probability", [
+        Answer(at, names[int(own[at])], float(before[at, own[at]]), float(after[at, own[at]])) for at in most
+    ]
+
+
+def _spans(trace: Trace) -> Tensor:
+    """(S, S) bool: [start, end] within the second text, or the only one."""
+    segment = 1 if bool((trace.segments == 1).any()) else 0
+    inside = (trace.segments == segment) & ~trace.special_mask
+    return (inside[:, None] & inside[None]).triu()
+
+
+def _span(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+    allowed = _spans(trace)
+    pair = []
+    for output in _outputs(trace):
+        start, end = (logits[0].double().softmax(-1) for logits in (output.start_logits, output.end_logits))
+        pair.append((start[:, None] * end[None]).masked_fill(~allowed, 0).flatten())
+    before, after = pair
+    rows = []
+    for n in _either(before, after, min(k, int(allowed.sum()))):
+        i, j = divmod(n, trace.n_tokens)
+        words = " ".join(trace.display_tokens[i : j + 1])
+        rows.append(Answer(i, words, float(before[n]), float(after[n])))
+    return "probability", rows
+
+
+def _cosine(one: Tensor, other: Tensor) -> float:
+    return float(torch.cosine_similarity(one.double(), other.double(), dim=0))
+
+
+def _similarity(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+    texts = texts_apart(trace.original)
+    before = _cosine(*(embedding(text._record.output.last_hidden_state[0]) for text in texts))
+    after = before if not trace.changes else _cosine(*(_changed_embedding(text, trace.changes) for text in texts))
+    return "cosine", [Answer(-1, "similarity of the two texts", before, after)]
+
+
+def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
+    """Of a run with changes, which records nothing else."""
+    check(text, changes)
+    assert text.model is not None
+    return embedding(output_of(text.model, inputs_of(text), Run([changes])).last_hidden_state[0])
+
+
+def _embedding(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+    before, after = (embedding(output.last_hidden_state[0]) for output in _outputs(trace))
+    same = 1.0 if not trace.changes else _cosine(before, after)
+    return "cosine", [Answer(-1, "cosine of the embedding with the one before", 1.0, same)]
+
+
+_READ: dict[str, Callable[[Trace, int], tuple[str, list[Answer]]]] = {
+    "words": _words,
+    "labels": _labels,
+    "tags": _tags,
+    "span": _span,
+    "similarity": _similarity,
+    "embedding": _embedding,
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A number of the answer that heads are swept for. estimated: (L, H) to first order, None where there is no slope;
+    exact: of some layers' heads, as `sweeps.steps` gives them."""
+
+    label: str
+    unit: str
+    estimated: Callable[[], Tensor] | None
+    exact: Callable[[Iterable[int]], Iterator[Found]]
+
+
+def asked(trace: Trace) -> dict[str, Asked]:
+    """By name, what "which heads matter?" may be asked of: of the answer that the original run gave first.
+
+    Raises ModelError where the model gives no answer.
+    """
+    return _ASKED[asked_kind(trace)](trace)
+
+
+def asked_of(trace: Trace, name: str) -> Asked:
+    """One of `asked`. Raises SelectionError for another."""
+    choices = asked(trace)
+    if name not in choices:
+        raise SelectionError(f"no number {name[:40]!r} of the answer: there are {', '.join(choices)}")
+    return choices[name]
+
+
+def _by_metric(trace: Trace, metric: Metric | Callable[[Any], Tensor], label: str, unit: str) -> Asked:
+    has_slope = not isinstance(metric, Metric) or not metric.flat or bool(trace.changes)
+    return Asked(
+        label,
+        unit,
+        (lambda: estimate(trace, metric)) if has_slope else None,
+        lambda layers: steps(trace, metric, layers=layers),
+    )
+
+
+def _asked_words(trace: Trace) -> dict[str, Asked]:
+    assert trace.model is not None
+    at, several = masked(trace)[0], len(masked(trace)) > 1
+    logits = words_of(trace.original._record.output)[0, at]
+    first, second = logits.topk(2).indices.tolist()
+    one, other = trace.model.tokenizer.convert_ids_to_tokens([first, second])
+    where = f" at {at}" if several else ""
+    return {
+        "logit": _by_metric(trace, logit(first, at), f"logit of “{one}”{where}", "logits"),
+        "difference": _by_metric(trace, difference(first, second, at), f"“{one}” over “{other}”{where}", "nats"),
+        "probability": _by_metric(trace, probability(first, at), f"probability of “{one}”{where}", "0 to 1"),
+        "divergence": _by_metric(trace, divergence(at), f"KL(before ‖ after){where}", "nats"),
+    }
+
+
+def _asked_labels(trace: Trace) -> dict[str, Asked]:
+    names = labels_of(trace)
+    best = int(trace.original._record.output.logits[0].argmax())
+    found = {"logit": _by_metric(trace, label(best), f"logit of “{names[best]}”", "logits")}
+    if len(names) > 1:
+        found["divergence"] = _by_metric(trace, divergence(), "KL(before ‖ after)", "nats")
+    return found
+
+
+def _asked_tags(trace: Trace) -> dict[str, Asked]:
+    at = (~trace.special_mask).nonzero()[:, 0]
+    own = trace.original._record.output.logits[0].argmax(-1)[at]
+
+    def logits(output: Any) -> Tensor:
+        summed: Tensor = output.logits[0, at, own].sum()
+        return summed
+
+    return {"logit": _by_metric(trace, logits, "sum of the tokens’ own labels’ logits", "logits")}
+
+
+def _asked_span(trace: Trace) -> dict[str, Asked]:
+    output = trace.original._record.output
+    summed = output.start_logits[0][:, None] + output.end_logits[0][None]
+    n = int(summed.masked_fill(~_spans(trace), -torch.inf).flatten().argmax())
+    i, j = divmod(n, trace.n_tokens)
+
+    def logits(output: Any) -> Tensor:
+        found: Tensor = output.start_logits[0, i] + output.end_logits[0, j]
+        return found
+
+    words = " ".join(trace.display_tokens[i : j + 1])[:40]
+    return {"logit": _by_metric(trace, logits, f"start and end logits of “{words}”", "logits")}
+
+
+def _asked_embedding(trace: Trace) -> dict[str, Asked]:
+    return {"similarity": _by_metric(trace, similarity(), "cosine with the embedding before", "cosine")}
+
+
+def _asked_similarity(trace: Trace) -> dict[str, Asked]:
+    def slopes() -> Tensor:  # of a function of both: the sum of what either moves alone
+        first, second = texts_apart(trace)
+        return estimate(first, _similarity_with(second)) + estimate(second, _similarity_with(first))
+
+    return {
+        "similarity": Asked(
+            "similarity of the two texts", "cosine", slopes, lambda layers: _together(trace, list(layers))
+        )
+    }
+
+
+def _similarity_with(other: Trace) -> Callable[[Any], Tensor]:
+    """Cosine of a run's embedding with that of another run as it is, changes included."""
+    target = embedding(other._record.output.last_hidden_state[0]).detach()
+    return lambda output: torch.cosine_similarity(embedding(output.last_hidden_state[0]), target, dim=0)
+
+
+def _together(trace: Trace, layers: list[int]) -> Iterator[Found]:
+    """The cosine of two texts with the same head off in both, less that with none."""
+    first, second = texts_apart(trace)
+    kept: tuple[list[Tensor], list[Tensor]] = ([], [])
+
+    def run(text: Trace, into: list[Tensor]) -> Iterator[list[Index]]:
+        def keep(output: Any) -> Tensor:
+            into.append(embedding(output.last_hidden_state[0]).detach())
+            return torch.zeros((), device="cpu")
+
+        for found in steps(text, keep, layers=layers):
+            yield [index for index, _ in found]
+
+    order: tuple[list[Index], list[Index]] = ([], [])
+    given = 0
+    nothing: list[Index] = []
+    for batches in zip_longest(run(first, kept[0]), run(second, kept[1]), fillvalue=nothing):
+        for indices, batch in zip(order, batches, strict=True):
+            indices.extend(batch)
+        ready = min(map(len, order))
+        before = _cosine(kept[0][0], kept[1][0])  # each text's first run is without the head's change
+        yield [(order[0][n], _cosine(kept[0][n + 1], kept[1][n + 1]) - before) for n in range(given, ready)]
+        given = ready
+
+
+_ASKED: dict[str, Callable[[Trace], dict[str, Asked]]] = {
+    "words": _asked_words,
+    "labels": _asked_labels,
+    "tags": _asked_tags,
+    "span": _asked_span,
+    "similarity": _asked_similarity,
+    "embedding": _asked_embedding,
+}

@@ -1,0 +1,41 @@
+// What was asked of changes on this page: which changes are on their way, how the atlas shows what they do.
+import { type Signal, signal } from "@preact/signals";
+import type { WhyPlace } from "./why";
+
+/** A change as it is asked for: its number, where it is known, or what is done and to which part. */
+export type Asked = number | (string | number | null)[];
+
+/** Something that can be done to the run: in words, and as it is asked for. */
+export interface Doing {
+  label: string;
+  asked: Asked[];
+  key?: string; // that does it too
+}
+
+/** A part of a score that was switched off to see whether the split was right. */
+export interface Tried {
+  subject: string;
+  place: WhyPlace;
+  against: "others" | number | null;
+  part: { layer: number; head: number | null }; // without a head the MLP
+  split: number; // nats
+  before: number; // the score's, or the difference's
+}
+
+export interface WhatIfState {
+  menu: Signal<{ x: number; y: number; doings: Doing[] } | null>; // at the pointer, in the root's own pixels
+  wanted: Signal<number[] | null>; // changes that history asked for, until they are there
+  colour: Signal<"" | "moved" | "matters">; // of the atlas
+  metric: Signal<string>; // what heads are swept for, "" is the first
+  past: Signal<{ subject: string; lists: number[][] }>; // the changes before each step
+  tried: Signal<Tried | null>;
+}
+
+export const createWhatIf = (): WhatIfState => ({
+  wanted: signal<number[] | null>(null),
+  colour: signal<"" | "moved" | "matters">("moved"),
+  metric: signal(""),
+  past: signal({ subject: "", lists: [] as number[][] }),
+  tried: signal(null),
+  menu: signal(null),
+});

@@ -1,0 +1,300 @@
+// What if it did not? The model's answer, the changes of the run as chips, and what they do; keys and menus that change.
+import { useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { into, Menu, Segmented } from "../../parts/controls";
+import { px } from "../../parts/format";
+import { Section } from "../../parts/section";
+import { Token, tokenText } from "../../parts/token";
+import type { Doing } from "../../state/whatif";
+import { useView, type View } from "../context";
+import { asksOf } from "../headvalues";
+import { type Answers, answersOf, movedMost } from "./data";
+import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
+import { Matters } from "./heads";
+import { PatchForm } from "./patch";
+import { amount, Slopes } from "./slopes";
+import { TriedOut } from "./tried";
+
+const SHOWN = 3; // answers in the line
+
+/** The answer, the last one of this text while the next is on its way. */
+function useAnswers(): Answers | null {
+  const view = useView();
+  const last = useRef<{ subject: string; value: Answers } | null>(null);
+  const answer = answersOf(view);
+  const { subject } = view.overview;
+  if (answer.state === "answered") last.current = { subject, value: answer.value };
+  return last.current?.subject === subject ? last.current.value : null;
+}
+
+export function WhatIf() {
+  const view = useView();
+  const { overview, page, synced, link } = view;
+  const answers = useAnswers();
+  const patching = useSignal(false);
+  const has = (name: string) => synced.parts.value.includes(name);
+  useHands();
+  const changed = overview.changes.length > 0;
+  const able = !overview.offers.whatif;
+  if (!changed && !(has("header") && (able || answers?.kind))) return null;
+  const matters = asksOf(view) === "matters";
+  const live = link.kernel.value;
+  return (
+    <section class="bl-whatif" aria-label="What if">
+      <div class="bl-controls">
+        {has("header") && <AnswerLine answers={answers} />}
+        <span class="bl-spacer" />
+        {has("atlas") && (answers?.metrics.length ?? 0) > 0 && able && (
+          <button
+            type="button"
+            class="bl-chip"
+            aria-pressed={matters}
+            title="Colour the atlas by how much the answer changes without each head alone"
+            onClick={() => into(page.whatif.colour)(matters ? "moved" : "matters")}
+          >
+            Which heads matter?
+          </button>
+        )}
+        {able && (
+          <Menu
+            label="What if"
+            title={live ? "What if: change the run" : "What if: changes need a kernel"}
+            name="bl-doings"
+          >
+            <Doings doings={toSelected(view)} />
+            <button type="button" disabled={!live} onClick={() => into(patching)(true)}>
+              something from another text …
+            </button>
+          </Menu>
+        )}
+      </div>
+      {changed && <Chips />}
+      {changed && <TriedOut />}
+      <AtPointer />
+      {patching.value && <PatchForm done={() => into(patching)(false)} />}
+      {(changed || matters) && (
+        <div class="bl-whatif-parts">
+          {changed && answers && <AnswerSlopes answers={answers} />}
+          {changed && <Elsewhere />}
+          {matters && answers && <Matters answers={answers} />}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** The menu of what the pointer is on; it has the focus until something else gets it. */
+function AtPointer() {
+  const { menu } = useView().page.whatif;
+  const list = useRef<HTMLDivElement>(null);
+  const now = menu.value;
+  useLayoutEffect(() => list.current?.querySelector("button")?.focus(), [now]);
+  if (!now) return null;
+  const close = () => into(menu)(null);
+  return (
+    <div class="bl-menu bl-at-pointer" style={{ left: px(now.x), top: px(now.y) }}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: only closes the list after one of its buttons acted */}
+      <div
+        ref={list}
+        class="bl-menu-list"
+        onClick={close}
+        onFocusOut={({ relatedTarget }) => {
+          if (!list.current?.contains(relatedTarget as Node)) close();
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          close();
+        }}
+      >
+        <Doings doings={now.doings} />
+      </div>
+    </div>
+  );
+}
+
+/** A list of what can be done, each with what does it. */
+function Doings({ doings }: { doings: Doing[] }) {
+  const view = useView();
+  return (
+    <>
+      {doings.map(({ label, asked, key }) => (
+        <button type="button" key={label} disabled={!view.link.kernel.value} onClick={() => add(view, asked)}>
+          {label} {key && <kbd>{key}</kbd>}
+        </button>
+      ))}
+    </>
+  );
+}
+
+const NAMES: Record<string, string> = {
+  words: "model’s word",
+  labels: "model’s class",
+  tags: "model’s labels",
+  span: "model’s answer",
+  similarity: "model’s answer",
+  embedding: "model’s answer",
+};
+
+/** The answer of the run shown, in a line. */
+function AnswerLine({ answers }: { answers: Answers | null }) {
+  const { overview } = useView();
+  if (!answers) return <span class="bl-muted">asking for the model’s answer …</span>;
+  const { kind, unit, rows, why_not } = answers;
+  const changed = overview.changes.length > 0;
+  if (kind === "embedding" && !changed)
+    return <span class="bl-muted">An encoder without a head: give a second sentence to see their similarity.</span>;
+  if (!kind)
+    return (
+      <span class="bl-muted bl-answer" title={why_not}>
+        {why_not}
+      </span>
+    );
+  const positions = [...new Set(rows.map(({ position }) => position))];
+  const best = kind === "tags" ? rows : [...rows].sort((a, b) => b.after - a.after);
+  const shown = best.filter(({ position }) => kind !== "words" || position === positions[0]).slice(0, SHOWN);
+  return (
+    <span class="bl-group bl-answer" data-testid="answer">
+      <span class="bl-caps" title={`${unit}, in the run shown`}>
+        {NAMES[kind]}
+        {kind === "words" && positions.length > 1 && ` at ${positions[0]}`}
+      </span>
+      {shown.map(({ name, position, after }, n) => (
+        <span key={n} title={`${name}: ${after.toFixed(4)} (${unit})`}>
+          {kind === "tags" && <Token text={`${overview.queries.tokens[position]}:`} />} <Token text={name} />{" "}
+          <b class="bl-number">{amount(after, unit)}</b>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** The changes, each with what takes it back. */
+function Chips() {
+  const view = useView();
+  const { overview, link } = view;
+  const live = link.kernel.value;
+  const why = live ? "" : "Changes need a kernel: open the notebook";
+  const button = (label: string, about: string, act: () => void) => (
+    <button type="button" class="bl-link" disabled={!live} title={why || about} onClick={act}>
+      {label}
+    </button>
+  );
+  return (
+    <div class="bl-controls bl-changes" role="group" aria-label="Changes of this run">
+      <b>What if</b>
+      {overview.changes.map(({ id, label, about }) => (
+        <span key={id} class="bl-chip bl-change" title={about}>
+          {label}
+          <button
+            type="button"
+            class="bl-close"
+            aria-label={`Take back: ${label}`}
+            disabled={!live}
+            title={why || "Take this change back"}
+            onClick={() => remove(view, id)}
+          />
+        </span>
+      ))}
+      <span class="bl-muted">
+        {live ? "not the model’s own run" : "not the model’s own run; changes need a kernel"}
+      </span>
+      <span class="bl-spacer" />
+      {button("Undo", "The changes as they were before the last one", () => undo(view))}
+      {button("Reset", "The model’s own run", () => reset(view))}
+    </div>
+  );
+}
+
+/** Before and after, per masked word where there are several. */
+function AnswerSlopes({ answers: { kind, unit, rows } }: { answers: Answers }) {
+  const { overview } = useView();
+  const positions = kind === "words" ? [...new Set(rows.map(({ position }) => position))].slice(0, 3) : [-1];
+  const named = rows.map((row) =>
+    unit === "cosine"
+      ? { ...row, name: "cosine" }
+      : kind === "tags"
+        ? { ...row, name: `${tokenText(overview.queries.tokens[row.position]!)}: ${row.name}` }
+        : row,
+  );
+  if (!kind) return null;
+  return (
+    <Section
+      title="The model’s answer"
+      about={unit === "cosine" ? rows[0]?.name : `before and after, ${unit}`}
+      testid="slopes"
+    >
+      {positions.map((at) => (
+        <div key={at}>
+          {positions.length > 1 && <p class="bl-muted">mask at {at}</p>}
+          <Slopes
+            rows={kind === "words" ? named.filter(({ position }) => position === at) : named}
+            unit={unit}
+            label={`Answers before and after the changes, ${unit}`}
+          />
+        </div>
+      ))}
+      {kind === "tags" && <p class="bl-muted">the tokens whose own label changed most</p>}
+    </Section>
+  );
+}
+
+/** Who looks elsewhere now; and what the atlas is coloured by. */
+function Elsewhere() {
+  const view = useView();
+  const { page, synced } = view;
+  return (
+    <Section title="Who looks elsewhere now?" about="Jensen-Shannon to the model’s own run, nats" testid="elsewhere">
+      <p>{movedMost(view) || "computing …"}</p>
+      {synced.parts.value.includes("atlas") && (
+        <>
+          <Segmented<"" | "moved" | "matters">
+            label="atlas"
+            value={page.whatif.colour.value}
+            choices={[
+              { value: "moved", label: "Looks elsewhere" },
+              { value: "matters", label: "Matters" },
+              { value: "", label: "Patterns" },
+            ]}
+            onChange={into(page.whatif.colour)}
+          />
+          <p class="bl-muted">A dash: runs before the change, so it cannot differ. Hatched: switched off.</p>
+        </>
+      )}
+    </Section>
+  );
+}
+
+/** The key and the menu at what the pointer or the focus is on. */
+function useHands(): void {
+  const view = useView();
+  useEffect(() => {
+    const root = view.root.current!;
+    const life = new AbortController();
+    root.addEventListener("keydown", (event) => pressed(view, event), { signal: life.signal });
+    root.addEventListener("contextmenu", (event) => asked(view, event), { signal: life.signal });
+    return () => life.abort();
+  }, []);
+}
+
+function pressed(view: View, event: KeyboardEvent): void {
+  const element = event.composedPath()[0] as HTMLElement;
+  if (event.key !== "x" || event.altKey || event.ctrlKey || event.metaKey || element.closest("input, select, textarea"))
+    return;
+  const head = element.closest<HTMLElement>("[data-head]")?.dataset.head;
+  const first = head ? null : toElement(view, element, false)?.find(({ key }) => key);
+  if (head) toggle(view, head.split("-").map(Number) as [number, number]);
+  else if (first) add(view, first.asked);
+}
+
+function asked(view: View, event: MouseEvent): void {
+  const doings = toElement(view, event.composedPath()[0] as Element, true);
+  if (!doings || !view.root.current) return;
+  event.preventDefault();
+  view.page.whatif.menu.value = { ...place(view.root.current, event), doings };
+}
+
+function place(root: HTMLElement, { clientX, clientY }: MouseEvent) {
+  const { left, top, width } = root.getBoundingClientRect();
+  return { x: Math.min(clientX - left, width - 290), y: clientY - top };
+}

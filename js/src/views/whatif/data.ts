@@ -1,0 +1,169 @@
+// What changes do, as the kernel answers it, and as numbers of heads.
+import { headLabel, signed } from "../../parts/format";
+import { sorted } from "../../parts/sorted";
+import type { Answer, Kind } from "../../state/answers";
+import type { HeadName } from "../../vocabulary";
+import type { View } from "../context";
+import type { Found } from "../headvalues";
+
+export interface AnswerRow {
+  position: number; // -1: of the whole text
+  name: string;
+  before: number;
+  after: number;
+}
+
+/** The model's answer in the original run and in this one, and what heads can be swept for. */
+export interface Answers {
+  kind: string;
+  unit: string;
+  rows: AnswerRow[];
+  metrics: { name: string; label: string; unit: string }[];
+  why_not: string;
+}
+
+const answersFrom = (fields: Record<string, unknown>): Answers => ({
+  ...(fields as unknown as Answers),
+  rows: (fields.rows as [number, string, number, number][]).map(([position, name, before, after]) => ({
+    ...{ position, name, before, after },
+  })),
+  metrics: (fields.metrics as string[][]).map(([name, label, unit]) => ({ name: name!, label: label!, unit: unit! })),
+});
+const ANSWERS: Kind<Answers, "answers"> = { op: "answers", read: ({ fields }) => answersFrom(fields) };
+
+/** The answers of the run shown; those of a changed run came with it. */
+export function answersOf({ answers, overview }: View): Answer<Answers> {
+  const { answers: given } = overview;
+  return answers.get(ANSWERS, overview, {}, given && (() => answersFrom(given)));
+}
+
+const movedOf = ({ answers, overview }: View): Answer<Float32Array> => {
+  const { moved } = overview;
+  return answers.get(MOVED, overview, {}, moved ? () => moved : undefined);
+};
+
+const floats = <Op extends string>(op: Op, name: string, needs?: string): Kind<Float32Array, Op> => ({
+  op,
+  needs,
+  read: ({ arrays }) => arrays[name]!.data as Float32Array,
+});
+const MOVED = floats("moved", "moved");
+const ESTIMATED = floats("matters", "values");
+const EXACT = floats("matters_exact", "values");
+
+/** The number of the answer that heads are swept for; null before it is known, or where there is none. */
+export function metricOf(view: View) {
+  const answer = answersOf(view);
+  if (answer.state !== "answered") return null;
+  const { metrics } = answer.value;
+  return metrics.find(({ name }) => name === view.page.whatif.metric.value) ?? metrics[0] ?? null;
+}
+
+/** What switching off each head alone changes: estimated at first, exact layer by layer as it comes in. */
+export interface Sweep {
+  values: Float32Array; // (L·H)
+  exact: number; // heads that are
+  isExact(layer: number, head: number): boolean;
+  estimated: Float32Array | null;
+  refused: string;
+}
+
+/** Each layer is asked for when the one before is here: what the reader asks meanwhile goes in between. */
+export function sweep(view: View, metric: string): Sweep {
+  const { answers, overview } = view;
+  const { n_layers, n_heads } = overview;
+  const values = new Float32Array(n_layers * n_heads).fill(Number.NaN);
+  const first = answers.get(ESTIMATED, overview, { metric });
+  if (first.state === "answered") values.set(first.value);
+  const estimated = first.state === "answered" && !first.value.every(Number.isNaN) ? first.value : null;
+  let layers = 0;
+  let next: Answer<Float32Array> | null = null;
+  while (first.state !== "asking" && layers < n_layers) {
+    next = answers.get(EXACT, overview, { metric, layer: layers });
+    if (next.state !== "answered") break;
+    values.set(next.value, layers++ * n_heads);
+  }
+  const refused = next?.state === "refused" ? next.reason : first.state === "refused" ? first.reason : "";
+  return { values, exact: layers * n_heads, isExact: (l) => l < layers, estimated, refused };
+}
+
+/** "moved" or "matters" of every head, for the atlas. */
+export function ofChange(view: View, name: string): Found {
+  const { overview } = view;
+  const at = (l: number, h: number) => l * overview.n_heads + h;
+  if (name === "moved") {
+    if (overview.changes.length === 0) return { of: () => Number.NaN, unit: "", label: "looks elsewhere", text: nats };
+    const answer = movedOf(view);
+    if (answer.state === "asking") return null;
+    const values = answer.state === "answered" ? answer.value : null;
+    return {
+      of: (l, h) => values?.[at(l, h)] ?? Number.NaN,
+      unit: "",
+      label: "looks elsewhere (Jensen-Shannon, nats)",
+      signed: false,
+      text: nats,
+    };
+  }
+  const metric = metricOf(view);
+  if (!metric) return null;
+  const { values, isExact } = sweep(view, metric.name);
+  return {
+    of: (l, h) => values[at(l, h)]!,
+    unit: "",
+    label: `change of ${metric.label} without the head (${metric.unit})`,
+    signed: true,
+    text: (value) => effect(value),
+    mark: (l, h) => (isExact(l, h) ? "●" : "○"),
+  };
+}
+
+const nats = (value: number) => (Number.isNaN(value) ? "–" : value.toFixed(3));
+
+/** The change of an answer: three decimals, with its sign. */
+export const effect = (value: number): string =>
+  Number.isNaN(value) ? "–" : `${value >= 0.0005 ? "+" : ""}${signed(value, 3)}`;
+
+/** The heads with the largest values of one sign, at most five. */
+export function strongest(values: Float32Array, n_heads: number, sign: 1 | -1): { name: HeadName; value: number }[] {
+  const all = Array.from(values, (value, n) => ({
+    name: [Math.floor(n / n_heads), n % n_heads] as HeadName,
+    value,
+  })).filter(({ value }) => sign * value > 0);
+  return sorted(all, ({ value }) => Math.abs(value), true).slice(0, 5);
+}
+
+/** Rank correlation; equal values share their mean rank. NaN where either is constant. */
+export function spearman(a: Float32Array, b: Float32Array): number {
+  const [x, y] = [ranks(a), ranks(b)];
+  const mean = (a.length - 1) / 2;
+  const sum = (f: (n: number) => number) => x.reduce((total, _, n) => total + f(n), 0);
+  const of = (p: number[], q: number[]) => sum((n) => (p[n]! - mean) * (q[n]! - mean));
+  return of(x, y) / Math.sqrt(of(x, x) * of(y, y));
+}
+
+function ranks(values: Float32Array): number[] {
+  const order = Array.from(values, (_, n) => n).sort((m, n) => values[m]! - values[n]!);
+  const found = new Array<number>(values.length);
+  for (let from = 0; from < order.length; ) {
+    let to = from;
+    while (to + 1 < order.length && values[order[to + 1]!] === values[order[from]!]) to++;
+    for (let n = from; n <= to; n++) found[order[n]!] = (from + to) / 2;
+    from = to + 1;
+  }
+  return found;
+}
+
+/** The heads that look elsewhere most, in words; "" before it is known. */
+export function movedMost(view: View): string {
+  const { overview } = view;
+  const answer = movedOf(view);
+  if (answer.state !== "answered") return answer.state === "refused" ? answer.reason : "";
+  const [most, can] = [
+    strongest(answer.value, overview.n_heads, 1),
+    answer.value.filter((v) => !Number.isNaN(v)).length,
+  ];
+  if (can === 0) return "No head runs after the change: none can look elsewhere.";
+  if (most.length === 0) return `None of the ${can} heads that can differ looks elsewhere.`;
+  const heads = most.map(({ name: [l, h], value }) => `${headLabel(l, h)} ${nats(value)}`).join(", ");
+  return `Most: ${heads} of at most ${nats(Math.LN2)} nats, mean over queries; ${can} of ${answer.value.length} heads can differ.`;
+}

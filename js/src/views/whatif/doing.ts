@@ -1,0 +1,129 @@
+// Changing the run from the page: what is asked of the kernel, the steps back, and what can be changed where.
+
+import { headLabel } from "../../parts/format";
+import { tokenText } from "../../parts/token";
+import { cellFacts } from "../../state/neurons";
+import type { Asked, Doing } from "../../state/whatif";
+import type { HeadName } from "../../vocabulary";
+import { change, type View } from "../context";
+
+const NEEDS = "changes need a kernel: open the notebook";
+
+const numbers = ({ overview }: View) => overview.changes.map(({ id }) => id);
+
+/** Changes instead of those that there are; the step before is kept. */
+export function put(view: View, changes: Asked[], keep = true): void {
+  const { overview, page, link } = view;
+  const { past, colour } = page.whatif;
+  const reason = link.kernel.value ? overview.offers.whatif : NEEDS;
+  if (reason) {
+    link.say("change", reason);
+    return;
+  }
+  const { subject, lists } = past.peek();
+  const before = numbers(view);
+  change(view, overview, changes).then(
+    () => {
+      if (keep)
+        past.value = { subject: overview.subject, lists: [...(subject === overview.subject ? lists : []), before] };
+      if (colour.peek() === "") colour.value = "moved";
+      page.said.value = changes.length > 0 ? "the run was changed" : "the run is the model’s own again";
+    },
+    () => undefined, // the link says why
+  );
+}
+
+/** One step back in the changes, whatever was selected meanwhile. */
+export function undo(view: View): void {
+  const { past } = view.page.whatif;
+  const { subject, lists } = past.peek();
+  const last = lists.at(-1);
+  const known = last && subject === view.overview.subject;
+  if (known) past.value = { subject, lists: lists.slice(0, -1) };
+  put(view, known ? last : numbers(view).slice(0, -1), false);
+}
+
+export const reset = (view: View) => put(view, []);
+export const remove = (view: View, id: number) =>
+  put(
+    view,
+    numbers(view).filter((other) => other !== id),
+  );
+export const add = (view: View, asked: Asked[]) => put(view, [...numbers(view), ...asked]);
+
+/** A head off, or on again. */
+export function toggle(view: View, [layer, head]: HeadName): void {
+  const there = view.overview.changes.find(({ off }) => off && off[0] === layer && off[1] === head);
+  if (there) remove(view, there.id);
+  else add(view, [["off", layer, head]]);
+}
+
+const token = ({ overview }: View, pieces: number[]) =>
+  `“${pieces.map((n) => tokenText(overview.keyside.tokens[n]!)).join(" ")}”`;
+
+/** What can be done to a head. */
+export function toHead({ overview }: View, [layer, head]: HeadName): Doing[] {
+  const name = headLabel(layer, head);
+  const isOff = overview.changes.some(({ off }) => off && off[0] === layer && off[1] === head);
+  return [
+    ...(isOff ? [] : [{ label: `${name} off`, asked: [["off", layer, head]], key: "x" }]),
+    { label: `${name} at its mean over the tokens`, asked: [["mean", layer, head]] },
+    { label: `${name} looks evenly`, asked: [["uniform", layer, head]] },
+    { label: `all heads of L${layer} off`, asked: [["off", layer]] },
+    { label: `MLP of L${layer} off`, asked: [["mlp", layer]] },
+  ];
+}
+
+/** To the cells of some queries and keys, in the head shown. */
+export function toCell(view: View, queries: number[], keys: number[]): Doing[] {
+  const { layer, head } = view.shown;
+  const name = `${token(view, queries)} → ${token(view, keys)} cut`;
+  const cells = (of: number | null) => queries.flatMap((q) => keys.map((k): Asked => ["cut", layer, of, q, k]));
+  return [
+    { label: `${name} in ${headLabel(layer, head)}`, asked: cells(head), key: "x" },
+    { label: `${name} in all heads of L${layer}`, asked: cells(null) },
+  ];
+}
+
+export const toToken = (view: View, pieces: number[]): Doing[] => [
+  { label: `${token(view, pieces)} hidden from all heads`, asked: pieces.map((n): Asked => ["hide", n]), key: "x" },
+];
+
+export function toNeuron({ shown }: View, n: number): Doing[] {
+  const { layer, head } = shown;
+  return [{ label: `neuron ${n} of ${headLabel(layer, head)} off`, asked: [["neuron", layer, head, n]] }];
+}
+
+/** What can be done to what is selected. */
+export function toSelected(view: View): Doing[] {
+  const { shown, synced, focus, row, col, grid } = view;
+  const cell = row !== null && col !== null ? toCell(view, grid.rows[row]!.pieces, grid.cols[col]!.pieces) : [];
+  const pinned = [...(col === null ? [] : [grid.cols[col]!.pieces]), ...(row === null ? [] : [grid.rows[row]!.pieces])];
+  const tokens = [...new Map(pinned.map((pieces) => [String(pieces), pieces])).values()];
+  const neuron = () => {
+    const { parts } = cellFacts(shown.slice, focus.query, focus.key);
+    return parts.reduce((best, part, n) => (Math.abs(part) > Math.abs(parts[best]!) ? n : best), 0);
+  };
+  return [
+    ...toHead(view, [synced.layer.value, synced.head.value]),
+    ...cell.map((one) => ({ ...one, key: undefined })),
+    ...tokens.flatMap((pieces) => toToken(view, pieces)).map((one) => ({ ...one, key: undefined })),
+    ...(shown.slice.q ? toNeuron(view, neuron()) : []),
+  ];
+}
+
+/** What can be done to what is under the pointer, or has the focus; null where nothing can. */
+export function toElement(view: View, element: Element, pointed: boolean): Doing[] | null {
+  const head = element.closest<HTMLElement>("[data-head]")?.dataset.head;
+  if (head) return toHead(view, head.split("-").map(Number) as HeadName);
+  const tokens = element.closest<HTMLElement>("[data-tokens]")?.dataset.tokens;
+  if (tokens) return toToken(view, tokens.split(",").map(Number));
+  const neuron = element.closest<HTMLElement>("[data-neuron]")?.dataset.neuron;
+  if (neuron) return toNeuron(view, Number(neuron));
+  if (!element.closest(".bl-cells") || view.shown.layerMap) return null;
+  const at = pointed ? view.page.hover.peek() : view.page.cursor.peek();
+  const [row, col] = [view.grid.rows[at?.row ?? -1], view.grid.cols[at?.col ?? -1]];
+  return row && col
+    ? [...toCell(view, row.pieces, col.pieces), ...toToken(view, col.pieces).map((one) => ({ ...one, key: undefined }))]
+    : null;
+}

@@ -1,0 +1,75 @@
+// A part of the run taken from another text: which part, at which token, and where in the other text.
+import { useSignal } from "@preact/signals";
+import { into, Select } from "../../parts/controls";
+import { tokenText } from "../../parts/token";
+import { useView } from "../context";
+import { add } from "./doing";
+
+export function PatchForm({ done }: { done: () => void }) {
+  const view = useView();
+  const { focus, overview, shown } = view;
+  const text = useSignal(overview.text_pair || overview.text);
+  const what = useSignal<"layer" | "attention" | "mlp">("layer");
+  const token = useSignal(String(focus.query));
+  const other = useSignal("");
+  const { tokens } = overview.queries;
+  return (
+    <form
+      class="bl-controls bl-patch"
+      aria-label="From another text"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const at = other.value.trim() === "" ? null : Number(other.value);
+        add(view, [["patch", shown.layer, Number(token.value), what.value, text.value, at]]);
+        done();
+      }}
+    >
+      <Select
+        label={`in L${shown.layer}`}
+        value={what.value}
+        choices={[
+          { value: "layer", label: "the layer’s output" },
+          { value: "attention", label: "what attention adds" },
+          { value: "mlp", label: "what the MLP adds" },
+        ]}
+        onChange={into(what)}
+      />
+      <Select
+        label="at"
+        value={token.value}
+        choices={tokens.map((one, n) => ({ value: String(n), label: `${tokenText(one)} (${n})` }))}
+        onChange={into(token)}
+      />
+      <label class="bl-group bl-patch-text">
+        <span class="bl-caps">as in</span>
+        <input
+          type="text"
+          aria-label="The other text"
+          value={text.value}
+          dir="auto"
+          onInput={(event) => into(text)(event.currentTarget.value)}
+        />
+      </label>
+      <label
+        class="bl-group"
+        title="Its position in the other text; empty where it is the same token at the same place"
+      >
+        <span class="bl-caps">from token</span>
+        <input
+          type="number"
+          min="0"
+          placeholder={token.value}
+          aria-label="Position in the other text"
+          value={other.value}
+          onInput={(event) => into(other)(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="bl-button bl-primary">
+        Patch
+      </button>
+      <button type="button" class="bl-button" onClick={done}>
+        Cancel
+      </button>
+    </form>
+  );
+}

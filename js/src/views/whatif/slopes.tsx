@@ -1,0 +1,77 @@
+// Answers before and after a change: one line each, its slope and its numbers.
+import { inks } from "../../paint/palette";
+import { Drawing, scale } from "../../parts/chart";
+import { signed } from "../../parts/format";
+import { tokenText } from "../../parts/token";
+import { useView } from "../context";
+import type { AnswerRow } from "./data";
+
+const [WIDTH, LINE, TOP] = [330, 17, 26]; // px; of a line of text; above the lines
+const [FROM, TO] = [140, 206];
+
+/** Places from top to bottom, none nearer than a line to the one before. */
+export function spread(wanted: number[], low: number): number[] {
+  const order = wanted.map((_, n) => n).sort((a, b) => wanted[a]! - wanted[b]!);
+  const found = [...wanted];
+  let least = low;
+  for (const n of order) {
+    found[n] = Math.max(least, wanted[n]!);
+    least = found[n]! + LINE;
+  }
+  return found;
+}
+
+/** A name that fits beside its line. */
+const short = (name: string) => {
+  const text = tokenText(name);
+  return text.length > 14 ? `${text.slice(0, 13)}…` : text;
+};
+
+/** The number as an answer has it. */
+export const amount = (value: number, unit: string) => (unit === "logit" ? signed(value) : signed(value, 3));
+
+export function Slopes({ rows, unit, label }: { rows: AnswerRow[]; unit: string; label: string }) {
+  const { dark } = useView();
+  const { ink, muted, accent, select, border } = inks(dark);
+  const all = rows.flatMap(({ before, after }) => [before, after]);
+  const [lo, hi] = [Math.min(...all), Math.max(...all)];
+  const height = Math.max(1, rows.length - 1) * (LINE + 4);
+  const y = hi - lo < 1e-9 ? () => TOP + height / 2 : scale(lo, hi, TOP + height, TOP, 0);
+  const ends = (["before", "after"] as const).map((side) =>
+    spread(
+      rows.map((row) => y(row[side])),
+      TOP,
+    ),
+  );
+  const bottom = Math.max(...ends.flat(), TOP + height) + 10;
+  return (
+    <Drawing width={WIDTH} height={bottom} label={label} table={null}>
+      <g font-size="11" fill={muted}>
+        <text x={FROM} y={11} text-anchor="middle">
+          before
+        </text>
+        <text x={TO} y={11} text-anchor="middle">
+          after
+        </text>
+      </g>
+      {[FROM, TO].map((x) => (
+        <line key={x} x1={x} x2={x} y1={TOP - 8} y2={bottom - 2} stroke={border} />
+      ))}
+      {rows.map(({ name, before, after }, n) => (
+        <g key={n} font-size="12">
+          <title>{`${name}: ${before.toFixed(4)} → ${after.toFixed(4)} (${unit})`}</title>
+          <line x1={FROM} y1={y(before)} x2={TO} y2={y(after)} stroke={muted} stroke-width="1.5" />
+          <circle cx={FROM} cy={y(before)} r="3.5" fill={accent} />
+          <circle cx={TO} cy={y(after)} r="3.5" fill={select} />
+          <text x={FROM - 9} y={ends[0]![n]! + 4} text-anchor="end" fill={ink}>
+            {short(name)} {amount(before, unit)}
+          </text>
+          <text x={TO + 9} y={ends[1]![n]! + 4} fill={ink}>
+            {amount(after, unit)}
+            {rows.length > 1 && <tspan fill={muted}> {short(name)}</tspan>}
+          </text>
+        </g>
+      ))}
+    </Drawing>
+  );
+}

@@ -1,0 +1,83 @@
+// The largest parts of a score: an earlier head leads to where it fetched its own, and each can be tried out.
+import { signed } from "../parts/format";
+import type { WhyPlace } from "../state/why";
+import { useView, type View } from "./context";
+import { canTry, tryOut } from "./whatif/tried";
+import { fromToken, othersName, spreadWords } from "./whycharts";
+import { type Part, partName, placeOf, readAt, type Split, samePlace } from "./whydata";
+
+export type Go = (place: WhyPlace, places: WhyPlace[]) => void;
+
+/** The cells that led to the one in focus; none where the reader came another way. */
+export function trailOf(view: View): WhyPlace[] {
+  const { trace, places } = view.page.why.trail.value;
+  return trace === view.overview.trace && samePlace(places.at(-1), placeOf(view)) ? places : [];
+}
+
+/** The largest parts, an earlier head as a chip that leads to the cell where it fetched most of its own. */
+export function Largest({ split, go }: { split: Split; go: Go }) {
+  const view = useView();
+  const { tokens } = view.overview.keyside;
+  const here = placeOf(view);
+  const most = Math.max(...split.largest.map(({ value }) => Math.abs(value)), Math.abs(split.others.value)) || 1;
+  const follow = ({ layer, head, token }: Part) => {
+    const trail = trailOf(view);
+    const next = { layer: layer!, head: head!, query: readAt(split), key: token! };
+    go(next, [...(trail.length > 0 ? trail : [here]), next]);
+  };
+  const chip = (part: Part) => (
+    <button
+      type="button"
+      class="bl-chip"
+      title={`${signed(part.fetched!, 4)} of its ${signed(part.value, 4)} nats fetched there: ask why it looks there`}
+      onClick={() => follow(part)}
+    >
+      {partName(part)} · {fromToken(part, tokens)} ›
+    </button>
+  );
+  const line = (name: preact.ComponentChildren, value: number) => (
+    <>
+      <span>{name}</span>
+      <span class="bl-score-track">
+        <span
+          class={value < 0 ? "bl-negative" : "bl-positive"}
+          style={{ "--part": `${(50 * Math.abs(value)) / most}%` }}
+        />
+      </span>
+      <span class="bl-number" title={`${signed(value, 4)} nats`}>
+        {signed(value)}
+      </span>
+    </>
+  );
+  return (
+    <>
+      <ol class="bl-why-parts" data-testid="why-parts">
+        {split.largest.map((part, n) => (
+          <li key={n}>
+            {line(
+              <>
+                {part.token === null ? partName(part) : chip(part)}
+                {canTry(view, part) && (
+                  <button
+                    type="button"
+                    class="bl-try"
+                    aria-label={`Try it: ${partName(part)} off`}
+                    title={`An experiment: run the text with ${partName(part)} switched off`}
+                    onClick={() => tryOut(view, split, part)}
+                  >
+                    try it
+                  </button>
+                )}
+              </>,
+              part.value,
+            )}
+          </li>
+        ))}
+        {split.others.count > 0 && <li class="bl-muted">{line(othersName(split), split.others.value)}</li>}
+      </ol>
+      <p class="bl-muted" data-testid="why-spread">
+        {spreadWords(split)}
+      </p>
+    </>
+  );
+}

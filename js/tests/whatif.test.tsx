@@ -1,0 +1,99 @@
+// What the page makes of changes by itself: ranks, the strongest heads, places of labels, and the way back.
+import { signal } from "@preact/signals";
+import { describe, expect, it } from "vitest";
+import { createView } from "../src/views/context";
+import { effect, spearman, strongest } from "../src/views/whatif/data";
+import { toSelected } from "../src/views/whatif/doing";
+import { spread } from "../src/views/whatif/slopes";
+import { bench, overviewOf, settled, TOKENS } from "./fake";
+
+const floats = (...values: number[]) => Float32Array.from(values);
+
+describe("numbers of heads", () => {
+  it("correlates ranks, ties by their mean", () => {
+    expect(spearman(floats(1, 2, 3, 4), floats(10, 20, 30, 45))).toBeCloseTo(1);
+    expect(spearman(floats(1, 2, 3, 4), floats(4, 3, 2, 1))).toBeCloseTo(-1);
+    // ranks 0.5 0.5 2 3 against 0 1 2 3: 4.5 / √(4.5 · 5)
+    expect(spearman(floats(1, 1, 2, 3), floats(1, 2, 3, 4))).toBeCloseTo(4.5 / Math.sqrt(4.5 * 5));
+    expect(spearman(floats(1, 1), floats(1, 2))).toBeNaN();
+  });
+  it("names the strongest of a sign, five at most, the largest first", () => {
+    const values = floats(0, -3, 2, Number.NaN, -1, -2, -4, -5, -6);
+    expect(strongest(values, 3, -1).map(({ name }) => name.join("."))).toEqual(["2.2", "2.1", "2.0", "0.1", "1.2"]);
+    expect(strongest(values, 3, 1)).toEqual([{ name: [0, 2], value: 2 }]);
+  });
+  it("writes a change with its sign, and none for what rounds to nothing", () => {
+    expect([0.0324, -0.0324, 0.0004, -0.0004, Number.NaN].map(effect)).toEqual([
+      "+0.032",
+      "−0.032",
+      "0.000",
+      "0.000",
+      "–",
+    ]);
+  });
+});
+
+it("keeps labels a line apart, in the order of their values", () => {
+  const found = spread([50, 30, 31, 32], 26);
+  expect(found[1]).toBe(30);
+  expect(found[2]! - found[1]!).toBeGreaterThanOrEqual(14);
+  expect(found[3]! - found[2]!).toBeGreaterThanOrEqual(14);
+  expect(found[0]! - found[3]!).toBeGreaterThanOrEqual(14);
+});
+
+const chip = (id: number, head: number) => ({ id, label: `L0·H${head} off`, about: "", off: [0, head], code: "" });
+
+describe("the way back", () => {
+  const setUp = async () => {
+    const b = bench(overviewOf(TOKENS, { subject: "text" }));
+    const view = createView(b.store, signal(false));
+    const end = view.history.watch();
+    await settled();
+    return { b, view, end };
+  };
+  const arrive = async (b: ReturnType<typeof bench>, ids: number[], trace: string) => {
+    b.model.set("overview", overviewOf(TOKENS, { subject: "text", trace, changes: ids.map((id) => chip(id, id)) }));
+    await settled();
+  };
+
+  it("asks for the changes before, and loses nothing to come while their picture is on its way", async () => {
+    const { b, view, end } = await setUp();
+    await arrive(b, [0], "t2");
+    await arrive(b, [0, 1], "t3");
+    expect(view.history.canUndo.value).toBe(true);
+    view.history.undo();
+    await settled();
+    const { message, give } = b.take("change");
+    expect(message).toMatchObject({ changes: [0], trace: "t3" });
+    expect(view.history.canRedo.value).toBe(true);
+    await arrive(b, [0], "t2");
+    give({});
+    await settled();
+    expect(view.history.canRedo.value).toBe(true);
+    end();
+  });
+  it("begins anew with another text", async () => {
+    const { b, view, end } = await setUp();
+    await arrive(b, [0], "t2");
+    b.model.set("overview", overviewOf(TOKENS, { subject: "other", trace: "t9" }));
+    await settled();
+    expect(view.history.canUndo.value).toBe(false);
+    end();
+  });
+});
+
+describe("what can be done", () => {
+  const view = createView(bench(overviewOf(TOKENS), { query: 1, key: 2 }).store, signal(false));
+  it("is of what is selected", () => {
+    const asked = toSelected(view).map(({ asked }) => JSON.stringify(asked[0]));
+    for (const one of [
+      ["off", 0, 0],
+      ["off", 0],
+      ["cut", 0, 0, 1, 2],
+      ["cut", 0, null, 1, 2],
+      ["hide", 1],
+      ["hide", 2],
+    ])
+      expect(asked).toContain(JSON.stringify(one));
+  });
+});
