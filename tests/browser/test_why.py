@@ -90,7 +90,7 @@ def test_every_way_by_keyboard_alone(page_of: Any, trace: Any, cell: dict[str, i
     contrast = found[1]
 
     seen.tab("Neurons").focus()  # open the tab
-    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("ArrowRight")
     expect(seen.tab("Why")).to_be_focused()
     seen.page.keyboard.press("Enter")
     expect(seen.part("why-says")).to_be_visible()

@@ -55,6 +55,7 @@ export function Atlas() {
           {asksOf(view) && isPlain ? stat?.label : MEASURES[measure].symbol},{" "}
           {!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}
         </span>
+        <Later draw={({ WhatIfMenu }) => <WhatIfMenu />} />
       </header>
       <Later draw={({ Ranking }) => <Ranking value={stat} gates={gates ? ofGates : ""} />}>
         <div class="bl-controls bl-ranking" />
