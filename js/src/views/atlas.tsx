@@ -52,8 +52,9 @@ export function Atlas() {
       <header class="bl-panel-head">
         <h3>Atlas</h3>
         <span class="bl-muted">
-          {asksOf(view) && isPlain ? stat?.label : MEASURES[measure].symbol},{" "}
-          {!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}
+          {asksOf(view) && order === "position"
+            ? stat?.label
+            : `${MEASURES[measure].symbol}, ${!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}`}
         </span>
         <Later draw={({ WhatIfMenu }) => <WhatIfMenu />} />
       </header>
