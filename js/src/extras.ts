@@ -13,5 +13,5 @@ export { pythonLine } from "./views/share";
 export { Style } from "./views/style";
 export { TabBody, TablesSwitch } from "./views/tables";
 export { Texts } from "./views/texts";
-export { WhatIf } from "./views/whatif/bar";
+export { AnswerLine, WhatIf, WhatIfMenu } from "./views/whatif/bar";
 export { ofChange } from "./views/whatif/data";

@@ -41,7 +41,7 @@ def opened(page_of: Any, trace: Trace, **selection: Any) -> tuple[Seen, Any]:
     """A live view, ready: the extras have come."""
     view = trace.explore(**({"layer": LAYER, "head": HEAD} | selection))
     seen = live(page_of, view)
-    expect(seen.region("What if").get_by_text("What if", exact=True)).to_be_visible()
+    expect(seen.root.locator(".bl-doings summary")).to_be_visible()
     return seen, view
 
 
@@ -60,9 +60,9 @@ def press(seen: Seen, *keys: str) -> None:
 
 def doing(seen: Seen, label: str) -> None:
     """Choose from the menu by keyboard."""
-    seen.region("What if").locator("summary").focus()
+    seen.root.locator(".bl-doings summary").focus()
     press(seen, "Enter")
-    item = seen.region("What if").get_by_role("button", name=label)
+    item = seen.root.locator(".bl-doings").get_by_role("button", name=label)
     item.focus()
     press(seen, "Enter")
 

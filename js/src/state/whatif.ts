@@ -28,6 +28,7 @@ export interface WhatIfState {
   colour: Signal<"" | "moved" | "matters">; // of the atlas
   metric: Signal<string>; // what heads are swept for, "" is the first
   past: Signal<{ subject: string; lists: number[][] }>; // the changes before each step
+  patching: Signal<boolean>; // something from another text is being asked for
   tried: Signal<Tried | null>;
 }
 
@@ -36,6 +37,7 @@ export const createWhatIf = (): WhatIfState => ({
   colour: signal<"" | "moved" | "matters">("moved"),
   metric: signal(""),
   past: signal({ subject: "", lists: [] as number[][] }),
+  patching: signal(false),
   tried: signal(null),
   menu: signal(null),
 });

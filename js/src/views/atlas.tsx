@@ -52,9 +52,11 @@ export function Atlas() {
       <header class="bl-panel-head">
         <h3>Atlas</h3>
         <span class="bl-muted">
-          {asksOf(view) && isPlain ? stat?.label : MEASURES[measure].symbol},{" "}
-          {!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}
+          {asksOf(view) && order === "position"
+            ? stat?.label
+            : `${MEASURES[measure].symbol}, ${!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}`}
         </span>
+        <Later draw={({ WhatIfMenu }) => <WhatIfMenu />} />
       </header>
       <Later draw={({ Ranking }) => <Ranking value={stat} gates={gates ? ofGates : ""} />}>
         <div class="bl-controls bl-ranking" />

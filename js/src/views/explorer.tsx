@@ -70,9 +70,7 @@ export function Explorer({ view }: { view: View }) {
               <WhatIf />
             </>
           )}
-        >
-          {has("header") && <div class="bl-answer-line" />}
-        </Later>
+        />
         {(has("atlas") || has("head")) && <Main atlas={has("atlas")} head={has("head")} />}
         {painted && <Details />}
         {has("header") && <Footer />}

@@ -52,6 +52,7 @@ function TitleLine() {
           {chip}
         </span>
       ))}
+      {!overview.lens && <Later draw={({ AnswerLine }) => <AnswerLine />} />}
       <span class="bl-spacer" />
       <Later draw={({ Notices }) => <Notices />} />
       <span class={`bl-badge bl-link-${state}`} role="status" data-testid="link">
@@ -139,7 +140,14 @@ function TextForm() {
       >
         {running.value ? "…" : "Run"}
       </button>
-      <Later draw={({ Texts }) => <Texts />} />
+      <Later
+        draw={({ AnswerLine, Texts }) => (
+          <>
+            <Texts />
+            <AnswerLine />
+          </>
+        )}
+      />
     </form>
   );
 }

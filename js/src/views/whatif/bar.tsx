@@ -1,5 +1,4 @@
 // What if it did not? The model's answer, the changes of the run as chips, and what they do; keys and menus that change.
-import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { into, Menu, Segmented } from "../../parts/controls";
 import { px } from "../../parts/format";
@@ -28,58 +27,64 @@ function useAnswers(): Answers | null {
 }
 
 export function WhatIf() {
-  const view = useView();
-  const { overview, page, synced, link } = view;
+  const { overview, page } = useView();
+  const { patching } = page.whatif;
   const answers = useAnswers();
-  const patching = useSignal(false);
-  const has = (name: string) => synced.parts.value.includes(name);
   useHands();
   const changed = overview.changes.length > 0;
-  const able = !overview.offers.whatif;
-  if (!changed && !(has("header") && (able || answers?.kind))) return null;
+  const matters = asksOf(useView()) === "matters";
+  return (
+    <>
+      <AtPointer />
+      {(changed || matters || patching.value) && (
+        <section class="bl-whatif" aria-label="What if">
+          {changed && <Chips />}
+          {changed && <TriedOut />}
+          {patching.value && <PatchForm done={() => into(patching)(false)} />}
+          <div class="bl-whatif-parts">
+            {changed && answers && <AnswerSlopes answers={answers} />}
+            {changed && <Elsewhere />}
+            {matters && answers && <Matters answers={answers} />}
+          </div>
+        </section>
+      )}
+    </>
+  );
+}
+
+/** Which heads matter, and a menu of what can be changed: beside the atlas's name. */
+export function WhatIfMenu() {
+  const view = useView();
+  const { overview, page, link } = view;
+  const { colour, patching } = page.whatif;
+  const metrics = useAnswers()?.metrics.length ?? 0;
   const matters = asksOf(view) === "matters";
   const live = link.kernel.value;
+  if (overview.offers.whatif) return null;
   return (
-    <section class="bl-whatif" aria-label="What if">
-      <div class="bl-controls">
-        {has("header") && <AnswerLine answers={answers} />}
-        <span class="bl-spacer" />
-        {has("atlas") && (answers?.metrics.length ?? 0) > 0 && able && (
-          <button
-            type="button"
-            class="bl-chip"
-            aria-pressed={matters}
-            title="Colour the atlas by how much the answer changes without each head alone"
-            onClick={() => into(page.whatif.colour)(matters ? "moved" : "matters")}
-          >
-            Which heads matter?
-          </button>
-        )}
-        {able && (
-          <Menu
-            label="What if"
-            title={live ? "What if: change the run" : "What if: changes need a kernel"}
-            name="bl-doings"
-          >
-            <Doings doings={toSelected(view)} />
-            <button type="button" disabled={!live} onClick={() => into(patching)(true)}>
-              something from another text …
-            </button>
-          </Menu>
-        )}
-      </div>
-      {changed && <Chips />}
-      {changed && <TriedOut />}
-      <AtPointer />
-      {patching.value && <PatchForm done={() => into(patching)(false)} />}
-      {(changed || matters) && (
-        <div class="bl-whatif-parts">
-          {changed && answers && <AnswerSlopes answers={answers} />}
-          {changed && <Elsewhere />}
-          {matters && answers && <Matters answers={answers} />}
-        </div>
+    <span class="bl-group bl-asks-whatif">
+      {metrics > 0 && (
+        <button
+          type="button"
+          class="bl-chip"
+          aria-pressed={matters}
+          title="Colour the atlas by how much the answer changes without each head alone"
+          onClick={() => into(colour)(matters ? "moved" : "matters")}
+        >
+          Which heads matter?
+        </button>
       )}
-    </section>
+      <Menu
+        label="What if"
+        title={live ? "What if: change the run" : "What if: changes need a kernel"}
+        name="bl-doings"
+      >
+        <Doings doings={toSelected(view)} />
+        <button type="button" disabled={!live} onClick={() => into(patching)(true)}>
+          something from another text …
+        </button>
+      </Menu>
+    </span>
   );
 }
 
@@ -128,41 +133,37 @@ function Doings({ doings }: { doings: Doing[] }) {
 }
 
 const NAMES: Record<string, string> = {
-  words: "model’s word",
-  labels: "model’s class",
-  tags: "model’s labels",
-  span: "model’s answer",
-  similarity: "model’s answer",
-  embedding: "model’s answer",
+  words: "answer",
+  labels: "answer",
+  tags: "answers",
+  span: "answer",
+  similarity: "similarity",
+  embedding: "cosine",
 };
 
-/** The answer of the run shown, in a line. */
-function AnswerLine({ answers }: { answers: Answers | null }) {
+/** The answer of the run shown, in a line; nothing where the model gives none. */
+export function AnswerLine() {
   const { overview } = useView();
-  if (!answers) return <span class="bl-muted">asking for the model’s answer …</span>;
+  const answers = useAnswers();
+  if (!answers) return null;
   const { kind, unit, rows, why_not } = answers;
-  const changed = overview.changes.length > 0;
-  if (kind === "embedding" && !changed)
-    return <span class="bl-muted">An encoder without a head: give a second sentence to see their similarity.</span>;
-  if (!kind)
-    return (
-      <span class="bl-muted bl-answer" title={why_not}>
-        {why_not}
-      </span>
-    );
+  if (why_not || (kind === "embedding" && overview.changes.length === 0)) return null;
   const positions = [...new Set(rows.map(({ position }) => position))];
   const best = kind === "tags" ? rows : [...rows].sort((a, b) => b.after - a.after);
   const shown = best.filter(({ position }) => kind !== "words" || position === positions[0]).slice(0, SHOWN);
   return (
     <span class="bl-group bl-answer" data-testid="answer">
-      <span class="bl-caps" title={`${unit}, in the run shown`}>
+      <span
+        class="bl-caps"
+        title={`${unit === "cosine" ? rows[0]?.name : `The model’s answer, ${unit}`}, in the run shown`}
+      >
         {NAMES[kind]}
         {kind === "words" && positions.length > 1 && ` at ${positions[0]}`}
       </span>
       {shown.map(({ name, position, after }, n) => (
         <span key={n} title={`${name}: ${after.toFixed(4)} (${unit})`}>
-          {kind === "tags" && <Token text={`${overview.queries.tokens[position]}:`} />} <Token text={name} />{" "}
-          <b class="bl-number">{amount(after, unit)}</b>
+          {kind === "tags" && <Token text={`${overview.queries.tokens[position]}:`} />}{" "}
+          {unit !== "cosine" && <Token text={name} />} <b class="bl-number">{amount(after, unit)}</b>
         </span>
       ))}
     </span>

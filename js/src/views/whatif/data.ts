@@ -99,7 +99,7 @@ export function ofChange(view: View, name: string): Found {
     return {
       of: (l, h) => values?.[at(l, h)] ?? Number.NaN,
       unit: "",
-      label: "looks elsewhere (Jensen-Shannon, nats)",
+      label: "looks elsewhere now, nats",
       signed: false,
       text: nats,
     };
@@ -110,7 +110,7 @@ export function ofChange(view: View, name: string): Found {
   return {
     of: (l, h) => values[at(l, h)]!,
     unit: "",
-    label: `change of ${metric.label} without the head (${metric.unit})`,
+    label: `${metric.label} without the head, change`,
     signed: true,
     text: (value) => effect(value),
     mark: (l, h) => (isExact(l, h) ? "●" : "○"),
