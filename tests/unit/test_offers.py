@@ -101,7 +101,15 @@ def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> 
     trace = traces()[name]()
     view = trace.explore()
     arguments = {"layer": 0, "head": 0, "measure": "norm", "kind": "attn-w", "threshold": 0.3, "margin": 0.1}
-    arguments |= {"query": 1, "key": 0, "side": "key", "against": None, "through_mlps": False, "by": "weight", "last": 1}
+    arguments |= {
+        "query": 1,
+        "key": 0,
+        "side": "key",
+        "against": None,
+        "through_mlps": False,
+        "by": "weight",
+        "last": 1,
+    }
     for op in QUESTIONS:
         fields, _ = question(view, op=op, gate="self", view="full", **arguments)
         needs = QUESTIONS[op].needs
