@@ -1,4 +1,4 @@
-"""What the notebook on SARS-CoV-2 says holds for other sequences than those that it draws."""
+"""What notebooks say that draw sequences or sentences by a number holds for other numbers, too."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import nbclient
 import nbformat
 import pytest
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "05_sars_cov_2.ipynb"
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+SARS, WHAT_IF = FOLDER / "05_sars_cov_2.ipynb", FOLDER / "08_what_if.ipynb"
 pytestmark = [pytest.mark.notebook, pytest.mark.long, pytest.mark.timeout(900)]
 
 
-def run(folder: Path, seed: int, data: str) -> None:
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+def run(path: Path, folder: Path, seed: int, data: str) -> None:
+    notebook = nbformat.read(path, as_version=4)
     [at] = [at for at, cell in enumerate(notebook.cells) if "sequences" in cell.metadata.get("tags", [])]
     assert "SEED = 0" in notebook.cells[at].source
     notebook.cells.insert(at + 1, nbformat.v4.new_code_cell(f"SEED = {seed}"))
@@ -26,11 +27,12 @@ def run(folder: Path, seed: int, data: str) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_it_holds_for_other_written_sequences(seed, tmp_path):
-    run(tmp_path, seed, "")
+@pytest.mark.parametrize("path", [SARS, WHAT_IF], ids=lambda path: path.stem)
+def test_it_holds_for_other_drawn_texts(path, seed, tmp_path):
+    run(path, tmp_path, seed, "")
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_holds_for_the_test_split(seed, tmp_path, data):
-    run(tmp_path, seed, str(data))
+    run(SARS, tmp_path, seed, str(data))
