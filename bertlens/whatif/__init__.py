@@ -7,8 +7,8 @@ Rushing and Nanda 2024, arXiv:2402.15390).
 
 from __future__ import annotations
 
+from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
 from .changes import cut, hide, mean, mlp, neuron, off, patch, pattern, resample
-from .metrics import Metric, difference, divergence, label, logit, probability, similarity
 from .runs import rerun
 from .slopes import estimate
 from .sweeps import steps, sweep
