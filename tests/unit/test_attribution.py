@@ -307,6 +307,7 @@ def test_attention_gradient_is_the_rollout_of_chefer(reads: str) -> None:
             mean += head.clamp(min=0) / len(product)
         relevance = relevance + mean @ relevance
     at = trace.tokens.index("[MASK]") if reads == "a word" else slice(None)
+    relevance = relevance - torch.eye(size, dtype=torch.float64)
     expected = relevance[at] if reads == "a word" else relevance.mean(0)
     torch.testing.assert_close(found.values, expected, atol=1e-12, rtol=1e-9)
     assert f"{1 if reads == 'a word' else size} token" in found.notes[0]
@@ -319,7 +320,7 @@ def test_changed_runs_are_attributed_with_their_changes() -> None:
     metric = whatif.logit("cat")
     at = changed.tokens.index("[MASK]")
     found = attribution.attention_gradient(changed, metric)
-    assert found.values.tolist() == torch.eye(changed.n_tokens, dtype=torch.float64)[at].tolist()
+    assert not found.values.any()
     slope = attribution.gradient_input(changed, metric).values
     assert [i for i, value in enumerate(slope.tolist()) if value] == [at]
     gradient = attribution.integrated_gradients(changed, metric)

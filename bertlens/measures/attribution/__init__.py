@@ -4,7 +4,7 @@ A metric of `bertlens.whatif`, or a function of the model's output, says which n
 agree on before you believe one.
 """
 
-from .faithful import BINS, faithfulness
+from .faithful import BINS, CEILING, RANDOM, faithfulness
 from .linear import linearised
 from .removal import REMOVALS, occlusion
 from .result import Attribution
@@ -13,6 +13,8 @@ from .slopes import BASELINES, attention_gradient, gradient_input, integrated_gr
 __all__ = [
     "BASELINES",
     "BINS",
+    "CEILING",
+    "RANDOM",
     "REMOVALS",
     "Attribution",
     "attention_gradient",

@@ -90,14 +90,16 @@ def integrated_gradients(
 def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
     """(S,) ≥ 0: attention × gradient through the layers, R ← R + Ā R with Ā = mean_h max(0, α ∘ ∂F/∂α), R from 1.
 
-    The row of R of the token that F reads off the last layer; where it reads several, their mean. Only what raises F
-    is followed, so no token counts against it, and the sum is promised nothing. Chefer et al. 2021 (2103.15679), eqs. 5
-    and 6. Heads whose context a change has replaced let nothing through. Raises like `gradient_input`.
+    The row of R − 1 of the token that F reads off the last layer; where it reads several, their mean. The 1 is what
+    each token begins with as itself, whatever F is. Only what raises F is followed, so no token counts against it, and
+    the sum is promised nothing. Chefer et al. 2021 (2103.15679), eqs. 5 and 6. Heads whose context a change has
+    replaced let nothing through. Raises like `gradient_input`.
     """
     read, whole = reader(trace, metric)
     _check_slope(trace, metric)
     found = gradients(trace, loss=read)
-    relevance = torch.eye(trace.n_tokens, dtype=torch.float64, device=trace.special_mask.device)
+    itself = torch.eye(trace.n_tokens, dtype=torch.float64, device=trace.special_mask.device)
+    relevance = itself
     for layer in range(trace.n_layers):
         passed = (trace.attention(layer).double() * found.attention(layer).double()).clamp_min(0)
         passed[list(trace.changed_contexts(layer))] = 0
@@ -109,7 +111,7 @@ def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
     notes = (
         f"Rows of the {count} token{'' if count == 1 else 's'} that the number reads, mean over heads, never below 0.",
     )
-    return Attribution(trace, "attention × gradient", metric, relevance[reads].mean(0).cpu(), whole, notes)
+    return Attribution(trace, "attention × gradient", metric, (relevance - itself)[reads].mean(0).cpu(), whole, notes)
 
 
 def _check_slope(trace: Trace, metric: Metric | Read) -> None:
