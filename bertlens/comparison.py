@@ -109,7 +109,7 @@ class Comparison:
         if kind not in KINDS:
             raise SelectionError(f"no kind {kind!r} of measure: there are {', '.join(KINDS)}")
         found = [measure(trace) if layer is None else measure(trace, layer) for trace in (self.a, self.b)]
-        first, second = (torch.as_tensor(one).detach().double().cpu() for one in found)
+        first, second = (torch.as_tensor(one, device="cpu").detach().double() for one in found)
         placed = [self._placed(one, side, kind) for side, one in enumerate((first, second))]
         if placed[0].shape != placed[1].shape:
             raise InputError(f"the measure is {tuple(first.shape)} in a and {tuple(second.shape)} in b")
@@ -263,8 +263,8 @@ def _members(units: Sequence[Unit], like: Tensor, mean: bool = False) -> Tensor:
 
 def _spread(x: Tensor, dim: int, places: list[int | None]) -> Tensor:
     """Entries of one dimension at new places, NaN where there is none."""
-    index = torch.tensor([0 if place is None else place for place in places])
-    gaps = torch.tensor([place is None for place in places])
+    index = torch.tensor([0 if place is None else place for place in places], device=x.device)
+    gaps = torch.tensor([place is None for place in places], device=x.device)
     found = x.index_select(dim, index)
     return found.masked_fill(gaps if dim == -1 else gaps[:, None], torch.nan)
 
@@ -325,7 +325,7 @@ def kinship(a: Model, b: Model) -> tuple[float, int]:
         at = torch.linspace(0, len(x) - 1, min(SAMPLED, len(x)), device="cpu").long()
         pair = torch.stack([part[at.to(part.device)].double().cpu() for part in (x, y)])
         found.append(float(torch.corrcoef(pair)[0, 1].nan_to_num()))
-    return float(torch.tensor(found, dtype=torch.float64).median()), len(names)
+    return float(torch.tensor(found, dtype=torch.float64, device="cpu").median()), len(names)
 
 
 def _matrices(model: Model) -> dict[str, Tensor]:

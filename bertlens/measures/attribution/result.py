@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ...errors import ModelError
+from ...scores import check_precision
 from ...trace import Trace
 from ..metrics import Metric, Read, bound
 from ..words import merge_keys, units
@@ -91,9 +92,11 @@ class Attribution:
 def reader(trace: Trace, metric: Metric | Read) -> tuple[Read, float]:
     """The metric as a function of outputs, and what it is in this run.
 
-    Raises ModelError without queries and keys, or a model, and where the weights have changed; else like `bound`.
+    Raises ModelError without queries and keys, or a model, and where the weights have changed; InputError under
+    autocast; else like `bound`.
     """
     read = bound(metric, trace)
+    check_precision(trace.special_mask.device)
     if not trace.has_neurons:
         raise ModelError(trace.why_no_neurons)
     trace.check_unchanged()
