@@ -112,7 +112,10 @@ def word_gradients(
             values = metric(_output(model, inputs, changes, zeros))
         finally:
             handle.remove()
-        if not leaves or not values.requires_grad:
+        if not leaves:
+            name = type(model.embedding).__name__
+            raise ModelError(f"the model looks words up elsewhere than in its {name}: no gradient can be had there")
+        if not values.requires_grad:
             raise InputError(NO_GRADIENT)
         [gradient] = torch.autograd.grad(values.sum(), leaves)
     return values.detach(), leaves[0].detach(), gradient

@@ -346,6 +346,8 @@ def test_the_model_is_left_as_it_was() -> None:
 def test_what_cannot_be_had_is_one_sentence() -> None:
     words, plain = words_lens().trace(MASKED), Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat")
     gpt = Lens(tiny.FAMILIES["gpt2"].model(), tiny.gpt_like()).trace("the cat sat")
+    inside = "t5 encoder" in tiny.FAMILIES  # which came to the attention interface with a later transformers 5
+    t5 = Lens((tiny.FAMILIES | tiny.OUTSIDE)["t5 encoder"].model(), tiny.wordpiece()).trace("the cat sat")
     given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
     outside = tiny.OUTSIDE["roformer"]
     eager = Lens(tiny.shaken(outside.model()), outside.tokenizer()).trace("the cat sat")
@@ -355,6 +357,12 @@ def test_what_cannot_be_had_is_one_sentence() -> None:
     cases: list[tuple[Any, type[BertLensError], str]] = [
         (lambda: attribution.occlusion(words, logit, "drop"), SelectionError, "there are mask, delete, hide"),
         (lambda: attribution.occlusion(gpt, number), ModelError, "use remove='delete' or remove='hide'"),
+        (
+            lambda: attribution.occlusion(gpt, number, "hide"),
+            SelectionError,
+            "no key left in any head of layer 0: use rem",
+        ),
+        (lambda: attribution.gradient_input(t5, number), ModelError, "looks words up elsewhere" if inside else "T5"),
         (lambda: attribution.occlusion(words.rerun(cut), logit, "delete"), ModelError, "use remove='mask'"),
         (lambda: attribution.occlusion(words_lens().trace("[MASK]"), logit), InputError, "no token of this text can"),
         (lambda: attribution.gradient_input(plain, similarity), InputError, "use occlusion, or another metric"),

@@ -95,7 +95,10 @@ class Without:
             kept = [[i for i in range(trace.n_tokens) if i not in gone] for gone in sets]
             chosen = torch.tensor(kept, device=trace.special_mask.device)
             inputs = {name: value.gather(1, chosen) for name, value in inputs.items()}
-        output = output_of(trace.model, inputs, Run(rows))
+        try:
+            output = output_of(trace.model, inputs, Run(rows))
+        except SelectionError as error:
+            raise SelectionError(f"{str(error).split(':')[0]}: use remove='mask' or remove='delete'") from error
         found = []
         for row in range(len(sets)):
             one = row_of(output, row)
