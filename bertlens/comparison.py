@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 KINDS = ("map", "tokens", "heads")
+FLOATS = 2**22  # weights of one side that are worked on at a time
 SINK = 1e-5  # attention to no token below this is rounding
 KIN = 0.5  # correlation of weights from which two models are of one training
 SAMPLED = 4096  # values of each matrix
@@ -174,36 +175,52 @@ class Comparison:
         if not self.same_heads:
             raise ModelError(self.note)
 
-    def _map(self, side: int, layer: int) -> Tensor:
-        """(H, units, units) the attention of one side among its own units, in the model's dtype."""
-        trace, rows, columns = self._side(side)
-        alpha = trace.attention(layer)
-        if self.queries.by == "tokens":
-            return alpha
-        return _members(rows, alpha, mean=True).T @ alpha @ _members(columns, alpha)
-
     def _side(self, side: int) -> tuple[Trace, Sequence[Unit], Sequence[Unit]]:
         trace = self.b if side else self.a
         return (trace, self.queries.b, self.keys.b) if side else (trace, self.queries.a, self.keys.a)
 
-    def _split(self, side: int, layer: int) -> tuple[Tensor, Tensor]:
+    def _weights(self, side: int, layer: int, first: int, last: int) -> Tensor:
+        """(H, n, key units) attention of one side's query units first … last, in the model's dtype."""
+        trace, rows, columns = self._side(side)
+        chosen = rows[first : last + 1]
+        start, stop = chosen[0].pieces[0], chosen[-1].pieces[-1] + 1
+        alpha = trace.attention_rows(layer, start, stop)
+        if self.queries.by == "tokens":
+            return alpha
+        return _members(chosen, alpha, mean=True).T @ alpha @ _members(columns, alpha)
+
+    def _split(self, side: int, layer: int, pairs: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
         """(H, n, m + 1) aligned rows, over aligned keys and nothing; (H, n, k) over keys that the other has not."""
-        rows, keys = ([pair[side] for pair in one.shared] for one in (self.queries, self.keys))
-        alpha = self._map(side, layer)[:, rows]
+        rows, keys = ([pair[side] for pair in some] for some in (pairs, self.keys.shared))
+        alpha = self._weights(side, layer, rows[0], rows[-1])[:, [row - rows[0] for row in rows]]
         sink = 1 - alpha.sum(-1, keepdim=True)
         sink = sink.where(sink > SINK, 0)
         return torch.cat([alpha[..., keys], sink], -1), alpha[..., list(self.keys.alone[side])]
 
+    @cached_property
+    def _chunks(self) -> list[list[tuple[int, int]]]:
+        """Aligned pairs in groups whose weights are worked on at once, gaps between them included."""
+        most = max(1, FLOATS // (self.a.n_heads * max(len(self.keys.a), len(self.keys.b))))
+        chunks: list[list[tuple[int, int]]] = []
+        for pair in self.queries.shared:
+            if not chunks or max(here - there for here, there in zip(pair, chunks[-1][0], strict=True)) >= most:
+                chunks.append([])
+            chunks[-1].append(pair)
+        return chunks
+
     def _rows(self, layer: int) -> Tensor:
         """(H, n) float64 on the CPU: the divergence of every aligned row."""
-        (p, alone_p), (q, alone_q) = self._split(0, layer), self._split(1, layer)
-        # with 0 on the other side a column's part is ½ p ln 2
-        alone = alone_p.sum(-1).cpu().double() + alone_q.sum(-1).cpu().double()
-        return jensen_shannon(p, q.to(p)).cpu().double() + math.log(2) / 2 * alone
+        found = []
+        for pairs in self._chunks:
+            (p, alone_p), (q, alone_q) = self._split(0, layer, pairs), self._split(1, layer, pairs)
+            # with 0 on the other side a column's part is ½ p ln 2
+            alone = alone_p.sum(-1).cpu().double() + alone_q.sum(-1).cpu().double()
+            found.append(jensen_shannon(p, q.to(p)).cpu().double() + math.log(2) / 2 * alone)
+        return torch.cat(found, 1)
 
     def _union(self, side: int, layer: int) -> Tensor:
         """(H, n, all keys) aligned rows over the keys of both."""
-        shared, alone = self._split(side, layer)
+        shared, alone = self._split(side, layer, self.queries.shared)
         nothing = shared.new_zeros(*shared.shape[:2], len(self.keys.alone[1 - side]))
         return torch.cat([shared, alone, nothing] if side == 0 else [shared, nothing, alone], -1).cpu()
 
@@ -229,7 +246,7 @@ class Comparison:
         """One row of `most`."""
         row = int(self._rows(layer)[head].argmax())
         i, j = self.queries.shared[row]
-        first, second = self._map(0, layer)[head, i].cpu().double(), self._map(1, layer)[head, j].cpu().double()
+        first, second = (self._weights(side, layer, at, at)[head, 0].cpu().double() for side, at in enumerate((i, j)))
         weights = [
             (0.0 if p is None else float(first[p]), 0.0 if q is None else float(second[q])) for p, q in self.keys.pairs
         ]
@@ -254,10 +271,11 @@ def _at(unit: Unit) -> str:
 
 
 def _members(units: Sequence[Unit], like: Tensor, mean: bool = False) -> Tensor:
-    """(tokens, units) 1 where a token is a piece of the word, or its share of it."""
-    members = like.new_zeros(sum(len(unit.pieces) for unit in units), len(units))
+    """(tokens, units) 1 where a token is a piece of the word, or its share of it; of words that follow each other."""
+    start = units[0].pieces[0]
+    members = like.new_zeros(units[-1].pieces[-1] + 1 - start, len(units))
     for number, unit in enumerate(units):
-        members[list(unit.pieces), number] = 1 / len(unit.pieces) if mean else 1
+        members[[piece - start for piece in unit.pieces], number] = 1 / len(unit.pieces) if mean else 1
     return members
 
 

@@ -75,6 +75,24 @@ def test_heads_of_two_texts_are_the_naive_divergence() -> None:
     assert c.said == "7 of 11 tokens of a and of 11 of b are aligned."
 
 
+@pytest.mark.parametrize("by", ["tokens", "words"])
+def test_chunks_of_rows_change_nothing(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long texts are worked on in groups of rows; gaps do not make a group longer."""
+    lens = lens_of()
+    if by == "tokens":
+        a, b = lens.trace(A), lens.trace(B)
+    else:
+        model = tiny.shaken(tiny.FAMILIES["roberta"].model()).double()
+        a, b = lens.trace(A), Lens(model, tiny.roberta_like(add_prefix_space=True)).trace(B)
+    whole = bl.compare(a, b, same_heads=True)
+    monkeypatch.setattr("bertlens.comparison.FLOATS", 3 * 4 * len(whole.keys.b))
+    cut = bl.compare(a, b, same_heads=True)
+    assert len(cut._chunks) > 2 and sum(map(len, cut._chunks)) == len(whole.queries.shared)
+    assert all(chunk[-1][side] - chunk[0][side] < 3 for chunk in cut._chunks for side in (0, 1))
+    torch.testing.assert_close(cut.heads, whole.heads, atol=1e-14, rtol=0)
+    assert cut.most(5)["words"].tolist() == whole.most(5)["words"].tolist()
+
+
 def test_heads_are_as_head_distances_has_them() -> None:
     """Two maps of the same tokens, as heads of one trace and as one head of two."""
     maps = torch.rand(2, 3, 5, 5, generator=torch.Generator().manual_seed(1)).softmax(-1)
