@@ -42,7 +42,7 @@ def faithfulness(
 
     One row per ranking, then "random" (mean of `rankings`) and "greedy ceiling". comprehensiveness: F(x) − F(x without
     the k tokens ranked first); sufficiency: F(x) − F(x with only these), less is better; both the mean over k = 1, 5,
-    10, 20, 50 % of n, rounded up, equal ones once (DeYoung et al. 2020, section 4.3). …_error: of random rankings, the
+    10, 20, 50 % of n, rounded up, equal ones once (DeYoung et al. 2020, section 4). …_error: of random rankings, the
     standard error of their mean. …_beats: how many of the random rankings do worse. The ceiling takes token after token
     away (for sufficiency: adds) where it tells most; greed need not find the best, so a ranking may lie above it.
     attrs: metric, model (F(x)), remove, removable (n), bins (k), rankings, seed, notes. One text is an anecdote: report
