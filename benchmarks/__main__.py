@@ -19,7 +19,19 @@ from benchmarks.rows import measure
 # In this order; a group is a module of this package with rows().
 GROUPS = [
     name
-    for name in ("size", "trace", "norms", "gates", "sources", "whatif", "survey", "sars_cov_2", "notebook", "pages")
+    for name in (
+        "size",
+        "trace",
+        "norms",
+        "gates",
+        "sources",
+        "whatif",
+        "compare",
+        "survey",
+        "sars_cov_2",
+        "notebook",
+        "pages",
+    )
     if Path(__file__).with_name(f"{name}.py").exists()
 ]
 COLUMNS = ("work", "budget", "measured", "peer, same work", "")

@@ -12,6 +12,7 @@ from .above import FUNCTIONS
 
 if TYPE_CHECKING:
     from .architectures import Adapter, register_family
+    from .comparison import Comparison, compare
     from .errors import BertLensError, CaptureError, ExportError, InputError, ModelError, SelectionError
     from .inputs import InputReport
     from .lens import Lens
@@ -35,6 +36,7 @@ _NAMES = {
     "trace": ("Trace",),
     "inputs": ("InputReport",),
     "architectures": ("Adapter", "register_family"),
+    "comparison": ("Comparison", "compare"),
     "vocabulary": ("LayerMap", "register_layer_map"),
     "widgets": (
         "Explorer",
@@ -55,6 +57,7 @@ __all__ = [
     "Adapter",
     "BertLensError",
     "CaptureError",
+    "Comparison",
     "Explorer",
     "ExportError",
     "GateView",
@@ -72,6 +75,7 @@ __all__ = [
     "SurveyView",
     "Trace",
     "__version__",
+    "compare",
     "register_family",
     "register_layer_map",
 ]

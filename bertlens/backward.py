@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from .interventions import Run, attend, changed
 from .model import Model
 
 IMPLEMENTATION = "bertlens-backward"
+NO_GRADIENT = "loss must return one number computed from the model's output, as a tensor"
 
 _active = threading.local()
 
@@ -81,26 +83,75 @@ def check_differentiable(model: Model, inputs: dict[str, Tensor]) -> None:
         raise ModelError("no gradient flows back through the model's quantised weights: dequantise the model first")
 
 
+def word_gradients(
+    model: Model,
+    inputs: dict[str, Tensor],
+    metric: Callable[[Any], Tensor],
+    changes: Sequence[Change] = (),
+    words: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What a number of each text is, (B,), the word embeddings (B, S, E) that it was run on, and its gradient there.
+
+    metric: of the model's output for the batch, (B,), each of its own text. words: vectors that stand in place of the
+    word embeddings, behind which positions, types and norms follow as ever; None: those of the tokens. changes: of
+    every text's run. Raises like `context_gradients`.
+    """
+    check_differentiable(model, inputs)
+    zeros: list[Tensor] = []
+    leaves: list[Tensor] = []
+
+    def leaf(module: nn.Module, args: Any, output: Tensor) -> Tensor | None:
+        if leaves or getattr(_active, "zeros", None) is not zeros:  # types that are looked up, or another thread's run
+            return None
+        leaves.append((output if words is None else words.to(output)).detach().clone().requires_grad_())
+        return leaves[0]
+
+    with _graph(model):
+        handle = model.embedding.register_forward_hook(leaf, prepend=True)
+        try:
+            values = metric(_output(model, inputs, changes, zeros))
+        finally:
+            handle.remove()
+        if not leaves:
+            name = type(model.embedding).__name__
+            raise ModelError(f"the model looks words up elsewhere than in its {name}: no gradient can be had there")
+        if not values.requires_grad:
+            raise InputError(NO_GRADIENT)
+        [gradient] = torch.autograd.grad(values.sum(), leaves)
+    return values.detach(), leaves[0].detach(), gradient
+
+
+@contextmanager
+def _graph(model: Model) -> Iterator[None]:
+    """The model borrowed, and a graph made, whatever the caller's mode."""
+    with model.locked(), borrowed(model, IMPLEMENTATION), torch.inference_mode(False), torch.enable_grad():
+        yield
+
+
+def _output(model: Model, inputs: dict[str, Tensor], changes: Sequence[Change], zeros: list[Tensor]) -> Any:
+    """The model's output with a graph; per call of the attention interface, the zero added to its context."""
+    # copies: a caller in inference mode made tensors that no graph may hold
+    inputs = {name: value.clone() for name, value in inputs.items()}
+    _active.zeros = zeros
+    try:
+        with changed(model, Run([changes] * len(inputs["input_ids"]))):
+            output = model.runner(**accepted(model.runner, inputs), return_dict=True)
+    finally:
+        _active.zeros = None
+    if not zeros:
+        name = type(model.runner).__name__
+        raise ModelError(f"{name} does not use the attention interface: no gradients can be had")
+    return output
+
+
 def _backward(
     model: Model, inputs: dict[str, Tensor], loss: Callable[[Any], Tensor], changes: Sequence[Change] = ()
 ) -> tuple[float, list[Tensor], Sequence[Tensor | None]]:
     """The loss; per call of the attention interface, the zero added to its context and the loss's gradient there."""
-    runner = model.runner
     zeros: list[Tensor] = []
-    with model.locked(), borrowed(model, IMPLEMENTATION), torch.inference_mode(False), torch.enable_grad():
-        # copies: a caller in inference mode made tensors that no graph may hold
-        inputs = {name: value.clone() for name, value in inputs.items()}
-        texts = len(inputs["input_ids"])
-        _active.zeros = zeros
-        try:
-            with changed(model, Run([changes] * texts)):
-                output = runner(**accepted(runner, inputs), return_dict=True)
-        finally:
-            _active.zeros = None
-        if not zeros:
-            raise ModelError(f"{type(runner).__name__} does not use the attention interface: no gradients can be had")
-        value = loss(output)
+    with _graph(model):
+        value = loss(_output(model, inputs, changes, zeros))
         if not isinstance(value, Tensor) or value.numel() != 1 or not value.requires_grad:
-            raise InputError("loss must return one number computed from the model's output, as a tensor")
+            raise InputError(NO_GRADIENT)
         gradients = torch.autograd.grad(value.squeeze(), zeros, allow_unused=True)
     return float(value.detach()), zeros, gradients

@@ -87,7 +87,10 @@ def attention_rows(layer: Layer, start: int, stop: int) -> Tensor:
     query = cast(layer.query[:, start:stop])
     products = query @ per_head(cast(layer.key), len(query)).transpose(1, 2) * layer.scaling
     added = dense_mask(layer)
-    return (products if added is None else products + added[..., start:stop, :].to(products.dtype)).softmax(-1)
+    rows = (products if added is None else products + added[..., start:stop, :].to(products.dtype)).softmax(-1)
+    for head, given in layer.weights.items():
+        rows[head] = given[start:stop].to(rows.dtype)
+    return rows
 
 
 def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:

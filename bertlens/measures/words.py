@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -10,9 +12,14 @@ from ..trace import Trace
 
 def units(trace: Trace) -> list[list[int]]:
     """The token positions of each word, in order; a template token is a unit of its own."""
+    return grouped(trace.word_ids)
+
+
+def grouped(word_ids: Sequence[int | None]) -> list[list[int]]:
+    """`units`, of the word of each token."""
     groups: list[list[int]] = []
-    for position, word in enumerate(trace.word_ids):
-        if word is not None and position and trace.word_ids[position - 1] == word:
+    for position, word in enumerate(word_ids):
+        if word is not None and position and word_ids[position - 1] == word:
             groups[-1].append(position)
         else:
             groups.append([position])

@@ -3,6 +3,8 @@
 Every function draws into the axes given, or into new ones, and returns them. Nothing is shown or saved.
 """
 
+from .answers import attributions, faithfulness
+from .comparison import compared_attention, compared_heads
 from .gates import attention_map, gate_counts
 from .geometry import cone, directionality, norm_histograms, softmax_cones, spectra
 from .norms import category_shares, mixing_ratios, weight_against_norm
@@ -12,9 +14,13 @@ from .training import training
 
 __all__ = [
     "attention_map",
+    "attributions",
     "category_shares",
+    "compared_attention",
+    "compared_heads",
     "cone",
     "directionality",
+    "faithfulness",
     "gate_counts",
     "gradients_by_layer",
     "head_map",

@@ -41,14 +41,16 @@ def signed_map() -> Any:
     return ListedColormap(table("signed", "light") / 255.0, name="bertlens signed").with_extremes(bad=NAN)
 
 
+def plain(text: str) -> str:
+    """Text as it is: "$" would begin a formula."""
+    return text.replace("$", r"\$")
+
+
 def tokens_on_axes(axes: Any, rows: list[str], columns: list[str], most: int = 60) -> None:
     """Tokens beside a matrix, left out where there are more than can be read."""
     for axis, tokens, turn in ((axes.yaxis, rows, 0), (axes.xaxis, columns, 90)):
         if len(tokens) <= most:
-            # "$" would begin a formula
-            axis.set_ticks(
-                np.arange(len(tokens)), [token.replace("$", r"\$") for token in tokens], rotation=turn, fontsize=7
-            )
+            axis.set_ticks(np.arange(len(tokens)), [plain(token) for token in tokens], rotation=turn, fontsize=7)
         else:
             axis.set_ticks([])
     axes.tick_params(length=0)

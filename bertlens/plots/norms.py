@@ -13,7 +13,7 @@ from ..measures import categories, norms
 from ..measures.ranks import spearman
 from ..trace import Trace
 from ..vocabulary import CATEGORIES, SERIES
-from .figure import INK, MUTED, axes_or_new, quiet, weight_map
+from .figure import INK, MUTED, axes_or_new, plain, quiet, weight_map
 
 # colour and marker: told apart without colour
 _STYLES = dict(zip(CATEGORIES, zip(SERIES["light"], "os^.", strict=False), strict=True))
@@ -95,7 +95,7 @@ def mixing_ratios(trace: Trace, method: str = "attnresln-n", axes: Any = None) -
     axes = axes_or_new(axes, max(4, 0.22 * trace.n_tokens + 1.6), 0.3 * trace.n_layers + 1.6)
     most = max(float(ratios.max()), 1e-6)
     image = axes.imshow(ratios, cmap=weight_map(), vmin=0, vmax=most, aspect="auto")
-    tokens = [token.replace("$", r"\$") for token in trace.display_tokens]  # "$" would begin a formula
+    tokens = [plain(token) for token in trace.display_tokens]
     axes.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=7)
     axes.set_yticks(range(trace.n_layers), [f"L{layer}" for layer in range(trace.n_layers)], fontsize=8)
     axes.tick_params(length=0)
@@ -116,7 +116,7 @@ def _label(trace: Trace, kinds: torch.Tensor, k: int) -> str:
     """The kind's name, with its token where all are the same: 'first ([CLS])'."""
     tokens = {trace.display_tokens[i] for i in (kinds == k).nonzero()[:, 0].tolist()}
     name = categories.NAMES[k]
-    return f"{name} ({tokens.pop()})".replace("$", r"\$") if len(tokens) == 1 else name
+    return plain(f"{name} ({tokens.pop()})") if len(tokens) == 1 else name
 
 
 def _rho(x: torch.Tensor, y: torch.Tensor) -> str:

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..measures import sources as splits
 from ..trace import Trace
 from ..vocabulary import SOURCES
-from .figure import INK, MUTED, axes_or_new, pyplot, quiet, signed_map
+from .figure import INK, MUTED, axes_or_new, plain, pyplot, quiet, signed_map
 
 LARGEST = 6
 NAMES = {kind: SOURCES[kind].label for kind in ("head", "mlp")}
@@ -59,7 +59,7 @@ def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST) -> A
     axes.invert_yaxis()
     axes.margins(x=0.12)
     axes.tick_params(axis="y", length=0)
-    axes.set_title(_plain(s.what), fontsize=9, wrap=True)
+    axes.set_title(plain(s.what), fontsize=9, wrap=True)
     axes.set_xlabel(foot(s), fontsize=7)
     quiet(axes)
     return axes
@@ -131,7 +131,3 @@ def _name(row: splits.Row) -> str:
     if head is not None:
         return f"L{layer}·H{head}"
     return kind if layer is None else f"MLP of L{layer}"
-
-
-def _plain(text: str) -> str:
-    return text.replace("$", r"\$")  # "$" would begin a formula

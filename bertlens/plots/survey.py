@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError, SelectionError, check_index
 from ..measures.categories import NAMES as CATEGORIES
 from ..trace import Trace
-from .figure import ACCENT, INK, MUTED, axes_or_new, quiet
+from .figure import ACCENT, INK, MUTED, axes_or_new, plain, quiet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +186,7 @@ def parse(
             right += guess == gold
             _arc(axes, d, guess, -1, _COLORS[0] if guess == gold else ACCENT, "-" if guess == gold else "--")
     for d, word in enumerate(sentence.words):
-        axes.text(d, 0, word.replace("$", r"\$"), ha="center", va="center", fontsize=8)
+        axes.text(d, 0, plain(word), ha="center", va="center", fontsize=8)
     most = max(2.0, max(_height(d, h) for d, h in enumerate(sentence.heads)) + 1)
     below = max(2.0, max(_height(d, h) for d, h in enumerate(predicted)) + 1)
     axes.set(xlim=(-0.7, len(sentence) - 0.3), ylim=(-below - 0.3, most + 0.3))

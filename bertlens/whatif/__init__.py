@@ -7,9 +7,9 @@ Rushing and Nanda 2024, arXiv:2402.15390).
 
 from __future__ import annotations
 
+from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
 from .answering import Answer, Answers, answers
 from .changes import cut, hide, mean, mlp, neuron, off, patch, pattern, resample
-from .metrics import Metric, difference, divergence, label, logit, probability, similarity
 from .movement import moved
 from .runs import rerun
 from .slopes import estimate

@@ -17,9 +17,9 @@ from ..capture import output_of
 from ..changes import Change
 from ..errors import SelectionError
 from ..interventions import Run
+from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
 from ..measures.predictions import embedding, kind_of, labels_of, masked, texts_apart, words_of
 from ..trace import Trace
-from .metrics import Metric, difference, divergence, label, logit, probability, similarity
 from .runs import check, inputs_of
 from .slopes import estimate
 from .sweeps import Index, steps

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..measures.gradients import gradients
+from ..measures.metrics import Metric, Read, bound
 from ..trace import Trace
-from .metrics import Metric, Read, bound
 from .runs import check
 
 

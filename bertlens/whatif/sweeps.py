@@ -18,8 +18,8 @@ from ..capture import output_of
 from ..changes import Change, Cut, Hide, Off
 from ..errors import ModelError, SelectionError, check_index, check_indices
 from ..interventions import Run, wrapped
+from ..measures.metrics import Metric, Read, bound, row_of
 from ..trace import Trace
-from .metrics import Metric, Read, bound
 from .runs import check, inputs_of
 
 KINDS = ("heads", "layers", "tokens", "cells")
@@ -102,7 +102,7 @@ def steps(
             rows = [(*trace.changes, change) for _, change in batch]
             run = Run(rows, start if states else 0, states, wrappers)
             output = output_of(model, inputs_of(trace, len(batch)), run)
-            yield [(index, float(read(_row(output, row))) - before) for row, (index, _) in enumerate(batch)]
+            yield [(index, float(read(row_of(output, row))) - before) for row, (index, _) in enumerate(batch)]
 
 
 def planned(
@@ -148,14 +148,3 @@ def _visible(trace: Trace, layer: int) -> Tensor:
     mask = trace.dense_mask(layer)
     everything = torch.ones(shape, dtype=torch.bool, device="cpu")
     return everything if mask is None else (mask > -torch.inf).cpu().expand(shape)
-
-
-def _row(output: Any, row: int) -> Any:
-    """The output object of one text of a batch whose texts are of one length, as a view."""
-
-    def part(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(part(item) for item in value)
-        return value[row : row + 1] if isinstance(value, Tensor) and value.ndim else value
-
-    return type(output)(**{name: part(value) for name, value in output.items()})

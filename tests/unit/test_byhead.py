@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertlens import whatif
 from bertlens.errors import ModelError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import byhead, norms
@@ -83,6 +84,17 @@ def test_rows_are_those_of_the_whole_map(name: str) -> None:
     trace = Lens(tiny.shaken(family.model()), family.tokenizer()).trace("a few words here")
     for layer in range(trace.n_layers):
         torch.testing.assert_close(trace.attention_rows(layer, 1, 3), trace.attention(layer)[:, 1:3])
+
+
+def test_rows_of_a_changed_run_are_what_it_used() -> None:
+    """Weights that were given, or taken away after the softmax, in their rows too."""
+    trace = Lens(tiny.bert(), tiny.wordpiece()).trace("a few words here")
+    given = torch.rand(trace.n_tokens, trace.n_tokens, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    changed = trace.rerun(whatif.pattern(1, 2, given), whatif.cut(1, 0, query=2, renormalize=False))
+    rows = changed.attention_rows(1, 1, 4)
+    torch.testing.assert_close(rows, changed.attention(1)[:, 1:4])
+    torch.testing.assert_close(rows[2], given[1:4])
+    assert not rows[0, 1].any() and bool(rows[0, 0].any())
 
 
 def test_rows_of_maps_that_were_given() -> None:

@@ -18,7 +18,8 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.measures import attention, flow, gates, geometry, neurons, norms, offers, sources, spectra
+from bertlens.comparison import kinship
+from bertlens.measures import attention, attribution, flow, gates, geometry, neurons, norms, offers, sources, spectra
 from unit import tiny
 
 TEXT, CORPUS = "the cat sat on the mat", ["the cat sat on the mat", "it was very warm", "the mats"]
@@ -53,6 +54,23 @@ WORK: dict[str, Callable[[bl.Lens, bl.Trace], Any]] = {
     ],
     "whatif": lambda lens, trace: trace.rerun(whatif.off(0, 1), whatif.cut(1, 0, 2, 3)).attention(1),
     "sweeps": lambda lens, trace: [whatif.sweep(trace, pooled, progress=False), whatif.estimate(trace, pooled)],
+    "attributions": lambda lens, trace: [
+        *(attribution.occlusion(trace, pooled, how).values for how in attribution.REMOVALS),
+        attribution.gradient_input(trace, pooled).values,
+        attribution.integrated_gradients(trace, pooled, steps=3).values,
+        attribution.linearised(trace, whatif.similarity(lens.trace(CORPUS[1]))).values,
+        attribution.attention_gradient(trace, pooled).values,
+    ],
+    "faithfulness": lambda lens, trace: attribution.faithfulness(
+        trace, torch.arange(8.0, device="cpu"), metric=pooled, progress=False
+    ),
+    "comparison": lambda lens, trace: [
+        (c := bl.compare(trace, lens.trace(CORPUS[1]))).heads,
+        c.attention(1),
+        c.most()["divergence"].to_numpy(),
+        c.nearest(),
+        kinship(lens.borrowed, lens.borrowed)[0],
+    ],
     "explore": lambda lens, trace: len(trace.explore().overview),
     "export": lambda lens, trace: "<main" in trace.explore().to_html(),
 }

@@ -12,6 +12,7 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 from .bilinear import GROUPS, Maps, map_shares, maps, pairs
 from .head_score import SIDES, score, visible_keys
 from .predictions import label, logit
+from .pull import Reading, mean_reading
 from .result import KINDS, NEAR_ZERO, Row, Sources, fetched_most, neurons, tokens
 from .stream import requirements
 from .texts import POOLINGS, similarity
@@ -23,6 +24,7 @@ __all__ = [
     "POOLINGS",
     "SIDES",
     "Maps",
+    "Reading",
     "Row",
     "Sources",
     "fetched_most",
@@ -30,6 +32,7 @@ __all__ = [
     "logit",
     "map_shares",
     "maps",
+    "mean_reading",
     "neurons",
     "pairs",
     "requirements",

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from ..changes import check_rerun
 from ..errors import InputError, ModelError, check_index
-from ..measures.predictions import embedding, kind_of, labels_of, masked, words_of
 from ..trace import Trace
+from . import sources
+from .predictions import embedding, kind_of, labels_of, masked, words_of
 
 Read: TypeAlias = Callable[[Any], Tensor]  # the model's output, of one text -> a 0-d tensor
 
@@ -29,6 +30,10 @@ class Metric:
     unit: str
     bind: Callable[[Trace], Read]  # of the original run
     flat: bool = False
+    # the one token whose answer is read; None where it is the text's
+    at: Callable[[Trace], int | None] = lambda trace: None
+    # how it is read off the last layer's output, for a split by what went in; None where it is no sum
+    reading: Callable[[Trace], sources.Reading] | None = None
 
     def __call__(self, trace: Trace) -> float:
         """The metric of a run; what it compares with is the run's original."""
@@ -40,7 +45,13 @@ class Metric:
 
 def logit(token: str | int, position: int | None = None) -> Metric:
     """A token's logit at a mask. token: as the tokenizer writes it, or its id; position: None is the only mask."""
-    return Metric(f"logit of {token}", "logits", lambda trace: _word(trace, position, lambda x: x[_id(trace, token)]))
+    return Metric(
+        f"logit of {token}",
+        "logits",
+        lambda trace: _word(trace, position, lambda x: x[_id(trace, token)]),
+        at=lambda trace: _position(trace, position),
+        reading=lambda trace: sources.logit(trace, _position(trace, position), _id(trace, token)).reading,
+    )
 
 
 def probability(token: str | int, position: int | None = None) -> Metric:
@@ -49,7 +60,7 @@ def probability(token: str | int, position: int | None = None) -> Metric:
     def bind(trace: Trace) -> Read:
         return _word(trace, position, lambda x: x.softmax(-1)[_id(trace, token)])
 
-    return Metric(f"probability of {token}", "0 to 1", bind)
+    return Metric(f"probability of {token}", "0 to 1", bind, at=lambda trace: _position(trace, position))
 
 
 def difference(token: str | int, other: str | int, position: int | None = None) -> Metric:
@@ -58,7 +69,15 @@ def difference(token: str | int, other: str | int, position: int | None = None) 
     def bind(trace: Trace) -> Read:
         return _word(trace, position, lambda x: x[_id(trace, token)] - x[_id(trace, other)])
 
-    return Metric(f"{token} over {other}", "nats", bind)
+    return Metric(
+        f"{token} over {other}",
+        "nats",
+        bind,
+        at=lambda trace: _position(trace, position),
+        reading=lambda trace: (
+            sources.logit(trace, _position(trace, position), _id(trace, token), against=_id(trace, other)).reading
+        ),
+    )
 
 
 def label(name: str | int, position: int | None = None) -> Metric:
@@ -85,7 +104,13 @@ def label(name: str | int, position: int | None = None) -> Metric:
         check_index(position, trace.n_tokens, "position")
         return lambda output: output.logits[0, position, index]
 
-    return Metric(f"logit of class {name}", "logits", bind)
+    return Metric(
+        f"logit of class {name}",
+        "logits",
+        bind,
+        at=lambda trace: position,
+        reading=lambda trace: sources.label(trace, name, position=position).reading,
+    )
 
 
 def similarity(other: Trace | None = None) -> Metric:
@@ -100,10 +125,15 @@ def similarity(other: Trace | None = None) -> Metric:
         before = embedding((other or trace)._record.output.last_hidden_state[0]).detach()
         return lambda output: torch.cosine_similarity(embedding(output.last_hidden_state[0]), before, dim=0)
 
+    def reading(trace: Trace) -> sources.Reading:
+        before = embedding((other or trace)._record.output.last_hidden_state[0]).double()
+        own = embedding(trace._record.output.last_hidden_state[0]).double()
+        return sources.mean_reading(trace, before / before.norm() / own.norm())
+
     if other is not None and not isinstance(other, Trace):
         raise InputError(f"similarity is with another trace, not with {type(other).__name__}: trace the other text")
     named = "the embedding before" if other is None else f"“{(other.text or '')[:24]}”"
-    return Metric(f"similarity with {named}", "cosine", bind, flat=other is None)
+    return Metric(f"similarity with {named}", "cosine", bind, flat=other is None, reading=reading)
 
 
 def divergence(position: int | None = None) -> Metric:
@@ -130,7 +160,10 @@ def divergence(position: int | None = None) -> Metric:
 
         return read_divergence
 
-    return Metric("KL(before ‖ after)", "nats", bind, flat=True)
+    def at(trace: Trace) -> int | None:
+        return _position(trace, position) if kind_of(trace) == "words" else position
+
+    return Metric("KL(before ‖ after)", "nats", bind, flat=True, at=at)
 
 
 def bound(metric: Metric | Read, trace: Trace) -> Read:
@@ -154,19 +187,33 @@ def bound(metric: Metric | Read, trace: Trace) -> Read:
     return read
 
 
+def row_of(output: Any, row: int) -> Any:
+    """The output object of one text of a batch whose texts are of one length, as a view: what metrics read."""
+
+    def part(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(part(item) for item in value)
+        return value[row : row + 1] if isinstance(value, Tensor) and value.ndim else value
+
+    return type(output)(**{name: part(value) for name, value in output.items()})
+
+
 def _word(trace: Trace, position: int | None, read: Callable[[Tensor], Tensor]) -> Read:
+    at = _position(trace, position)
+    return lambda output: read(words_of(output)[0, at])
+
+
+def _position(trace: Trace, position: int | None) -> int:
     kind = kind_of(trace)
     if kind != "words":
         raise ModelError(f"{trace.model_name} predicts no words: {_ways(kind)}")
-    if position is None:
-        positions = masked(trace)
-        if len(positions) > 1:
-            raise InputError(f"{len(positions)} tokens are masked: pass position=, one of {positions}")
-        at = positions[0]
-    else:
+    if position is not None:
         check_index(position, trace.n_tokens, "position")
-        at = int(position)
-    return lambda output: read(words_of(output)[0, at])
+        return int(position)
+    positions = masked(trace)
+    if len(positions) > 1:
+        raise InputError(f"{len(positions)} tokens are masked: pass position=, one of {positions}")
+    return positions[0]
 
 
 def _id(trace: Trace, token: str | int) -> int:

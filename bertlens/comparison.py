@@ -1,0 +1,355 @@
+"""Two runs side by side: tokens aligned, how far each head's attention is apart, differences of any measure.
+
+Two texts, a run and its changed run, two checkpoints, two models. Which of the two is called a matters to nothing but
+signs: a difference is always b − a, and above 0 where b has more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from .errors import InputError, ModelError, SelectionError
+from .measures.alignment import Alignment, Unit, align
+from .measures.divergence import jensen_shannon
+from .model import Model
+from .survey.distances import divergences
+from .trace import Trace
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+KINDS = ("map", "tokens", "heads")
+FLOATS = 2**22  # weights of one side that are worked on at a time
+SINK = 1e-5  # attention to no token below this is rounding
+KIN = 0.5  # correlation of weights from which two models are of one training
+SAMPLED = 4096  # values of each matrix
+Measure = Callable[..., Tensor]
+
+
+def compare(a: Trace, b: Trace, *, same_heads: bool | None = None) -> Comparison:
+    """Two traces, aligned: see Comparison.
+
+    same_heads: whether a head of one index is the same head in both. None: where both are of one model, where their
+    weights say that one was trained on from the other (`kinship`), and where attention weights were given.
+    Raises InputError for anything but two traces, and for two that have no token in common.
+    """
+    for trace in (a, b):
+        if not isinstance(trace, Trace):
+            raise InputError(f"compare takes two traces, not {type(trace).__name__}: trace the text first")
+    single = _one_tokenizer(a, b)
+    queries = align(a.encoding, b.encoding, single)
+    keys = queries
+    if a.key_encoding is not None or b.key_encoding is not None:
+        keys = align(a.key_encoding or a.encoding, b.key_encoding or b.encoding, single)
+    if not queries.shared or not keys.shared:
+        raise InputError("the two texts have no token in common: there is nothing to compare")
+    return Comparison(a, b, queries, keys, *_heads_of(a, b, same_heads))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Two traces and which of their tokens are the same. L layers, H heads; U query and V key units, gaps included.
+
+    Units are tokens where both were made with one tokenizer, else words: rows of a word are the mean over its pieces,
+    columns their sum.
+    """
+
+    a: Trace
+    b: Trace
+    queries: Alignment
+    keys: Alignment
+    same_heads: bool  # whether heads are matched by index
+    note: str  # why, or why not, in one sentence
+
+    @property
+    def tokens(self) -> DataFrame:
+        """DataFrame(a, b), one row per aligned unit, in order; None is a gap."""
+        from pandas import DataFrame
+
+        names = [
+            (None if i is None else self.queries.a[i].name, None if j is None else self.queries.b[j].name)
+            for i, j in self.queries.pairs
+        ]
+        return DataFrame(names, columns=["a", "b"], dtype=object)
+
+    @cached_property
+    def heads(self) -> Tensor:
+        """(L, H) Jensen-Shannon divergence of each head's rows in a and in b, in nats in [0, ln 2], float64.
+
+        Mean over aligned query rows, special tokens included, as `survey.head_distances`. A key that only one of them
+        has keeps its weight in a column of its own, as does weight that goes to no token: nothing is renormalised.
+        Lin 1991; between heads Clark et al. 2019, section 6. Raises ModelError where heads are not matched by index.
+        """
+        self._check_heads()
+        return torch.stack([self._rows(layer).mean(1) for layer in range(self.a.n_layers)])
+
+    def attention(self, layer: int) -> Tensor:
+        """(H, U, V) attention of b − that of a, NaN where one of them has no such token. Raises as `heads`."""
+        return self.difference(Trace.attention, layer)
+
+    def difference(self, measure: Measure, layer: int | None = None, kind: str = "map") -> Tensor:
+        """A measure of b − that of a, float64, NaN where one of them has no such token.
+
+        measure: (trace) or, with `layer`, (trace, layer) -> Tensor. kind: "map" (…, S, K) [query, key] gives
+        (…, U, V); "tokens" (…, S) gives (…, U); "heads" anything without tokens, taken as it is.
+        Raises SelectionError for another kind, InputError where the measure has another shape, ModelError where it is
+        of heads and these are not matched by index.
+        """
+        first, second = self.both(measure, layer, kind)
+        return second - first
+
+    def both(self, measure: Measure, layer: int | None = None, kind: str = "map") -> tuple[Tensor, Tensor]:
+        """The measure of a and of b, each on the units of both, NaN where it has no such token. As `difference`."""
+        if kind not in KINDS:
+            raise SelectionError(f"no kind {kind!r} of measure: there are {', '.join(KINDS)}")
+        found = [measure(trace) if layer is None else measure(trace, layer) for trace in (self.a, self.b)]
+        first, second = (torch.as_tensor(one, device="cpu").detach().double() for one in found)
+        placed = [self._placed(one, side, kind) for side, one in enumerate((first, second))]
+        if placed[0].shape != placed[1].shape:
+            raise InputError(f"the measure is {tuple(first.shape)} in a and {tuple(second.shape)} in b")
+        lead = placed[0].ndim - {"map": 2, "tokens": 1, "heads": 0}[kind]
+        if lead > 0:  # of heads, or of layers
+            self._check_heads()
+        return placed[0], placed[1]
+
+    def most(self, n: int = 5) -> DataFrame:
+        """The n heads that differ most: DataFrame(layer, head, divergence, query, key, a, b, words), the first first.
+
+        query: the aligned row in which the head differs most; key: the column of that row whose weight differs most;
+        a, b: its weights there, 0 where the key is not in that text. words: the same as a sentence, with the number of
+        rows, the median of all heads, and where the tokens stand: in a, but for a key that only b has.
+        Raises InputError for n < 1, else as `heads`.
+        """
+        from pandas import DataFrame
+
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise InputError(f"n must be a whole number of at least 1, not {n!r}")
+        heads = self.heads
+        order = heads.flatten().argsort(descending=True, stable=True)[:n].tolist()
+        rows = [self._described(*divmod(index, heads.shape[1])) for index in order]
+        columns = ["layer", "head", "divergence", "query", "key", "a", "b", "words"]
+        return DataFrame(rows, columns=columns)
+
+    def nearest(self) -> DataFrame:
+        """For every head of a the head of b that looks most alike: DataFrame(layer, head, layer_b, head_b, divergence).
+
+        By Jensen-Shannon divergence in nats, as `heads`; of equal ones the first. For two models whose heads are not
+        matched by index. That one of so many heads is near by chance is to be expected: compare with the nearest of
+        another text. Work: every pair of heads of both.
+        """
+        from pandas import DataFrame
+
+        maps = [
+            torch.cat([self._union(side, layer) for layer in range(trace.n_layers)])
+            for side, trace in enumerate((self.a, self.b))
+        ]
+        count, rows = len(maps[0]), len(self.queries.shared)
+        apart = divergences(torch.cat(maps))[:count, count:] / rows
+        best, at = apart.min(1)
+        found = [
+            (*divmod(index, self.a.n_heads), *divmod(int(at[index]), self.b.n_heads), float(best[index]))
+            for index in range(count)
+        ]
+        return DataFrame(found, columns=["layer", "head", "layer_b", "head_b", "divergence"])
+
+    @property
+    def said(self) -> str:
+        """How much is aligned, and what is said of heads."""
+        n = len(self.queries.shared)
+        sizes = f"{n} of {len(self.queries.a)} {self.queries.by} of a and of {len(self.queries.b)} of b are aligned"
+        return f"{sizes}. {self.note}".rstrip()
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.a!r}, {self.b!r}: {self.said})"
+
+    # --- inside ---
+
+    def _check_heads(self) -> None:
+        if not self.same_heads:
+            raise ModelError(self.note)
+
+    def _side(self, side: int) -> tuple[Trace, Sequence[Unit], Sequence[Unit]]:
+        trace = self.b if side else self.a
+        return (trace, self.queries.b, self.keys.b) if side else (trace, self.queries.a, self.keys.a)
+
+    def _weights(self, side: int, layer: int, first: int, last: int) -> Tensor:
+        """(H, n, key units) attention of one side's query units first … last, in the model's dtype."""
+        trace, rows, columns = self._side(side)
+        chosen = rows[first : last + 1]
+        start, stop = chosen[0].pieces[0], chosen[-1].pieces[-1] + 1
+        alpha = trace.attention_rows(layer, start, stop)
+        if self.queries.by == "tokens":
+            return alpha
+        return _members(chosen, alpha, mean=True).T @ alpha @ _members(columns, alpha)
+
+    def _split(self, side: int, layer: int, pairs: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
+        """(H, n, m + 1) aligned rows, over aligned keys and nothing; (H, n, k) over keys that the other has not."""
+        rows, keys = ([pair[side] for pair in some] for some in (pairs, self.keys.shared))
+        alpha = self._weights(side, layer, rows[0], rows[-1])[:, [row - rows[0] for row in rows]]
+        sink = 1 - alpha.sum(-1, keepdim=True)
+        sink = sink.where(sink > SINK, 0)
+        return torch.cat([alpha[..., keys], sink], -1), alpha[..., list(self.keys.alone[side])]
+
+    @cached_property
+    def _chunks(self) -> list[list[tuple[int, int]]]:
+        """Aligned pairs in groups whose weights are worked on at once, gaps between them included."""
+        most = max(1, FLOATS // (self.a.n_heads * max(len(self.keys.a), len(self.keys.b))))
+        chunks: list[list[tuple[int, int]]] = []
+        for pair in self.queries.shared:
+            if not chunks or max(here - there for here, there in zip(pair, chunks[-1][0], strict=True)) >= most:
+                chunks.append([])
+            chunks[-1].append(pair)
+        return chunks
+
+    def _rows(self, layer: int) -> Tensor:
+        """(H, n) float64 on the CPU: the divergence of every aligned row."""
+        found = []
+        for pairs in self._chunks:
+            (p, alone_p), (q, alone_q) = self._split(0, layer, pairs), self._split(1, layer, pairs)
+            # with 0 on the other side a column's part is ½ p ln 2
+            alone = alone_p.sum(-1).cpu().double() + alone_q.sum(-1).cpu().double()
+            found.append(jensen_shannon(p, q.to(p)).cpu().double() + math.log(2) / 2 * alone)
+        return torch.cat(found, 1)
+
+    def _union(self, side: int, layer: int) -> Tensor:
+        """(H, n, all keys) aligned rows over the keys of both."""
+        shared, alone = self._split(side, layer, self.queries.shared)
+        nothing = shared.new_zeros(*shared.shape[:2], len(self.keys.alone[1 - side]))
+        return torch.cat([shared, alone, nothing] if side == 0 else [shared, nothing, alone], -1).cpu()
+
+    def _placed(self, x: Tensor, side: int, kind: str) -> Tensor:
+        """On the units of both; NaN elsewhere."""
+        trace, rows, columns = self._side(side)
+        n, m = trace.n_tokens, len(trace.key_tokens)
+        if kind == "heads":
+            return x
+        shape = (n, m) if kind == "map" else (n,)
+        if tuple(x.shape[x.ndim - len(shape) :]) != shape:
+            wanted = ", ".join(map(str, shape))
+            raise InputError(f"a measure of kind {kind!r} ends in ({wanted}), one for each token, not {tuple(x.shape)}")
+        if self.queries.by == "words" and kind == "map":
+            x = _members(rows, x, mean=True).T @ x @ _members(columns, x)
+        elif self.queries.by == "words":
+            x = x @ _members(rows, x)
+        for dim, alignment in ((-2, self.queries), (-1, self.keys)) if kind == "map" else ((-1, self.queries),):
+            x = _spread(x, dim, [pair[side] for pair in alignment.pairs])
+        return x
+
+    def _described(self, layer: int, head: int) -> tuple[Any, ...]:
+        """One row of `most`."""
+        row = int(self._rows(layer)[head].argmax())
+        i, j = self.queries.shared[row]
+        first, second = (self._weights(side, layer, at, at)[head, 0].cpu().double() for side, at in enumerate((i, j)))
+        weights = [
+            (0.0 if p is None else float(first[p]), 0.0 if q is None else float(second[q])) for p, q in self.keys.pairs
+        ]
+        at = max(range(len(weights)), key=lambda place: abs(weights[place][1] - weights[place][0]))
+        p, q = self.keys.pairs[at]
+        query, key = self.queries.a[i], self.keys.b[q] if p is None else self.keys.a[p]  # type: ignore[index]
+        said = [
+            f"{weight:.2f} in {name}" if place is not None else f"not there in {name}"
+            for name, place, weight in zip("ab", (p, q), weights[at], strict=True)
+        ]
+        divergence = float(self.heads[layer, head])
+        size = f"mean of {len(self.queries.shared)} {self.queries.by}"
+        median = f"median of {self.heads.numel()} heads {float(self.heads.flatten().quantile(0.5)):.3f}"
+        apart = f"L{layer}·H{head} is {divergence:.3f} nats apart ({size}; {median})"
+        most = f"most at {_at(query)}: {_at(key)} {said[0]}, {said[1]}"
+        words = f"{apart}, {most}." if divergence else f"{apart}: no difference."
+        return layer, head, divergence, query.name, key.name, *weights[at], words
+
+
+def _at(unit: Unit) -> str:
+    return f"“{unit.name}” ({unit.pieces[0]})"
+
+
+def _members(units: Sequence[Unit], like: Tensor, mean: bool = False) -> Tensor:
+    """(tokens, units) 1 where a token is a piece of the word, or its share of it; of words that follow each other."""
+    start = units[0].pieces[0]
+    members = like.new_zeros(units[-1].pieces[-1] + 1 - start, len(units))
+    for number, unit in enumerate(units):
+        members[[piece - start for piece in unit.pieces], number] = 1 / len(unit.pieces) if mean else 1
+    return members
+
+
+def _spread(x: Tensor, dim: int, places: list[int | None]) -> Tensor:
+    """Entries of one dimension at new places, NaN where there is none."""
+    index = torch.tensor([0 if place is None else place for place in places], device=x.device)
+    gaps = torch.tensor([place is None for place in places], device=x.device)
+    found = x.index_select(dim, index)
+    return found.masked_fill(gaps if dim == -1 else gaps[:, None], torch.nan)
+
+
+def _one_tokenizer(a: Trace, b: Trace) -> bool:
+    """Whether pieces of one name are the same in both; so it is taken to be where only weights were given."""
+    if a.model is None or b.model is None or a.model.tokenizer is b.model.tokenizer:
+        return True
+    first, second = a.model.tokenizer, b.model.tokenizer
+    return type(first) is type(second) and first.get_vocab() == second.get_vocab()
+
+
+def _heads_of(a: Trace, b: Trace, same: bool | None) -> tuple[bool, str]:
+    """Whether heads are matched by index, and why."""
+    shapes = [(trace.n_layers, trace.n_heads) for trace in (a, b)]
+    if shapes[0] != shapes[1]:
+        sizes = " and ".join(f"{layers} × {heads}" for layers, heads in shapes)
+        if same:
+            raise InputError(f"{sizes} heads cannot be matched by index: leave same_heads out")
+        return False, f"Heads of {sizes} are not matched by index: use nearest()."
+    if same is not None:
+        how = "are matched by index" if same else "are not matched by index"
+        return same, f"Heads {how}, as asked{'' if same else ': use nearest()'}."
+    if a.model is None or b.model is None:
+        return True, "Heads are matched by index: of attention weights that were given, nothing else is known."
+    if a.model is b.model:
+        return True, ""
+    r, count = kinship(a.model, b.model)
+    if not count:
+        return False, _refusal("their weights have neither names nor shapes in common")
+    found = f"their weights correlate at r = {r:.2f}, median of {count} matrices"
+    if r < KIN:
+        return False, _refusal(found)
+    return True, f"Two models of one training ({found}): heads are matched by index."
+
+
+def _refusal(why: str) -> str:
+    return (
+        f"Heads of two different pre-trainings are not matched by index ({why}): use nearest(), or same_heads=True if "
+        "you know that one was made from the other."
+    )
+
+
+@torch.no_grad()
+def kinship(a: Model, b: Model) -> tuple[float, int]:
+    """How alike two models' weights are: (median Pearson correlation of matrices of one name and shape, how many).
+
+    Near 1 where one was trained on from the other, near 0 for two trainings from different beginnings. Of the encoders,
+    4,096 values of each matrix; NaN where fewer than half of the first one's have a counterpart.
+    """
+    first, second = _matrices(a), _matrices(b)
+    names = [name for name, x in first.items() if name in second and second[name].shape == x.shape]
+    if not names or 2 * len(names) < len(first):
+        return math.nan, 0
+    found = []
+    for name in names:
+        x, y = (part[name].detach().flatten() for part in (first, second))
+        at = torch.linspace(0, len(x) - 1, min(SAMPLED, len(x)), device="cpu").long()
+        pair = torch.stack([part[at.to(part.device)].double().cpu() for part in (x, y)])
+        found.append(float(torch.corrcoef(pair)[0, 1].nan_to_num()))
+    return float(torch.tensor(found, dtype=torch.float64, device="cpu").median()), len(names)
+
+
+def _matrices(model: Model) -> dict[str, Tensor]:
+    """Name -> matrix of the encoder; adapters' own are left out."""
+    return {
+        name.replace(".base_layer", ""): x
+        for name, x in model.base.named_parameters()
+        if x.ndim == 2 and x.is_floating_point() and not x.is_meta and "lora_" not in name
+    }

@@ -1,0 +1,197 @@
+"""Which tokens of two texts are the same: the longest common subsequence of their words, gaps kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..inputs import Encoding
+from .words import grouped
+
+Pair = tuple[int | None, int | None]
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A token, or a word of one or more."""
+
+    pieces: tuple[int, ...]  # positions
+    name: str
+    key: Key  # equal where two units are the same
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Units of two texts, in order. Every unit of either is in exactly one of `pairs`; None is a gap."""
+
+    by: str  # "tokens" or "words"
+    a: tuple[Unit, ...]
+    b: tuple[Unit, ...]
+    pairs: tuple[Pair, ...]
+
+    @cached_property
+    def shared(self) -> tuple[tuple[int, int], ...]:
+        """(i, j): units of a and b that are the same."""
+        return tuple((i, j) for i, j in self.pairs if i is not None and j is not None)
+
+    @cached_property
+    def alone(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The units that only a has, and those that only b has."""
+        return (
+            tuple(i for i, j in self.pairs if i is not None and j is None),
+            tuple(j for i, j in self.pairs if j is not None and i is None),
+        )
+
+
+def align(a: Encoding, b: Encoding, one_tokenizer: bool) -> Alignment:
+    """The tokens of two texts: those of words that both have, in the order of both, as many as can be.
+
+    one_tokenizer: words are the same where their pieces are, and tokens are aligned one by one. Otherwise whole words:
+    what stands between white space in the text (given words, where words were given), the same where its characters
+    are, capitals or not. Template tokens are aligned with template tokens, separators with separators. Which words,
+    where there is a choice: the next ones that both texts come to first. The order of a and b does not matter.
+    """
+    words_a, words_b = ([_word(e, pieces) for pieces in grouped(e.word_ids)] for e in (a, b))
+    if not one_tokenizer:
+        words_a, words_b = _unbroken(a, words_a), _unbroken(b, words_b)
+    matched = common([unit.key for unit in words_a], [unit.key for unit in words_b])
+    if not one_tokenizer:
+        return Alignment("words", tuple(words_a), tuple(words_b), _with_gaps(matched, len(words_a), len(words_b)))
+    pairs = [pair for i, j in matched for pair in zip(words_a[i].pieces, words_b[j].pieces, strict=True)]
+    return Alignment("tokens", _tokens(a), _tokens(b), _with_gaps(pairs, len(a), len(b)))
+
+
+def common(x: Sequence[Key], y: Sequence[Key]) -> list[tuple[int, int]]:
+    """The longest common subsequence, as (index in x, index in y).
+
+    Of several, the one whose next pair has the smallest i + j, then the smallest |i − j|, then the smaller key: a rule
+    that says the same of (y, x).
+    """
+    numbers: dict[Key, int] = {}
+    first, second = (np.array([numbers.setdefault(key, len(numbers)) for key in keys], int) for keys in (x, y))
+    n, m = len(x), len(y)
+    length = np.zeros((n + 1, m + 1), np.int32)  # of what the rests from (i, j) on have in common
+    for i in reversed(range(n)):
+        best = np.maximum(length[i + 1, :-1], length[i + 1, 1:] + (second == first[i]))
+        length[i, :m] = np.maximum.accumulate(best[::-1])[::-1]
+    pairs: list[tuple[int, int]] = []
+    i = j = 0
+    while length[i, j]:
+        i, j = _next(first, second, length, i, j, x)
+        pairs.append((i, j))
+        i, j = i + 1, j + 1
+    return pairs
+
+
+def _next(
+    first: np.ndarray, second: np.ndarray, length: np.ndarray, i: int, j: int, keys: Sequence[Key]
+) -> tuple[int, int]:
+    """The first pair at or behind (i, j) with which as much is in common as there can be."""
+    most, away = length[i, j], 0
+    while True:
+        u = np.arange(max(0, away - (len(second) - 1 - j)), min(away, len(first) - 1 - i) + 1)
+        p, q = i + u, j + away - u
+        good = (first[p] == second[q]) & (length[p, q] == most)
+        if good.any():
+            return min(
+                zip(p[good].tolist(), q[good].tolist(), strict=True),
+                key=lambda pair: (abs(pair[0] - pair[1]), keys[pair[0]]),
+            )
+        away += 1
+
+
+def _with_gaps(matched: Sequence[tuple[int, int]], n: int, m: int) -> tuple[Pair, ...]:
+    """What is not matched in between: first a's, then b's."""
+    pairs: list[Pair] = []
+    i = j = 0
+    for p, q in [*matched, (n, m)]:
+        pairs += [(k, None) for k in range(i, p)] + [(None, k) for k in range(j, q)]
+        if p < n:
+            pairs.append((p, q))
+        i, j = p + 1, q + 1
+    return tuple(pairs)
+
+
+def _tokens(encoding: Encoding) -> tuple[Unit, ...]:
+    return tuple(Unit((i,), name, (name,)) for i, name in enumerate(encoding.display_tokens))
+
+
+def _template(encoding: Encoding, position: int) -> Key:
+    return ("template", "separator" if encoding.separators[position] else "other")
+
+
+def _word(encoding: Encoding, pieces: Sequence[int]) -> Unit:
+    """A word by its pieces."""
+    name = " ".join(encoding.display_tokens[i] for i in pieces)
+    if encoding.special[pieces[0]]:
+        return Unit(tuple(pieces), name, _template(encoding, pieces[0]))
+    return Unit(tuple(pieces), name, ("word", *(encoding.tokens[i] for i in pieces)))
+
+
+def _unbroken(encoding: Encoding, words: Sequence[Unit]) -> list[Unit]:
+    """Words as the text has them: what touches is one, by their characters; white space belongs to what follows it."""
+    spans = [_span(encoding, unit) for unit in words]
+    listed = _words_were_given(encoding, words, spans)
+    found: list[Unit] = []
+    open_until: int | None = None  # where the word before ends, if another may go on with it
+    for unit, span in zip(words, spans, strict=True):
+        if encoding.special[unit.pieces[0]]:
+            found.append(unit)
+            open_until = None
+            continue
+        if listed or span is None:
+            found.append(_named(unit.pieces, _given(encoding, unit) if listed else _joined(encoding, unit)))
+            continue
+        text, pieces = _text(encoding, unit), unit.pieces
+        touches = span[0] == open_until and not text[span[0] : span[0] + 1].isspace()
+        if open_until is not None and (touches or not found[-1].name):
+            pieces = (*found.pop().pieces, *pieces)
+        begin = _span(encoding, Unit(pieces, "", ())) or span
+        found.append(_named(pieces, text[begin[0] : span[1]].strip()))
+        behind = unit.pieces[-1] + 1
+        goes_on = behind < len(encoding) and encoding.segments[behind] == encoding.segments[behind - 1]
+        open_until = span[1] if goes_on else None
+    return found
+
+
+def _named(pieces: tuple[int, ...], name: str) -> Unit:
+    return Unit(pieces, name, ("word", name.casefold()))
+
+
+def _joined(encoding: Encoding, unit: Unit) -> str:
+    return "".join(encoding.display_tokens[i].removeprefix("##") for i in unit.pieces)
+
+
+def _text(encoding: Encoding, unit: Unit) -> str:
+    return (encoding.text_pair if encoding.segments[unit.pieces[0]] and encoding.text_pair else encoding.text) or ""
+
+
+def _span(encoding: Encoding, unit: Unit) -> tuple[int, int] | None:
+    """First and last character of a word in its text; None where not known."""
+    if encoding.offsets is None or encoding.text is None:
+        return None
+    first, last = encoding.offsets[unit.pieces[0]], encoding.offsets[unit.pieces[-1]]
+    return None if first is None or last is None else (first[0], last[1])
+
+
+def _words_were_given(encoding: Encoding, words: Sequence[Unit], spans: Sequence[tuple[int, int] | None]) -> bool:
+    """Whether offsets count within each word, as they do where words were given: then they begin again."""
+    ends: dict[int, int] = {}
+    for unit, span in zip(words, spans, strict=True):
+        if span is not None:
+            segment = encoding.segments[unit.pieces[0]]
+            if span[0] < ends.get(segment, 0):
+                return True
+            ends[segment] = span[1]
+    return False
+
+
+def _given(encoding: Encoding, unit: Unit) -> str:
+    """The word that was given; its pieces where it held white space."""
+    number = encoding.word_ids[unit.pieces[0]]
+    words = [*(encoding.text or "").split(" "), *(encoding.text_pair or "").split(" ")]
+    return words[number] if number is not None and number < len(words) else _joined(encoding, unit)

@@ -1,0 +1,26 @@
+"""Which input tokens an answer rests on: five attributions of one number, and how faithful a ranking of tokens is.
+
+A metric of `bertlens.whatif`, or a function of the model's output, says which number. Methods differ: see what they
+agree on before you believe one.
+"""
+
+from .faithful import BINS, CEILING, RANDOM, faithfulness
+from .linear import linearised
+from .removal import REMOVALS, occlusion
+from .result import Attribution
+from .slopes import BASELINES, attention_gradient, gradient_input, integrated_gradients
+
+__all__ = [
+    "BASELINES",
+    "BINS",
+    "CEILING",
+    "RANDOM",
+    "REMOVALS",
+    "Attribution",
+    "attention_gradient",
+    "faithfulness",
+    "gradient_input",
+    "integrated_gradients",
+    "linearised",
+    "occlusion",
+]

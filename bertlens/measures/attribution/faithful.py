@@ -1,0 +1,153 @@
+"""Is a ranking of tokens one of what the model uses: the answer without those ranked first, and with them alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...errors import InputError
+from ...trace import Trace
+from ..metrics import Metric, Read
+from .removal import Without
+from .result import Attribution
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the tokens that can be removed
+FEWEST = 20  # random rankings
+RANDOM, CEILING = "random", "greedy ceiling"
+Ranking = Sequence[int]
+
+
+def faithfulness(
+    trace: Trace,
+    values: Attribution | Any | Mapping[str, Attribution | Any],
+    remove: str = "mask",
+    *,
+    metric: Metric | Read | None = None,
+    rankings: int = FEWEST,
+    ceiling: bool = True,
+    seed: int = 0,
+    progress: bool = True,
+) -> DataFrame:
+    """Rankings of this text's tokens by what the answer loses, beside random rankings and the best that greed finds.
+
+    values: an attribution, (S,) numbers, or several of them by name; tokens are ranked from the largest, equal ones in
+    the order of the text, NaN last. metric: the number asked; None is that of the attributions. remove: as of
+    `occlusion`, which says which tokens always stay; n others can be removed.
+
+    One row per ranking, then "random" (mean of `rankings`) and "greedy ceiling". comprehensiveness: F(x) − F(x without
+    the k tokens ranked first); sufficiency: F(x) − F(x with only these), less is better; both the mean over k = 1, 5,
+    10, 20, 50 % of n, rounded up, equal ones once (DeYoung et al. 2020, section 4). …_error: of random rankings, the
+    standard error of their mean. …_beats: how many of the random rankings do worse. The ceiling takes token after token
+    away (for sufficiency: adds) where it tells most; greed need not find the best, so a ranking may lie above it.
+    attrs: metric, model (F(x)), remove, removable (n), bins (k), rankings, seed, notes. One text is an anecdote: report
+    a set of them, with its size. Work: about n² / 2 runs of the text for the ceiling.
+    Raises InputError for values of another trace or length, fewer than 20 random rankings, and several metrics.
+    """
+    if isinstance(rankings, bool) or not isinstance(rankings, int) or rankings < FEWEST:
+        raise InputError(f"rankings must be at least {FEWEST} random ones, not {rankings!r}")
+    named = dict(values) if isinstance(values, Mapping) else {_name(values): values}
+    without = Without(trace, _metric(named, metric), remove)
+    bins = bins_of(len(without.tokens))
+    own = {name: _ranked(trace, name, one, without.tokens) for name, one in named.items()}
+    generator = torch.Generator(device="cpu").manual_seed(seed)
+    drawn = [
+        [without.tokens[i] for i in torch.randperm(len(without.tokens), generator=generator, device="cpu").tolist()]
+        for _ in range(rankings)
+    ]
+    scores = {
+        "comprehensiveness": _Score(without, bins, progress),
+        "sufficiency": _Score(without, bins, progress, alone=True),
+    }
+    table: dict[str, list[float]] = {}
+    for name, score in scores.items():
+        level = score(drawn)
+        found = score(list(own.values()))
+        better = (found[:, None] < level) if score.alone else (found[:, None] > level)
+        table[name] = [*found.tolist(), float(level.mean()), *([score.greedy()] if ceiling else [])]
+        nothing = [math.nan] * ceiling
+        table[f"{name}_error"] = [*[math.nan] * len(own), float(level.std()) / math.sqrt(rankings), *nothing]
+        table[f"{name}_beats"] = [*better.sum(1).tolist(), math.nan, *nothing]
+    from pandas import DataFrame
+
+    frame = DataFrame(table, index=[*own, RANDOM, *([CEILING] if ceiling else [])])
+    asked = without.metric
+    frame.attrs = {
+        "metric": str(asked) if isinstance(asked, Metric) else "a function of the output",
+        "model": without.whole,
+        "remove": remove,
+        "removable": len(without.tokens),
+        "bins": bins,
+        "rankings": rankings,
+        "seed": seed,
+        "notes": list(without.notes),
+    }
+    return frame
+
+
+def bins_of(n: int) -> list[int]:
+    """How many of n tokens are removed: the shares of BINS, rounded up, equal ones once."""
+    return sorted({math.ceil(share * n - 1e-9) for share in BINS})
+
+
+class _Score:
+    """Mean over bins of what is lost; `alone`: with only the first tokens left."""
+
+    def __init__(self, without: Without, bins: list[int], progress: bool, alone: bool = False):
+        self.without, self.bins, self.progress, self.alone = without, bins, progress, alone
+        self.every = frozenset(without.tokens)
+
+    def _gone(self, first: Ranking) -> frozenset[int]:
+        return self.every - set(first) if self.alone else frozenset(first)
+
+    def __call__(self, rankings: Sequence[Ranking]) -> torch.Tensor:
+        """(n,) float64"""
+        sets = [self._gone(ranking[:k]) for ranking in rankings for k in self.bins]
+        lost = self.without.whole - self.without(sets, self.progress)
+        return lost.reshape(len(rankings), len(self.bins)).mean(1)
+
+    def greedy(self) -> float:
+        """The score of the ranking in which every next token is the one that tells most behind those before it."""
+        ranking: list[int] = []
+        pick: Callable[..., Any] = torch.argmax if self.alone else torch.argmin
+        while len(ranking) < self.bins[-1]:
+            left = [i for i in self.without.tokens if i not in ranking]
+            found = self.without([self._gone([*ranking, i]) for i in left], self.progress)
+            ranking.append(left[int(pick(found))])
+        return float(self([ranking])[0])
+
+
+def _name(values: Any) -> str:
+    return values.method if isinstance(values, Attribution) else "values"
+
+
+def _metric(named: Mapping[str, Any], metric: Metric | Read | None) -> Metric | Read:
+    """The one that is asked for, or that of the attributions."""
+    if not named:
+        raise InputError("no values to rank tokens by: pass an attribution, or numbers")
+    if metric is not None:
+        return metric
+    theirs = [one.metric for one in named.values() if isinstance(one, Attribution)]
+    if not theirs:
+        raise InputError("numbers say not what they are of: pass metric=, such as whatif.logit")
+    names = {str(one) if isinstance(one, Metric) else one for one in theirs}
+    if len(names) > 1:
+        raise InputError("the attributions are of several numbers: pass the one to be asked as metric=")
+    return theirs[0]
+
+
+def _ranked(trace: Trace, name: str, values: Any, tokens: list[int]) -> Ranking:
+    if isinstance(values, Attribution):
+        if values.trace is not trace:
+            raise InputError(f"{name} is of another trace")
+        values = values.values
+    numbers = torch.as_tensor(values, device="cpu").detach().double()
+    if numbers.shape != (trace.n_tokens,):
+        raise InputError(f"{name} has the shape {tuple(numbers.shape)}: one number for each of {trace.n_tokens} tokens")
+    of_tokens = numbers[tokens].nan_to_num(nan=-math.inf)
+    return [tokens[i] for i in of_tokens.argsort(descending=True, stable=True).tolist()]

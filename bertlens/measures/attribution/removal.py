@@ -1,0 +1,147 @@
+"""Tokens taken away: the model's own answer without them, by one of three meanings of "without"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...capture import output_of
+from ...changes import Hide
+from ...errors import InputError, ModelError, SelectionError
+from ...inputs import batch_inputs
+from ...interventions import Run
+from ...trace import Trace
+from ..metrics import Metric, Read, row_of
+from .result import Attribution, reader
+
+REMOVALS = {
+    "mask": "removed tokens are replaced by {mask}, and their places stay",
+    "delete": "removed tokens are taken out of the text, and those behind them move up",
+    "hide": "no head of any layer sees removed tokens; their own streams go on",
+}
+TOKENS = 768  # of a batch: so many rows times the text's length, at most
+Gone = frozenset[int]
+
+
+class Without:
+    """A metric of the runs of one text without some of its tokens; each set of tokens is run once.
+
+    Never removed: the template's tokens, and the one whose answer the metric reads. Raises InputError where that leaves
+    none, SelectionError for another `remove`, ModelError where the model cannot do it, else as a trace's rerun.
+    """
+
+    def __init__(self, trace: Trace, metric: Metric | Read, remove: str):
+        if remove not in REMOVALS:
+            raise SelectionError(f"no removal {remove!r}: there are {', '.join(REMOVALS)}")
+        self.trace, self.metric, self.remove = trace, metric, remove
+        self.read, self.whole = reader(trace, metric)
+        self.at = metric.at(trace.original) if isinstance(metric, Metric) else None
+        self.mask = _mask_id(trace) if remove == "mask" else None
+        named = next((change for change in trace.changes if change.names_tokens), None)
+        if remove == "delete" and named is not None:
+            raise ModelError(f"“{named}” is about one place in the text, which deleting moves: use remove='mask'")
+        special = trace.special_mask.tolist()
+        self.tokens = [i for i in range(trace.n_tokens) if not special[i] and i != self.at]
+        if not self.tokens:
+            raise InputError(
+                "no token of this text can be removed: the template's and the one that is read always stay"
+            )
+        self._known: dict[Gone, float] = {frozenset(): self.whole}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How tokens were removed, and which never are."""
+        token = "" if self.mask is None else self._name(self.mask)
+        kept = "the template's tokens" + ("" if self.at is None else f" and token {self.at}, which is read,")
+        return (f"{REMOVALS[self.remove].format(mask=token)}; {kept} always stay.",)
+
+    def __call__(self, sets: Iterable[Iterable[int]], progress: bool = False) -> Tensor:
+        """(n,) float64 the metric without each of the sets."""
+        asked = [frozenset(one) for one in sets]
+        new = [one for one in dict.fromkeys(asked) if one not in self._known]
+        if new:
+            from tqdm.auto import tqdm
+
+            with tqdm(total=len(new), desc="texts without tokens", delay=2, leave=False, disable=not progress) as bar:
+                for batch in self._batches(new):
+                    self._known |= zip(batch, self._run(batch), strict=True)
+                    bar.update(len(batch))
+        return torch.tensor([self._known[one] for one in asked], dtype=torch.float64, device="cpu")
+
+    def _batches(self, sets: Sequence[Gone]) -> Iterator[list[Gone]]:
+        """Deleted texts of one length share a batch."""
+        groups: dict[int, list[Gone]] = {}
+        for one in sets:
+            groups.setdefault(len(one) if self.remove == "delete" else 0, []).append(one)
+        size = max(1, TOKENS // self.trace.n_tokens)
+        for group in groups.values():
+            yield from (group[start : start + size] for start in range(0, len(group), size))
+
+    def _run(self, sets: list[Gone]) -> list[float]:
+        trace, changes = self.trace, self.trace.changes
+        assert trace.model is not None
+        inputs = batch_inputs([trace.encoding] * len(sets), 0, trace.special_mask.device)
+        rows: list[Any] = [changes] * len(sets)
+        kept: list[list[int]] | None = None
+        if self.remove == "mask":
+            for row, gone in zip(inputs["input_ids"], sets, strict=True):
+                row[sorted(gone)] = self.mask
+        elif self.remove == "hide":
+            rows = [(*changes, *map(Hide, sorted(gone))) for gone in sets]
+        else:
+            kept = [[i for i in range(trace.n_tokens) if i not in gone] for gone in sets]
+            chosen = torch.tensor(kept, device=trace.special_mask.device)
+            inputs = {name: value.gather(1, chosen) for name, value in inputs.items()}
+        try:
+            output = output_of(trace.model, inputs, Run(rows))
+        except SelectionError as error:
+            raise SelectionError(f"{str(error).split(':')[0]}: use remove='mask' or remove='delete'") from error
+        found = []
+        for row in range(len(sets)):
+            one = row_of(output, row)
+            if kept is not None and self.at is not None:
+                one = _in_place(one, kept[row], trace.n_tokens)
+            found.append(float(self.read(one)))
+        return found
+
+    def _name(self, token: int) -> str:
+        assert self.trace.model is not None
+        return str(self.trace.model.tokenizer.convert_ids_to_tokens(token))
+
+
+def occlusion(trace: Trace, metric: Metric | Read, remove: str = "mask", *, progress: bool = True) -> Attribution:
+    """F(x) − F(x without token i), of S runs: what the number loses without each token while all others stay.
+
+    remove: "mask" the tokenizer's mask token stands in its place; "delete" it is taken out, the tokens behind it move
+    up (a function of the output is then given that of the shorter text; a metric goes on reading its own token);
+    "hide" no head sees it, −`whatif.sweep(..., "tokens")`. These are three different numbers. NaN for tokens that are
+    never removed: the template's, and the one whose answer the metric reads. On a changed trace, with its changes.
+    Raises InputError and ModelError as `whatif.sweep`, and without a mask token; SelectionError for another `remove`.
+    """
+    without = Without(trace, metric, remove)
+    values = torch.full((trace.n_tokens,), torch.nan, dtype=torch.float64, device="cpu")
+    values[without.tokens] = without.whole - without([[i] for i in without.tokens], progress)
+    return Attribution(trace, f"occlusion ({remove})", metric, values, without.whole, without.notes)
+
+
+def _mask_id(trace: Trace) -> int:
+    assert trace.model is not None
+    mask = getattr(trace.model.tokenizer, "mask_token_id", None)
+    if mask is None:
+        raise ModelError(f"the tokenizer of {trace.model_name} has no mask token: use remove='delete' or remove='hide'")
+    return int(mask)
+
+
+def _in_place(output: Any, kept: list[int], size: int) -> Any:
+    """The logits of a shorter text at the places that its tokens had; at those that are gone, any."""
+    place = dict(zip(kept, range(len(kept)), strict=True))
+    index = [place.get(i, 0) for i in range(size)]
+    parts = {
+        name: value[:, index] if isinstance(value, Tensor) and value.ndim == 3 else value
+        for name, value in output.items()
+        if name in ("logits", "prediction_logits")
+    }
+    return type(output)(**parts)
