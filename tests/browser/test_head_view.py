@@ -269,6 +269,7 @@ def test_single_sentence_has_no_pair_filter(show, embedded_lens):
 
 def test_lines_follow_the_theme(show, pair):
     seen = show(bl.HeadView(pair, **LINES, theme="dark"))
+    expect(seen.chips().locator("line")).to_have_count(1)
     strokes = seen.chips().locator("line").evaluate_all("all => all.map(line => line.getAttribute('stroke'))")
     assert strokes == [colors.HEADS["dark"][0]]
     text = seen.queries().first.evaluate("one => getComputedStyle(one).color")
