@@ -1,11 +1,30 @@
 // Numbers to pixels, against the tables that Python wrote.
 import { describe, expect, it } from "vitest";
 import vectors from "../../tests/wire/tables.json";
-import { cssColor, entry, indexed, paint, table } from "../src/paint/colormap";
+import { cssColor, entry, indexed, inkOn, paint, table } from "../src/paint/colormap";
 import { NAN } from "../src/vocabulary";
 
 const pixel = (out: Uint8ClampedArray, n: number) => [...out.slice(4 * n, 4 * n + 4)];
 const rgba = (colors: Uint8Array, n: number) => [...colors.slice(3 * n, 3 * n + 3), 255];
+
+describe("ink on a colour", () => {
+  const light = (color: string) =>
+    [1, 3, 5]
+      .map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, v, n) => sum + [0.2126, 0.7152, 0.0722][n]! * v, 0.05);
+  it("has a contrast of at least 4.5 : 1 on every colour of every table", () => {
+    for (const scale of ["weight", "signed"] as const)
+      for (const theme of ["light", "dark"] as const) {
+        const colors = table(scale, theme);
+        for (let n = 0; n < 256; n++) {
+          const color = `#${[...colors.slice(3 * n, 3 * n + 3)].map((v) => v.toString(16).padStart(2, "0")).join("")}`;
+          const on = inkOn(color) === "#fff" ? 1.05 : 0.05;
+          expect(Math.max(on, light(color)) / Math.min(on, light(color))).toBeGreaterThanOrEqual(4.5);
+        }
+      }
+  });
+});
 
 describe("tables", () => {
   it.each(["light", "dark"] as const)("%s: 256 colours, zero has the panel's", (theme) => {

@@ -52,6 +52,12 @@ export function cssColor(value: number, lo: number, hi: number, colors: Table, n
   return `#${hex(colors.subarray(at, at + 3))}`;
 }
 
+/** Black or white, whichever is read more easily on a colour: at least 4.5 : 1 (WCAG 2.2, relative luminance). */
+export function inkOn(color: string): string {
+  const [red, green, blue] = rgb(color).map((v) => (v > 10 ? ((v / 255 + 0.055) / 1.055) ** 2.4 : v / 3295));
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue! > 0.179 ? "#000" : "#fff";
+}
+
 export const hex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 

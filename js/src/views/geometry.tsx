@@ -1,6 +1,7 @@
 // Geometry view: the cone of the stream from layer to layer, the lengths of a head's vectors, ranks and symmetry.
 import { inks, vectorColour } from "../paint/palette";
 import { Chart, Drawing, MARGIN, Marker, markerPath, type Scale, scale } from "../parts/chart";
+import { curvePath } from "../parts/curve";
 import { headLabel, number, share, upTo } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
@@ -148,21 +149,23 @@ function Cone({ rows }: { rows: Row[] }) {
           ))}
         </g>
         <path
-          d={`M${points.map(({ at, value }) => `${x(at)} ${y(value)}`).join("L")}`}
+          d={curvePath(points.map(({ at, value }) => [x(at), y(value)]))}
           fill="none"
           stroke={accent}
           stroke-width="1.5"
         />
-        {points.map(({ name, layer, at, value }) => (
-          <path
-            key={at}
-            d={markerPath(name === "cone_heads" ? DIAMOND : 0, x(at), y(value), name.endsWith("put") ? 5 : 4)}
-            fill={name === "cone_heads" ? heads : name.endsWith("put") ? ink : panel}
-            stroke={name === "cone_heads" ? heads : accent}
-          >
-            <title>{`L${layer}, ${name.slice(5)}: ${share(value)}`}</title>
-          </path>
-        ))}
+        {points
+          .filter(({ value }) => Number.isFinite(value)) // a head that passes nothing on has no directions
+          .map(({ name, layer, at, value }) => (
+            <path
+              key={at}
+              d={markerPath(name === "cone_heads" ? DIAMOND : 0, x(at), y(value), name.endsWith("put") ? 5 : 4)}
+              fill={name === "cone_heads" ? heads : name.endsWith("put") ? ink : panel}
+              stroke={name === "cone_heads" ? heads : accent}
+            >
+              <title>{`L${layer}, ${name.slice(5)}: ${share(value)}`}</title>
+            </path>
+          ))}
       </Chart>
     </div>
   );

@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { dataUri, png } from "../paint/bitmap";
-import { cssColor } from "../paint/colormap";
+import { cssColor, inkOn } from "../paint/colormap";
 import { coloursOf } from "../paint/palette";
 import { headLabel, paperName } from "../parts/format";
 import type { Thumbs } from "../state/overview";
@@ -61,13 +61,9 @@ function Fill({ value, stat, mark }: { value: number; stat: HeadValue; mark?: st
   const { dark, page } = useView();
   const most = stat.most || 1;
   if (Number.isNaN(value)) return <span class="bl-fill bl-muted">–</span>;
-  const colour = (at: number) => cssColor(at, stat.signed ? -most : 0, most, coloursOf(stat.signed, dark));
+  const background = cssColor(value, stat.signed ? -most : 0, most, coloursOf(stat.signed, dark));
   return (
-    <span
-      class={Math.abs(value) > 0.6 * most ? "bl-fill bl-strong" : "bl-fill"}
-      style={{ background: colour(value) }}
-      data-mark={mark}
-    >
+    <span class="bl-fill" style={{ background, color: inkOn(background) }} data-mark={mark}>
       {page.atlasOrder.value === "position" && stat.text(value)}
     </span>
   );
@@ -101,6 +97,9 @@ export function HeadButton(props: HeadButtonProps) {
   const byWeight = useByWeight();
   const says = gate && gateAt(gate, overview) + byWeight;
   const order = view.page.atlasOrder.value;
+  const value = stat?.text(stat.of(layer, head));
+  const filled = stat && (view.page.atlasFill.value || asksOf(view));
+  const caption = order === "position" ? filled && value : order === "gate" && gate ? gateSign(gate) : value;
   const content = (
     <>
       <b>{label}</b> <span class="bl-muted">{paper}</span> {says}
@@ -116,7 +115,7 @@ export function HeadButton(props: HeadButtonProps) {
         class={classes.join(" ")}
         data-head={`${layer}-${head}`}
         tabIndex={chosen || classes.includes("bl-current") ? 0 : -1}
-        aria-label={`${label} ${paper}. ${says ? `${says}. ` : ""}${sentence}`}
+        aria-label={`${label} ${caption ? `${caption} ` : ""}${paper}. ${says ? `${says}. ` : ""}${sentence}`}
         onClick={(event) => {
           if (event.shiftKey || event.ctrlKey || event.metaKey) toggleOverlay(view, layer, head);
           else view.synced.put({ layer, head, layer_map: "" });
@@ -128,7 +127,7 @@ export function HeadButton(props: HeadButtonProps) {
       >
         {Number.isNaN(overview.statistic(layer, head, "entropy")) ? (
           <span class="bl-nan">NaN</span>
-        ) : (view.page.atlasFill.value || asksOf(view)) && stat ? (
+        ) : filled ? (
           <Fill value={stat.of(layer, head)} stat={stat} mark={stat.mark?.(layer, head)} />
         ) : (
           <Thumbnail n={layer * overview.n_heads + head} />
@@ -136,7 +135,7 @@ export function HeadButton(props: HeadButtonProps) {
         {order !== "position" && (
           <span class="bl-thumb-caption">
             {label}
-            <b>{order === "gate" && gate ? gateSign(gate) : stat?.text(stat.of(layer, head))}</b>
+            <b>{caption}</b>
           </span>
         )}
       </button>

@@ -5,6 +5,7 @@ import { indexed } from "../paint/colormap";
 import { inks, seriesColour, weightColours } from "../paint/palette";
 import { Chart, Key, MARGIN, markerPath, type Scale, scale } from "../parts/chart";
 import { into, Select } from "../parts/controls";
+import { curvePath } from "../parts/curve";
 import { headLabel, meanOf, percent, share, upTo } from "../parts/format";
 import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
@@ -161,7 +162,7 @@ const EqualNorms = ({ x, y, most, stroke }: { x: Scale; y: Scale; most: number; 
   <g fill="none" stroke={stroke} stroke-dasharray="3 4" opacity="0.6">
     {[0.1, 0.25, 0.5, 1].map((part) => {
       const norms = upTo(40).map((n) => most * (part + ((1.05 - part) * n) / 39));
-      return <path key={part} d={`M${norms.map((norm) => `${x(norm)} ${y((part * most) / norm)}`).join("L")}`} />;
+      return <path key={part} d={curvePath(norms.map((norm) => [x(norm), y((part * most) / norm)]))} />;
     })}
   </g>
 );

@@ -1,6 +1,7 @@
 // Spectra of a head's vectors and attention, ranks and symmetry of the heads of a layer: part of the geometry view.
 import { inks, vectorColour } from "../paint/palette";
 import { Chart, Key, MARGIN, markerPath, scale } from "../parts/chart";
+import { curvePath } from "../parts/curve";
 import { headLabel, number, signed, upTo } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
@@ -78,21 +79,22 @@ function Spectrum({ data, head }: { data: LayerSpectra; head: number }) {
       >
         {curves.map(({ name, label, colour, values }, n) => (
           <g key={name} fill={colour}>
-            <path
-              d={`M${values.map((v, i) => at(v, i).join(" ")).join("L")}`}
-              fill="none"
-              stroke={colour}
-              stroke-width="1.5"
-            />
-            {values.map((v, i) => (
-              <path key={i} d={markerPath(n, ...at(v, i), name === "attention" ? 1.5 : 2.5)}>
-                <title>{`${label}, σ${i + 1}: ${v.toPrecision(3)} of the largest`}</title>
-              </path>
-            ))}
+            <path d={curvePath(values.map(at))} fill="none" stroke={colour} stroke-width="1.5" />
+            {values.map(
+              (v, i) =>
+                !Number.isNaN(v) && (
+                  <path key={i} d={markerPath(n, ...at(v, i), name === "attention" ? 1.5 : 2.5)}>
+                    <title>{`${label}, σ${i + 1}: ${v.toPrecision(3)} of the largest`}</title>
+                  </path>
+                ),
+            )}
           </g>
         ))}
       </Chart>
-      <Key names={curves.map(({ label }) => label)} colours={curves.map(({ colour }) => colour)} />
+      <Key
+        names={curves.map(({ label, values }) => (Number.isNaN(values[0]) ? `${label}: zero` : label))}
+        colours={curves.map(({ colour }) => colour)}
+      />
     </>
   );
 }

@@ -2,6 +2,7 @@
 import { seriesColour } from "../../paint/palette";
 import { Chart, MARGIN, Marker, markerPath, type Scale, scale } from "../../parts/chart";
 import { Select } from "../../parts/controls";
+import { curvePath } from "../../parts/curve";
 import { meanOf, number, signed, upTo } from "../../parts/format";
 import { Section } from "../../parts/section";
 import { useView } from "../context";
@@ -117,12 +118,10 @@ function Curves({ curves, title, layers }: { curves: Curve[]; title: string; lay
 /** One curve with its markers, broken where there is no number. */
 function Line({ name, values, pale, n, x, y }: Curve & { n: number; x: Scale; y: Scale }) {
   const fill = colour(n, useView().dark);
-  const step = (v: number, l: number) =>
-    Number.isNaN(v) ? "" : `${Number.isNaN(values[l - 1] ?? NaN) ? "M" : "L"}${x(l)} ${y(v)}`;
   return (
     <g fill={fill} stroke-opacity={pale ? 0.6 : 1}>
       <path
-        d={values.map(step).join("")}
+        d={curvePath(values.map((v, l) => [x(l), y(v)]))}
         fill="none"
         stroke={fill}
         stroke-width="2"
