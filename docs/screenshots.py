@@ -58,7 +58,7 @@ def shoot(page: Page, name: str, selector: str = ".bertlens") -> None:
     page.mouse.move(0, 0)
     page.wait_for_function("() => !document.querySelector('.bertlens .bl-tip')")
     taken = Image.open(io.BytesIO(page.locator(selector).first.screenshot()))
-    taken.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
+    taken.convert("RGB").quantize(256, kmeans=4, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
     print(IMAGES.relative_to(ROOT) / f"{name}.png", taken.size)
 
 
