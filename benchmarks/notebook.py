@@ -305,6 +305,7 @@ def rows() -> Iterator[Row]:
             yield first_paint(notebook, socket, 1, 128)
             page.wait_for_selector('[data-state="live"]', timeout=PATIENCE)
             yield why(page)
+            socket.settle(page)
             page.evaluate("() => jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
             page.wait_for_function("() => !document.querySelector('.bl-thumb')")
             yield first_paint(notebook, socket, 2, 512)

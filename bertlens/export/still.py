@@ -27,7 +27,7 @@ _MOST_LABELS = 64  # tokens a side; beyond, labels would be smaller than can be 
 _MOST_CELLS = 256  # a side of the matrix; more tokens are drawn in blocks
 _MOST_TOKENS = 640  # a side; for more the thumbnail is enlarged
 _LONGEST = 24  # characters of a label
-_SHADES = 51  # of the maps: steps of 2 %, half the bytes of all 256
+_SHADES = 34  # of the maps: steps of 3 %, half the bytes of all 255
 
 
 def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> bytes:

@@ -234,7 +234,7 @@ def test_still_picture_shows_the_open_head():
     image = np.array(Image.open(io.BytesIO(still(widget))).convert("RGB"))
     shown = widget.trace.attention(1)[1].numpy()
     table = colors.table("weight", "light")
-    wanted = table[5 * np.round(51 * shown / shown.max()).astype(int)].repeat(16, 0).repeat(16, 1)
+    wanted = table[np.round(34 * shown / shown.max()).astype(int) * 15 // 2].repeat(16, 0).repeat(16, 1)
     size = wanted.shape[0]
     found = [
         (y, x)
@@ -268,7 +268,7 @@ def test_still_picture_pools_what_is_too_fine_to_see():
     blocks = [slice(300 * n // 256, -(-300 * (n + 1) // 256)) for n in range(256)]
     wanted = np.array([[maps[1][2, rows, columns].max() for columns in blocks] for rows in blocks])
     table = colors.table("weight", "light")
-    first = table[5 * np.round(51 * wanted[0] / wanted.max()).astype(int)]
+    first = table[np.round(34 * wanted[0] / wanted.max()).astype(int) * 15 // 2]
     assert any(np.array_equal(row[x : x + 256], first) for row in image for x in range(row.shape[0] - 255))
 
 
