@@ -168,7 +168,7 @@ def test_the_sentence_is_true_of_the_weights(page_of: Any, trace: Any) -> None:
         if abs(contrast[key]) < 0.1:
             assert "times" not in text and "about the geometric mean" in text and "under 0.1 nats" in spread
             continue
-        factor = re.search(r"= ([\d.,]+) times", text)
+        factor = re.search(r"≈ ([\d.,]+) times", text)
         assert factor, text
         truth = float(alpha[key]) / np.exp(np.log(others).mean())
         assert float(factor[1].replace(",", "")) == pytest.approx(truth, rel=0.05)

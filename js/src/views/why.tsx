@@ -215,7 +215,7 @@ function Sentence({ split }: { split: Split }) {
       {ratio !== null && (
         <>
           : e<sup>{net}</sup>
-          {factor && ` = ${factor}`} times {otherWords(view, split)}
+          {factor && ` ≈ ${factor}`} times {otherWords(view, split)}
         </>
       )}
     </h3>

@@ -97,9 +97,9 @@ export function asked(view: View) {
 export const partName = ({ kind, layer, head }: Pick<Part, "kind" | "layer" | "head">): string =>
   kind === "head" ? headLabel(layer!, head!) : kind === "mlp" ? `MLP of layer ${layer}` : SOURCES[kind]!.label;
 
-/** A factor with two digits, "" where that many say nothing any more. */
+/** A factor with three digits, "" where that many say nothing any more. */
 export const times = (ratio: number): string =>
-  ratio < 1e-4 || ratio > 1e5 ? "" : ratio.toLocaleString("en", { maximumSignificantDigits: 2 });
+  ratio < 1e-4 || ratio > 1e5 ? "" : ratio.toLocaleString("en", { maximumSignificantDigits: 3 });
 
 /** Four decimals and the unit, as every number has it on hover. */
 export const nats = (value: number) => `${signed(value, 4)} nats`;

@@ -259,7 +259,7 @@ function Elsewhere() {
             ]}
             onChange={into(page.whatif.colour)}
           />
-          <p class="bl-muted">A dash: runs before the change, so it cannot differ. Hatched: switched off.</p>
+          <p class="bl-muted">A dash: does not run after a change, so it cannot differ. Hatched: switched off.</p>
         </>
       )}
     </Section>

@@ -44,8 +44,9 @@ export function Slopes({ rows, unit, label }: { rows: AnswerRow[]; unit: string;
     ),
   );
   const bottom = Math.max(...ends.flat(), TOP + height) + 10;
+  const spoken = rows.map((row) => `${row.name} ${amount(row.before, unit)} → ${amount(row.after, unit)}`);
   return (
-    <Drawing width={WIDTH} height={bottom} label={label} table={null}>
+    <Drawing width={WIDTH} height={bottom} label={`${label}: ${spoken.join("; ")}`} table={null}>
       <g font-size="11" fill={muted}>
         <text x={FROM} y={11} text-anchor="middle">
           before
