@@ -191,12 +191,13 @@ def heads(page: Page, own: Own) -> Iterator[Row]:
     )
 
 
-def why(page: Page) -> Row:
+def why(page: Page, socket: Socket) -> Row:
     """The pinned cell's score by its sources: the tab opened, then other heads of the last layers, each asked."""
     says = "document.querySelector('[data-testid=why-says]')?.textContent.includes('in L{}·H{}')"
     tabs = "[...document.querySelectorAll('[role=tab]')]"
     page.evaluate(f"() => {tabs}.find(tab => tab.textContent === 'Geometry').click()")  # brings the second module
     page.wait_for_selector(".bl-geometry svg", timeout=PATIENCE)
+    socket.settle(page)  # what Geometry asked for
     layer, head = page.evaluate(f"() => {TITLE}.match(/\\d+/g)")
     opened = timed(page, [(f"{tabs}.find(tab => tab.textContent === 'Why').click()", says.format(layer, head))])[0]
     others = timed(
@@ -304,7 +305,7 @@ def rows() -> Iterator[Row]:
             page.wait_for_function("() => globalThis.echo", timeout=PATIENCE)
             yield first_paint(notebook, socket, 1, 128)
             page.wait_for_selector('[data-state="live"]', timeout=PATIENCE)
-            yield why(page)
+            yield why(page, socket)
             socket.settle(page)
             page.evaluate("() => jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
             page.wait_for_function("() => !document.querySelector('.bl-thumb')")

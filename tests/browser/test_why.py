@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, expect
 from bertlens.export.html import to_html
 from bertlens.measures import sources
 from bertlens.widgets.questions import QUESTIONS
-from browser.views import Seen, number, shown, signed
+from browser.views import Seen, hosted, number, shown, signed
 
 LAYER, HEAD = 3, 7
 
@@ -311,3 +311,17 @@ def test_two_steps_and_back_one_by_one(page_of: Any, trace: Any, cell: dict[str,
     way.get_by_role("button").click()
     seen.title(f"L{LAYER}·H{HEAD}")
     expect(way).to_have_count(0)
+
+
+def test_the_split_of_another_head_is_asked_for_with_the_head(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
+    """One round trip, not two; its pictures, which take the kernel longest, come last."""
+    seen = Seen(hosted(page_of, trace.explore(**cell, view="why")))
+    expect(seen.part("why-pictures")).to_be_visible()  # nothing of the first head is asked for any more
+    seen.page.evaluate("() => Object.assign(models[0], { held: true, sent: [] })")
+    sent = "() => models[0].sent.map(({ op, layer, head, query }) => [op, layer, head, query ?? null])"
+    seen.thumb(2, 4).click()
+    assert seen.page.evaluate(sent) == [["head", 2, 4, None], ["why", 2, 4, cell["query"]]]
+    seen.page.evaluate("() => { models[0].held = false; for (const { give } of models[0].waiting) give(); }")
+    seen.title("L2·H4")
+    seen.page.wait_for_function("() => models[0].sent.some(({ op }) => op === 'score_maps')")
+    assert [name for name in seen.page.evaluate(sent) if name[0] == "why"] == [["why", 2, 4, cell["query"]]]

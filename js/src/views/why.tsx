@@ -156,6 +156,7 @@ function OneSide({ go }: { go: Go }) {
   const { focus, overview } = view;
   const question = asked(view);
   const answer = useAnswer(WHY, question);
+  askEarly(view);
   if (answer.state === "refused") return <Refused reason={answer.reason} />;
   if (answer.state !== "answered") return <Waiting answer={answer} doing="computing" />;
   const split = answer.value;
@@ -192,6 +193,14 @@ function OneSide({ go }: { go: Go }) {
       </div>
     </>
   );
+}
+
+/** A head that is on its way: what is said of its pinned cell is asked for together with it, not after it. */
+function askEarly(view: View): void {
+  const { answers, overview, focus, shown, synced } = view;
+  const [layer, head] = [synced.layer.value, synced.head.value];
+  const isComing = layer !== shown.layer || head !== shown.head;
+  if (isComing && focus.pinnedQuery && focus.pinnedKey) answers.get(WHY, overview, { ...asked(view), layer, head });
 }
 
 /** How the cell was chosen. */

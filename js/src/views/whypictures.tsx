@@ -1,5 +1,5 @@
 // A head's scores as a sum of small maps by source of the query · source of the key, all on one scale.
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { indexed } from "../paint/colormap";
 import { inks, signedColours } from "../paint/palette";
 import { Drawing } from "../parts/chart";
@@ -8,10 +8,12 @@ import { Cells, HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
 import { Section } from "../parts/section";
 import type { Kind } from "../state/answers";
+import type { HeadName } from "../vocabulary";
 import { showTip, useAnswer, useView } from "./context";
 import { difference, nats } from "./whydata";
 
 const [SIDE, LARGE] = [112, 420]; // px of a small picture, of the one shown large
+const REST = 250; // ms
 
 /** The answer to "score_maps": see bertlens/widgets/score_maps.py. */
 interface ScoreMaps {
@@ -71,12 +73,28 @@ function usePictures(data: ScoreMaps | null): { pictures: Picture[]; most: numbe
   }, [data, colours]);
 }
 
+/** The head shown once it has been for a while: who goes from head to head waits for none of their pictures. */
+function useRested(): HeadName | null {
+  const { layer, head } = useView().shown;
+  const [rested, setRested] = useState<HeadName | null>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested([layer, head]), REST);
+    return () => clearTimeout(timer);
+  }, [layer, head]);
+  return rested;
+}
+
 /** Of the head shown; a click shows one of them large. */
 export function Pictures() {
+  const rested = useRested();
+  return rested && <OfHead name={rested} />;
+}
+
+function OfHead({ name }: { name: HeadName }) {
   const view = useView();
   const { page, shown } = view;
   const { layer, head } = shown;
-  const answer = useAnswer(SCORE_MAPS, { layer, head });
+  const answer = useAnswer(SCORE_MAPS, { layer: name[0], head: name[1] });
   const data = answer.state === "answered" ? answer.value : null;
   const { pictures, most } = usePictures(data);
   const chosen = page.why.picture.value === null ? undefined : pictures[page.why.picture.value];
