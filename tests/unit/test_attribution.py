@@ -166,6 +166,35 @@ def test_integrated_gradients_are_the_integral_and_complete() -> None:
         assert found.total == pytest.approx(found.model - (found.baseline or 0) + (found.gap or 0), abs=1e-12)
 
 
+def test_three_methods_are_captum_s() -> None:
+    """The field's library on transformers' own model, given the same word embeddings, baseline, rule and steps."""
+    from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients
+
+    lens = words_lens()
+    trace, metric = lens.trace(MASKED), whatif.logit("cat")
+    words = lens.model.get_input_embeddings()(trace.input_ids)[None].detach()
+    keeps = torch.tensor([token in ("[CLS]", "[SEP]", "[MASK]") for token in trace.tokens])
+    start = torch.where(keeps[None, :, None], words, lens.model.get_input_embeddings().weight[MASK].detach())
+
+    def of_words(given: Tensor) -> Tensor:
+        return torch.stack([logit_of(lens, trace, inputs_embeds=one[None]) for one in given])
+
+    path = IntegratedGradients(of_words).attribute(words, start, n_steps=16, method="gausslegendre")
+    found = attribution.integrated_gradients(trace, metric, steps=16, progress=False)
+    torch.testing.assert_close(found.values, path[0].sum(-1), atol=1e-10, rtol=0)
+    slope = InputXGradient(of_words).attribute(words)
+    found = attribution.gradient_input(trace, metric)
+    torch.testing.assert_close(found.values, slope[0].sum(-1).detach(), atol=1e-10, rtol=0)
+
+    def of_ids(given: Tensor) -> Tensor:
+        return torch.stack([logit_of(lens, trace, input_ids=one[None]) for one in given]).detach()
+
+    ids = trace.input_ids[None]
+    removed = FeatureAblation(of_ids).attribute(ids, torch.where(keeps, ids, MASK))
+    found = attribution.occlusion(trace, metric, progress=False)
+    torch.testing.assert_close(found.values[~keeps], removed[0, ~keeps].double(), atol=1e-6, rtol=0)
+
+
 def test_steps_are_doubled_until_the_gap_is_small_or_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = words_lens().trace(MASKED)
     monkeypatch.setattr(slopes, "FEWEST", 1)
