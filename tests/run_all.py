@@ -62,7 +62,7 @@ class Step:
 def steps(npm: str) -> list[Step]:
     """All steps, the quick ones first. pytest without a single test is a failure (its exit status 5)."""
     python = [sys.executable, "-m"]
-    spread = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]  # what opens no browser, over the cores
+    spread = ["-n", "auto", "--maxprocesses", "4", "--dist", "worksteal"]  # what opens no browser, over the cores
     js = ROOT / "js"
     return [
         Step("ruff check", [*python, "ruff", "check", "."]),
