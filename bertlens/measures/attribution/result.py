@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ...above import above
 from ...errors import ModelError
 from ...scores import check_precision
 from ...trace import Trace
@@ -84,6 +85,10 @@ class Attribution:
         share = f" ({abs(self.gap / self.expected):.1%})" if self.expected else ""
         steps = f", {self.steps} steps" if self.steps else ""
         return f"{parts}, {what} {self.expected:.4f}, gap {self.gap:.0e}{share}{steps}"
+
+    def _repr_html_(self) -> str:
+        """Its tokens as text, coloured by their values, in a notebook."""
+        return str(above("token_strip")(self))
 
     def __repr__(self) -> str:
         return f"Attribution({self.said}; {' '.join(self.notes)})"
