@@ -38,7 +38,7 @@ def token_strip(found: Attribution) -> str:
     said = html.escape(" ".join([f"{found.said}.", *found.notes]))
     return (
         f"<div role='group' aria-label='{html.escape(found.method)}'><p>{said}</p>"
-        f"<div dir='ltr' style='line-height:1.25'>{strip}</div><p>{_legend(values, top, digits)}</p>"
+        f"<div dir='ltr' style='line-height:1.25'>{strip}</div><p>{_legend(values, top, digits, found.signed)}</p>"
         f"<details><summary>{len(tokens)} numbers</summary><table><thead><tr><th scope='col'>position</th>"
         f"<th scope='col'>token</th><th scope='col'>value</th></tr></thead><tbody>{rows}</tbody></table></details>"
         "</div>"
@@ -66,12 +66,13 @@ def _colors(value: float, top: float) -> tuple[str, str]:
     return "#" + bytes(rgb.tolist()).hex(), ink
 
 
-def _legend(values: np.ndarray, top: float, digits: int) -> str:
+def _legend(values: np.ndarray, top: float, digits: int, signed: bool) -> str:
     shades = ",".join(_colors(part, 1)[0] for part in np.linspace(-1, 1, 9))
     ramp = f"display:inline-block;width:120px;height:10px;background:linear-gradient(90deg,{shades})"
     never = "; hatched: never removed by this method" if np.isnan(values).any() else ""
+    sense = "blue raises the number, orange lowers it" if signed else "the more blue, the more flows from the token"
     ends = [_number(end, digits) for end in (-top, top)]
-    return f"{ends[0]} <span style='{ramp}'></span> {ends[1]}: blue raises the number, orange lowers it{never}"
+    return f"{ends[0]} <span style='{ramp}'></span> {ends[1]}: {sense}{never}"
 
 
 def _number(value: float, digits: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bertlens import colors
-from bertlens.measures.attribution import Attribution, gradient_input, occlusion
+from bertlens.measures.attribution import Attribution, attention_gradient, gradient_input, occlusion
 from bertlens.whatif import logit
 from unit.test_attribution import words_lens
 
@@ -58,6 +58,9 @@ def test_the_sums_are_said(found: Attribution) -> None:
     )
     assert "never removed by this method" in found._repr_html_()
     whole = gradient_input(found.trace, logit("cat"))
+    flows = attention_gradient(found.trace, logit("cat"))
+    assert not flows.signed and float(flows.values.min()) >= 0
+    assert "flows from the token" in flows._repr_html_() and "lowers" not in flows._repr_html_()
     assert not whole.values.isnan().any() and "hatched" not in whole._repr_html_()
 
 

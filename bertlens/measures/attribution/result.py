@@ -36,6 +36,7 @@ class Attribution:
     baseline: float | None = None  # the number at the other end of the path: the values sum to the difference
     bias: float | None = None  # what belongs to no token: the values and this sum to the number
     steps: int | None = None  # points of the path
+    signed: bool = True  # False where the method gives how much flows, never below 0
 
     @property
     def name(self) -> str:
