@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .trace import Trace
     from .vocabulary import LayerMap, register_layer_map
     from .widgets import (
+        CompareView,
         Explorer,
         GateView,
         GeometryView,
@@ -39,6 +40,7 @@ _NAMES = {
     "comparison": ("Comparison", "compare"),
     "vocabulary": ("LayerMap", "register_layer_map"),
     "widgets": (
+        "CompareView",
         "Explorer",
         "GateView",
         "GeometryView",
@@ -57,6 +59,7 @@ __all__ = [
     "Adapter",
     "BertLensError",
     "CaptureError",
+    "CompareView",
     "Comparison",
     "Explorer",
     "ExportError",
@@ -86,12 +89,14 @@ def _later(module: str, name: str) -> Any:
     return lambda *arguments, **options: getattr(import_module(module, __name__), name)(*arguments, **options)
 
 
-# What methods of Trace and Lens call above themselves
+# What methods of the layers below call above themselves
+FUNCTIONS["compare_view"] = _later(".widgets", "CompareView")
 FUNCTIONS["explore"] = _later(".widgets", "Explorer")
 FUNCTIONS["masked_language_model"] = _later(".mlm", "lens")
 FUNCTIONS["predictions"] = _later(".measures.predictions", "predictions")
 FUNCTIONS["rerun"] = _later(".whatif", "rerun")
 FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")
+FUNCTIONS["token_strip"] = _later(".export", "token_strip")
 
 
 def __getattr__(name: str) -> Any:

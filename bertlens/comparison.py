@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from .errors import InputError, ModelError, SelectionError
+from .above import above
+from .errors import InputError, ModelError, SelectionError, check_index
 from .measures.alignment import Alignment, Unit, align
 from .measures.divergence import jensen_shannon
+from .measures.norms import transformed_norm
 from .model import Model
 from .survey.distances import divergences
 from .trace import Trace
+from .vocabulary import MEASURES
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -88,7 +91,25 @@ class Comparison:
         Lin 1991; between heads Clark et al. 2019, section 6. Raises ModelError where heads are not matched by index.
         """
         self._check_heads()
-        return torch.stack([self._rows(layer).mean(1) for layer in range(self.a.n_layers)])
+        return self._apart.mean(2)
+
+    @cached_property
+    def _apart(self) -> Tensor:
+        """(L, H, n) float64: the divergence of every aligned row."""
+        return torch.stack([self._rows(layer) for layer in range(self.a.n_layers)])
+
+    def cell(self, layer: int, head: int) -> tuple[int, int]:
+        """Where a head differs most: the aligned row that does, and the column of it whose weight does.
+
+        The row counts in `tokens`, the column in the aligned keys, the same for maps within one text; gaps included.
+        Raises as `heads`, SelectionError for a head that does not exist.
+        """
+        self._check_heads()
+        check_index(layer, self.a.n_layers, "layer")
+        check_index(head, self.a.n_heads, "head")
+        row = self.queries.pairs.index(self.queries.shared[int(self._apart[layer, head].argmax())])
+        first, second = (self.head(side, layer, head, queries=slice(row, row + 1))[0].nan_to_num(0) for side in (0, 1))
+        return row, int((second - first).abs().argmax())
 
     def attention(self, layer: int) -> Tensor:
         """(H, U, V) attention of b − that of a, NaN where one of them has no such token. Raises as `heads`."""
@@ -118,6 +139,46 @@ class Comparison:
         if lead > 0:  # of heads, or of layers
             self._check_heads()
         return placed[0], placed[1]
+
+    def head(
+        self,
+        side: int,
+        layer: int,
+        head: int,
+        measure: str = "weight",
+        queries: slice = slice(None),
+        keys: slice = slice(None),
+    ) -> Tensor:
+        """(u, v) one head of one side by one of `vocabulary.MEASURES`, float64, on the units of both: NaN at gaps.
+
+        side: 0 for a, 1 for b. queries, keys: which of the U and V aligned units; only their rows are computed.
+        Raises SelectionError for a side, head or measure that does not exist, ModelError without norms for one of them.
+        """
+        check_index(side, 2, "side")
+        trace = self.b if side else self.a
+        check_index(layer, trace.n_layers, "layer")
+        check_index(head, trace.n_heads, "head")
+        if measure not in MEASURES:
+            raise SelectionError(f"no measure {measure!r}: there are {', '.join(MEASURES)}")
+        rows, columns = self.queries.pairs[queries], self.keys.pairs[keys]
+        found = torch.full((len(rows), len(columns)), torch.nan, dtype=torch.float64, device="cpu")
+        here, there = ([(n, pair[side]) for n, pair in enumerate(pairs)] for pairs in (rows, columns))
+        own = [unit for _, unit in here if unit is not None]
+        taken = [unit for _, unit in there if unit is not None]
+        if own and taken:
+            values = self._weights(side, layer, own[0], own[-1], measure)[head]
+            values = values[[unit - own[0] for unit in own]][:, taken].detach().cpu().double()
+            down = torch.tensor([n for n, unit in here if unit is not None], device="cpu")
+            across = torch.tensor([n for n, unit in there if unit is not None], device="cpu")
+            found[down[:, None], across] = values
+        return found
+
+    def explore(self, **selection: Any) -> Any:
+        """The CompareView widget: A, B and b − a of one head on one scale, linked with the heads that differ most.
+
+        selection: its traits (layer=, head=, query=, key=, measure=, theme=). Opens on the head that differs most.
+        """
+        return above("compare_view")(self, **selection)
 
     def most(self, n: int = 5) -> DataFrame:
         """The n heads that differ most: DataFrame(layer, head, divergence, query, key, a, b, words), the first first.
@@ -179,12 +240,16 @@ class Comparison:
         trace = self.b if side else self.a
         return (trace, self.queries.b, self.keys.b) if side else (trace, self.queries.a, self.keys.a)
 
-    def _weights(self, side: int, layer: int, first: int, last: int) -> Tensor:
-        """(H, n, key units) attention of one side's query units first … last, in the model's dtype."""
+    def _weights(self, side: int, layer: int, first: int, last: int, measure: str = "weight") -> Tensor:
+        """(H, n, key units) a measure of one side's query units first … last, in the model's dtype."""
         trace, rows, columns = self._side(side)
         chosen = rows[first : last + 1]
         start, stop = chosen[0].pieces[0], chosen[-1].pieces[-1] + 1
         alpha = trace.attention_rows(layer, start, stop)
+        if measure != "weight":
+            passed_on = alpha * transformed_norm(trace, layer)[:, None].to(alpha)
+            share = passed_on / passed_on.sum(-1, keepdim=True).clamp_min(torch.finfo(alpha.dtype).tiny)
+            alpha = passed_on if measure == "norm" else alpha - share
         if self.queries.by == "tokens":
             return alpha
         return _members(chosen, alpha, mean=True).T @ alpha @ _members(columns, alpha)
@@ -209,7 +274,7 @@ class Comparison:
         return chunks
 
     def _rows(self, layer: int) -> Tensor:
-        """(H, n) float64 on the CPU: the divergence of every aligned row."""
+        """(H, n) float64 on the CPU: `_apart` of one layer."""
         found = []
         for pairs in self._chunks:
             (p, alone_p), (q, alone_q) = self._split(0, layer, pairs), self._split(1, layer, pairs)
@@ -244,18 +309,18 @@ class Comparison:
 
     def _described(self, layer: int, head: int) -> tuple[Any, ...]:
         """One row of `most`."""
-        row = int(self._rows(layer)[head].argmax())
-        i, j = self.queries.shared[row]
-        first, second = (self._weights(side, layer, at, at)[head, 0].cpu().double() for side, at in enumerate((i, j)))
+        row, at = self.cell(layer, head)
+        i, j = self.queries.pairs[row]
+        assert i is not None and j is not None
         weights = [
-            (0.0 if p is None else float(first[p]), 0.0 if q is None else float(second[q])) for p, q in self.keys.pairs
+            float(self.head(side, layer, head, queries=slice(row, row + 1), keys=slice(at, at + 1)).nan_to_num(0))
+            for side in (0, 1)
         ]
-        at = max(range(len(weights)), key=lambda place: abs(weights[place][1] - weights[place][0]))
         p, q = self.keys.pairs[at]
         query, key = self.queries.a[i], self.keys.b[q] if p is None else self.keys.a[p]  # type: ignore[index]
         said = [
             f"{weight:.2f} in {name}" if place is not None else f"not there in {name}"
-            for name, place, weight in zip("ab", (p, q), weights[at], strict=True)
+            for name, place, weight in zip("ab", (p, q), weights, strict=True)
         ]
         divergence = float(self.heads[layer, head])
         size = f"mean of {len(self.queries.shared)} {self.queries.by}"
@@ -263,7 +328,7 @@ class Comparison:
         apart = f"L{layer}·H{head} is {divergence:.3f} nats apart ({size}; {median})"
         most = f"most at {_at(query)}: {_at(key)} {said[0]}, {said[1]}"
         words = f"{apart}, {most}." if divergence else f"{apart}: no difference."
-        return layer, head, divergence, query.name, key.name, *weights[at], words
+        return layer, head, divergence, query.name, key.name, *weights, words
 
 
 def _at(unit: Unit) -> str:

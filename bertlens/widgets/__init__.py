@@ -1,6 +1,7 @@
 """The widgets: the Explorer with all views, and its parts alone; and how to add a question or a tab to them."""
 
 from .atlas import HeadAtlas
+from .compare_view import CompareView
 from .explorer import Explorer
 from .gate_view import GateView
 from .geometry_view import GeometryView
@@ -12,6 +13,7 @@ from .survey_view import SurveyView
 from .tabs import Tab, register_tab, sheet
 
 __all__ = [
+    "CompareView",
     "Explorer",
     "GateView",
     "GeometryView",

@@ -29,6 +29,7 @@ from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS
 from . import whatif
 from .cells import CELLS
+from .compared import Compared
 from .corpus import Corpus
 from .overview import Shown, stream_size
 from .picked import Picked
@@ -79,11 +80,13 @@ class LensWidget(anywidget.AnyWidget):
     vars().update({trait.name: KINDS[trait.kind](trait).tag(sync=True) for trait in TRAITS})
     vars()["overview"].tag(echo_update=False)
 
-    def __init__(self, trace: Trace, *, corpus: Corpus | None = None, **selection: Any) -> None:
+    def __init__(
+        self, trace: Trace, *, corpus: Corpus | None = None, compared: Compared | None = None, **selection: Any
+    ) -> None:
         parts = self._parts()
         _checked(trace, parts, corpus, selection)
         self._open: Shown | None = Shown.of(
-            trace, corpus, selection["map"], selection.get("layer", 0), selection.get("head", 0)
+            trace, corpus, selection["map"], selection.get("layer", 0), selection.get("head", 0), compared=compared
         )
         self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
         selection.setdefault("view", next((part for part in parts if part in TABS), "neurons"))
@@ -98,6 +101,8 @@ class LensWidget(anywidget.AnyWidget):
             "hello": lambda shown, message: ({"kernel": True}, []),
             "overview": self._reply_overview,
             "survey": self._reply_survey,
+            "compared": self._reply_compared,
+            "compared_heads": self._reply_compared,
             "trace": self._reply_trace,
             "change": self._reply_change,
             "html": self._reply_html,
@@ -115,12 +120,14 @@ class LensWidget(anywidget.AnyWidget):
     def trace(self) -> Trace:
         """The trace shown. Setting another one redraws the view and keeps what still makes sense of the selection.
 
-        Raises InputError once the view is closed.
+        Raises InputError once the view is closed, and where two runs are compared.
         """
         return self._shown.trace
 
     @trace.setter
     def trace(self, trace: Trace) -> None:
+        if self._shown.compared is not None:
+            raise InputError("this view compares two runs: bl.compare(a, b).explore() makes one of others")
         before = self._shown.trace.maps.get(self.map)
         name = self.map if self.map in trace.maps else next(iter(trace.maps))
         new = trace.maps[name]
@@ -188,9 +195,12 @@ class LensWidget(anywidget.AnyWidget):
     @traitlets.validate("layer", "head", "query", "key")
     def _valid_index(self, proposal: Any) -> Any:
         name, value, shown = proposal["trait"].name, proposal["value"], self._map
-        sizes = {"layer": shown.n_layers, "head": shown.n_heads, "query": len(shown.tokens)}
+        sizes = {"layer": shown.n_layers, "head": shown.n_heads}
+        sizes |= {"query": len(shown.tokens), "key": len(shown.key_tokens)}
+        if (compared := self._shown.compared) is not None:
+            sizes |= compared.sizes
         if value is not None:
-            check_index(value, sizes.get(name, len(shown.key_tokens)), name)
+            check_index(value, sizes[name], name)
         if name in ("query", "key"):
             self._pinned[name] = (self.map, value)
         else:
@@ -227,6 +237,8 @@ class LensWidget(anywidget.AnyWidget):
     @traitlets.validate("map")
     def _valid_map(self, proposal: Any) -> str:
         self._shown.map(proposal["value"])
+        if self._shown.compared is not None and proposal["value"] != self._shown.map_name:
+            raise SelectionError("other maps are compared by bl.compare(a.maps[name], b.maps[name])")
         return str(proposal["value"])
 
     @traitlets.validate(*(trait.name for trait in TRAITS if trait.kind == "choice"))
@@ -279,6 +291,12 @@ class LensWidget(anywidget.AnyWidget):
             raise InputError("this view was made without a survey: pass stats= of bl.survey.head_stats")
         return packed(*shown.corpus.answer(asked))
 
+    def _reply_compared(self, shown: Shown, message: Message) -> Reply:
+        _asked(shown, message)
+        if shown.compared is None:
+            raise InputError("this view shows one run: bl.compare(a, b).explore() compares two")
+        return packed(*(shown.compared.heads() if message["op"] == "compared_heads" else shown.compared.maps(message)))
+
     def _reply_trace(self, shown: Shown, message: Message) -> Reply:
         if shown.trace.lens is None:
             raise InputError("this view was made from attention maps: it has no model to run another text with")
@@ -321,16 +339,23 @@ class LensWidget(anywidget.AnyWidget):
         texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
         model = visible(trace.model_name)
         names = " ".join(f"{name} {number}" for name, number in about["versions"].items())
-        others = (name for name in trace.maps if name != shown.map_name)
+        others = (name for name in trace.maps if name != shown.map_name and shown.compared is None)
+        picked = self._picked(chosen)
+        title = f"{model}: {texts[:80]}" if texts else model
+        footer = f"{model} ({trace.dtype}) · {names} · {about['date']}"
+        holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
+        if shown.compared is not None:
+            title, holds = shown.compared.title, shown.compared.holds(holds, chosen, picked)
+            footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"
         overviews = {name: shown.overview_of(name, self.layer, self.head) for name in others}
         return Page(
-            title=f"{model}: {texts[:80]}" if texts else model,
-            footer=f"{model} ({trace.dtype}) · {names} · {about['date']}",
+            title=title,
+            footer=footer,
             state={trait.name: getattr(self, trait.name) for trait in TRAITS},
             overviews={name: (made["header"], made["data"]) for name, made in overviews.items()},
-            answers=_carried(shown, self.parts, chosen, self.map, self._picked(chosen)),
+            answers=_carried(shown, self.parts, chosen, self.map, picked),
             layers=chosen,
-            holds="all layers" if layers is None else f"layers {', '.join(map(str, chosen))}",
+            holds=holds,
             estimate=sum(map(_head_bytes, trace.maps.values())),
             about=about,
         )
@@ -400,6 +425,10 @@ def _carried(
         held = [layer for layer in layers if layer < trace.n_layers]
         if "survey" in parts and shown.corpus is not None and not shown.corpus.why_not(trace):
             yield {"op": "survey", "map": name}, packed(*shown.corpus.answer(trace))
+        if "compare" in parts and shown.compared is not None and name == chosen_map:
+            yield {"op": "compared_heads", "map": name}, packed(*shown.compared.heads())
+            for message in shown.compared.carried(layers, picked):
+                yield {"op": "compared", "map": name, **message}, packed(*shown.compared.maps(message))
         for question in (QUESTIONS[op] for op in asked):
             if question.needs and reasons[question.needs]:
                 continue

@@ -22,6 +22,7 @@ from ..vocabulary import MEASURES
 from ..wire import json_safe, pack
 from . import answers, whatif
 from .badges import badges
+from .compared import Compared
 from .corpus import Corpus
 from .tabs import TABS
 
@@ -37,6 +38,7 @@ class Shown:
 
     trace: Trace
     corpus: Corpus | None
+    compared: Compared | None  # two runs beside each other; `trace` is the first of them
     id: str
     known: tuple[Change, ...]  # that a page may name by number: all that this view showed of the text
     subject: str  # of the text and its model: the same whatever is changed in the run
@@ -44,11 +46,18 @@ class Shown:
 
     @classmethod
     def of(
-        cls, trace: Trace, corpus: Corpus | None, name: str, layer: int, head: int, before: Shown | None = None
+        cls,
+        trace: Trace,
+        corpus: Corpus | None,
+        name: str,
+        layer: int,
+        head: int,
+        before: Shown | None = None,
+        compared: Compared | None = None,
     ) -> Shown:
         """The record of a trace, with one head of the map `name` open in its overview, after another record."""
         with few(stream_size(trace)):
-            made = _overview(trace, corpus, name, layer, head)
+            made = _overview(trace, corpus, compared, name, layer, head)
         known = (
             trace.model_name,
             trace.text,
@@ -61,7 +70,7 @@ class Shown:
         numbers = [changes.index(change) for change in trace.changes]  # two runs may differ in what no overview shows
         identity = _hash(repr((known, numbers)), made["data"])
         named = {"trace": identity, "subject": subject, "changes": whatif.chips(trace, changes)}
-        return cls(trace, corpus, identity, changes, subject, MappingProxyType(_named(made, named)))
+        return cls(trace, corpus, compared, identity, changes, subject, MappingProxyType(_named(made, named)))
 
     def map(self, name: Any) -> Trace:
         """The attention maps of that name. Raises SelectionError where there are none."""
@@ -75,7 +84,7 @@ class Shown:
         shown = self.map(name)
         layer, head = min(layer, shown.n_layers - 1), min(head, shown.n_heads - 1)
         named = {part: self.overview["header"][part] for part in ("trace", "subject", "changes")}
-        return _named(_overview(self.trace, self.corpus, name, layer, head), named)
+        return _named(_overview(self.trace, self.corpus, self.compared, name, layer, head), named)
 
     @property
     def map_name(self) -> str:
@@ -97,7 +106,9 @@ def _named(overview: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
     return {**overview, "header": overview["header"] | json_safe(named)}
 
 
-def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: int) -> dict[str, Any]:
+def _overview(
+    trace: Trace, corpus: Corpus | None, compared: Compared | None, name: str, layer: int, head: int
+) -> dict[str, Any]:
     shown = trace.maps[name]
     thumbs, thumb_max = attention.thumbnails(shown)
     summary = attention.summary(shown)
@@ -105,12 +116,16 @@ def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: 
     arrays = {"thumbs": thumbs, "thumb_max": thumb_max.float(), "stats": torch.stack(list(summary.values()), dim=-1)}
     given = _of_changes(shown)
     arrays |= given.pop("arrays", {})
+    if compared is not None:
+        fields_compared, more = compared.first(layer, head)
+        given |= {"compared": fields_compared, "measures": compared.measures}
+        arrays |= {f"compared.{key}": array for key, array in more.items()}
     index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
     labels, spans = _annotation(shown)
     reasons = offers(shown)
     header = {
         "map": name,
-        "maps": list(trace.maps),
+        "maps": list(trace.maps) if compared is None else [name],
         "model": trace.model_name,
         "n_layers": shown.n_layers,
         "n_heads": shown.n_heads,
@@ -130,7 +145,7 @@ def _overview(trace: Trace, corpus: Corpus | None, name: str, layer: int, head: 
             for word in answers.layer_maps(shown)
         ],
         "offers": dict(reasons),
-        "tabs": [_tab(tab_name, reasons, corpus, shown) for tab_name in TABS],
+        "tabs": [_tab(tab_name, reasons, corpus, compared, shown) for tab_name in TABS],
         "versions": versions(),
         "nan_layer": trace.nan_layer,
         "lens": trace.lens is not None,
@@ -148,12 +163,16 @@ def _of_changes(trace: Trace) -> dict[str, Any]:
     return {"answers": whatif.answers(trace)[0], "arrays": arrays}
 
 
-def _tab(name: str, reasons: Mapping[str, str], corpus: Corpus | None, shown: Trace) -> dict[str, Any]:
+def _tab(
+    name: str, reasons: Mapping[str, str], corpus: Corpus | None, compared: Compared | None, shown: Trace
+) -> dict[str, Any]:
     """A tab's words; `why_not` is "" where it has something to show, None where nobody asked for it."""
     tab = TABS[name]
     words = {"name": name, "label": tab.label, "about": tab.about, "questions": list(tab.questions)}
     if name == "survey":
         return words | {"why_not": None if corpus is None else corpus.why_not(shown)}
+    if name == "compare":
+        return words | {"why_not": None if compared is None else ""}
     return words | {"why_not": reasons[tab.needs] if tab.needs else ""}
 
 

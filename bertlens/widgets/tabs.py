@@ -59,6 +59,7 @@ for _tab in (
         "geometry",
         ("geometry", "histograms", "spectra"),
     ),
+    Tab("compare", "Compare", "Where two runs differ.", questions=("thumbs",)),
     Tab("survey", "Corpus", "Does it hold elsewhere?"),
     Tab("table", "Table", "The numbers."),
 ):

@@ -2,8 +2,8 @@
 // do not edit, change bertlens/vocabulary.py (or widgets/questions.py, widgets/tabs.py) instead.
 
 export type Measure = "weight" | "norm" | "difference";
-export type TabName = "neurons" | "why" | "norms" | "gates" | "geometry" | "survey" | "table";
-export type PartName = "header" | "atlas" | "head" | "neurons" | "why" | "norms" | "gates" | "geometry" | "survey" | "table";
+export type TabName = "neurons" | "why" | "norms" | "gates" | "geometry" | "compare" | "survey" | "table";
+export type PartName = "header" | "atlas" | "head" | "neurons" | "why" | "norms" | "gates" | "geometry" | "compare" | "survey" | "table";
 export type PairFilter = "all" | "AA" | "AB" | "BA" | "BB";
 export type UnitKind = "pieces" | "words" | "spans";
 export type Theme = keyof typeof INKS;

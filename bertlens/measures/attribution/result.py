@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ...above import above
 from ...errors import ModelError
 from ...scores import check_precision
 from ...trace import Trace
@@ -35,6 +36,7 @@ class Attribution:
     baseline: float | None = None  # the number at the other end of the path: the values sum to the difference
     bias: float | None = None  # what belongs to no token: the values and this sum to the number
     steps: int | None = None  # points of the path
+    signed: bool = True  # False where the method gives how much flows, never below 0
 
     @property
     def name(self) -> str:
@@ -84,6 +86,10 @@ class Attribution:
         share = f" ({abs(self.gap / self.expected):.1%})" if self.expected else ""
         steps = f", {self.steps} steps" if self.steps else ""
         return f"{parts}, {what} {self.expected:.4f}, gap {self.gap:.0e}{share}{steps}"
+
+    def _repr_html_(self) -> str:
+        """Its tokens as text, coloured by their values, in a notebook."""
+        return str(above("token_strip")(self))
 
     def __repr__(self) -> str:
         return f"Attribution({self.said}; {' '.join(self.notes)})"

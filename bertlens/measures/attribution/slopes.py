@@ -111,7 +111,8 @@ def attention_gradient(trace: Trace, metric: Metric | Read) -> Attribution:
     notes = (
         f"Rows of the {count} token{'' if count == 1 else 's'} that the number reads, mean over heads, never below 0.",
     )
-    return Attribution(trace, "attention × gradient", metric, (relevance - itself)[reads].mean(0).cpu(), whole, notes)
+    values = (relevance - itself)[reads].mean(0).cpu()
+    return Attribution(trace, "attention × gradient", metric, values, whole, notes, signed=False)
 
 
 def _check_slope(trace: Trace, metric: Metric | Read) -> None:

@@ -45,8 +45,9 @@ export function Cells(props: Coloured) {
   return <g shape-rendering="crispEdges">{Array.from(entries, cell)}</g>;
 }
 
+const round = (value: number) => Math.round(100 * value) / 100;
 const rounded = (box: Record<string, number>) =>
-  Object.fromEntries(Object.entries(box).map(([name, value]) => [name, Math.round(100 * value) / 100]));
+  Object.fromEntries(Object.entries(box).map(([name, value]) => [name, round(value)]));
 
 const short = (name: string): string =>
   Array.from(name).length > LONGEST
@@ -62,6 +63,7 @@ interface HeatChartProps extends Omit<Coloured, "rows" | "cols"> {
   values: ArrayLike<number>; // (rows·cols), what the entries are of
   dark: boolean;
   pinned?: { row: number | null; col: number | null };
+  gaps?: { rows: number[]; cols: number[] }; // that are not there at all: hatched
   onHover?: (cell: Cell | null, event: PointerEvent) => void;
   onPick?: (cell: Cell) => void;
 }
@@ -107,6 +109,16 @@ export function HeatChart(props: HeatChartProps) {
         ))}
       </g>
       <Cells {...{ ...size, entries, palette, width, height, x, y }} />
+      {props.gaps && (
+        <g fill="none" stroke={muted} stroke-width="0.8">
+          {props.gaps.rows.map((n) => (
+            <Gap key={n} box={[x, y + n * tall, width, tall]} dark={dark} />
+          ))}
+          {props.gaps.cols.map((n) => (
+            <Gap key={n} box={[x + n * wide, y, wide, height]} dark={dark} />
+          ))}
+        </g>
+      )}
       <Surface {...props} x={x} y={y} />
       {pinned && pinned.row !== null && (
         <g fill="none" stroke={select}>
@@ -117,6 +129,23 @@ export function HeatChart(props: HeatChartProps) {
         </g>
       )}
     </Drawing>
+  );
+}
+
+const HATCH = 6; // pixels between two lines
+
+/** What is not there: slanted lines instead of cells. */
+function Gap({ box: [x, y, width, height], dark }: { box: [number, number, number, number]; dark: boolean }) {
+  let path = "";
+  for (let t = HATCH / 2; t < width + height; t += HATCH) {
+    const [right, low] = [Math.min(t, width), Math.min(t, height)];
+    path += `M${round(x + right)} ${round(y + t - right)}L${round(x + t - low)} ${round(y + low)}`;
+  }
+  return (
+    <>
+      <rect {...rounded({ x, y, width, height })} fill={inks(dark).panel} stroke="none" />
+      <path d={path} />
+    </>
   );
 }
 

@@ -71,6 +71,7 @@ interface Header {
   nan_layer: number | null;
   lens: boolean;
   answers?: Record<string, unknown>; // of a changed run
+  compared?: Record<string, unknown>; // of two runs: see views/compare/data.ts
   head: Record<string, unknown> & { layer: number; head: number };
 }
 
@@ -81,6 +82,7 @@ export interface Overview extends Header {
   thumbShape: [rows: number, cols: number];
   statistic(layer: number, head: number, name: string): number;
   headArrays: Arrays; // of `head`
+  arrays: Arrays;
   moved: Float32Array | null; // of a changed run: see views/whatif/data.ts
 }
 
@@ -97,6 +99,7 @@ export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): O
   const ofHead = Object.entries(arrays).filter(([name]) => name.startsWith("head."));
   return {
     ...header,
+    arrays,
     keyside: header.keys ?? header.queries,
     square: header.keys === null,
     thumbs: thumbsFrom("weight", arrays),

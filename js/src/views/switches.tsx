@@ -33,7 +33,7 @@ export function Switches() {
         />
       )}
       {has("neurons") && !has("head") && <QuerySelect />}
-      {overview.measures.length > 1 && has("head", "atlas") && (
+      {overview.measures.length > 1 && has("head", "atlas", "compare") && (
         <Segmented
           label="measure"
           value={synced.measure.value}

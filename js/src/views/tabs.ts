@@ -6,6 +6,9 @@ import type { Figures } from "../parts/picturetable";
 import { arrived } from "../state/answers";
 import type { Tab } from "../state/overview";
 import type { TabName } from "../vocabulary";
+import { compareNumbers } from "./compare/data";
+import { HeadMaps } from "./compare/maps";
+import { Compare } from "./compare/tab";
 import type { View } from "./context";
 import { GATE_LABELS, relabelled, USUAL } from "./gatemarks";
 import { Gates } from "./gates";
@@ -57,6 +60,12 @@ const TABS: Record<TabName, TabContent> = {
     measure: "statistics of a corpus, by weight α and by norm ‖αf(x)‖",
     figure: SurveyTab,
     numbers: surveyNumbers,
+  },
+  compare: {
+    body: Compare,
+    measure: "one head in two runs, and b − a, over the tokens of both",
+    figure: HeadMaps,
+    numbers: compareNumbers,
   },
   table: { body: TableTab, measure: "", figure: null, numbers: tableNumbers },
 };

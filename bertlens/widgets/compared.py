@@ -1,0 +1,179 @@
+"""What a view knows of two runs: aligned tokens, how far apart heads are, and one head in both, a window at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from ..comparison import Comparison
+from ..errors import SelectionError, check_index
+from ..measures.alignment import Alignment
+from ..measures.offers import offers
+from ..provenance import visible
+from ..trace import Trace
+from ..vocabulary import CARRIED_TOKENS, MEASURES
+from . import whatif
+from .answers import Answer
+from .picked import Picked
+
+MOST_TOKENS = 128  # of texts whose heads are compared before the first picture
+WINDOW = 128  # units a side that are shown at once
+STEP = WINDOW // 2
+MOST = 5  # heads in words
+
+
+class Compared:
+    """Two runs as a page is told of them."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    @property
+    def title(self) -> str:
+        """Both runs, short enough for a page's title."""
+        c = self.comparison
+        return " | ".join(f"{visible(trace.model_name)}: {_text(trace)[:60]}" for trace in (c.a, c.b))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many units there are to select, gaps included."""
+        c = self.comparison
+        return {"query": len(c.queries.pairs), "key": len(c.keys.pairs)}
+
+    @property
+    def measures(self) -> list[str]:
+        """What both runs have of a head."""
+        c = self.comparison
+        return ["weight"] if any(offers(trace)["norms"] for trace in (c.a, c.b)) else list(MEASURES)
+
+    @property
+    def _short(self) -> bool:
+        return self.comparison.same_heads and max(self.sizes.values()) <= MOST_TOKENS
+
+    @cached_property
+    def _most(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.comparison.most(MOST).to_dict("records")
+        return rows
+
+    @cached_property
+    def _nearest(self) -> list[list[Any]]:
+        rows: list[list[Any]] = self.comparison.nearest().to_numpy(object).tolist()
+        return rows
+
+    def opened(self, selection: Mapping[str, Any]) -> dict[str, Any]:
+        """A selection with the head and cell to open on; what was given wins."""
+        if not self._short or {"layer", "head"} & selection.keys():
+            return dict(selection)
+        first, c = self._most[0], self.comparison
+        opened = {"layer": first["layer"], "head": first["head"]}
+        if not {"query", "key"} & selection.keys():
+            query, key = c.cell(first["layer"], first["head"])
+            opened |= {"query": query, "key": key}
+        return opened | dict(selection)
+
+    # What the page gets: js/src/views/compare/data.ts
+
+    def first(self, layer: int, head: int) -> Answer:
+        """The first picture: both runs in words, the aligned units, and of short texts the heads and one open head."""
+        c = self.comparison
+        fields: dict[str, Any] = {
+            "sides": [
+                {
+                    "model": visible(trace.model_name),
+                    "text": _text(trace),
+                    "changes": [whatif.label(change, trace.display_tokens) for change in trace.changes],
+                }
+                for trace in (c.a, c.b)
+            ],
+            "by": c.queries.by,
+            "queries": _names(c.queries),
+            "keys": None if c.keys is c.queries else _names(c.keys),
+            "said": c.said,
+            "matched": c.same_heads,
+            "heads": None,
+            "open": None,
+        }
+        if not self._short:
+            return fields, {}
+        opened, arrays = self.maps({"layer": layer, "head": head, "measure": "weight", "row": 0, "col": 0})
+        return fields | {"heads": self.heads()[0], "open": opened}, arrays
+
+    def heads(self) -> Answer:
+        """How far every head is apart, and the five that are most; or, not matched by index, the nearest of each."""
+        c = self.comparison
+        if not c.same_heads:
+            return {"nearest": self._nearest}, {}
+        words = [
+            {
+                "layer": row["layer"],
+                "head": row["head"],
+                "words": row["words"],
+                "cell": c.cell(row["layer"], row["head"]),
+            }
+            for row in self._most
+        ]
+        return {"apart": c.heads.flatten().tolist(), "most": words}, {}
+
+    def maps(self, message: Mapping[str, Any]) -> Answer:
+        """One head in both: arrays a and b (rows, columns) float32 from the units `row` and `col` on, NaN at gaps.
+
+        Fields: the question, and other, the head of b. Raises SelectionError for what does not exist.
+        """
+        c, sizes = self.comparison, self.sizes
+        asked: dict[str, Any] = {name: message.get(name) for name in ("layer", "head", "measure", "row", "col")}
+        limits = {"layer": c.a.n_layers, "head": c.a.n_heads, "row": sizes["query"], "col": sizes["key"]}
+        for name, size in limits.items():
+            value = asked[name]
+            check_index(value if type(value) is int else str(value)[:40], size, name)
+        layer, head, measure = asked["layer"], asked["head"], asked["measure"]
+        if measure not in MEASURES:
+            raise SelectionError(f"no measure {str(measure)[:40]!r}: there are {', '.join(MEASURES)}")
+        rows, columns = (slice(asked[name], asked[name] + WINDOW) for name in ("row", "col"))
+        other = [layer, head] if c.same_heads else self._nearest[layer * c.a.n_heads + head][2:4]
+        first = c.head(0, layer, head, measure, rows, columns)
+        second = c.head(1, other[0], other[1], measure, rows, columns)
+        return asked | {"other": other}, {"a": first.float(), "b": second.float()}
+
+    # What a page without a kernel holds
+
+    def carried(self, layers: Iterable[int], picked: Picked) -> Iterator[dict[str, Any]]:
+        """What it is asked of `maps`: all heads of short texts by weight, else those of `held`, at what is pinned."""
+        c = self.comparison
+        held = self.held(layers, picked)
+        pins = [0 if pin is None else pin for pin in (picked.query, picked.key)]
+        row, col = (start(size, pin) for size, pin in zip(self.sizes.values(), pins, strict=True))
+        for layer, head in held or [(n, h) for n in layers for h in range(c.a.n_heads)]:
+            for measure in self.measures if (layer, head) in picked.heads else ("weight",):
+                yield {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}
+
+    def holds(self, layers: str, chosen: Iterable[int], picked: Picked) -> str:
+        """In words."""
+        heads = ", ".join(f"L{layer}·H{head}" for layer, head in self.held(chosen, picked))
+        return f"{layers}; a | b of {heads or 'all of their heads'}"
+
+    def held(self, layers: Iterable[int], picked: Picked) -> list[tuple[int, int]]:
+        """The heads that a page without a kernel holds, those shown and the most different; [] for all."""
+        if max(self.sizes.values()) <= CARRIED_TOKENS:
+            return []
+        most = [(row["layer"], row["head"]) for row in self._most] if self.comparison.same_heads else []
+        return [name for name in dict.fromkeys((*picked.heads, *most)) if name[0] in layers]
+
+
+def start(size: int, unit: int) -> int:
+    """The first unit of the window that shows one: as views/compare/data.ts has it."""
+    return max(0, min(STEP * ((unit - STEP // 2) // STEP), size - WINDOW))
+
+
+def _names(alignment: Alignment) -> list[list[Any]]:
+    """[name in a, name in b, position] of the units; None is a gap, the position is that in a, where a has it."""
+    found: list[list[Any]] = []
+    for i, j in alignment.pairs:
+        units = [None if i is None else alignment.a[i], None if j is None else alignment.b[j]]
+        names = [None if unit is None else visible(unit.name) for unit in units]
+        found.append([*names, next(unit.pieces[0] for unit in units if unit is not None)])
+    return found
+
+
+def _text(trace: Trace) -> str:
+    return " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)

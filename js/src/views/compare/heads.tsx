@@ -1,0 +1,119 @@
+// All heads by how far apart they are in two runs; where they are not matched by index, the one of b that is most alike.
+import { useContext } from "preact/hooks";
+import { cssColor, inkOn } from "../../paint/colormap";
+import { weightColours } from "../../paint/palette";
+import { headLabel } from "../../parts/format";
+import { onGridKey } from "../../parts/gridkeys";
+import { Legend } from "../../parts/legend";
+import { AsTables, PictureTable } from "../../parts/picturetable";
+import { Section, Waiting } from "../../parts/section";
+import { sorted } from "../../parts/sorted";
+import { numbers, Table } from "../../parts/table";
+import { useView } from "../context";
+import { comparedOf, useHeads } from "./data";
+
+const MOST = Math.LN2.toFixed(3); // nats that two rows can be apart
+
+export function Heads() {
+  const view = useView();
+  const answer = useHeads(view);
+  if (answer.state !== "answered") return <Waiting answer={answer} doing="comparing all heads" />;
+  const { apart, most, nearest } = answer.value;
+  if (nearest) return <Nearest rows={nearest} />;
+  return (
+    <div class="bl-compare-heads">
+      <Atlas apart={apart!} />
+      <Section title="Most different" about="click: the head, at the cell where it differs most">
+        <ol data-testid="compare-most">
+          {most!.map(({ layer, head, words, cell: [query, key] }) => (
+            <li key={words}>
+              <button type="button" class="bl-link" onClick={() => view.synced.put({ layer, head, query, key })}>
+                {headLabel(layer, head)}
+              </button>
+              {words.slice(headLabel(layer, head).length)}
+            </li>
+          ))}
+        </ol>
+      </Section>
+    </div>
+  );
+}
+
+/** What changed most comes first. */
+function Atlas({ apart }: { apart: number[] }) {
+  const { synced, overview, root, dark } = useView();
+  const { by } = comparedOf(overview);
+  const order = sorted(
+    apart.map((nats, n) => ({ nats, layer: Math.floor(n / overview.n_heads), head: n % overview.n_heads })),
+    ({ nats }) => nats,
+    true,
+  );
+  const title = "Heads, what changed most first";
+  const { layer, head } = synced;
+  const chosen = order.findIndex((one) => one.layer === layer.value && one.head === head.value);
+  const top = order[0]!.nats || 1;
+  const colours = weightColours(dark);
+  const move = onGridKey(
+    { rows: 1, cols: order.length },
+    () => ({ row: 0, col: chosen }),
+    ({ col }) => {
+      const { layer, head } = order[col]!;
+      synced.put({ layer, head });
+      root.current?.querySelector<HTMLElement>(`[data-apart="${layer}-${head}"]`)?.focus();
+    },
+  );
+  const table = () => ({
+    columns: ["head", "nats apart"],
+    rows: order.map(({ nats, layer, head }) => [headLabel(layer, head), nats]),
+  });
+  const about = `attention α, Jensen-Shannon divergence in nats, mean over aligned ${by}`;
+  if (useContext(AsTables)) return <PictureTable title={`${title}: ${about}`} table={table} />;
+  return (
+    <Section title={title} about={about}>
+      <div class="bl-apart" role="group" aria-label={title} onKeyDown={move}>
+        {order.map(({ nats, layer, head }, n) => {
+          const background = cssColor(nats, 0, top, colours);
+          return (
+            <button
+              type="button"
+              key={`${layer}-${head}`}
+              data-apart={`${layer}-${head}`}
+              aria-pressed={n === chosen}
+              tabIndex={n === chosen ? 0 : -1}
+              style={{ background, color: inkOn(background) }}
+              onClick={() => synced.put({ layer, head })}
+            >
+              {headLabel(layer, head)} <b>{nats.toFixed(3)}</b>
+            </button>
+          );
+        })}
+      </div>
+      <Legend low="0" high={top.toFixed(3)} label={`nats apart, at most ${MOST}`} colours={colours} />
+    </Section>
+  );
+}
+
+type Row = [layer: number, head: number, layerB: number, headB: number, nats: number];
+
+function Nearest({ rows }: { rows: Row[] }) {
+  const { synced } = useView();
+  const link = ([layer, head]: Row) => (
+    <button type="button" class="bl-link" onClick={() => synced.put({ layer, head })}>
+      {headLabel(layer, head)}
+    </button>
+  );
+  return (
+    <Table<Row>
+      title="Nearest heads"
+      about="of every head of a the one of b whose attention is most alike, by Jensen-Shannon divergence; of so many, one is near by chance"
+      first="nats apart"
+      rows={rows}
+      pinned={([layer, head]) => layer === synced.layer.value && head === synced.head.value}
+      columns={[
+        { name: "a", value: ([layer, head]) => headLabel(layer, head), show: link },
+        { name: "b", value: ([, , layer, head]) => headLabel(layer, head) },
+        numbers("nats apart", ([, , , , nats]) => nats, { digits: 3 }),
+      ]}
+    />
+  );
+}

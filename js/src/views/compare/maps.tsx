@@ -1,0 +1,149 @@
+// One head in a, in b, and b − a, on one scale; and the row of the chosen query as numbers.
+import { useMemo } from "preact/hooks";
+import { indexed } from "../../paint/colormap";
+import { coloursOf } from "../../paint/palette";
+import { headLabel, signed, upTo } from "../../parts/format";
+import { HeatChart } from "../../parts/heatchart";
+import { Legend } from "../../parts/legend";
+import { Section, Waiting } from "../../parts/section";
+import { sorted } from "../../parts/sorted";
+import { numbers, Table } from "../../parts/table";
+import { Token, tokenText } from "../../parts/token";
+import { MEASURES, type Measure } from "../../vocabulary";
+import { hideTip, showTip, useView } from "../context";
+import { comparedOf, differenceOf, keysOf, type Maps, named, type Pair, useMaps, windowOf } from "./data";
+
+const SIDE = 360; // px of a picture's longer side
+const CELL = 20;
+
+/** Which of some units one side, or either, does not have. */
+const gapsOf = (pairs: Pair[], sides: number[]) =>
+  upTo(pairs.length).filter((n) => sides.some((s) => pairs[n]![s] === null));
+
+const sizeOf = (values: Float32Array) => values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
+
+const numberOf = (value: number, side: string) => (Number.isNaN(value) ? `not in ${side}` : signed(value, 3));
+
+/** One cell in words. */
+function cellWords({ a, b }: Maps, n: number): string {
+  const change = b[n]! - a[n]!;
+  return `a ${numberOf(a[n]!, "a")}, b ${numberOf(b[n]!, "b")}${Number.isNaN(change) ? "" : `, b − a ${signed(change, 3)}`}`;
+}
+
+export function HeadMaps() {
+  const view = useView();
+  const answer = useMaps(view);
+  if (answer.state !== "answered") return <Waiting answer={answer} doing="computing this head in both" />;
+  return <Three maps={answer.value} />;
+}
+
+function Three({ maps }: { maps: Maps }) {
+  const view = useView();
+  const { synced, dark, overview } = view;
+  const data = comparedOf(overview);
+  const [rows, cols] = [windowOf(data.queries, maps.row), windowOf(keysOf(data), maps.col)];
+  const [down, across] = useMemo(() => [named(data.queries), named(keysOf(data))], [data]).map((names, n) =>
+    windowOf(names, n ? maps.col : maps.row),
+  ) as [string[], string[]];
+  const change = useMemo(() => differenceOf(maps), [maps]);
+  const measure = MEASURES[maps.measure as Measure];
+  const top = Math.max(sizeOf(maps.a), sizeOf(maps.b)) || 1;
+  const cell = Math.min(CELL, SIDE / Math.max(rows.length, cols.length));
+  const pin = (value: number | null, from: number, n: number) =>
+    value === null || value < from || value >= from + n ? null : value - from;
+  const pinned = {
+    row: pin(synced.query.value, maps.row, rows.length),
+    col: pin(synced.key.value, maps.col, cols.length),
+  };
+  const [own, other] = [headLabel(maps.layer, maps.head), headLabel(...maps.other)];
+  const pictures: [label: string, values: Float32Array, isSigned: boolean, sides: number[]][] = [
+    [`a, ${own}`, maps.a, measure.signed, [0]],
+    [`b, ${other}`, maps.b, measure.signed, [1]],
+    ["b − a", change, true, [0, 1]],
+  ];
+  const words = (n: number) =>
+    `${tokenText(down[Math.floor(n / cols.length)]!)} → ${tokenText(across[n % cols.length]!)}: ${cellWords(maps, n)}`;
+  const cut = (from: number, n: number, all: number) => (n < all ? `${from} … ${from + n - 1} of ${all}` : "");
+  const shown = [cut(maps.row, rows.length, data.queries.length), cut(maps.col, cols.length, keysOf(data).length)];
+  return (
+    <Section
+      title={own === other ? `${own} in both` : `${own} of a, ${other} of b`}
+      about={`${measure.title}; row = query, column = key, hatched: not in that text${
+        shown.some(Boolean) ? `; rows ${shown[0] || "all"}, columns ${shown[1] || "all"}` : ""
+      }`}
+      testid="compare-maps"
+    >
+      <div class="bl-three">
+        {pictures.map(([label, values, isSigned, sides]) => {
+          const colours = coloursOf(isSigned, dark);
+          return (
+            <div key={label}>
+              <h4>{label}</h4>
+              <HeatChart
+                {...{ label, values, dark, pinned, ...indexed(values, isSigned ? -top : 0, top, colours) }}
+                rows={down}
+                cols={across}
+                gaps={{ rows: gapsOf(rows, sides), cols: gapsOf(cols, sides) }}
+                width={cell * cols.length}
+                height={cell * rows.length}
+                onHover={(at, event) =>
+                  at ? showTip(view, event, words(at.row * cols.length + at.col)) : hideTip(view)
+                }
+                onPick={({ row, col }) => synced.put({ query: maps.row + row, key: maps.col + col })}
+              />
+              <Legend
+                low={isSigned ? signed(-top, 3) : "0"}
+                high={signed(top, 3)}
+                label={isSigned ? "blue: more in b" : measure.symbol}
+                {...{ colours }}
+              />
+            </div>
+          );
+        })}
+      </div>
+      {pinned.row !== null && pinned.col !== null && (
+        <p data-testid="compare-cell">{words(pinned.row * cols.length + pinned.col)}</p>
+      )}
+    </Section>
+  );
+}
+
+/** What the chosen query looks at, in both; the largest difference first. */
+export function RowTable() {
+  const view = useView();
+  const answer = useMaps(view);
+  const { synced, overview } = view;
+  const data = comparedOf(overview);
+  const query = synced.query.value;
+  if (answer.state !== "answered" || query === null) return null;
+  const maps = answer.value;
+  const cols = windowOf(keysOf(data), maps.col);
+  const names = windowOf(named(keysOf(data)), maps.col);
+  const at = (j: number) => (query - maps.row) * cols.length + j;
+  const change = (j: number) => maps.b[at(j)]! - maps.a[at(j)]!;
+  const size = (j: number) => Math.abs(change(j)) || Math.abs(maps.a[at(j)]! || maps.b[at(j)]! || 0);
+  const [a, b] = data.queries[query]!;
+  const lone = a === null ? ", a query that only b has" : b === null ? ", a query that only a has" : "";
+  return (
+    <Table<number>
+      title={`Row of “${tokenText(named(data.queries)[query]!)}”`}
+      about={`${headLabel(maps.layer, maps.head)}${lone}; the largest difference first, –: not in that text`}
+      rows={sorted(upTo(cols.length), size, true)}
+      pinned={(j) => maps.col + j === synced.key.value}
+      columns={[
+        {
+          name: "key",
+          value: (j) => names[j]!,
+          show: (j) => (
+            <button type="button" class="bl-link" onClick={() => synced.put({ key: maps.col + j })}>
+              <Token text={names[j]!} />
+            </button>
+          ),
+        },
+        numbers("a", (j) => maps.a[at(j)], { digits: 3 }),
+        numbers("b", (j) => maps.b[at(j)], { digits: 3 }),
+        numbers("b − a", change, { digits: 3 }),
+      ]}
+    />
+  );
+}

@@ -1,0 +1,242 @@
+"""Two runs in one view: what is printed is Python's, one selection moves all pictures, and gaps are drawn as gaps."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import bertlens as bl
+from bertlens import Lens, whatif
+from browser.test_axe import AXE, FINDINGS
+from browser.views import Seen, live, signed
+from unit import tiny
+
+TEXTS = ("The cat sat on the mat because it was tired.", "The cat sat on the old mat because she was not tired.")
+
+
+@pytest.fixture(scope="module")
+def two(embedded_lens: Any) -> bl.Comparison:
+    return bl.compare(*(embedded_lens.trace(text) for text in TEXTS))
+
+
+def apart(seen: Seen) -> list[tuple[str, str]]:
+    """Heads of the atlas in its order, with the number printed on each."""
+    buttons = seen.root.locator("[data-apart]")
+    pairs = buttons.evaluate_all("all => all.map(one => [one.dataset.apart, one.querySelector('b').textContent])")
+    return [(head, number) for head, number in pairs]
+
+
+def row(seen: Seen) -> list[list[str]]:
+    """The table of the chosen query: key, a, b, b − a."""
+    rows = seen.part("compare").locator("tbody tr")
+    return rows.evaluate_all("all => all.map(one => [...one.cells].map(cell => cell.textContent))")  # type: ignore[no-any-return]
+
+
+def three(seen: Seen) -> Any:
+    return seen.part("compare-maps").locator("svg")
+
+
+def click_cell(seen: Seen, picture: int, at: tuple[int, int], shape: tuple[int, int]) -> None:
+    surface = three(seen).nth(picture).locator("rect[fill-opacity]")
+    box = surface.bounding_box()
+    assert box is not None
+    surface.click(
+        position={"x": (at[1] + 0.5) * box["width"] / shape[1], "y": (at[0] + 0.5) * box["height"] / shape[0]}
+    )
+
+
+def printed(value: float) -> str:
+    return "–" if np.isnan(value) else signed(value, 3).replace("−0.000", "0.000")
+
+
+def names(c: bl.Comparison) -> list[str]:
+    """As the page names units: that of a, else of b, with its place where the name comes again."""
+    plain = [a if a is not None else b for a, b in c.tokens.itertuples(index=False)]
+    places = [
+        (c.queries.a[i] if i is not None else c.queries.b[j]).pieces[0]  # type: ignore[index]
+        for i, j in c.queries.pairs
+    ]
+    lone = [i is None for i, _ in c.queries.pairs]
+    return [
+        f"{name} ({'b ' if alone else ''}{place})" if plain.count(name) > 1 else name
+        for name, place, alone in zip(plain, places, lone, strict=True)
+    ]
+
+
+def check_row(seen: Seen, c: bl.Comparison, layer: int, head: int, query: int, measure: str = "weight") -> None:
+    """The whole table is Python's numbers."""
+    first, second = (c.head(side, layer, head, measure)[query].float().double().numpy() for side in (0, 1))
+    wanted = {name: (a, b, b - a) for name, a, b in zip(names(c), first, second, strict=True)}
+    found = row(seen)
+    assert len(found) == len(wanted)
+    for name, *numbers in found:
+        assert numbers == [printed(value) for value in wanted[name]], name
+
+
+def test_two_texts(page_of: Any, two: bl.Comparison) -> None:
+    """Numbers, gaps and links, on the page that needs no kernel."""
+    view = two.explore()
+    layer, head, query = view.layer, view.head, view.query
+    seen = Seen(page_of(view.to_html(), width=950))
+    expect(seen.part("compare-said")).to_have_text(two.said)
+    units = seen.root.locator("[data-unit]")
+    shown = units.evaluate_all("all => all.map(one => one.innerText.split(/\\n+/).map(text => text.trim()))")
+    wanted = [[a or "not in a", b or "not in b"] for a, b in two.tokens.itertuples(index=False)]
+    assert shown == wanted and sum("not in a" in pair for pair in shown) == 3
+    heads = two.heads.numpy()
+    assert len(apart(seen)) == heads.size
+    for name, number in apart(seen):
+        at = tuple(map(int, name.split("-")))
+        assert number == f"{heads[at]:.3f}"
+    order = [heads[tuple(map(int, name.split("-")))] for name, _ in apart(seen)]
+    assert order == sorted(order, reverse=True)
+    most = two.most(5)
+    assert seen.part("compare-most").locator("li").all_inner_texts() == most["words"].tolist()
+    check_row(seen, two, layer, head, query)
+
+    # one cell of b: all three pictures, the strip and the row follow
+    shape = (len(wanted), len(wanted))
+    click_cell(seen, 1, (7, 3), shape)
+    expect(units.nth(7)).to_have_attribute("aria-pressed", "true")
+    for picture in range(3):
+        bold = three(seen).nth(picture).locator("text[font-weight]")
+        assert bold.all_text_contents() == ["mat", "sat"]
+    check_row(seen, two, layer, head, 7)
+    values = [float(two.head(side, layer, head)[7, 3]) for side in (0, 1)]
+    expect(seen.part("compare-cell")).to_have_text(
+        f"mat → sat: a {printed(values[0])}, b {printed(values[1])}, b − a {printed(values[1] - values[0])}"
+    )
+    click_cell(seen, 0, (6, 3), shape)  # a query that a has not
+    expect(seen.part("compare-cell")).to_contain_text("old → sat: a not in a, b ")
+    # another head, by the atlas, and the one that is third, by its words
+    seen.root.locator('[data-apart="4-9"]').click()
+    expect(seen.part("compare-maps").get_by_role("heading", name="L4·H9 in both")).to_be_visible()
+    check_row(seen, two, 4, 9, 6)
+    third = most.iloc[2]
+    seen.part("compare-most").get_by_role("button").nth(2).click()
+    cell = two.cell(third["layer"], third["head"])
+    expect(units.nth(cell[0])).to_have_attribute("aria-pressed", "true")
+    check_row(seen, two, third["layer"], third["head"], cell[0])
+    # the file: every cell of it
+    path = seen.save("CSV", "Open tab")
+    lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if not line.startswith("#")]
+    cells = list(csv.DictReader(io.StringIO("\n".join(lines))))
+    changes = two.attention(int(third["layer"]))[int(third["head"])].flatten().tolist()
+    assert len(cells) == len(changes)
+    for cell_of, change in zip(cells, changes, strict=True):
+        assert (cell_of["b − a"] == "") == np.isnan(change)
+        assert np.isnan(change) or float(cell_of["b − a"]) == pytest.approx(change, abs=1e-6)
+    svg = seen.save("SVG", "Open tab").read_text(encoding="utf-8")
+    assert svg.count("<rect") > 50 and TEXTS[0] in svg
+    footer = seen.page.locator("body > footer")
+    expect(footer).to_contain_text("holds all layers; a | b of all of their heads")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(950, "light"), (480, "dark"), (320, "light")])
+def test_it_fits_and_axe_finds_nothing(page_of: Any, two: bl.Comparison, width: int, theme: str) -> None:
+    seen = Seen(page_of(two.explore(theme=theme).to_html(layers=[0]), width=width, theme=theme))
+    expect(three(seen)).to_have_count(3)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    wide = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML)"
+    assert seen.root.locator("svg, button, h3, h4, p, table").evaluate_all(wide) == []
+    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert seen.page.evaluate(FINDINGS) == []
+    seen.check("as tables").check()
+    expect(three(seen)).to_have_count(0)
+    assert seen.page.evaluate(FINDINGS) == []
+
+
+def test_by_keyboard_alone_with_a_kernel(page_of: Any, two: bl.Comparison) -> None:
+    """Tab reaches every choice once, arrows move in the strip and in the atlas, and Python has what was chosen."""
+    view = two.explore()
+    seen = live(page_of, view, width=1400)
+    press = seen.page.keyboard.press
+    expect(seen.root.locator(f'[data-unit="{view.query}"]')).to_be_visible()
+
+    def reach(selector: str) -> None:
+        for _ in range(40):
+            if seen.page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                return
+            press("Tab")
+        raise AssertionError(f"Tab never reaches {selector}")
+
+    seen.root.get_by_role("combobox", name="layer", exact=True).focus()
+    reach("[data-unit]")
+    press("ArrowRight")
+    press("ArrowRight")
+    assert view.query == 13 and seen.page.evaluate("document.activeElement.dataset.unit") == "13"
+    reach("[data-apart]")
+    press("ArrowRight")
+    second = two.most(2).iloc[1]
+    name = f"L{second['layer']}·H{second['head']}"
+    expect(seen.part("compare-maps").get_by_role("heading", name=f"{name} in both")).to_be_visible()
+    assert (view.layer, view.head) == (second["layer"], second["head"])
+    check_row(seen, two, view.layer, view.head, 13)
+    reach("[data-testid=compare-most] button")
+    press("Enter")
+    assert (view.layer, view.head, view.query, view.key) == (0, 2, *two.cell(0, 2))
+    reach("tbody button")
+    press("Tab")
+    press("Enter")
+    expect(seen.root.locator("tr.bl-pinned")).to_have_count(1)
+    assert names(two)[view.key] == seen.root.locator("tr.bl-pinned th").inner_text()
+    seen.choice("measure", "Norm ‖αf(x)‖").click()
+    expect(seen.part("compare-maps")).to_contain_text("norm of what is passed on")
+    expect(seen.root.locator(".bl-empty")).to_have_count(0)
+    check_row(seen, two, 0, 2, view.query, "norm")
+
+
+def test_an_original_and_its_changed_run_and_the_other_way_round(page_of: Any, embedded_lens: Any) -> None:
+    trace = embedded_lens.trace(TEXTS[0])
+    changed = trace.rerun(whatif.off(1, 8))
+    there, back = bl.compare(trace, changed), bl.compare(changed, trace)
+    cell = {"layer": 2, "head": 8, "query": 3, "key": 0}
+    one, other = (Seen(page_of(c.explore(**cell).to_html(layers=[2]))) for c in (there, back))
+    expect(one.part("compare")).to_contain_text("L1·H8 off")
+    expect(one.part("compare")).to_contain_text("nothing changed")
+    assert apart(one) == apart(other)
+    assert all(number == "0.000" for name, number in apart(one) if name.startswith("0-"))  # before the change
+    check_row(one, there, 2, 8, 3)
+    flipped = {name: [b, a, change] for name, a, b, change in row(other)}
+    for name, a, b, change in row(one):
+        mirrored = change.translate({ord("−"): ""}) if change.startswith("−") else f"−{change}"
+        assert flipped[name] == [a, b, change if change == "0.000" else mirrored]
+
+
+def test_a_run_with_itself_is_zero_everywhere(page_of: Any, embedded_lens: Any) -> None:
+    trace = embedded_lens.trace(TEXTS[0])
+    seen = Seen(page_of(bl.compare(trace, trace).explore(query=3, key=2).to_html(layers=[0])))
+    assert {number for _, number in apart(seen)} == {"0.000"}
+    assert {change for *_, change in row(seen)} == {"0.000"} and len({a for _, a, *_ in row(seen)}) > 1
+    words = seen.part("compare-most").locator("li").all_inner_texts()
+    assert all(line.endswith("no difference.") for line in words)
+    assert seen.root.locator(".bl-nothing").count() == 0
+    expect(seen.part("compare")).not_to_contain_text("hatched: that text")
+
+
+def test_two_lenses_by_words(page_of: Any, embedded_lens: Any) -> None:
+    """Two tokenizers and two pre-trainings: words, gaps, and no head by its index."""
+    other = Lens(tiny.shaken(tiny.FAMILIES["roberta"].model()), tiny.roberta_like(add_prefix_space=True))
+    c = bl.compare(embedded_lens.trace("the unbelievable cat sat"), other.trace("the cat, it sat"))
+    seen = live(page_of, c.explore(layer=5, head=3, query=2))
+    expect(seen.part("compare-said")).to_contain_text("not matched by index")
+    assert seen.root.locator("[data-apart]").count() == 0
+    units = seen.root.locator("[data-unit]").evaluate_all(
+        "all => all.map(one => one.innerText.split(/\\n+/).map(text => text.trim()))"
+    )
+    assert units == [[a or "not in a", b or "not in b"] for a, b in c.tokens.itertuples(index=False)]
+    near = c.nearest().iloc[5 * c.a.n_heads + 3]
+    own, nearest = "L5·H3", f"L{near['layer_b']:.0f}·H{near['head_b']:.0f}"
+    expect(seen.part("compare-maps").get_by_role("heading", name=f"{own} of a, {nearest} of b")).to_be_visible()
+    line = seen.region("Nearest heads, table").get_by_role("row", name=own)
+    expect(line).to_have_text(f"{own}{nearest}{near['divergence']:.3f}")
+    line.get_by_role("button").click()
+    assert [label.split(",")[1].strip() for label in seen.part("compare-maps").locator("h4").all_inner_texts()[:2]] == [
+        own,
+        nearest,
+    ]

@@ -1,0 +1,185 @@
+"""What a page is told of two runs: aligned units, maps with gaps, heads, and what a page without a kernel holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import bertlens as bl
+from bertlens import InputError, Lens, ModelError, SelectionError, wire
+from bertlens.measures import norms
+from bertlens.vocabulary import MEASURES
+from bertlens.widgets import compared
+from unit import tiny
+from unit.test_widgets import question
+
+A, B = "the unbelievable cat sat on the mat", "the cat was very warm on the mat ."
+
+
+@pytest.fixture(scope="module")
+def lens() -> Lens:
+    return Lens(tiny.bert(), tiny.wordpiece())
+
+
+@pytest.fixture(scope="module")
+def two(lens: Lens) -> bl.Comparison:
+    return bl.compare(lens.trace(A), lens.trace(B))
+
+
+def by_words(lens: Lens) -> bl.Comparison:
+    other = Lens(tiny.shaken(tiny.FAMILIES["roberta"].model()), tiny.roberta_like(add_prefix_space=True))
+    return bl.compare(lens.trace(A), other.trace(B))
+
+
+def naive_head(c: bl.Comparison, side: int, layer: int, head: int, measure: str) -> np.ndarray:
+    """Cell by cell in Python."""
+    trace, pick = (c.b, 1) if side else (c.a, 0)
+    alpha = trace.attention(layer)[head].double().numpy()
+    if measure == "weight":
+        values = alpha
+    else:
+        values = norms.weighted_norm(trace, layer)[head].double().numpy()
+        if measure == "difference":
+            values = alpha - values / values.sum(1, keepdims=True)
+    units = [(c.queries.b, c.keys.b) if side else (c.queries.a, c.keys.a)][0]
+    found = np.full((len(c.queries.pairs), len(c.keys.pairs)), np.nan)
+    for r, row in enumerate(c.queries.pairs):
+        for k, column in enumerate(c.keys.pairs):
+            i, j = row[pick], column[pick]
+            if i is not None and j is not None:
+                pieces = units[0][i].pieces
+                found[r, k] = sum(values[q, p] for q in pieces for p in units[1][j].pieces) / len(pieces)
+    return found
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("by", ["tokens", "words"])
+def test_a_head_of_each_side_is_the_naive_one(two: bl.Comparison, lens: Lens, by: str, measure: str) -> None:
+    c = two if by == "tokens" else by_words(lens)
+    assert c.queries.by == by
+    for side in (0, 1):
+        naive = naive_head(c, side, 1, 2, measure)
+        np.testing.assert_allclose(c.head(side, 1, 2, measure).numpy(), naive, atol=1e-6, rtol=0)
+        part = c.head(side, 1, 2, measure, slice(2, 6), slice(1, 4)).numpy()
+        np.testing.assert_allclose(part, naive[2:6, 1:4], atol=1e-6, rtol=0)
+    both = c.both(lambda trace: trace.attention(1)[2])
+    if measure == "weight":
+        assert all(torch.allclose(x, c.head(side, 1, 2), atol=1e-6, equal_nan=True) for side, x in enumerate(both))
+
+
+def test_what_does_not_exist_is_refused(two: bl.Comparison) -> None:
+    for bad in ((2, 0, 0), (0, 3, 0), (1, 0, 4), (0, 0, 0, "depth")):
+        with pytest.raises(SelectionError):
+            two.head(*bad)
+    with pytest.raises(SelectionError, match="head"):
+        two.cell(0, 9)
+
+
+def test_the_first_picture_is_small_and_whole(two: bl.Comparison) -> None:
+    view = two.explore()
+    header = view.overview["header"]
+    told = header["compared"]
+    assert [pair[:2] for pair in told["queries"]] == [list(pair) for pair in two.tokens.itertuples(index=False)]
+    assert told["keys"] is None and told["said"] == two.said
+    np.testing.assert_allclose(told["heads"]["apart"], two.heads.flatten())
+    most = two.most(5)
+    assert [one["words"] for one in told["heads"]["most"]] == most["words"].tolist()
+    first = most.iloc[0]
+    assert (view.layer, view.head) == (first["layer"], first["head"])
+    names = [a or b for a, b, _ in told["queries"]]
+    assert (names[view.query], names[view.key]) == (first["query"], first["key"])
+    arrays = wire.unpack(header["arrays"], view.overview["data"])
+    for side, name in enumerate("ab"):
+        shown = arrays[f"compared.{name}"]
+        np.testing.assert_array_equal(shown, two.head(side, view.layer, view.head).float().numpy())
+    tabs = {tab["name"]: tab["why_not"] for tab in header["tabs"]}
+    alone = {tab["name"]: tab["why_not"] for tab in two.a.explore().overview["header"]["tabs"]}
+    assert tabs["compare"] == "" and alone["compare"] is None
+
+
+def test_a_head_is_asked_for_by_name(two: bl.Comparison) -> None:
+    view = two.explore()
+    fields, buffers = question(view, op="compared", layer=2, head=1, measure="norm", row=0, col=0)
+    assert fields["other"] == [2, 1]
+    arrays = wire.unpack(fields["arrays"], buffers[0])
+    np.testing.assert_array_equal(arrays["b"], two.head(1, 2, 1, "norm").float().numpy())
+    asked: dict[str, Any] = {"op": "compared", "layer": 0, "head": 0, "measure": "weight", "row": 0, "col": 0}
+    for bad in ({"layer": 3}, {"head": -1}, {"measure": ["x"]}, {"row": 99}, {"col": None}, {"row": True}):
+        fields, _ = question(view, **asked | bad)
+        assert len(fields["error"]) < 200, fields
+    assert "bl.compare" in question(two.a.explore(), **asked)[0]["error"]
+    assert "bl.compare" in question(view, op="trace", text="the cat")[0]["error"]
+    with pytest.raises(SelectionError, match="query"):
+        view.query = len(two.queries.pairs)
+    view.query = len(two.queries.pairs) - 1  # more than a has tokens
+
+
+def test_only_comparisons_are_shown(lens: Lens) -> None:
+    with pytest.raises(InputError, match=r"bl\.compare"):
+        bl.CompareView(lens.trace(A))  # type: ignore[arg-type]
+    with pytest.raises(SelectionError, match="stats"):
+        bl.compare(lens.trace(A), lens.trace(A)).explore(stats=1)
+
+
+def test_two_pretrainings_show_the_nearest_head(lens: Lens) -> None:
+    c = by_words(lens)
+    assert not c.same_heads
+    view = c.explore(layer=1, head=3)
+    told = view.overview["header"]["compared"]
+    assert not told["matched"] and told["heads"] is None and "nearest" in told["said"]
+    near = c.nearest()
+    found = question(view, op="compared_heads")[0]["nearest"]
+    assert found == [list(row) for row in near.itertuples(index=False)]
+    fields, buffers = question(view, op="compared", layer=1, head=3, measure="weight", row=0, col=0)
+    assert fields["other"] == [near["layer_b"][7], near["head_b"][7]]
+    arrays = wire.unpack(fields["arrays"], buffers[0])
+    np.testing.assert_array_equal(arrays["b"], c.head(1, *fields["other"]).float().numpy())
+    with pytest.raises(ModelError, match="nearest"):
+        c.cell(0, 0)
+
+
+def test_of_long_texts_a_window_and_no_heads_before_they_are_asked_for() -> None:
+    maps = torch.rand(2, 2, 2, 300, 300, generator=torch.Generator().manual_seed(1)).softmax(-1)
+    a, b = (bl.Trace.from_attentions(list(x), [f"t{n}" for n in range(300)]) for x in maps)
+    c = bl.compare(a, b)
+    view = c.explore(query=250)
+    assert view.overview["header"]["compared"]["heads"] is None
+    fields, buffers = question(view, op="compared", layer=1, head=0, measure="weight", row=172, col=64)
+    arrays = wire.unpack(fields["arrays"], buffers[0])
+    assert arrays["a"].shape == (128, 128)
+    np.testing.assert_allclose(arrays["b"], maps[1, 1, 0, 172:, 64:192], atol=1e-6)
+    page = view.page()
+    held = [question for question, _ in page.answers if question["op"] == "compared"]
+    most = {(layer, head) for layer, head in zip(*(c.most(5)[name] for name in ("layer", "head")), strict=True)}
+    assert {(one["layer"], one["head"]) for one in held} == {(0, 0), *most}
+    assert all((one["row"], one["col"]) == (172, 0) for one in held)
+    assert all(f"L{layer}·H{head}" in page.footer for layer, head in most)
+
+
+@pytest.mark.parametrize("size", [5, 128, 129, 200, 1000])
+def test_a_window_shows_its_unit(size: int) -> None:
+    for unit in range(size):
+        first = compared.start(size, unit)
+        assert 0 <= first <= unit < first + compared.WINDOW and (first + compared.WINDOW <= size or first == 0)
+
+
+def test_other_maps_are_not_chosen_here() -> None:
+    give = lambda rows, cols: torch.full((2, 2, rows, cols), 1 / cols)  # noqa: E731
+    trace = bl.Trace.from_encoder_decoder(
+        encoder=give(4, 4),
+        decoder=give(3, 3),
+        cross=give(3, 4),
+        encoder_tokens=list("abcd"),
+        decoder_tokens=list("xyz"),
+    )
+    view = bl.compare(trace, trace).explore()
+    assert view.overview["header"]["maps"] == ["encoder"]
+    with pytest.raises(SelectionError, match=r"a\.maps"):
+        view.map = "cross"
+    cross = bl.compare(trace.maps["cross"], trace.maps["cross"]).explore(query=2, key=3)
+    told = cross.overview["header"]["compared"]
+    assert [len(told[name]) for name in ("queries", "keys")] == [3, 4]
+    assert "compared" in "".join(str(name) for name, _ in cross.page().answers)
