@@ -373,6 +373,8 @@ SETTINGS: dict[str, Any] = {
     "gate_view": "full",
     "gate_filter": "",
     "tables": False,  # the pictures of the tabs as tables
+    "text_side": "from",  # running text: what a token looks at ("from"), or who looks at it ("to")
+    "explain": True,  # one line at the foot that says what is seen
     "table_of": "head",  # what the tab of that name is of: "head" or "atlas"
     "corpus": {
         "name": "previous",
@@ -384,7 +386,7 @@ SETTINGS: dict[str, Any] = {
     },
 }
 
-MODES = ("matrix", "lines")
+MODES = ("matrix", "lines", "text")
 PAIR_FILTERS: dict[str, Word] = _by_name(
     [
         Word("all", "All", "All pairs of tokens."),

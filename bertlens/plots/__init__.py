@@ -5,8 +5,9 @@ Every function draws into the axes given, or into new ones, and returns them. No
 
 from .answers import attributions, faithfulness
 from .comparison import compared_attention, compared_heads
-from .gates import attention_map, gate_counts
+from .gates import gate_counts
 from .geometry import cone, directionality, norm_histograms, softmax_cones, spectra
+from .heads import attention_map, save
 from .norms import category_shares, mixing_ratios, weight_against_norm
 from .splits import score_maps, sources
 from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
@@ -30,6 +31,7 @@ __all__ = [
     "norm_histograms",
     "parse",
     "relation_bars",
+    "save",
     "score_maps",
     "softmax_cones",
     "sources",

@@ -18,6 +18,7 @@ from torch import Tensor
 from ..errors import ModelError, SelectionError
 from ..measures import attention, byhead, categories, gates, geometry, norms, spectra
 from ..measures.gates.classify import head_scores
+from ..measures.geometry import projection
 from ..measures.offers import offers
 from ..trace import Trace
 from ..vocabulary import CARRIED_TOKENS, LAYER_MAPS, LayerMap
@@ -168,6 +169,15 @@ def norm_view(trace: Trace) -> Answer:
 def layer_rows(trace: Trace) -> Answer:
     """The layer table as plain rows."""
     return {"rows": geometry.layer_table(trace).to_dict("records")}, {}
+
+
+def stream(trace: Trace, station: int, method: str) -> Answer:
+    """Tokens at one station of the stream on a plane, and their nearest by cosine: see js/src/views/stream.tsx."""
+    made = projection.project(trace, station, method)
+    near, cosines = projection.nearest(projection.station(trace, station))
+    fields = {"station": station, "method": method, "umap": projection.has_umap()}
+    fields["share"] = None if made.share is None else made.share.tolist()
+    return fields, {"points": made.points.float(), "near": near.int(), "cosines": cosines.float()}
 
 
 def histograms(trace: Trace, layer: int, head: int) -> Answer:

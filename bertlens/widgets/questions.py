@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from ..errors import ModelError, SelectionError, check_index
 from ..measures import gates, sources
+from ..measures.geometry.projection import METHODS
 from ..measures.offers import offers
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
@@ -100,6 +101,8 @@ ARGUMENTS: dict[str, Callable[[Trace, Any], Any]] = {
     "view": _choice("view", gates.VIEWS),
     "by": _choice("by", ("weight", "norm")),
     "last": _query,
+    "station": lambda trace, value: _index(value, "station", trace.n_layers + 1),
+    "method": _choice("method", METHODS),
     "metric": lambda _trace, value: value if isinstance(value, str) else str(value)[:40],
 }
 
@@ -168,6 +171,11 @@ def _each_by(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
         yield {"by": "norm"}
 
 
+def _stations(_trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    for station in sorted({place for layer in layers for place in ((0, 1) if layer == 0 else (layer + 1,))}):
+        yield {"station": station, "method": "pca"}
+
+
 def _default_gates(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     yield {"threshold": gates.THRESHOLD, "margin": gates.MARGIN}
 
@@ -199,6 +207,7 @@ for _question in (
     Question("norm_view", answers.norm_view, (), "norms", _once),
     Question("geometry", answers.layer_rows, (), "geometry", _once),
     Question("histograms", answers.histograms, ("layer", "head"), "neurons", _each_head),
+    Question("stream", answers.stream, ("station", "method"), "geometry", _stations),
     Question("spectra", answers.layer_ranks, ("layer",), "spectra", _each_layer),
     Question(
         "why",

@@ -57,7 +57,7 @@ for _tab in (
         "Geometry",
         "What the layer does to the stream.",
         "geometry",
-        ("geometry", "histograms", "spectra"),
+        ("geometry", "stream", "histograms", "spectra"),
     ),
     Tab("compare", "Compare", "Where two runs differ.", questions=("thumbs",)),
     Tab("survey", "Corpus", "Does it hold elsewhere?"),

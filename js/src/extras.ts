@@ -9,6 +9,8 @@ export { Lines } from "./views/lines";
 export { Notices } from "./views/notices";
 export { ofRow } from "./views/ofrow";
 export { Ranking } from "./views/ranking";
+export { Running } from "./views/running";
+export { Seeing } from "./views/seeing";
 export { pythonLine } from "./views/share";
 export { Style } from "./views/style";
 export { TabBody, TablesSwitch } from "./views/tables";

@@ -21,7 +21,7 @@ export interface Traits {
   key: number | null;
   measure: Measure;
   layer_map: string;
-  mode: "matrix" | "lines";
+  mode: "matrix" | "lines" | "text";
   view: string;
   text: string;
   text_pair: string;
@@ -40,7 +40,7 @@ export interface Traits {
 export const DEFAULTS: Partial<Traits> = {"map": "self", "layer": 0, "head": 0, "heads": [], "query": null, "key": null, "measure": "weight", "layer_map": "", "mode": "matrix", "view": "neurons", "pair_filter": "all", "units": "pieces", "hide_special": false, "renormalize": false, "theme": "auto", "include_layers": null, "include_heads": null};
 
 /** How a page is set beside its selection. */
-export const SETTINGS = {"atlas_order": "position", "atlas_stat": "entropy", "atlas_minimum": 0.0, "atlas_fill": false, "common_scale": false, "muted": [], "line_minimum": 0.02, "cell_size": 0, "neuron_order": "contribution", "key_order": "position", "all_keys": false, "mixing": "attnresln-n", "thresholds": [0.35, 0.1], "gate_view": "full", "gate_filter": "", "tables": false, "table_of": "head", "corpus": {"name": "previous", "by": "weight", "average": "text", "colour": "corpus", "layers": "statistic", "direction": "dep->head"}};
+export const SETTINGS = {"atlas_order": "position", "atlas_stat": "entropy", "atlas_minimum": 0.0, "atlas_fill": false, "common_scale": false, "muted": [], "line_minimum": 0.02, "cell_size": 0, "neuron_order": "contribution", "key_order": "position", "all_keys": false, "mixing": "attnresln-n", "thresholds": [0.35, 0.1], "gate_view": "full", "gate_filter": "", "tables": false, "text_side": "from", "explain": true, "table_of": "head", "corpus": {"name": "previous", "by": "weight", "average": "text", "colour": "corpus", "layers": "statistic", "direction": "dep->head"}};
 export type Settings = Omit<typeof SETTINGS, "muted"> & { muted: string[] };
 
 /** The questions about a trace, with their arguments. */
@@ -56,6 +56,7 @@ export interface Questions {
   norm_view: Record<never, never>;
   geometry: Record<never, never>;
   histograms: { layer: number; head: number };
+  stream: { station: number; method: string };
   spectra: { layer: number };
   why: { layer: number; head: number; query: number; key: number; side: string; against: string | number | null; through_mlps: boolean };
   why_pairs: { layer: number; head: number; query: number; key: number };

@@ -6,9 +6,10 @@ import { svgFile } from "../src/export/figure";
 import { dataUri, png } from "../src/paint/bitmap";
 import { cssColor, indexed, table } from "../src/paint/colormap";
 import { inks } from "../src/paint/palette";
-import { Drawing } from "../src/parts/chart";
+import { Drawing, Key } from "../src/parts/chart";
 import { Cells, HeatChart } from "../src/parts/heatchart";
 import { Legend } from "../src/parts/legend";
+import type { Sheet } from "../src/parts/paper";
 import { textWidth, wrap } from "../src/parts/textwidth";
 import { createView } from "../src/views/context";
 import { atlasFigure, headCsv, headFigure } from "../src/views/exports";
@@ -46,7 +47,7 @@ describe.each(Object.keys(samples(HOSTILE)))("%s", (name) => {
   it("has the same elements whatever the tokens are", () => {
     const tags = (svg: string) => new Set([...svg.matchAll(/<([a-z]+)/g)].map((match) => match[1]));
     expect(tags(hostile)).toEqual(tags(everyday));
-    for (const tag of tags(hostile)) expect("svg title desc g text rect line path image").toContain(tag);
+    for (const tag of tags(hostile)) expect("svg title desc metadata g text rect line path image").toContain(tag);
     expect(hostile.replace(/"[^"]*"/g, '""')).not.toMatch(/<[^>]*\son[a-z]+=/); // attributes by name
   });
   it("names itself and where it comes from", () => {
@@ -89,7 +90,7 @@ describe("head matrix", () => {
     const attention = Float32Array.of(0, 0.5, Number.NaN, 0.25);
     expect(texts(drawn(ABOUT, viewOf(["a", "b"], {}, attention), <MapFigure />))).toEqual([
       "t",
-      ...["a", "b", "a", "b"],
+      ...["a", "b", "a", "b", "query", "key"],
       ...["0", "0.500", "α, L0·H0, grey: not a number"],
     ]);
   });
@@ -144,7 +145,77 @@ it("lines carry their weight as opacity, their head as colour and dash", async (
     ...["a", "b", "a", "b"],
   ]);
   const pinned = [...svg.matchAll(/<text[^>]*font-weight="600"[^>]*>([^<]*)/g)].map((match) => match[1]);
-  expect(pinned).toEqual(["t", "b"]);
+  expect(pinned).toEqual(["b"]);
+});
+
+describe("a sheet of a given width", () => {
+  const tokens = EVERYDAY.map((token) => token);
+  const segments = tokens.map((_, n) => Number(n > tokens.indexOf("[SEP]")));
+  const overview = overviewOf(tokens, {});
+  const sides = { ...overview, header: { ...overview.header, queries: { ...overview.header.queries, segments } } };
+  const view = createView(bench(sides, { query: 2, key: 3 }).store, signal(false));
+  const sheet = (more: Partial<Sheet>) => ({
+    mm: 85,
+    points: 8,
+    dark: false,
+    caption: false,
+    selection: false,
+    ...more,
+  });
+  const box = (svg: string) =>
+    svg
+      .match(/viewBox="0 0 ([\d.]+) ([\d.]+)" width="([\d.]+)mm" height="([\d.]+)mm"/)!
+      .slice(1)
+      .map(Number);
+  it.each([
+    [85, 7],
+    [85, 9],
+    [180, 8],
+  ])("is %i mm wide with letters of %i points", (mm, points) => {
+    const [width, height, wide, high] = box(headFigure(view, sheet({ mm, points })));
+    expect([wide, high]).toEqual([mm, expect.closeTo((mm * height!) / width!, 1)]);
+    expect((11 * mm) / width! / (25.4 / 72)).toBeCloseTo(points, 1); // letters of 11 units, in points
+  });
+  it("is filled by the map, and by nothing else", () => {
+    for (const mm of [85, 180]) {
+      const svg = headFigure(view, sheet({ mm }));
+      const [, wide] = svg.match(/<svg class="bl-chart" width="([\d.]+)"/)!;
+      expect(Number(wide)).toBeLessThanOrEqual(box(svg)[0]!);
+      if (mm === 85) expect(Number(wide)).toBeGreaterThan(0.9 * box(svg)[0]!);
+    }
+  });
+  it("has axis titles, a line before the second sentence, a legend, no selection and no caption", () => {
+    const svg = headFigure(view, sheet({}));
+    expect(texts(svg)).toEqual(expect.arrayContaining(["query", "key", "0"]));
+    expect(svg.match(/data-edges="true"><path[^>]*><\/path><path|data-edges="true"><path[^>]*\/><path/)).not.toBeNull();
+    expect(svg).not.toContain(inks(false).select);
+    expect(texts(svg).join(" ")).not.toContain("model:");
+    expect(svg).toMatch(/<metadata>model: made up/);
+    const marked = headFigure(view, sheet({ selection: true, caption: true }));
+    expect(marked).toContain(inks(false).select);
+    expect(texts(marked)).toContain("model: made up (float32)");
+  });
+  it("is dark where that is asked for", () => {
+    const svg = headFigure(view, sheet({ dark: true }));
+    expect(svg).toContain(`fill="${inks(true).ink}"`);
+    expect(svg).not.toContain(`"${inks(false).panel}"`);
+    for (const file of [
+      atlasFigure(view, sheet({ dark: true })),
+      headFigure(createView(bench(sides, { mode: "lines" }).store, signal(false)), sheet({ dark: true })),
+    ])
+      expect(file).not.toContain(inks(false).ink);
+  });
+  it("carries the keys of its charts", () => {
+    const svg = svgFile(ABOUT, <Key names={["q", "k"]} colours={["#111111", "#222222"]} />, sheet({}));
+    expect(texts(svg)).toEqual(["t", "q", "k"]);
+    expect(svg).toMatch(/fill="#111111"/);
+  });
+  it("makes what is wider smaller, and says nothing else about it", () => {
+    const svg = svgFile(ABOUT, <Drawing width={700} height={70} label="wide" table={null} />, sheet({}));
+    const [, wide, high] = svg.match(/<svg class="bl-chart" width="([\d.]+)" height="([\d.]+)" viewBox="0 0 700 70"/)!;
+    expect(Number(wide) / Number(high)).toBeCloseTo(10);
+    expect(Number(wide)).toBeLessThan(box(svg)[0]!);
+  });
 });
 
 describe("what is exported", () => {

@@ -40,10 +40,11 @@ def assert_says_where_from(caption: str, measure: str = "attention weight α") -
 
 
 def svg_texts(path: Path) -> tuple[ElementTree.Element, list[str]]:
-    """The figure, read by a strict parser, and its texts."""
+    """The figure, read by a strict parser, and its texts, its metadata last."""
     root = ElementTree.fromstring(path.read_bytes())
     assert root.tag == f"{SVG}svg"
-    return root, ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+    texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+    return root, [*texts, root.findtext(f"{SVG}metadata") or ""]
 
 
 def test_head_matrix_as_svg(show, pair):
@@ -86,7 +87,7 @@ def test_atlas_as_svg(show, pair):
     shift = 2 * (21 + gap)
     wanted = colors.table("weight", "light").astype(int)[entries]
     assert abs(image[:21, shift : shift + 21] - wanted).max() <= 6  # an entry at most
-    assert len([rect for rect in root.iter(f"{SVG}rect") if rect.get("stroke-width") == "2.5"]) == 1  # the chosen head
+    assert not [rect for rect in root.iter(f"{SVG}rect") if rect.get("stroke-width") == "2.5"]  # none is marked
     assert {f"L{layer}" for layer in range(6)} <= set(texts)
     assert "all-MiniLM-L6-v2 (float32)" in caption_of(texts)
 

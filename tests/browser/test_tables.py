@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Locator, expect
 
 import bertlens as bl
-from bertlens.measures import norms
+from bertlens.measures import gates, norms
 from browser.views import Seen, number
 
 CELL = {"layer": 1, "head": 8, "query": 3, "key": 4}
@@ -118,25 +119,39 @@ def test_map_with_too_many_cells_gives_its_largest(show, embedded_lens):
     assert printed == pytest.approx(attention.flatten().sort(descending=True).values[:100].tolist(), abs=6e-4)
 
 
-@pytest.mark.parametrize("measure", ["weight", "norm"])
-def test_atlas_as_a_table_of_its_statistics(show, pair, measure):
-    seen = show(pair.explore(**CELL, view="table", measure=measure))
+def test_atlas_as_a_table_of_its_statistics_by_weight_and_by_norm(show, pair):
+    """Every number is that of the rows themselves; a click on a column sorts, one on a head selects it."""
+    seen = show(pair.explore(**CELL, view="table"))
     seen.choice("of", "Atlas").click()
     table = named(seen, "All heads")
+    expect(table.get_by_role("columnheader", name="entropy (nats) ‖αf(x)‖")).to_be_visible()
+    expect(table.get_by_role("columnheader", name="gate", exact=True)).to_be_visible()
     heads = [text.strip(" ▾▴") for text in table.get_by_role("columnheader").all_inner_texts()]
     found = {line[0]: line for line in rows(table)}
     assert len(found) == 72 and found["L1·H8"][1] == "2-9"
+    labels = gates.classify(pair).set_index(["layer", "head"])["label"]
     for layer, head in ((0, 2), (1, 8), (5, 11)):
-        share = pair.attention(layer)[head] if measure == "weight" else norms.weighted_norm(pair, layer)[head]
-        share = share.double() / share.double().sum(-1, keepdim=True)
-        entropy = -(share * share.clamp_min(1e-300).log()).sum(-1).mean()
         line = found[f"L{layer}·H{head}"]
-        assert number(line[heads.index("entropy (nats)")]) == pytest.approx(float(entropy), abs=6e-3)
-        next_one = float(share.diagonal(1).sum() / len(share))  # the last row has no next token
-        printed = float(line[heads.index("to the next token")].rstrip(" %")) / 100
-        assert printed == pytest.approx(next_one, abs=0.04)
-    marked = table.locator("tr.bl-pinned th")
-    expect(marked).to_have_text("L1·H8")
+        assert line[heads.index("gate")] == labels[layer, head]
+        for symbol, share in (("α", pair.attention(layer)[head]), ("‖αf(x)‖", norms.weighted_norm(pair, layer)[head])):
+            share = share.double() / share.double().sum(-1, keepdim=True)
+            entropy = -(share * share.clamp_min(1e-300).log()).sum(-1).mean()
+            assert number(line[heads.index(f"entropy (nats) {symbol}")]) == pytest.approx(float(entropy), abs=6e-3)
+            next_one = float(share.diagonal(1).sum() / len(share))  # the last row has no next token
+            printed = float(line[heads.index(f"to the next token {symbol}")].rstrip(" %")) / 100
+            assert printed == pytest.approx(next_one, abs=0.04)
+    expect(table.locator("tr.bl-pinned th")).to_have_text("L1·H8")
+    table.get_by_role("button", name="entropy (nats) α").click()
+    column = heads.index("entropy (nats) α")
+    printed = [number(line[column]) for line in rows(table)]
+    assert printed == sorted(printed, reverse=True)
+    first = table.get_by_role("rowheader").first
+    first.get_by_role("button").click()
+    seen.title(first.inner_text())
+    expect(table.locator("tr.bl-pinned th")).to_have_text(first.inner_text())
+    file = pd.read_csv(seen.save("CSV", "Open tab"), comment="#")
+    assert len(file) == 72 and file["head"][0] == "L0·H0" and set(file["gate"]) == set(labels)
+    assert {"entropy (nats) α", "entropy (nats) ‖αf(x)‖", "gate of content tokens"} <= set(file.columns)
 
 
 def test_tables_are_kept_with_the_state(show, pair):

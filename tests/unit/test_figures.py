@@ -14,7 +14,7 @@ from PIL import Image
 
 JS = Path(__file__).parents[2] / "js"
 SVG = "{http://www.w3.org/2000/svg}"
-ALLOWED = {SVG + name for name in ("svg", "title", "desc", "g", "text", "rect", "path", "image")}
+ALLOWED = {SVG + name for name in ("svg", "title", "desc", "metadata", "g", "text", "rect", "path", "image")}
 NAMES = ("matrix", "large", "lines", "neurons", "atlas", "column")
 
 if shutil.which("node") is None or not (JS / "node_modules").exists():

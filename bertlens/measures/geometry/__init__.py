@@ -7,6 +7,7 @@ After Bonino, Ghione, Cirrincione 2025 (arXiv 2502.12033), Ethayarajh 2019, Timk
 from .corpus import corpus_table
 from .histograms import NormHistograms, norm_histograms
 from .layers import attention_cone, head_cones, head_writes, layer_table
+from .projection import Projection, nearest, pca, project, umap
 from .vectors import (
     anisotropy,
     cone_index,
@@ -23,6 +24,7 @@ from .vectors import (
 
 __all__ = [
     "NormHistograms",
+    "Projection",
     "anisotropy",
     "attention_cone",
     "cone_index",
@@ -35,9 +37,13 @@ __all__ = [
     "layer_table",
     "max_explainable_variance",
     "moments",
+    "nearest",
     "norm_histograms",
     "participation_ratio",
+    "pca",
+    "project",
     "self_similarity",
     "two_nn",
+    "umap",
     "usable",
 ]

@@ -5,6 +5,7 @@ const TYPES: Record<string, string> = {
   csv: "text/csv;charset=utf-8",
   html: "text/html;charset=utf-8",
   png: "image/png",
+  txt: "text/plain;charset=utf-8",
 };
 const MOST = 16000; // pixels a side that browsers still give a canvas
 
@@ -29,7 +30,7 @@ export function download(name: string, content: string | Blob): void {
   setTimeout(() => URL.revokeObjectURL(href), 60_000); // the download may still be reading it
 }
 
-/** `scale` pixels for each unit of the figure, fewer if the image would be too large for a canvas. */
+/** `scale` pixels for each of the figure's own, fewer if the image would be too large for a canvas. */
 export async function pngFromSvg(svg: string, scale = 2): Promise<Blob> {
   const image = Object.assign(new Image(), { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}` });
   await image.decode();

@@ -1,9 +1,9 @@
-// Charts as one SVG file in the colours of paper: one below the other, with a title above and the facts below.
+// Charts as one SVG file: one below the other, with a title above; the facts are in its metadata, and below where wanted.
 import { type ComponentChildren, render } from "preact";
 import { inks } from "../paint/palette";
 import { Drawing } from "../parts/chart";
 import { Embedded } from "../parts/heatchart";
-import { type LegendProps, Paper } from "../parts/paper";
+import { type LegendProps, Paper, type PaperSheet, type Sheet } from "../parts/paper";
 import { textWidth, wrap } from "../parts/textwidth";
 import { visibleText } from "../parts/token";
 
@@ -15,18 +15,38 @@ interface About {
 }
 
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', 'Noto Sans', sans-serif";
-const MARGIN = 16;
+const [MARGIN, NARROW] = [16, 4]; // around charts as wide as they come, and on a sheet of a given width
+const POINT = 25.4 / 72; // mm
+const LETTER = 11; // units of the letters of charts
 const GAP = 16; // between charts
 // Everything that XML 1.0 has no place for, lone surrogates included.
 const ILLEGAL = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-/** What `body` draws of charts, as a file: one below the other, where several have a name each under its own. */
-export function svgFile(about: About, body: ComponentChildren): string {
-  const [paper, sheet] = [document.createElement("div"), document.createElement("div")]; // never shown
-  render(<Paper.Provider value={PaperLegend}>{body}</Paper.Provider>, paper);
+/** As the view draws it, with all that is to be said of it. */
+export const SCREEN: Sheet = { mm: 0, points: 8, dark: false, caption: true, selection: true };
+
+/** What a sheet is in the units of charts: so many that their letters come out as large as was asked for. */
+const innerOf = ({ mm, points }: Sheet) => (mm ? (LETTER * mm) / (points * POINT) - 2 * NARROW : 0);
+
+/**
+ * What `body` draws of charts, as a file: one below the other, where several have a name each under its own. A chart that
+ * is wider than the sheet is made smaller, letters too.
+ */
+export function svgFile(about: About, body: ComponentChildren, sheet: Sheet = SCREEN): string {
+  const page: PaperSheet = { ...sheet, inner: innerOf(sheet), Legend: PaperLegend };
+  const { inner } = page;
+  const [paper, frame] = [document.createElement("div"), document.createElement("div")]; // never shown
+  render(<Paper.Provider value={page}>{body}</Paper.Provider>, paper);
   const charts = [...paper.querySelectorAll("svg.bl-chart")];
   if (charts.length === 0) throw new Error("nothing is drawn yet");
-  const sizes = charts.map((chart) => ["width", "height"].map((side) => Number(chart.getAttribute(side))));
+  const sizes = charts.map((chart) => {
+    const drawn = ["width", "height"].map((side) => Number(chart.getAttribute(side)));
+    const scale = inner ? Math.min(1, inner / drawn[0]!) : 1;
+    if (scale === 1) return drawn;
+    chart.setAttribute("width", String(drawn[0]! * scale));
+    chart.setAttribute("height", String(drawn[1]! * scale));
+    return drawn.map((side) => side * scale);
+  });
   const names = charts.map((chart) => chart.getAttribute("aria-label") ?? "");
   const isTitled = names.filter(Boolean).length > 1;
   let height = -GAP;
@@ -36,34 +56,40 @@ export function svgFile(about: About, body: ComponentChildren): string {
     height += sizes[n]![1]!;
   });
   const titles = charts.map((chart, n) => ({ text: names[n]!, y: Number(chart.getAttribute("y")) - 6 }));
-  const width = Math.max(...sizes.map(([wide]) => wide!), ...names.map((name) => textWidth(name, 11)));
-  render(<Frame {...about} width={width} height={height} titles={isTitled ? titles : []} />, sheet);
-  const svg = sheet.firstElementChild!;
+  const width = inner || Math.max(...sizes.map(([wide]) => wide!), ...names.map((name) => textWidth(name, 11)));
+  render(<Frame {...about} page={page} width={width} height={height} titles={isTitled ? titles : []} />, frame);
+  const svg = frame.firstElementChild!;
   svg.querySelector("[data-charts]")!.append(...charts.map((chart) => chart.cloneNode(true)));
   const text = new XMLSerializer().serializeToString(svg).replace(ILLEGAL, "\ufffd");
   render(null, paper);
-  render(null, sheet);
+  render(null, frame);
   return `<?xml version="1.0" encoding="UTF-8"?>\n${text}\n`;
 }
 
 interface FrameProps extends About {
+  page: PaperSheet;
   width: number;
   height: number;
   titles: { text: string; y: number }[]; // of the charts
 }
 
-function Frame({ title, description, caption, width, height, titles }: FrameProps) {
-  const inner = Math.max(width, 320, textWidth(title, 14));
-  const lines = caption.flatMap((line) => wrap(line, inner, 10));
-  const bottom = MARGIN + 26 + height + 24;
-  const size = [Math.ceil(inner + 2 * MARGIN), Math.ceil(bottom + 14 * lines.length + MARGIN - 10)];
-  const { bg, ink, muted } = inks(false);
+function Frame({ title, description, caption, page, width, height, titles }: FrameProps) {
+  const { mm } = page;
+  const [margin, letters] = mm ? [NARROW, LETTER] : [MARGIN, 14];
+  const inner = mm ? width : Math.max(width, 320, textWidth(title, letters));
+  const heads = wrap(title, inner / 1.1, letters); // it is bold
+  const lines = page.caption ? caption.flatMap((line) => wrap(line, inner, 10)) : [];
+  const top = margin + 8 + 18 * heads.length;
+  const bottom = top + height + 24;
+  const end = lines.length > 0 ? bottom + 14 * lines.length + margin - 10 : top + height + margin;
+  const size = [Math.ceil(inner + 2 * margin), Math.ceil(end)] as const;
+  const { panel, ink, muted } = inks(page.dark);
   return (
     <svg
       xmlns="http://www.w3.org/2000/svg"
       viewBox={`0 0 ${size.join(" ")}`}
-      width={size[0]}
-      height={size[1]}
+      width={mm ? `${mm}mm` : size[0]}
+      height={mm ? `${((mm * size[1]) / size[0]).toFixed(2)}mm` : size[1]}
       role="img"
       font-family={FONT}
       font-size="11"
@@ -72,16 +98,28 @@ function Frame({ title, description, caption, width, height, titles }: FrameProp
     >
       <title>{visibleText(title)}</title>
       <desc>{visibleText(description)}</desc>
-      <rect width="100%" height="100%" fill={bg} />
-      <text x={MARGIN} y={MARGIN + 12} font-size="14" font-weight="600">
-        {visibleText(title)}
-      </text>
-      <g transform={`translate(${MARGIN} ${MARGIN + 26})`} data-charts>
-        {titles.map(({ text, y }) => text && <text y={y}>{visibleText(text)}</text>)}
+      <metadata>{caption.map(visibleText).join("\n")}</metadata>
+      <rect width="100%" height="100%" fill={panel} />
+      <g font-size={letters} font-weight="600">
+        {heads.map((line, n) => (
+          <text x={margin} y={margin + 12 + 18 * n}>
+            {line}
+          </text>
+        ))}
+      </g>
+      <g transform={`translate(${margin} ${top})`} data-charts>
+        {titles.map(
+          ({ text, y }) =>
+            text && (
+              <text y={y} font-size={Math.min(LETTER, (LETTER * inner) / textWidth(text, LETTER))}>
+                {visibleText(text)}
+              </text>
+            ),
+        )}
       </g>
       <g font-size="10" fill={muted}>
         {lines.map((line, n) => (
-          <text x={MARGIN} y={bottom + 14 * n}>
+          <text x={margin} y={bottom + 14 * n}>
             {line}
           </text>
         ))}

@@ -4,6 +4,7 @@ import { useContext } from "preact/hooks";
 import { inks } from "../paint/palette";
 import { Paper } from "./paper";
 import { AsTables, type Figures, PictureTable } from "./picturetable";
+import { textWidth } from "./textwidth";
 
 export interface Scale {
   (value: number): number;
@@ -136,12 +137,50 @@ export const Marker = ({ kind, fill }: { kind: number; fill: string }) => (
 
 /** The names of the series with their colours and markers. */
 export const Key = ({ names, colours }: { names: string[]; colours: string[] }) => (
-  <ul class="bl-key">
-    {names.map((name, n) => (
-      <li key={name}>
-        <Marker kind={n} fill={colours[n]!} />
-        {name}
-      </li>
-    ))}
-  </ul>
+  <Marks marks={names.map((text, n) => ({ text, kind: n, fill: colours[n] }))} />
 );
+
+export interface Mark {
+  text: string;
+  kind?: number; // of its marker
+  fill?: string; // none: text alone
+}
+
+const LINE = 16;
+
+/** What marks mean; in a file a chart of its own, without a name. */
+export function Marks({ marks, label }: { marks: Mark[]; label?: string }) {
+  const paper = useContext(Paper);
+  if (!paper)
+    return (
+      <ul class="bl-key" aria-label={label}>
+        {marks.map(({ text, kind, fill }) => (
+          <li key={text}>
+            {fill && <Marker kind={kind!} fill={fill} />} {text}
+          </li>
+        ))}
+      </ul>
+    );
+  const most = paper.inner || 440;
+  let [x, y] = [0, 0];
+  const places = marks.map(({ text, fill }) => {
+    const wide = (fill ? 15 : 0) + textWidth(text, 11) + 16;
+    if (x > 0 && x + wide > most) [x, y] = [0, y + LINE];
+    x += wide;
+    return { x: x - wide, y };
+  });
+  return (
+    <Drawing width={most} height={y + LINE} table={null}>
+      <g font-size="11" fill={inks(paper.dark).ink} data-key>
+        {marks.map(({ text, kind, fill }, n) => (
+          <g key={text} transform={`translate(${places[n]!.x} ${places[n]!.y})`}>
+            {fill && <path d={markerPath(kind!, 5, 7, 4)} fill={fill} />}
+            <text x={fill ? 15 : 0} y="11">
+              {text}
+            </text>
+          </g>
+        ))}
+      </g>
+    </Drawing>
+  );
+}

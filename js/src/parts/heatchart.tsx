@@ -12,6 +12,7 @@ import { tokenText } from "./token";
 
 const TILT = 55; // degrees
 const LEAST = 7; // pixels of a cell whose name can be read
+const AXIS = 16; // units of an axis title
 const LONGEST = 24; // characters of a name that are written out on the screen
 const MOST_RECTS = 2500; // cells that a file has one by one, sharp at every size
 
@@ -35,12 +36,13 @@ export function Embedded({ rows, cols, entries, palette, ...box }: Coloured) {
 /** The cells alone: an image, in a file rectangles while they are few. */
 export function Cells(props: Coloured) {
   const { rows, cols, entries, palette, width, height, x = 0, y = 0 } = props;
-  if (!useContext(Paper) || rows * cols > MOST_RECTS) return <Embedded {...props} />;
+  const paper = useContext(Paper);
+  if (!paper || rows * cols > MOST_RECTS) return <Embedded {...props} />;
   const [wide, tall] = [width / cols, height / rows];
   const cell = (entry: number, n: number) => {
     const fill = `#${hex(palette.subarray(3 * entry, 3 * entry + 3))}`;
     const box = { x: x + (n % cols) * wide, y: y + Math.floor(n / cols) * tall, width: wide, height: tall };
-    return fill !== inks(false).panel && <rect key={n} {...rounded(box)} fill={fill} />;
+    return fill !== inks(paper.dark).panel && <rect key={n} {...rounded(box)} fill={fill} />;
   };
   return <g shape-rendering="crispEdges">{Array.from(entries, cell)}</g>;
 }
@@ -62,16 +64,30 @@ interface HeatChartProps extends Omit<Coloured, "rows" | "cols"> {
   cols: string[];
   values: ArrayLike<number>; // (rows·cols), what the entries are of
   dark: boolean;
+  axes?: [row: string, col: string]; // their titles in a file
+  edges?: { rows: number[]; cols: number[] }; // lines before these, where sentences begin
   pinned?: { row: number | null; col: number | null };
   gaps?: { rows: number[]; cols: number[] }; // that are not there at all: hatched
   onHover?: (cell: Cell | null, event: PointerEvent) => void;
   onPick?: (cell: Cell) => void;
 }
 
+/** A cell's side with which a map fills a width: its names take the more of it the larger they are. */
+export function cellWithin(inner: number, rows: string[], cols: string[]): number {
+  let cell = 0;
+  for (let n = 0, size = 11; n < 8; n++) {
+    const names = size < LEAST ? 0 : widest(rows, size) + 8 + widest(cols, size) * Math.cos((TILT * Math.PI) / 180);
+    cell = Math.max(1, (inner - AXIS - 4 - names) / Math.max(cols.length, 1));
+    size = Math.min(11, 0.95 * cell);
+  }
+  return Math.min(cell, 40);
+}
+
 export function HeatChart(props: HeatChartProps) {
   const { width, height, dark, pinned, label, entries, palette } = props;
   const { ink, muted, select } = inks(dark);
-  const paper = useContext(Paper) !== null;
+  const paper = useContext(Paper);
+  const axes = paper && props.axes;
   const table = () => mapTable(props.rows, props.cols, props.values);
   const named = (list: string[]) => list.map(tokenText).map(paper ? String : short);
   const [wide, tall] = [width / props.cols.length, height / props.rows.length];
@@ -79,8 +95,9 @@ export function HeatChart(props: HeatChartProps) {
   const [rows, cols] = [tall >= LEAST ? named(props.rows) : [], wide >= LEAST ? named(props.cols) : []];
   const [rowSize, colSize] = [Math.min(11, 0.95 * tall), Math.min(11, 0.95 * wide)];
   const [slanted, angle] = [widest(cols, colSize), (TILT * Math.PI) / 180];
-  const x = rows.length > 0 ? Math.ceil(widest(rows, rowSize)) + 8 : 0;
-  const y = cols.length > 0 ? Math.ceil(slanted * Math.sin(angle)) + 10 : 0;
+  const title = axes ? AXIS : 0;
+  const x = title + (rows.length > 0 ? Math.ceil(widest(rows, rowSize)) + 8 : 0);
+  const y = title + (cols.length > 0 ? Math.ceil(slanted * Math.sin(angle)) + 10 : 0);
   const look = (chosen: boolean) => (chosen ? { fill: select, "font-weight": 600 } : {});
   const size = { rows: props.rows.length, cols: props.cols.length };
   return (
@@ -120,6 +137,24 @@ export function HeatChart(props: HeatChartProps) {
         </g>
       )}
       <Surface {...props} x={x} y={y} />
+      {props.edges && (
+        <g fill="none" stroke={muted} data-edges>
+          {props.edges.rows.map((n) => (
+            <path key={n} d={`M${x} ${y + n * tall}h${width}`} />
+          ))}
+          {props.edges.cols.map((n) => (
+            <path key={n} d={`M${x + n * wide} ${y}v${height}`} />
+          ))}
+        </g>
+      )}
+      {axes && (
+        <g fill={ink} font-size="11" text-anchor="middle" data-axes>
+          <text transform={`translate(9 ${y + height / 2}) rotate(-90)`}>{axes[0]}</text>
+          <text x={x + width / 2} y="9">
+            {axes[1]}
+          </text>
+        </g>
+      )}
       {pinned && pinned.row !== null && (
         <g fill="none" stroke={select}>
           <rect x={x} y={y + pinned.row * tall} width={width} height={tall} />

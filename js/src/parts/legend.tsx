@@ -5,15 +5,15 @@ import { Pixels } from "./pixels";
 
 export function Legend(props: LegendProps) {
   const { colours } = props;
-  const PaperLegend = useContext(Paper);
+  const paper = useContext(Paper);
   const paint = useCallback(
     (out: Uint8ClampedArray) => {
       for (let n = 0; n < 256; n++) out.set([...colours.subarray(3 * n, 3 * n + 3), 255], 4 * n);
     },
     [colours],
   );
-  return PaperLegend ? (
-    <PaperLegend {...props} />
+  return paper ? (
+    <paper.Legend {...props} />
   ) : (
     <div class="bl-legend">
       <span class="bl-number">{props.low}</span>

@@ -1,5 +1,7 @@
 // Sorting by a value that may be absent.
 
+const words = new Intl.Collator("en", { numeric: true });
+
 /** What is nothing or not a number comes last in both directions. */
 export function sorted<Row>(rows: Row[], value: (row: Row) => number | string | null, down: boolean): Row[] {
   const sign = down ? -1 : 1;
@@ -7,6 +9,6 @@ export function sorted<Row>(rows: Row[], value: (row: Row) => number | string | 
   return [...rows].sort((a, b) => {
     const [x, y] = [value(a), value(b)];
     if (absent(x) || absent(y)) return absent(x) - absent(y);
-    return sign * (typeof x === "string" ? x.localeCompare(String(y), "en", { numeric: true }) : x! - (y as number));
+    return sign * (typeof x === "string" ? words.compare(x, String(y)) : x! - (y as number));
   });
 }

@@ -1,6 +1,6 @@
 // The one table: row headers, a caption, a copy button; columns sort by a click on their header where that is wanted.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { CopyButton } from "./copy";
 import { number } from "./format";
 import { Section } from "./section";
@@ -43,9 +43,13 @@ export function Table<Row>(props: {
   const { title, columns, pinned } = props;
   const [order, setOrder] = useState<Order | null>(props.first ? { name: props.first, down: true } : null);
   const by = columns.find(({ name }) => name === order?.name);
-  const rows = by ? sorted(props.rows, by.value, order!.down) : props.rows;
+  const places = props.rows.map((_, n) => n);
+  const ordered = by ? sorted(places, (n) => by.value(props.rows[n]!), order!.down) : places;
   const shown = columns.filter(({ copied }) => !copied);
-  const copied = () => [columns.map(({ name }) => name), ...rows.map((row) => columns.map((one) => one.value(row)))];
+  const copied = () => [
+    columns.map(({ name }) => name),
+    ...ordered.map((n) => columns.map((one) => one.value(props.rows[n]!))),
+  ];
   const cell = (row: Row, { name, value, show = value }: Column<Row>, n: number) =>
     n === 0 ? (
       <th scope="row" key={name}>
@@ -56,6 +60,16 @@ export function Table<Row>(props: {
         {show(row)}
       </td>
     );
+  // another order moves the lines that there are
+  const lines = useMemo(
+    () =>
+      props.rows.map((row, n) => (
+        <tr key={n} class={pinned?.(row) ? "bl-pinned" : ""}>
+          {shown.map((column, c) => cell(row, column, c))}
+        </tr>
+      )),
+    [props.rows, columns, pinned],
+  );
   const body = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it
     <div class="bl-scroll bl-table-scroll" role="region" aria-label={`${title}, table`} tabIndex={0}>
@@ -68,13 +82,7 @@ export function Table<Row>(props: {
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row, n) => (
-            <tr key={n} class={pinned?.(row) ? "bl-pinned" : ""}>
-              {shown.map((column, c) => cell(row, column, c))}
-            </tr>
-          ))}
-        </tbody>
+        <tbody>{ordered.map((n) => lines[n]!)}</tbody>
       </table>
     </div>
   );

@@ -41,6 +41,8 @@ export interface Page {
   thresholds: Signal<[threshold: number, margin: number]>; // of gate labels
   gateView: Signal<"full" | "content">;
   tables: Signal<boolean>; // the pictures of the tabs as tables
+  textSide: Signal<"from" | "to">; // running text: what a token looks at, or who looks at it
+  explain: Signal<boolean>; // a line at the foot says what is seen
   tableOf: Signal<"head" | "atlas">; // what the tab of that name is of
   gateFilter: Signal<string>; // heads with another gate recede; "" for none
   corpus: Signal<CorpusChoice>;

@@ -1,12 +1,14 @@
-// The atlas as a table: a line for each head, with its gate and its statistics by the measure shown.
+// The atlas as a table: a line for each head, with its gates and every statistic, by weight and by norm.
 import { headLabel, paperName } from "../parts/format";
 import { statistics } from "../parts/sentence";
 import { type Column, Table } from "../parts/table";
-import { type HeadName, MEASURES } from "../vocabulary";
+import { arrived } from "../state/answers";
+import { type HeadName, MEASURES, type Measure } from "../vocabulary";
 import { included } from "./atlas";
 import { useView, type View } from "./context";
-import { type Gates, useByWeight, useGates } from "./gatemarks";
-import { type HeadValue, headValue } from "./headvalues";
+import { GATE_LABELS, type Gates, relabelled, USUAL, useGates } from "./gatemarks";
+import { type HeadValue, headValue, STATS } from "./headvalues";
+import { HeadLink } from "./survey/tables";
 import type { Numbers } from "./tabs";
 
 /** The heads of the atlas. */
@@ -15,51 +17,78 @@ function headsOf({ overview, synced }: View): HeadName[] {
   return layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
 }
 
-/** Every statistic by the measure shown, and what the atlas is ordered by where that is something else. */
-function valuesOf(view: View): HeadValue[] {
-  const order = view.page.atlasOrder.value;
-  const names = [...new Set([...(["position", "gate"].includes(order) ? [] : [order]), ...statistics(view.overview)])];
-  return names.flatMap((name) => headValue(view, name, view.shown.measure) ?? []);
-}
-
-const columnsOf = (values: HeadValue[]): Column<HeadName>[] =>
-  values.map((value) => ({
-    name: value.label,
-    value: ([l, h]) => value.of(l, h),
-    show: ([l, h]) => value.text(value.of(l, h)),
-  }));
+const columnOf = (label: string, { of, text }: HeadValue): Column<HeadName> => ({
+  name: label,
+  value: ([l, h]) => of(l, h),
+  show: ([l, h]) => text(of(l, h)),
+});
 
 const HEAD: Column<HeadName>[] = [
   { name: "head", value: ([l, h]) => headLabel(l, h) },
   { name: "paper", value: ([l, h]) => paperName(l, h).replace(/[()]|paper: /g, "") },
 ];
 
+/** Labels by all tokens and by content tokens alone; gates are of the weights. */
+const gateColumns = (gates: Gates | null): Column<HeadName>[] =>
+  gates
+    ? (["full", "content"] as const).map((view) => ({
+        name: view === "full" ? "gate" : "gate of content tokens",
+        value: ([l, h]) => gates.labels[view][l]![h]!,
+      }))
+    : [];
+
+/** What the atlas is ordered by where that is no statistic, by the measure shown; then every statistic by each measure. */
+function valueColumns(view: View): Column<HeadName>[] {
+  const order = view.page.atlasOrder.value;
+  const names = statistics(view.overview);
+  const column = (name: string, measure: Measure, symbol = "") => {
+    const value = headValue(view, name, measure);
+    return value ? [columnOf(value.label + symbol, value)] : [];
+  };
+  const measures = view.overview.measures.filter((name) => name !== "difference");
+  return [
+    ...(["position", "gate", ...names].includes(order) ? [] : column(order, view.shown.measure)),
+    ...measures.flatMap((name) => names.flatMap((stat) => column(stat, name, ` ${MEASURES[name].symbol}`))),
+  ];
+}
+
 export function AtlasTable() {
   const view = useView();
   const { layer, head } = view.shown;
-  const gates: Gates | null = useGates();
-  const byWeight = useByWeight();
-  const { symbol } = MEASURES[view.shown.measure];
-  const values = valuesOf(view);
-  const gate = gates && { name: `gate${byWeight}`, value: ([l, h]: HeadName) => gates.labels.full[l]![h]! };
+  const gates = useGates();
+  const columns = valueColumns(view);
+  const pick = (layer: number, head: number) => view.synced.put({ layer, head, layer_map: "" });
+  const heads = headsOf(view);
   return (
     <Table<HeadName>
+      class="bl-all-heads"
       title="All heads"
-      about={`statistics of ${symbol}, mean over queries; click a column to sort`}
-      first={values[0]?.label}
-      rows={headsOf(view)}
-      columns={[...HEAD, ...(gate ? [gate] : []), ...columnsOf(values)]}
+      about={`${heads.length} heads; statistics of ${view.overview.queries.tokens.length} tokens, mean over queries; click a column to sort, a head to see it`}
+      first={columns[0]?.name}
+      rows={heads}
+      columns={[
+        { ...HEAD[0]!, show: (at) => <HeadLink at={at} pick={pick} /> },
+        HEAD[1]!,
+        ...gateColumns(gates),
+        ...columns,
+      ]}
       pinned={([l, h]) => l === layer && h === head}
     />
   );
 }
 
-/** The table as a file has it. */
-export function atlasNumbers(view: View): Numbers {
-  const columns = [...HEAD, ...columnsOf(valuesOf(view))];
+/** The table as a file has it, with all that it can hold. */
+export async function atlasNumbers(view: View): Promise<Numbers> {
+  const { answers, overview, page } = view;
+  const [threshold, margin] = page.thresholds.value;
+  const gates = overview.offers.gates
+    ? null
+    : relabelled(await arrived(() => answers.get(GATE_LABELS, overview, USUAL)), threshold, margin);
+  if (overview.measures.includes("norm")) await arrived(() => answers.get(STATS, overview, { by: "norm" }));
+  const columns = [...HEAD, ...gateColumns(gates), ...valueColumns(view)];
   return {
     columns: columns.map(({ name }) => name),
     rows: headsOf(view).map((at) => columns.map(({ value }) => value(at))),
-    facts: [["table", `all heads, by ${MEASURES[view.shown.measure].title}`]],
+    facts: [["table", `all heads, ${overview.queries.tokens.length} tokens`]],
   };
 }

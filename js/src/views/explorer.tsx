@@ -73,6 +73,7 @@ export function Explorer({ view }: { view: View }) {
         />
         {(has("atlas") || has("head")) && <Main atlas={has("atlas")} head={has("head")} />}
         {painted && <Details />}
+        {has("head") && <Later draw={({ Seeing }) => <Seeing />} />}
         {has("header") && <Footer />}
         <div class="bl-hidden" aria-live="polite">
           {page.said.value}

@@ -1,11 +1,18 @@
 // Export menu: figures of what is shown as SVG and PNG, its numbers as CSV, the whole view as a page of its own.
+
+import { signal } from "@preact/signals";
 import { download, fileName, pngFromSvg } from "../export/download";
-import { Menu } from "../parts/controls";
+import { Check, Menu, Segmented } from "../parts/controls";
+import type { Sheet } from "../parts/paper";
 import { useView, type View } from "./context";
 import { openTab } from "./explorer";
-import { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./exports";
+import { atlasFigure, headCaption, headCsv, headFigure, tabCsv, tabFigure } from "./exports";
 import { Share } from "./share";
 import { tabOf } from "./tabs";
+
+/** How figures are to look: the reader's wish for all views of the document. */
+const wish = signal<Sheet>({ mm: 0, points: 8, dark: false, caption: false, selection: false });
+const PRINT = 600 / 96; // pixels of a PNG for each CSS pixel, where it has a width: 600 to the inch
 
 type Make = () => string | Blob | Promise<string | Blob>;
 
@@ -22,7 +29,10 @@ async function save(view: View, what: string, extension: string, make: Make): Pr
 }
 
 const asSvg = (make: () => string): [extension: string, make: Make] => ["svg", make];
-const asPng = (make: () => string): [extension: string, make: Make] => ["png", () => pngFromSvg(make())];
+const asPng = (make: () => string): [extension: string, make: Make] => [
+  "png",
+  () => pngFromSvg(make(), wish.value.mm ? PRINT : 2),
+];
 
 /** One line: what is exported, and a button for each kind of file. */
 function Files({ label, what, files }: { label: string; what: string; files: [extension: string, make: Make][] }) {
@@ -44,9 +54,46 @@ function TabFiles() {
   const view = useView();
   const tab = openTab(view);
   if (tab?.why_not !== "") return null;
-  const draw = () => tabFigure(view, tab);
+  const draw = () => tabFigure(view, tab, wish.value);
   const figures = tabOf(tab.name).figure ? [asSvg(draw), asPng(draw)] : [];
   return <Files label="Open tab" what={tab.name} files={[...figures, ["csv", () => tabCsv(view, tab)]]} />;
+}
+
+const POINTS = ["7", "8", "9", "10"];
+
+/** The sheet that figures are drawn on. */
+function Wish() {
+  const { mm, points, dark, caption, selection } = wish.value;
+  const put = (change: Partial<Sheet>) => {
+    wish.value = { ...wish.value, ...change };
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the list stays open while the sheet is chosen
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the same
+    <div class="bl-wish" onClick={(event) => event.stopPropagation()}>
+      <Segmented
+        label="width"
+        value={String(mm)}
+        choices={[
+          { value: "0", label: "as drawn" },
+          { value: "85", label: "85 mm", title: "One column of a paper" },
+          { value: "180", label: "180 mm", title: "Two columns of a paper" },
+        ]}
+        onChange={(value) => put({ mm: Number(value) })}
+      />
+      {mm > 0 && (
+        <Segmented
+          label="letters, pt"
+          value={String(points)}
+          choices={POINTS.map((value) => ({ value, label: value }))}
+          onChange={(value) => put({ points: Number(value) })}
+        />
+      )}
+      <Check label="dark" checked={dark} onChange={(value) => put({ dark: value })} />
+      <Check label="selection marked" checked={selection} onChange={(value) => put({ selection: value })} />
+      <Check label="caption below" checked={caption} onChange={(value) => put({ caption: value })} />
+    </div>
+  );
 }
 
 export function ExportMenu() {
@@ -54,8 +101,8 @@ export function ExportMenu() {
   const { synced, request } = view;
   const { layer } = view.shown;
   const has = (name: string) => synced.parts.value.includes(name);
-  const head = () => headFigure(view);
-  const atlas = () => atlasFigure(view);
+  const head = () => headFigure(view, wish.value);
+  const atlas = () => atlasFigure(view, wish.value);
   const page = (layers: number[] | null) =>
     save(view, "page", "html", async () => {
       const { buffers } = await request("html", { layers });
@@ -64,7 +111,10 @@ export function ExportMenu() {
   const live = view.link.kernel.value;
   return (
     <Menu label="Export">
-      {has("head") && <Files label="Head view" what="head" files={[asSvg(head), asPng(head)]} />}
+      <Wish />
+      {has("head") && (
+        <Files label="Head view" what="head" files={[asSvg(head), asPng(head), ["txt", () => headCaption(view)]]} />
+      )}
       {has("atlas") && <Files label="Atlas" what="atlas" files={[asSvg(atlas), asPng(atlas)]} />}
       <TabFiles />
       {has("head") && (
@@ -79,7 +129,7 @@ export function ExportMenu() {
         Page with layer {layer} only (HTML)
       </button>
       <Share />
-      <p>Each with model, text, head, measure and versions.</p>
+      <p>SVG, TXT and CSV hold model, text, head, measure and versions.</p>
     </Menu>
   );
 }

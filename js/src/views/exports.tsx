@@ -2,8 +2,10 @@
 import type { ComponentChildren } from "preact";
 import { type CsvCell, csv, type Facts } from "../export/csv";
 import { captionLines, facts } from "../export/facts";
-import { svgFile } from "../export/figure";
+import { SCREEN, svgFile } from "../export/figure";
 import { headLabel, paperName } from "../parts/format";
+import type { Sheet } from "../parts/paper";
+import { visibleText } from "../parts/token";
 import type { Tab } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { type View, ViewContext } from "./context";
@@ -30,32 +32,47 @@ function provenance({ shown, synced }: View, measure: string, more: Facts = []):
   ]);
 }
 
-/** A part of the view in the colours of paper. */
-const figure = (view: View, title: string, description: string, measure: string, body: ComponentChildren): string =>
+/** A part of the view on a sheet. */
+const figure = (
+  view: View,
+  { title, description, measure }: Record<"title" | "description" | "measure", string>,
+  body: ComponentChildren,
+  sheet: Sheet,
+): string =>
   svgFile(
     { title, description, caption: captionLines(provenance(view, measure)) },
-    <ViewContext.Provider value={{ ...view, dark: false }}>{body}</ViewContext.Provider>,
+    <ViewContext.Provider value={{ ...view, dark: sheet.dark }}>{body}</ViewContext.Provider>,
+    sheet,
   );
 
-export function headFigure(view: View): string {
+export function headFigure(view: View, sheet = SCREEN): string {
   const { layer, head, layerMap, measure, weights } = view.shown;
   const { name, symbol, title } = lookNow(view);
   const description = layerMap ? layerMap.word.about : `${sentences(view, measure)(layer, head, weights)}.`;
-  const body = view.synced.mode.value === "matrix" ? <MapFigure /> : <LinesFigure />;
-  return figure(view, `${name}, ${symbol === "α" ? "attention" : symbol}`, description, title, body);
+  const body = view.synced.mode.value === "lines" ? <LinesFigure /> : <MapFigure />;
+  const about = { title: `${name}, ${symbol === "α" ? "attention" : symbol}`, description, measure: title };
+  return figure(view, about, body, sheet);
 }
 
-export function atlasFigure(view: View): string {
+export function atlasFigure(view: View, sheet = SCREEN): string {
   const { symbol, title } = MEASURES[view.shown.thumbs.measure];
   const measure = `${title}; each pixel the largest of the cells under it`;
-  return figure(view, `Atlas of heads, ${symbol}`, `A thumbnail for each head: ${title}.`, measure, <AtlasFigure />);
+  const about = { title: `Atlas of heads, ${symbol}`, description: `A thumbnail for each head: ${title}.`, measure };
+  return figure(view, about, <AtlasFigure />, sheet);
 }
 
+/** Where the head view comes from, as a caption of its own. */
+export const headCaption = (view: View): string =>
+  `${captionLines(provenance(view, lookNow(view).title))
+    .map(visibleText)
+    .join("\n")}\n`;
+
 /** The charts of a tab. */
-export function tabFigure(view: View, tab: Tab): string {
+export function tabFigure(view: View, tab: Tab, sheet = SCREEN): string {
   const { measure, figure: Figure } = tabOf(tab.name);
   const title = `${headLabel(view.shown.layer, view.shown.head)}: ${tab.label}`;
-  return figure(view, title, tab.about, measure || tab.about, Figure && <Figure tab={tab} />);
+  const about = { title, description: tab.about, measure: measure || tab.about };
+  return figure(view, about, Figure && <Figure tab={tab} />, sheet);
 }
 
 /** The numbers of a tab. */

@@ -1,11 +1,13 @@
 // Head and atlas on paper: as the view shows them, but as charts.
+import { useContext } from "preact/hooks";
 import { chooseLines } from "../compute/lines";
 import { indexed } from "../paint/colormap";
 import { coloursOf, headColour, headDash, inks } from "../paint/palette";
 import { Drawing } from "../parts/chart";
 import { share } from "../parts/format";
-import { Embedded, HeatChart } from "../parts/heatchart";
+import { cellWithin, Embedded, HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
+import { Paper } from "../parts/paper";
 import { widest } from "../parts/textwidth";
 import { tokenText } from "../parts/token";
 import { MEASURES } from "../vocabulary";
@@ -14,15 +16,18 @@ import { useView } from "./context";
 import { commonScale, thumbnail } from "./headbutton";
 import { drawnLines, lineColour } from "./lines";
 import { lookNow } from "./look";
-import { MapLegend } from "./matrix";
+import { edges, MapLegend } from "./matrix";
 
 /** Heat map with tokens on both sides. */
 export function MapFigure() {
   const view = useView();
-  const { row, col, dark } = view;
+  const { row, col, dark, overview } = view;
+  const sheet = useContext(Paper);
   const look = lookNow(view);
   const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => label));
-  const cell = Math.max(6, Math.min(18, Math.floor(720 / Math.max(rows!.length, cols!.length, 1))));
+  const cell = sheet?.inner
+    ? cellWithin(sheet.inner, rows!.map(tokenText), cols!.map(tokenText))
+    : Math.max(6, Math.min(18, Math.floor(720 / Math.max(rows!.length, cols!.length, 1))));
   const { entries, palette, hasNaN } = indexed(view.grid.values, look.lo, look.hi, look.colours);
   return (
     <>
@@ -31,7 +36,10 @@ export function MapFigure() {
         rows={rows!}
         cols={cols!}
         values={view.grid.values}
-        {...{ entries, palette, dark, pinned: { row, col } }}
+        {...{ entries, palette, dark }}
+        axes={["query", "key"]}
+        edges={{ rows: edges(overview.spans, view.grid.rows), cols: edges(overview.spans, view.grid.cols) }}
+        pinned={sheet?.selection === false ? undefined : { row, col }}
         width={cols!.length * cell}
         height={rows!.length * cell}
       />
@@ -47,17 +55,26 @@ export function LinesFigure() {
   const view = useView();
   const drawn = drawnLines(view);
   const { series, look, full, minimum } = drawn;
-  const { muted, ink, select } = inks(false);
+  const { dark } = view;
+  const sheet = useContext(Paper);
+  const { muted, ink, select } = inks(dark);
   const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => tokenText(label)));
   const left = Math.ceil(widest([...rows!, "query"], 11)) + 8;
-  const right = left + MIDDLE;
+  const room = (sheet?.inner ?? 0) - left - widest([...cols!, "key"], 11) - 8;
+  const right = left + (sheet?.inner ? Math.max(60, room) : MIDDLE);
+  const bend = 0.4 * (right - left);
   const top = 16 * series.length + 26;
   const height = top + STEP * Math.max(rows!.length, cols!.length) + 20;
   const scale = `opacity and width: ${look.signed ? "size of " : ""}${look.symbol}, from ${share(minimum)} to ${share(full)}`;
   const y = (n: number) => top + (n + 0.5) * STEP;
   const column = (texts: string[], x: number, pinned: number | null) =>
     texts.map((text, n) => (
-      <text key={n} x={x} y={y(n) + 4} {...(n === pinned ? { fill: select, "font-weight": 600 } : {})}>
+      <text
+        key={n}
+        x={x}
+        y={y(n) + 4}
+        {...(n === pinned && sheet?.selection !== false ? { fill: select, "font-weight": 600 } : {})}
+      >
         {text}
       </text>
     ));
@@ -72,7 +89,7 @@ export function LinesFigure() {
       <g font-size="11" fill={ink}>
         {series.map(({ name }, n) => (
           <g key={n} transform={`translate(${left} ${16 * n + 6})`}>
-            <path d="M0 0H26" stroke={headColour(n, false)} stroke-width="3" stroke-dasharray={dash(n)} />
+            <path d="M0 0H26" stroke={headColour(n, dark)} stroke-width="3" stroke-dasharray={dash(n)} />
             <text x="34" y="4">
               {name}
             </text>
@@ -93,12 +110,20 @@ export function LinesFigure() {
           {chooseLines(series, minimum, null, null).lines.map((line, n) => (
             <path
               key={n}
-              d={`M${left + 4} ${y(line.row)}C${left + 105} ${y(line.row)} ${right - 105} ${y(line.col)} ${right - 4} ${y(line.col)}`}
-              stroke={lineColour(drawn, line.series, line.weight, false)}
+              d={`M${left + 4} ${y(line.row)}C${left + bend} ${y(line.row)} ${right - bend} ${y(line.col)} ${right - 4} ${y(line.col)}`}
+              stroke={lineColour(drawn, line.series, line.weight, dark)}
               stroke-opacity={Math.max(0.03, Math.min(1, Math.abs(line.weight) / full)).toFixed(3)}
               stroke-width={(0.75 + 2.25 * Math.min(1, Math.abs(line.weight) / full)).toFixed(2)}
               stroke-dasharray={dash(line.series)}
             />
+          ))}
+        </g>
+        <g stroke={muted} data-edges>
+          {edges(view.overview.spans, view.grid.rows).map((n) => (
+            <path key={n} d={`M0 ${y(n - 0.5)}H${left}`} />
+          ))}
+          {edges(view.overview.spans, view.grid.cols).map((n) => (
+            <path key={n} d={`M${right} ${y(n - 0.5)}h${widest(cols!, 11) + 4}`} />
           ))}
         </g>
         <g text-anchor="end">{column(rows!, left - 4, view.row)}</g>
@@ -112,13 +137,15 @@ const [LEFT, TOP, SIDE] = [34, 20, 44]; // px beside the thumbnails, above them,
 
 /** Layers down, heads across, one thumbnail each; all are one image. */
 export function AtlasFigure() {
-  const { overview, shown, page, synced } = useView();
+  const { overview, shown, page, synced, dark } = useView();
+  const sheet = useContext(Paper);
   const { thumbs } = shown;
   const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
   const { symbol, signed } = MEASURES[thumbs.measure];
   const common = page.commonScale.value ? commonScale(thumbs) : 0;
   const [rows, cols] = overview.thumbShape;
-  const zoom = SIDE / Math.max(rows, cols, 1);
+  const side = sheet?.inner ? Math.max(6, (sheet.inner - LEFT - 8 * heads.length) / heads.length) : SIDE;
+  const zoom = side / Math.max(rows, cols, 1);
   const gap = Math.max(1, Math.round(8 / zoom)); // in cells
   const size = { rows: layers.length * (rows + gap) - gap, cols: heads.length * (cols + gap) - gap };
   const entries = new Uint8Array(size.rows * size.cols).fill(signed ? 127 : 0);
@@ -130,7 +157,7 @@ export function AtlasFigure() {
     }
   const image = { ...size, entries, width: size.cols * zoom, height: size.rows * zoom, x: LEFT, y: TOP };
   const high = common ? share(common) : "1";
-  const colours = coloursOf(signed, false);
+  const colours = coloursOf(signed, dark);
   return (
     <>
       <Drawing width={LEFT + image.width} height={TOP + image.height + 2} label="Atlas of heads" table={null}>
@@ -150,12 +177,17 @@ export function AtlasFigure() {
 /** Names of layers and heads, and a frame around each thumbnail, that of the selected head a heavier one. */
 function Frames(props: { layers: number[]; heads: number[]; step: [down: number, right: number]; zoom: number }) {
   const { layers, heads, step, zoom } = props;
-  const { layer, head, overview } = useView().shown;
-  const { muted, select, border } = inks(false);
+  const { shown, dark } = useView();
+  const { layer, head, overview } = shown;
+  const selection = useContext(Paper)?.selection !== false;
+  const { muted, select, border } = inks(dark);
   const [height, width] = overview.thumbShape.map((cells) => cells * zoom) as [number, number];
   const look = (chosen: boolean) => ({ stroke: chosen ? select : border, "stroke-width": chosen ? 2.5 : 1 });
   return (
     <g font-size="11" fill={muted}>
+      <text x="0" y="10">
+        head
+      </text>
       {heads.map((name, h) => (
         <text key={name} x={LEFT + h * step[1] + width / 2} y="10" text-anchor="middle">
           {name}
@@ -172,7 +204,7 @@ function Frames(props: { layers: number[]; heads: number[]; step: [down: number,
             <rect
               key={`${one}-${other}`}
               {...{ width, height, x: LEFT + h * step[1], y: TOP + l * step[0] }}
-              {...look(one === layer && other === head)}
+              {...look(selection && one === layer && other === head)}
             />
           )),
         )}

@@ -227,6 +227,7 @@ function EvidenceMap({ cells }: { cells: Uint8Array | null }) {
       <HeatChart
         label={`Attention of ${headLabel(layer, head)}, the cells that made the score in full colour`}
         {...{ rows, cols, entries, palette, dark, values: weights }}
+        axes={["query", "key"]}
         width={(SIDE * K) / Math.max(S, K)}
         height={(SIDE * S) / Math.max(S, K)}
         onHover={(cell, event) => showTip(view, event, cell && tip(cell))}

@@ -1,6 +1,6 @@
 // Geometry view: the cone of the stream from layer to layer, the lengths of a head's vectors, ranks and symmetry.
 import { inks, vectorColour } from "../paint/palette";
-import { Chart, Drawing, MARGIN, Marker, markerPath, type Scale, scale } from "../parts/chart";
+import { Chart, Drawing, MARGIN, Marks, markerPath, type Scale, scale } from "../parts/chart";
 import { curvePath } from "../parts/curve";
 import { headLabel, number, share, upTo } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
@@ -10,6 +10,7 @@ import type { Kind } from "../state/answers";
 import { TERMS } from "../terms";
 import { useAnswer, useView } from "./context";
 import { Directionality, RankTable, Spectra } from "./spectra";
+import { Stream } from "./stream";
 
 type Row = Record<string, number | null>;
 
@@ -28,6 +29,7 @@ export function Geometry() {
   const rows = answer.value;
   return (
     <div class="bl-geometry" data-testid="geometry">
+      <Stream />
       <Section
         title="Cone index through the stream"
         about={
@@ -37,13 +39,14 @@ export function Geometry() {
         }
       >
         <Cone rows={rows} />
-        <ul class="bl-key">
-          <li>● layer’s input and output</li>
-          <li>
-            │ heads, least to most, <Marker kind={DIAMOND} fill={vectorColour("context", dark)} /> their mean
-          </li>
-          <li>○ concatenation, after W_O</li>
-        </ul>
+        <Marks
+          marks={[
+            { text: "● layer’s input and output" },
+            { text: "│ heads, least to most" },
+            { text: "their mean", kind: DIAMOND, fill: vectorColour("context", dark) },
+            { text: "○ concatenation, after W_O" },
+          ]}
+        />
         <p class="bl-note">
           With {rows[0]?.tokens} tokens, special ones counted; independent directions would give 1/√n ={" "}
           {number(rows[0]?.chance)}.

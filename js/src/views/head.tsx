@@ -19,6 +19,12 @@ const LISTED = 12; // keys beside the head; half of them where there is no room 
 const LONG = 8; // letters of a token that take the room of its bar
 const NARROW = 544; // px, where the list stands below
 
+const AXES = {
+  matrix: "row = query, column = key, click a cell to pin it",
+  lines: "left = query, right = key, click a token to pin it",
+  text: "shaded by one token, click one to pin it",
+};
+
 export function HeadPanel() {
   const view = useView();
   const { synced, overview, grid } = view;
@@ -28,9 +34,7 @@ export function HeadPanel() {
   const frame = useRef<HTMLElement>(null);
   const narrow = useWidth(frame) < NARROW;
   const map = overview.map === "self" ? "" : ` of the ${overview.map} map`;
-  const axes = isMatrix
-    ? "row = query, column = key, click a cell to pin it"
-    : "left = query, right = key, click a token to pin it";
+  const axes = AXES[synced.mode.value];
   const about = `${look.title}${map}; ${axes}`;
   return (
     <section class="bl-panel bl-head" aria-label="Head view" ref={frame}>
@@ -45,6 +49,7 @@ export function HeadPanel() {
           choices={[
             { value: "lines", label: "Lines" },
             { value: "matrix", label: "Matrix" },
+            { value: "text", label: "Text" },
           ]}
           onChange={(mode) => synced.put({ mode })}
         />
@@ -64,8 +69,8 @@ export function HeadPanel() {
           {isMatrix ? (
             <Matrix />
           ) : (
-            <Later draw={({ Lines }) => <Lines />}>
-              <Waiting answer={loaded.value} doing="drawing the lines" />
+            <Later draw={({ Lines, Running }) => (synced.mode.value === "text" ? <Running /> : <Lines />)}>
+              <Waiting answer={loaded.value} doing="loading" />
             </Later>
           )}
           <RowList most={narrow ? LISTED / 2 : LISTED} />

@@ -28,7 +28,7 @@ interface Statistics {
   received: Float32Array; // (L·H·K) what each key gets, mean over queries
 }
 
-const STATS: Kind<Statistics, "statistics"> = {
+export const STATS: Kind<Statistics, "statistics"> = {
   op: "statistics",
   read: ({ fields, arrays }) => ({
     names: fields.names as string[],

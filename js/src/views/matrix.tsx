@@ -278,7 +278,7 @@ function CellTip({ look, row, col }: { look: Look; row: number; col: number }) {
 const within = ([, start, end]: Span, unit: Unit) => unit.pieces[0]! >= start && unit.pieces[0]! < end;
 
 /** Where the second sentence and the named runs of tokens begin. */
-const edges = (spans: Span[], list: Unit[]): number[] =>
+export const edges = (spans: Span[], list: Unit[]): number[] =>
   [
     ...new Set([
       ...spans.map((span) => list.findIndex((unit) => within(span, unit))),

@@ -29,7 +29,8 @@ export function NeuronFigure() {
   const query = tokenText(overview.queries.tokens[sheet.query]!);
   const key = (j: number) => tokenText(overview.keyside.tokens[j]!);
   const formula = `${query} → ${key(sheet.key)}: ${useFormula(sheet)}`;
-  const { ink, muted, select } = inks(false);
+  const { dark } = view;
+  const { ink, muted, select } = inks(dark);
   const cell = Math.max(3, Math.min(9, Math.floor(300 / slice.d))); // px of a neuron
   const k = Math.ceil(widest([query, ...sheet.keys.map(key)], 11)) + 10; // where the columns begin
   const product = k + slice.d * cell + GAP;
@@ -67,8 +68,8 @@ export function NeuronFigure() {
           </text>
         </g>
       </Drawing>
-      <Legend {...ends(sheet.vectorScale)} label="q, k" colours={signedColours(false)} />
-      <Legend {...ends(sheet.productScale)} label="q × k" colours={signedColours(false)} />
+      <Legend {...ends(sheet.vectorScale)} label="q, k" colours={signedColours(dark)} />
+      <Legend {...ends(sheet.productScale)} label="q × k" colours={signedColours(dark)} />
     </>
   );
 }
@@ -77,9 +78,10 @@ export function NeuronFigure() {
 function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number; k: number; product: number }) {
   const { qShown, kShown, productsShown, vectorScale, productScale, marked, carried, chance } = sheet;
   const d = marked.length;
+  const { dark } = useView();
   const strip = (values: Float32Array, scale: number, x: number, n: number) => (
     <Cells
-      {...indexed(values.subarray(n * d, (n + 1) * d), -scale, scale, signedColours(false))}
+      {...indexed(values.subarray(n * d, (n + 1) * d), -scale, scale, signedColours(dark))}
       {...{ rows: 1, cols: d, width: d * cell, height: 14, x, y: values === qShown ? 22 : TOP + n * STEP + 2 }}
     />
   );
@@ -98,7 +100,7 @@ function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number;
         </text>
       )}
       {marked.map(
-        (is, n) => is && <rect key={n} x={product + n * cell} y="36" width={cell} height="3" fill={inks(false).ink} />,
+        (is, n) => is && <rect key={n} x={product + n * cell} y="36" width={cell} height="3" fill={inks(dark).ink} />,
       )}
     </>
   );
@@ -106,7 +108,7 @@ function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number;
 
 /** A key's score to both sides of a line, its weight from 0 to 1. */
 function Bars({ sheet, j, x }: { sheet: NeuronSheet; j: number; x: number }) {
-  const { accent, negative } = inks(false);
+  const { accent, negative } = inks(useView().dark);
   const [score, alpha] = [sheet.scores[j]!, sheet.alpha[j]!];
   const length = Number.isFinite(score) ? (40 * Math.abs(score)) / sheet.scoreScale : 0;
   const left = score < 0 ? length : 0;

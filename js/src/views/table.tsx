@@ -105,7 +105,7 @@ function CellTable() {
 }
 
 /** The table as it is copied. */
-export function tableNumbers(view: View): Numbers {
+export function tableNumbers(view: View): Numbers | Promise<Numbers> {
   if (isOfAtlas(view)) return atlasNumbers(view);
   const { rows } = rowsOf(view);
   const columns = columnsOf(view, rows);

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { cssColor } from "../../paint/colormap";
 import { headColour, inks, layerMarker, weightColours } from "../../paint/palette";
-import { Drawing, Marker, markerPath } from "../../parts/chart";
+import { Drawing, Marks, markerPath } from "../../parts/chart";
 import { Segmented } from "../../parts/controls";
 import { headLabel, number, percent, signed, upTo } from "../../parts/format";
 import { Legend } from "../../parts/legend";
@@ -149,11 +149,8 @@ const SpotName = ({ layer, head, x, y }: Spot) => (
 
 /** Every layer's marker and colour. */
 const MarkerKey = ({ layers, fill }: { layers: number; fill: (layer: number) => string }) => (
-  <ul class="bl-key" aria-label="Layers">
-    {upTo(layers).map((layer) => (
-      <li key={layer}>
-        <Marker kind={layerMarker(layer)} fill={fill(layer)} />L{layer}
-      </li>
-    ))}
-  </ul>
+  <Marks
+    label="Layers"
+    marks={upTo(layers).map((layer) => ({ text: `L${layer}`, kind: layerMarker(layer), fill: fill(layer) }))}
+  />
 );

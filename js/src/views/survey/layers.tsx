@@ -1,6 +1,6 @@
 // Layer by layer: a statistic by weight and by norm, mixing ratios, the cone, ‖f(x)‖ by kind of token.
 import { seriesColour } from "../../paint/palette";
-import { Chart, MARGIN, Marker, markerPath, type Scale, scale } from "../../parts/chart";
+import { Chart, MARGIN, Marks, markerPath, type Scale, scale } from "../../parts/chart";
 import { Select } from "../../parts/controls";
 import { curvePath } from "../../parts/curve";
 import { meanOf, number, signed, upTo } from "../../parts/format";
@@ -67,15 +67,16 @@ export function LayerCurves(props: Choice) {
         title={GROUPS[group]?.[1] ?? `${labelOf(name)}, mean over heads`}
         layers={data.n_layers}
       />
-      <ul class="bl-key">
-        {curves.map((curve, n) => (
-          <li key={curve.name}>
-            <Marker kind={n} fill={colour(n, dark)} />
-            {curve.name} <span class="bl-number bl-muted">{number(curve.values[shown.layer], 3)}</span>
-          </li>
-        ))}
-        <li class="bl-muted">numbers: layer {shown.layer}</li>
-      </ul>
+      <Marks
+        marks={[
+          ...curves.map((curve, n) => ({
+            text: `${curve.name} ${number(curve.values[shown.layer], 3)}`,
+            kind: n,
+            fill: colour(n, dark),
+          })),
+          { text: `numbers: layer ${shown.layer}` },
+        ]}
+      />
     </Section>
   );
 }

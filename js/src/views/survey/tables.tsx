@@ -6,7 +6,7 @@ import { useView } from "../context";
 import { GateBadge } from "../gatemarks";
 import { alikeOf, allOf, type Choice, flagsOf, gatesOf, labelOf, type Relation } from "./data";
 
-const HeadLink = ({ at: [l, h], pick }: { at: HeadName; pick: (l: number, h: number) => void }) => (
+export const HeadLink = ({ at: [l, h], pick }: { at: HeadName; pick: (l: number, h: number) => void }) => (
   <button type="button" class="bl-link" onClick={() => pick(l, h)}>
     {headLabel(l, h)}
   </button>

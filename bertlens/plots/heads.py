@@ -1,0 +1,162 @@
+"""One head as a figure for a paper: as the Explorer exports it, with the cells of its gate outlined where wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..colors import NAN, table
+from ..errors import ExportError, SelectionError, check_index
+from ..measures import gates, norms
+from ..provenance import provenance, visible
+from ..trace import Trace
+from ..vocabulary import INKS, MEASURES, THEMES
+from .figure import ACCENT, plain, pyplot, tokens_on_axes
+
+MM = 25.4  # of an inch
+MANY_ROWS = 64  # as in js/src/compute/grid.ts
+
+
+def attention_map(
+    trace: Trace,
+    layer: int,
+    head: int,
+    gate: str | None = None,
+    view: str = "full",
+    axes: Any = None,
+    *,
+    measure: str = "weight",
+    width: float | None = None,
+    size: float = 7,
+    theme: str = "light",
+) -> Any:
+    """One head's map, query by key, with axis titles and a line where the second sentence begins.
+
+    `gate` (default: the strongest) is outlined, and the title names it and the head's gate at this length; `gate=""`
+    outlines none. Then cells, tokens, line and legend are those of the Explorer's own export.
+    view as in `gates.classify`. measure: "weight", "norm" or "difference" (vocabulary.MEASURES). Without `axes` a new
+    figure, with a legend: `width` in mm (a paper's column is about 85, two are 180), letters of `size` points, theme
+    "light" or "dark". `save` writes it. Returns the matplotlib axes.
+    Raises SelectionError for a layer, head, measure or theme that does not exist, InputError for an unknown gate or
+    view, ModelError where the family offers no norms.
+    """
+    check_index(head, trace.n_heads, "head")
+    if measure not in MEASURES or theme not in THEMES[1:]:
+        raise SelectionError(f"measure is one of {', '.join(MEASURES)}, theme one of {', '.join(THEMES[1:])}")
+    values = _values(trace, layer, head, measure)
+    word, ink, muted = MEASURES[measure], INKS[theme]["ink"], INKS[theme]["muted"]
+    own = axes is None
+    if own:
+        inches = (width or 107) / MM
+        axes = pyplot().subplots(figsize=(inches, inches), layout="constrained")[1]
+        axes.figure.set_facecolor(INKS[theme]["panel"])
+    image = _cells(axes, values, word.signed, theme)
+    tokens_on_axes(axes, trace.display_tokens, trace.display_key_tokens)
+    for side in (axes.xaxis, axes.yaxis):
+        side.set_tick_params(labelsize=size, labelcolor=ink)
+    for border in axes.spines.values():
+        border.set_color(INKS[theme]["border"])
+    for at in _boundary(trace):
+        axes.axhline(at - 0.5, color=muted, linewidth=0.8)
+        axes.axvline(at - 0.5, color=muted, linewidth=0.8)
+    axes.set_xlabel("key", fontsize=size, color=ink)
+    axes.set_ylabel("query", fontsize=size, color=ink)
+    symbol = "attention" if measure == "weight" else word.symbol
+    title = f"L{layer}·H{head}, {symbol}" if gate == "" else _gated(trace, layer, head, gate, view, axes)
+    axes.set_title(plain(title), fontsize=size + 1, color=ink)
+    if own:
+        _legend(axes, image, word.symbol, word.signed, size, ink)
+    return axes
+
+
+def save(axes: Any, path: str | Path, trace: Trace | None = None) -> Path:
+    """Write the figure of these axes to a file, its kind by its name (.pdf, .svg, .png at 600 dpi): the path.
+
+    Letters stay letters, in embedded fonts that journals take (TrueType). Model, text and versions of `trace` go into
+    the file's metadata. Raises ExportError where the file cannot be written.
+    """
+    target = Path(path)
+    about = {} if trace is None else {k: v for k, v in provenance(trace).items() if v}
+    said = visible("; ".join(f"{name}: {value}" for name, value in about.items()))
+    field = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}.get(target.suffix)
+    rules = {"pdf.fonttype": 42, "svg.fonttype": "none", "savefig.dpi": 600}
+    figure = axes.figure
+    try:
+        with pyplot().rc_context(rules):
+            figure.savefig(target, facecolor=figure.get_facecolor(), metadata={field: said} if field and said else None)
+    except (OSError, ValueError) as error:
+        raise ExportError(f"{target} cannot be written: {error}") from None
+    return target
+
+
+def _values(trace: Trace, layer: int, head: int, measure: str) -> np.ndarray:
+    """(S, K) what the Explorer shows of a head."""
+    alpha = trace.attention(layer)[head].float()
+    if measure == "weight":
+        return alpha.cpu().numpy()
+    passed = norms.weighted_norm(trace, layer)[head].float()
+    share = passed / passed.sum(-1, keepdim=True).clamp_min(1e-30)
+    return (passed if measure == "norm" else alpha - share).cpu().numpy()
+
+
+def _top(values: np.ndarray) -> float:
+    """Where the colours end: see `extremes` in js/src/compute/grid.ts."""
+    largest = np.sort(np.nan_to_num(np.abs(values)).max(1))
+    most = float(largest[-1])
+    return (min(most, 2 * float(largest[len(largest) >> 1])) or most) if len(largest) > MANY_ROWS else most
+
+
+def _cells(axes: Any, values: np.ndarray, signed: bool, theme: str) -> Any:
+    """The cells, each with the entry of the colour table that the page gives it."""
+    from matplotlib.colors import ListedColormap
+
+    colours = ListedColormap(table("signed" if signed else "weight", theme) / 255.0).with_extremes(bad=NAN)
+    high = _top(values) or 1.0
+    low = -high if signed else 0.0
+    half = (high - low) / 510  # entries are round(255 x): matplotlib cuts the range into 256 equal parts
+    return axes.imshow(values, cmap=colours, vmin=low - half, vmax=high + half, interpolation="nearest")
+
+
+def _legend(axes: Any, image: Any, symbol: str, signed: bool, size: float, ink: str) -> None:
+    """The colours from end to end."""
+    low, high = image.get_clim()
+    half = (high - low) / 512
+    bar = axes.figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
+    bottom, top = low + half, high - half
+    bar.set_ticks([bottom, top], labels=[f"−{-bottom:.3f}" if signed else "0", f"{'+' if signed else ''}{top:.3f}"])
+    bar.ax.tick_params(length=0, labelsize=size, labelcolor=ink)
+    bar.set_label(symbol, fontsize=size, color=ink)
+    bar.outline.set_visible(False)
+
+
+def _boundary(trace: Trace) -> list[int]:
+    """The token that the second sentence begins with."""
+    segments = [] if trace.key_encoding is not None else trace.segments.tolist()
+    return [n for n in range(1, len(segments)) if (segments[n - 1], segments[n]) == (0, 1)][:1]
+
+
+def _gated(trace: Trace, layer: int, head: int, gate: str | None, view: str, axes: Any) -> str:
+    """Outline the cells of a gate; what the title says of it."""
+    attention = trace.attention(layer)[head]
+    scores = gates.scores(attention, trace.special_mask, trace.segments, view=view)
+    label = str(gates.label(scores))
+    shown = gate or max(scores, key=lambda name: float(scores[name].nan_to_num(-1)))
+    evidence = gates.evidence(attention, trace.special_mask, shown, trace.segments, view=view)
+    _outline(axes, evidence.cells.cpu().numpy())
+    where = f" ({evidence.detail})" if evidence.detail else ""
+    found = f"{shown} {evidence.score:.2f}, {evidence.mass:.0%} of the attention{where}"
+    return f"L{layer}·H{head}: {label} at {trace.n_tokens} tokens\n{found}"
+
+
+def _outline(axes: Any, cells: np.ndarray) -> None:
+    """The border around the cells, as line segments between each cell and a neighbour that is none."""
+    from matplotlib.collections import LineCollection
+
+    padded = np.pad(cells, 1)
+    upright = np.argwhere(padded[:, 1:] != padded[:, :-1])  # between column j - 1 and j of the padded map
+    level = np.argwhere(padded[1:] != padded[:-1])
+    lines = [[(j - 0.5, i - 1.5), (j - 0.5, i - 0.5)] for i, j in upright]
+    lines += [[(j - 1.5, i - 0.5), (j - 0.5, i - 0.5)] for i, j in level]
+    axes.add_collection(LineCollection(lines, colors=ACCENT, linewidths=0.8))

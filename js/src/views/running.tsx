@@ -1,0 +1,175 @@
+// Running text: the text as text, shaded by what one token looks at, or by who looks at it. For long texts, and to project.
+import { useRef } from "preact/hooks";
+import type { TokenSide, Unit } from "../compute/grid";
+import { largest } from "../compute/largest";
+import { cssColor, inkOn } from "../paint/colormap";
+import { into, Segmented } from "../parts/controls";
+import { onGridKey } from "../parts/gridkeys";
+import { Legend } from "../parts/legend";
+import { tokenText } from "../parts/token";
+import { MEASURES } from "../vocabulary";
+import { useView, type View } from "./context";
+import { type Look, lookNow, pinCell } from "./look";
+import { edges } from "./matrix";
+
+const CLOSES = /^[.,;:!?%)\]}’”]/; // stands at the word before
+const NAMED = 5; // tokens that the line below names
+
+/** What one token gives to the others, or gets of them, and how it is coloured: on a scale of its own. */
+export interface Shades {
+  to: boolean; // the token is a key: who looks at it
+  at: number; // row or column of the grid
+  of: Unit;
+  units: Unit[]; // that are shaded
+  values: Float32Array;
+  look: Look;
+}
+
+/** Of the token under the pointer (`hover`), else of the pinned one, else of the one in focus; null where no token is left. */
+export function shadesOf(view: View, to: boolean, hover = -1): Shades | null {
+  const { grid, focus } = view;
+  const { rows, cols, values } = grid;
+  const [side, units, pinned, piece] = to ? [cols, rows, view.col, focus.key] : [rows, cols, view.row, focus.query];
+  const found = side.findIndex(({ pieces }) => pieces.includes(piece));
+  const at = side[hover] ? hover : (pinned ?? Math.max(0, found));
+  const of = side[at];
+  if (!of || units.length === 0) return null;
+  const width = cols.length;
+  const own = to
+    ? Float32Array.from(units, (_, r) => values[r * width + at]!)
+    : values.subarray(at * width, (at + 1) * width);
+  const most = own.reduce((a, b) => Math.max(a, Math.abs(b) || 0), 0) || 1;
+  const look = lookNow(view);
+  return { to, at, of, units, values: own, look: { ...look, lo: look.signed ? -most : 0, hi: most } };
+}
+
+/** What a piece is in running text, and whether it stands apart from the piece before. */
+function written({ tokens, words }: TokenSide, { label, pieces }: Unit): { text: string; apart: boolean } {
+  const n = pieces[0]!;
+  const goesOn = n > 0 && words[n]! >= 0 && words[n] === words[n - 1];
+  const text = goesOn && label.length > 2 && label.startsWith("##") ? label.slice(2) : label;
+  return { text, apart: n > 0 && !goesOn && !CLOSES.test(tokens[n]!) };
+}
+
+interface StripProps {
+  label: string;
+  side: TokenSide;
+  units: Unit[];
+  shades: Shades | null; // null: not shaded
+  marked: (n: number) => boolean;
+  pick?: (n: number) => void;
+  hover?: (n: number | null) => void;
+}
+
+/** Tokens as running text, each sentence a paragraph. */
+export function Strip({ label, side, units, shades, marked, pick, hover }: StripProps) {
+  const { overview } = useView();
+  const box = useRef<HTMLDivElement>(null);
+  const stop = Math.max(
+    0,
+    units.findIndex((_, n) => marked(n)),
+  );
+  const starts = new Set(edges(overview.spans, units));
+  const buttons = () => [...box.current!.querySelectorAll<HTMLElement>("[data-n]")];
+  const at = () => ({ row: 0, col: Math.max(0, buttons().indexOf(document.activeElement as HTMLElement)) });
+  const move = onGridKey({ rows: 1, cols: units.length }, at, ({ col }) => buttons()[col]!.focus());
+  const word = (unit: Unit, n: number) => {
+    const { text, apart } = written(side, unit);
+    const value = shades?.values[n] ?? Number.NaN;
+    const background = shades && cssColor(value, shades.look.lo, shades.look.hi, shades.look.colours);
+    const shared = {
+      "data-n": n,
+      class: marked(n) ? "bl-word bl-pinned" : "bl-word",
+      style: background ? { background, color: inkOn(background) } : {},
+    };
+    const content = <bdi dir="auto">{tokenText(text)}</bdi>;
+    return (
+      <>
+        {starts.has(n) ? <br /> : apart && " "}
+        {pick ? (
+          <button
+            type="button"
+            {...shared}
+            tabIndex={n === stop ? 0 : -1}
+            aria-pressed={marked(n)}
+            aria-label={`${tokenText(text)} ${shades ? shades.look.text(value) : ""}`}
+            onClick={() => pick(n)}
+            onPointerEnter={() => hover?.(n)}
+            onPointerLeave={() => hover?.(null)}
+            onFocus={(event) => event.currentTarget.matches(":focus-visible") && hover?.(n)}
+            onBlur={() => hover?.(null)}
+          >
+            {content}
+          </button>
+        ) : (
+          <span {...shared}>{content}</span>
+        )}
+      </>
+    );
+  };
+  return (
+    <div ref={box} class="bl-running" role="group" aria-label={label} onKeyDown={pick && move}>
+      {units.map(word)}
+    </div>
+  );
+}
+
+/** The largest of a token's values in words: “sat” attends to on 0.731, the 0.120, … */
+export function shadesInWords(view: View, { to, of, units, values, look }: Shades): string {
+  const { positions } = largest(values, NAMED);
+  const named = positions.map((n) => `${tokenText(units[n]!.label)} ${look.text(values[n]!)}`).join(", ");
+  const token = `“${tokenText(of.label)}”`;
+  const does = view.shown.layerMap ? "takes from" : MEASURES[view.shown.measure].does;
+  const rest = units.length - positions.length;
+  return `${to ? `who ${does} ${token}` : `${token} ${does}`}: ${named}${rest > 0 ? `; less each: ${rest} more` : ""}`;
+}
+
+export function Running() {
+  const view = useView();
+  const { grid, overview, page, row, col } = view;
+  const { rows, cols } = grid;
+  const to = page.textSide.value === "to";
+  const shades = shadesOf(view, to, page.hover.value?.[to ? "col" : "row"]);
+  if (!shades) return null;
+  const isOne =
+    overview.square && rows.length === cols.length && rows.every((u, n) => u.pieces[0] === cols[n]!.pieces[0]);
+  const pick = (n: number) =>
+    to ? pinCell(view, row, n === col ? null : n) : pinCell(view, n === row ? null : n, col);
+  const hover = (n: number | null) =>
+    into(page.hover)(n === null ? null : to ? { row: -1, col: n } : { row: n, col: -1 });
+  const marked = (n: number) => n === shades.at;
+  const from = { side: overview.queries, units: rows };
+  const [own, other] = to
+    ? [{ side: overview.keyside, units: cols }, from]
+    : [from, { side: overview.keyside, units: cols }];
+  return (
+    <div class="bl-text-view" data-testid="running">
+      <Segmented<"from" | "to">
+        label="shaded by"
+        value={page.textSide.value}
+        choices={[
+          { value: "from", label: "what it looks at", title: "The token is the query: its row" },
+          { value: "to", label: "who looks at it", title: "The token is the key: its column" },
+        ]}
+        onChange={into(page.textSide)}
+      />
+      <div class="bl-scroll bl-running-scroll">
+        {isOne ? (
+          <Strip label={to ? "keys" : "queries"} {...own} shades={shades} {...{ marked, pick, hover }} />
+        ) : (
+          <>
+            <Strip label={to ? "keys" : "queries"} {...own} shades={null} {...{ marked, pick, hover }} />
+            <Strip label={to ? "queries" : "keys"} {...other} shades={shades} marked={() => false} />
+          </>
+        )}
+      </div>
+      <p data-testid="running-words">{shadesInWords(view, shades)}</p>
+      <Legend
+        low={shades.look.signed ? shades.look.text(shades.look.lo) : "0"}
+        high={shades.look.text(shades.look.hi)}
+        label={`${shades.look.symbol} of “${tokenText(shades.of.label)}”, on its own scale`}
+        colours={shades.look.colours}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+// What am I seeing? One line at the foot, always in sight, that follows the selection; every number in it is one that is shown.
+import { visible } from "../compute/attention";
+import { largest } from "../compute/largest";
+import { into } from "../parts/controls";
+import { share, upTo } from "../parts/format";
+import { tokenText } from "../parts/token";
+import { renormalized } from "../state/display";
+import { MEASURES } from "../vocabulary";
+import { useView, type View } from "./context";
+import { lookNow } from "./look";
+import { Present } from "./present";
+import { shadesInWords, shadesOf } from "./running";
+
+const HOW = {
+  matrix: "Row: the token that looks (query), column: what it looks at (key); a cell is the",
+  lines: "Left the tokens that look (queries), right what they look at (keys); a line is the",
+  text: "A token’s shade is the",
+};
+
+/** A cell among those of its row, and for weights what an even row would have there. */
+function cellWords(view: View, row: number, col: number): string {
+  const { grid, shown, synced } = view;
+  const { rows, cols, values } = grid;
+  const look = lookNow(view);
+  const [query, key] = [rows[row]!, cols[col]!];
+  const own = values.subarray(row * cols.length, (row + 1) * cols.length);
+  const size = Math.abs(own[col]!);
+  const rank = 1 + own.filter((one) => Math.abs(one) > size).length;
+  const sees = (j: number) => visible(shown.slice, query.pieces[0]!, j);
+  const seen = upTo(shown.slice.K).filter(sees).length;
+  const isWeight = look.symbol === "α" && !renormalized(synced, shown);
+  const even = `; spread evenly over the ${seen} it sees: ${share(key.pieces.filter(sees).length / seen)}`;
+  const names = `“${tokenText(query.label)}” → “${tokenText(key.label)}”`;
+  return `${names} ${look.text(own[col]!)}, place ${rank} of ${cols.length} in its row${isWeight ? even : ""}`;
+}
+
+/** How the picture is read, and what is selected in it. */
+export function seeing(view: View): string {
+  const { row, col, grid, synced, shown } = view;
+  const look = lookNow(view);
+  const { cols, values } = grid;
+  if (values.length === 0) return "No tokens are left to show.";
+  const how = `${HOW[synced.mode.value]} ${look.title}.`;
+  if (row !== null && col !== null) return `${how} Pinned: ${cellWords(view, row, col)}.`;
+  if (row !== null || col !== null) return `${how} Pinned: ${shadesInWords(view, shadesOf(view, row === null)!)}.`;
+  const at = largest(values, 1).positions[0]!;
+  const first = cellWords(view, Math.floor(at / cols.length), at % cols.length);
+  return `${how}${shown.layerMap ? "" : ` ${MEASURES[shown.measure].about}`} The largest: ${first}.`;
+}
+
+/** The line, which can be turned off, and the way to present mode. */
+export function Seeing() {
+  const view = useView();
+  const { explain } = view.page;
+  return (
+    <div class={explain.value ? "bl-seeing bl-on" : "bl-seeing"}>
+      {explain.value && <span data-testid="seeing">{seeing(view)}</span>}
+      <button type="button" class="bl-link" aria-pressed={explain.value} onClick={() => into(explain)(!explain.value)}>
+        What am I seeing?
+      </button>
+      <Present />
+    </div>
+  );
+}

@@ -1,0 +1,229 @@
+// The stream as a picture: the tokens of one station of the stream on a plane, and which lie nearest by cosine.
+import { useEffect, useState } from "preact/hooks";
+import { inks } from "../paint/palette";
+import { Chart, MARGIN, Marks, markerPath, scale } from "../parts/chart";
+import { Segmented, Slider } from "../parts/controls";
+import { percent, signed, upTo } from "../parts/format";
+import { Section, Waiting } from "../parts/section";
+import { Table } from "../parts/table";
+import { textWidth } from "../parts/textwidth";
+import { Place, tokenText } from "../parts/token";
+import type { Kind } from "../state/answers";
+import { useAnswer, useView } from "./context";
+
+interface Plane {
+  station: number; // 0 is what the first layer takes in, l + 1 what layer l hands on
+  method: string;
+  umap: boolean; // whether the kernel has it
+  share: (number | null)[] | null; // of the variance, along each axis
+  points: Float32Array; // (S·2)
+  near: Int32Array; // (S·k) others, the nearest first
+  cosines: Float32Array; // (S·k)
+  k: number;
+}
+
+const STREAM: Kind<Plane, "stream"> = {
+  op: "stream",
+  needs: "geometry",
+  read: ({ fields, arrays }) => ({
+    ...(fields as unknown as Plane),
+    points: arrays.points!.data as Float32Array,
+    near: arrays.near!.data as Int32Array,
+    cosines: arrays.cosines!.data as Float32Array,
+    k: arrays.near!.shape[1]!,
+  }),
+};
+
+const [WIDTH, HEIGHT, KEY] = [640, 400, 1]; // KEY: the marker of the key, a square; the query's is a diamond
+const QUERY = 3;
+
+const stationName = (n: number) => (n === 0 ? "input of L0" : `after L${n - 1}`);
+
+export function Stream() {
+  const { shown, overview, focus, synced } = useView();
+  const [station, setStation] = useState(shown.layer + 1);
+  const [method, setMethod] = useState("pca");
+  const [word, setWord] = useState("");
+  useEffect(() => setStation(shown.layer + 1), [shown.layer]);
+  const answer = useAnswer(STREAM, { station, method });
+  const { tokens } = overview.queries;
+  const hits = upTo(tokens.length).filter((n) => word && tokens[n]!.toLowerCase().includes(word.toLowerCase()));
+  const units = tokens.map((label) => ({ label }));
+  const plane = answer.state === "answered" ? answer.value : null;
+  return (
+    <Section
+      class="bl-stream"
+      title="The stream as a picture"
+      about={plane ? aboutOf(plane, tokens.length) : ""}
+      testid="stream"
+    >
+      <div class="bl-controls">
+        <Slider
+          label="stream"
+          min={0}
+          max={overview.n_layers}
+          step={1}
+          value={station}
+          text={stationName(station)}
+          onChange={setStation}
+        />
+        {plane?.umap && (
+          <Segmented
+            label="by"
+            value={method}
+            choices={["pca", "umap"].map((value) => ({ value, label: value.toUpperCase() }))}
+            onChange={setMethod}
+          />
+        )}
+        <label class="bl-group bl-find">
+          <input
+            type="text"
+            aria-label="Find a word in the picture"
+            placeholder="find a word"
+            value={word}
+            onInput={(event) => setWord(event.currentTarget.value)}
+          />
+          {word && <output>{`${hits.length} of ${tokens.length}`}</output>}
+        </label>
+      </div>
+      {plane ? (
+        <div class="bl-plane">
+          <Scatter plane={plane} hits={hits} />
+          <Table<number>
+            title={`Nearest to “${tokenText(tokens[focus.query]!)}” by cosine`}
+            about={stationName(plane.station)}
+            columns={[
+              {
+                name: "token",
+                value: (n) => tokens[plane.near[n]!]!,
+                show: (n) => (
+                  <button
+                    type="button"
+                    class="bl-link"
+                    onClick={() => synced.put({ query: plane.near[n]!, key: null })}
+                  >
+                    <Place units={units} n={plane.near[n]!} />
+                  </button>
+                ),
+              },
+              { name: "cosine", value: (n) => plane.cosines[n]!, show: (n) => signed(plane.cosines[n]!, 3) },
+            ]}
+            rows={upTo(plane.k).map((n) => focus.query * plane.k + n)}
+          />
+        </div>
+      ) : (
+        <Waiting answer={answer} doing="projecting" />
+      )}
+    </Section>
+  );
+}
+
+/** What the plane keeps of the vectors. */
+function aboutOf({ station, share }: Plane, n: number): string {
+  const kept = share?.reduce((sum: number, one) => sum + (one ?? Number.NaN), 0);
+  const how =
+    kept === undefined
+      ? "UMAP: near tokens stay near, distances and directions say nothing"
+      : `the first two principal components: ${percent(kept)} of the variance`;
+  return `${n} tokens ${stationName(station)}, ${how}; click a token`;
+}
+
+/** Where labels fit: as [x, y, text], those first in line where they overlap. */
+function labelled(order: number[], place: (n: number) => [number, number], text: (n: number) => string) {
+  const taken: number[][] = [];
+  return new Set(
+    order.filter((n) => {
+      const [x, y] = place(n);
+      const box = [x + 6, y - 6, x + 8 + textWidth(text(n), 11), y + 6];
+      const free =
+        box[2]! < WIDTH && taken.every((b) => box[0]! > b[2]! || box[2]! < b[0]! || box[1]! > b[3]! || box[3]! < b[1]!);
+      if (free) taken.push(box);
+      return free;
+    }),
+  );
+}
+
+function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
+  const { overview, focus, dark, synced } = useView();
+  const { ink, muted, accent, select } = inks(dark);
+  const { tokens } = overview.queries;
+  const { points, near, cosines, k, share } = plane;
+  const all = upTo(tokens.length);
+  const of = (axis: number) => all.map((n) => points[2 * n + axis]!);
+  const middle = (axis: number) => (Math.max(...of(axis)) + Math.min(...of(axis))) / 2;
+  const [wide, high] = [WIDTH - MARGIN.left - MARGIN.right - 60, HEIGHT - MARGIN.top - MARGIN.bottom - 16];
+  const half = (axis: number) => (Math.max(...of(axis)) - Math.min(...of(axis))) / 2;
+  const unit = Math.max(half(0) / wide, half(1) / high, 1e-9); // the same along both axes
+  const [a, b] = [middle(0), middle(1)];
+  const x = scale(a - unit * wide, a + unit * wide, MARGIN.left + 8, MARGIN.left + 8 + wide);
+  const y = scale(b - unit * high, b + unit * high, HEIGHT - MARGIN.bottom - 8, MARGIN.top + 8);
+  const place = (n: number): [number, number] => [x(points[2 * n]!), y(points[2 * n + 1]!)];
+  const text = (n: number) => tokenText(tokens[n]!);
+  const key = overview.square ? focus.key : -1;
+  const neighbours = Array.from(near.subarray(focus.query * k, (focus.query + 1) * k));
+  const first = [focus.query, ...(key < 0 ? [] : [key]), ...hits, ...neighbours];
+  const names = labelled([...new Set([...first, ...all])], place, text);
+  const found = new Set(hits);
+  const axis = (n: number) =>
+    share ? `component ${n + 1}, ${percent(share[n] ?? Number.NaN)} of the variance` : "no unit";
+  const table = () => ({
+    columns: ["token", "x", "y", "nearest", "cosine"],
+    rows: all.map((n) => [
+      `${text(n)} (${n})`,
+      points[2 * n]!,
+      points[2 * n + 1]!,
+      k ? `${text(near[n * k]!)} (${near[n * k]})` : "",
+      cosines[n * k] ?? null,
+    ]),
+  });
+  const colour = (n: number) => (n === focus.query || n === key ? select : found.has(n) ? accent : muted);
+  return (
+    <div>
+      <div class="bl-scroll">
+        <Chart
+          {...{ x, y, dark, width: WIDTH, height: HEIGHT }}
+          xLabel={axis(0)}
+          yLabel={axis(1)}
+          label={`The stream ${stationName(plane.station)}`}
+          table={table}
+        >
+          <g stroke={accent} stroke-opacity="0.4">
+            {neighbours.map((n) => (
+              <path key={n} d={`M${place(focus.query)}L${place(n)}`} />
+            ))}
+          </g>
+          <g font-size="11">
+            {all.map((n) => {
+              const [px, py] = place(n);
+              const marker = n === focus.query ? QUERY : n === key ? KEY : 0;
+              const bold = marker > 0 || found.has(n);
+              return (
+                // biome-ignore lint/a11y/noStaticElementInteractions: the table beside and the matrix pin by keyboard
+                <g key={n} class="bl-band" data-token={n} onClick={() => synced.put({ query: n, key: null })}>
+                  <path d={markerPath(marker, px, py, bold ? 5.5 : 3)} fill={colour(n)}>
+                    <title>{`${text(n)}, token ${n}`}</title>
+                  </path>
+                  {names.has(n) && (
+                    <text x={px + 8} y={py + 4} fill={bold ? colour(n) : ink} font-weight={bold ? 600 : 400}>
+                      {text(n)}
+                    </text>
+                  )}
+                </g>
+              );
+            })}
+          </g>
+        </Chart>
+      </div>
+      <Marks
+        marks={[
+          { text: "query", kind: QUERY, fill: select },
+          ...(key < 0 ? [] : [{ text: "key", kind: KEY, fill: select }]),
+          { text: "lines: to its nearest by cosine, in all dimensions" },
+          ...(names.size < all.length
+            ? [{ text: `${all.length - names.size} names that would overlap are left out` }]
+            : []),
+        ]}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,252 @@
+"""What is shown to others: running text, the line that says what is seen, present mode, figures, the stream."""
+
+from __future__ import annotations
+
+import math
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import bertlens as bl
+from bertlens import colors
+from bertlens.measures import geometry, norms
+from browser.test_axe import AXE, FINDINGS
+from browser.views import PATIENCE, Seen, number, shown, signed
+
+CELL = {"layer": 1, "head": 8, "query": 3, "key": 4}
+
+
+def shades(seen: Seen) -> list[str]:
+    """The colour behind each token, as #rrggbb."""
+    found: list[str] = (
+        seen.part("running")
+        .locator(".bl-word")
+        .evaluate_all(
+            "all => all.map(one => '#' + getComputedStyle(one).backgroundColor.match(/\\d+/g).slice(0, 3)"
+            ".map(n => Number(n).toString(16).padStart(2, '0')).join(''))"
+        )
+    )
+    return found
+
+
+def coloured(row: np.ndarray) -> list[str]:
+    """A row's colours, each on the row's own scale."""
+    entries = np.floor(255 * row / row.max() + 0.5).astype(int)
+    return ["#{:02x}{:02x}{:02x}".format(*rgb) for rgb in colors.table("weight", "light")[entries]]
+
+
+def test_running_text_is_shaded_by_a_row_or_by_a_column(show, pair):
+    seen = show(pair.explore(**CELL, mode="text"), width=1400)
+    text = seen.part("running").locator(".bl-running")
+    words = text.inner_text().split()
+    assert " ".join(words[:6]) == "[CLS] the cat sat on the" and "\n" in text.inner_text().strip()  # a line a sentence
+    weights = pair.attention(1)[8].numpy()
+    assert shades(seen) == coloured(weights[3])
+    order = weights[3].argsort()[::-1][:5]
+    named = ", ".join(f"{pair.display_tokens[j]} {shown(weights[3, j])}" for j in order)
+    expect(seen.part("running-words")).to_have_text(f"“sat” attends to: {named}; less each: 16 more")
+    seen.choice("shaded by", "who looks at it").click()
+    assert shades(seen) == coloured(weights[:, 4])
+    best = pair.display_tokens[int(weights[:, 4].argmax())]
+    expect(seen.part("running-words")).to_contain_text(f"who attends to “on”: {best} {shown(weights[:, 4].max())}")
+
+    seen.choice("shaded by", "what it looks at").click()
+    token = seen.part("running").locator("[data-n]")
+    token.nth(2).hover()
+    assert shades(seen) == coloured(weights[2])
+    token.nth(2).click()
+    seen.away()
+    assert shades(seen) == coloured(weights[2])
+    token.nth(2).focus()
+    seen.page.keyboard.press("ArrowRight")
+    expect(token.nth(3)).to_be_focused()
+    assert shades(seen) == coloured(weights[3])  # the keyboard shows what the pointer shows
+    seen.page.keyboard.press("Enter")
+    expect(token.nth(3)).to_have_attribute("aria-pressed", "true")
+    seen.choice("measure", "Norm ‖αf(x)‖").click()
+    seen.away()
+    seen.root.get_by_role("button", name="?", exact=True).focus()
+    assert shades(seen) == coloured(norms.weighted_norm(pair, 1)[8, 3].numpy())
+
+
+def test_the_line_below_says_what_is_selected(show, pair):
+    seen = show(pair.explore(**CELL), width=1000)
+    line, weights = seen.part("seeing"), pair.attention(1)[8]
+    cell = f"“sat” → “on” {shown(float(weights[3, 4]))}, place 1 of 21 in its row"
+    expect(line).to_contain_text(f"Pinned: {cell}; spread evenly over the 21 it sees: {1 / 21:.3f}.")
+    expect(line).to_contain_text("Row: the token that looks (query)")
+    seen.at_cell(3, 0)
+    place = 1 + int((weights[3] > weights[3, 0]).sum())
+    expect(line).to_contain_text(f"“sat” → “[CLS]” {shown(float(weights[3, 0]))}, place {place} of 21 in its row")
+    seen.page.keyboard.press("Escape")
+    i, j = divmod(int(weights.argmax()), 21)
+    tokens = pair.display_tokens
+    largest = f"The largest: “{tokens[i]}” → “{tokens[j]}” {shown(float(weights.max()))}, place 1"
+    expect(line).to_contain_text(largest)
+    switch = seen.root.get_by_role("button", name="What am I seeing?")
+    switch.click()
+    expect(line).to_have_count(0)
+    switch.click()
+    expect(line).to_contain_text("The largest")
+    seen.choice("head view", "Lines").click()
+    expect(line).to_contain_text("Left the tokens that look")
+
+
+def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
+    """Every number is Python's; type of 18 px at least; Escape leaves, and the focus is where it was."""
+    seen = show(pair.explore(**CELL), width=1024, height=768)
+    button = seen.root.get_by_role("button", name="Present")
+    button.focus()
+    seen.page.keyboard.press("Enter")
+    slide = seen.root.get_by_role("dialog", name="Present")
+    expect(slide).to_be_visible()
+    press, says = seen.page.keyboard.press, slide.get_by_test_id("says")
+    expect(says).to_contain_text("“sat” asks")
+    press("ArrowRight")
+    expect(says).to_have_text("“sat” asks with its query q, “on” offers its key k: 32 numbers each.")
+    dot = float(pair.query(1)[8, 3].double() @ pair.key(1)[8, 4].double())
+    score, row = dot / math.sqrt(32), pair.scores(1)[8, 3].double()
+    press("ArrowRight")
+    expect(says).to_contain_text(f"q·k = {signed(dot)}.")
+    press("PageDown")
+    expect(says).to_contain_text(f"{signed(dot)} ÷ √32 = {signed(score)}: the score of “on”")
+    bars = slide.locator("li")
+    chosen = [one.strip() for one in bars.locator("bdi").all_inner_texts()]
+    numbers = [number(text) for text in bars.locator("b").all_inner_texts()]
+    shown_keys = sorted({4, *row.argsort(descending=True)[:8].tolist()})
+    assert chosen == [pair.display_tokens[j] for j in shown_keys]
+    assert np.allclose(numbers, row[shown_keys], atol=6e-3)
+    alpha = pair.attention(1)[8, 3]
+    left = 1 - float(alpha[shown_keys].double().sum())
+    expect(says).to_contain_text(f"Shown are {len(shown_keys)} of the 21 keys; the others get {left:.3f} together")
+    press("ArrowRight")
+    e, total = math.exp(score), float(row.exp().sum())
+    found = re.search(r"= ([\d.e+]+): .* together: ([\d.e+]+)\.$", says.inner_text())
+    assert found is not None
+    printed = [float(text) for text in found.groups()]
+    assert np.allclose(printed, [e, total], rtol=5e-3)
+    press("ArrowRight")
+    expect(says).to_contain_text(f"= {shown(float(alpha[4]))}: {100 * float(alpha[4]):.0f} % of the attention")
+    press("ArrowRight")
+    expect(says).to_contain_text(f"“sat” attends to: on {shown(float(alpha[4]))}")
+    expect(slide).to_contain_text("7 of 7")
+    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert seen.page.evaluate(FINDINGS) == []
+    sizes = slide.evaluate(
+        """one => [...one.querySelectorAll("*")]
+            .filter(el => [...el.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+            .map(el => parseFloat(getComputedStyle(el).fontSize))"""
+    )
+    assert min(sizes) >= 18
+    assert slide.evaluate("one => one.scrollHeight <= one.clientHeight && one.clientWidth === innerWidth")
+    press("ArrowDown")  # the next token asks
+    expect(says).to_contain_text("“on” attends to: ")
+    press("Home")
+    expect(says).to_contain_text("“on” asks")
+    press("Escape")
+    expect(slide).to_have_count(0, timeout=PATIENCE)
+    expect(button).to_be_focused()
+    expect(seen.part("row-list").locator("h4")).to_contain_text("on attends to")  # the pin stays
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_figure_for_a_paper_in_three_clicks_is_that_of_python(show, pair):
+    """Node by node: cells, tokens, axis titles, the line before the second sentence, the ends of the legend."""
+    pytest.importorskip("matplotlib").use("agg")
+    seen = show(pair.explore(**CELL), width=1400)
+    seen.root.get_by_text("Export", exact=True).click()  # one
+    seen.choice("width", "85 mm").click()  # two
+    line = seen.root.locator(".bl-menu-line", has_text="Head view")
+    with seen.page.expect_download(timeout=PATIENCE) as download:
+        line.get_by_role("button", name="SVG").click()  # three
+    root = ElementTree.parse(download.value.path()).getroot()
+    assert root.get("width") == "85mm"
+    chart = next(one for one in root.iter(f"{SVG}svg") if one.get("class") == "bl-chart")
+    texts = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+    rects = [one for one in chart.iter(f"{SVG}rect") if (one.get("fill") or "#000000") != "#000000"]
+    side = float(rects[0].get("width", 0))
+    left, top = (min(float(one.get(name, 0)) for one in rects) for name in "xy")
+    painted = {
+        (round((float(one.get("y", 0)) - top) / side), round((float(one.get("x", 0)) - left) / side)): one.get("fill")
+        for one in rects
+    }
+
+    axes = bl.plots.attention_map(pair, 1, 8, gate="", width=85)
+    image = axes.images[0]
+    colours = image.cmap(image.norm(image.get_array()), bytes=True)
+    wanted = {at: "#{:02x}{:02x}{:02x}".format(*colours[at][:3]) for at in np.ndindex(21, 21)}
+    row = min(i for i, j in wanted if wanted[i, j] != "#ffffff")  # white cells are not drawn
+    col = min(j for i, j in wanted if wanted[i, j] != "#ffffff")
+    assert painted == {(i - row, j - col): one for (i, j), one in wanted.items() if one != "#ffffff"}
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert texts[0] == axes.get_title() == "L1·H8, attention"
+    assert texts[1:43] == names * 2
+    assert texts[43:45] == [axes.get_ylabel(), axes.get_xlabel()] == ["query", "key"]
+    assert [text.get_text() for text in axes.figure.axes[1].get_yticklabels()] == texts[45:47]
+    edges = next(one for one in chart.iter(f"{SVG}g") if one.get("data-edges"))
+    down, right = (one.get("d", "") for one in edges)
+    at = axes.lines[0].get_ydata()[0] + 0.5  # the token that the line stands before
+    assert float(re.split("[ hv]", down)[1]) == pytest.approx(top + (at - row) * side, abs=0.1)
+    assert float(right[1:].split()[0]) == pytest.approx(left + (at - col) * side, abs=0.1)
+    assert "model: all-MiniLM-L6-v2" in (root.findtext(f"{SVG}metadata") or "") and len(texts) == 48
+    axes.figure.clear()
+
+
+def test_tabs_take_their_keys_and_legends_along(show, pair):
+    seen = show(pair.explore(**CELL, view="geometry"), width=1400)
+    expect(seen.part("stream").locator("svg.bl-chart")).to_be_visible()
+    expect(seen.region("Details").get_by_text("Spectra", exact=True)).to_be_visible()
+    seen.root.get_by_text("Export", exact=True).click()
+    seen.choice("width", "180 mm").click()
+    seen.page.keyboard.press("Escape")
+    root = ElementTree.parse(seen.save("SVG", "Open tab")).getroot()
+    keys = ["".join(one.itertext()) for one in root.iter(f"{SVG}g") if one.get("data-key")]
+    assert [key for key in keys if key.startswith("qkvcontextα")] and [key for key in keys if "their mean" in key]
+    wide = float((root.get("viewBox") or "").split()[2])
+    charts = [one for one in root.iter(f"{SVG}svg") if one.get("class") == "bl-chart"]
+    assert len(charts) > 5 and all(float(one.get("width", 0)) <= wide for one in charts)
+
+
+def test_the_stream_as_a_picture(show, pair):
+    """Points, shares and neighbours are those of the measure; search, slider and clicks lead on."""
+    seen = show(pair.explore(**CELL, view="geometry", settings={"tables": True}), width=1400)
+    part = seen.part("stream")
+
+    def check(station: int) -> None:
+        where = "input of L0" if station == 0 else f"after L{station - 1}"
+        table = part.get_by_role("table", name=f"The stream {where}")
+        expect(table).to_be_visible()
+        made = geometry.project(pair, station)
+        x = (pair.layer_input(0) if station == 0 else pair.layer_output(station - 1)).double().numpy()
+        unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+        cosine = unit @ unit.T - 2 * np.eye(21)
+        lines = table.locator("tbody tr").evaluate_all("all => all.map(one => [...one.cells].map(c => c.innerText))")
+        for n, (name, *point, nearest, value) in enumerate(lines):
+            assert name == f"{pair.display_tokens[n]} ({n})"
+            assert [number(one) for one in point] == pytest.approx(made.points[n].tolist(), abs=6e-4)
+            assert int(re.findall(r"\((\d+)\)$", nearest)[0]) == cosine[n].argmax()
+            assert number(value) == pytest.approx(cosine[n].max(), abs=6e-4)
+        expect(part).to_contain_text(f"21 tokens {where}, the first two principal components: ")
+        expect(part).to_contain_text(f"{100 * float(made.share.sum()):.0f} % of the variance")
+
+    check(2)  # what the layer shown hands on
+    slider = part.get_by_role("slider")
+    slider.focus()
+    seen.page.keyboard.press("Home")
+    check(0)
+    seen.check("as tables").uncheck()
+    marked = part.locator("[data-token]").filter(has=seen.page.locator("text[font-weight='600']"))
+    expect(marked).to_have_text(["sat, token 3sat", "on, token 4on"])
+    part.get_by_label("Find a word in the picture").fill("the")
+    expect(part.locator("output").last).to_have_text("4 of 21")
+    near = part.get_by_role("table", name="Nearest to “sat” by cosine").get_by_role("button").first
+    token = re.sub(r"\d+$", "", near.inner_text())
+    near.click()
+    expect(part.get_by_role("table", name=f"Nearest to “{token}” by cosine")).to_be_visible()
+    part.locator("[data-token='15'] path").click()
+    expect(seen.part("row-list").locator("h4")).to_contain_text("lay")
