@@ -137,6 +137,13 @@ class Trace(Sides):
         """
         return scores.scores(self._neurons(layer), dtype)
 
+    def log_sum_exp(self, layer: int, head: int) -> Tensor:
+        """(S,) log Σ_j exp(score_ij) of a head's rows, in float64: α_ij = exp(score_ij - log_sum_exp_i). -inf where a
+        query sees no key. Raises ModelError without queries.
+        """
+        check_index(head, self.n_heads, "head")
+        return scores.log_sum_exp(self._neurons(layer), head)
+
     def attention(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given.
 

@@ -1,7 +1,8 @@
 """What answers hold: a head, norms, thumbnails of a measure, maps of a layer, gates, the norm and geometry views.
 
 Each is (fields, arrays) of one trace and small: (H, S) norms instead of (H, S, S) products, pooled thumbnails, one
-(S, S) map. A head travels as q, k, scaling and mask: the page computes the rest.
+(S, S) map. A head travels as q, k, scaling, mask and the log-sum-exp of its rows: any window of its weights is then
+exp(q·k · scaling + mask - lse) on the page, without the rest of the rows.
 """
 
 from __future__ import annotations
@@ -31,13 +32,14 @@ Answer: TypeAlias = tuple[dict[str, Any], Arrays]  # JSON fields; arrays
 
 
 def head(trace: Trace, layer: int, head: int) -> Answer:
-    """One head: q and k (S, d) with scaling and mask, or attention (S, K) where they do not make it."""
+    """One head: q and k (S, d), lse (S,), scaling and mask, or attention (S, K) where they do not make it."""
     fields: dict[str, Any] = {"layer": layer, "head": head}
     if not trace.has_neurons or head in trace.changed_weights(layer):
         return fields, {"attention": trace.attention(layer)[head].float().contiguous()}
     mask, arrays = _mask(trace.mask(layer), head)
     fields |= {"scaling": float(trace.scaling(layer)), "mask": mask}
-    return fields, {"q": trace.query(layer)[head].float(), "k": trace.key(layer)[head].float()} | arrays
+    lse = trace.log_sum_exp(layer, head)
+    return fields, {"q": trace.query(layer)[head].float(), "k": trace.key(layer)[head].float(), "lse": lse} | arrays
 
 
 def _mask(mask: Tensor | str | None, head: int) -> tuple[str, Arrays]:

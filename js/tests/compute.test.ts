@@ -1,7 +1,7 @@
 // The page's arithmetic against a float64 reference in Python (tests/wire/make_compute_vectors.py).
 import { describe, expect, it } from "vitest";
 import text from "../../tests/wire/compute_vectors.json?raw";
-import { rowWeights, type Slice, scores, sliceFrom, visible, weights } from "../src/compute/attention";
+import { rowWeights, type Slice, scores, sliceFrom, visible, weights, weightsIn } from "../src/compute/attention";
 import { columnMeans, extremes, type Grid, grid, type TokenSide, units } from "../src/compute/grid";
 import { largest } from "../src/compute/largest";
 import { n80Chance, setWeights } from "../src/compute/neuronchance";
@@ -57,7 +57,7 @@ const numbers = ({ values }: Values) => values.map(Number);
 function sliceOf(head: Head): Slice {
   const arrays: Arrays = {};
   for (const [name, stored] of Object.entries(head.arrays)) {
-    const Type = name === "bits" ? Uint8Array : Float32Array;
+    const Type = name === "bits" ? Uint8Array : name === "lse" ? Float64Array : Float32Array;
     arrays[name] = { dtype: "", shape: stored.shape, data: Type.from(numbers(stored)) };
   }
   return sliceFrom(head.fields, arrays);
@@ -100,6 +100,20 @@ describe.each(vectors.heads)("$name", (head) => {
 
   it("attention of all queries, in float32", () => {
     expectClose(weights(slice), numbers(head.attention), 6e-8);
+  });
+
+  it("attention of any window, without the rest of its rows", () => {
+    for (const [top, bottom, left, right] of [
+      [0, 1, 0, K],
+      [S - 1, S, K - 1, K],
+      [0, S, K >> 1, K],
+      [S >> 1, S, 0, Math.min(K, 5)],
+    ] as const)
+      expectClose(
+        weightsIn(slice, top, bottom, left, right),
+        rows.slice(top, bottom).flatMap((i) => numbers(head.attention).slice(i * K + left, i * K + right)),
+        6e-8,
+      );
   });
 
   it.each(head.neurons)("neurons of query $query and key $key", (pair) => {
@@ -157,7 +171,17 @@ it.each(vectors.expected_jaccard)("expected overlap of $a and $b out of $d", ({ 
 describe("not a number", () => {
   it("spreads over its row and nowhere else", () => {
     const q = Float32Array.of(Number.NaN, 1, 2, 3);
-    const slice: Slice = { S: 2, K: 2, d: 2, scaling: 1, mask: { kind: "full" }, q, k: Float32Array.of(1, 0, 0, 1) };
+    const lse = Float64Array.of(Number.NaN, Math.log(Math.exp(2) + Math.exp(3)));
+    const slice: Slice = {
+      S: 2,
+      K: 2,
+      d: 2,
+      scaling: 1,
+      mask: { kind: "full" },
+      q,
+      k: Float32Array.of(1, 0, 0, 1),
+      lse,
+    };
     const found = weights(slice);
     expect([found[0], found[1]]).toEqual([Number.NaN, Number.NaN]);
     expect(found[2]! + found[3]!).toBeCloseTo(1, 6);
@@ -177,7 +201,7 @@ describe("a model without q and k", () => {
   it("is an error when nothing was sent, or a mask nobody knows", () => {
     expect(() => sliceFrom({ mask: "full" }, {})).toThrow("needs q and k");
     const one = { dtype: "float32", shape: [1, 1], data: Float32Array.of(1) };
-    expect(() => sliceFrom({ mask: "bits" }, { q: one, k: one })).toThrow("unknown mask: bits");
+    expect(() => sliceFrom({ mask: "bits" }, { q: one, k: one, lse: one })).toThrow("unknown mask: bits");
   });
 });
 

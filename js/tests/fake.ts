@@ -1,10 +1,11 @@
 // A model, an overview and heads for tests of the page's state: the test is the kernel and answers when it wants.
 import type { AnyModel } from "@anywidget/types";
+import { type Slice, scores } from "../src/compute/attention";
 import { createStore, type Store } from "../src/state/store";
 import { synced as bind, type Synced } from "../src/state/synced";
 import type { Traits } from "../src/vocabulary";
 
-type Numbers = Float32Array | Uint8Array;
+type Numbers = Float32Array | Float64Array | Uint8Array;
 type Packed = { index: { name: string; dtype: string; shape: number[]; offset: number }[]; data: DataView };
 
 /** As bertlens/wire.py packs: every array at a multiple of 8 bytes. */
@@ -13,7 +14,7 @@ export function pack(arrays: Record<string, { shape: number[]; data: Numbers }>)
   const parts: Uint8Array[] = [];
   let offset = 0;
   for (const [name, { shape, data }] of Object.entries(arrays)) {
-    index.push({ name, dtype: data instanceof Uint8Array ? "uint8" : "float32", shape, offset });
+    index.push({ name, dtype: data.constructor.name.replace("Array", "").toLowerCase(), shape, offset });
     const bytes = new Uint8Array(Math.ceil(data.byteLength / 8) * 8);
     bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
     parts.push(bytes);
@@ -43,12 +44,22 @@ const side = (tokens: string[]) => ({
   special: tokens.map((token) => Number(token.startsWith("["))),
 });
 
-type Inputs = Record<string, { shape: number[]; data: Float32Array }>;
+type Inputs = Record<string, { shape: number[]; data: Numbers }>;
+
+/** The log-sum-exp of every row. */
+export const totals = (slice: Slice): Float64Array =>
+  Float64Array.from({ length: slice.S }, (_, i) => Math.log(scores(slice, i).reduce((sum, s) => sum + Math.exp(s), 0)));
 
 /** Queries and keys of a head. */
 const queriesAndKeys = (S: number, layer: number, head: number): Inputs => {
   const seed = 1 + layer * HEADS + head;
-  return { q: { shape: [S, d], data: noise(S * d, seed) }, k: { shape: [S, d], data: noise(S * d, seed + 100) } };
+  const [q, k] = [noise(S * d, seed), noise(S * d, seed + 100)];
+  const slice = { S, K: S, d, scaling: 0.5, mask: { kind: "full" } as const, q, k };
+  return {
+    q: { shape: [S, d], data: q },
+    k: { shape: [S, d], data: k },
+    lse: { shape: [S], data: totals(slice) },
+  };
 };
 
 /** The kernel's answer to op "head"; `inputs` where it is not to be made up. */

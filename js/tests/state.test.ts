@@ -7,7 +7,7 @@ import { createDisplay } from "../src/state/display";
 import { cellFacts, type KeyOrder, type NeuronOrder, neuronSheet, softmaxSteps } from "../src/state/neurons";
 import { synced as bind } from "../src/state/synced";
 import { TRAIT_NAMES, type Traits } from "../src/vocabulary";
-import { bench, FakeModel, noise, overviewOf, TOKENS, traitsOf } from "./fake";
+import { bench, FakeModel, noise, overviewOf, TOKENS, totals, traitsOf } from "./fake";
 
 describe("display", () => {
   const PAIR = ["[CLS]", "un", "##do", "it", "[SEP]", "now", "[SEP]"];
@@ -171,7 +171,8 @@ describe("neurons", () => {
   });
   it("names the bias that a model adds", () => {
     const bias = noise(S * S, 9);
-    const biased = { ...slice, mask: { kind: "bias" as const, bias } };
+    const masked = { ...slice, mask: { kind: "bias" as const, bias } };
+    const biased = { ...masked, lse: totals(masked) };
     const steps = softmaxSteps(biased, cellFacts(biased, 2, 7));
     expect(steps.bias).toBe(bias[2 * S + 7]);
     expect(steps.score).toBeCloseTo(steps.scaled + steps.bias, 6);

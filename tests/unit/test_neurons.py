@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertlens import scores
 from bertlens.errors import ModelError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import neurons
@@ -249,3 +250,20 @@ def test_the_set_alone_makes_the_weight_in_the_embedded_model(embedded_lens: Len
     assert 0.9 < alone / whole < 1.1 and rest / whole < 0.2 and lot / whole < 0.3
     chance = neurons.n80_chance(32, trace.n_tokens)
     assert chance.median == 4 < np.median(sizes) <= chance.high
+
+
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize("name", KINDS)
+def test_log_sum_exp(name: str, long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums in plain float64, with masks, biases and shared keys; in groups of three rows."""
+    monkeypatch.setattr(scores, "ROWS", 3)
+    monkeypatch.setattr(scores, "LONG", 0 if long else 1024)
+    trace = trace_of(name)
+    for layer in range(trace.n_layers):
+        for head in range(trace.n_heads):
+            wanted = np.log(np.exp(ByHand(trace, layer, head).scores).sum(1))
+            found = trace.log_sum_exp(layer, head)
+            assert found.dtype == torch.float64
+            assert found.numpy() == pytest.approx(wanted, abs=1e-5 if long else 1e-11)
+    with pytest.raises(SelectionError, match="head"):
+        trace.log_sum_exp(0, trace.n_heads)

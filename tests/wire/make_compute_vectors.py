@@ -119,7 +119,9 @@ def case(name: str, seed: int, S: int, K: int, d: int, scaling: float, mask: str
             }
             | (part_weights(Q[i], Ks, scaling, bias[i], j, own) if own else {})
         )
-    arrays: dict[str, np.ndarray] = {"q": q, "k": k}
+    with np.errstate(divide="ignore"):
+        lse = np.log(np.exp(scores).sum(1))
+    arrays: dict[str, np.ndarray] = {"q": q, "k": k, "lse": lse}
     if mask == "bits":
         arrays["bits"] = np.packbits(visible, axis=1, bitorder="little")
     elif mask == "bias":

@@ -1,5 +1,6 @@
-// One head on one text, recomputed in the page from what the kernel sends: q, k, scaling and mask, or the attention
-// itself where the model has no q and k to show. Sums are float64, so printed numbers are as exact as float32 q and k.
+// One head on one text, recomputed in the page from what the kernel sends: q, k, scaling, mask and the log-sum-exp of each
+// row, or the attention itself where the model has no q and k to show. Sums are float64, so printed numbers are as exact
+// as float32 q and k; with the log-sum-exp any window is exp(q·k × scaling + mask − lse) without the rest of its rows.
 import type { Arrays } from "../wire";
 
 type Mask =
@@ -16,19 +17,20 @@ export interface Slice {
   mask: Mask;
   q?: Float32Array; // (S·d)
   k?: Float32Array; // (K·d)
+  lse?: Float64Array; // (S) log Σ exp of every query's scores
   attention?: Float32Array; // (S·K), instead of q and k
 }
 
 /** A slice whose neurons can be shown. */
 export type QueryKeySlice = Slice & { q: Float32Array; k: Float32Array };
 
-/** The slice in an answer: its fields {scaling, mask} and its arrays q, k and bits or bias, or attention. */
+/** The slice in an answer: its fields {scaling, mask} and its arrays q, k, lse and bits or bias, or attention. */
 export function sliceFrom(fields: Record<string, unknown>, arrays: Arrays): Slice {
-  const { q, k, attention } = arrays;
+  const { q, k, lse, attention } = arrays;
   const [S = 0, d = 0] = (attention ?? q)?.shape ?? [];
   if (attention)
     return { S, K: d, d: 0, scaling: 1, mask: { kind: "full" }, attention: attention.data as Float32Array };
-  if (!q || !k) throw new Error("a head slice needs q and k, or attention");
+  if (!q || !k || !lse) throw new Error("a head slice needs q and k with lse, or attention");
   return {
     S,
     K: k.shape[0] ?? 0,
@@ -37,6 +39,7 @@ export function sliceFrom(fields: Record<string, unknown>, arrays: Arrays): Slic
     mask: maskFrom(fields.mask, arrays),
     q: q.data as Float32Array,
     k: k.data as Float32Array,
+    lse: lse.data as Float64Array,
   };
 }
 
@@ -61,6 +64,10 @@ export function visible({ mask, K }: Slice, i: number, j: number): boolean {
   }
 }
 
+/** What the mask adds to the score of query i and key j: −Infinity where it is hidden. */
+export const biasOf = (slice: Slice, i: number, j: number): number =>
+  slice.mask.kind === "bias" ? slice.mask.bias[i * slice.K + j]! : visible(slice, i, j) ? 0 : Number.NEGATIVE_INFINITY;
+
 /** Scores of query i, q·k × scaling plus the mask's bias: (K), −Infinity where masked. */
 export function scores(slice: Slice, i: number): Float64Array {
   const row = new Float64Array(slice.K);
@@ -77,17 +84,84 @@ export function rowWeights(slice: Slice, i: number): Float64Array {
 }
 
 /** Attention of all queries, (S·K), row = query. */
-export function weights(slice: Slice): Float32Array {
-  if (slice.attention) return slice.attention;
-  const { S, K } = slice;
-  const out = new Float32Array(S * K);
-  const row = new Float64Array(K);
-  for (let i = 0; i < S; i++) {
-    fillScores(needQueryKey(slice), i, row);
-    softmax(row);
-    out.set(row, i * K);
+export const weights = (slice: Slice): Float32Array => slice.attention ?? weightsIn(slice, 0, slice.S, 0, slice.K);
+
+/** Attention of the queries `top` … `bottom` − 1 to the keys `left` … `right` − 1, row = query. */
+export function weightsIn(slice: Slice, top: number, bottom: number, left: number, right: number): Float32Array {
+  const width = right - left;
+  const out = new Float32Array((bottom - top) * width);
+  if (slice.attention) {
+    for (let i = top; i < bottom; i++)
+      out.set(slice.attention.subarray(i * slice.K + left, i * slice.K + right), (i - top) * width);
+    return out;
+  }
+  lessTotal(needQueryKey(slice), top, bottom, left, right, out);
+  const isFull = slice.mask.kind === "full";
+  for (let i = top, n = 0; i < bottom; i++) {
+    if (isFull) for (const end = n + width; n < end; n++) out[n] = Math.exp(out[n]!);
+    // NaN where no key is visible, as in torch
+    else for (let j = left; j < right; j++, n++) out[n] = Math.exp(out[n]! + biasOf(slice, i, j));
   }
   return out;
+}
+
+/**
+ * q·k × scaling − lse of a window. Eight cells at a time: their sums do not wait for one another, and each number that
+ * is read serves four of them or two.
+ */
+function lessTotal(slice: QueryKeySlice, top: number, bottom: number, left: number, right: number, out: Float32Array) {
+  const { q, k, d, scaling } = slice;
+  const lse = slice.lse!; // what has q and k has it too
+  const width = right - left;
+  const tall = bottom - ((bottom - top) % 2);
+  const wide = right - (width % 4);
+  for (let i = top; i < tall; i += 2) {
+    const [x, y] = [i * d, (i + 1) * d];
+    const [less, less1] = [lse[i]!, lse[i + 1]!];
+    for (let j = left; j < wide; j += 4) {
+      const k0 = j * d;
+      const k1 = k0 + d;
+      const k2 = k1 + d;
+      const k3 = k2 + d;
+      let a = 0,
+        b = 0,
+        c = 0,
+        e = 0,
+        f = 0,
+        g = 0,
+        h = 0,
+        l = 0;
+      for (let n = 0; n < d; n++) {
+        const u = q[x + n]!;
+        const v = q[y + n]!;
+        const one = k[k0 + n]!;
+        const two = k[k1 + n]!;
+        const three = k[k2 + n]!;
+        const four = k[k3 + n]!;
+        a += u * one;
+        b += u * two;
+        c += u * three;
+        e += u * four;
+        f += v * one;
+        g += v * two;
+        h += v * three;
+        l += v * four;
+      }
+      const at = (i - top) * width + j - left;
+      const below = at + width;
+      out[at] = a * scaling - less;
+      out[at + 1] = b * scaling - less;
+      out[at + 2] = c * scaling - less;
+      out[at + 3] = e * scaling - less;
+      out[below] = f * scaling - less1;
+      out[below + 1] = g * scaling - less1;
+      out[below + 2] = h * scaling - less1;
+      out[below + 3] = l * scaling - less1;
+    }
+  }
+  for (let i = top; i < bottom; i++)
+    for (let j = i < tall ? wide : left; j < right; j++)
+      out[(i - top) * width + j - left] = dot(q, i * d, k, j * d, d) * scaling - lse[i]!;
 }
 
 /** The key with the largest weight in a query's row. */
@@ -128,7 +202,7 @@ function dot(q: Float32Array, from: number, k: Float32Array, at: number, d: numb
 }
 
 /** In place. NaN and rows without a visible key come out as NaN, as in torch. */
-function softmax(row: Float64Array): void {
+export function softmax(row: Float64Array): void {
   let most = Number.NEGATIVE_INFINITY;
   let total = 0;
   for (let j = 0; j < row.length; j++) if (row[j]! > most) most = row[j]!;

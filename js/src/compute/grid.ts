@@ -119,10 +119,18 @@ function merge(weights: Float32Array, K: number, rows: Unit[], cols: Unit[]): Fl
   return values;
 }
 
-/** Mean over the rows of every column, (cols). */
-export function columnMeans({ rows, cols, values }: Grid): Float64Array {
-  const means = new Float64Array(cols.length);
-  for (let r = 0, n = 0; r < rows.length; r++)
-    for (let c = 0; c < cols.length; c++, n++) means[c]! += values[n]! / rows.length;
-  return means;
+const sums = new WeakMap<Float32Array, Float64Array>(); // a map is gone back to more often than it is new
+
+/** Sum over the rows of every column, (cols). */
+export function columnSums(values: Float32Array, cols: number): Float64Array {
+  const known = sums.get(values);
+  if (known?.length === cols) return known;
+  const made = new Float64Array(cols);
+  for (let n = 0; n < values.length; ) for (let c = 0; c < cols; c++, n++) made[c]! += values[n]!;
+  sums.set(values, made);
+  return made;
 }
+
+/** Mean over the rows of every column, (cols). */
+export const columnMeans = ({ rows, cols, values }: Grid): Float64Array =>
+  columnSums(values, cols.length).map((sum) => sum / rows.length);

@@ -1,6 +1,6 @@
 // What random vectors and neurons drawn by lot would do, and what the marked ones do: the page's half of n80_chance and
 // set_weights in bertlens/measures/neurons.py.
-import { needQueryKey, rowWeights, type Slice } from "./attention";
+import { biasOf, needQueryKey, type Slice, softmax } from "./attention";
 import { contrastSet } from "./neurons";
 
 const LOTS = 100; // sets drawn by lot
@@ -52,13 +52,28 @@ function draw(d: number, K: number, rank: number): Draws | null {
   return sizes.length < LEAST_DRAWS ? null : { low: at(0.05), median: at(0.5), high: at(0.95) };
 }
 
+/** A weight by some neurons alone. */
+export interface SetWeights {
+  alone: number; // the set
+  rest: number;
+  lot: number; // as many, drawn by lot
+}
+
 /** The weight of (i, j) by the neurons of the set alone, by the rest alone, and by as many drawn by lot, on average. */
-export function setWeights(slice: Slice, i: number, j: number, set: number[]) {
-  const { q, d } = needQueryKey(slice);
-  const own = new Float32Array((i + 1) * d);
-  const by = (has: (n: number) => boolean) => {
-    for (let n = 0; n < d; n++) own[i * d + n] = has(n) ? q[i * d + n]! : 0;
-    return rowWeights({ ...slice, q: own }, i)[j]!;
+export function setWeights(slice: Slice, i: number, j: number, set: number[]): SetWeights {
+  const { q, k, d, K, scaling } = needQueryKey(slice);
+  const parts = new Float64Array(d * K); // of every neuron in every key's score: a set is a sum of a few rows
+  const bias = new Float64Array(K);
+  for (let at = 0; at < K; at++) {
+    bias[at] = biasOf(slice, i, at);
+    for (let n = 0; n < d; n++) parts[n * K + at] = scaling * q[i * d + n]! * k[at * d + n]!;
+  }
+  const row = new Float64Array(K);
+  const by = (neurons: number[]) => {
+    row.set(bias);
+    for (const n of neurons) for (let at = 0; at < K; at++) row[at]! += parts[n * K + at]!;
+    softmax(row);
+    return row[j]!;
   };
   const uniform = uniforms();
   const order = Array.from({ length: d }, (_, n) => n);
@@ -68,8 +83,7 @@ export function setWeights(slice: Slice, i: number, j: number, set: number[]) {
       const other = n + Math.floor(uniform() * (d - n));
       [order[n], order[other]] = [order[other]!, order[n]!];
     }
-    const drawn = new Set(order.slice(0, set.length));
-    lot += by((n) => drawn.has(n)) / LOTS;
+    lot += by(order.slice(0, set.length)) / LOTS;
   }
-  return { alone: by((n) => set.includes(n)), rest: by((n) => !set.includes(n)), lot };
+  return { alone: by(set), rest: by(order.filter((n) => !set.includes(n))), lot };
 }

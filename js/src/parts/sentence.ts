@@ -1,4 +1,6 @@
 // One sentence that says what a head does, from its statistics.
+
+import { columnSums } from "../compute/grid";
 import type { Overview } from "../state/overview";
 import { STATISTICS } from "../vocabulary";
 import { percent, upTo } from "./format";
@@ -19,10 +21,7 @@ export const statistics = ({ stats, statistic, nan_layer }: Overview): string[] 
 /** A word that takes much of every row, the first token and separators apart: "cat takes 40 %". */
 function columnsOf({ keyside: { tokens, special } }: Overview, weights: Float32Array) {
   const K = tokens.length;
-  const means = new Float64Array(K);
-  weights.forEach((weight, n) => {
-    means[n % K]! += (weight * K) / weights.length;
-  });
+  const means = columnSums(weights, K).map((sum) => (sum * K) / weights.length);
   const again = (j: number) => tokens.indexOf(tokens[j]!) !== tokens.lastIndexOf(tokens[j]!);
   return upTo(K)
     .filter((j) => !special[j] && j > 0 && means[j]! >= MENTION)

@@ -46,7 +46,7 @@ export function createDisplay({ synced, shown }: Store): Display {
   const weights = computed(() => shown.value.weights);
   const sides = computed(() => sidesOf(overview.value, synced));
   const scaled = computed(() => renormalized(synced, shown.value));
-  const clearest = computed(() => clearestQuery(overview.value, weights.value));
+  const clearestOne = computed(() => clearestQuery(overview.value, weights.value));
   const made = new WeakMap<Float32Array, { grid: Grid; of: unknown[] }>(); // each once, while sides and scale are the same
   const gridOf = (values: Float32Array, { S, K }: HeadData["slice"]) => {
     const of = [sides.value, scaled.value];
@@ -65,15 +65,22 @@ export function createDisplay({ synced, shown }: Store): Display {
       const { queries, keyside } = overview.value;
       const pinnedQuery = within(synced.query.value, queries.tokens.length);
       const pinnedKey = within(synced.key.value, keyside.tokens.length);
-      const query = pinnedQuery ? synced.query.value! : clearest.value;
+      const query = pinnedQuery ? synced.query.value! : clearestOne.value;
       const key = pinnedKey ? synced.key.value! : strongestKey(weights.value, keyside.tokens.length, query);
       return { query, key, pinnedQuery, pinnedKey };
     }),
   };
 }
 
+const clearest = new WeakMap<Float32Array, number>();
+
 /** Until a query is pinned: the word whose attention to another word is clearest. */
-function clearestQuery({ queries, keyside, square }: Overview, weights: Float32Array): number {
+function clearestQuery(overview: Overview, weights: Float32Array): number {
+  if (!clearest.has(weights)) clearest.set(weights, findClearest(overview, weights));
+  return clearest.get(weights)!;
+}
+
+function findClearest({ queries, keyside, square }: Overview, weights: Float32Array): number {
   const K = keyside.tokens.length;
   let [best, most] = [0, -1];
   for (let n = 0; n < weights.length; n++) {

@@ -1,6 +1,6 @@
 // The numbers of the neuron view for one query and one key in focus: what the view paints and an export prints.
 import { rowWeights, type Slice, scores } from "../compute/attention";
-import { type Draws, n80Chance } from "../compute/neuronchance";
+import { type Draws, n80Chance, type SetWeights, setWeights } from "../compute/neuronchance";
 import { type ContrastSet, contrast, contrastSet, products } from "../compute/neurons";
 
 export type NeuronOrder = "contribution" | "index" | "query";
@@ -17,6 +17,7 @@ export interface CellFacts {
   alpha: Float64Array; // (K)
   parts: Float64Array; // (d) each neuron's share of the contrast
   carried: ContrastSet;
+  weights: SetWeights | null; // of the cell by its set; null where there is no set
   chance: Draws | null; // neurons that random vectors need; null where there is no set
   seen: number; // keys
   rank: number; // of this key among them by score, 1 the first
@@ -36,7 +37,17 @@ export interface NeuronSheet extends CellFacts {
   scoreScale: number;
 }
 
+const known = new WeakMap<Slice, Map<string, CellFacts>>(); // heads and cells are gone back to
+
 export function cellFacts(slice: Slice, query: number, key: number): CellFacts {
+  const cells = known.get(slice) ?? new Map<string, CellFacts>();
+  known.set(slice, cells);
+  const name = `${query} ${key}`;
+  if (!cells.has(name)) cells.set(name, factsOf(slice, query, key));
+  return cells.get(name)!;
+}
+
+function factsOf(slice: Slice, query: number, key: number): CellFacts {
   const parts = contrast(slice, query, key);
   const row = scores(slice, query);
   const carried = contrastSet(parts);
@@ -50,6 +61,7 @@ export function cellFacts(slice: Slice, query: number, key: number): CellFacts {
     alpha: rowWeights(slice, query),
     parts,
     carried,
+    weights: carried.set.length > 0 ? setWeights(slice, query, key, carried.set) : null,
     chance: carried.n80 > 0 ? n80Chance(slice.d, seen, rank - 1) : null,
     seen,
     rank,

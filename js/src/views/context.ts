@@ -5,6 +5,7 @@ import { useContext, useRef } from "preact/hooks";
 import type { Answer, Arguments, Kind } from "../state/answers";
 import { createDisplay, type Display } from "../state/display";
 import { createHistory, type History } from "../state/history";
+import { lagging } from "../state/lagging";
 import type { Overview } from "../state/overview";
 import { createPage, type Page } from "../state/page";
 import type { Shown } from "../state/shown";
@@ -27,6 +28,7 @@ export interface View extends Omit<Store, "shown">, Values<Display> {
   readonly shown: Shown;
   readonly overview: Overview; // of what is shown; unlike that it does not change with every head
   readonly dark: boolean;
+  after: View; // the same, a frame later
   page: Page;
   history: History;
   address: Location | null; // of a page that is all ours
@@ -36,10 +38,7 @@ export interface View extends Omit<Store, "shown">, Values<Display> {
 
 export function createView(store: Store, dark: ReadonlySignal<boolean>, address: Location | null = null): View {
   const { shown, ...others } = store;
-  const signals = { shown, dark, overview: computed(() => shown.value.overview), ...createDisplay(store) };
-  const getters = Object.entries(signals as Record<string, ReadonlySignal>).map(
-    ([name, one]) => [name, { enumerable: true, get: () => one.value }] as const,
-  );
+  const signals = { shown, overview: computed(() => shown.value.overview), ...createDisplay(store) };
   const kept = { synced: store.synced, page: createPage() };
   const { wanted } = kept.page.whatif;
   const history = createHistory(
@@ -62,7 +61,15 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
   );
   store.synced.settings.subscribe((settings) => applySettings(kept.page, settings ?? {}));
   const plain = { ...others, ...kept, history, address, tip: signal(null), root: { current: null } };
-  return Object.defineProperties(plain, Object.fromEntries(getters)) as unknown as View;
+  const viewOf = (of: Record<string, ReadonlySignal>) => {
+    const getters = Object.entries({ ...of, dark }).map(
+      ([name, one]) => [name, { enumerable: true, get: () => one.value }] as const,
+    );
+    return Object.defineProperties({ ...plain }, Object.fromEntries(getters)) as unknown as View;
+  };
+  const after = viewOf(lagging(signals, signals.overview));
+  after.after = after;
+  return Object.assign(viewOf(signals), { after });
 }
 
 const changesOf = ({ changes }: Overview): number[] => changes.map(({ id }) => id);

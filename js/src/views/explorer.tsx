@@ -1,5 +1,6 @@
 // The layout: which parts a widget shows, the tabs under them, and what frames them all.
 import { useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { themeOf } from "../paint/palette";
 import { onGridKey } from "../parts/gridkeys";
@@ -89,11 +90,20 @@ function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
   const heads = synced.include_heads.value?.length ?? overview.n_heads;
   return (
     <div class={atlas && head ? "bl-main" : "bl-main bl-single"} style={{ "--atlas-width": `${42 * heads + 56}px` }}>
-      {atlas && <Atlas />}
+      {atlas && (
+        <Afterwards>
+          <Atlas />
+        </Afterwards>
+      )}
       {head && <HeadPanel />}
     </div>
   );
 }
+
+/** What need not be drawn in the same frame as the head. */
+const Afterwards = ({ children }: { children: ComponentChildren }) => (
+  <ViewContext.Provider value={useView().after}>{children}</ViewContext.Provider>
+);
 
 const Footer = () => (
   <footer class="bl-footer bl-muted">
@@ -174,5 +184,9 @@ function Body({ tab }: { tab: Tab }) {
   const extras = useExtras(useView());
   if (extras.state !== "answered") return <Waiting answer={extras} doing="loading" />;
   const { TabBody } = extras.value;
-  return <TabBody tab={tab} />;
+  return (
+    <Afterwards>
+      <TabBody tab={tab} />
+    </Afterwards>
+  );
 }

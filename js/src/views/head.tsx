@@ -182,9 +182,10 @@ const ROUNDING = 0.01; // what a row may lack without a sink: weights can come i
 /** Where the rest of a row's attention goes: to a sink, which is no token, or to tokens that are filtered out. */
 function Rest({ rest }: { rest: number }) {
   const { grid, row, shown } = useView();
-  const { K } = shown.slice;
+  const { K, attention } = shown.slice;
   const queries = row === null ? grid.rows.flatMap(({ pieces }) => pieces) : grid.rows[row]!.pieces;
-  const held = queries.reduce((sum, i) => sum + total(shown.weights.subarray(i * K, (i + 1) * K)), 0) / queries.length;
+  const given = (i: number) => (attention ? total(attention.subarray(i * K, (i + 1) * K)) : 1); // a softmax has no sink
+  const held = queries.reduce((sum, i) => sum + given(i), 0) / queries.length;
   const sink = 1 - held > ROUNDING ? 1 - held : 0;
   return (
     <>

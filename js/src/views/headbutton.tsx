@@ -1,11 +1,11 @@
 // One head in the atlas: its thumbnail with the gate's letter, what it says on hover, and what a click does.
 import { useComputed } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { dataUri, png } from "../paint/bitmap";
 import { cssColor, inkOn } from "../paint/colormap";
 import { coloursOf } from "../paint/palette";
 import { headLabel, paperName } from "../parts/format";
-import type { Thumbs } from "../state/overview";
+import type { Overview, Thumbs } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { hideTip, showTip, useView, type View } from "./context";
 import { gateAt, gateSign, useByWeight } from "./gatemarks";
@@ -22,16 +22,42 @@ export function thumbnail({ measure, data, max }: Thumbs, n: number, size: numbe
   return common ? entries.map((v) => Math.round(zero + ((v - zero) * max[n]!) / common)) : entries;
 }
 
+const made = new WeakMap<Thumbs, { of: string; urls: string[] }>();
+
+/** The picture of one head as an address: made once for a scale and a theme. */
+function pictureOf(thumbs: Thumbs, n: number, [rows, cols]: Overview["thumbShape"], common: boolean, dark: boolean) {
+  const of = `${common} ${dark}`;
+  const before = made.get(thumbs);
+  const kept = before?.of === of ? before : { of, urls: [] };
+  made.set(thumbs, kept);
+  const entries = () => thumbnail(thumbs, n, rows * cols, common ? commonScale(thumbs) : 0);
+  kept.urls[n] ??= dataUri(png(entries(), cols, rows, coloursOf(MEASURES[thumbs.measure].signed, dark)));
+  return kept.urls[n];
+}
+
 function Thumbnail({ n }: { n: number }) {
   const view = useView();
   const thumbs = useComputed(() => view.shown.thumbs).value;
-  const colours = coloursOf(MEASURES[thumbs.measure].signed, view.dark);
-  const common = view.page.commonScale.value ? commonScale(thumbs) : 0;
-  const src = useMemo(() => {
-    const [rows, cols] = view.overview.thumbShape;
-    return dataUri(png(thumbnail(thumbs, n, rows * cols, common), cols, rows, colours));
-  }, [thumbs, n, colours, common]);
-  return <img class="bl-pixels" src={src} alt="" draggable={false} decoding="sync" />;
+  const common = view.page.commonScale.value;
+  const seen = useRef<{ of: unknown[]; all: Thumbs[] }>({ of: [], all: [] }); // measures are gone back to: kept, hidden
+  const of = [view.overview, view.dark, common];
+  if (of.some((one, at) => one !== seen.current.of[at])) seen.current = { of, all: [] };
+  if (!seen.current.all.includes(thumbs)) seen.current.all.push(thumbs);
+  return (
+    <>
+      {seen.current.all.map((one) => (
+        <img
+          key={one.measure}
+          class="bl-pixels"
+          src={pictureOf(one, n, view.overview.thumbShape, view.page.commonScale.value, view.dark)}
+          hidden={one !== thumbs}
+          alt=""
+          draggable={false}
+          decoding="sync"
+        />
+      ))}
+    </>
+  );
 }
 
 function toggleOverlay({ synced }: View, layer: number, head: number): void {

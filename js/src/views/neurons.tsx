@@ -1,7 +1,6 @@
 // Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
 import type { ComponentChildren } from "preact";
 import { useCallback, useContext, useMemo } from "preact/hooks";
-import { setWeights } from "../compute/neuronchance";
 import { reuse } from "../compute/neurons";
 import { paint as paintValues } from "../paint/colormap";
 import { signedColours } from "../paint/palette";
@@ -108,10 +107,9 @@ interface SheetProps {
 }
 
 /** How many neurons carry what sets the key apart, and whether other queries use the same. */
-function Contrast({ sheet: { query, key, carried, chance, seen, rank, alpha } }: SheetProps) {
+function Contrast({ sheet: { query, key, carried, chance, weights: made, seen, rank, alpha } }: SheetProps) {
   const { slice, overview, weights } = useView().shown;
   const used = useMemo(() => reuse(slice, query, key, weights), [query, key, weights]);
-  const made = useMemo(() => setWeights(slice, query, key, carried.set), [query, key, weights]);
   const token = <Token text={overview.keyside.tokens[key]!} />;
   return (
     <p class="bl-muted" data-testid="contrast">
@@ -129,8 +127,8 @@ function Contrast({ sheet: { query, key, carried, chance, seen, rank, alpha } }:
           {chance
             ? `random q and k take ${chance.median} (${chance.low} to ${chance.high} in 90 %) for the key at rank ${rank} of ${seen}`
             : "random q and k hardly ever set such a key apart"}
-          . The weight {share(alpha[key]!)} is <b>{share(made.alone)}</b> by these neurons alone, {share(made.rest)} by
-          the rest alone, {share(made.lot)} by as many drawn by lot. Other queries’ sets overlap with this one by{" "}
+          . The weight {share(alpha[key]!)} is <b>{share(made!.alone)}</b> by these neurons alone, {share(made!.rest)}{" "}
+          by the rest alone, {share(made!.lot)} by as many drawn by lot. Other queries’ sets overlap with this one by{" "}
           {percent(used.jaccard)} on average (<Term name="jaccard" />; chance {percent(used.chance)}
           ).
         </>

@@ -1,0 +1,39 @@
+// Signals a frame later: what stands beside and below the head is drawn after it, so that no frame has to hold it all.
+import { batch, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+
+const LONGEST = 200; // ms; a hidden page draws no frames
+
+/**
+ * Copies that follow together, once the frame that shows a change has been painted; at once where `subject` changes:
+ * what is asked about another text must not wait.
+ */
+export function lagging<T extends Record<string, ReadonlySignal>>(signals: T, subject: ReadonlySignal): T {
+  const now = () => Object.entries(signals).map(([name, one]) => [name, one.value] as const);
+  const copies = Object.fromEntries(untracked(now).map(([name, value]) => [name, signal(value)]));
+  let frame = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let before: unknown = subject.peek();
+  const cancel = () => {
+    if (frame) cancelAnimationFrame(frame);
+    clearTimeout(timer);
+    frame = 0;
+  };
+  const follow = () => {
+    cancel();
+    batch(() => {
+      for (const [name, value] of untracked(now)) copies[name]!.value = value;
+    });
+  };
+  effect(() => {
+    const isOther = subject.value !== before;
+    before = subject.value;
+    if (now().every(([name, value]) => copies[name]!.peek() === value)) return cancel();
+    if (isOther) return follow();
+    cancel();
+    timer = setTimeout(follow, LONGEST);
+    frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(follow); // the first frame has ended when the second begins
+    });
+  });
+  return copies as unknown as T;
+}
