@@ -11,6 +11,7 @@ import { readFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { minify } from "terser";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const out = fileURLToPath(new URL("../bertlens/static/", import.meta.url));
@@ -118,8 +119,14 @@ function functionBody(code, returned) {
   return body;
 }
 
+/** A whole module, smaller than esbuild makes it. */
+const small = async (code) => {
+  const options = { module: true, ecma: 2022, compress: { passes: 3 } };
+  return (await minify(code, options)).code;
+};
+
 const extrasBody = functionBody(closed, (pairs) => `{${pairs.map(([local, name = local]) => `${name}:${local}`)}}`);
-writeFileSync(`${out}extras.js`, `export default borrowed=>{${extrasBody}};\n`);
+writeFileSync(`${out}extras.js`, await small(`export default borrowed=>{${extrasBody}};\n`));
 
 const { outputFiles } = await widget(
   [...taken].map(([path, names]) => [path, [...names]]),
@@ -129,5 +136,5 @@ for (const { path, text } of outputFiles) {
   const key = `bertlens ${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
   const once = () =>
     `const widget=globalThis[Symbol.for("${key}")]??=make();function make(){${functionBody(text, ([[local]]) => local)}}export{widget as default};\n`;
-  writeFileSync(path, path.endsWith(".js") ? once() : text);
+  writeFileSync(path, path.endsWith(".js") ? await small(once()) : text);
 }

@@ -223,7 +223,7 @@ def test_page_holds_nothing_but_itself(pair):
 @pytest.mark.parametrize("widget", [bl.HeadAtlas, bl.HeadView, bl.NeuronView])
 def test_small_widgets_export_too(show, pair, widget):
     seen = show(widget(pair, layer=1, head=8))
-    assert seen.root.locator("canvas, img").count() > 0
+    expect(seen.root.locator("canvas, img").first).to_be_visible()
 
 
 def test_encoder_decoder_page_holds_all_maps(show):
