@@ -170,6 +170,8 @@ def test_by_keyboard_alone_with_a_kernel(page_of: Any, two: bl.Comparison) -> No
     press("ArrowRight")
     press("ArrowRight")
     assert view.query == 13 and seen.page.evaluate("document.activeElement.dataset.unit") == "13"
+    press("Shift+Enter")
+    assert (view.query, view.key) == (13, 13)
     reach("[data-apart]")
     press("ArrowRight")
     second = two.most(2).iloc[1]
