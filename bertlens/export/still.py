@@ -6,7 +6,7 @@ The atlas on the left, the open head as a matrix with its tokens on the right, t
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,6 @@ def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> 
     about = provenance(trace)
     left = _atlas(_pooled(thumbs, _THUMB_CELLS), layer, head)
     right = _matrix(attention, [] if pooled else shown.display_tokens, [] if pooled else shown.display_key_tokens)
-    width = left.width + right.width + 3 * _MARGIN
     caption = [
         f"{visible(about['model'])} ({about['dtype']}), {name}: row = query, column = key, white 0 to dark blue "
         f"{np.nanmax(attention, initial=0):.3f}{', the largest of each block of cells' if pooled else ''}; thumbnails "
@@ -54,13 +53,46 @@ def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> 
         "A still picture: run the cell for the live view. "
         + ", ".join(f"{k} {v}" for k, v in about["versions"].items()),
     ]
+    return _page(f"bertlens · {name}", [left, right], caption)
+
+
+def compared_png(
+    maps: Sequence[np.ndarray], queries: list[str], keys: list[str], names: Sequence[str], caption: Sequence[str]
+) -> bytes:
+    """PNG of one head in two runs: a, b and b − a (U, V) on one scale, NaN where a text has no such token.
+
+    names: of the head in a and in b. caption: lines below.
+    """
+    first, second = (np.asarray(one, dtype=np.float32) for one in maps)
+    top = max(float(np.nanmax(np.abs(one), initial=0)) for one in (first, second))
+    pooled = max(first.shape) > _MOST_LABELS
+    labels = ([], []) if pooled else (queries, keys)
+    parts = [
+        _matrix(first, *labels, top=top),
+        _matrix(second, [], labels[1], top=top),
+        _matrix(second - first, [], labels[1], top=top, scale="signed"),
+    ]
+    about = (
+        f"{names[0]} in a, {names[1]} in b, b − a: row = query, column = key, white 0 to dark blue {top:.3f}; of the "
+        f"difference orange −{top:.3f}, blue {top:.3f}; grey: that text has no such token"
+    )
+    return _page(
+        "bertlens · a | b | b − a", parts, [about, *caption, "A still picture: run the cell for the live view."]
+    )
+
+
+def _page(title: str, parts: Sequence[Image.Image], caption: Sequence[str]) -> bytes:
+    """Pictures in a row, a title above and a caption below."""
+    width = sum(part.width + _MARGIN for part in parts) + _MARGIN
     lines = [line for text in caption for line in _wrapped(text, width - 2 * _MARGIN)]
-    body = max(left.height, right.height)
+    body = max(part.height for part in parts)
     page = Image.new("RGB", (width, body + 3 * _MARGIN + 16 * len(lines) + 20), "white")
     draw = ImageDraw.Draw(page)
-    draw.text((_MARGIN, 8), f"bertlens · {name}", _INK, _font(13))
-    page.paste(left, (_MARGIN, _MARGIN + 20))
-    page.paste(right, (left.width + 2 * _MARGIN, _MARGIN + 20))
+    draw.text((_MARGIN, 8), title, _INK, _font(13))
+    x = _MARGIN
+    for part in parts:
+        page.paste(part, (x, _MARGIN + 20))
+        x += part.width + _MARGIN
     for n, line in enumerate(lines):
         draw.text((_MARGIN, body + 2 * _MARGIN + 20 + 16 * n), line, _MUTED, _font(11))
     file = io.BytesIO()
@@ -97,10 +129,12 @@ def _font(size: int) -> Any:
         return ImageFont.load_default(size)
 
 
-def _colored(values: np.ndarray, top: float) -> np.ndarray:
-    """uint8 (..., 3): shades of the weight table from 0 to `top`, NaN in its own colour."""
-    entries = np.clip(np.round(np.nan_to_num(values) * (_SHADES / (top or 1))), 0, _SHADES).astype(int) * 255 // _SHADES
-    pixels = colors.table("weight", "light")[entries]
+def _colored(values: np.ndarray, top: float, scale: str = "weight") -> np.ndarray:
+    """uint8 (..., 3): shades of a table from 0 to `top`, of the signed one from −top; NaN in its own colour."""
+    parts = np.nan_to_num(values) / (top or 1)
+    parts = (parts + 1) / 2 if scale == "signed" else parts
+    entries = np.clip(np.round(parts * _SHADES), 0, _SHADES).astype(int) * 255 // _SHADES
+    pixels = colors.table(scale, "light")[entries]
     pixels[np.isnan(values)] = colors.rgb(colors.NAN)
     return pixels
 
@@ -124,25 +158,27 @@ def _atlas(thumbs: np.ndarray, layer: int, head: int) -> Image.Image:
     return image
 
 
-def _matrix(attention: np.ndarray, queries: list[str], keys: list[str]) -> Image.Image:
+def _matrix(
+    attention: np.ndarray, queries: list[str], keys: list[str], top: float | None = None, scale: str = "weight"
+) -> Image.Image:
     n = max(attention.shape)
-    cell = max(1, min(16, 480 // n))
+    cell = max(1, min(16, (480 if top is None else 300) // n))
     labelled = n <= _MOST_LABELS
     size = min(11, cell + 1)
     rows, columns = ([_label(token) for token in side] if labelled else [] for side in (queries, keys))
-    left, top = (max((int(_font(size).getlength(text)) for text in side), default=0) + 8 for side in (rows, columns))
+    left, above = (max((int(_font(size).getlength(text)) for text in side), default=0) + 8 for side in (rows, columns))
     height, width = (cell * length for length in attention.shape)
-    image = Image.new("RGB", (left + width + 2, top + height + 2), "white")
+    image = Image.new("RGB", (left + width + 2, above + height + 2), "white")
     draw = ImageDraw.Draw(image)
-    pixels = Image.fromarray(_colored(attention, float(np.nanmax(attention, initial=0))))
-    image.paste(pixels.resize((width, height), Image.Resampling.NEAREST), (left, top))
-    draw.rectangle((left - 1, top - 1, left + width, top + height), outline=_BORDER)
+    pixels = Image.fromarray(_colored(attention, float(np.nanmax(attention, initial=0)) if top is None else top, scale))
+    image.paste(pixels.resize((width, height), Image.Resampling.NEAREST), (left, above))
+    draw.rectangle((left - 1, above - 1, left + width, above + height), outline=_BORDER)
     for i, text in enumerate(rows):
-        draw.text((left - 5, top + (i + 0.5) * cell), text, _INK, _font(size), anchor="rm")
+        draw.text((left - 5, above + (i + 0.5) * cell), text, _INK, _font(size), anchor="rm")
     for j, text in enumerate(columns):
-        upright = Image.new("RGB", (top, cell + 4), "white")
+        upright = Image.new("RGB", (above, cell + 4), "white")
         ImageDraw.Draw(upright).text((5, cell / 2 + 2), text, _INK, _font(size), anchor="lm")
-        image.paste(upright.rotate(90, expand=True).crop((2, 0, cell + 2, top - 2)), (left + j * cell, 0))
+        image.paste(upright.rotate(90, expand=True).crop((2, 0, cell + 2, above - 2)), (left + j * cell, 0))
     return image
 
 

@@ -369,12 +369,16 @@ class LensWidget(anywidget.AnyWidget):
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             CELLS.shows(self)
-            shown = self._shown
-            head = shown.overview["header"]["head"]
-            # else the selection belongs to a map that the thumbnails are not of
-            layer, number = (self.layer, self.head) if self.map == shown.map_name else (head["layer"], head["head"])
-            bundle[0]["image/png"] = to_png(shown.overview, shown.trace, layer, number)
+            bundle[0]["image/png"] = self._still(self._shown)
         return bundle
+
+    def _still(self, shown: Shown) -> bytes:
+        if shown.compared is not None:
+            return shown.compared.still(self.layer, self.head, self.query, self.key)
+        head = shown.overview["header"]["head"]
+        # else the selection belongs to a map that the thumbnails are not of
+        layer, number = (self.layer, self.head) if self.map == shown.map_name else (head["layer"], head["head"])
+        return to_png(shown.overview, shown.trace, layer, number)
 
 
 def _checked(trace: Trace, parts: Sequence[str], corpus: Corpus | None, selection: dict[str, Any]) -> None:

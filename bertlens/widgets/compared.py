@@ -8,6 +8,7 @@ from typing import Any
 
 from ..comparison import Comparison
 from ..errors import SelectionError, check_index
+from ..export.still import compared_png
 from ..measures.alignment import Alignment
 from ..measures.offers import offers
 from ..provenance import visible
@@ -32,8 +33,12 @@ class Compared:
     @property
     def title(self) -> str:
         """Both runs, short enough for a page's title."""
-        c = self.comparison
-        return " | ".join(f"{visible(trace.model_name)}: {_text(trace)[:60]}" for trace in (c.a, c.b))
+        return " | ".join(map(self._run, (self.comparison.a, self.comparison.b)))
+
+    @staticmethod
+    def _run(trace: Trace) -> str:
+        changes = "".join(f", {whatif.label(change, trace.display_tokens)}" for change in trace.changes)
+        return f"{visible(trace.model_name)}: {_text(trace)[:60]}{changes}"
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -135,14 +140,31 @@ class Compared:
         second = c.head(1, other[0], other[1], measure, rows, columns)
         return asked | {"other": other}, {"a": first.float(), "b": second.float()}
 
+    def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes:
+        """PNG of the window of a head that is shown, for notebooks that cannot run a view."""
+        c = self.comparison
+        row, col = self._window(query, key)
+        fields, arrays = self.maps({"layer": layer, "head": head, "measure": "weight", "row": row, "col": col})
+        queries, keys = (
+            [a if a is not None else b for a, b, _ in _names(side)[at : at + WINDOW]]
+            for side, at in ((c.queries, row), (c.keys, col))
+        )
+        names = [f"L{at[0]}·H{at[1]}" for at in ((layer, head), fields["other"])]
+        maps = [arrays[name].numpy() for name in "ab"]
+        return compared_png(maps, queries, keys, names, [*map(self._run, (c.a, c.b)), c.said])
+
+    def _window(self, query: int | None, key: int | None) -> tuple[int, int]:
+        """Where the window begins that shows what is pinned."""
+        row, col = (start(size, pin or 0) for size, pin in zip(self.sizes.values(), (query, key), strict=True))
+        return row, col
+
     # What a page without a kernel holds
 
     def carried(self, layers: Iterable[int], picked: Picked) -> Iterator[dict[str, Any]]:
         """What it is asked of `maps`: all heads of short texts by weight, else those of `held`, at what is pinned."""
         c = self.comparison
         held = self.held(layers, picked)
-        pins = [0 if pin is None else pin for pin in (picked.query, picked.key)]
-        row, col = (start(size, pin) for size, pin in zip(self.sizes.values(), pins, strict=True))
+        row, col = self._window(picked.query, picked.key)
         for layer, head in held or [(n, h) for n in layers for h in range(c.a.n_heads)]:
             for measure in self.measures if (layer, head) in picked.heads else ("weight",):
                 yield {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}

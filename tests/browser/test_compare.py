@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import expect
 
 import bertlens as bl
@@ -68,10 +69,13 @@ def names(c: bl.Comparison) -> list[str]:
     ]
 
 
-def check_row(seen: Seen, c: bl.Comparison, layer: int, head: int, query: int, measure: str = "weight") -> None:
-    """The whole table is Python's numbers."""
-    first, second = (c.head(side, layer, head, measure)[query].float().double().numpy() for side in (0, 1))
-    wanted = {name: (a, b, b - a) for name, a, b in zip(names(c), first, second, strict=True)}
+def check_row(
+    seen: Seen, c: bl.Comparison, layer: int, head: int, query: int, measure: str = "weight", first: int = 0
+) -> None:
+    """The whole table is Python's numbers, of the 128 keys from `first` on."""
+    rows = (c.head(side, layer, head, measure)[query].float().double().numpy() for side in (0, 1))
+    numbered = list(zip(names(c), *rows, strict=True))[first : first + 128]
+    wanted = {name: (a, b, b - a) for name, a, b in numbered}
     found = row(seen)
     assert len(found) == len(wanted)
     for name, *numbers in found:
@@ -98,6 +102,8 @@ def test_two_texts(page_of: Any, two: bl.Comparison) -> None:
     most = two.most(5)
     assert seen.part("compare-most").locator("li").all_inner_texts() == most["words"].tolist()
     check_row(seen, two, layer, head, query)
+
+    assert [three(seen).nth(n).locator("path").count() for n in range(3)] == [6, 2, 6]  # gaps down and across
 
     # one cell of b: all three pictures, the strip and the row follow
     shape = (len(wanted), len(wanted))
@@ -170,6 +176,8 @@ def test_by_keyboard_alone_with_a_kernel(page_of: Any, two: bl.Comparison) -> No
     press("ArrowRight")
     press("ArrowRight")
     assert view.query == 13 and seen.page.evaluate("document.activeElement.dataset.unit") == "13"
+    press("Shift+Enter")
+    assert (view.query, view.key) == (13, 13)
     reach("[data-apart]")
     press("ArrowRight")
     second = two.most(2).iloc[1]
@@ -240,3 +248,19 @@ def test_two_lenses_by_words(page_of: Any, embedded_lens: Any) -> None:
         own,
         nearest,
     ]
+
+
+def test_of_long_texts_a_window_that_follows_the_selection(page_of: Any) -> None:
+    maps = torch.rand(2, 2, 2, 300, 300, generator=torch.Generator().manual_seed(1)).mul(9).softmax(-1)
+    c = bl.compare(*(bl.Trace.from_attentions(list(x), [f"t{n}" for n in range(300)]) for x in maps))
+    view = c.explore(layer=1, head=1, query=250)
+    seen = live(page_of, view)
+    expect(seen.part("compare-maps")).to_contain_text("rows 172 … 299 of 300, columns 0 … 127 of 300")
+    check_row(seen, c, 1, 1, 250)
+    assert len(apart(seen)) == 4
+    click_cell(seen, 2, (3, 5), (128, 128))
+    expect(seen.part("compare-cell")).to_contain_text("t175 → t5:")
+    assert (view.query, view.key) == (175, 5)
+    seen.root.locator('[data-unit="200"]').click(modifiers=["Shift"])
+    expect(seen.part("compare-maps")).to_contain_text("columns 128 … 255 of 300")
+    check_row(seen, c, 1, 1, 175, first=128)

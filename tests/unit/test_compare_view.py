@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import bertlens as bl
-from bertlens import InputError, Lens, ModelError, SelectionError, wire
+from bertlens import InputError, Lens, ModelError, SelectionError, colors, wire
+from bertlens.export.still import compared_png
 from bertlens.measures import norms
 from bertlens.vocabulary import MEASURES
 from bertlens.widgets import compared
 from unit import tiny
+from unit.test_export import HOSTILE, Page, attention
 from unit.test_widgets import question
 
 A, B = "the unbelievable cat sat on the mat", "the cat was very warm on the mat ."
@@ -161,6 +165,7 @@ def test_of_long_texts_a_window_and_no_heads_before_they_are_asked_for() -> None
 
 @pytest.mark.parametrize("size", [5, 128, 129, 200, 1000])
 def test_a_window_shows_its_unit(size: int) -> None:
+    assert [compared.start(300, unit) for unit in (0, 95, 96, 250)] == [0, 0, 64, 172]  # as js/tests/compare.test.ts
     for unit in range(size):
         first = compared.start(size, unit)
         assert 0 <= first <= unit < first + compared.WINDOW and (first + compared.WINDOW <= size or first == 0)
@@ -183,3 +188,37 @@ def test_other_maps_are_not_chosen_here() -> None:
     told = cross.overview["header"]["compared"]
     assert [len(told[name]) for name in ("queries", "keys")] == [3, 4]
     assert "compared" in "".join(str(name) for name, _ in cross.page().answers)
+
+
+def test_the_still_picture_shows_both_and_their_difference(two: bl.Comparison) -> None:
+    """Of two cells and a gap: where a has more it is orange, where b has more blue, and a gap is grey."""
+    a, b = np.array([[1.0, 0.0, np.nan]]), np.array([[0.0, 1.0, 0.5]])
+
+    def panels(first: np.ndarray, second: np.ndarray) -> list[list[tuple[int, ...]]]:
+        file = compared_png([first, second], ["q"], list("xyz"), ["L0·H0", "L0·H0"], [])
+        pixels = np.asarray(Image.open(io.BytesIO(file)).convert("RGB")).astype(int)
+        line = next(row for row in pixels[30:] if (np.abs(row - colors.rgb(colors.NAN)).max(1) < 3).sum() >= 16)
+        grey = np.flatnonzero(np.abs(line - colors.rgb(colors.NAN)).max(1) < 3)
+        ends = [run[0] for run in np.split(grey, np.flatnonzero(np.diff(grey) > 1) + 1) if len(run) >= 12]
+        return [[tuple(line[x - 24]), tuple(line[x - 8])] for x in ends]  # cells x and y beside each gap
+
+    dark, white = tuple(colors.table("weight", "light")[255]), tuple(colors.table("weight", "light")[0])
+    low, high = (tuple(colors.table("signed", "light")[at]) for at in (0, 255))
+    assert panels(a, b) == [[dark, white], [low, high]]  # the gap is in a
+    assert panels(b, a) == [[dark, white], [high, low]]  # the gap is in b
+    bundle = two.explore()._repr_mimebundle_()
+    assert bundle is not None and bundle[0]["image/png"]
+
+
+def test_hostile_text_leaves_only_our_elements_in_the_page() -> None:
+    n = len(HOSTILE)
+    traces = [
+        bl.Trace.from_attentions(attention(3, 2, n, n), tokens, model_name=HOSTILE[1])
+        for tokens in (HOSTILE, [*HOSTILE[1:], "x"])
+    ]
+    page = Page(bl.compare(*traces).explore().to_html())
+    tags = [tag for tag, _ in page.elements if tag != "script"]
+    assert sorted(tags) == sorted(
+        ["html", "head", *["meta"] * 5, "title", "style", "body", "main", "noscript", "p", "footer"]
+    )
+    assert not any("<" in text for attrs, text in page.of("script") if attrs["type"] == "application/json")

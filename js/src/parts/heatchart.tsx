@@ -58,6 +58,8 @@ const short = (name: string): string =>
         .join("")}…`
     : name;
 
+export type Run = [from: number, count: number];
+
 interface HeatChartProps extends Omit<Coloured, "rows" | "cols"> {
   label: string; // for who cannot see it
   rows: string[];
@@ -67,7 +69,7 @@ interface HeatChartProps extends Omit<Coloured, "rows" | "cols"> {
   axes?: [row: string, col: string]; // their titles in a file
   edges?: { rows: number[]; cols: number[] }; // lines before these, where sentences begin
   pinned?: { row: number | null; col: number | null };
-  gaps?: { rows: number[]; cols: number[] }; // that are not there at all: hatched
+  gaps?: { rows: Run[]; cols: Run[] }; // that are not there at all: hatched
   onHover?: (cell: Cell | null, event: PointerEvent) => void;
   onPick?: (cell: Cell) => void;
 }
@@ -128,11 +130,11 @@ export function HeatChart(props: HeatChartProps) {
       <Cells {...{ ...size, entries, palette, width, height, x, y }} />
       {props.gaps && (
         <g fill="none" stroke={muted} stroke-width="0.8">
-          {props.gaps.rows.map((n) => (
-            <Gap key={n} box={[x, y + n * tall, width, tall]} dark={dark} />
+          {props.gaps.rows.map(([n, count]) => (
+            <Gap key={n} box={[x, y + n * tall, width, count * tall]} dark={dark} />
           ))}
-          {props.gaps.cols.map((n) => (
-            <Gap key={n} box={[x + n * wide, y, wide, height]} dark={dark} />
+          {props.gaps.cols.map(([n, count]) => (
+            <Gap key={n} box={[x + n * wide, y, count * wide, height]} dark={dark} />
           ))}
         </g>
       )}

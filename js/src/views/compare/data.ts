@@ -53,7 +53,7 @@ const WINDOW = 128; // as bertlens/widgets/compared.py
 const STEP = WINDOW / 2;
 
 /** The first unit of the window that shows one. */
-const start = (size: number, unit: number | null) =>
+export const startOf = (size: number, unit: number | null) =>
   Math.max(0, Math.min(STEP * Math.floor(((unit ?? 0) - STEP / 2) / STEP), size - WINDOW));
 
 const HEADS: Kind<HeadsAnswer> = { op: "compared_heads", read: ({ fields }) => fields as HeadsAnswer };
@@ -74,8 +74,8 @@ const askedOf = ({ synced, overview }: View): Asked => {
     layer: synced.layer.value,
     head: synced.head.value,
     measure: overview.measures.includes(measure) ? measure : "weight",
-    row: start(data.queries.length, synced.query.value),
-    col: start(keysOf(data).length, synced.key.value),
+    row: startOf(data.queries.length, synced.query.value),
+    col: startOf(keysOf(data).length, synced.key.value),
   };
 };
 

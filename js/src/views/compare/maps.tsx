@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { indexed } from "../../paint/colormap";
 import { coloursOf } from "../../paint/palette";
 import { headLabel, signed, upTo } from "../../parts/format";
-import { HeatChart } from "../../parts/heatchart";
+import { HeatChart, type Run } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
 import { Section, Waiting } from "../../parts/section";
 import { sorted } from "../../parts/sorted";
@@ -16,9 +16,17 @@ import { comparedOf, differenceOf, keysOf, type Maps, named, type Pair, useMaps,
 const SIDE = 360; // px of a picture's longer side
 const CELL = 20;
 
-/** Which of some units one side, or either, does not have. */
-const gapsOf = (pairs: Pair[], sides: number[]) =>
-  upTo(pairs.length).filter((n) => sides.some((s) => pairs[n]![s] === null));
+/** Runs of units that one side, or either, does not have. */
+function gapsOf(pairs: Pair[], sides: number[]): Run[] {
+  const runs: Run[] = [];
+  pairs.forEach((pair, n) => {
+    if (sides.every((side) => pair[side] !== null)) return;
+    const last = runs.at(-1);
+    if (last && last[0] + last[1] === n) last[1]++;
+    else runs.push([n, 1]);
+  });
+  return runs;
+}
 
 const sizeOf = (values: Float32Array) => values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
 
@@ -64,11 +72,12 @@ function Three({ maps }: { maps: Maps }) {
   const words = (n: number) =>
     `${tokenText(down[Math.floor(n / cols.length)]!)} → ${tokenText(across[n % cols.length]!)}: ${cellWords(maps, n)}`;
   const cut = (from: number, n: number, all: number) => (n < all ? `${from} … ${from + n - 1} of ${all}` : "");
+  const hasGaps = [...rows, ...cols].some((pair) => pair.includes(null));
   const shown = [cut(maps.row, rows.length, data.queries.length), cut(maps.col, cols.length, keysOf(data).length)];
   return (
     <Section
       title={own === other ? `${own} in both` : `${own} of a, ${other} of b`}
-      about={`${measure.title}; row = query, column = key, hatched: not in that text${
+      about={`${measure.title}; row = query, column = key${hasGaps ? ", hatched: not in that text" : ""}${
         shown.some(Boolean) ? `; rows ${shown[0] || "all"}, columns ${shown[1] || "all"}` : ""
       }`}
       testid="compare-maps"
@@ -127,7 +136,7 @@ export function RowTable() {
   return (
     <Table<number>
       title={`Row of “${tokenText(named(data.queries)[query]!)}”`}
-      about={`${headLabel(maps.layer, maps.head)}${lone}; the largest difference first, –: not in that text`}
+      about={`${headLabel(maps.layer, maps.head)}${lone}; the largest difference first${cols.some((pair) => pair.includes(null)) ? ", –: not in that text" : ""}`}
       rows={sorted(upTo(cols.length), size, true)}
       pinned={(j) => maps.col + j === synced.key.value}
       columns={[

@@ -8,7 +8,7 @@ import { Heads } from "./heads";
 import { HeadMaps, RowTable } from "./maps";
 
 export function Compare() {
-  const { sides, said, by, queries } = comparedOf(useView().overview);
+  const { sides, said, by, queries, keys } = comparedOf(useView().overview);
   const [unit, hasGaps] = [by.slice(0, -1), queries.some((pair) => pair.includes(null))];
   const original = sides.some(({ changes }) => changes.length > 0) && "nothing changed";
   return (
@@ -19,8 +19,8 @@ export function Compare() {
             <>
               <dt key={n}>{"ab"[n]}</dt>
               <dd>
-                <bdi dir="auto">{text}</bdi>{" "}
-                <span class="bl-muted">{[model, changes.join(", ") || original].filter(Boolean).join(" · ")}</span>
+                <span class="bl-muted">{[model, changes.join(", ") || original].filter(Boolean).join(" · ")}</span>{" "}
+                <bdi dir="auto">{text}</bdi>
               </dd>
             </>
           ))}
@@ -30,7 +30,8 @@ export function Compare() {
       <p data-testid="compare-said">{said}</p>
       <Strip />
       <p class="bl-muted">
-        a above, b below{hasGaps && `; hatched: that text has no such ${unit}`}. Click a {unit} to read its row.
+        a above, b below{hasGaps && `; hatched: that text has no such ${unit}`}. Click a {unit} for its row
+        {keys === null && ", with Shift for its column"}.
       </p>
       <Heads />
       <div class="bl-compare-head">
@@ -60,7 +61,7 @@ function Strip() {
       class={keys === null && n === synced.key.value ? "bl-as-key" : ""}
       aria-pressed={n === query}
       tabIndex={n === (query ?? 0) ? 0 : -1}
-      onClick={() => pick(n)}
+      onClick={({ shiftKey }) => (shiftKey && keys === null ? synced.put({ key: n }) : pick(n))}
     >
       {[pair[0], pair[1]].map((name, side) =>
         name === null ? (
