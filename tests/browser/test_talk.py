@@ -76,8 +76,7 @@ def test_the_line_below_says_what_is_selected(show, pair):
     seen = show(pair.explore(**CELL), width=1000)
     line, weights = seen.part("seeing"), pair.attention(1)[8]
     cell = f"“sat” → “on” {shown(float(weights[3, 4]))}, place 1 of 21 in its row"
-    expect(line).to_contain_text(f"Pinned: {cell}; spread evenly over the 21 it sees: {1 / 21:.3f}.")
-    expect(line).to_contain_text("Row: the token that looks (query)")
+    expect(line).to_contain_text(f"{cell}; evenly over the 21 it sees: {1 / 21:.3f}.")
     seen.at_cell(3, 0)
     place = 1 + int((weights[3] > weights[3, 0]).sum())
     expect(line).to_contain_text(f"“sat” → “[CLS]” {shown(float(weights[3, 0]))}, place {place} of 21 in its row")
@@ -86,13 +85,14 @@ def test_the_line_below_says_what_is_selected(show, pair):
     tokens = pair.display_tokens
     largest = f"The largest: “{tokens[i]}” → “{tokens[j]}” {shown(float(weights.max()))}, place 1"
     expect(line).to_contain_text(largest)
+    expect(line).to_contain_text("Rows look (queries), columns are looked at (keys); a cell is the attention weight α.")
     switch = seen.root.get_by_role("button", name="What am I seeing?")
     switch.click()
     expect(line).to_have_count(0)
     switch.click()
     expect(line).to_contain_text("The largest")
     seen.choice("head view", "Lines").click()
-    expect(line).to_contain_text("Left the tokens that look")
+    expect(line).to_contain_text("Left looks (queries)")
 
 
 def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
@@ -124,7 +124,7 @@ def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
     expect(says).to_contain_text(f"Shown are {len(shown_keys)} of the 21 keys; the others get {left:.3f} together")
     press("ArrowRight")
     e, total = math.exp(score), float(row.exp().sum())
-    found = re.search(r"= ([\d.e+]+): .* together: ([\d.e+]+)\.$", says.inner_text())
+    found = re.search(r"= ([\d.e+]+?)\. .* together: ([\d.e+]+)\.$", says.inner_text())
     assert found is not None
     printed = [float(text) for text in found.groups()]
     assert np.allclose(printed, [e, total], rtol=5e-3)

@@ -5,7 +5,6 @@ const TYPES: Record<string, string> = {
   csv: "text/csv;charset=utf-8",
   html: "text/html;charset=utf-8",
   png: "image/png",
-  txt: "text/plain;charset=utf-8",
 };
 const MOST = 16000; // pixels a side that browsers still give a canvas
 

@@ -28,6 +28,8 @@ export const numbers = <Row,>(
   show: (row) => number(value(row), digits),
 });
 
+const MOST = 80; // rows of a table that sorts, until it is scrolled: laying out hundreds takes longer than sorting them
+
 type Order = { name: string; down: boolean };
 
 export function Table<Row>(props: {
@@ -42,6 +44,7 @@ export function Table<Row>(props: {
 }) {
   const { title, columns, pinned } = props;
   const [order, setOrder] = useState<Order | null>(props.first ? { name: props.first, down: true } : null);
+  const [most, setMost] = useState(MOST);
   const by = columns.find(({ name }) => name === order?.name);
   const places = props.rows.map((_, n) => n);
   const ordered = by ? sorted(places, (n) => by.value(props.rows[n]!), order!.down) : places;
@@ -70,19 +73,30 @@ export function Table<Row>(props: {
       )),
     [props.rows, columns, pinned],
   );
+  const more = ({ currentTarget: box }: { currentTarget: HTMLElement }) => {
+    if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) setMost(most + MOST);
+  };
   const body = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it
-    <div class="bl-scroll bl-table-scroll" role="region" aria-label={`${title}, table`} tabIndex={0}>
-      <table>
+    <div class="bl-scroll bl-table-scroll" role="region" aria-label={`${title}, table`} tabIndex={0} onScroll={more}>
+      <table aria-rowcount={ordered.length + 1}>
         <caption class={props.bare ? "bl-muted" : "bl-hidden"}>{title}</caption>
         <thead>
           <tr>
             {shown.map((column) => (
-              <Head key={column.name} column={column} order={order} onOrder={setOrder} />
+              <Head
+                key={column.name}
+                column={column}
+                order={order}
+                onOrder={(next) => {
+                  setOrder(next);
+                  setMost(MOST);
+                }}
+              />
             ))}
           </tr>
         </thead>
-        <tbody>{ordered.map((n) => lines[n]!)}</tbody>
+        <tbody>{(by ? ordered.slice(0, most) : ordered).map((n) => lines[n]!)}</tbody>
       </table>
     </div>
   );

@@ -6,7 +6,7 @@ import { Check, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
 import { useView, type View } from "./context";
 import { openTab } from "./explorer";
-import { atlasFigure, headCaption, headCsv, headFigure, tabCsv, tabFigure } from "./exports";
+import { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./exports";
 import { Share } from "./share";
 import { tabOf } from "./tabs";
 
@@ -59,8 +59,6 @@ function TabFiles() {
   return <Files label="Open tab" what={tab.name} files={[...figures, ["csv", () => tabCsv(view, tab)]]} />;
 }
 
-const POINTS = ["7", "8", "9", "10"];
-
 /** The sheet that figures are drawn on. */
 function Wish() {
   const { mm, points, dark, caption, selection } = wish.value;
@@ -76,8 +74,8 @@ function Wish() {
         value={String(mm)}
         choices={[
           { value: "0", label: "as drawn" },
-          { value: "85", label: "85 mm", title: "One column of a paper" },
-          { value: "180", label: "180 mm", title: "Two columns of a paper" },
+          { value: "85", label: "85 mm" },
+          { value: "180", label: "180 mm" },
         ]}
         onChange={(value) => put({ mm: Number(value) })}
       />
@@ -85,13 +83,13 @@ function Wish() {
         <Segmented
           label="letters, pt"
           value={String(points)}
-          choices={POINTS.map((value) => ({ value, label: value }))}
+          choices={["7", "8", "9"].map((value) => ({ value, label: value }))}
           onChange={(value) => put({ points: Number(value) })}
         />
       )}
       <Check label="dark" checked={dark} onChange={(value) => put({ dark: value })} />
-      <Check label="selection marked" checked={selection} onChange={(value) => put({ selection: value })} />
-      <Check label="caption below" checked={caption} onChange={(value) => put({ caption: value })} />
+      <Check label="selection" checked={selection} onChange={(value) => put({ selection: value })} />
+      <Check label="caption" checked={caption} onChange={(value) => put({ caption: value })} />
     </div>
   );
 }
@@ -112,9 +110,7 @@ export function ExportMenu() {
   return (
     <Menu label="Export">
       <Wish />
-      {has("head") && (
-        <Files label="Head view" what="head" files={[asSvg(head), asPng(head), ["txt", () => headCaption(view)]]} />
-      )}
+      {has("head") && <Files label="Head view" what="head" files={[asSvg(head), asPng(head)]} />}
       {has("atlas") && <Files label="Atlas" what="atlas" files={[asSvg(atlas), asPng(atlas)]} />}
       <TabFiles />
       {has("head") && (
@@ -129,7 +125,7 @@ export function ExportMenu() {
         Page with layer {layer} only (HTML)
       </button>
       <Share />
-      <p>SVG, TXT and CSV hold model, text, head, measure and versions.</p>
+      <p>SVG and CSV hold model, text, head, measure and versions.</p>
     </Menu>
   );
 }

@@ -5,7 +5,6 @@ import { captionLines, facts } from "../export/facts";
 import { SCREEN, svgFile } from "../export/figure";
 import { headLabel, paperName } from "../parts/format";
 import type { Sheet } from "../parts/paper";
-import { visibleText } from "../parts/token";
 import type { Tab } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { type View, ViewContext } from "./context";
@@ -60,12 +59,6 @@ export function atlasFigure(view: View, sheet = SCREEN): string {
   const about = { title: `Atlas of heads, ${symbol}`, description: `A thumbnail for each head: ${title}.`, measure };
   return figure(view, about, <AtlasFigure />, sheet);
 }
-
-/** Where the head view comes from, as a caption of its own. */
-export const headCaption = (view: View): string =>
-  `${captionLines(provenance(view, lookNow(view).title))
-    .map(visibleText)
-    .join("\n")}\n`;
 
 /** The charts of a tab. */
 export function tabFigure(view: View, tab: Tab, sheet = SCREEN): string {

@@ -12,6 +12,13 @@ import { useView, type View } from "./context";
 import { lookNow } from "./look";
 import { Strip, shadesInWords, shadesOf } from "./running";
 
+const BUTTONS: Record<string, string> = {
+  ArrowLeft: "← back",
+  ArrowRight: "next →",
+  ArrowUp: "↑ token before",
+  ArrowDown: "↓ token after",
+  Escape: "leave (Esc)",
+};
 const BARS = 9; // keys that have a bar
 
 interface Step {
@@ -106,7 +113,7 @@ function neuronSteps(view: View, query: number, key: number): Step[] {
     },
     {
       title: "q · k",
-      says: `Number by number they are multiplied; the products add up to q·k = ${signed(dot)}.`,
+      says: `Multiplied number by number, they add up to q·k = ${signed(dot)}.`,
       body: (
         <>
           {vectors}
@@ -118,12 +125,12 @@ function neuronSteps(view: View, query: number, key: number): Step[] {
       title: "The score",
       says: masked
         ? `${asks} cannot see ${offers}: its score is −∞.`
-        : `${signed(dot)} ${factor} = ${signed(scaled)}${add}: the score of ${offers}. Every key has one.${others}`,
+        : `${signed(dot)} ${factor} = ${signed(scaled)}${add}: the score of ${offers}.${others}`,
       body: bars(facts.scores, signed),
     },
     {
       title: "The exponential",
-      says: `${e(signed(score))} = ${digits(exps[key]!)}: never negative, and large scores grow most. Of all ${seen} keys together: ${digits(sum)}.`,
+      says: `${e(signed(score))} = ${digits(exps[key]!)}. Of all ${seen} keys together: ${digits(sum)}.`,
       body: bars(exps, digits),
     },
     {
@@ -149,18 +156,17 @@ function stepsOf(view: View): Step[] {
       marked={(n) => (shaded && !overview.square ? false : n === at)}
     />
   );
-  const look = lookNow(view);
   const does = shown.layerMap ? "takes from" : MEASURES[shown.measure].does;
   return [
     {
       title: "One token asks",
-      says: `${asks} asks, every token is a key that may answer. ↑ and ↓ let another token ask.`,
+      says: `${asks} asks, every token is a key that may answer. ↑ ↓: another one asks.`,
       body: strip(false),
     },
     ...(shown.slice.q && !shown.layerMap ? neuronSteps(view, focus.query, focus.key) : []),
     {
       title: `What ${asks} ${does}`,
-      says: shades ? `${shadesInWords(view, shades)}. Darker is more ${look.symbol}.` : "No tokens are left to show.",
+      says: shades ? `${shadesInWords(view, shades)}.` : "No tokens are left to show.",
       body: strip(true),
     },
   ];
@@ -217,28 +223,17 @@ function Slide({ close }: { close: () => void }) {
         {says}
       </p>
       <footer>
-        <button type="button" class="bl-button" disabled={step === 0} onClick={() => go(step - 1)}>
-          ← back
-        </button>
-        <button
-          type="button"
-          class="bl-button bl-primary"
-          autofocus
-          aria-disabled={step === steps.length - 1}
-          onClick={() => go(step + 1)}
-        >
-          next →
-        </button>
-        <button type="button" class="bl-button" onClick={() => other(-1)}>
-          ↑ token before
-        </button>
-        <button type="button" class="bl-button" onClick={() => other(1)}>
-          ↓ token after
-        </button>
-        <span class="bl-spacer" />
-        <button type="button" class="bl-button" onClick={close}>
-          leave (Esc)
-        </button>
+        {Object.entries(BUTTONS).map(([key, label]) => (
+          <button
+            type="button"
+            key={key}
+            class={key === "ArrowRight" ? "bl-button bl-primary" : "bl-button"}
+            autofocus={key === "ArrowRight"}
+            onClick={keys[key]}
+          >
+            {label}
+          </button>
+        ))}
       </footer>
     </div>
   );
@@ -271,12 +266,7 @@ export function Present() {
   };
   return (
     <>
-      <button
-        type="button"
-        class="bl-button"
-        title="One head on the whole screen, step by step"
-        onClick={() => setOpen(true)}
-      >
+      <button type="button" class="bl-link" onClick={() => setOpen(true)}>
         Present
       </button>
       {open && (

@@ -148,8 +148,8 @@ export function Running() {
         label="shaded by"
         value={page.textSide.value}
         choices={[
-          { value: "from", label: "what it looks at", title: "The token is the query: its row" },
-          { value: "to", label: "who looks at it", title: "The token is the key: its column" },
+          { value: "from", label: "what it looks at" },
+          { value: "to", label: "who looks at it" },
         ]}
         onChange={into(page.textSide)}
       />

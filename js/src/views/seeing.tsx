@@ -12,8 +12,8 @@ import { Present } from "./present";
 import { shadesInWords, shadesOf } from "./running";
 
 const HOW = {
-  matrix: "Row: the token that looks (query), column: what it looks at (key); a cell is the",
-  lines: "Left the tokens that look (queries), right what they look at (keys); a line is the",
+  matrix: "Rows look (queries), columns are looked at (keys); a cell is the",
+  lines: "Left looks (queries), right is looked at (keys); a line is the",
   text: "A token’s shade is the",
 };
 
@@ -29,20 +29,20 @@ function cellWords(view: View, row: number, col: number): string {
   const sees = (j: number) => visible(shown.slice, query.pieces[0]!, j);
   const seen = upTo(shown.slice.K).filter(sees).length;
   const isWeight = look.symbol === "α" && !renormalized(synced, shown);
-  const even = `; spread evenly over the ${seen} it sees: ${share(key.pieces.filter(sees).length / seen)}`;
+  const even = `; evenly over the ${seen} it sees: ${share(key.pieces.filter(sees).length / seen)}`;
   const names = `“${tokenText(query.label)}” → “${tokenText(key.label)}”`;
   return `${names} ${look.text(own[col]!)}, place ${rank} of ${cols.length} in its row${isWeight ? even : ""}`;
 }
 
-/** How the picture is read, and what is selected in it. */
+/** What is selected in the picture; where nothing is, how it is read and its largest cell. */
 export function seeing(view: View): string {
   const { row, col, grid, synced, shown } = view;
   const look = lookNow(view);
   const { cols, values } = grid;
   if (values.length === 0) return "No tokens are left to show.";
+  if (row !== null && col !== null) return `${cellWords(view, row, col)}.`;
+  if (row !== null || col !== null) return `${shadesInWords(view, shadesOf(view, row === null)!)}.`;
   const how = `${HOW[synced.mode.value]} ${look.title}.`;
-  if (row !== null && col !== null) return `${how} Pinned: ${cellWords(view, row, col)}.`;
-  if (row !== null || col !== null) return `${how} Pinned: ${shadesInWords(view, shadesOf(view, row === null)!)}.`;
   const at = largest(values, 1).positions[0]!;
   const first = cellWords(view, Math.floor(at / cols.length), at % cols.length);
   return `${how}${shown.layerMap ? "" : ` ${MEASURES[shown.measure].about}`} The largest: ${first}.`;

@@ -123,7 +123,7 @@ function aboutOf({ station, share }: Plane, n: number): string {
   const kept = share?.reduce((sum: number, one) => sum + (one ?? Number.NaN), 0);
   const how =
     kept === undefined
-      ? "UMAP: near tokens stay near, distances and directions say nothing"
+      ? "UMAP: near stays near, distances say nothing"
       : `the first two principal components: ${percent(kept)} of the variance`;
   return `${n} tokens ${stationName(station)}, ${how}; click a token`;
 }
@@ -143,20 +143,27 @@ function labelled(order: number[], place: (n: number) => [number, number], text:
   );
 }
 
+type Extent = { middle: number; half: number };
+
 function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
   const { overview, focus, dark, synced } = useView();
   const { ink, muted, accent, select } = inks(dark);
   const { tokens } = overview.queries;
   const { points, near, cosines, k, share } = plane;
   const all = upTo(tokens.length);
-  const of = (axis: number) => all.map((n) => points[2 * n + axis]!);
-  const middle = (axis: number) => (Math.max(...of(axis)) + Math.min(...of(axis))) / 2;
   const [wide, high] = [WIDTH - MARGIN.left - MARGIN.right - 60, HEIGHT - MARGIN.top - MARGIN.bottom - 16];
-  const half = (axis: number) => (Math.max(...of(axis)) - Math.min(...of(axis))) / 2;
-  const unit = Math.max(half(0) / wide, half(1) / high, 1e-9); // the same along both axes
-  const [a, b] = [middle(0), middle(1)];
-  const x = scale(a - unit * wide, a + unit * wide, MARGIN.left + 8, MARGIN.left + 8 + wide);
-  const y = scale(b - unit * high, b + unit * high, HEIGHT - MARGIN.bottom - 8, MARGIN.top + 8);
+  const [across, up] = [0, 1].map((axis) => {
+    const own = all.map((n) => points[2 * n + axis]!);
+    const [low, most] = [Math.min(...own), Math.max(...own)];
+    return { middle: (low + most) / 2, half: (most - low) / 2 };
+  }) as [Extent, Extent];
+  const unit = Math.max(across.half / wide, up.half / high, 1e-9); // the same along both axes
+  const along = ({ middle }: Extent, from: number, to: number) => {
+    const reach = unit * Math.abs(to - from);
+    return scale(middle - reach, middle + reach, from, to);
+  };
+  const x = along(across, MARGIN.left + 8, MARGIN.left + 8 + wide);
+  const y = along(up, HEIGHT - MARGIN.bottom - 8, MARGIN.top + 8);
   const place = (n: number): [number, number] => [x(points[2 * n]!), y(points[2 * n + 1]!)];
   const text = (n: number) => tokenText(tokens[n]!);
   const key = overview.square ? focus.key : -1;
@@ -218,7 +225,7 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
         marks={[
           { text: "query", kind: QUERY, fill: select },
           ...(key < 0 ? [] : [{ text: "key", kind: KEY, fill: select }]),
-          { text: "lines: to its nearest by cosine, in all dimensions" },
+          { text: "lines: its nearest by cosine" },
           ...(names.size < all.length
             ? [{ text: `${all.length - names.size} names that would overlap are left out` }]
             : []),
