@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from bertlens import colors
+from bertlens import Trace, colors
 from bertlens.measures.attribution import Attribution, attention_gradient, gradient_input, occlusion
+from bertlens.provenance import visible
 from bertlens.whatif import logit
 from unit.test_attribution import words_lens
+from unit.test_export import HOSTILE, attention
 
 TOKEN = re.compile(r"<span title='(.*?)' style='[^']*background:([^;]+);color:(#\w+)'>(.*?)<br><small>(.*?)</small>")
 
@@ -79,12 +81,16 @@ def test_nothing_counts(found: Attribution) -> None:
 
 
 def test_token_text_is_text(found: Attribution) -> None:
-    trace = words_lens().trace("the cat < script > ' & \u202e mat")
-    values = torch.zeros(trace.n_tokens, dtype=torch.float64)
+    n = len(HOSTILE)
+    trace = Trace.from_attentions(attention(1, 1, n, n), HOSTILE)
+    values = torch.linspace(-1, 1, n, dtype=torch.float64)
     named = replace(found, trace=trace, values=values, method="<b>'method'", notes=("<i>",))
     text = named._repr_html_()
     for markup in ("<b>", "<i>", "\u202e"):
         assert markup not in text
+    assert {name for _, _, _, name, _ in TOKEN.findall(text)} == {
+        f"<bdi>{html.escape(visible(token))}</bdi>" for token in trace.display_tokens
+    }
     assert not re.search(r"<(?!/?(div|p|span|bdi|small|br|details|summary|table|thead|tbody|tr|th|td)\b)", text)
 
 
