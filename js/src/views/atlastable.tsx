@@ -63,7 +63,7 @@ export function AtlasTable() {
     <Table<HeadName>
       class="bl-all-heads"
       title="All heads"
-      about={`${heads.length} heads; statistics of ${view.overview.queries.tokens.length} tokens, mean over queries; click a column to sort, a head to see it`}
+      about={`${heads.length} heads; statistics of ${view.overview.queries.tokens.length} tokens, mean over queries`}
       first={columns[0]?.name}
       rows={heads}
       columns={[
