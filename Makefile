@@ -4,9 +4,10 @@
 #   make demo [DEMO_ARGS="--no-browser --port 9999"]   JupyterLab on the tour notebook
 #   make test [BROWSER=no]                             everything that is checked; BROWSER=no leaves the browser tests out
 #   make test-long                                     what takes minutes: every model class, 100 re-runs, notebooks on other texts
+#   make hosts                                         Voilà, Solara, Panel, Shiny, Sphinx, for their tests in make test-long
 #   make test-oldest                                   unit tests with the oldest transformers that pyproject.toml allows
 #   make fuzz [MESSAGES=100000]                        messages of a page, far more of them than `make test` tries
-#   make bench  make build  make screenshots
+#   make bench  make build  make screenshots  make clip
 
 PYTHON ?= python3
 # First on the PATH: kernels start in this environment, and a machine without npm finds the one installed here.
@@ -18,7 +19,7 @@ PINS := pyproject.toml constraints.txt hatch_build.py
 OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\),.*/\1/p' pyproject.toml)
 INSTALL := .venv/bin/pip install -q -c constraints.txt
 
-.PHONY: demo test test-long test-oldest fuzz bench build screenshots
+.PHONY: demo test test-long hosts clip test-oldest fuzz bench build screenshots
 
 demo: .venv/.demo $(BUNDLE)
 	.venv/bin/bertlens demo --folder notebooks $(DEMO_ARGS)
@@ -29,6 +30,9 @@ test: .venv/.test $(BUNDLE)
 test-long: .venv/.test $(BUNDLE)
 	.venv/bin/python -m pytest -q -s -m long tests/unit tests/browser tests/notebooks
 
+hosts: .venv/.test
+	$(INSTALL) -e ".[test,hosts]"
+
 fuzz: .venv/.test $(BUNDLE)
 	BERTLENS_MESSAGES=$(or $(MESSAGES),100000) .venv/bin/python -m pytest -q --timeout 0 tests/wire/test_messages.py
 
@@ -37,6 +41,9 @@ bench: .venv/.bench $(BUNDLE)
 
 screenshots: .venv/.test $(BUNDLE)
 	.venv/bin/python docs/screenshots.py
+
+clip: .venv/.test $(BUNDLE)
+	.venv/bin/python docs/clip.py
 
 build: .venv/.test
 	rm -rf dist

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         SurveyView,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {
     "lens": ("Lens",),

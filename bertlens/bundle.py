@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import json
 from functools import cache
 from pathlib import Path
 
@@ -18,3 +20,10 @@ def text(name: str) -> str:
 def extras() -> bytes:
     """extras.js, gzipped: it travels with pages and answers."""
     return gzip.compress((STATIC / "extras.js").read_bytes(), 9, mtime=0)
+
+
+@cache
+def packed() -> str:
+    """widget.js and widget.css as loader.js takes them: JSON, gzipped, in base64 (buffers do not reach every host)."""
+    files = {"code": text("widget.js"), "style": text("widget.css")}
+    return base64.b64encode(gzip.compress(json.dumps(files, ensure_ascii=False).encode(), 9, mtime=0)).decode()

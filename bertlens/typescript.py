@@ -25,7 +25,7 @@ _TYPES = {
     "names": "string[]",
     "heads": "HeadName[]",
     "settings": "Partial<Settings>",
-    "record": "{ header: Record<string, unknown>; data: DataView }",
+    "record": "{ header: Record<string, unknown>; data: DataView | string }",
 }
 _CHOICES = {
     "measure": "Measure",

@@ -1,5 +1,6 @@
-// Bundles the front end into bertlens/static: widget.js and widget.css, which every widget carries, and extras.js, which
-// the page asks the kernel for when a view or an export that needs it is first opened. No network at run time.
+// Bundles the front end into bertlens/static: widget.js and widget.css, which every widget carries or (loader.js) takes
+// from a model that all share, and extras.js, which the page asks the kernel for when a view or an export that needs it is
+// first opened. No network at run time.
 //
 // extras.js shares the modules of widget.js instead of carrying them again: it is one function that is given them.
 //
@@ -132,9 +133,17 @@ const { outputFiles } = await widget(
   [...taken].map(([path, names]) => [path, [...names]]),
   { write: false },
 );
+const all = outputFiles.map(({ text }) => text).join("");
+const key = `bertlens ${createHash("sha256").update(all).digest("hex").slice(0, 16)}`;
 for (const { path, text } of outputFiles) {
-  const key = `bertlens ${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
   const once = () =>
     `const widget=globalThis[Symbol.for("${key}")]??=make();function make(){${functionBody(text, ([[local]]) => local)}}export{widget as default};\n`;
   writeFileSync(path, path.endsWith(".js") ? await small(once()) : text);
 }
+
+await build({
+  ...common,
+  define: { BUNDLE_KEY: JSON.stringify(key) },
+  entryPoints: { loader: "src/loader.ts" },
+  outdir: out,
+});

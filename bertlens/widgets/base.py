@@ -8,12 +8,15 @@ one immutable record (overview.Shown), and a new forward pass takes the model's 
 
 from __future__ import annotations
 
+import base64
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
 import anywidget
+import ipywidgets
 import traitlets
 from traitlets import TraitError
 
@@ -34,6 +37,7 @@ from .corpus import Corpus
 from .overview import Shown, stream_size
 from .picked import Picked
 from .questions import QUESTIONS, Message, Reply, packed
+from .shared import Bundle, shared
 from .tabs import PARTS, TABS
 from .traits import KINDS
 
@@ -78,7 +82,7 @@ class LensWidget(anywidget.AnyWidget):
     PARTS: ClassVar[tuple[str, ...]] = ()
 
     vars().update({trait.name: KINDS[trait.kind](trait).tag(sync=True) for trait in TRAITS})
-    vars()["overview"].tag(echo_update=False)
+    vars()["overview"].tag(echo_update=False, to_json=lambda overview, _view: _sent(overview))
 
     def __init__(
         self, trace: Trace, *, corpus: Corpus | None = None, compared: Compared | None = None, **selection: Any
@@ -90,7 +94,13 @@ class LensWidget(anywidget.AnyWidget):
         )
         self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
         selection.setdefault("view", next((part for part in parts if part in TABS), "neurons"))
+        held = shared()
+        if held is not None:
+            named = traitlets.Instance(Bundle, allow_none=True).tag(sync=True, **ipywidgets.widget_serialization)
+            self.add_traits(bundle=named)
+            self._esm, self._css, selection["bundle"] = bundle.text("loader.js"), "", held
         super().__init__(
+            layout={"height": "max-content"},  # some hosts give what names no height one of their own
             parts=list(parts),
             text=trace.text or "",
             text_pair=trace.text_pair or "",
@@ -107,6 +117,7 @@ class LensWidget(anywidget.AnyWidget):
             "change": self._reply_change,
             "html": self._reply_html,
             "extras": lambda shown, message: ({}, [bundle.extras()]),
+            "bundle": lambda shown, message: ({"packed": bundle.packed()}, []),
         }
         self.on_msg(self._answer)
         self.observe(self._new_map, "map")  # not before: a pin given as an argument belongs to the map given with it
@@ -379,6 +390,13 @@ class LensWidget(anywidget.AnyWidget):
         # else the selection belongs to a map that the thumbnails are not of
         layer, number = (self.layer, self.head) if self.map == shown.map_name else (head["layer"], head["head"])
         return to_png(shown.overview, shown.trace, layer, number)
+
+
+def _sent(overview: dict[str, Any]) -> dict[str, Any]:
+    """The overview as it travels: Colab loses the buffers of the message that opens a widget, so there as text."""
+    if "google.colab.output" not in sys.modules or not overview:
+        return overview
+    return {**overview, "data": base64.b64encode(overview["data"]).decode()}
 
 
 def _checked(trace: Trace, parts: Sequence[str], corpus: Corpus | None, selection: dict[str, Any]) -> None:

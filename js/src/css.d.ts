@@ -7,3 +7,6 @@ declare const EXTRAS_STYLE: string;
 declare module "bertlens:shared" {
   export const shared: unknown[];
 }
+
+/** Made by build.mjs: what one build of the bundle is called. */
+declare const BUNDLE_KEY: string;

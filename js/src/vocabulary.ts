@@ -12,7 +12,7 @@ export type HeadName = [layer: number, head: number];
 /** The traits of every widget. */
 export interface Traits {
   parts: string[];
-  overview: { header: Record<string, unknown>; data: DataView };
+  overview: { header: Record<string, unknown>; data: DataView | string };
   map: string;
   layer: number;
   head: number;

@@ -49,3 +49,7 @@ export function unpack(index: unknown, blob: DataView | ArrayBuffer | Uint8Array
   }
   return arrays;
 }
+
+/** Bytes that travel as text. */
+export const fromBase64 = (text: string): DataView<ArrayBuffer> =>
+  new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);

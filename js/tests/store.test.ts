@@ -30,6 +30,32 @@ describe("link", () => {
     expect(said(b).state).toBe("saved");
     expect(b.store.link.kernel.value).toBe(false);
   });
+  it("stays at the one head of a saved page, and says so", async () => {
+    const model = { comm_live: false };
+    const b = bench(undefined, { layout: model } as never);
+    expect([said(b), b.model.asked]).toEqual([{ state: "saved", text: "saved page" }, []]);
+    b.synced.put({ layer: 2, head: 3, measure: "norm" });
+    await settled();
+    const { layer, head } = b.store.shown.value;
+    expect([b.synced.layer.value, b.synced.head.value, b.synced.measure.value]).toEqual([layer, head, "weight"]);
+    expect(said(b).text).toBe(`this page holds only L${layer}·H${head}: run the notebook for others`);
+    expect(b.model.asked).toEqual([]);
+  });
+  it("says at once that the kernel is gone, and that it is back", async () => {
+    const host = { comm_live: true, on: (_: string, follow: () => void) => Object.assign(host, { follow }) };
+    const b = bench(undefined, { layout: host } as never);
+    await hello(b);
+    const tell = (comm_live: boolean) => {
+      host.comm_live = comm_live;
+      (host as unknown as { follow(): void }).follow();
+    };
+    tell(false);
+    expect(said(b)).toMatchObject({ state: "error", text: "no kernel" });
+    expect(b.store.link.kernel.value).toBe(false);
+    tell(true);
+    await hello(b);
+    expect(said(b).state).toBe("live");
+  });
   it("says asking after 300 ms, slow after 6 s, and live with the late answer", async () => {
     const b = bench();
     await hello(b);

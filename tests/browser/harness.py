@@ -186,18 +186,23 @@ class Server:
         deadline = time.monotonic() + PATIENCE / 1000
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
-                self.ask("GET", alive)
+                self.answer("GET", alive)
                 return
             except OSError:
                 time.sleep(0.2)
         self.stop()
         raise RuntimeError(f"{command(port)} did not start:\n{output.read_text()[-2000:]}")
 
-    def ask(self, method: str, path: str) -> Any:
-        """One call of the server's REST API."""
+    def answer(self, method: str, path: str) -> bytes:
+        """One call of the server."""
         request = urllib.request.Request(self.url + path, method=method, headers={"Authorization": f"token {TOKEN}"})
         with urllib.request.urlopen(request, timeout=30) as answer:
-            body = answer.read()
+            body: bytes = answer.read()
+        return body
+
+    def ask(self, method: str, path: str) -> Any:
+        """One call of the server's REST API."""
+        body = self.answer(method, path)
         return json.loads(body) if body else None
 
     def stop(self) -> None:

@@ -258,6 +258,10 @@ def test_notebook_7(open_notebook):
     seen.thumb(0, 2).click()
     seen.title("L0·H2")
     says(notebook, "view.layer, view.head", "0 2")
+    # said at once, not with the next click
+    notebook.page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    expect(seen.part("problem")).to_have_text("no kernel: the picture is of L0·H2")
+    assert seen.root.get_attribute("data-state") == "error"
 
 
 def test_marimo(open_marimo):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import gzip
+import importlib.util
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -59,7 +61,7 @@ def test_front_end_source_has_no_markup_evaluation_or_address():
 
 def test_bundle_has_no_evaluation_or_address_and_no_markup_of_ours():
     bundle = texts(sorted(STATIC.iterdir()))
-    assert {"widget.js", "extras.js", "widget.css"} <= {path.name for path in bundle}
+    assert {"widget.js", "loader.js", "extras.js", "widget.css"} <= {path.name for path in bundle}
     # The library that draws knows these two properties; that our sources use neither is tested above.
     of_the_library = {"dangerouslySetInnerHTML", "innerHTML"}
     assert {hit.split(": ")[1] for hit in hits(FORBIDDEN, bundle)} <= of_the_library
@@ -143,7 +145,7 @@ def test_nothing_tells_to_install_a_name_that_is_not_published():
         "pip install --force-reinstall bertlens",
     ]
     assert all(by_name.search(sentence) for sentence in sentences)
-    assert not by_name.search('pip install "path/to/bertlens-0.1.0-py3-none-any.whl[demo]"')
+    assert not by_name.search('pip install "path/to/bertlens-0.2.0-py3-none-any.whl[demo]"')
     here = Path(__file__).resolve()
     assert hits(by_name, {path: text for path, text in texts(tracked()).items() if path != here}) == []
 
@@ -161,22 +163,72 @@ def test_every_dependency_has_a_pin():
     assert names - pinned == set()
 
 
-def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_path):
-    pytest.importorskip("build")
-    source = tmp_path / "source"  # a build leaves files where it runs: not in the tree under test
+def source(folder: Path) -> Path:
+    """The tracked files and the bundle, as a folder of their own: a build leaves files where it runs."""
     for path in tracked():
-        (source / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, source / path.relative_to(ROOT))
-    shutil.copytree(STATIC, source / "bertlens" / "static", dirs_exist_ok=True)
-    # Without isolation: the test environment has the build backend.
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(source)]
+        (folder / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, folder / path.relative_to(ROOT))
+    shutil.copytree(STATIC, folder / "bertlens" / "static", dirs_exist_ok=True)
+    return folder
+
+
+def built(source: Path, *kinds: str, out: Path) -> list[Path]:
+    """What `python -m build` makes of a folder; without isolation: the test environment has the build backend."""
+    command = [sys.executable, "-m", "build", *kinds, "--no-isolation", "--outdir", str(out), str(source)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    [wheel] = tmp_path.glob("*.whl")
+    return sorted(out.iterdir())
+
+
+@pytest.mark.long
+def test_sdist_builds_the_same_wheel(tmp_path):
+    pytest.importorskip("build")
+    (tmp_path / "of_source").mkdir()
+    tree = source(tmp_path / "source")
+    [sdist, wheel] = sorted(built(tree, "--sdist", "--wheel", out=tmp_path / "of_source"), key=lambda p: p.suffix)
+    if importlib.util.find_spec("twine"):
+        done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", sdist, wheel], capture_output=True)
+        assert done.returncode == 0, done.stdout.decode()
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    [unpacked] = (tmp_path / "unpacked").iterdir()
+    [again] = built(unpacked, "--wheel", out=tmp_path / "of_sdist")
+    files = [
+        {name: zipfile.ZipFile(path).read(name) for name in zipfile.ZipFile(path).namelist()} for path in (wheel, again)
+    ]
+    assert wheel.name == again.name and files[0] == files[1]
+
+
+def test_versions_agree():
+    version = re.search(r'__version__ = "(.*)"', (ROOT / "bertlens" / "__init__.py").read_text())
+    assert version is not None
+    number = version[1]
+    assert f"version: {number}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {number}\n" in (ROOT / "CHANGELOG.md").read_text()
+    assert f'"version": "{number}"' in (ROOT / "js" / "package.json").read_text()
+    assert f"bertlens-{number}-py3" in (ROOT / "README.md").read_text()
+
+
+def test_the_moving_picture_is_light():
+    clip = ROOT / "docs" / "images" / "clip.webp"
+    assert "docs/images/clip.webp" in (ROOT / "README.md").read_text() and clip.stat().st_size <= 2_000_000
+
+
+def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_path):
+    pytest.importorskip("build")
+    [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
     names = zipfile.ZipFile(wheel).namelist()
     notebooks = {f"bertlens/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert "bertlens/notebooks/01_tour.ipynb" in notebooks
-    files = ("static/widget.js", "static/extras.js", "static/widget.css", "export/page.js", "cli.py", "py.typed")
+    files = (
+        "static/widget.js",
+        "static/loader.js",
+        "static/extras.js",
+        "static/widget.css",
+        "export/page.js",
+        "cli.py",
+        "py.typed",
+    )
     assert notebooks | {f"bertlens/{name}" for name in files} <= set(names)
     model = {"config.json", "model.safetensors", "kmers.json", "metrics.json", "MODEL_CARD.md"}
     assert {f"bertlens/casestudies/sars_cov_2/model/{name}" for name in model} <= set(names)

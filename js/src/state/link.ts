@@ -23,6 +23,7 @@ function put<T>(shelf: Shelf<T>, name: unknown, ...value: [T] | []): void {
 
 export class Link {
   readonly kernel = signal(false); // a kernel has answered: text can be traced, pages exported
+  readonly saved = signal(false); // the page never had a kernel: what it holds is all there is
   private waits: Shelf<"asking" | "slow"> = signal(new Map());
   private problems: Shelf<Omit<Says, "state">> = signal(new Map());
   readonly now = computed((): Says => {
@@ -43,10 +44,17 @@ export class Link {
     this.met = hello.then(
       ({ fields }) => {
         this.kernel.value = fields.kernel === true;
+        put(this.problems, CONNECTION);
         return this.kernel.value;
       },
       () => false,
     );
+  }
+
+  /** The kernel is gone, and the host says so. */
+  lose(): void {
+    this.kernel.value = false;
+    put(this.problems, CONNECTION, { text: "no kernel", behind: true });
   }
 
   /** Say what waits, what fails and what nobody counts on any more; `quietly` leaves that to `tired` and the caller. */
@@ -75,6 +83,7 @@ export class Link {
     };
     reply.then(succeeded, (error: Error) => {
       end();
+      if (this.saved.peek() && error instanceof ConnectionError) return;
       say(error.message, error instanceof ConnectionError ? CONNECTION : question, !(error instanceof KernelError));
     });
   }

@@ -1,7 +1,7 @@
 // The overview: what the page gets of a trace at first, all that it can show before it asks the kernel anything.
 import type { Span, TokenSide } from "../compute/grid";
-import type { Measure } from "../vocabulary";
-import { type Arrays, unpack } from "../wire";
+import type { Measure, Traits } from "../vocabulary";
+import { type Arrays, fromBase64, unpack } from "../wire";
 
 /** What the tokenizer did: bertlens.inputs.InputReport.to_dict(). */
 export interface Badge {
@@ -113,5 +113,6 @@ export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): O
   };
 }
 
-export const decodeOverview = ({ header, data }: { header: Record<string, unknown>; data: DataView }): Overview =>
-  overviewFrom(header, unpack(header.arrays, data));
+/** The trait; its bytes are text where the host may lose buffers. */
+export const decodeOverview = ({ header, data }: Traits["overview"]): Overview =>
+  overviewFrom(header, unpack(header.arrays, typeof data === "string" ? fromBase64(data) : data));

@@ -2,9 +2,11 @@
 import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import { type Slice, sliceFrom, weights } from "../compute/attention";
 import { measured } from "../compute/measure";
+import { headLabel } from "../parts/format";
 import type { HeadName, Measure } from "../vocabulary";
 import type { Arrays } from "../wire";
 import type { Answers, Kind } from "./answers";
+import type { Link } from "./link";
 import { decodeOverview, type LayerMap, type Overview, overviewFrom, type Thumbs, thumbsFrom } from "./overview";
 import type { Synced } from "./synced";
 
@@ -122,7 +124,7 @@ function complete(overview: Overview, synced: Synced, answers: Answers, before: 
   };
 }
 
-export function createShown(synced: Synced, answers: Answers, until: AbortSignal): ReadonlySignal<Shown> {
+export function createShown(synced: Synced, answers: Answers, link: Link, until: AbortSignal): ReadonlySignal<Shown> {
   const sent = computed(() => decodeOverview(synced.overview.value)); // what the kernel put into the trait
   const initial = (overview: Overview): Shown => ({
     ...headData(answers, overview, [overview.head.layer, overview.head.head], "weight")!,
@@ -142,11 +144,17 @@ export function createShown(synced: Synced, answers: Answers, until: AbortSignal
     const answer = answers.get(OVERVIEW, { trace, map: wanted }, {});
     return answer.state === "answered" ? answer.value : before.trace === trace ? before : sent.value;
   };
+  /** A saved page has one head: what is selected is again what is shown. */
+  const stay = ({ layer, head, overview: { map } }: Shown) => {
+    link.say("saved", `this page holds only ${headLabel(layer, head)}: run the notebook for others`);
+    untracked(() => synced.put({ layer, head, heads: [], measure: "weight", layer_map: "", map }));
+  };
   const follow = effect(() => {
     const before = shown.peek();
     const overview = chosen(before.overview);
     const next = complete(overview, synced, answers, before);
     if (next) shown.value = next;
+    else if (link.saved.value) stay(before);
     else if (before.overview !== overview) shown.value = initial(overview);
   });
   until.addEventListener("abort", follow);

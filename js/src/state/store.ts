@@ -1,7 +1,7 @@
 // The data behind one view: its traits, what was answered, what is shown, and how the kernel is doing.
 import type { AnyModel } from "@anywidget/types";
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { ask, type Reply } from "../kernel";
+import { ask, ConnectionError, type Reply } from "../kernel";
 import type { Traits } from "../vocabulary";
 import { Answers, PATIENCE } from "./answers";
 import { Link } from "./link";
@@ -25,8 +25,15 @@ export interface Store {
 }
 
 export function createStore(model: AnyModel<Traits>, synced: Synced, until: AbortSignal, limit?: number): Store {
-  const send = (op: string, fields: Record<string, unknown>) => ask(model, op, fields, until);
   const link = new Link(until);
+  // another model of the same host knows whether there is a kernel behind them; some hosts have none
+  const beside = model.get("layout" as never) as Partial<Pick<AnyModel, "on" | "off"> & { comm_live: boolean }> | null;
+  const isGone = () => beside?.comm_live === false;
+  link.saved.value = isGone();
+  const send = (op: string, fields: Record<string, unknown>) =>
+    isGone()
+      ? Promise.reject(new ConnectionError(link.saved.peek() ? "not in this page: run the notebook" : "no kernel"))
+      : ask(model, op, fields, until);
   const answers = new Answers(send, link, limit);
   const running = signal(false);
   const request: Store["request"] = (op, fields, patience = 10 * PATIENCE, tired = () => undefined) => {
@@ -37,8 +44,12 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   const stop = () => {
     running.value = false;
   };
-  link.greet(send("hello", {}));
-  const shown = createShown(synced, answers, until);
+  const greet = () => link.greet(send("hello", {}));
+  const follow = () => (isGone() ? link.lose() : greet());
+  greet();
+  beside?.on?.("comm_live_update", follow);
+  until.addEventListener("abort", () => beside?.off?.("comm_live_update", follow));
+  const shown = createShown(synced, answers, link, until);
   return {
     ...{ synced, answers, shown, link, running, request },
     async run(text, text_pair) {

@@ -1,0 +1,51 @@
+// What a view in a Jupyter kernel carries instead of the bundle, which all views of the kernel share: it is in one model
+// that they name. Where that cannot be had, the kernel is asked. Code and style are put into a document once.
+import type { AnyModel, AnyWidget, RenderProps } from "@anywidget/types";
+import { ask } from "./kernel";
+import type { Traits } from "./vocabulary";
+import { fromBase64 } from "./wire";
+
+type Model = AnyModel<Traits & { bundle: string }>;
+type Packed = { packed: string };
+
+const page = globalThis as unknown as Record<symbol, Promise<AnyWidget> | undefined>;
+const LOADING = Symbol.for(`${BUNDLE_KEY} loading`);
+
+async function find(model: Model, signal: AbortSignal): Promise<string> {
+  try {
+    const held = await model.widget_manager.get_model(model.get("bundle").replace("IPY_MODEL_", ""));
+    const packed = held.get("packed") as string | undefined;
+    if (packed) return packed;
+  } catch {
+    // a host without models of models
+  }
+  return (await ask(model, "bundle", {}, signal)).fields.packed as Packed["packed"];
+}
+
+async function load(model: Model, signal: AbortSignal): Promise<AnyWidget> {
+  const unpacked = new Blob([fromBase64(await find(model, signal))])
+    .stream()
+    .pipeThrough(new DecompressionStream("gzip"));
+  const { code, style } = (await new Response(unpacked).json()) as { code: string; style: string };
+  const sheet = document.createElement("style");
+  sheet.textContent = style;
+  document.head.append(sheet);
+  const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  try {
+    return ((await import(address)) as { default: AnyWidget }).default;
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+export default {
+  async render(props: RenderProps<Traits>) {
+    const signal = props.signal ?? new AbortController().signal;
+    page[LOADING] ??= load(props.model as unknown as Model, signal).catch((error) => {
+      page[LOADING] = undefined; // the next view tries again
+      throw error;
+    });
+    const widget = (await page[LOADING]) as { render(props: RenderProps<Traits>): () => void };
+    return signal.aborted ? undefined : widget.render(props);
+  },
+};
