@@ -1,5 +1,5 @@
 // What is shown: one record that caption, controls and pixels read, changed only when all that is selected is here.
-import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { type Slice, sliceFrom, weights } from "../compute/attention";
 import { measured } from "../compute/measure";
 import type { HeadName, Measure } from "../vocabulary";
@@ -122,7 +122,14 @@ function complete(overview: Overview, synced: Synced, answers: Answers, before: 
   };
 }
 
-export function createShown(synced: Synced, answers: Answers, until: AbortSignal): ReadonlySignal<Shown> {
+/** An overview as it came, and with the pictures that have arrived since. */
+export type Grown = Signal<{ of: Overview; now: Overview }>;
+
+export function createShown(
+  synced: Synced,
+  answers: Answers,
+  until: AbortSignal,
+): { shown: ReadonlySignal<Shown>; grown: Grown } {
   const sent = computed(() => decodeOverview(synced.overview.value)); // what the kernel put into the trait
   const initial = (overview: Overview): Shown => ({
     ...headData(answers, overview, [overview.head.layer, overview.head.head], "weight")!,
@@ -134,6 +141,8 @@ export function createShown(synced: Synced, answers: Answers, until: AbortSignal
   });
   const shown = signal(untracked(() => initial(sent.value)));
 
+  const grown: Grown = signal({ of: sent.peek(), now: sent.peek() });
+
   /** Other maps of the trace are asked for when they are chosen; until they are here, those shown stay. */
   const chosen = (before: Overview): Overview => {
     const { trace, map, maps } = sent.value;
@@ -144,11 +153,14 @@ export function createShown(synced: Synced, answers: Answers, until: AbortSignal
   };
   const follow = effect(() => {
     const before = shown.peek();
-    const overview = chosen(before.overview);
+    const came = chosen(grown.peek().of);
+    const isOther = grown.value.of !== came;
+    const overview = isOther ? came : grown.value.now;
     const next = complete(overview, synced, answers, before);
     if (next) shown.value = next;
-    else if (before.overview !== overview) shown.value = initial(overview);
+    else if (isOther) shown.value = initial(overview);
+    if (isOther) grown.value = { of: came, now: came };
   });
   until.addEventListener("abort", follow);
-  return shown;
+  return { shown, grown };
 }
