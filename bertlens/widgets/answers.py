@@ -57,7 +57,7 @@ def _mask(mask: Tensor | str | None, head: int) -> Answer:
 
 
 def _band(seen: Tensor) -> dict[str, int] | None:
-    """How many keys a query sees to its left and right, where that is all there is to a mask (S, K), as in local layers."""
+    """How many keys a query sees to its left and right, where that is all a mask (S, K) says, as in local layers."""
     queries, keys = (torch.arange(n, device=seen.device) for n in seen.shape)
     distance = keys - queries[:, None]
     if not bool(seen.any()):

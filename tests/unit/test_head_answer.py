@@ -72,7 +72,7 @@ def test_a_local_layer_travels_as_its_width() -> None:
         (["100", "110", "011"], {"mask": "band", "band": {"left": 1, "right": 0}}),
         (["110", "011", "001"], {"mask": "band", "band": {"left": 0, "right": 1}}),
         (["111", "111", "111"], {"mask": "full"}),
-        (["110", "111", "111"], {"mask": "bits"}),  # one hole
+        (["110", "101", "111"], {"mask": "bits"}),  # one hole
         (["101", "010", "101"], {"mask": "bits"}),
         (["000", "000", "000"], {"mask": "bits"}),
     ],

@@ -48,7 +48,7 @@ const HEAD: Kind<HeadAnswer, "head"> = {
   op: "head",
   spoken: true,
   read: ({ fields, arrays }) => headFrom(fields, arrays),
-  bytes: ({ weights }) => 3 * weights.byteLength, // as much again for each of the other measures
+  bytes: ({ weights }) => 2 * weights.byteLength, // as much again for another measure of them
 };
 const THUMBS: Kind<Thumbs, "thumbs"> = {
   op: "thumbs",
@@ -61,7 +61,7 @@ const OVERVIEW: Kind<Overview> = {
   read: ({ fields, arrays }) => overviewFrom(fields, arrays),
 };
 
-const drawn = new WeakMap<Float32Array, Partial<Record<Measure, HeadData>>>(); // of the weights
+const drawn = new WeakMap<Float32Array, Partial<Record<Measure, HeadData>>>(); // of the weights: as such, and the last other measure
 
 /** A head with the measure, null until all of it is here. ‖f(x)‖ comes for a layer's heads at once. */
 function headData(answers: Answers, overview: Overview, [layer, head]: HeadName, measure: Measure): HeadData | null {
@@ -71,15 +71,14 @@ function headData(answers: Answers, overview: Overview, [layer, head]: HeadName,
   const ofLayer = measure === "weight" ? null : answers.get(NORMS, overview, { layer });
   if (answer.state !== "answered" || (ofLayer && ofLayer.state !== "answered")) return null;
   const { slice, weights } = answer.value;
-  const made = drawn.get(weights) ?? {};
-  drawn.set(weights, made);
-  if (!made[measure]) {
-    const { S, K } = slice;
-    const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
-    const values = measured(weights, norms, S, K, measure);
-    made[measure] = { slice, weights, layer, head, measure, norms, values };
-  }
-  return made[measure];
+  const made = drawn.get(weights);
+  if (made?.[measure]) return made[measure];
+  const { S, K } = slice;
+  const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
+  const values = measured(weights, norms, S, K, measure);
+  const data = { slice, weights, layer, head, measure, norms, values };
+  drawn.set(weights, { weight: made?.weight, [measure]: data });
+  return data;
 }
 
 /** The thumbnails of a measure, null until they are here; those of the weights came with the overview. */
