@@ -36,7 +36,16 @@ function Picture({ thumbs, n, hidden }: PictureProps) {
     const colours = coloursOf(MEASURES[thumbs.measure].signed, dark);
     return dataUri(png(thumbnail(thumbs, n, rows * cols, common), cols, rows, colours));
   }, [thumbs.data, n, dark, common]); // what comes later into the same data is of other heads
-  return <img class="bl-pixels" src={src} hidden={hidden} alt="" draggable={false} decoding="sync" />;
+  return (
+    <img
+      class="bl-pixels"
+      src={src}
+      style={{ display: hidden ? "none" : "" }}
+      alt=""
+      draggable={false}
+      decoding="sync"
+    />
+  );
 }
 
 /** The picture by the measure shown; those that were shown before stay, hidden: measures are gone back to. */
