@@ -3,7 +3,8 @@
 Bytes are the websocket's, as the browser counts them, bundle included. Round trips are given whole and less an empty
 one, which a widget that only echoes makes in the same notebook. The next frame comes 17 ms after the last one, however
 little there is to do; "own work" is the CPU time of the page's main thread until then, less what it takes there to
-bring out a frame in which a single pixel has moved.
+bring out a frame in which a single pixel has moved. What stands beside the head follows two frames later; "in all" is
+own work with that.
 """
 
 from __future__ import annotations
@@ -51,9 +52,10 @@ spent = time.perf_counter() - start, time.process_time() - cpu
 view
 """
 READY = (
-    "document.querySelectorAll('.bl-thumb img').length === 144"
+    "document.querySelectorAll('.bl-thumb').length === 144"
     " && document.querySelector('[data-testid=matrix] canvas') !== null"
 )
+FILLED = "document.querySelectorAll('.bl-thumb img').length === 144"
 TITLE = "document.querySelector('[data-testid=head-title]').textContent"
 BYTES = {128: 0.5e6, 512: 1.0e6}
 PAUSE = 150  # ms before each change, for what the one before it still has to tell the kernel
@@ -112,15 +114,17 @@ class Own:
         spent = {metric["name"]: float(metric["value"]) for metric in metrics}
         return spent["TaskDuration"] - spent["DevToolsCommandDuration"]
 
-    def of(self, page: Page, changes: list[tuple[str, str]]) -> tuple[list[float], list[float]]:
-        """Seconds until painted, and the page's own seconds until then, of each change."""
-        whole, spent = [], []
+    def of(self, page: Page, changes: list[tuple[str, str]]) -> tuple[list[float], list[float], list[float]]:
+        """Seconds until painted, the page's own seconds until then, and with what follows, of each change."""
+        whole, spent, in_all = [], [], []
         for one in changes:
             page.wait_for_timeout(PAUSE)
             before = self.now()
             whole += timed(page, [one])
             spent.append(self.now() - before - self.frame)
-        return whole, spent
+            page.wait_for_timeout(PAUSE)
+            in_all.append(self.now() - before - self.frame)
+        return whole, spent, in_all
 
     def calibrate(self, page: Page) -> None:
         page.evaluate(DOT)
@@ -138,20 +142,24 @@ def first_paint(notebook: Notebook, socket: Socket, cell: int, tokens: int) -> R
                 if (message.header.msg_type === "comm_open") bench.opened ??= performance.now();
             }});
             bench.painted = bench.first(() => {READY});
+            bench.filled = bench.first(() => {FILLED});
         }}"""
     )
     before = socket.bytes
     notebook.run_cell(cell)
-    painted = page.evaluate("async () => (await bench.painted) - bench.opened") / 1e3
+    painted, filled = (
+        page.evaluate(f"async () => (await bench.{name}) - bench.opened") / 1e3 for name in ("painted", "filled")
+    )
     notebook.finished(cell)
     spent, cpu = eval(notebook.kernel("print(spent)"))
     count = socket.bytes - before
     return Row(
         f"Explorer to first paint in JupyterLab, 12×12×{tokens}",
-        f"≤ {BYTES[tokens] / 1e6:.1f} MB to the page",
-        f"{mb(count)}; {ms(painted)} from comm open, {ms(spent)} of it the kernel's preparation ({ms(cpu)} of CPU)",
+        f"≤ {BYTES[tokens] / 1e6:.1f} MB to the page, ≤ 500 ms",
+        f"{mb(count)}; {ms(painted)} from comm open after {ms(spent)} of the kernel's preparation ({ms(cpu)} of CPU); "
+        f"{ms(filled)} until all thumbnails are there",
         f"BertViz: {BERTVIZ} bytes a weight, {mb(BERTVIZ * 144 * tokens**2)}; model view not drawn",
-        count <= BYTES[tokens],
+        count <= BYTES[tokens] and painted <= 0.5,
     )
 
 
@@ -167,27 +175,29 @@ def heads(page: Page, own: Own) -> Iterator[Row]:
     names = [(layer, (5 * layer) % 12) for layer in range(1, 12)] + [
         (layer, (5 * layer + 3) % 12) for layer in range(5)
     ]
-    asked, work, empty = [], [], []
+    asked, work, all_work, empty = [], [], [], []
     for name in names:
-        whole, spent = own.of(page, [click(*name)])
+        whole, spent, in_all = own.of(page, [click(*name)])
         asked += whole
         work += spent
+        all_work += in_all
         empty += timed(page, [("globalThis.heard = false; echo().then(() => { heard = true; })", "heard")])
     less = median(a - e for a, e in zip(asked, empty, strict=True))
     yield Row(
         "head change at 512 tokens in JupyterLab, asked",
-        "< 100 ms",
-        f"{ms(median(asked))} until painted, {ms(less)} less an empty round trip; {ms(median(work))} own work",
+        "≤ 60 ms",
+        f"{ms(median(asked))} until painted, {ms(less)} less an empty round trip; {ms(median(work))} own work, "
+        f"{ms(median(all_work))} in all",
         f"an empty round trip: {ms(median(empty))}; BertViz: cannot open",
-        median(asked) < 0.1,
+        median(asked) <= 0.06,
     )
-    cached, work = own.of(page, [click(*name) for name in names[:-1]])
+    cached, work, all_work = own.of(page, [click(*name) for name in names[:-1]])
     yield Row(
         "head change at 512 tokens, cached",
-        "< 16 ms, a frame",
-        f"{ms(median(work))} own work, {ms(median(cached))} until the frame has ended",
+        "≤ 10 ms own work",
+        f"{ms(median(work))} own work, {ms(median(all_work))} in all; {ms(median(cached))} until the frame has ended",
         f"any frame: {ms(own.frame)}",
-        median(work) < 0.016,
+        median(work) <= 0.01,
     )
 
 
@@ -245,11 +255,12 @@ def measures(notebook: Notebook, own: Own) -> Iterator[Row]:
         f"{ms(float(notebook.kernel(clock)) - before)} of the kernel's CPU for both",
         ok=max(thumbs) < 1,
     )
-    whole, work = own.of(page, [switch(name)[0] for name in ("Weight", "Norm", "Difference") * 4])
+    whole, work, all_work = own.of(page, [switch(name)[0] for name in ("Weight", "Norm", "Difference") * 4])
     yield Row(
         "measure switch at 512 tokens, cached",
-        "–",
-        f"{ms(median(work))} own work, {ms(median(whole))} until the frame has ended",
+        "≤ 16 ms own work",
+        f"{ms(median(work))} own work, {ms(median(all_work))} in all; {ms(median(whole))} until the frame has ended",
+        ok=median(work) <= 0.016,
     )
 
 
@@ -257,7 +268,7 @@ def quiet(page: Page, own: Own, socket: Socket, work: str, changes: list[tuple[s
     """Something that must need no kernel: not one frame in either direction."""
     socket.settle(page)  # until what went before has been answered
     before = socket.sent, socket.received
-    whole, spent = own.of(page, changes)
+    whole, spent, _ = own.of(page, changes)
     socket.settle(page)
     sent, received = socket.sent - before[0], socket.received - before[1]
     return Row(

@@ -120,6 +120,24 @@ def attention_rows(layer: Layer, start: int, stop: int) -> Tensor:
     return rows
 
 
+def attention_heads(layer: Layer, start: int, stop: int) -> Tensor:
+    """(stop - start, S, K) `attention` of the heads start … stop - 1, and of no others."""
+    if layer.attention is not None:
+        return cast(layer.attention[start:stop])
+    assert layer.query is not None and layer.key is not None and layer.scaling is not None
+    shared = len(layer.query) // len(layer.key)
+    keys = torch.stack([layer.key[head // shared] for head in range(start, stop)])
+    products = cast(layer.query[start:stop]) @ cast(keys).transpose(1, 2) * layer.scaling
+    added = dense_mask(layer)
+    if added is not None:
+        products += (added[start:stop] if added.ndim == 3 else added).to(products.dtype)
+    weights = products.softmax(-1)
+    for head, given in layer.weights.items():
+        if start <= head < stop:
+            weights[head - start] = given.to(weights.dtype)
+    return weights
+
+
 def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
     """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights that are all there is, or that a
     change has put in their place."""

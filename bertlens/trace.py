@@ -155,6 +155,10 @@ class Trace(Sides):
         """(H, stop - start, K) the rows of `attention` for the queries start … stop - 1, and no others."""
         return scores.attention_rows(self._layer(layer), start, stop)
 
+    def attention_heads(self, layer: int, start: int, stop: int) -> Tensor:
+        """(stop - start, S, K) `attention` of the heads start … stop - 1, and of no others."""
+        return scores.attention_heads(self._layer(layer), start, stop)
+
     def sink(self, layer: int) -> Tensor:
         """(H, S) 1 - Σ_j α_ij ≥ 0: the attention of a query that goes to no token. 0 in most families."""
         return (1 - self.attention(layer).sum(-1)).clamp_min(0)

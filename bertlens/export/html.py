@@ -84,8 +84,7 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     Raises ExportError past 20 MB, naming the layers that would fit: before anything is computed where the heads alone
     pass it; and where the file cannot be written, of which then nothing is left.
     """
-    if page.estimate * len(page.layers) > LIMIT:
-        raise _too_large(page, page.estimate * len(page.layers), page.estimate)
+    check_size(page.estimate, page.layers)
     answers = {question_name(question): _message(*reply) for question, reply in page.answers}
     data = {
         "state": page.state,
@@ -111,7 +110,7 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     )
     size = len(text.encode())
     if size > LIMIT:
-        raise _too_large(page, size, _layer_bytes(answers, page.layers))
+        raise _too_large(page.layers, size, _layer_bytes(answers, page.layers))
     if path is not None:
         with replacing(path) as out:
             out.write(text.encode())
@@ -173,13 +172,19 @@ def _script() -> str:
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")
 
 
-def _too_large(page: Page, size: int, of_layer: int) -> ExportError:
+def check_size(of_layer: int, layers: Sequence[int]) -> None:
+    """Raises ExportError where the heads of so many layers alone pass the limit: known from shapes, before any work."""
+    if of_layer * len(layers) > LIMIT:
+        raise _too_large(layers, of_layer * len(layers), of_layer)
+
+
+def _too_large(layers: Sequence[int], size: int, of_layer: int) -> ExportError:
     """The error that names the layers which fit: they are equally large, since all hold the same tokens."""
-    rest = max(0, size - of_layer * len(page.layers))
+    rest = max(0, size - of_layer * len(layers))
     fits = int((LIMIT - rest) // max(1, of_layer))
     if fits < 1:
         way_out = "not even one layer fits: shorten the text"
     else:
-        first = ", ".join(str(layer) for layer in page.layers[:fits])
+        first = ", ".join(str(layer) for layer in layers[:fits])
         way_out = f"{fits} of its layers fit: choose them, for example layers=[{first}]"
     return ExportError(f"the page would hold {size / 1e6:.0f} MB, the limit is {LIMIT // 1_000_000} MB; {way_out}")

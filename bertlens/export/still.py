@@ -1,6 +1,7 @@
 """A still picture of a view: for saved notebooks and pages that cannot run one (nbconvert, GitHub, e-mail).
 
-The atlas on the left, the open head as a matrix with its tokens on the right, the caption below; light palette.
+The atlas on the left, where the overview has it, the open head as a matrix with its tokens on the right, the caption
+below; light palette.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _THUMB, _GAP, _MARGIN = 30, 4, 16
 _THUMB_CELLS = 15  # a side; more could hardly be seen, and this picture is stored with every output
 _MOST_LABELS = 64  # tokens a side; beyond, labels would be smaller than can be read
 _MOST_CELLS = 256  # a side of the matrix; more tokens are drawn in blocks
-_MOST_TOKENS = 640  # a side; for more the thumbnail is enlarged
+_LEAST_WIDTH = 560  # for the caption
 _LONGEST = 24  # characters of a label
 _SHADES = 34  # of the maps: steps of 3 %, half the bytes of all 255
 
@@ -34,26 +35,23 @@ def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> 
     """PNG of a trace's atlas and one open head, about 900 pixels wide. overview: of the map of the trace shown."""
     header = overview["header"]
     arrays = unpack(header["arrays"], overview["data"])
-    thumbs, shown = arrays["thumbs"], trace.maps[header["map"]]
+    shown = trace.maps[header["map"]]
     most = max(len(shown.tokens), len(shown.key_tokens))
     pooled = most > _MOST_CELLS
-    if most > _MOST_TOKENS:  # a picture of a thousand tokens is not worth heads × S × S numbers
-        attention = thumbs[layer, head] * (arrays["thumb_max"][layer, head] / 255)
-    else:
-        attention = _pooled(shown.attention(layer)[head].float().cpu().numpy(), _MOST_CELLS)
+    attention = _pooled(shown.attention_heads(layer, head, head + 1)[0].float().cpu().numpy(), _MOST_CELLS)
     name = f"L{layer}·H{head}"
     about = provenance(trace)
-    left = _atlas(_pooled(thumbs, _THUMB_CELLS), layer, head)
+    left = None if header["pending"] else _atlas(_pooled(arrays["thumbs"], _THUMB_CELLS), layer, head)
     right = _matrix(attention, [] if pooled else shown.display_tokens, [] if pooled else shown.display_key_tokens)
     caption = [
         f"{visible(about['model'])} ({about['dtype']}), {name}: row = query, column = key, white 0 to dark blue "
-        f"{np.nanmax(attention, initial=0):.3f}{', the largest of each block of cells' if pooled else ''}; thumbnails "
-        "each to their own maximum",
+        f"{np.nanmax(attention, initial=0):.3f}{', the largest of each block of cells' if pooled else ''}"
+        f"{'' if left is None else '; thumbnails each to their own maximum'}",
         *(visible(text) for text in (about["text"], about["text_pair"]) if text),
         "A still picture: run the cell for the live view. "
         + ", ".join(f"{k} {v}" for k, v in about["versions"].items()),
     ]
-    return _page(f"bertlens · {name}", [left, right], caption)
+    return _page(f"bertlens · {name}", [right] if left is None else [left, right], caption)
 
 
 def compared_png(
@@ -83,7 +81,7 @@ def compared_png(
 
 def _page(title: str, parts: Sequence[Image.Image], caption: Sequence[str]) -> bytes:
     """Pictures in a row, a title above and a caption below."""
-    width = sum(part.width + _MARGIN for part in parts) + _MARGIN
+    width = max(sum(part.width + _MARGIN for part in parts) + _MARGIN, _LEAST_WIDTH)
     lines = [line for text in caption for line in _wrapped(text, width - 2 * _MARGIN)]
     body = max(part.height for part in parts)
     page = Image.new("RGB", (width, body + 3 * _MARGIN + 16 * len(lines) + 20), "white")

@@ -28,6 +28,8 @@ SUMMARY = (
     "max",
 )
 
+SIDE = 32  # pixels of a thumbnail, at most
+
 
 def summary(trace: Trace, names: Sequence[str] = SUMMARY) -> dict[str, Tensor]:
     """Numbers of every head by weight: name -> float32 (L, H), NaN where the text has no such tokens or pairs.
@@ -36,13 +38,18 @@ def summary(trace: Trace, names: Sequence[str] = SUMMARY) -> dict[str, Tensor]:
     of query tokens n, in [0, 1]; entropy in [0, ln K]; k90 in [1, K]. Clark et al. 2019, section 3.
     """
     roles = Roles.of(trace)
-    columns: dict[str, list[Tensor]] = {name: [] for name in names}
-    for layer in range(trace.n_layers):
-        rows = Rows(trace.attention(layer), roles)
-        for name in names:
-            numerator, denominator = rows.statistic(name)
-            columns[name].append(numerator.float() / denominator if denominator else numerator.float() * torch.nan)
-    return {name: torch.stack(column) for name, column in columns.items()}
+    layers = [of_maps(trace.attention(layer), roles, names) for layer in range(trace.n_layers)]
+    return dict(zip(names, torch.stack(layers).unbind(-1), strict=True))
+
+
+def of_maps(maps: Tensor, roles: Roles, names: Sequence[str] = SUMMARY) -> Tensor:
+    """The numbers of `summary` for some heads' maps (H, S, K): float32 (H, len(names))."""
+    rows = Rows(maps, roles)
+    columns = []
+    for name in names:
+        numerator, denominator = rows.statistic(name)
+        columns.append(numerator.float() / denominator if denominator else numerator.float() * torch.nan)
+    return torch.stack(columns, -1)
 
 
 def mean_weight(trace: Trace, layer: int) -> Tensor:
@@ -50,7 +57,7 @@ def mean_weight(trace: Trace, layer: int) -> Tensor:
     return trace.attention(layer).mean(0)
 
 
-def thumbnails(trace: Trace, size: int = 32) -> tuple[Tensor, Tensor]:
+def thumbnails(trace: Trace, size: int = SIDE) -> tuple[Tensor, Tensor]:
     """Every head's map, max-pooled to at most size x size, in 256 steps: (uint8 (L, H, t, t'), float32 (L, H)).
 
     The second is each head's largest weight m: a pixel is round(255 · w / m) for the largest weight w that it covers.
@@ -58,7 +65,7 @@ def thumbnails(trace: Trace, size: int = 32) -> tuple[Tensor, Tensor]:
     return pooled(map(trace.attention, range(trace.n_layers)), size)
 
 
-def pooled(maps: Iterable[Tensor], size: int = 32, signed: bool = False) -> tuple[Tensor, Tensor]:
+def pooled(maps: Iterable[Tensor], size: int = SIDE, signed: bool = False) -> tuple[Tensor, Tensor]:
     """Maps (H, S, K) of successive layers as small pictures, each pixel the cell largest in size that it covers.
 
     Returns uint8 (L, H, t, t') and each map's largest absolute value m, float32 (L, H). A pixel is round(255 · x / m),

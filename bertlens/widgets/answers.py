@@ -37,22 +37,35 @@ def head(trace: Trace, layer: int, head: int) -> Answer:
     if not trace.has_neurons or head in trace.changed_weights(layer):
         return fields, {"attention": trace.attention(layer)[head].float().contiguous()}
     mask, arrays = _mask(trace.mask(layer), head)
-    fields |= {"scaling": float(trace.scaling(layer)), "mask": mask}
+    fields |= {"scaling": float(trace.scaling(layer)), **mask}
     lse = trace.log_sum_exp(layer, head)
     return fields, {"q": trace.query(layer)[head].float(), "k": trace.key(layer)[head].float(), "lse": lse} | arrays
 
 
-def _mask(mask: Tensor | str | None, head: int) -> tuple[str, Arrays]:
-    """The mask as the page reads it: a name, packed bits where it only hides keys, else the bias itself."""
-    if mask is None:
-        return "full", {}
-    if isinstance(mask, str):
-        return mask, {}
+def _mask(mask: Tensor | str | None, head: int) -> Answer:
+    """The mask as the page reads it: a name, how far a query sees to both sides, packed bits, or the bias itself."""
+    if mask is None or isinstance(mask, str):
+        return {"mask": mask or "full"}, {}
     bias = (mask[head if mask.shape[0] > 1 else 0] if mask.dim() == 3 else mask).float()
     seen = bias != -torch.inf
-    if bool((bias[seen] == 0).all()):
-        return "bits", {"bits": np.packbits(seen.cpu().numpy(), axis=1, bitorder="little")}
-    return "bias", {"bias": bias.contiguous()}
+    if not bool((bias[seen] == 0).all()):
+        return {"mask": "bias"}, {"bias": bias.contiguous()}
+    if bool(seen.all()):
+        return {"mask": "full"}, {}
+    if band := _band(seen):
+        return {"mask": "band", "band": band}, {}
+    return {"mask": "bits"}, {"bits": np.packbits(seen.cpu().numpy(), axis=1, bitorder="little")}
+
+
+def _band(seen: Tensor) -> dict[str, int] | None:
+    """How many keys a query sees to its left and right, where that is all a mask (S, K) says, as in local layers."""
+    queries, keys = (torch.arange(n, device=seen.device) for n in seen.shape)
+    distance = keys - queries[:, None]
+    if not bool(seen.any()):
+        return None
+    left, right = max(0, -int(distance[seen].min())), max(0, int(distance[seen].max()))
+    alike = bool((seen == (distance >= -left) & (distance <= right)).all())
+    return {"left": left, "right": right} if alike else None
 
 
 def layer_norms(trace: Trace, layer: int) -> Answer:

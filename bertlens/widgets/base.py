@@ -22,7 +22,7 @@ from traitlets import TraitError
 
 from .. import bundle
 from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index, check_indices
-from ..export.html import Page, to_html
+from ..export.html import Page, check_size, to_html
 from ..export.still import to_png
 from ..measures.offers import offers
 from ..model import checked_once
@@ -34,8 +34,9 @@ from . import whatif
 from .cells import CELLS
 from .compared import Compared
 from .corpus import Corpus
-from .overview import Shown, stream_size
+from .overview import Shown, stream_size, stream_tokens
 from .picked import Picked
+from .pictures import SAVED_TOKENS
 from .questions import QUESTIONS, Message, Reply, packed
 from .shared import Bundle, shared
 from .tabs import PARTS, TABS
@@ -92,6 +93,7 @@ class LensWidget(anywidget.AnyWidget):
         self._open: Shown | None = Shown.of(
             trace, corpus, selection["map"], selection.get("layer", 0), selection.get("head", 0), compared=compared
         )
+        self._met = False  # a page has asked something
         self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
         selection.setdefault("view", next((part for part in parts if part in TABS), "neurons"))
         held = shared()
@@ -187,6 +189,20 @@ class LensWidget(anywidget.AnyWidget):
     def _map(self) -> Trace:
         return self._shown.trace.maps.get(self.map) or self._shown.map(self._shown.map_name)
 
+    def get_state(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """What is saved or sent. A state that is read whole while no page has asked has all thumbnails of a short text.
+
+        The page's own first state is sent before there is a comm.
+        """
+        names = args[0] if args else kwargs.get("key")
+        shown = self._open
+        is_saved = names is None and self.comm is not None and not self._met
+        if is_saved and shown is not None and shown.map(shown.map_name).n_tokens <= SAVED_TOKENS:
+            self._open = shown.with_pictures()
+            self._trait_values["overview"] = dict(self._open.overview)
+        state: dict[str, Any] = super().get_state(*args, **kwargs)
+        return state
+
     # The selection. Values that are set together (an update of the page, hold_trait_notifications) are checked
     # together, after all of them are set: a check reads the others as they will be, and one refusal takes all back.
 
@@ -274,6 +290,7 @@ class LensWidget(anywidget.AnyWidget):
         """Answer one question, or say why not. The tables are explicit: the page cannot name anything else."""
         if not isinstance(message, dict) or "id" not in message:
             return
+        self._met = True
         try:
             with few(stream_size(self._shown.trace)), checked_once():
                 fields, buffers = self._reply(self._shown, message)
@@ -335,7 +352,10 @@ class LensWidget(anywidget.AnyWidget):
     def to_html(self, path: str | Path | None = None, *, layers: list[int] | None = None) -> str:
         """The view as one page that needs no kernel and no network; written to `path` if given.
 
-        Holds all heads, or those of `layers`. Raises ExportError past 20 MB, naming the way out, and where the file
+        Holds all heads, or those of `layers`. Of a text of more than 512 tokens it has the atlas of these layers alone,
+        and neither gates nor geometry nor the atlas by norm, which take work for every layer.
+
+        Raises ExportError past 20 MB, naming the way out, and where the file
         cannot be written; SelectionError for no layer at all, or one that does not exist.
         """
         with few(stream_size(self.trace)):
@@ -343,9 +363,12 @@ class LensWidget(anywidget.AnyWidget):
 
     def page(self, layers: list[int] | None = None) -> Page:
         """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for."""
-        shown, trace = self._shown, self._shown.trace
+        trace = self._shown.trace
         most = max(m.n_layers for m in trace.maps.values())
         chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
+        estimate = sum(map(_head_bytes, trace.maps.values()))
+        check_size(estimate, chosen)
+        shown = self._shown.with_pictures(chosen if stream_tokens(trace) > SAVED_TOKENS else None)
         about = provenance(trace)
         texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
         model = visible(trace.model_name)
@@ -362,12 +385,12 @@ class LensWidget(anywidget.AnyWidget):
         return Page(
             title=title,
             footer=footer,
-            state={trait.name: getattr(self, trait.name) for trait in TRAITS},
+            state={trait.name: getattr(self, trait.name) for trait in TRAITS} | {"overview": dict(shown.overview)},
             overviews={name: (made["header"], made["data"]) for name, made in overviews.items()},
             answers=_carried(shown, self.parts, chosen, self.map, picked),
             layers=chosen,
             holds=holds,
-            estimate=sum(map(_head_bytes, trace.maps.values())),
+            estimate=estimate,
             about=about,
         )
 

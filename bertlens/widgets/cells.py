@@ -74,4 +74,11 @@ def _cell(shell: Any) -> str | None:
     return cell if isinstance(cell, str) else None
 
 
+def unattended() -> bool:
+    """Whether a notebook runs that nobody looks at (nbconvert, papermill): such a run allows no input."""
+    shell = _shell()
+    content = (shell.get_parent() or {}).get("content", {}) if shell is not None else {}
+    return content.get("allow_stdin") is False
+
+
 CELLS = Cells()

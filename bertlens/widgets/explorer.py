@@ -25,7 +25,7 @@ class Explorer(LensWidget):
 
     Without `layer` and `head` it opens on the head with the highest gate score other than open, closed and self, and,
     without `query` and `key`, at its largest cell between content tokens; of a text of more than 128 tokens on a head
-    of the first layer.
+    of the first layer, of more than 512 on its first one.
 
     Arguments: LensWidget, SurveyView.
     """

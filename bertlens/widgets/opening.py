@@ -12,6 +12,7 @@ from ..trace import Trace
 from .answers import gate_scores
 
 MOST_TOKENS = 128  # of a text whose layers are all looked at; of longer ones the first
+LONG = 512  # tokens of a text of which no layer is looked at: a view is there at once
 PLAIN = ("open", "closed", "self")  # gates that show nothing at a glance
 
 
@@ -22,11 +23,11 @@ def opening(
 
     {"layer", "head", "query", "key"}; of equal scores the lower layer, then the lower head. layers, heads: only these.
     Of a text of more than 128 tokens the heads of the first of the layers. Head 0 and no cell where a trace has no
-    gates, no cell where it has no content tokens.
+    gates or more than 512 tokens, no cell where it has no content tokens.
     """
     layers = list(range(trace.n_layers)) if layers is None else list(layers)
     heads = list(range(trace.n_heads)) if heads is None else list(heads)
-    if offers(trace)["gates"]:
+    if offers(trace)["gates"] or trace.n_tokens > LONG:
         return {"layer": layers[0], "head": heads[0], "query": None, "key": None}
     if trace.n_tokens <= MOST_TOKENS:
         by_gate = {gate: scores[layers] for gate, scores in gate_scores(trace, "full").items()}

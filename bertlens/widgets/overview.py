@@ -1,18 +1,20 @@
-"""What the page gets of a trace at first, the overview: thumbnails and statistics of all heads, one head open."""
+"""What the page gets of a trace at first, the overview: one head open, thumbnails and statistics of all heads.
+
+Those of a long text the page asks for, layer by layer, once head and frame are on the screen: a script that builds a
+view computes none, a new text or a closed view asks no more. An overview that is to be read without a kernel has them.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-import torch
-
 from ..changes import Change
 from ..errors import SelectionError
-from ..measures import attention
+from ..measures.attention import SUMMARY
 from ..measures.offers import offers
 from ..pieces import Annotator
 from ..provenance import versions
@@ -22,11 +24,13 @@ from ..vocabulary import MEASURES
 from ..wire import json_safe, pack
 from . import answers, whatif
 from .badges import badges
+from .cells import unattended
 from .compared import Compared
 from .corpus import Corpus
+from .pictures import SAVED_TOKENS, all_pictures
 from .tabs import TABS
 
-MOST_TOKENS = 128  # of a text for which it is computed at once which heads look elsewhere
+MOST_TOKENS = 128  # of a text for which all is computed at once
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,10 @@ class Shown:
         compared: Compared | None = None,
     ) -> Shown:
         """The record of a trace, with one head of the map `name` open in its overview, after another record."""
+        tokens = trace.maps[name].n_tokens
+        whole = tokens <= (SAVED_TOKENS if unattended() else MOST_TOKENS)
         with few(stream_size(trace)):
-            made = _overview(trace, corpus, compared, name, layer, head)
+            made = _overview(trace, corpus, compared, name, layer, head, None if whole else ())
         known = (
             trace.model_name,
             trace.text,
@@ -68,7 +74,7 @@ class Shown:
         shown_before = before.known if before is not None and before.subject == subject else ()
         changes = (*shown_before, *(change for change in trace.changes if change not in shown_before))
         numbers = [changes.index(change) for change in trace.changes]  # two runs may differ in what no overview shows
-        identity = _hash(repr((known, numbers)), made["data"])
+        identity = _hash(repr((known, numbers)), made["data"] + _last(trace.maps[name]))
         named = {"trace": identity, "subject": subject, "changes": whatif.chips(trace, changes)}
         return cls(trace, corpus, compared, identity, changes, subject, MappingProxyType(_named(made, named)))
 
@@ -78,6 +84,18 @@ class Shown:
         if shown is None:
             raise SelectionError(f"no map {str(name)[:40]!r}: there are {', '.join(self.trace.maps)}")
         return shown
+
+    def with_pictures(self, layers: Iterable[int] | None = None) -> Shown:
+        """The record with the pictures of these layers (default: all) in its overview; itself where they are there."""
+        header = self.overview["header"]
+        wanted = range(header["n_layers"]) if layers is None else layers
+        if not set(header["pending"]) & set(wanted):
+            return self
+        name, head = header["map"], header["head"]
+        with few(stream_size(self.trace)):
+            made = _overview(self.trace, self.corpus, self.compared, name, head["layer"], head["head"], wanted)
+        named = {part: header[part] for part in ("trace", "subject", "changes")}
+        return replace(self, overview=MappingProxyType(_named(made, named)))
 
     def overview_of(self, name: str, layer: int, head: int) -> dict[str, Any]:
         """The overview of another map, with a head of it open (its last ones where it has fewer)."""
@@ -93,9 +111,22 @@ class Shown:
         return name
 
 
+def stream_tokens(trace: Trace) -> int:
+    """Tokens of the longest side of any map."""
+    return max(max(m.n_tokens, len(m.key_tokens)) for m in trace.maps.values())
+
+
 def stream_size(trace: Trace) -> int:
     """Numbers in one layer's stream, tokens × width, of the longest map; heads of unknown width count as 64 wide."""
     return max(m.n_tokens * m.n_heads * (m.head_dim or 64) for m in trace.maps.values())
+
+
+def _last(trace: Trace) -> bytes:
+    """Numbers in which runs of the same text differ wherever their weights or changes do: the last layer's."""
+    last = trace.n_layers - 1
+    if not trace.has_neurons:
+        return bytes(trace.attention_heads(last, 0, 1).float().cpu().numpy().tobytes())
+    return bytes(trace.query(last).float().cpu().numpy().tobytes() + trace.key(last).float().cpu().numpy().tobytes())
 
 
 def _hash(text: str, data: bytes = b"") -> str:
@@ -107,13 +138,19 @@ def _named(overview: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
 
 
 def _overview(
-    trace: Trace, corpus: Corpus | None, compared: Compared | None, name: str, layer: int, head: int
+    trace: Trace,
+    corpus: Corpus | None,
+    compared: Compared | None,
+    name: str,
+    layer: int,
+    head: int,
+    layers: Iterable[int] | None = None,
 ) -> dict[str, Any]:
+    """Of one map; layers: whose pictures are in it (default: all), the others are pending."""
     shown = trace.maps[name]
-    thumbs, thumb_max = attention.thumbnails(shown)
-    summary = attention.summary(shown)
+    held = set(range(shown.n_layers) if layers is None else layers)
     fields, head_arrays = answers.head(shown, layer, head)
-    arrays = {"thumbs": thumbs, "thumb_max": thumb_max.float(), "stats": torch.stack(list(summary.values()), dim=-1)}
+    arrays: dict[str, Any] = {**all_pictures(shown, held)}
     given = _of_changes(shown)
     arrays |= given.pop("arrays", {})
     if compared is not None:
@@ -138,7 +175,8 @@ def _overview(
         "badges": badges(trace.report),
         "text": trace.text or "",
         "text_pair": trace.text_pair or "",
-        "stats": list(summary),
+        "stats": list(SUMMARY),
+        "pending": [layer for layer in range(shown.n_layers) if layer not in held],
         "measures": list(MEASURES) if not reasons["norms"] else ["weight"],
         "layer_maps": [
             {"name": word.name, "label": word.label, "about": word.about, "symbol": word.symbol}

@@ -19,6 +19,7 @@ from ..vocabulary import LAYER_MAPS, MEASURES
 from ..wire import json_safe, pack
 from . import answers, score_maps, whatif, why
 from .picked import Picked
+from .pictures import SAVED_TOKENS, layer_pictures
 
 Message: TypeAlias = dict[str, Any]
 Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
@@ -138,6 +139,19 @@ class Question:
         return packed(*self.answer(trace, **self.check(trace, message)))
 
 
+Carried: TypeAlias = Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]]
+
+
+def _of_short(carried: Carried) -> Carried:
+    """Nothing of a long text: what takes work for all layers, or more than S² numbers for one."""
+
+    def of(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+        if max(trace.n_tokens, len(trace.key_tokens)) <= SAVED_TOKENS:
+            yield from carried(trace, layers)
+
+    return of
+
+
 def _once(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     yield {}
 
@@ -196,19 +210,20 @@ def register_question(question: Question) -> None:
 
 
 for _question in (
+    Question("pictures", layer_pictures, ("layer",)),
     Question("head", answers.head, ("layer", "head"), carried=_each_head),
     Question("norms", answers.layer_norms, ("layer",), "norms", _each_layer),
-    Question("thumbs", answers.thumbnails, ("measure",), "norms", _measures),
-    Question("statistics", answers.head_statistics, ("by",), carried=_each_by),
+    Question("thumbs", answers.thumbnails, ("measure",), "norms", _of_short(_measures)),
+    Question("statistics", answers.head_statistics, ("by",), carried=_of_short(_each_by)),
     Question("rows", answers.query_rows, ("query", "last")),
     Question("layer_map", answers.layer_map, ("layer", "kind"), carried=_layer_maps),
-    Question("gates", answers.gate_labels, ("threshold", "margin"), "gates", _default_gates),
+    Question("gates", answers.gate_labels, ("threshold", "margin"), "gates", _of_short(_default_gates)),
     Question("evidence", answers.gate_evidence, ("layer", "head", "gate", "view"), "gates", _clearest),
-    Question("norm_view", answers.norm_view, (), "norms", _once),
-    Question("geometry", answers.layer_rows, (), "geometry", _once),
+    Question("norm_view", answers.norm_view, (), "norms", _of_short(_once)),
+    Question("geometry", answers.layer_rows, (), "geometry", _of_short(_once)),
     Question("histograms", answers.histograms, ("layer", "head"), "neurons", _each_head),
     Question("stream", answers.stream, ("station", "method"), "geometry", _stations),
-    Question("spectra", answers.layer_ranks, ("layer",), "spectra", _each_layer),
+    Question("spectra", answers.layer_ranks, ("layer",), "spectra", _of_short(_each_layer)),
     Question(
         "why",
         why.why,

@@ -34,7 +34,7 @@ PARTS: dict[str, Part] = {
     part.name: part
     for part in (
         Part("header", ("answers",)),
-        Part("atlas", ("gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
+        Part("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
         Part("head", ("head", "norms", "layer_map")),
     )
 }

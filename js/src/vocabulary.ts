@@ -45,6 +45,7 @@ export type Settings = Omit<typeof SETTINGS, "muted"> & { muted: string[] };
 
 /** The questions about a trace, with their arguments. */
 export interface Questions {
+  pictures: { layer: number };
   head: { layer: number; head: number };
   norms: { layer: number };
   thumbs: { measure: string };

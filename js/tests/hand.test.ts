@@ -1,6 +1,6 @@
 // Going back, handing a state on, finding a token, and numbers of a row, apart from any page.
 import { signal } from "@preact/signals";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createHistory } from "../src/state/history";
 import { createPage } from "../src/state/page";
 import { entropyOf, unitValues, variationOf } from "../src/state/rows";
@@ -77,7 +77,6 @@ describe("history", () => {
 });
 
 describe("a state", () => {
-  beforeAll(() => void vi.stubGlobal("requestAnimationFrame", () => 0)); // nothing is drawn here
   const make = (more = {}) => {
     const { store, end } = bench(overviewOf(TOKENS), more);
     return { view: createView(store, signal(false)), end };

@@ -2,3 +2,7 @@
 import { setMaxListeners } from "node:events";
 
 setMaxListeners(0);
+
+// Where there is no page, nothing is drawn.
+globalThis.requestAnimationFrame ??= () => 0;
+globalThis.cancelAnimationFrame ??= () => undefined;

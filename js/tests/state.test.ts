@@ -165,7 +165,7 @@ describe("neurons", () => {
     expect(Math.exp(steps.score - steps.shift) / steps.sum).toBeCloseTo(steps.alpha, 9);
   });
   it("counts only visible keys, and says that a key is masked", () => {
-    const causal = { ...slice, mask: { kind: "causal" } as const };
+    const causal = { ...slice, mask: { kind: "band", left: 9, right: 0 } as const };
     expect(softmaxSteps(causal, cellFacts(causal, 2, 1))).toMatchObject({ seen: 3, masked: false });
     expect(softmaxSteps(causal, cellFacts(causal, 2, 7))).toMatchObject({ masked: true, alpha: 0 });
   });

@@ -641,9 +641,9 @@ def test_views_of_a_changed_run(tmp_path: Path) -> None:
     found = trace.rerun(whatif.cut(1, 2, 0, 1, renormalize=False), whatif.cut(0, 1, 2, 3))
     _, arrays = answers.head(found, 1, 2)
     assert set(arrays) == {"attention"} and torch.equal(arrays["attention"], found.attention(1)[2])
-    assert set(answers.head(found, 1, 1)[1]) == {"q", "k"}
+    assert set(answers.head(found, 1, 1)[1]) == {"q", "k", "lse"}
     fields, arrays = answers.head(found, 0, 1)  # a cut is a mask
-    assert fields["mask"] == "bits" and set(arrays) == {"q", "k", "bits"}
+    assert fields["mask"] == "bits" and set(arrays) == {"q", "k", "lse", "bits"}
     assert "head 1.2" in offers(found)["neurons"] and not offers(trace)["neurons"]
     assert provenance(found)["changes"] == list(map(str, found.changes)) and provenance(trace)["changes"] == []
     view = found.explore(layer=1, head=2)

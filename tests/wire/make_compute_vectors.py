@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+BAND = {"left": 2, "right": 1}
 PATH = Path(__file__).with_name("compute_vectors.json")
 
 
@@ -87,6 +88,9 @@ def case(name: str, seed: int, S: int, K: int, d: int, scaling: float, mask: str
     bias = np.zeros((S, K))
     if mask == "causal":
         bias[np.triu_indices(S, 1, K)] = -np.inf
+    elif mask == "band":
+        back = np.subtract.outer(np.arange(S), np.arange(K))  # how far a key lies before the query
+        bias[(back > BAND["left"]) | (-back > BAND["right"])] = -np.inf
     elif mask in ("bits", "bias"):
         bias = np.where(rng.random((S, K)) < 0.3, -np.inf, 0.0)
         bias[:, 0] = 0  # every query sees the first key ...
@@ -131,7 +135,7 @@ def case(name: str, seed: int, S: int, K: int, d: int, scaling: float, mask: str
         "S": S,
         "K": K,
         "d": d,
-        "fields": {"scaling": scaling, "mask": mask},
+        "fields": {"scaling": scaling, "mask": mask} | ({"band": BAND} if mask == "band" else {}),
         "arrays": arrays,
         "visible": visible.astype(int),
         "scores": scores,
@@ -182,6 +186,7 @@ def vectors() -> dict:
             case("every key visible", 0, 6, 6, 8, 8**-0.5, "full", [(0, 1), (2, 2), (5, 0), (3, 4)]),
             case("scaled in the model", 1, 5, 5, 7, 1.0, "full", [(0, 0), (4, 3)]),
             case("causal", 2, 6, 6, 4, 0.5, "causal", [(0, 0), (3, 1), (5, 5)]),
+            case("a band", 7, 9, 9, 4, 0.5, "band", [(0, 0), (4, 2), (5, 6), (8, 8)]),
             case("bits, two bytes a row", 3, 6, 11, 6, 6**-0.5, "bits", [(0, 0), (1, 7), (4, 0), (5, 3)]),
             case("bias", 4, 5, 9, 5, 0.3, "bias", [(0, 0), (2, 4), (3, 0)]),
             case("more keys than queries", 5, 3, 7, 9, 1 / 3, "full", [(0, 6), (2, 1)]),

@@ -5,7 +5,7 @@ import type { Arrays } from "../wire";
 
 type Mask =
   | { kind: "full" } // every query sees every key
-  | { kind: "causal" } // query i sees the keys up to i
+  | { kind: "band"; left: number; right: number } // query i sees the keys i − left … i + right
   | { kind: "bits"; bits: Uint8Array; stride: number } // a bit per key, lowest first, `stride` bytes a query, 1 = visible
   | { kind: "bias"; bias: Float32Array }; // (S·K) added to the scores, −Infinity = masked
 
@@ -36,15 +36,17 @@ export function sliceFrom(fields: Record<string, unknown>, arrays: Arrays): Slic
     K: k.shape[0] ?? 0,
     d,
     scaling: fields.scaling as number,
-    mask: maskFrom(fields.mask, arrays),
+    mask: maskFrom(fields, arrays),
     q: q.data as Float32Array,
     k: k.data as Float32Array,
     lse: lse.data as Float64Array,
   };
 }
 
-function maskFrom(kind: unknown, { bits, bias }: Arrays): Mask {
-  if (kind === "full" || kind === "causal") return { kind };
+function maskFrom({ mask: kind, band }: Record<string, unknown>, { bits, bias }: Arrays): Mask {
+  if (kind === "full") return { kind };
+  if (kind === "causal") return { kind: "band", left: Number.POSITIVE_INFINITY, right: 0 };
+  if (kind === "band") return { kind, ...(band as { left: number; right: number }) };
   if (kind === "bits" && bits) return { kind, bits: bits.data as Uint8Array, stride: bits.shape[1] ?? 0 };
   if (kind === "bias" && bias) return { kind, bias: bias.data as Float32Array };
   throw new Error(`a head slice with an unknown mask: ${String(kind)}`);
@@ -55,8 +57,8 @@ export function visible({ mask, K }: Slice, i: number, j: number): boolean {
   switch (mask.kind) {
     case "full":
       return true;
-    case "causal":
-      return j <= i;
+    case "band":
+      return j <= i + mask.right && j >= i - mask.left;
     case "bits":
       return ((mask.bits[i * mask.stride + (j >> 3)]! >> (j & 7)) & 1) === 1;
     case "bias":
@@ -86,15 +88,10 @@ export function rowWeights(slice: Slice, i: number): Float64Array {
 /** Attention of all queries, (S·K), row = query. */
 export const weights = (slice: Slice): Float32Array => slice.attention ?? weightsIn(slice, 0, slice.S, 0, slice.K);
 
-/** Attention of the queries `top` … `bottom` − 1 to the keys `left` … `right` − 1, row = query. */
+/** Attention of the queries `top` … `bottom` − 1 to the keys `left` … `right` − 1 by q and k, row = query. */
 export function weightsIn(slice: Slice, top: number, bottom: number, left: number, right: number): Float32Array {
   const width = right - left;
   const out = new Float32Array((bottom - top) * width);
-  if (slice.attention) {
-    for (let i = top; i < bottom; i++)
-      out.set(slice.attention.subarray(i * slice.K + left, i * slice.K + right), (i - top) * width);
-    return out;
-  }
   lessTotal(needQueryKey(slice), top, bottom, left, right, out);
   const isFull = slice.mask.kind === "full";
   for (let i = top, n = 0; i < bottom; i++) {
@@ -105,63 +102,41 @@ export function weightsIn(slice: Slice, top: number, bottom: number, left: numbe
   return out;
 }
 
-/**
- * q·k × scaling − lse of a window. Eight cells at a time: their sums do not wait for one another, and each number that
- * is read serves four of them or two.
- */
+/** q·k × scaling − lse of a window. Two queries and two keys at a time: what is read serves twice. */
 function lessTotal(slice: QueryKeySlice, top: number, bottom: number, left: number, right: number, out: Float32Array) {
   const { q, k, d, scaling } = slice;
   const lse = slice.lse!; // what has q and k has it too
   const width = right - left;
-  const tall = bottom - ((bottom - top) % 2);
-  const wide = right - (width % 4);
-  for (let i = top; i < tall; i += 2) {
-    const [x, y] = [i * d, (i + 1) * d];
-    const [less, less1] = [lse[i]!, lse[i + 1]!];
-    for (let j = left; j < wide; j += 4) {
+  for (let i = top; i < bottom; i += 2) {
+    const x = i * d;
+    const y = i + 1 < bottom ? x + d : x; // the last one of an odd number twice
+    for (let j = left; j < right; j += 2) {
       const k0 = j * d;
-      const k1 = k0 + d;
-      const k2 = k1 + d;
-      const k3 = k2 + d;
+      const k1 = j + 1 < right ? k0 + d : k0;
       let a = 0,
         b = 0,
         c = 0,
-        e = 0,
-        f = 0,
-        g = 0,
-        h = 0,
-        l = 0;
+        e = 0;
       for (let n = 0; n < d; n++) {
         const u = q[x + n]!;
         const v = q[y + n]!;
         const one = k[k0 + n]!;
         const two = k[k1 + n]!;
-        const three = k[k2 + n]!;
-        const four = k[k3 + n]!;
         a += u * one;
         b += u * two;
-        c += u * three;
-        e += u * four;
-        f += v * one;
-        g += v * two;
-        h += v * three;
-        l += v * four;
+        c += v * one;
+        e += v * two;
       }
       const at = (i - top) * width + j - left;
-      const below = at + width;
-      out[at] = a * scaling - less;
-      out[at + 1] = b * scaling - less;
-      out[at + 2] = c * scaling - less;
-      out[at + 3] = e * scaling - less;
-      out[below] = f * scaling - less1;
-      out[below + 1] = g * scaling - less1;
-      out[below + 2] = h * scaling - less1;
-      out[below + 3] = l * scaling - less1;
+      const below = y > x ? at + width : at;
+      const beside = k1 > k0 ? 1 : 0;
+      out[at] = a * scaling - lse[i]!;
+      out[at + beside] = b * scaling - lse[i]!;
+      if (below === at) continue;
+      out[below] = c * scaling - lse[i + 1]!;
+      out[below + beside] = e * scaling - lse[i + 1]!;
     }
   }
-  for (let i = top; i < bottom; i++)
-    for (let j = i < tall ? wide : left; j < right; j++)
-      out[(i - top) * width + j - left] = dot(q, i * d, k, j * d, d) * scaling - lse[i]!;
 }
 
 /** The key with the largest weight in a query's row. */

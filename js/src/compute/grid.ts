@@ -123,8 +123,7 @@ const sums = new WeakMap<Float32Array, Float64Array>(); // a map is gone back to
 
 /** Sum over the rows of every column, (cols). */
 export function columnSums(values: Float32Array, cols: number): Float64Array {
-  const known = sums.get(values);
-  if (known?.length === cols) return known;
+  if (sums.has(values)) return sums.get(values)!;
   const made = new Float64Array(cols);
   for (let n = 0; n < values.length; ) for (let c = 0; c < cols; c++, n++) made[c]! += values[n]!;
   sums.set(values, made);

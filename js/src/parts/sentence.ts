@@ -15,8 +15,10 @@ export const statisticLabel = (name: string): string => {
 };
 
 /** The names of the statistics by which heads can be sorted. */
-export const statistics = ({ stats, statistic, nan_layer }: Overview): string[] =>
-  stats.filter((name) => !Number.isNaN(statistic(0, 0, name)) || nan_layer !== null);
+export const statistics = ({ stats, statistic, nan_layer, pending, n_layers }: Overview): string[] => {
+  const layer = upTo(n_layers).find((l) => !pending.includes(l)); // one that is here
+  return stats.filter((name) => layer === undefined || !Number.isNaN(statistic(layer, 0, name)) || nan_layer !== null);
+};
 
 /** A word that takes much of every row, the first token and separators apart: "cat takes 40 %". */
 function columnsOf({ keyside: { tokens, special } }: Overview, weights: Float32Array) {
@@ -45,6 +47,7 @@ export function describe(
   rows?: Float32Array,
   of = "of attention ",
 ): string {
+  if (overview.pending.includes(layer)) return "Its layer has not been computed yet";
   const value = (name: string) => overview.statistic(layer, head, name);
   const entropy = value("entropy");
   if (Number.isNaN(entropy)) return "Not a number: this head's attention holds NaN or infinity";

@@ -42,7 +42,12 @@ const find = (list: Unit[], piece: number | null) => {
 };
 
 export function createDisplay({ synced, shown }: Store): Display {
-  const overview = computed(() => shown.value.overview);
+  let same = shown.peek().overview;
+  const overview = computed(() => {
+    const now = shown.value.overview; // one that only has more pictures has the same tokens
+    same = now.queries === same.queries && now.keyside === same.keyside ? same : now;
+    return same;
+  });
   const weights = computed(() => shown.value.weights);
   const sides = computed(() => sidesOf(overview.value, synced));
   const scaled = computed(() => renormalized(synced, shown.value));

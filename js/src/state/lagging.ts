@@ -14,9 +14,8 @@ export function lagging<T extends Record<string, ReadonlySignal>>(signals: T, su
   let timer: ReturnType<typeof setTimeout> | undefined;
   let before: unknown = subject.peek();
   const cancel = () => {
-    if (frame) cancelAnimationFrame(frame);
+    cancelAnimationFrame(frame);
     clearTimeout(timer);
-    frame = 0;
   };
   const follow = () => {
     cancel();

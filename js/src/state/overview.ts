@@ -63,6 +63,7 @@ interface Header {
   text: string;
   text_pair: string;
   stats: string[];
+  pending: number[]; // layers whose thumbnails and statistics are still to be asked for
   measures: Measure[]; // what the kernel can give of a head
   layer_maps: LayerMap[]; // and of a whole layer
   offers: Record<string, string>; // capability -> "", or the reason why it cannot be had
@@ -79,6 +80,7 @@ export interface Overview extends Header {
   keyside: TokenSide; // the key side, the query side again where the map is square
   square: boolean;
   thumbs: Thumbs; // of the weights
+  numbers: Float32Array; // (L·H·stats)
   thumbShape: [rows: number, cols: number];
   statistic(layer: number, head: number, name: string): number;
   headArrays: Arrays; // of `head`
@@ -102,6 +104,8 @@ export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): O
     arrays,
     keyside: header.keys ?? header.queries,
     square: header.keys === null,
+    pending: header.pending ?? [],
+    numbers: stats,
     thumbs: thumbsFrom("weight", arrays),
     thumbShape: [arrays.thumbs!.shape[2]!, arrays.thumbs!.shape[3]!],
     statistic(layer, head, name) {

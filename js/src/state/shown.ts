@@ -1,5 +1,5 @@
 // What is shown: one record that caption, controls and pixels read, changed only when all that is selected is here.
-import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { type Slice, sliceFrom, weights } from "../compute/attention";
 import { measured } from "../compute/measure";
 import { headLabel } from "../parts/format";
@@ -50,7 +50,7 @@ const HEAD: Kind<HeadAnswer, "head"> = {
   op: "head",
   spoken: true,
   read: ({ fields, arrays }) => headFrom(fields, arrays),
-  bytes: ({ weights }) => 3 * weights.byteLength, // as much again for each of the other measures
+  bytes: ({ weights }) => 2 * weights.byteLength, // as much again for another measure of them
 };
 const THUMBS: Kind<Thumbs, "thumbs"> = {
   op: "thumbs",
@@ -63,7 +63,7 @@ const OVERVIEW: Kind<Overview> = {
   read: ({ fields, arrays }) => overviewFrom(fields, arrays),
 };
 
-const drawn = new WeakMap<Float32Array, Partial<Record<Measure, HeadData>>>(); // of the weights
+const drawn = new WeakMap<Float32Array, Partial<Record<Measure, HeadData>>>(); // of the weights: as such, and the last other measure
 
 /** A head with the measure, null until all of it is here. ‖f(x)‖ comes for a layer's heads at once. */
 function headData(answers: Answers, overview: Overview, [layer, head]: HeadName, measure: Measure): HeadData | null {
@@ -73,15 +73,14 @@ function headData(answers: Answers, overview: Overview, [layer, head]: HeadName,
   const ofLayer = measure === "weight" ? null : answers.get(NORMS, overview, { layer });
   if (answer.state !== "answered" || (ofLayer && ofLayer.state !== "answered")) return null;
   const { slice, weights } = answer.value;
-  const made = drawn.get(weights) ?? {};
-  drawn.set(weights, made);
-  if (!made[measure]) {
-    const { S, K } = slice;
-    const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
-    const values = measured(weights, norms, S, K, measure);
-    made[measure] = { slice, weights, layer, head, measure, norms, values };
-  }
-  return made[measure];
+  const made = drawn.get(weights);
+  if (made?.[measure]) return made[measure];
+  const { S, K } = slice;
+  const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
+  const values = measured(weights, norms, S, K, measure);
+  const data = { slice, weights, layer, head, measure, norms, values };
+  drawn.set(weights, { weight: made?.weight, [measure]: data });
+  return data;
 }
 
 /** The thumbnails of a measure, null until they are here; those of the weights came with the overview. */
@@ -124,7 +123,15 @@ function complete(overview: Overview, synced: Synced, answers: Answers, before: 
   };
 }
 
-export function createShown(synced: Synced, answers: Answers, link: Link, until: AbortSignal): ReadonlySignal<Shown> {
+/** An overview as it came, and with the pictures that have arrived since. */
+export type Grown = Signal<{ of: Overview; now: Overview }>;
+
+export function createShown(
+  synced: Synced,
+  answers: Answers,
+  link: Link,
+  until: AbortSignal,
+): { shown: ReadonlySignal<Shown>; grown: Grown } {
   const sent = computed(() => decodeOverview(synced.overview.value)); // what the kernel put into the trait
   const initial = (overview: Overview): Shown => ({
     ...headData(answers, overview, [overview.head.layer, overview.head.head], "weight")!,
@@ -135,6 +142,8 @@ export function createShown(synced: Synced, answers: Answers, link: Link, until:
     refused: "",
   });
   const shown = signal(untracked(() => initial(sent.value)));
+
+  const grown: Grown = signal({ of: sent.peek(), now: sent.peek() });
 
   /** Other maps of the trace are asked for when they are chosen; until they are here, those shown stay. */
   const chosen = (before: Overview): Overview => {
@@ -151,12 +160,15 @@ export function createShown(synced: Synced, answers: Answers, link: Link, until:
   };
   const follow = effect(() => {
     const before = shown.peek();
-    const overview = chosen(before.overview);
+    const came = chosen(grown.peek().of);
+    const isOther = grown.value.of !== came;
+    const overview = isOther ? came : grown.value.now;
     const next = complete(overview, synced, answers, before);
     if (next) shown.value = next;
     else if (link.saved.value) stay(before);
-    else if (before.overview !== overview) shown.value = initial(overview);
+    else if (isOther) shown.value = initial(overview);
+    if (isOther) grown.value = { of: came, now: came };
   });
   until.addEventListener("abort", follow);
-  return shown;
+  return { shown, grown };
 }

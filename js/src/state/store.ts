@@ -5,13 +5,14 @@ import { ask, ConnectionError, type Reply } from "../kernel";
 import type { Traits } from "../vocabulary";
 import { Answers, PATIENCE } from "./answers";
 import { Link } from "./link";
-import { createShown, type Shown } from "./shown";
+import { createShown, type Grown, type Shown } from "./shown";
 import type { Synced } from "./synced";
 
 export interface Store {
   synced: Synced;
   answers: Answers;
   shown: ReadonlySignal<Shown>;
+  grown: Grown;
   link: Link;
   running: Signal<boolean>;
   /** Have something done once. What comes later than `patience` is said, and still taken. */
@@ -49,9 +50,9 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   greet();
   beside?.on?.("comm_live_update", follow);
   until.addEventListener("abort", () => beside?.off?.("comm_live_update", follow));
-  const shown = createShown(synced, answers, link, until);
+  const { shown, grown } = createShown(synced, answers, link, until);
   return {
-    ...{ synced, answers, shown, link, running, request },
+    ...{ synced, answers, shown, grown, link, running, request },
     async run(text, text_pair) {
       running.value = true;
       await request("trace", { text, text_pair }, 10 * PATIENCE, stop).finally(stop);

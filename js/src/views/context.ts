@@ -81,11 +81,22 @@ export const change = ({ request }: Pick<Store, "request">, { trace, map }: Over
 export const ViewContext = createContext<View | null>(null);
 export const useView = (): View => useContext(ViewContext)!;
 
-/** What is known of a question about the maps shown. While a new answer is on its way, the last one of them stays. */
-export function useAnswer<T, Op extends string>(kind: Kind<T, Op>, args: Arguments<Op>, known?: () => T): Answer<T> {
+/**
+ * What is known of a question about the maps shown. While a new answer is on its way, the last one of them stays.
+ * `known`: the answer where none has to be asked for. `wait`: it is not asked yet.
+ */
+export function useAnswer<T, Op extends string>(
+  kind: Kind<T, Op>,
+  args: Arguments<Op>,
+  { known, wait = false }: { known?: () => T; wait?: boolean } = {},
+): Answer<T> {
   const { answers, overview } = useView();
   const reason = kind.needs && overview.offers[kind.needs];
-  const answer: Answer<T> = reason ? { state: "refused", reason } : answers.get(kind, overview, args, known);
+  const answer: Answer<T> = reason
+    ? { state: "refused", reason }
+    : wait
+      ? { state: "asking" }
+      : answers.get(kind, overview, args, known);
   const last = useRef<{ overview: Overview; answer: Answer<T> } | null>(null);
   if (answer.state === "answered") last.current = { overview, answer };
   return answer.state === "asking" && last.current?.overview === overview ? last.current.answer : answer;

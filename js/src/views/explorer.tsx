@@ -65,9 +65,10 @@ export function Explorer({ view }: { view: View }) {
         {has("header") ? <Header /> : <Problem />}
         {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
         <Later
-          draw={({ Style, WhatIf }) => (
+          draw={({ Style, Pictures, WhatIf }) => (
             <>
               <Style />
+              <Pictures />
               <WhatIf />
             </>
           )}

@@ -50,9 +50,9 @@ export function relabelled(gates: Gates, threshold: number, margin: number): Gat
 }
 
 /** What is known of the gates of the maps shown, under the thresholds chosen. */
-export function useGateAnswer(): Answer<Gates> {
+export function useGateAnswer(wait = false): Answer<Gates> {
   const [threshold, margin] = useView().page.thresholds.value;
-  const answer = useAnswer(GATE_LABELS, USUAL);
+  const answer = useAnswer(GATE_LABELS, USUAL, { wait });
   return useMemo(() => {
     const usual = threshold === USUAL.threshold && margin === USUAL.margin;
     if (usual || answer.state !== "answered") return answer;
@@ -60,9 +60,9 @@ export function useGateAnswer(): Answer<Gates> {
   }, [answer, threshold, margin]);
 }
 
-/** The gates, null where there are none or they are not here yet. */
+/** The gates, null where there are none or they are not here yet; asked for after the thumbnails. */
 export const useGates = (): Gates | null => {
-  const answer = useGateAnswer();
+  const answer = useGateAnswer(useView().overview.pending.length > 0);
   return answer.state === "answered" ? answer.value : null;
 };
 

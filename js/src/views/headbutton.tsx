@@ -1,11 +1,11 @@
 // One head in the atlas: its thumbnail with the gate's letter, what it says on hover, and what a click does.
 import { useComputed } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { dataUri, png } from "../paint/bitmap";
 import { cssColor, inkOn } from "../paint/colormap";
 import { coloursOf } from "../paint/palette";
 import { headLabel, paperName } from "../parts/format";
-import type { Overview, Thumbs } from "../state/overview";
+import type { Thumbs } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { hideTip, showTip, useView, type View } from "./context";
 import { gateAt, gateSign, useByWeight } from "./gatemarks";
@@ -22,39 +22,43 @@ export function thumbnail({ measure, data, max }: Thumbs, n: number, size: numbe
   return common ? entries.map((v) => Math.round(zero + ((v - zero) * max[n]!) / common)) : entries;
 }
 
-const made = new WeakMap<Thumbs, { of: string; urls: string[] }>();
-
-/** The picture of one head as an address: made once for a scale and a theme. */
-function pictureOf(thumbs: Thumbs, n: number, [rows, cols]: Overview["thumbShape"], common: boolean, dark: boolean) {
-  const of = `${common} ${dark}`;
-  const before = made.get(thumbs);
-  const kept = before?.of === of ? before : { of, urls: [] };
-  made.set(thumbs, kept);
-  const entries = () => thumbnail(thumbs, n, rows * cols, common ? commonScale(thumbs) : 0);
-  kept.urls[n] ??= dataUri(png(entries(), cols, rows, coloursOf(MEASURES[thumbs.measure].signed, dark)));
-  return kept.urls[n];
+interface PictureProps {
+  thumbs: Thumbs;
+  n: number;
+  hidden: boolean;
 }
 
+function Picture({ thumbs, n, hidden }: PictureProps) {
+  const { dark, page, overview } = useView();
+  const common = page.commonScale.value ? commonScale(thumbs) : 0;
+  const src = useMemo(() => {
+    const [rows, cols] = overview.thumbShape;
+    const colours = coloursOf(MEASURES[thumbs.measure].signed, dark);
+    return dataUri(png(thumbnail(thumbs, n, rows * cols, common), cols, rows, colours));
+  }, [thumbs.data, n, dark, common]); // what comes later into the same data is of other heads
+  return (
+    <img
+      class="bl-pixels"
+      src={src}
+      style={{ display: hidden ? "none" : "" }}
+      alt=""
+      draggable={false}
+      decoding="sync"
+    />
+  );
+}
+
+/** The picture by the measure shown; those that were shown before stay, hidden: measures are gone back to. */
 function Thumbnail({ n }: { n: number }) {
   const view = useView();
   const thumbs = useComputed(() => view.shown.thumbs).value;
-  const common = view.page.commonScale.value;
-  const seen = useRef<{ of: unknown[]; all: Thumbs[] }>({ of: [], all: [] }); // measures are gone back to: kept, hidden
-  const of = [view.overview, view.dark, common];
-  if (of.some((one, at) => one !== seen.current.of[at])) seen.current = { of, all: [] };
-  if (!seen.current.all.includes(thumbs)) seen.current.all.push(thumbs);
+  const seen = useRef(new Map<string, Thumbs>()).current;
+  if (seen.get("weight")?.data !== view.overview.thumbs.data) seen.clear(); // another text
+  seen.set("weight", view.overview.thumbs).set(thumbs.measure, thumbs);
   return (
     <>
-      {seen.current.all.map((one) => (
-        <img
-          key={one.measure}
-          class="bl-pixels"
-          src={pictureOf(one, n, view.overview.thumbShape, view.page.commonScale.value, view.dark)}
-          hidden={one !== thumbs}
-          alt=""
-          draggable={false}
-          decoding="sync"
-        />
+      {[...seen.values()].map((one) => (
+        <Picture key={one.measure} thumbs={one} n={n} hidden={one.measure !== thumbs.measure} />
       ))}
     </>
   );
@@ -151,7 +155,9 @@ export function HeadButton(props: HeadButtonProps) {
         onPointerLeave={() => hideTip(view)}
         onBlur={() => hideTip(view)}
       >
-        {Number.isNaN(overview.statistic(layer, head, "entropy")) ? (
+        {overview.pending.includes(layer) ? (
+          <span class="bl-fill bl-muted">…</span>
+        ) : Number.isNaN(overview.statistic(layer, head, "entropy")) ? (
           <span class="bl-nan">NaN</span>
         ) : filled ? (
           <Fill value={stat.of(layer, head)} stat={stat} mark={stat.mark?.(layer, head)} />

@@ -1,6 +1,6 @@
 // What heads are ordered, coloured and told apart by: a statistic of the measure shown, or the cell, row or token pinned.
 import { useComputed } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { Unit } from "../compute/grid";
 import { percent, share, signed, upTo } from "../parts/format";
 import { describe, statisticLabel } from "../parts/sentence";
@@ -193,28 +193,11 @@ export function sentences({ overview, answers }: View, measure: Measure): Says {
         `${percent(statistic(l, h, "variation"))} of a row lies elsewhere by norm. ${byWeight(l, h, weights)}`;
 }
 
-/** Each head's sentence made once, where it does not depend on weights. */
-function remembered(says: Says): Says {
-  const made = new Map<string, string>();
-  return (l, h, weights) => {
-    if (weights) return says(l, h, weights);
-    const name = `${l}·${h}`;
-    if (!made.has(name)) made.set(name, says(l, h));
-    return made.get(name)!;
-  };
-}
-
 /** What a head does in one sentence, by the measure shown. */
 export function useSentences(): Says {
   const view = useView();
   const { overview, answers } = view;
   const measure = useComputed(() => view.shown.measure).value;
   const answer = measure === "weight" ? null : answers.get(STATS, overview, { by: "norm" });
-  const said = useRef(new Map<Measure, { of: unknown[]; says: Says }>()).current;
-  const of = [overview, answer];
-  const before = said.get(measure);
-  if (before?.of.every((one, n) => one === of[n])) return before.says;
-  const says = remembered(sentences(view, measure));
-  said.set(measure, { of, says });
-  return says;
+  return useMemo(() => sentences(view, measure), [overview, measure, answer]);
 }

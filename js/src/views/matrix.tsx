@@ -3,7 +3,6 @@ import type { RefObject } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Span, Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
-import { weightColours } from "../paint/palette";
 import { into, Select } from "../parts/controls";
 import { px, share } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
@@ -12,6 +11,7 @@ import { Pixels } from "../parts/pixels";
 import { Token, tokenText, visibleText } from "../parts/token";
 import type { Cell } from "../state/page";
 import { hideTip, showTip, useView } from "./context";
+import { Later } from "./later";
 import { cellText, type Look, lookNow, pinCell } from "./look";
 import { useWidth } from "./width";
 
@@ -96,9 +96,9 @@ export function Matrix() {
           </div>
           <div class="bl-cols">
             <Labels units={cols} cell={cell} isRow={false} />
-            {norms && <NormStrip norms={norms} cols={cols} cell={cell} />}
+            {norms && <Later draw={({ NormStrip }) => <NormStrip norms={norms} cols={cols} cell={cell} />} />}
           </div>
-          {overview.spans.length > 0 && <SpanStrip spans={overview.spans} cols={cols} cell={cell} />}
+          {overview.spans.length > 0 && <Later draw={({ SpanStrip }) => <SpanStrip cols={cols} cell={cell} />} />}
           <Labels units={rows} cell={cell} isRow />
           <Cells look={look} cell={cell} />
         </div>
@@ -275,7 +275,7 @@ function CellTip({ look, row, col }: { look: Look; row: number; col: number }) {
   );
 }
 
-const within = ([, start, end]: Span, unit: Unit) => unit.pieces[0]! >= start && unit.pieces[0]! < end;
+export const within = ([, start, end]: Span, unit: Unit) => unit.pieces[0]! >= start && unit.pieces[0]! < end;
 
 /** Where the second sentence and the named runs of tokens begin. */
 export const edges = (spans: Span[], list: Unit[]): number[] =>
@@ -316,60 +316,6 @@ function Marks({ cell, cursor }: { cell: number; cursor: Cell | null }) {
   );
 }
 
-/** ‖f(x)‖ of every key, above its column: what the weights are multiplied with. */
-function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; cell: number }) {
-  const view = useView();
-  const colours = weightColours(view.dark);
-  const sums = useMemo(() => keyNorms(norms, cols), [norms, cols]);
-  const hi = sums.reduce((a, b) => Math.max(a, b), 1e-9);
-  const paint = useCallback((out: Uint8ClampedArray) => paintValues(sums, 0, hi, colours, out), [sums, hi, colours]);
-  const tip = (n: number) =>
-    cols[n] && (
-      <>
-        ‖f(x)‖ of <Token text={cols[n].label} /> <b class="bl-number">{share(sums[n]!)}</b>
-      </>
-    );
-  return (
-    <div
-      class="bl-norm-strip"
-      data-testid="norm-strip"
-      style={{ width: px(cols.length * cell) }}
-      onPointerMove={(event) => {
-        const { left } = event.currentTarget.getBoundingClientRect();
-        showTip(view, event, tip(Math.floor((event.clientX - left) / cell)));
-      }}
-      onPointerLeave={() => hideTip(view)}
-    >
-      <Pixels width={cols.length} height={1} paint={paint} label="norm of f(x) for every key" />
-    </div>
-  );
-}
-
 /** ‖f(x)‖ of every column. */
-const keyNorms = (norms: Float32Array, cols: Unit[]) =>
+export const keyNorms = (norms: Float32Array, cols: Unit[]) =>
   Float32Array.from(cols, (unit) => unit.pieces.reduce((n, j) => n + norms[j]!, 0));
-
-/** The spans above their columns, named where there is room. */
-const SpanStrip = ({ spans, cols, cell }: { spans: Span[]; cols: Unit[]; cell: number }) => (
-  <>
-    <span class="bl-norm-name bl-muted">domain</span>
-    <div class="bl-span-strip" data-testid="span-strip" style={{ width: px(cols.length * cell) }}>
-      {spans.map((span, n) => {
-        const [label, start, end] = span;
-        const width = cols.filter((unit) => within(span, unit)).length * cell;
-        return (
-          width > 0 && (
-            <span
-              key={start}
-              class={n % 2 ? "bl-span bl-odd" : "bl-span"}
-              style={{ left: px(cols.findIndex((unit) => within(span, unit)) * cell), width: px(width) }}
-              title={`${label}: tokens ${start} to ${end - 1}`}
-            >
-              {width > 7 * label.length ? label : ""}
-            </span>
-          )
-        );
-      })}
-    </div>
-  </>
-);

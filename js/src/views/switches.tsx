@@ -1,6 +1,5 @@
 // The switches that head view, lists and tables follow: form, map, sentence pair, pieces or words, special tokens.
 import { Check, Segmented, Select, wordChoices } from "../parts/controls";
-import { tokenText } from "../parts/token";
 import type { Overview } from "../state/overview";
 import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../vocabulary";
 import { included } from "./atlas";
@@ -32,7 +31,7 @@ export function Switches() {
           onChange={set("map")}
         />
       )}
-      {has("neurons") && !has("head") && <QuerySelect />}
+      {has("neurons") && !has("head") && <Later draw={({ QuerySelect }) => <QuerySelect />} />}
       {overview.measures.length > 1 && has("head", "atlas", "compare") && (
         <Segmented
           label="measure"
@@ -95,20 +94,6 @@ function HeadSelects() {
         onChange={(value) => synced.put({ head: Number(value) })}
       />
     </>
-  );
-}
-
-/** The query, where no head view pins one. */
-function QuerySelect() {
-  const { synced, overview } = useView();
-  const tokens = overview.queries.tokens.map((token, n) => ({ value: String(n), label: `${n} ${tokenText(token)}` }));
-  return (
-    <Select
-      label="query"
-      value={String(synced.query.value ?? "")}
-      choices={[{ value: "", label: "clearest word" }, ...tokens]}
-      onChange={(value) => synced.put({ query: value === "" ? null : Number(value), key: null })}
-    />
   );
 }
 

@@ -92,12 +92,12 @@ function known({ overview }: View, asked: Asked): (() => Maps) | undefined {
 
 export function useMaps(view: View): Answer<Maps> {
   const asked = askedOf(view);
-  return useAnswer(MAPS, asked, known(view, asked));
+  return useAnswer(MAPS, asked, { known: known(view, asked) });
 }
 
 export function useHeads({ overview }: View): Answer<HeadsAnswer> {
   const { heads } = comparedOf(overview);
-  return useAnswer(HEADS, {}, heads ? () => heads : undefined);
+  return useAnswer(HEADS, {}, heads ? { known: () => heads } : {});
 }
 
 /** b − a, NaN at gaps. */

@@ -1,0 +1,149 @@
+"""The atlas of a long text: nothing of it before a page asks, all of it where no page will."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import adaptive_max_pool2d
+
+import bertlens as bl
+from bertlens import wire
+from bertlens.errors import ExportError
+from bertlens.trace import Trace
+from bertlens.widgets import cells, overview, pictures, questions
+from unit import tiny
+
+KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys") if k in tiny.FAMILIES]
+
+
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> Trace:
+    """A text that counts as long, though it is not."""
+    monkeypatch.setattr(overview, "MOST_TOKENS", 4)
+    return bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat on the mat")
+
+
+def arrays_of(state: dict[str, Any]) -> dict[str, np.ndarray]:
+    return wire.unpack(state["header"]["arrays"], state["data"])
+
+
+def ask(view: Any, **fields: Any) -> tuple[dict[str, Any], list[bytes]]:
+    sent: list[Any] = []
+    view.send = lambda content, buffers=None: sent.append((content, buffers))
+    trace = view.overview["header"]["trace"]
+    view._handle_custom_msg({"id": "1", "trace": trace, "map": view.map, **fields}, [])
+    return sent[0]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_pictures_of_a_layer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pooled maps and plain sums of the trace's own weights; two heads at a time or all."""
+    family = tiny.FAMILIES[name]
+    trace = bl.Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*tiny.TEXTS[1])
+    for at_once in (1, 2 * trace.n_tokens**2, 10**9):
+        monkeypatch.setattr(pictures, "AT_ONCE", at_once)
+        pictures._made.clear()
+        fields, arrays = pictures.layer_pictures(trace, 1)
+        assert fields == {"layer": 1}
+        weights = trace.attention(1).double()
+        side = min(32, trace.n_tokens)
+        pooled = adaptive_max_pool2d(weights, (side, side))
+        assert arrays["thumb_max"].numpy() == pytest.approx(weights.amax((1, 2)).numpy(), rel=1e-6)
+        steps = 255 * pooled / weights.amax((1, 2))[:, None, None]
+        assert (arrays["thumbs"].double() - steps).abs().max() <= 0.501
+        entropies = -(weights * weights.clamp_min(1e-300).log()).sum(-1).mean(-1)
+        assert arrays["stats"][:, 8].numpy() == pytest.approx(entropies.numpy(), abs=1e-5)
+        assert arrays["stats"][:, 3].numpy() == pytest.approx(weights[:, :, 0].mean(-1).numpy(), abs=1e-6)
+
+
+def test_heads_alone_are_those_of_the_layer() -> None:
+    for name in KINDS:
+        family = tiny.FAMILIES[name]
+        trace = bl.Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*tiny.TEXTS[1])
+        torch.testing.assert_close(trace.attention_heads(1, 1, 3), trace.attention(1)[1:3])
+    changed = trace.rerun(bl.whatif.pattern(1, 2, "uniform"))
+    torch.testing.assert_close(changed.attention_heads(1, 1, 3), changed.attention(1)[1:3])
+
+
+def test_a_view_of_a_long_text_looks_at_no_layer(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: Any) -> None:
+        raise AssertionError("computed before it was asked for")
+
+    monkeypatch.setattr(pictures, "_pictures", refuse)
+    view = long.explore(layer=0, head=1)
+    header = view.overview["header"]
+    assert header["pending"] == list(range(long.n_layers))
+    arrays = arrays_of(view.overview)
+    assert not arrays["thumbs"].any() and np.isnan(arrays["stats"]).all()
+    assert {"head.q", "head.k", "head.lse"} <= arrays.keys()
+    assert view._repr_mimebundle_()[0]["image/png"].startswith(b"\x89PNG")  # of the head alone
+
+
+def test_a_page_asks_for_them(long: Trace) -> None:
+    view = long.explore()
+    fields, buffers = ask(view, op="pictures", layer=2)
+    assert fields["layer"] == 2
+    made = wire.unpack(fields["arrays"], buffers[0])
+    whole = arrays_of(long.explore()._shown.with_pictures().overview)
+    for name, array in made.items():
+        np.testing.assert_array_equal(array, whole[name][2])
+    assert view.overview["header"]["pending"] == list(range(long.n_layers))  # nothing is sent unasked
+
+
+def test_a_state_that_is_saved_without_a_page_has_them(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    view = long.explore()
+    saved = view.get_state()["overview"]
+    assert saved["header"]["pending"] == [] and arrays_of(saved)["thumbs"].any()
+    assert saved["header"]["trace"] == long.explore().overview["header"]["trace"]
+    asked = long.explore()
+    ask(asked, op="hello")
+    assert asked.get_state()["overview"]["header"]["pending"]  # its page asks for them
+    monkeypatch.setattr("bertlens.widgets.base.SAVED_TOKENS", 4)
+    assert long.explore().get_state()["overview"]["header"]["pending"]
+
+
+@pytest.mark.parametrize("allow_stdin", [True, False])
+def test_a_notebook_that_nobody_looks_at_has_them(
+    long: Trace, monkeypatch: pytest.MonkeyPatch, allow_stdin: bool
+) -> None:
+    parent = {"content": {"allow_stdin": allow_stdin}}
+    monkeypatch.setattr(cells, "_shell", lambda: SimpleNamespace(get_parent=lambda: parent))
+    assert bool(long.explore().overview["header"]["pending"]) is allow_stdin
+
+
+def test_a_page_of_its_own_has_them(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = long.explore().page()
+    assert page.state["overview"]["header"]["pending"] == []
+    for module in (questions, pictures):
+        monkeypatch.setattr(module, "SAVED_TOKENS", 4)
+    monkeypatch.setattr("bertlens.widgets.base.SAVED_TOKENS", 4)
+    pictures._made.clear()
+    page = long.explore().page([1])
+    assert page.state["overview"]["header"]["pending"] == [0, 2][: long.n_layers - 1]
+    asked = {question["op"] for question, _ in page.answers}
+    assert {"head", "norms"} <= asked
+    assert asked.isdisjoint({"gates", "spectra", "geometry", "thumbs", "statistics", "norm_view"})
+    assert list(pictures._made[long]) == [1]
+
+
+def test_a_page_that_is_too_large_is_refused_before_any_work(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    view = long.explore()
+    monkeypatch.setattr("bertlens.export.html.LIMIT", 1000)
+    monkeypatch.setattr(pictures, "_pictures", lambda *_: pytest.fail("computed"))
+    with pytest.raises(ExportError, match="not even one layer"):
+        view.to_html()
+
+
+def test_runs_of_other_weights_have_another_name(long: Trace) -> None:
+    """The pages' answers are kept by it: nothing of the last layer shows in the first head."""
+    assert long.lens is not None
+    model = tiny.bert()
+    with torch.no_grad():
+        model.encoder.layer[-1].attention.self.query.weight += 0.1
+    other = bl.Lens(model, tiny.wordpiece()).trace("the cat sat on the mat")
+    names = [trace.explore(layer=0, head=0).overview["header"]["trace"] for trace in (long, other, long)]
+    assert names[0] == names[2] != names[1]
