@@ -79,7 +79,7 @@ def test_difference_is_signed_and_sums_to_nothing(show, pair):
 def test_atlas_follows_the_measure(show, pair):
     seen = show(bl.HeadAtlas(pair, **HEAD, measure="norm"))
     expect(seen.region("Atlas of heads")).to_contain_text("‖αf(x)‖, layers down")
-    picture = seen.pixels(seen.thumb(0, 5).locator("img"))[..., :3]
+    picture = seen.pixels(seen.thumb(0, 5).locator("img:visible"))[..., :3]
     expected = norms.weighted_norm(pair, 0)[5].numpy()
     assert np.abs(nearest_entry(picture, "weight") - np.round(255 * expected / expected.max())).max() <= 2
 

@@ -129,7 +129,7 @@ def test_svg_holds_tokens_as_text(show, page_of, hostile, line, mode):
     path = show(hostile.explore(mode=mode, layer=1, head=1)).save("SVG", line)
     root = ElementTree.fromstring(path.read_bytes())
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
-    assert tags <= {"svg", "title", "desc", "g", "text", "rect", "path", "image", "line"}
+    assert tags <= {"svg", "title", "desc", "metadata", "g", "text", "rect", "path", "image", "line"}
     assert not [name for element in root.iter() for name in element.attrib if name.lower().startswith("on")]
     texts = ["".join(element.itertext()) for element in root.iter() if element.tag.endswith("}text")]
     if line == "Head view":
