@@ -39,9 +39,9 @@ def all_pictures(trace: Trace, layers: Iterable[int]) -> dict[str, Tensor]:
     size = (trace.n_layers, trace.n_heads)
     sides = (min(attention.SIDE, trace.n_tokens), min(attention.SIDE, len(trace.key_tokens)))
     arrays = {
-        "thumbs": torch.zeros(*size, *sides, dtype=torch.uint8),
-        "thumb_max": torch.zeros(size),
-        "stats": torch.full((*size, len(attention.SUMMARY)), torch.nan),
+        "thumbs": torch.zeros(*size, *sides, dtype=torch.uint8, device="cpu"),
+        "thumb_max": torch.zeros(size, device="cpu"),
+        "stats": torch.full((*size, len(attention.SUMMARY)), torch.nan, device="cpu"),
     }
     for layer in layers:
         for name, array in layer_pictures(trace, layer)[1].items():

@@ -111,6 +111,7 @@ def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> 
         "last": 1,
     }
     arguments |= {"query": 1, "key": 0, "side": "key", "against": None, "through_mlps": False}
+    arguments |= {"station": 0, "method": "pca"}
     for op in QUESTIONS:
         fields, _ = question(view, op=op, gate="self", view="full", **arguments)
         needs = QUESTIONS[op].needs

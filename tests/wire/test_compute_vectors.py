@@ -89,7 +89,7 @@ class Head:
         return self.factor
 
     def dense_mask(self, _layer: int):
-        return {"full": None, "causal": self.bits, "bits": self.bits, "bias": self.arrays.get("bias")}[self.masking]
+        return {"full": None, "bias": self.arrays.get("bias")}.get(self.masking, self.bits)
 
 
 @HEADS

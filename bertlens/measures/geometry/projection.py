@@ -71,7 +71,7 @@ def umap(vectors: Tensor) -> Projection:
     made = importlib.import_module("umap").UMAP(
         n_neighbors=min(15, len(vectors) - 1), metric="cosine", init="random", random_state=0
     )
-    return Projection(torch.as_tensor(made.fit_transform(vectors.double().cpu().numpy())).double(), None)
+    return Projection(torch.from_numpy(made.fit_transform(vectors.double().cpu().numpy())).double(), None)
 
 
 def nearest(vectors: Tensor, k: int = 8) -> tuple[Tensor, Tensor]:
