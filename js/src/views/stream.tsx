@@ -227,7 +227,7 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
           ...(key < 0 ? [] : [{ text: "key", kind: KEY, fill: select }]),
           { text: "lines: its nearest by cosine" },
           ...(names.size < all.length
-            ? [{ text: `${all.length - names.size} names that would overlap are left out` }]
+            ? [{ text: `${all.length - names.size} without a name, which would overlap` }]
             : []),
         ]}
       />
