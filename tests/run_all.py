@@ -62,7 +62,8 @@ class Step:
 def steps(npm: str) -> list[Step]:
     """All steps, the quick ones first. pytest without a single test is a failure (its exit status 5)."""
     python = [sys.executable, "-m"]
-    spread = ["-n", "auto", "--maxprocesses", "4", "--dist", "worksteal"]  # what opens no browser, over the cores
+    # over the cores; browser tests file by file, since those of a file share a page
+    spread = ["-n", "auto", "--maxprocesses", "4", "--dist"]
     js = ROOT / "js"
     return [
         Step("ruff check", [*python, "ruff", "check", "."]),
@@ -71,9 +72,9 @@ def steps(npm: str) -> list[Step]:
         Step("tsc", [npm, "run", "--silent", "check"], js),
         Step("biome", [npm, "run", "--silent", "lint"], js),
         Step("vitest", [npm, "run", "--silent", "test"], js),
-        Step("pytest unit, wire", [*python, "pytest", "-q", *spread, "tests/unit", "tests/wire"]),
-        Step("pytest browser", [*python, "pytest", "-q", "tests/browser"], browser=True),
-        Step("pytest notebooks", [*python, "pytest", "-q", *spread, "tests/notebooks"]),
+        Step("pytest unit, wire", [*python, "pytest", "-q", *spread, "worksteal", "tests/unit", "tests/wire"]),
+        Step("pytest browser", [*python, "pytest", "-q", *spread, "loadfile", "tests/browser"], browser=True),
+        Step("pytest notebooks", [*python, "pytest", "-q", *spread, "worksteal", "tests/notebooks"]),
     ]
 
 

@@ -56,11 +56,20 @@ def test_toy_tab_asks_the_kernel(notebook):
         expect(seen.part("sheet-toy").get_by_role("cell", name=truth, exact=True)).to_be_visible()
         assert largest(seen, f"L{layer}·H{head}") == truth
     values = np.array(json.loads(notebook.kernel("print(trace.scores(4)[3].flatten().tolist())")), np.float32)
-    picture = seen.part("sheet-toy").locator("image").get_attribute("href").removeprefix("data:image/png;base64,")
-    pixels = np.asarray(Image.open(BytesIO(b64decode(picture))).convert("RGB")).reshape(36, 3)
     entries = np.floor(255 * (values / abs(values).max() + 1) / 2 + 0.5).clip(0, 255).astype(int)
     scale = "signed" if values.min() < 0 else "weight"
-    assert (pixels == colors.table(scale, "light")[entries]).all()
+    expected = colors.table(scale, "light")[entries]
+
+    def drawn() -> bool:
+        href = seen.part("sheet-toy").locator("image").get_attribute("href").removeprefix("data:image/png;base64,")
+        pixels = np.asarray(Image.open(BytesIO(b64decode(href))).convert("RGB")).reshape(36, 3)
+        return bool((pixels == expected).all())
+
+    for _ in range(50):  # the picture may be a frame behind its number
+        if drawn():
+            return
+        notebook.page.wait_for_timeout(100)
+    pytest.fail("the picture is another one")
 
 
 def test_toy_tab_on_a_page_without_a_kernel(notebook, page_of):
