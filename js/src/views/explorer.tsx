@@ -111,7 +111,7 @@ const Footer = () => (
     <span>
       {useView().overview.offers.neurons
         ? "attention weights as they were given"
-        : "q and k as the model multiplies them (bias and rotation included); α recomputed from them in float32"}
+        : "q and k with bias and rotation, as multiplied; α recomputed from them in float32"}
     </span>
     <span>arrows move · Enter pins · Esc unpins · ? keys</span>
   </footer>
