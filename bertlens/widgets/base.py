@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -46,6 +47,7 @@ if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
 
 MOST_CHARACTERS = 100_000  # of a text that the page sends
+_SETTING = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
 SELECTABLE = frozenset(trait.name for trait in TRAITS if trait.selectable)
 
 
@@ -141,23 +143,24 @@ class LensWidget(anywidget.AnyWidget):
     def trace(self, trace: Trace) -> None:
         if self._shown.compared is not None:
             raise InputError("this view compares two runs: bl.compare(a, b).explore() makes one of others")
-        before = self._shown.trace.maps.get(self.map)
-        name = self.map if self.map in trace.maps else next(iter(trace.maps))
-        new = trace.maps[name]
-        fitted = self._fitted(new)
-        # One assignment: from here on, a question about the text before is refused.
-        self._open = Shown.of(trace, self._shown.corpus, name, fitted["layer"], fitted["head"], self._shown)
-        kept = fitted | {
-            "map": name,
-            "query": _same_token(before.tokens if before else [], new.tokens, self.query),
-            "key": _same_token(before.key_tokens if before else [], new.key_tokens, self.key),
-            "text": trace.text or "",
-            "text_pair": trace.text_pair or "",
-            "overview": dict(self._shown.overview),
-        }
-        with self.hold_sync(), self.hold_trait_notifications():
-            for trait, value in kept.items():
-                setattr(self, trait, value)
+        with _SETTING:
+            before = self._shown.trace.maps.get(self.map)
+            name = self.map if self.map in trace.maps else next(iter(trace.maps))
+            new = trace.maps[name]
+            opened = self._fitted(new)
+            # One assignment: from here on, a question about the text before is refused.
+            self._open = Shown.of(trace, self._shown.corpus, name, opened["layer"], opened["head"], self._shown)
+            kept = self._fitted(new) | {  # once more: a cell may have chosen another head meanwhile
+                "map": name,
+                "query": _same_token(before.tokens if before else [], new.tokens, self.query),
+                "key": _same_token(before.key_tokens if before else [], new.key_tokens, self.key),
+                "text": trace.text or "",
+                "text_pair": trace.text_pair or "",
+                "overview": dict(self._shown.overview),
+            }
+            with self.hold_sync(), self.hold_trait_notifications():
+                for trait, value in kept.items():
+                    setattr(self, trait, value)
 
     def _fitted(self, shown: Trace) -> dict[str, Any]:
         """What of the selection makes sense in other maps: heads that are there, the last one for one that is not."""
@@ -211,13 +214,14 @@ class LensWidget(anywidget.AnyWidget):
         chosen = {name: value for name, value in sync_data.items() if name in SELECTABLE}
         if not chosen:
             return
-        try:
-            super().set_state(chosen)
-            if "map" in chosen:  # a pin that had this value before belongs to the new map all the same
-                pins = {name: chosen[name] for name in ("query", "key") if name in chosen}
-                super().set_state({name: pin for name, pin in pins.items() if getattr(self, name) != pin})
-        except TraitError:
-            self.send_state(list(chosen))
+        with _SETTING:
+            try:
+                super().set_state(chosen)
+                if "map" in chosen:  # a pin that had this value before belongs to the new map all the same
+                    pins = {name: chosen[name] for name in ("query", "key") if name in chosen}
+                    super().set_state({name: pin for name, pin in pins.items() if getattr(self, name) != pin})
+            except TraitError:
+                self.send_state(list(chosen))
 
     @traitlets.validate("layer", "head", "query", "key")
     def _valid_index(self, proposal: Any) -> Any:
@@ -294,6 +298,8 @@ class LensWidget(anywidget.AnyWidget):
         try:
             with few(stream_size(self._shown.trace)), checked_once():
                 fields, buffers = self._reply(self._shown, message)
+        except _StaleError as error:
+            fields, buffers = {"error": str(error), "stale": True}, []
         except BertLensError as error:
             fields, buffers = {"error": str(error)}, []
         except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
@@ -452,10 +458,14 @@ def _why_not(tab: str, shown: Trace, corpus: Corpus | None) -> str:
     return offers(shown)[needs] if needs else ""
 
 
+class _StaleError(SelectionError):
+    """What was asked about is shown no more."""
+
+
 def _asked(shown: Shown, message: Message) -> Trace:
-    """The maps that a message is about. Raises SelectionError for maps of another text."""
+    """The maps that a message is about. Raises _StaleError for maps of another text, or of another run of it."""
     if message.get("trace") != shown.id:
-        raise SelectionError("the text has changed since: choose the head again")
+        raise _StaleError("the text has changed since: choose the head again")
     return shown.map(message.get("map"))
 
 

@@ -9,6 +9,8 @@ export interface Reply {
 
 /** The kernel answered, and its answer was an error message. */
 export class KernelError extends Error {}
+/** What was asked about is not what the kernel has now. */
+export class StaleError extends KernelError {}
 /** Nothing can be sent. */
 export class ConnectionError extends Error {}
 
@@ -29,7 +31,7 @@ export function ask(model: AnyModel, op: string, fields: Record<string, unknown>
       if (message?.id !== id) return;
       finish(() =>
         "error" in message
-          ? reject(new KernelError(String(message.error)))
+          ? reject(new (message.stale ? StaleError : KernelError)(String(message.error)))
           : resolve({ fields: message, buffers: buffers ?? [] }),
       );
     };

@@ -3,9 +3,9 @@ import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
 import { createView } from "../src/views/context";
 import { effect, spearman, strongest } from "../src/views/whatif/data";
-import { toSelected } from "../src/views/whatif/doing";
+import { toggle, toSelected, undo } from "../src/views/whatif/doing";
 import { spread } from "../src/views/whatif/slopes";
-import { bench, overviewOf, settled, TOKENS } from "./fake";
+import { bench, hello, overviewOf, settled, TOKENS } from "./fake";
 
 const floats = (...values: number[]) => Float32Array.from(values);
 
@@ -70,6 +70,53 @@ describe("the way back", () => {
     give({});
     await settled();
     expect(view.history.canRedo.value).toBe(true);
+    end();
+  });
+  it("makes one change after the other, each from what the one before has left", async () => {
+    const { b, view, end } = await setUp();
+    await hello(b);
+    toggle(view, [0, 1]);
+    toggle(view, [0, 2]);
+    await settled();
+    const first = b.take("change");
+    expect(first.message).toMatchObject({ changes: [["off", 0, 1]], trace: "t1" });
+    expect(() => b.take("change")).toThrow();
+    await arrive(b, [1], "t2");
+    first.give({});
+    await settled();
+    const second = b.take("change");
+    expect(second.message).toMatchObject({ changes: [1, ["off", 0, 2]], trace: "t2" });
+    undo(view);
+    toggle(view, [0, 1]); // on again, then off: nothing is left after the step back
+    await arrive(b, [1, 2], "t3");
+    second.give({});
+    await settled();
+    const back = b.take("change");
+    expect(back.message).toMatchObject({ changes: [1], trace: "t3" });
+    await arrive(b, [1], "t2");
+    back.give({});
+    await settled();
+    expect(b.take("change").message).toMatchObject({ changes: [], trace: "t2" });
+    end();
+  });
+  it("asks for nothing more where the text is another by then, and complains of nothing that is past", async () => {
+    const { b, view, end } = await setUp();
+    await hello(b);
+    toggle(view, [0, 1]);
+    toggle(view, [0, 2]);
+    await settled();
+    const first = b.take("change");
+    b.model.set("overview", overviewOf(TOKENS, { subject: "other", trace: "t9" }));
+    await settled();
+    first.give({ error: "the text has changed since", stale: true });
+    await settled();
+    expect(() => b.take("change")).toThrow();
+    expect(b.store.link.now.value.state).toBe("live");
+    toggle(view, [0, 1]);
+    await settled();
+    b.take("change").give({ error: "no such head" });
+    await settled();
+    expect(b.store.link.now.value).toMatchObject({ state: "error", text: "no such head" });
     end();
   });
   it("begins anew with another text", async () => {

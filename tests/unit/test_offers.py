@@ -17,7 +17,7 @@ from bertlens.measures.gradients import gradients
 from bertlens.measures.offers import offers
 from bertlens.model import Fingerprint
 from bertlens.survey import attention_gradients, head_stats
-from bertlens.widgets import answers
+from bertlens.widgets import answers, base
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.test_widgets import question
@@ -365,11 +365,55 @@ def test_an_answer_is_of_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert at_the_door.wait(10)
     # between the record and the traits: the page still has the old id
     fields, buffers = question(view, op="head", layer=0, head=0, trace=old)
-    assert "the text has changed" in fields["error"] and not buffers
+    assert "the text has changed" in fields["error"] and fields["stale"] and not buffers
     go_on.set()
     setter.join()
     fields, buffers = question(view, op="head", layer=0, head=0)
     assert wire.unpack(fields["arrays"], buffers[0])["q"].shape[0] == 6
+
+
+def test_two_texts_at_once_leave_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell and the page each put one in, the second while the first is at the door: all that is shown is of one."""
+    lens = lens_of(tiny.bert())
+    view = lens.trace("the cat").explore()
+    at_the_door, go_on = threading.Event(), threading.Event()
+    publish, first = type(view).hold_sync, iter([True])
+
+    def held(self: Any) -> Any:
+        if next(first, False):
+            at_the_door.set()
+            assert go_on.wait(10)
+        return publish(self)
+
+    monkeypatch.setattr(type(view), "hold_sync", held)
+    setters = [
+        threading.Thread(target=setattr, args=(view, "trace", lens.trace(text)))
+        for text in ("it was very warm", "the warm cat")
+    ]
+    setters[0].start()
+    assert at_the_door.wait(10)
+    setters[1].start()
+    setters[1].join(0.3)
+    go_on.set()
+    for setter in setters:
+        setter.join()
+    fields, _ = question(view, op="head", layer=0, head=0)
+    assert "error" not in fields
+    assert view.overview["header"]["text"] == view.text == view.trace.text == "the warm cat"
+
+
+def test_head_chosen_while_a_text_is_prepared_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    lens = lens_of(tiny.bert())
+    view = lens.trace("the cat").explore(layer=0, head=0)
+    prepare = base.Shown.of
+
+    def chosen_meanwhile(*arguments: Any) -> Any:
+        view.head = 1
+        return prepare(*arguments)
+
+    monkeypatch.setattr(base.Shown, "of", chosen_meanwhile)
+    view.trace = lens.trace("it was warm")
+    assert view.head == 1
 
 
 def test_texts_put_in_by_one_thread_while_another_asks() -> None:

@@ -30,6 +30,7 @@ export interface WhatIfState {
   past: Signal<{ subject: string; lists: number[][] }>; // the changes before each step
   patching: Signal<boolean>; // something from another text is being asked for
   tried: Signal<Tried | null>;
+  turn: Promise<unknown>; // of the request that is made next: when the last one is done
 }
 
 export const createWhatIf = (): WhatIfState => ({
@@ -40,4 +41,5 @@ export const createWhatIf = (): WhatIfState => ({
   patching: signal(false),
   tried: signal(null),
   menu: signal(null),
+  turn: Promise.resolve(),
 });

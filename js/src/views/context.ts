@@ -41,6 +41,12 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
   const signals = { shown, overview: computed(() => shown.value.overview), ...createDisplay(store) };
   const kept = { synced: store.synced, page: createPage() };
   const { wanted } = kept.page.whatif;
+  const now = {
+    ...{ request: store.request, page: kept.page },
+    get overview() {
+      return shown.peek().overview;
+    },
+  };
   const history = createHistory(
     () => {
       const changes = wanted.value ?? changesOf(shown.value.overview);
@@ -56,7 +62,7 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
       const done = () => {
         if (wanted.peek() === changes) wanted.value = null;
       };
-      if (isOther) change(store, overview, changes).then(done, done);
+      if (isOther) change(now, () => changes).then(done, done);
     },
   );
   store.synced.settings.subscribe((settings) => applySettings(kept.page, settings ?? {}));
@@ -72,11 +78,28 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
   return Object.assign(viewOf(signals), { after });
 }
 
-const changesOf = ({ changes }: Overview): number[] => changes.map(({ id }) => id);
+export const changesOf = ({ changes }: Overview): number[] => changes.map(({ id }) => id);
 
-/** Run the text with these changes instead of those that there are; the link says what goes wrong. */
-export const change = ({ request }: Pick<Store, "request">, { trace, map }: Overview, changes: Asked[]) =>
-  request("change", { trace, map, changes });
+/**
+ * Run the text with other changes, which `list` makes of those that there are: one request after the other, each from
+ * what the one before has left. The link says what goes wrong; nothing is wrong where the text is another by then.
+ */
+export function change(
+  view: Pick<View, "request" | "page" | "overview">,
+  list: (there: number[]) => Asked[],
+  { subject } = view.overview,
+): Promise<Asked[]> {
+  const { whatif } = view.page;
+  const made = whatif.turn.then(async () => {
+    const { trace, map, ...now } = view.overview;
+    if (now.subject !== subject) throw new Error("another text");
+    const changes = list(changesOf(view.overview));
+    await view.request("change", { trace, map, changes });
+    return changes;
+  });
+  whatif.turn = made.catch(() => undefined);
+  return made;
+}
 
 export const ViewContext = createContext<View | null>(null);
 export const useView = (): View => useContext(ViewContext)!;

@@ -3,16 +3,15 @@
 import { headLabel } from "../../parts/format";
 import { tokenText } from "../../parts/token";
 import { cellFacts } from "../../state/neurons";
+import type { Change } from "../../state/overview";
 import type { Asked, Doing } from "../../state/whatif";
 import type { HeadName } from "../../vocabulary";
 import { change, type View } from "../context";
 
 const NEEDS = "changes need a kernel: open the notebook";
 
-const numbers = ({ overview }: View) => overview.changes.map(({ id }) => id);
-
-/** Changes instead of those that there are; the step before is kept. */
-export function put(view: View, changes: Asked[], keep = true): void {
+/** Other changes instead of those that there are; the step before is kept. */
+export function put(view: View, list: (there: number[]) => Asked[], keep = true): void {
   const { overview, page, link } = view;
   const { past, colour } = page.whatif;
   const reason = link.kernel.value ? overview.offers.whatif : NEEDS;
@@ -20,10 +19,14 @@ export function put(view: View, changes: Asked[], keep = true): void {
     link.say("change", reason);
     return;
   }
-  const { subject, lists } = past.peek();
-  const before = numbers(view);
-  change(view, overview, changes).then(
-    () => {
+  let before: number[] = [];
+  const noted = (there: number[]) => {
+    before = there;
+    return list(there);
+  };
+  change(view, noted).then(
+    (changes) => {
+      const { subject, lists } = past.peek();
       if (keep)
         past.value = { subject: overview.subject, lists: [...(subject === overview.subject ? lists : []), before] };
       if (colour.peek() === "") colour.value = "moved";
@@ -36,26 +39,29 @@ export function put(view: View, changes: Asked[], keep = true): void {
 /** One step back in the changes, whatever was selected meanwhile. */
 export function undo(view: View): void {
   const { past } = view.page.whatif;
-  const { subject, lists } = past.peek();
-  const last = lists.at(-1);
-  const known = last && subject === view.overview.subject;
-  if (known) past.value = { subject, lists: lists.slice(0, -1) };
-  put(view, known ? last : numbers(view).slice(0, -1), false);
+  const step = (there: number[]) => {
+    const { subject, lists } = past.peek();
+    const last = lists.at(-1);
+    if (!last || subject !== view.overview.subject) return there.slice(0, -1);
+    past.value = { subject, lists: lists.slice(0, -1) };
+    return last;
+  };
+  put(view, step, false);
 }
 
-export const reset = (view: View) => put(view, []);
-export const remove = (view: View, id: number) =>
-  put(
-    view,
-    numbers(view).filter((other) => other !== id),
-  );
-export const add = (view: View, asked: Asked[]) => put(view, [...numbers(view), ...asked]);
+export const reset = (view: View) => put(view, () => []);
+export const remove = (view: View, id: number) => put(view, (there) => there.filter((other) => other !== id));
+export const add = (view: View, asked: Asked[]) => put(view, (there) => [...there, ...asked]);
+
+const offAt = (changes: Change[], layer: number, head: number) =>
+  changes.find(({ off }) => off && off[0] === layer && off[1] === head);
 
 /** A head off, or on again. */
 export function toggle(view: View, [layer, head]: HeadName): void {
-  const there = view.overview.changes.find(({ off }) => off && off[0] === layer && off[1] === head);
-  if (there) remove(view, there.id);
-  else add(view, [["off", layer, head]]);
+  put(view, (there) => {
+    const off = offAt(view.overview.changes, layer, head);
+    return off ? there.filter((id) => id !== off.id) : [...there, ["off", layer, head]];
+  });
 }
 
 const token = ({ overview }: View, pieces: number[]) =>
@@ -64,7 +70,7 @@ const token = ({ overview }: View, pieces: number[]) =>
 /** What can be done to a head. */
 export function toHead({ overview }: View, [layer, head]: HeadName): Doing[] {
   const name = headLabel(layer, head);
-  const isOff = overview.changes.some(({ off }) => off && off[0] === layer && off[1] === head);
+  const isOff = offAt(overview.changes, layer, head) !== undefined;
   return [
     ...(isOff ? [] : [{ label: `${name} off`, asked: [["off", layer, head]], key: "x" }]),
     { label: `${name} at its mean over the tokens`, asked: [["mean", layer, head]] },
