@@ -168,10 +168,12 @@ class _Cut:
     def _entry(self, name: str, value: Any) -> Any:
         if not isinstance(value, Tensor) or value.ndim == 0:
             return value
+        if value.ndim == 3:  # most are hidden states, which the pass has too
+            return self(value, 1)[None]
         part = value[self.row : self.row + 1]
         if value.ndim == 4:  # attention weights
             part = part[..., : self.n, : self.n]
-        elif value.ndim == 3 or name in ("start_logits", "end_logits"):
+        elif name in ("start_logits", "end_logits"):
             part = part[:, : self.n]
         return part.clone()
 

@@ -210,10 +210,14 @@ class Trace(Sides):
     def nan_layer(self) -> int | None:
         """The first layer in which NaN or Inf appears in a captured quantity, None where all are finite."""
         names = ("layer_input", "query", "key", "value", "context", "attention", "attention_output", "layer_output")
+
+        def is_finite(x: Tensor) -> bool:  # of large numbers the sum alone may not be
+            return bool(x.sum().isfinite()) or bool(x.isfinite().all())
+
         for number, record in enumerate(self._layers):
-            if any((x := getattr(record, name)) is not None and not x.isfinite().all() for name in names):
+            if any((x := getattr(record, name)) is not None and not is_finite(x) for name in names):
                 return number
-        if self._record.hidden_states and not self._record.hidden_states[-1].isfinite().all():
+        if self._record.hidden_states and not is_finite(self._record.hidden_states[-1]):
             return self.n_layers - 1
         return None
 

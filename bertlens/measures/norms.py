@@ -15,7 +15,7 @@ one, say torch.float64. Weights are read from the model when a function is calle
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -101,12 +101,17 @@ def mixing_ratio(trace: Trace, layer: int, method: str, dtype: torch.dtype | Non
 
 
 @torch.no_grad()
-def mixing_ratios(trace: Trace, dtype: torch.dtype | None = None) -> dict[str, Tensor]:
-    """method -> (L, S): `mixing_ratio` by every method and in every layer, without work on pairs."""
+def mixing_ratios(
+    trace: Trace, dtype: torch.dtype | None = None, diagonals: Sequence[Tensor] | None = None
+) -> dict[str, Tensor]:
+    """method -> (L, S): `mixing_ratio` by every method and in every layer, without work on pairs.
+
+    diagonals: α_ii (H, S) of each layer, where they are there already.
+    """
     layers = []
     for layer in range(trace.n_layers):
         block = Block(trace, layer, dtype)
-        diagonal = trace.attention(layer, dtype).diagonal(0, 1, 2)
+        diagonal = trace.attention(layer, dtype).diagonal(0, 1, 2) if diagonals is None else diagonals[layer]
         layers.append(_mixing(block, diagonal, block.self_context(diagonal)))
     return {method: torch.stack([ratios[method] for ratios in layers]) for method in METHODS}
 

@@ -69,7 +69,7 @@ CAPABILITIES: dict[str, Callable[[Trace], None]] = {
     "sources": sources.requirements,
 }
 
-_tried: WeakKeyDictionary[Trace, MappingProxyType[str, str]] = WeakKeyDictionary()
+_tried: WeakKeyDictionary[Trace, dict[str, str]] = WeakKeyDictionary()
 
 
 def offers(trace: Trace) -> MappingProxyType[str, str]:
@@ -79,10 +79,16 @@ def offers(trace: Trace) -> MappingProxyType[str, str]:
     Tried once for a trace and then kept as long as it.
     Raises InputError under torch.autocast.
     """
+    return MappingProxyType({name: why_not(trace, name) for name in CAPABILITIES})
+
+
+def why_not(trace: Trace, capability: str) -> str:
+    """One of `offers` alone: the others are not tried."""
     check_precision(trace.special_mask.device)
-    if trace not in _tried:
-        _tried[trace] = MappingProxyType({name: _reason(trace, probe) for name, probe in CAPABILITIES.items()})
-    return _tried[trace]
+    tried = _tried.setdefault(trace, {})
+    if capability not in tried:
+        tried[capability] = _reason(trace, CAPABILITIES[capability])
+    return tried[capability]
 
 
 def _reason(trace: Trace, probe: Callable[[Trace], None]) -> str:

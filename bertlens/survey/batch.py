@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..model import checked_once
 from .corpus import Numbered, traces_of
 from .headstats import HeadStats
 from .statistics import Lengths, text_statistics
@@ -20,7 +21,8 @@ def batch_stats(
     stats = HeadStats(provenance)
     for entry, trace in zip(batch, traces_of(lens, batch, truncation), strict=True):
         try:
-            stats.add(trace, text_statistics(trace, lengths), entry.item)
+            with checked_once():
+                stats.add(trace, text_statistics(trace, lengths), entry.item)
         except InputError as error:
             raise InputError(f"{entry}: {error}") from None
     return stats

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..measures import categories, gates, norms
 from ..measures.block import Block
 from ..measures.geometry import cone_index
-from ..measures.offers import offers
+from ..measures.offers import why_not
 from ..measures.rows import MARKS, Roles, Rows
 from ..model import Model
 from ..trace import Trace
@@ -88,9 +88,9 @@ def text_statistics(
     """
     roles = Roles.of(trace)
     special, segments = trace.special_mask, trace.segments
-    with_norms = not offers(trace)["norms"]
+    with_norms = not why_not(trace, "norms")
     columns: dict[str, list[Tensor]] = {"weight": [], "norm": []} if with_norms else {"weight": []}
-    labels, lengths = [], []
+    labels, lengths, diagonals = [], [], []
     for layer in range(trace.n_layers):
         alpha = trace.attention(layer)
         numerators, denominators = _counted(Rows(alpha, roles))
@@ -102,9 +102,10 @@ def text_statistics(
             rows /= rows.sum(-1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny)
             columns["norm"].append(_counted(Rows(rows, roles))[0])
             lengths.append(length)
+            diagonals.append(alpha.diagonal(0, 1, 2).clone())
     mixing, cone = None, None
     if with_norms:
-        ratios = norms.mixing_ratios(trace)
+        ratios = norms.mixing_ratios(trace, diagonals=diagonals)
         mixing = torch.stack([ratios[method].mean(-1) for method in norms.METHODS]).double().cpu()
     if trace.model is not None:
         cone = torch.stack([cone_index(state) / trace.n_tokens for state in trace.hidden_states]).double().cpu()

@@ -14,7 +14,7 @@ import bertlens as bl
 from bertlens import ModelError, whatif, wire
 from bertlens.measures import flow, gates, geometry, neurons, norms, sources, spectra
 from bertlens.measures.gradients import gradients
-from bertlens.measures.offers import offers
+from bertlens.measures.offers import CAPABILITIES, offers, why_not
 from bertlens.model import Fingerprint
 from bertlens.survey import attention_gradients, head_stats
 from bertlens.widgets import answers, base
@@ -86,7 +86,7 @@ def traces() -> dict[str, Any]:
 def test_what_is_offered_can_be_given_and_what_is_not_says_why(name: str) -> None:
     trace = traces()[name]()
     reasons = offers(trace)
-    assert set(reasons) == set(USES) and offers(trace) is reasons
+    assert set(reasons) == set(USES) and offers(trace) == reasons
     for capability, reason in reasons.items():
         if reason:
             assert len(reason) < 250
@@ -335,6 +335,17 @@ def test_what_a_trace_gives_out_cannot_change_it() -> None:
         assert torch.equal(give(), before)
     trace.maps.clear()
     assert trace.maps
+
+
+def test_each_capability_is_tried_once_and_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    for name, probe in CAPABILITIES.items():
+        monkeypatch.setitem(
+            CAPABILITIES, name, lambda trace, name=name, probe=probe: (tried.append(name), probe(trace))
+        )
+    trace = lens_of(tiny.bert()).trace(TEXT)
+    assert why_not(trace, "norms") == why_not(trace, "norms") == "" and tried == ["norms"]
+    assert offers(trace) == offers(trace) and sorted(tried) == sorted(CAPABILITIES)
 
 
 def test_hidden_states_are_had_one_by_one() -> None:
