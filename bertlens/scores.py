@@ -94,16 +94,21 @@ def log_sum_exp(layer: Layer, head: int) -> Tensor:
         query, key = query.double(), key.double()
     if isinstance(added, Tensor) and added.ndim == 3:
         added = added[head]
-    keys = torch.arange(len(key), device=key.device)
     rows = []
     for start in range(0, len(query), ROWS):
-        products = query[start : start + ROWS] @ key.T * layer.scaling
-        if isinstance(added, Tensor):
-            products += added[start : start + ROWS]
-        elif added is not None:
-            products.masked_fill_(keys > keys[start : start + ROWS, None], -torch.inf)
+        products = _masked(query[start : start + ROWS] @ key.T * layer.scaling, added, start)
         rows.append(products.logsumexp(-1).double())
     return torch.cat(rows)
+
+
+def _masked(products: Tensor, added: Tensor | str | None, start: int) -> Tensor:
+    """Scaled products (..., R, K) of the queries from `start` on, with the mask (see `mask`) in place."""
+    if isinstance(added, Tensor):
+        products += added[..., start : start + products.shape[-2], :].to(products.dtype)
+    elif added is not None:
+        keys = torch.arange(products.shape[-1], device=products.device)
+        products.masked_fill_(keys > keys[start : start + products.shape[-2], None], -torch.inf)
+    return products
 
 
 def attention_rows(layer: Layer, start: int, stop: int) -> Tensor:
@@ -113,8 +118,7 @@ def attention_rows(layer: Layer, start: int, stop: int) -> Tensor:
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
     query = cast(layer.query[:, start:stop])
     products = query @ per_head(cast(layer.key), len(query)).transpose(1, 2) * layer.scaling
-    added = dense_mask(layer)
-    rows = (products if added is None else products + added[..., start:stop, :].to(products.dtype)).softmax(-1)
+    rows = _masked(products, mask(layer), start).softmax(-1)
     for head, given in layer.weights.items():
         rows[head] = given[start:stop].to(rows.dtype)
     return rows

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import adaptive_max_pool2d
 
 from ..trace import Trace
-from .rows import Roles, Rows
+from .rows import Counted, Roles, Rows, blocks, counted, means
 
 SUMMARY = (
     "previous",
@@ -38,18 +38,18 @@ def summary(trace: Trace, names: Sequence[str] = SUMMARY) -> dict[str, Tensor]:
     of query tokens n, in [0, 1]; entropy in [0, ln K]; k90 in [1, K]. Clark et al. 2019, section 3.
     """
     roles = Roles.of(trace)
-    layers = [of_maps(trace.attention(layer), roles, names) for layer in range(trace.n_layers)]
+    layers = []
+    for layer in range(trace.n_layers):
+        found: Counted = []
+        for start, alpha in blocks(trace, layer):
+            found = counted(names, Rows(alpha, roles, start), found)
+        layers.append(means(found))
     return dict(zip(names, torch.stack(layers).unbind(-1), strict=True))
 
 
 def of_maps(maps: Tensor, roles: Roles, names: Sequence[str] = SUMMARY) -> Tensor:
     """The numbers of `summary` for some heads' maps (H, S, K): float32 (H, len(names))."""
-    rows = Rows(maps, roles)
-    columns = []
-    for name in names:
-        numerator, denominator = rows.statistic(name)
-        columns.append(numerator.float() / denominator if denominator else numerator.float() * torch.nan)
-    return torch.stack(columns, -1)
+    return means(counted(names, Rows(maps, roles)))
 
 
 def mean_weight(trace: Trace, layer: int) -> Tensor:

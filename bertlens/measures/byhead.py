@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +12,7 @@ from ..trace import Trace
 from . import norms
 from .attention import SUMMARY
 from .divergence import total_variation
-from .rows import Roles, Rows
+from .rows import Counted, Roles, Rows, blocks, counted, means
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,19 @@ def statistics(trace: Trace, by: str = "weight", names: Sequence[str] = SUMMARY)
     """
     roles = Roles.of(trace)
     values, received = [], []
-    for alpha, shares in _layers(trace, by):
-        rows = Rows(alpha if shares is None else shares, roles)
-        columns = []
-        for name in names:
-            numerator, denominator = rows.statistic(name)
-            columns.append(numerator.float() / denominator if denominator else numerator.float() * torch.nan)
-        if shares is not None:
-            columns.append(total_variation(_scaled(alpha), shares).mean(-1).float())
-        values.append(torch.stack(columns, -1))
-        received.append(rows.values.mean(1).float())
+    for layer in range(trace.n_layers):
+        lengths = norms.transformed_norm(trace, layer) if by == "norm" else None
+        found: Counted = []
+        given, apart = torch.zeros(()), torch.zeros(())
+        for start, alpha in blocks(trace, layer):
+            shares = alpha if lengths is None else norm_shares(alpha, lengths)
+            found = counted(names, Rows(shares, roles, start), found)
+            given = given.to(shares) + shares.sum(1)
+            if lengths is not None:
+                apart = apart.to(shares) + total_variation(_scaled(alpha), shares).sum(-1)
+        columns = [means(found)] if lengths is None else [means(found), (apart / trace.n_tokens).float()[:, None]]
+        values.append(torch.cat(columns, -1))
+        received.append((given / trace.n_tokens).float())
     return ByHead((*names, *(["variation"] if by == "norm" else [])), torch.stack(values), torch.stack(received))
 
 
@@ -73,9 +76,3 @@ def query_rows(trace: Trace, start: int, stop: int, with_norms: bool) -> dict[st
 
 def _scaled(rows: Tensor) -> Tensor:
     return rows / rows.sum(-1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny)
-
-
-def _layers(trace: Trace, by: str) -> Iterator[tuple[Tensor, Tensor | None]]:
-    for layer in range(trace.n_layers):
-        alpha = trace.attention(layer)
-        yield alpha, norm_shares(alpha, norms.transformed_norm(trace, layer)) if by == "norm" else None

@@ -6,17 +6,19 @@ weighs the same, Clark et al. 2019) or token by token (average="token": numerato
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..measures import categories, gates, norms
 from ..measures.block import Block
+from ..measures.byhead import norm_shares
 from ..measures.geometry import cone_index
 from ..measures.offers import why_not
-from ..measures.rows import MARKS, Roles, Rows
+from ..measures.rows import MARKS, Counted, Roles, Rows, blocks, counted
 from ..model import Model
 from ..trace import Trace
 from ..vocabulary import GATES
@@ -87,40 +89,50 @@ def text_statistics(
     lengths_of: gives ‖f(x)‖ (H, S) of a trace's layer; for many traces of one model a `Lengths` is faster.
     """
     roles = Roles.of(trace)
-    special, segments = trace.special_mask, trace.segments
     with_norms = not why_not(trace, "norms")
-    columns: dict[str, list[Tensor]] = {"weight": [], "norm": []} if with_norms else {"weight": []}
-    labels, lengths, diagonals = [], [], []
-    for layer in range(trace.n_layers):
-        alpha = trace.attention(layer)
-        numerators, denominators = _counted(Rows(alpha, roles))
-        columns["weight"].append(numerators)
-        labels.append([LABELS.index(str(name)) for name in gates.label(gates.scores(alpha, special, segments))])
-        if with_norms:
-            length = lengths_of(trace, layer)
-            rows = alpha * length[:, None]  # ‖αf‖
-            rows /= rows.sum(-1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny)
-            columns["norm"].append(_counted(Rows(rows, roles))[0])
-            lengths.append(length)
-            diagonals.append(alpha.diagonal(0, 1, 2).clone())
+    layers, labels = [], []
+    for number in range(trace.n_layers):
+        layer = _Layer(lengths_of(trace, number) if with_norms else None)
+        scores = gates.scores_of_rows(layer.passing(trace, number, roles), trace.special_mask, trace.segments)
+        labels.append([LABELS.index(str(name)) for name in gates.label(scores)])
+        layers.append(layer)
+    columns = {by: [_plain(layer.found[by]) for layer in layers] for by in layers[0].found}
     mixing, cone = None, None
     if with_norms:
-        ratios = norms.mixing_ratios(trace, diagonals=diagonals)
+        ratios = norms.mixing_ratios(trace, diagonals=[torch.cat(layer.diagonal, -1) for layer in layers])
         mixing = torch.stack([ratios[method].mean(-1) for method in norms.METHODS]).double().cpu()
     if trace.model is not None:
         cone = torch.stack([cone_index(state) / trace.n_tokens for state in trace.hidden_states]).double().cpu()
     return TextStatistics(
         numerators={by: torch.stack(column, 1) for by, column in columns.items()},
-        denominators=denominators,
+        denominators=torch.tensor([n for _, n in layers[0].found["weight"]], dtype=torch.float64, device="cpu"),
         gates=torch.tensor(labels, device="cpu"),
         categories=categories.categories(trace, MARKS).cpu(),
-        lengths=torch.stack(lengths).double().cpu() if lengths else None,
+        lengths=torch.stack([layer.lengths for layer in layers]).double().cpu() if with_norms else None,
         mixing=mixing,
         cone=cone,
     )
 
 
-def _counted(rows: Rows) -> tuple[Tensor, Tensor]:
-    """Numerators (K, H) and denominators (K,) in the order of NAMES."""
-    numerators, denominators = zip(*map(rows.statistic, NAMES), strict=True)
-    return torch.stack(numerators).double().cpu(), torch.tensor(denominators, dtype=torch.float64, device="cpu")
+def _plain(found: Counted) -> Tensor:
+    """Numerators (K, H) in the order of NAMES."""
+    return torch.stack([numerator for numerator, _ in found]).double().cpu()
+
+
+@dataclass
+class _Layer:
+    """What is counted of a layer while its attention passes, some rows at a time. lengths: ‖f(x)‖ (H, S)."""
+
+    lengths: Any
+    found: dict[str, Counted] = field(default_factory=dict)  # "weight", "norm"
+    diagonal: list[Tensor] = field(default_factory=list)  # parts of α_ii
+
+    def passing(self, trace: Trace, layer: int, roles: Roles) -> Iterator[Tensor]:
+        for start, alpha in blocks(trace, layer):
+            self.diagonal.append(alpha.diagonal(start, 1, 2).clone())
+            maps = {"weight": alpha}
+            if self.lengths is not None:
+                maps["norm"] = norm_shares(alpha, self.lengths)
+            for by, rows in maps.items():
+                self.found[by] = counted(NAMES, Rows(rows, roles, start), self.found.get(by))
+            yield alpha

@@ -156,7 +156,8 @@ def clearest_gate(trace: Trace, layer: int, head: int, view: str) -> str:
 
 def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> Answer:
     """The cells that made a head's score for a gate: fields, and cells, eight (S · S, row by row) to a byte."""
-    evidence = gates.evidence(trace.attention(layer)[head], trace.special_mask, gate, trace.segments, view=view)
+    weights = trace.attention_heads(layer, head, head + 1)[0]
+    evidence = gates.evidence(weights, trace.special_mask, gate, trace.segments, view=view)
     fields = {"layer": layer, "head": head, "gate": gate, "pattern": evidence.pattern, "detail": evidence.detail}
     return fields | {"mass": evidence.mass}, {"cells": np.packbits(evidence.cells.cpu().numpy())}
 

@@ -33,7 +33,7 @@ def opening(
         by_gate = {gate: scores[layers] for gate, scores in gate_scores(trace, "full").items()}
     else:
         layers = layers[:1]
-        scores = gates.scores(trace.attention(layers[0]), trace.special_mask, trace.segments)
+        scores = gates.layer_scores(trace, layers[0])
         by_gate = {gate: values[None].cpu() for gate, values in scores.items()}
     best = (
         torch.stack([values[:, heads] for gate, values in by_gate.items() if gate not in PLAIN]).nan_to_num(-1).amax(0)
@@ -43,6 +43,6 @@ def opening(
     content = (~trace.special_mask).nonzero().flatten()
     if not len(content):
         return {"layer": layer, "head": head, "query": None, "key": None}
-    cell = int(trace.attention(layer)[head][content][:, content].argmax())
+    cell = int(trace.attention_heads(layer, head, head + 1)[0][content][:, content].argmax())
     query, key = content[cell // len(content)], content[cell % len(content)]
     return {"layer": layer, "head": head, "query": int(query), "key": int(key)}

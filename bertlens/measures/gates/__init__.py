@@ -5,7 +5,7 @@ each is scored is bertlens' own operationalisation. `patterns` measures neutral 
 (`GATES`) says which pattern speaks for which gate.
 """
 
-from .classify import check_gates, classify, head_scores, length_groups
+from .classify import check_gates, classify, head_scores, layer_scores, length_groups
 from .instance import target_agreement
 from .names import (
     GATES,
@@ -18,6 +18,7 @@ from .names import (
     label,
     labels,
     scores,
+    scores_of_rows,
     threshold_at,
 )
 from .patterns import PATTERNS, VIEWS, patterns
@@ -37,9 +38,11 @@ __all__ = [
     "head_scores",
     "label",
     "labels",
+    "layer_scores",
     "length_groups",
     "patterns",
     "scores",
+    "scores_of_rows",
     "target_agreement",
     "threshold_at",
 ]

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...trace import Trace
+from ..rows import blocks
 from .instance import target_agreement
-from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, label, labels, scores, threshold_at
+from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, label, labels, scores_of_rows, threshold_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,12 +94,18 @@ def length_groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
 
 def head_scores(trace: Trace, view: str = "full") -> Scores:
     """`scores` of all heads of a trace: gate -> float64 (L, H) on the CPU. Works layer by layer."""
-    special, segments = trace.special_mask, trace.segments
     by_gate: dict[str, list[Tensor]] = {gate: [] for gate in GATES}
     for layer in range(trace.n_layers):
-        for gate, values in scores(trace.attention(layer), special, segments, view=view).items():
+        for gate, values in layer_scores(trace, layer, view).items():
             by_gate[gate].append(values.cpu())
-    return Scores({gate: torch.stack(values) for gate, values in by_gate.items()}, int((~special).sum()))
+    content = int((~trace.special_mask).sum())
+    return Scores({gate: torch.stack(values) for gate, values in by_gate.items()}, content)
+
+
+def layer_scores(trace: Trace, layer: int, view: str = "full") -> Scores:
+    """`scores` of a layer's heads, (H,)."""
+    every = (alpha for _, alpha in blocks(trace, layer))
+    return scores_of_rows(every, trace.special_mask, trace.segments, view=view)
 
 
 def _table(each: list[Scores], least: int, most: int, threshold: float, margin: float) -> pd.DataFrame:

@@ -5,7 +5,7 @@ Gate names after Bonino et al. 2025 (arXiv 2502.12033); which pattern speaks for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...vocabulary import GATE_LEAST_CONTENT as LEAST_CONTENT
 from ...vocabulary import GATE_MARGIN as MARGIN
 from ...vocabulary import GATE_THRESHOLD as THRESHOLD
-from .patterns import Measured, measure
+from .patterns import Measured, measure, measure_rows
 
 RISE, LEVEL = 6.0, 12  # how fast the threshold rises with 1/n, and from how many content tokens on it no longer does
 
@@ -49,7 +49,17 @@ def scores(attention: Tensor, special_mask: Tensor, segments: Tensor | None = No
     Bonino et al. 2025; scores are bertlens' own operationalisation. A single sharp map says "instance" even if it is
     random: `classify` over five traces or more tells the two apart. Scores depend on the length of the text.
     """
-    found = measure(attention, special_mask, segments, view)
+    return _scores(measure(attention, special_mask, segments, view))
+
+
+def scores_of_rows(
+    blocks: Iterable[Tensor], special_mask: Tensor, segments: Tensor | None = None, *, view: str = "full"
+) -> Scores:
+    """`scores` of maps that come as blocks of successive rows (..., R, S): nothing of S × S is made of a long text."""
+    return _scores(measure_rows(blocks, special_mask, segments, view))
+
+
+def _scores(found: Measured) -> Scores:
     strongest = {gate: torch.stack([found.scores[name] for name in names]).amax(0) for gate, names in GATES.items()}
     return Scores(strongest, len(found.content))
 

@@ -9,14 +9,16 @@ pattern still scores 0.5, as it is still plainly seen, and it fades as the sink 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import torch
 from torch import Tensor
 
 from ...errors import InputError
+from .gathered import Gathered, gather
 
 PATTERNS = (
     "self",
@@ -88,50 +90,79 @@ class Measured:
 
 def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, view: str) -> Measured:
     """`patterns` with what the evidence needs."""
+    if attention.ndim < 2 or attention.shape[-2] != attention.shape[-1]:
+        raise InputError(f"gates need square maps (..., S, S), not {tuple(attention.shape)}: cross-attention has none")
+    return measure_rows([attention], special_mask, segments, view)
+
+
+def measure_rows(
+    blocks: Iterable[Tensor], special_mask: Tensor, segments: Tensor | None, view: str = "full"
+) -> Measured:
+    """The same of maps that come as blocks of successive rows (..., R, S): what is kept grows with S, not with S²."""
     if view not in VIEWS:
         raise InputError(f"view must be 'full' or 'content', not {view!r}")
-    size = attention.shape[-1]
-    if attention.ndim < 2 or attention.shape[-2] != size:
-        raise InputError(f"gates need square maps (..., S, S), not {tuple(attention.shape)}: cross-attention has none")
-    if not attention.sum(-1).isfinite().all():  # a NaN or Inf in a row is one in its sum
-        raise InputError("the attention holds NaN or Inf: trace.nan_layer says in which layer it begins")
-    if len(special_mask) != size or (segments is not None and len(segments) != size):
-        raise InputError(f"special_mask and segments need one entry for each of the {size} tokens")
+    checked = _checked(blocks, special_mask, segments)
+    first = next(checked)
     content = (~special_mask).nonzero()[:, 0]
-    n = len(content)
-    if size < LEAST_TOKENS or n < LEAST_CONTENT:
-        unknown = attention.new_full(attention.shape[:-2], torch.nan, dtype=torch.float64)
+    n, n_special = len(content), len(special_mask) - len(content) if view == "full" else 0
+    if len(special_mask) < LEAST_TOKENS or n < LEAST_CONTENT:
+        unknown = first.new_full(first.shape[:-2], torch.nan, dtype=torch.float64)
         return Measured(content, dict.fromkeys(PATTERNS, unknown))
-    attention = attention if attention.dtype == torch.float64 else attention.float()
-    rows = attention[..., content, :]
-    sums = rows.sum(-1, keepdim=True)
-    among, special = _scaled(rows[..., content], sums, size), _scaled(rows[..., special_mask], sums, size)
-    if view == "content":
-        among, special = _scaled(among, among.sum(-1, keepdim=True), n), special[..., :0]
-    content_rows = _Content(among, content)
-    n_keys = n + special.shape[-1]
-    entropy_of_row = -(content_rows.information.sum(-1) + _information(special).sum(-1)).double()
-    blocks = None
+    ways, segmented = _ways(content, segments)
+    rows = _Content(gather(_content_rows(chain([first], checked), special_mask, view), ways), content, ways, segmented)
+    root = (rows.total / n).sqrt()
+    scores = dict(rows.offsets())
+    width, band = rows.band()
+    order, n_columns, purity = rows.columns()
+    chosen, block = rows.block()
+    peaks = rows.peaks()
+    scores |= {"both neighbours": root * band, "content columns": root * purity, "block": root * block}
+    scores |= {name: root * value * (1 - purity) for name, value in rows.sides()}
+    scores["far peaks"] = root * peaks
+    n_keys = n + n_special
+    chance = n_special / n_keys
+    scores["special columns"] = ((rows.of.special / n - chance) / (1 - chance)).clamp(0, 1)
+    strongest = torch.stack([value for name, value in scores.items() if name != "far peaks"]).amax(0)
+    scores["uniform"] = (rows.of.entropy / math.log(n_keys)).mean(-1).clamp(0, 1)
+    broad = (2 * scores["uniform"] - 1).clamp_min(0)
+    scores["unstructured"] = broad * (1 - 1.5 * strongest).clamp_min(0)
+    named = {name: scores[name] for name in PATTERNS}
+    return Measured(content, named, order, n_columns, width, chosen, rows.of.target)
+
+
+def _checked(blocks: Iterable[Tensor], special_mask: Tensor, segments: Tensor | None) -> Iterator[Tensor]:
+    """The blocks of rows, in float32 or float64."""
+    for attention in blocks:
+        if not attention.sum(-1).isfinite().all():  # a NaN or Inf in a row is one in its sum
+            raise InputError("the attention holds NaN or Inf: trace.nan_layer says in which layer it begins")
+        size = attention.shape[-1]
+        if len(special_mask) != size or (segments is not None and len(segments) != size):
+            raise InputError(f"special_mask and segments need one entry for each of the {size} tokens")
+        yield attention if attention.dtype == torch.float64 else attention.float()
+
+
+def _content_rows(blocks: Iterable[Tensor], special_mask: Tensor, view: str) -> Iterator[tuple[Tensor, Tensor]]:
+    """The rows of content tokens, scaled to sum to 1: what they give to content keys, and to special ones."""
+    size, start = len(special_mask), 0
+    for attention in blocks:
+        stop = start + attention.shape[-2]
+        rows = attention[..., ~special_mask[start:stop], :]
+        sums, start = rows.sum(-1, keepdim=True), stop
+        among, special = _scaled(rows[..., ~special_mask], sums, size), _scaled(rows[..., special_mask], sums, size)
+        if view == "content":
+            among, special = _scaled(among, among.sum(-1, keepdim=True), among.shape[-1]), special[..., :0]
+        if among.shape[-2]:
+            yield among, special
+
+
+def _ways(content: Tensor, segments: Tensor | None) -> tuple[Tensor, bool]:
+    """(K, G, n) the ways to make blocks that are tried, segments or cuts in two, and whether it is the segments."""
     if segments is not None:
         groups = torch.stack([segments[content] == group for group in segments[content].unique()])
         groups = groups[groups.sum(-1) >= 2]  # a lone token is no block
-        blocks = groups.double()[None] if len(groups) > 1 else None
-    root = (content_rows.total / n).sqrt()
-    scores = dict(content_rows.offsets())
-    width, band = content_rows.band()
-    order, n_columns, purity = content_rows.columns()
-    chosen, block = content_rows.block(blocks)
-    targets, peaks = content_rows.peaks()
-    scores |= {"both neighbours": root * band, "content columns": root * purity, "block": root * block}
-    scores |= {name: root * value * (1 - purity) for name, value in content_rows.sides()}
-    scores["far peaks"] = root * peaks
-    chance = special.shape[-1] / n_keys
-    scores["special columns"] = ((special.sum((-2, -1)).double() / n - chance) / (1 - chance)).clamp(0, 1)
-    strongest = torch.stack([value for name, value in scores.items() if name != "far peaks"]).amax(0)
-    scores["uniform"] = (entropy_of_row / math.log(n_keys)).mean(-1).clamp(0, 1)
-    broad = (2 * scores["uniform"] - 1).clamp_min(0)
-    scores["unstructured"] = broad * (1 - 1.5 * strongest).clamp_min(0)
-    return Measured(content, {name: scores[name] for name in PATTERNS}, order, n_columns, width, chosen, targets)
+        if len(groups) > 1:
+            return groups.double()[None], True
+    return _cuts(len(content), content.device), False
 
 
 def _scaled(part: Tensor, sums: Tensor, size: int) -> Tensor:
@@ -141,31 +172,21 @@ def _scaled(part: Tensor, sums: Tensor, size: int) -> Tensor:
     return part.masked_fill_(empty, 1 / size) if empty.any() else part
 
 
-def _information(x: Tensor) -> Tensor:
-    """x ln x, 0 for 0; three times as fast as xlogy."""
-    return x.clamp_min(1e-30).log_().mul_(x)
-
-
 def _ratio(part: Tensor, whole: Tensor) -> Tensor:
     return torch.where(whole > 1e-9, part / whole.clamp_min(1e-9), 0.0).clamp(0, 1)
 
 
 class _Content:
-    """B: attention among the n content tokens, (..., n, n). What is taken from it are vectors, in float64."""
+    """B: attention among the n content tokens, (..., n, n), as what was gathered of it says."""
 
-    def __init__(self, among: Tensor, positions: Tensor):
-        self.among = among
+    def __init__(self, of: Gathered, positions: Tensor, ways: Tensor, segmented: bool):
+        self.of, self.ways, self.segmented = of, ways, segmented
         self.n = n = len(positions)
-        self.index = torch.arange(n, device=among.device, dtype=torch.float64)
+        self.index = torch.arange(n, device=positions.device, dtype=torch.float64)
         self.adjacent = positions.diff() == 1  # not across a [SEP]
-        self.mass = among.sum(-1).double()  # m_i
+        self.mass = of.mass  # m_i
         self.total = self.mass.sum(-1)
-        self.mean_row = among.sum(-2).double() / self.total.clamp_min(TINY)[..., None]  # c
-        self.own = among.diagonal(0, -2, -1).double().clone()
-        self.information = _information(among)
-        skewed = _skewed(among)
-        self.by_offset = skewed.sum(-2).double()  # mass at j − i = −(n − 1) .. n − 1
-        self.after = skewed[..., n:].sum(-1).double()
+        self.mean_row = of.columns / self.total.clamp_min(TINY)[..., None]  # c
 
     def excess(self, mass: Tensor, chance: Tensor | float, whole: Tensor | None = None) -> Tensor:
         """q: mass over chance as a part of what there is room for, summed over rows (so that noise averages out)."""
@@ -174,16 +195,22 @@ class _Content:
 
     def offsets(self) -> Iterator[tuple[str, Tensor]]:
         """Already weighted, each by the m of the rows that count: those that have such a content neighbour."""
-        ahead, behind = (self.among.diagonal(step, -2, -1).double()[..., self.adjacent] for step in (1, -1))
+        ahead, behind = (near[..., self.adjacent] for near in (self.of.ahead, self.of.behind))
         first, second = self.mass[..., :-1][..., self.adjacent], self.mass[..., 1:][..., self.adjacent]
-        for name, mass, whole in (("self", self.own, self.mass), ("next", ahead, first), ("previous", behind, second)):
+        for name, mass, whole in (
+            ("self", self.of.own, self.mass),
+            ("next", ahead, first),
+            ("previous", behind, second),
+        ):
             yield name, self.excess(mass, 1 / self.n, whole) * (whole.sum(-1) / max(1, whole.shape[-1])).sqrt()
 
     def band(self) -> tuple[Tensor, Tensor]:
         n, scores = self.n, []
         widths = range(1, max(1, min(n // 4, max(3, n // 6))) + 1)
         for r in widths:
-            behind, ahead = (self.by_offset[..., part].sum(-1) for part in (slice(n - 1 - r, n - 1), slice(n, n + r)))
+            behind, ahead = (
+                self.of.by_offset[..., part].sum(-1) for part in (slice(n - 1 - r, n - 1), slice(n, n + r))
+            )
             chance = (self.index.clamp_max(r) + (n - 1 - self.index).clamp_max(r)) / n
             purity = _ratio(ahead + behind - (chance * self.mass).sum(-1), ((1 - chance) * self.mass).sum(-1))
             scores.append(purity * 2 * torch.minimum(ahead, behind) / (ahead + behind).clamp_min(TINY))
@@ -191,11 +218,11 @@ class _Content:
         return width + 1, best
 
     def sides(self) -> Iterator[tuple[str, Tensor]]:
-        others = self.mass - self.own
+        others = self.mass - self.of.own
         share = others.sum(-1) / self.total.clamp_min(TINY)
         chance = (self.n - 1 - self.index) / (self.n - 1)
-        yield "after", share * self.excess(self.after, chance, others)
-        yield "before", share * self.excess(others - self.after, 1 - chance, others)
+        yield "after", share * self.excess(self.of.after, chance, others)
+        yield "before", share * self.excess(others - self.of.after, 1 - chance, others)
 
     def columns(self) -> tuple[Tensor, Tensor, Tensor]:
         """Stripes: the columns by weight, how many of them count, and how pure they are."""
@@ -204,55 +231,40 @@ class _Content:
         k = torch.arange(1, max(1, n // 4) + 1, device=order.device, dtype=torch.float64)
         concentration, count = ((heaviest.cumsum(-1)[..., : len(k)] - k / n) / (1 - k / n)).max(-1)
         # X_i = B_i − m_i / n: intraclass correlation (‖Σ X‖² − Σ ‖X‖²) / ((n − 1) Σ ‖X‖²), 0 for unrelated rows
-        energy = torch.linalg.vector_norm(self.among, dim=(-2, -1)).double() ** 2 - (self.mass**2).sum(-1) / n
+        energy = self.of.energy - (self.mass**2).sum(-1) / n
         shared = ((self.mean_row - 1 / n) ** 2).sum(-1) * self.total**2
         agreement = _ratio(shared - energy, (n - 1) * energy).sqrt()
         # the stripes to show: of these columns, the ones with twice an even share and more
         count = torch.minimum(count + 1, (heaviest >= 2 / n).sum(-1)).clamp_min(1)
         return order, count, concentration.clamp(0, 1) * agreement
 
-    def block(self, blocks: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The best of K ways to make G blocks, (K, G, n), and its score; without blocks, of cuts in two."""
-        segmented = blocks is not None
-        blocks = blocks if blocks is not None else _cuts(self.n, self.mean_row.device)
+    def block(self) -> tuple[Tensor, Tensor]:
+        """The best of K ways to make G blocks, (..., G, n), and its score."""
+        blocks = self.ways
         if blocks.shape[0] == 0:
             return blocks.new_zeros(*self.total.shape, 0, self.n), torch.zeros_like(self.total)
-        flat = blocks.flatten(0, 1).to(self.among.dtype).T  # (n, K·G)
-        # (..., K, G, n): mass of row i in its own block, 0 for other blocks' rows
-        stays = (self.among @ flat).double().transpose(-1, -2).unflatten(-2, blocks.shape[:2]) * blocks
+        stays = self.of.stays * blocks  # (..., K, G, n): mass of row i in its own block, 0 for other blocks' rows
         weight = (self.mass[..., None, None, :] * blocks).sum(-1).clamp_min(TINY)  # (..., K, G)
         inside = stays.sum(-1) / weight
-        expected = (_profile_share(self.mean_row, self.by_offset, self.mass, blocks) * blocks).sum(-1) / weight
+        expected = (_profile_share(self.mean_row, self.of.by_offset, self.mass, blocks) * blocks).sum(-1) / weight
         chance = blocks.mean(-1)
-        ideal = _segment_contrast(blocks) if segmented else _cut_contrast(self.n, blocks.device)
+        ideal = _segment_contrast(blocks) if self.segmented else _cut_contrast(self.n, blocks.device)
         beyond = (inside - expected) / ideal.clamp_min(TINY)
         purity = (((inside - chance) / (1 - chance)).clamp(0, 1) * beyond.clamp(0, 1)).sqrt().amin(-1)
         best, which = purity.max(-1)
         chosen = blocks[which]  # (..., G, n)
         # evenness: entropy of a row inside its block ÷ ln(size of the block), weighted by the row's mass there
-        stays = stays.gather(-3, which[..., None, None, None].expand(*which.shape, 1, *chosen.shape[-2:]))[..., 0, :, :]
-        within = (self.information @ chosen.to(self.among.dtype).transpose(-1, -2)).double().transpose(-1, -2)
+        at = which[..., None, None, None].expand(*which.shape, 1, *chosen.shape[-2:])
+        stays, within = (values.gather(-3, at)[..., 0, :, :] for values in (stays, self.of.within))
         entropy = ((torch.xlogy(stays, stays) - within) * chosen).sum(-1)  # (..., G)
         evenness = (entropy / chosen.sum(-1).clamp_min(2).log()).sum(-1) / stays.sum((-2, -1)).clamp_min(TINY)
         return chosen, best * (2 * evenness - 0.5).clamp(0, 1)
 
-    def peaks(self) -> tuple[Tensor, Tensor]:
-        for offset in (-1, 0, 1):  # in place: this is the last use of the map
-            self.among.diagonal(offset, -2, -1).zero_()
-        peak, target = self.among.max(-1)
-        peak = peak.double()
+    def peaks(self) -> Tensor:
+        peak, target = self.of.peak, self.of.target
         counts = torch.zeros_like(peak).scatter_add(-1, target, torch.ones_like(peak))
         shared = (counts.gather(-1, target) - 1) / (self.n - 1)
-        return target, _ratio((peak * (1 - shared)).sum(-1), self.total)
-
-
-def _skewed(x: Tensor) -> Tensor:
-    """(..., n, 2n − 1): row i by offset j − i = −(n − 1) .. n − 1, 0 where there is no such key."""
-    n = x.shape[-1]
-    # rows of 2n − 1 read as rows of 2n: every row starts one further to the left, so diagonals become columns
-    flat = x.new_zeros(*x.shape[:-2], 2 * n * n)
-    flat[..., : n * (2 * n - 1)].unflatten(-1, (n, 2 * n - 1))[..., n - 1 :] = x
-    return flat.unflatten(-1, (n, 2 * n))[..., : 2 * n - 1]
+        return _ratio((peak * (1 - shared)).sum(-1), self.total)
 
 
 def _profile_share(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Tensor) -> Tensor:
