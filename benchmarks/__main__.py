@@ -24,6 +24,7 @@ GROUPS = [
         "trace",
         "norms",
         "gates",
+        "length",
         "sources",
         "whatif",
         "compare",

@@ -1,0 +1,102 @@
+"""What long texts cost: ModernBERT-base's shape at 4,096 tokens beside its own forward pass; a page of 2,048 tokens."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from transformers import AutoTokenizer, ModernBertConfig, ModernBertModel
+
+from benchmarks.models import text
+from benchmarks.rows import Row, mb
+from bertlens import Lens, embedded
+from bertlens.measures import gates
+from bertlens.survey.statistics import text_statistics
+from bertlens.widgets import answers, pictures
+
+TOKENS, PAGE = 4096, 2048
+
+
+def modern(**settings: Any) -> Lens:
+    """ModernBERT's family with random weights and the embedded model's vocabulary."""
+    torch.manual_seed(0)
+    known = AutoTokenizer.from_pretrained(embedded.folder(), model_max_length=8192)
+    config = ModernBertConfig(
+        vocab_size=len(known),
+        pad_token_id=known.pad_token_id,
+        bos_token_id=known.cls_token_id,
+        eos_token_id=known.sep_token_id,
+        cls_token_id=known.cls_token_id,
+        sep_token_id=known.sep_token_id,
+        name_or_path="ModernBERT shape, random weights",
+        **settings,
+    )
+    return Lens(ModernBertModel(config).eval(), known)
+
+
+def peak() -> float:
+    """The most memory that this process has had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def spent(work: Callable[[], Any]) -> tuple[float, float]:
+    """CPU seconds of some work, done once, and how much higher the peak of memory is after it."""
+    before, begun = peak(), time.process_time()
+    work()
+    return time.process_time() - begun, peak() - before
+
+
+def rows() -> Iterator[Row]:
+    lens = modern()
+    words = text(TOKENS)
+    given = lens.tokenizer(words, return_tensors="pt")
+
+    def plain() -> None:
+        with torch.inference_mode():
+            lens.model(**given)
+
+    trace = lens.trace(words)
+    shape = f"ModernBERT-base shape, {TOKENS:,} tokens"
+    works: dict[str, tuple[float, Callable[[], Any]]] = {
+        "explore(), until the first picture is sent": (0.3, lambda: trace.explore()),
+        "all thumbnails and statistics of the atlas, in the background": (
+            1.5,
+            lambda: (pictures._made.clear(), pictures.all_pictures(trace, range(trace.n_layers))),
+        ),
+        "gates of all heads": (1.5, lambda: gates.head_scores(trace)),
+        "survey, one text": (1.5, lambda: text_statistics(trace)),
+    }
+    first, _ = spent(plain)
+    done = {name: spent(work) for name, (_, work) in works.items()}
+    base = (first + spent(plain)[0]) / 2  # before and after: the machine may have become busier
+    for name, (budget, _) in works.items():
+        seconds, more = done[name]
+        yield Row(
+            f"{name}, {shape}",
+            f"≤ {budget} × the plain forward; ≤ 300 MB beside the trace",
+            f"{seconds / base:.2f} × ({seconds:.1f} s over {base:.1f} s); peak of memory + {mb(more)}",
+            ok=seconds <= budget * base and more <= 300e6,
+        )
+    view = trace.explore()
+    picture = len(view.overview["data"])
+    _, arrays = answers.head(trace, 1, 0)
+    head = sum(array.numel() * array.element_size() for array in arrays.values() if isinstance(array, torch.Tensor))
+    yield Row(
+        f"to the page: first picture, a head; {shape}",
+        "≤ 3 MB, ≤ 5 MB",
+        f"{mb(picture)}, {mb(head)}",
+        ok=picture <= 3e6 and head <= 5e6,
+    )
+
+    small = modern(num_hidden_layers=4, hidden_size=384, num_attention_heads=6, intermediate_size=576)
+    view = small.trace(text(PAGE)).explore()
+    seconds, _ = spent(lambda: view.to_html(layers=[1]))
+    yield Row(
+        f"to_html of one layer, 4 layers x 6 heads, {PAGE:,} tokens",
+        "≤ 1 s",
+        f"{seconds:.2f} s, {mb(len(view.to_html(layers=[1])))}",
+        ok=seconds <= 1,
+    )
