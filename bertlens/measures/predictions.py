@@ -153,7 +153,7 @@ def requirements(trace: Trace) -> None:
 def _check_apart(trace: Trace) -> None:
     if not trace.text_pair or trace.text is None or trace.lens is None:
         raise ModelError(
-            f"{trace.model_name} is an encoder without a head: trace a pair of texts with a Lens, and their similarity "
+            f"{trace.model_name} has no head that answers: trace a pair of texts with a Lens, and their similarity "
             "is its answer"
         )
     named = next((change for change in trace.changes if change.names_tokens), None)

@@ -154,7 +154,7 @@ def test_what_is_no_answer_is_one_sentence() -> None:
     causal = Lens(tiny.shaken(tf.GPT2LMHeadModel(tiny.FAMILIES["gpt2"].model().config)), tiny.gpt_like())
     cases = [
         (words.trace("the cat"), r"no token of this text is masked: write \[MASK\]"),
-        (plain.trace("the cat"), "an encoder without a head: trace a pair"),
+        (plain.trace("the cat"), "has no head that answers: trace a pair"),
         (given, "made from attention weights"),
         (causal.trace("the cat"), "an answer that is not read here"),
     ]
