@@ -20,7 +20,7 @@ def batch_stats(
     stats = HeadStats(provenance)
     for entry, trace in zip(batch, traces_of(lens, batch, truncation), strict=True):
         try:
-            stats.add(trace, text_statistics(trace, lengths), entry.item)
+            stats.add(trace, text_statistics(trace, lengths), entry.item, entry.number)
         except InputError as error:
             raise InputError(f"{entry}: {error}") from None
     return stats
