@@ -110,10 +110,8 @@ class Highest:
         self.keys[by] = self.keys.get(by, np.zeros(shape, np.uint64)).copy()
         held = self.values[by], self.keys[by]
         beaten = (values >= held[0][-1]).any(0)  # NaN is not
-        pairs = zip(held, (values, keys), strict=True)
-        held[0][:, beaten], held[1][:, beaten] = _first(
-            *(np.concatenate([a[:, beaten], b[:, beaten]]) for a, b in pairs)
-        )
+        both = [np.concatenate([a[:, beaten], b[:, beaten]]) for a, b in zip(held, (values, keys), strict=True)]
+        held[0][:, beaten], held[1][:, beaten] = _first(*both)
 
     def _let_go(self) -> None:
         """Of texts that nothing names any more."""
@@ -121,17 +119,26 @@ class Highest:
         self.texts = {key: text for key, text in self.texts.items() if key in named}
         self._room = 2 * len(self.texts) + _ROOM
 
+    def numbered(self, layer: int | None = None) -> tuple[dict[int, KeptText], dict[str, np.ndarray]]:
+        """The texts in the order of their keys, and arrays of values and of numbers of texts (−1: none).
+
+        "weight.values", "weight.texts", … (MOST, K, L, H) float32 and int32, or of one layer (MOST, K, H).
+        """
+        settled, arrays = self.settled, {}
+        at = (slice(None), slice(None), *([] if layer is None else [layer]))
+        named = [keys[at].ravel() for keys in settled.keys.values()]
+        order = np.unique(np.concatenate([np.zeros(1, np.uint64), *named]))
+        for by, values in settled.values.items():
+            numbers = np.searchsorted(order, settled.keys[by][at]) - 1  # the first key is that of none
+            arrays |= {f"{by}.values": values[at], f"{by}.texts": numbers.astype(np.int32)}
+        return {key: settled.texts[key] for key in order[1:].tolist()}, arrays
+
     # --- in a file ---
 
     def saved(self) -> tuple[list[Any], dict[str, np.ndarray]]:
-        """The texts as JSON has them, and arrays of values and of numbers of texts (−1: none), (MOST, K, L, H) each."""
-        settled = self.settled
-        order = sorted(settled.texts)
-        arrays: dict[str, np.ndarray] = {}
-        for by, values in settled.values.items():
-            numbers = np.searchsorted(np.array(order, np.uint64), settled.keys[by]).astype(np.int32)
-            arrays |= {f"{by}.values": values, f"{by}.texts": np.where(np.isneginf(values), -1, numbers)}
-        return [[f"{key:016x}", *settled.texts[key]] for key in order], arrays
+        """The texts as JSON has them, and the arrays of `numbered`."""
+        texts, arrays = self.numbered()
+        return [[f"{key:016x}", *text] for key, text in texts.items()], arrays
 
     @classmethod
     def read(cls, listed: list[Any], arrays: dict[str, np.ndarray]) -> Highest:
