@@ -124,8 +124,9 @@ class Highest:
 
         "weight.values", "weight.texts", … (MOST, K, L, H) float32 and int32, or of one layer (MOST, K, H).
         """
-        settled, arrays = self.settled, {}
-        at = (slice(None), slice(None), *([] if layer is None else [layer]))
+        settled = self.settled
+        arrays: dict[str, np.ndarray] = {}
+        at: tuple[Any, ...] = (slice(None), slice(None), *([] if layer is None else [layer]))
         named = [keys[at].ravel() for keys in settled.keys.values()]
         order = np.unique(np.concatenate([np.zeros(1, np.uint64), *named]))
         for by, values in settled.values.items():

@@ -50,7 +50,7 @@ def check(seen: Seen, stats, name: str, layer: int, head: int, by: str = "weight
 
 
 def test_the_texts_of_a_row_and_one_of_them_run(page_of, embedded_lens, pair, stats):
-    """Title, mean, number, values and texts are Python's; a click runs the text, and its value is the one that it had."""
+    """Title, mean, number, values and texts are Python's; a click runs a text, and its value is the same."""
     seen = live(page_of, pair.explore(**CELL, stats=stats), width=1400)
     check(seen, stats, "previous", 1, 8)
     seen.region("All heads, table").get_by_role("button", name="L3·H5", exact=True).click()
