@@ -98,4 +98,4 @@ def test_a_saved_page_has_them_and_runs_none(show, pair, stats):
 def test_statistics_without_texts_say_so(show, pair, embedded_lens):
     stats = bl.survey.head_stats(embedded_lens, TEXTS[:3], progress=False, texts=False)
     seen = show(pair.explore(**CELL, stats=stats), width=480)
-    expect(seen.root.get_by_text("These statistics do not hold the texts")).to_be_visible()
+    expect(seen.root.get_by_text("These statistics hold no texts")).to_be_visible()

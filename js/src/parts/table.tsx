@@ -28,7 +28,7 @@ export const numbers = <Row,>(
   show: (row) => number(value(row), digits),
 });
 
-const MOST = 80; // rows of a table that sorts, until it is scrolled: laying out hundreds takes longer than sorting them
+const MOST = 40; // rows of a table that sorts, until it is scrolled: laying out hundreds takes longer than sorting them
 
 type Order = { name: string; down: boolean };
 

@@ -1,6 +1,7 @@
 // Which statistic, and of what rows.
-import { Segmented, Select } from "../../parts/controls";
+import { Segmented, Select, wordChoices } from "../../parts/controls";
 import type { CorpusChoice } from "../../state/page";
+import { MEASURES } from "../../vocabulary";
 import { labelOf } from "./data";
 
 type By = CorpusChoice["by"];
@@ -23,10 +24,7 @@ export const StatisticChoice = (props: {
       <Segmented<By>
         label="rows by"
         value={props.by}
-        choices={[
-          { value: "weight", label: "Weight α" },
-          { value: "norm", label: "Norm ‖αf(x)‖" },
-        ]}
+        choices={wordChoices(["weight", "norm"], MEASURES)}
         onChange={(by) => props.put({ by })}
       />
     )}

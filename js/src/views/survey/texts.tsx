@@ -5,7 +5,7 @@ import { Section, Waiting } from "../../parts/section";
 import { visibleText } from "../../parts/token";
 import type { Kind } from "../../state/answers";
 import type { CorpusChoice } from "../../state/page";
-import type { TypedArray } from "../../wire";
+import type { Arrays } from "../../wire";
 import { useAnswer, useView } from "../context";
 import { StatisticChoice } from "./choice";
 import { labelOf, many } from "./data";
@@ -27,15 +27,12 @@ interface Texts {
   by: By[];
   counts: Record<By, number[]>; // texts that have a statistic
   texts: Text[];
-  of(what: "values" | "texts" | "means", by: By): { data: TypedArray; shape: number[] };
+  arrays: Arrays;
 }
 
 const TEXTS: Kind<Texts, "survey_texts"> = {
   op: "survey_texts",
-  read: ({ fields, arrays }) => ({
-    ...(fields as unknown as Texts),
-    of: (what, by) => arrays[`${by}.${what}`]!,
-  }),
+  read: ({ fields, arrays }) => ({ ...(fields as unknown as Texts), arrays }),
 };
 
 export function HeadTexts() {
@@ -44,44 +41,37 @@ export function HeadTexts() {
   const { layer, head } = view.shown;
   const answer = useAnswer(TEXTS, { layer });
   const title = `Texts in which ${headLabel(layer, head)} does it most`;
-  if (answer.state !== "answered")
+  const data = answer.state === "answered" ? answer.value : null;
+  if (!data?.held)
     return (
-      <Section title={title}>
-        <Waiting answer={answer} doing="reading the survey" />
+      <Section title={title} about={data && "These statistics hold no texts: run the survey again."}>
+        {!data && <Waiting answer={answer} doing="reading the survey" />}
       </Section>
-    );
-  const data = answer.value;
-  if (!data.held)
-    return (
-      <Section
-        title={title}
-        about="These statistics do not hold the texts that they were counted in: run the survey again."
-      />
     );
   const { name } = page.corpus.value;
   const put = (change: Partial<CorpusChoice>) => into(page.corpus)({ ...page.corpus.value, ...change });
   const by = data.by.includes(page.corpus.value.by) ? page.corpus.value.by : "weight";
-  const values = data.of("values", by);
-  const [most, K, H] = values.shape as [number, number, number];
+  const [values, texts, means] = ["values", "texts", "means"].map((what) => data.arrays[`${by}.${what}`]!);
+  const [most, K, H] = values!.shape as [number, number, number];
   const k = data.names.indexOf(name);
   const found = Array.from({ length: most }, (_, n) => (n * K + k) * H + head)
-    .map((at) => ({ value: values.data[at]!, text: data.texts[data.of("texts", by).data[at]!]! }))
+    .map((at) => ({ value: values!.data[at]!, text: data.texts[texts!.data[at]!]! }))
     .filter(({ text }) => text);
-  const mean = data.of("means", by).data[k * H + head]!;
   const count = data.counts[by][k]!;
-  const about = `${labelOf(name)}, by ${by}: the highest of ${many(count)} of any length, whose mean is ${number(mean, 3)}`;
+  const about = `${labelOf(name)}, by ${by}: the highest of ${many(count)} of any length, whose mean is ${number(means!.data[k * H + head], 3)}`;
   return (
-    <Section title={title} about={count ? about : `No text of the corpus has such tokens.`} testid="head-texts">
+    <Section title={title} about={count ? about : "No text has such tokens."} testid="head-texts">
       <div class="bl-controls">
         <StatisticChoice {...{ name, by, put }} names={data.names} among={data.by} />
       </div>
       <ol>
         {found.map(({ value, text: { parts, tokens, whole } }) => {
           const words = visibleText(parts.join(" / "));
-          const cut = words.length > SHOWN || !whole ? `${words.slice(0, SHOWN)}…` : words;
+          const isCut = words.length > SHOWN || !whole;
+          const shown = <bdi dir="auto">{isCut ? `${words.slice(0, SHOWN)}…` : words}</bdi>;
           const [text, pair = ""] = parts;
           return (
-            <li key={words}>
+            <li>
               <b class="bl-number">{number(value, 3)}</b>{" "}
               {link.kernel.value && view.overview.lens && whole ? (
                 <button
@@ -91,10 +81,10 @@ export function HeadTexts() {
                   disabled={running.value}
                   onClick={() => run(text, pair).catch(() => undefined)}
                 >
-                  <bdi dir="auto">{cut}</bdi>
+                  {shown}
                 </button>
               ) : (
-                <bdi dir="auto">{cut}</bdi>
+                shown
               )}{" "}
               <span class="bl-muted">{tokens} tokens</span>
             </li>
