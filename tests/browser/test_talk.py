@@ -308,7 +308,12 @@ def test_the_stream_as_a_picture(show, pair):
     expect(marked).to_have_text(["sat, token 3sat", "on, token 4on"])
     part.get_by_label("Find a word in the picture").fill("the")
     expect(part.locator("output").last).to_have_text("4 of 21")
-    near = part.get_by_role("table", name="Nearest to “sat” by cosine").get_by_role("button").first
+    listed = part.get_by_role("table", name="Nearest to “sat” by cosine")
+    x = pair.layer_input(0).double().numpy()
+    to_sat = np.delete(x @ x[3] / np.linalg.norm(x, axis=1) / np.linalg.norm(x[3]), 3)
+    printed = [number(text) for text in listed.locator("tbody td:last-child").all_inner_texts()]
+    assert printed == pytest.approx(np.sort(to_sat)[::-1][: len(printed)].tolist(), abs=6e-4) and len(printed) > 2
+    near = listed.get_by_role("button").first
     token = re.sub(r"\d+$", "", near.inner_text())
     near.click()
     expect(part.get_by_role("table", name=f"Nearest to “{token}” by cosine")).to_be_visible()
