@@ -99,6 +99,7 @@ def _survey(commands: Any) -> None:
     )
     command.add_argument("--truncation", action="store_true", help="cut texts that are too long for the model")
     command.add_argument("--resume", action="store_true", help="go on with the statistics that the file already holds")
+    command.add_argument("--no-texts", action="store_true", help="keep no text of the corpus in the file")
     command.set_defaults(run=survey)
 
 
@@ -236,6 +237,7 @@ def survey(arguments: argparse.Namespace) -> None:
             limit=arguments.limit,
             resume=output if output.exists() else None,
             save=output,
+            texts=not arguments.no_texts,
         )
     print(f"{output}: {stats.n_texts} texts, {stats.n_tokens:,} tokens, {stats.provenance['model']}")
     if any("interrupted" in str(warning.message) for warning in stopped):

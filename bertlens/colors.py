@@ -53,6 +53,13 @@ def rgb(color: str) -> tuple[int, int, int]:
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
+def ink_on(color: str) -> str:
+    """Black or white, whichever is read more easily on '#rrggbb': at least 4.5 : 1 (WCAG 2.2, relative luminance)."""
+    channels = np.array(rgb(color))
+    linear = np.where(channels > 10, ((channels / 255 + 0.055) / 1.055) ** 2.4, channels / 3295)
+    return "#000000" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "#ffffff"
+
+
 def _to_oklab(colors: tuple[str, ...]) -> np.ndarray:
     encoded = np.array([rgb(color) for color in colors]) / 255
     linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)

@@ -60,10 +60,8 @@ def _token(position: int, token: str, value: float, top: float, digits: int) -> 
 def _colors(value: float, top: float) -> tuple[str, str]:
     """The colour of a value between −top and top, as the page's signed table has it, and black or white on it."""
     entry = int(np.clip(255 * (value / (top or 1) + 1) / 2 + 0.5, 0, 255))
-    rgb = colors.table("signed", "light")[entry]
-    linear = np.where(rgb > 10, ((rgb / 255 + 0.055) / 1.055) ** 2.4, rgb / 3295)  # WCAG 2.2, relative luminance
-    ink = "#000000" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "#ffffff"
-    return "#" + bytes(rgb.tolist()).hex(), ink
+    color = "#" + bytes(colors.table("signed", "light")[entry].tolist()).hex()
+    return color, colors.ink_on(color)
 
 
 def _legend(values: np.ndarray, top: float, digits: int, signed: bool) -> str:

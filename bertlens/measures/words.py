@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from ..pieces import Annotator
 from ..trace import Trace
 
 
@@ -24,6 +25,15 @@ def grouped(word_ids: Sequence[int | None]) -> list[list[int]]:
         else:
             groups.append([position])
     return groups
+
+
+def annotation(trace: Trace) -> tuple[list[str], list[tuple[str, int, int]]]:
+    """Names of the tokens for people, and named runs of them, where the tokenizer knows what its tokens are."""
+    tokenizer = None if trace.model is None else trace.model.tokenizer
+    if not isinstance(tokenizer, Annotator) or trace.text is None or trace.text_pair is not None:
+        return trace.display_tokens, []
+    found = tokenizer.annotate(trace.text, trace.n_tokens)
+    return found.labels, found.spans
 
 
 def merge_keys(trace: Trace, values: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from .gates import gate_counts
 from .geometry import cone, directionality, norm_histograms, softmax_cones, spectra
 from .heads import attention_map, save
 from .norms import category_shares, mixing_ratios, weight_against_norm
+from .running import running_text
 from .splits import score_maps, sources
 from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
 from .training import training
@@ -31,6 +32,7 @@ __all__ = [
     "norm_histograms",
     "parse",
     "relation_bars",
+    "running_text",
     "save",
     "score_maps",
     "softmax_cones",

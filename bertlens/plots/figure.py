@@ -10,6 +10,7 @@ from ..colors import NAN, table
 from ..errors import ExportError
 from ..vocabulary import INKS
 
+MM = 25.4  # of an inch
 INK, MUTED, ACCENT = (INKS["light"][name] for name in ("ink", "muted", "select"))
 
 

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from ..colors import NAN, table
-from ..errors import ExportError, SelectionError, check_index
-from ..measures import gates, norms
+from ..errors import ExportError, InputError, SelectionError
+from ..measures import gates
 from ..provenance import provenance, visible
 from ..trace import Trace
 from ..vocabulary import INKS, MEASURES, THEMES
-from .figure import ACCENT, plain, pyplot, tokens_on_axes
+from .figure import ACCENT, MM, plain, pyplot, tokens_on_axes
+from .grid import shown_grid
 
-MM = 25.4  # of an inch
 MANY_ROWS = 64  # as in js/src/compute/grid.ts
 
 
 def attention_map(
     trace: Trace,
     layer: int,
-    head: int,
+    head: int | None = None,
     gate: str | None = None,
     view: str = "full",
     axes: Any = None,
@@ -31,43 +31,49 @@ def attention_map(
     width: float | None = None,
     size: float = 7,
     theme: str = "light",
+    **shown: Any,
 ) -> Any:
-    """One head's map, query by key, with axis titles and a line where the second sentence begins.
+    """One head's map, query by key, with axis titles and a line where the second sentence or a named span begins.
 
     `gate` (default: the strongest) is outlined, and the title names it and the head's gate at this length; `gate=""`
     outlines none. Then cells, tokens, line and legend are those of the Explorer's own export.
     view as in `gates.classify`. measure: "weight", "norm" or "difference" (vocabulary.MEASURES). Without `axes` a new
     figure, with a legend: `width` in mm (a paper's column is about 85, two are 180), letters of `size` points, theme
     "light" or "dark". `save` writes it. Returns the matplotlib axes.
-    Raises SelectionError for a layer, head, measure or theme that does not exist, InputError for an unknown gate or
-    view, ModelError where the family offers no norms.
+    shown: the view's own selection, as `grid.shown_grid` has it: layer_map (a map of the layer, instead of a head),
+    units ("pieces", "words", "spans"), pair_filter ("all", "AA", "AB", "BA", "BB"), hide_special, renormalize. With any
+    of them there is no gate to outline: gates are of a head's pieces.
+    Raises SelectionError for a layer, head, measure, theme or selection that does not exist, InputError for an unknown
+    gate or view and for a gate of a selection, ModelError where the family offers no norms.
     """
-    check_index(head, trace.n_heads, "head")
     if measure not in MEASURES or theme not in THEMES[1:]:
         raise SelectionError(f"measure is one of {', '.join(MEASURES)}, theme one of {', '.join(THEMES[1:])}")
-    values = _values(trace, layer, head, measure)
-    word, ink, muted = MEASURES[measure], INKS[theme]["ink"], INKS[theme]["muted"]
+    grid = shown_grid(trace, layer, head, measure, **shown)
+    is_whole = head is not None and not shown
+    if gate and not is_whole:
+        raise InputError("a gate is outlined in all pieces of a head: leave the gate, or the selection")
+    ink, muted = INKS[theme]["ink"], INKS[theme]["muted"]
     own = axes is None
     if own:
         inches = (width or 107) / MM
         axes = pyplot().subplots(figsize=(inches, inches), layout="constrained")[1]
         axes.figure.set_facecolor(INKS[theme]["panel"])
-    image = _cells(axes, values, word.signed, theme)
-    tokens_on_axes(axes, trace.display_tokens, trace.display_key_tokens)
+    image = _cells(axes, grid.values, grid.signed, theme)
+    tokens_on_axes(axes, [visible(unit.label) for unit in grid.rows], [visible(unit.label) for unit in grid.cols])
     for side in (axes.xaxis, axes.yaxis):
         side.set_tick_params(labelsize=size, labelcolor=ink)
     for border in axes.spines.values():
         border.set_color(INKS[theme]["border"])
-    for at in _boundary(trace):
-        axes.axhline(at - 0.5, color=muted, linewidth=0.8)
-        axes.axvline(at - 0.5, color=muted, linewidth=0.8)
+    for units, line in ((grid.rows, axes.axhline), (grid.cols, axes.axvline)):
+        for at in grid.edges(units):
+            line(at - 0.5, color=muted, linewidth=0.8)
     axes.set_xlabel("key", fontsize=size, color=ink)
     axes.set_ylabel("query", fontsize=size, color=ink)
-    symbol = "attention" if measure == "weight" else word.symbol
-    title = f"L{layer}·H{head}, {symbol}" if gate == "" else _gated(trace, layer, head, gate, view, axes)
+    gated = is_whole and gate != ""
+    title = _gated(trace, layer, int(head or 0), gate, view, axes) if gated else grid.title
     axes.set_title(plain(title), fontsize=size + 1, color=ink)
     if own:
-        _legend(axes, image, word.symbol, word.signed, size, ink)
+        _legend(axes, image, grid.symbol + _beyond(grid.values), grid.signed, size, ink)
     return axes
 
 
@@ -91,21 +97,17 @@ def save(axes: Any, path: str | Path, trace: Trace | None = None) -> Path:
     return target
 
 
-def _values(trace: Trace, layer: int, head: int, measure: str) -> np.ndarray:
-    """(S, K) what the Explorer shows of a head."""
-    alpha = trace.attention(layer)[head].float()
-    if measure == "weight":
-        return alpha.cpu().numpy()
-    passed = norms.weighted_norm(trace, layer)[head].float()
-    share = passed / passed.sum(-1, keepdim=True).clamp_min(1e-30)
-    return (passed if measure == "norm" else alpha - share).cpu().numpy()
-
-
 def _top(values: np.ndarray) -> float:
     """Where the colours end: see `extremes` in js/src/compute/grid.ts."""
     largest = np.sort(np.nan_to_num(np.abs(values)).max(1))
     most = float(largest[-1])
     return (min(most, 2 * float(largest[len(largest) >> 1])) or most) if len(largest) > MANY_ROWS else most
+
+
+def _beyond(values: np.ndarray) -> str:
+    """What the legend says where values lie beyond the end of the colours."""
+    most = float(np.nan_to_num(np.abs(values)).max())
+    return f", larger ones alike (up to {most:.3f})" if _top(values) < most else ""
 
 
 def _cells(axes: Any, values: np.ndarray, signed: bool, theme: str) -> Any:
@@ -129,12 +131,6 @@ def _legend(axes: Any, image: Any, symbol: str, signed: bool, size: float, ink: 
     bar.ax.tick_params(length=0, labelsize=size, labelcolor=ink)
     bar.set_label(symbol, fontsize=size, color=ink)
     bar.outline.set_visible(False)
-
-
-def _boundary(trace: Trace) -> list[int]:
-    """The token that the second sentence begins with."""
-    segments = [] if trace.key_encoding is not None else trace.segments.tolist()
-    return [n for n in range(1, len(segments)) if (segments[n - 1], segments[n]) == (0, 1)][:1]
 
 
 def _gated(trace: Trace, layer: int, head: int, gate: str | None, view: str, axes: Any) -> str:

@@ -22,7 +22,7 @@ def batch_stats(
     for entry, trace in zip(batch, traces_of(lens, batch, truncation), strict=True):
         try:
             with checked_once():
-                stats.add(trace, text_statistics(trace, lengths), entry.item)
+                stats.add(trace, text_statistics(trace, lengths), entry.item, entry.number)
         except InputError as error:
             raise InputError(f"{entry}: {error}") from None
     return stats

@@ -16,6 +16,7 @@ from ..trace import Trace
 from .batch import batch_stats
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
+from .highest import Highest
 from .keeping import Keeper, keeping
 from .scale import run
 from .statistics import Lengths
@@ -35,6 +36,7 @@ def head_stats(
     save: str | Path | None = None,
     progress: bool = True,
     client: Any = None,
+    texts: bool = True,
 ) -> HeadStats:
     """Statistics of every head over a corpus, in one pass and in memory that does not grow with it: HeadStats.
 
@@ -45,6 +47,8 @@ def head_stats(
     save: .npz file, written at the end, after an interrupt or error, and every two minutes, by one run at a time.
     client: a dask.distributed Client whose workers share the work, or "local" for a cluster on this machine (see
     survey.scale).
+    texts: keep, also in the file, the first 500 characters of the few texts with the highest value of each statistic of
+    each head (HeadStats.texts); False for a corpus that nobody else may read.
     An interrupt (Ctrl-C, SIGTERM, or Interrupt in the notebook) ends the run with a warning; what is done is returned.
     Processes that share cores wait for each other's threads, at worst some forty times as long as they work: give each
     its own, or OMP_NUM_THREADS=1.
@@ -54,7 +58,7 @@ def head_stats(
     is writing; SaveError, which holds the statistics, where they cannot be written (a full disk).
     """
     with keeping(save) as keeper:  # before anything else: an unusable file is not found out after hours
-        return _survey(lens, corpus, batch_size, truncation, limit, resume, keeper, progress, client)
+        return _survey(lens, corpus, batch_size, truncation, limit, resume, keeper, progress, client, texts)
 
 
 def _survey(
@@ -67,13 +71,14 @@ def _survey(
     keeper: Keeper,
     progress: bool,
     client: Any,
+    keep_texts: bool,
 ) -> HeadStats:
     texts = numbered(corpus, limit)
     if lens is None:
         texts, about = _about_traces(texts)
     else:
         about = model_provenance(lens.borrowed)
-    stats = HeadStats(about | {"options": {"truncation": truncation}})
+    stats = HeadStats(about | {"options": {"truncation": truncation}}, highest=Highest() if keep_texts else None)
     if resume is not None:
         before = resume if isinstance(resume, HeadStats) else HeadStats.load(resume)
         texts = _left(texts, before)

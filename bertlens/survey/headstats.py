@@ -1,12 +1,12 @@
 """HeadStats: what a survey knows of every head, by length of text, as named sums that can be added in any order.
 
 Memory does not grow with the corpus: sums per head and layer for each bin of lengths, the values of at most 256 texts
-in each (4.4 MB a bin for 144 heads), and one sum of norms per piece of the vocabulary.
+in each (4.4 MB a bin for 144 heads), one sum of norms per piece of the vocabulary, and the few texts with the highest
+value of each statistic of each head.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -16,23 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ..errors import InputError, SelectionError
-from ..files import replacing
+from ..errors import InputError, SelectionError, check_index
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..trace import Trace
 from .corpus import Item, digest
+from .highest import Highest, KeptText
 from .statistics import CATEGORIES, LABELS, NAMES, TextStatistics
+from .statsfile import PIECES, Held, held, read, write
 from .tally import BY, Tally, added, check_shapes, edges
 from .textlength import LengthBin, bin_of, near, span
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 3
 _DIGEST = 1 << 64
-_VALUES = ".values"
-_PIECES = ("pieces.token", "pieces.token_count")
+NO_TEXTS = "these statistics do not hold the texts with the highest values: run the survey again"
 
 
 @dataclass
@@ -50,16 +49,20 @@ class HeadStats:
     corpus: int = 0  # sum of the texts' hashes
     # Places in the corpus, beyond the first texts that are all counted, whose texts are counted too: after an interrupt
     ahead: list[int] = field(default_factory=list)
+    highest: Highest | None = field(default_factory=Highest)  # None where no texts are kept
 
     # --- filling, merging ---
 
-    def add(self, trace: Trace, statistics: TextStatistics, item: Item) -> None:
-        """Count one text in. Raises InputError for a trace of another shape, so of another model."""
+    def add(self, trace: Trace, statistics: TextStatistics, item: Item, place: int = -1) -> None:
+        """Count one text in, with its place in the corpus. Raises InputError for a trace of another model's shape."""
         shape = statistics.gates.shape
         if self.n_texts and self.shape != shape:
             raise InputError(f"traces of {self.shape} and {tuple(shape)} (layers, heads) do not add up: use one model")
-        self.corpus = (self.corpus + digest(item)) % _DIGEST
-        self._count(bin_of(trace), Tally.of(statistics))
+        key, tally = digest(item), Tally.of(statistics)
+        self.corpus = (self.corpus + key) % _DIGEST
+        self._count(bin_of(trace), tally)
+        if self.highest is not None:
+            self.highest.add(tally.values, key, KeptText.of(item, place, trace.n_tokens))
         if statistics.lengths is not None:
             self._count_pieces(trace, statistics.lengths.numpy().mean(1).T)
 
@@ -71,9 +74,9 @@ class HeadStats:
         assert trace.model is not None
         if not self.pieces:
             size = trace.model.vocabulary_size
-            self.pieces = dict(zip(_PIECES, (np.zeros((size, lengths.shape[1])), np.zeros(size)), strict=True))
+            self.pieces = dict(zip(PIECES, (np.zeros((size, lengths.shape[1])), np.zeros(size)), strict=True))
         ids = trace.input_ids.cpu().numpy()
-        for name, values in zip(_PIECES, (lengths, np.array(1.0)), strict=True):
+        for name, values in zip(PIECES, (lengths, np.array(1.0)), strict=True):
             np.add.at(self.pieces[name], ids, values)
 
     def __add__(self, other: HeadStats) -> HeadStats:
@@ -90,6 +93,7 @@ class HeadStats:
             dict(self.bins),
             added(self.pieces, other.pieces),
             (self.corpus + other.corpus) % _DIGEST,
+            highest=None if self.highest is None or other.highest is None else self.highest + other.highest,
         )
         for place, tally in other.bins.items():
             merged._count(place, tally)
@@ -112,53 +116,26 @@ class HeadStats:
         """Write everything, provenance included, to one .npz file (numpy.load reads it, without pickles).
 
         The sums of a bin of lengths are named "segments.step/name", see tally.Tally and textlength.LengthBin; values
-        "segments.step/weight.values". What was there before stays whole if this is cut off. Raises ExportError where
-        it cannot be written.
+        "segments.step/weight.values". The texts with the highest values are in it too, as `texts` gives them. What was
+        there before stays whole if this is cut off. Raises ExportError where it cannot be written.
         """
         header = {
-            "format": FORMAT,
-            "statistics": NAMES,
-            "labels": LABELS,
             "n_texts": self.n_texts,
             "n_tokens": self.n_tokens,
             "corpus": f"{self.corpus:016x}",
             "ahead": self.ahead,
             "provenance": self.provenance,
         }
-        arrays = dict(self.pieces)
-        for place, tally in sorted(self.bins.items()):
-            arrays |= {f"{place}/{name}": sums for name, sums in tally.sums.items()}
-            arrays |= {f"{place}/{by}{_VALUES}": values for by, values in tally.values.items()}
-        with replacing(path) as out:
-            np.savez_compressed(out, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+        write(path, header, Held(self.bins, self.pieces, self.highest))
 
     @classmethod
     def load(cls, path: str | Path) -> HeadStats:
         """Read what `save` wrote. Raises InputError for another file, a damaged one, or one of another version."""
+        header, arrays = read(path)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = dict(file)
-            header = json.loads(str(arrays.pop("header")))
-            version, known = header["format"], (header["statistics"], header["labels"])
-        except Exception as error:  # noqa: BLE001  a damaged zip raises whatever its decoders stumble on
-            said = " ".join(str(error).split())[:150] or type(error).__name__
-            raise InputError(f"{path} holds no head statistics ({said})") from None
-        if version in (1, 2):
-            raise InputError(
-                f"{path} does not say how long its texts were, and texts of different lengths cannot be compared: "
-                "run the survey again"
-            )
-        if version != FORMAT or known != ([*NAMES], [*LABELS]):
-            raise InputError(f"{path} was written by another version of bertlens: run the survey again")
-        try:
-            pieces = {name: arrays.pop(name) for name in _PIECES if name in arrays}
-            stats = cls(
-                dict(header["provenance"]),
-                _bins(arrays),
-                pieces,
-                int(header["corpus"], 16),
-                [int(place) for place in header["ahead"]],
-            )
+            bins, pieces, highest = held(header, arrays)
+            ahead = [int(place) for place in header["ahead"]]
+            stats = cls(dict(header["provenance"]), bins, pieces, int(header["corpus"], 16), ahead, highest)
             stats._check(int(header["n_texts"]), int(header["n_tokens"]))
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise InputError(f"{path} holds no whole head statistics ({error})") from None
@@ -176,11 +153,13 @@ class HeadStats:
                 raise ValueError(f"{tally.n_texts} texts of {tally.n_tokens} tokens do not lie in bin {place}")
         with_norms = any("lengths.token" in tally.sums for tally in self.bins.values())
         size = len(self.pieces["pieces.token_count"]) if with_norms else 0
-        check_shapes(self.pieces, dict(zip(_PIECES, ((size, layers), (size,)), strict=True)) if with_norms else {})
+        check_shapes(self.pieces, dict(zip(PIECES, ((size, layers), (size,)), strict=True)) if with_norms else {})
         if not 0 < self.n_texts == n_texts or self.n_tokens != n_tokens:
             raise ValueError(f"the sums are not of {n_texts} texts with {n_tokens} tokens")
         if len(self.ahead) > self.n_texts or min(self.ahead, default=0) < 0:
             raise ValueError("the places of the texts do not go with their number")
+        if self.highest is not None:
+            self.highest.check((len(NAMES), layers, heads), [by for by in BY if self._has(f"{by}.text")])
 
     # --- reading ---
 
@@ -217,7 +196,8 @@ class HeadStats:
         """The statistics of the texts that are about as long as one of so many tokens, special ones counted.
 
         Those of as many segments (2 for pairs) in the bins ⌊8·log₂ n⌋ that lie wholly within .75 to 1.25 of `tokens`;
-        there may be none (n_texts 0). ‖f(x)‖ by piece is not kept by length: there is no frequency_correlation.
+        there may be none (n_texts 0). ‖f(x)‖ by piece and the highest texts are not kept by length: there is neither
+        frequency_correlation nor `texts`.
         """
         if tokens < 1 or segments < 1:
             raise InputError(f"no text has {tokens} tokens in {segments} segments: give at least 1")
@@ -225,6 +205,7 @@ class HeadStats:
         return HeadStats(
             self.provenance | {"lengths": [segments, *span(tokens)]},
             {place: self.bins[place] for place in places if place in self.bins},
+            highest=None,
         )
 
     def values(self, name: str, by: str = "weight", average: str = "text") -> np.ndarray:
@@ -265,6 +246,31 @@ class HeadStats:
         """
         self._check_by(by)
         return reduce(add, (tally.lower(by, values.astype(np.float32)) for tally in self._tallies))
+
+    def texts(self, name: str, layer: int, head: int, by: str = "weight") -> pd.DataFrame:
+        """DataFrame(value, text, text_pair ("" for none), tokens, place, whole): the texts in which a head has it most.
+
+        At most five, all different, the highest value first; of any length, which nearly every statistic follows. Of a
+        text its first 500 characters; `whole` says that they are all, so that it can be run again. place: in its
+        corpus, from 0. `attrs["texts"]`: of how many texts that have the statistic.
+        Raises SelectionError for what does not exist, InputError where no texts are kept: in files of bertlens 0.2 and
+        older, with `head_stats(..., texts=False)`, and of some lengths (`of_length`).
+        """
+        import pandas as pd
+
+        at, (layers, heads) = self._index(name, by), self.shape
+        check_index(layer, layers, "layer")
+        check_index(head, heads, "head")
+        if self.highest is None:
+            raise InputError(NO_TEXTS)
+        columns = ["value", "text", "text_pair", "tokens", "place", "whole"]
+        rows = [
+            (value, text.parts[0], text.parts[1] if len(text.parts) > 1 else "", text.tokens, text.place, text.whole)
+            for value, text in self.highest.of(by, at, layer, head)
+        ]
+        table = pd.DataFrame(rows, columns=columns)
+        table.attrs = {"texts": int(self.counts(by)[at])}
+        return table
 
     def table(self, by: str = "weight", average: str = "text") -> pd.DataFrame:
         """DataFrame(layer, head, previous, next, self, first, separator, ..., entropy, ..., k90), one row per head.
@@ -347,7 +353,7 @@ class HeadStats:
         self._check_by("norm")
         if not self.pieces:
             raise InputError("‖f(x)‖ by piece is kept over all texts: take the statistics before of_length")
-        sums, counts = (self.pieces[name] for name in _PIECES)
+        sums, counts = (self.pieces[name] for name in PIECES)
         seen = counts > 0
         means = torch.from_numpy(sums[seen] / counts[seen, None])  # (V', L)
         rarity = torch.from_numpy(-counts[seen])
@@ -404,15 +410,3 @@ def _gates(counts: np.ndarray, shape: tuple[int, int]) -> pd.DataFrame:
     shares = (counts / counts.sum(-1, keepdims=True)).reshape(shape[0] * shape[1], -1)
     columns = _heads(shape) | {"label": np.array(LABELS)[shares.argmax(1)], "share": shares.max(1)}
     return pd.DataFrame(columns | {name: shares[:, k] for k, name in enumerate(LABELS)})
-
-
-def _bins(arrays: dict[str, np.ndarray]) -> dict[LengthBin, Tally]:
-    """The tallies of arrays with the names that `save` gave them."""
-    bins: dict[LengthBin, Tally] = {}
-    for name, values in arrays.items():
-        place, _, what = name.partition("/")
-        segments, step = place.split(".")
-        tally = bins.setdefault(LengthBin(int(segments), int(step)), Tally())
-        held, what = (tally.values, what.removesuffix(_VALUES)) if what.endswith(_VALUES) else (tally.sums, what)
-        held[what] = values
-    return bins

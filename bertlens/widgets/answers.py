@@ -8,7 +8,6 @@ exp(q·k · scaling + mask - lse) on the page, without the rest of the rows.
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -20,6 +19,7 @@ from ..errors import ModelError, SelectionError
 from ..measures import attention, byhead, categories, gates, geometry, norms, spectra
 from ..measures.gates.classify import head_scores
 from ..measures.geometry import projection
+from ..measures.layermaps import layer_map as map_of_layer
 from ..measures.offers import offers
 from ..trace import Trace
 from ..vocabulary import CARRIED_TOKENS, LAYER_MAPS, LayerMap
@@ -110,13 +110,7 @@ def layer_maps(trace: Trace) -> list[LayerMap]:
 
 def layer_map(trace: Trace, layer: int, kind: str) -> Answer:
     """(S, S) a map of a whole layer. Raises ModelError where the trace does not offer it."""
-    if (needs := LAYER_MAPS[kind].needs) and (reason := offers(trace)[needs]):
-        raise ModelError(reason)
-    function = LAYER_MAPS[kind].function
-    if isinstance(function, str):
-        module, name = function.split(":")
-        function = getattr(import_module(f"bertlens.measures.{module}"), name)
-    return {}, {"values": function(trace, layer).float().contiguous()}
+    return {}, {"values": map_of_layer(trace, layer, kind)}
 
 
 def gate_labels(trace: Trace, threshold: float, margin: float) -> Answer:

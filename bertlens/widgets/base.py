@@ -38,7 +38,7 @@ from .corpus import Corpus
 from .overview import Shown, stream_size, stream_tokens
 from .picked import Picked
 from .pictures import SAVED_TOKENS
-from .questions import QUESTIONS, Message, Reply, packed
+from .questions import ARGUMENTS, QUESTIONS, Message, Reply, packed
 from .shared import Bundle, shared
 from .tabs import PARTS, TABS
 from .traits import KINDS
@@ -115,6 +115,7 @@ class LensWidget(anywidget.AnyWidget):
             "hello": lambda shown, message: ({"kernel": True}, []),
             "overview": self._reply_overview,
             "survey": self._reply_survey,
+            "survey_texts": self._reply_survey,
             "compared": self._reply_compared,
             "compared_heads": self._reply_compared,
             "trace": self._reply_trace,
@@ -323,7 +324,9 @@ class LensWidget(anywidget.AnyWidget):
         asked = _asked(shown, message)
         if shown.corpus is None:
             raise InputError("this view was made without a survey: pass stats= of bl.survey.head_stats")
-        return packed(*shown.corpus.answer(asked))
+        if message["op"] == "survey":
+            return packed(*shown.corpus.answer(asked))
+        return packed(*shown.corpus.texts(asked, ARGUMENTS["layer"](asked, message.get("layer"))))
 
     def _reply_compared(self, shown: Shown, message: Message) -> Reply:
         _asked(shown, message)
@@ -480,6 +483,8 @@ def _carried(
         held = [layer for layer in layers if layer < trace.n_layers]
         if "survey" in parts and shown.corpus is not None and not shown.corpus.why_not(trace):
             yield {"op": "survey", "map": name}, packed(*shown.corpus.answer(trace))
+            for layer in held if {"atlas", "table"} <= set(parts) else ():
+                yield {"op": "survey_texts", "map": name, "layer": layer}, packed(*shown.corpus.texts(trace, layer))
         if "compare" in parts and shown.compared is not None and name == chosen_map:
             yield {"op": "compared_heads", "map": name}, packed(*shown.compared.heads())
             for message in shown.compared.carried(layers, picked):

@@ -124,6 +124,29 @@ class Corpus:
             }
         return fields, arrays
 
+    def texts(self, trace: Trace, layer: int) -> Answer:
+        """The texts in which each head of a layer has a statistic most, for js/src/views/survey/texts.tsx.
+
+        "held" False, and no more, where the statistics hold no texts. Raises InputError where `why_not` says why.
+        """
+        if reason := self.why_not(trace):
+            raise InputError(reason)
+        if self.stats.highest is None:
+            return {"held": False}, {}
+        texts, arrays = self.stats.highest.numbered(layer)
+        by = ["weight", "norm"] if self.stats.has_norms else ["weight"]
+        for which in by:
+            means = [self.stats.values(name, which)[layer] for name in NAMES]
+            arrays[f"{which}.means"] = np.stack(means).astype(np.float32)  # (K, H)
+        fields = {
+            "held": True,
+            "names": list(NAMES),
+            "by": by,
+            "counts": {which: self.stats.counts(which).astype(int).tolist() for which in by},
+            "texts": [{"parts": text.parts, "tokens": text.tokens, "whole": text.whole} for text in texts.values()],
+        }
+        return fields, arrays
+
     @cached_property
     def _map(self) -> Answer:
         """Places of the heads, how far to trust them, and the heads that are nearest by distance; of any text."""

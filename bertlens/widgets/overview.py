@@ -16,7 +16,7 @@ from ..changes import Change
 from ..errors import SelectionError
 from ..measures.attention import SUMMARY
 from ..measures.offers import offers
-from ..pieces import Annotator
+from ..measures.words import annotation
 from ..provenance import versions
 from ..threads import few
 from ..trace import Trace
@@ -158,7 +158,7 @@ def _overview(
         given |= {"compared": fields_compared, "measures": compared.measures}
         arrays |= {f"compared.{key}": array for key, array in more.items()}
     index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
-    labels, spans = _annotation(shown)
+    labels, spans = annotation(shown)
     reasons = offers(shown)
     header = {
         "map": name,
@@ -227,12 +227,3 @@ def _side(tokens: list[str], pieces: list[str], words: list[int | None], segment
 def _key_side(trace: Trace) -> dict[str, Any]:
     labels, words = trace.display_key_tokens, trace.key_word_ids
     return _side(labels, trace.key_tokens, words, trace.key_segments, trace.key_special_mask)
-
-
-def _annotation(trace: Trace) -> tuple[list[str], list[list[Any]]]:
-    """Names of the tokens for people, and named runs of them, where the tokenizer knows what its tokens are."""
-    tokenizer = None if trace.model is None else trace.model.tokenizer
-    if not isinstance(tokenizer, Annotator) or trace.text is None or trace.text_pair is not None:
-        return trace.display_tokens, []
-    annotation = tokenizer.annotate(trace.text, trace.n_tokens)
-    return annotation.labels, [list(span) for span in annotation.spans]

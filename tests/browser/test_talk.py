@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -166,6 +167,13 @@ def test_figure_for_a_paper_in_three_clicks_is_that_of_python(show, pair):
         line.get_by_role("button", name="SVG").click()  # three
     root = ElementTree.parse(download.value.path()).getroot()
     assert root.get("width") == "85mm"
+    axes = bl.plots.attention_map(pair, 1, 8, gate="", width=85)
+    same_map(root, axes, "L1·H8, attention")
+    assert "model: all-MiniLM-L6-v2" in (root.findtext(f"{SVG}metadata") or "")
+
+
+def same_map(root: ElementTree.Element, axes: Any, title: str) -> None:
+    """A head view's file and the figure of Python, node by node."""
     chart = next(one for one in root.iter(f"{SVG}svg") if one.get("class") == "bl-chart")
     texts = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
     rects = [one for one in chart.iter(f"{SVG}rect") if (one.get("fill") or "#000000") != "#000000"]
@@ -175,25 +183,81 @@ def test_figure_for_a_paper_in_three_clicks_is_that_of_python(show, pair):
         (round((float(one.get("y", 0)) - top) / side), round((float(one.get("x", 0)) - left) / side)): one.get("fill")
         for one in rects
     }
-
-    axes = bl.plots.attention_map(pair, 1, 8, gate="", width=85)
     image = axes.images[0]
     colours = image.cmap(image.norm(image.get_array()), bytes=True)
-    wanted = {at: "#{:02x}{:02x}{:02x}".format(*colours[at][:3]) for at in np.ndindex(21, 21)}
+    wanted = {at: "#{:02x}{:02x}{:02x}".format(*colours[at][:3]) for at in np.ndindex(*colours.shape[:2])}
     row = min(i for i, j in wanted if wanted[i, j] != "#ffffff")  # white cells are not drawn
     col = min(j for i, j in wanted if wanted[i, j] != "#ffffff")
     assert painted == {(i - row, j - col): one for (i, j), one in wanted.items() if one != "#ffffff"}
-    names = [text.get_text() for text in axes.get_yticklabels()]
-    assert texts[0] == axes.get_title() == "L1·H8, attention"
-    assert texts[1:43] == names * 2
-    assert texts[43:45] == [axes.get_ylabel(), axes.get_xlabel()] == ["query", "key"]
-    assert [text.get_text() for text in axes.figure.axes[1].get_yticklabels()] == texts[45:47]
-    edges = next(one for one in chart.iter(f"{SVG}g") if one.get("data-edges"))
-    down, right = (one.get("d", "") for one in edges)
-    at = axes.lines[0].get_ydata()[0] + 0.5  # the token that the line stands before
-    assert float(re.split("[ hv]", down)[1]) == pytest.approx(top + (at - row) * side, abs=0.1)
-    assert float(right[1:].split()[0]) == pytest.approx(left + (at - col) * side, abs=0.1)
-    assert "model: all-MiniLM-L6-v2" in (root.findtext(f"{SVG}metadata") or "") and len(texts) == 48
+    sides = (axes.get_yticklabels(), axes.get_xticklabels())
+    queries, keys = ([text.get_text() for text in labels] for labels in sides)
+    count = 1 + len(queries) + len(keys)
+    assert texts[0] == axes.get_title() == title
+    assert texts[1:count] == queries + keys
+    assert texts[count : count + 2] == [axes.get_ylabel(), axes.get_xlabel()] == ["query", "key"]
+    assert [text.get_text() for text in axes.figure.axes[1].get_yticklabels()] == texts[count + 2 : count + 4]
+    assert texts[count + 4].startswith(axes.figure.axes[1].get_ylabel()) and len(texts) == count + 5
+    edges = [one for one in chart.iter(f"{SVG}g") if one.get("data-edges")]
+    lines = [re.split("[ hvM]", one.get("d", "")) for group in edges for one in group]
+    assert len(lines) == len(axes.lines)
+    for (_, x, y, *_), line in zip(lines, axes.lines, strict=True):
+        if line.get_ydata()[0] == line.get_ydata()[1]:  # the token that the line stands before
+            assert float(y) == pytest.approx(top + (line.get_ydata()[0] + 0.5 - row) * side, abs=0.1)
+        else:
+            assert float(x) == pytest.approx(left + (line.get_xdata()[0] + 0.5 - col) * side, abs=0.1)
+    axes.figure.clear()
+
+
+SELECTIONS = [
+    ({"units": "words", "hide_special": True, "renormalize": True}, "L1·H8, attention"),
+    ({"units": "words", "pair_filter": "AB"}, "L1·H8, attention"),
+    ({"measure": "difference", "hide_special": True}, "L1·H8, Δ"),
+    ({"layer_map": "attnres-n", "hide_special": True, "renormalize": True}, "L1 AttnRes-N, ‖Σₕ αf(x) + δx‖"),
+]
+
+
+def file_of(seen: Seen) -> ElementTree.Element:
+    return ElementTree.parse(seen.save("SVG", "Head view")).getroot()
+
+
+@pytest.mark.parametrize(("chosen", "title"), SELECTIONS)
+def test_a_figure_of_a_selection_is_that_of_python(show, embedded_lens, chosen, title):
+    pytest.importorskip("matplotlib").use("agg")
+    trace = embedded_lens.trace("The cat sat unbelievably long.", "The dog lay on the rug.")
+    seen = show(trace.explore(**CELL, **chosen), width=1400)
+    same_map(file_of(seen), bl.plots.attention_map(trace, 1, 8, gate="", width=85, **chosen), title)
+
+
+@pytest.mark.parametrize("to", [False, True])
+@pytest.mark.parametrize("chosen", [{}, {"units": "words", "hide_special": True, "measure": "difference"}])
+def test_running_text_in_a_file_is_that_of_python(show, embedded_lens, to, chosen):
+    """Word by word: text, shade, ink, frame, which begin a line; the title and the ends of the legend."""
+    pytest.importorskip("matplotlib").use("agg")
+    to_hex = pytest.importorskip("matplotlib.colors").to_hex
+    trace = embedded_lens.trace("The cat sat unbelievably long, then left.", "The dog lay on the rug.")
+    settings = {"text_side": "to" if to else "from"}
+    seen = show(trace.explore(**CELL, **chosen, mode="text", settings=settings), width=1400)
+    root = file_of(seen)
+    chart = next(one for one in root.iter(f"{SVG}svg") if one.get("class") == "bl-chart")
+    words = [one for one in chart.iter(f"{SVG}g") if one.find(f"{SVG}rect") is not None]
+    parts = [(one[1].text, one[0].get("fill"), one[1].get("fill"), one[0].get("stroke")) for one in words]
+
+    axes = bl.plots.running_text(trace, 1, 8, **({"key": 4} if to else {"query": 3}), **chosen)
+    boxes, tokens = axes.patches, axes.texts[:-1]
+    shades = [to_hex(box.get_facecolor()) for box in boxes]
+    inks = [{"#000000": "#000", "#ffffff": "#fff"}[text.get_color()] for text in tokens]
+    frames = [to_hex(box.get_edgecolor()) if box.get_edgecolor()[3] else "none" for box in boxes]
+    texts = [text.get_text() for text in tokens]
+    assert parts == list(zip(texts, shades, inks, frames, strict=True)) and len(parts) > 10
+    assert sum(frame != "none" for frame in frames) == 1
+    first = [one[1].text for one in words if (one.get("transform") or "").startswith("translate(0.0 ")]
+    assert first == [text for text, box in zip(texts, boxes, strict=True) if box.get_x() == 0] and len(first) == 2
+    said = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+    of = "sat" if not to else "unbelievably" if chosen else "un"
+    assert said[0] == axes.get_title(loc="left")
+    assert said[0].endswith(f": who looks at “{of}”" if to else f": what “{of}” looks at")
+    low, high, label = said[-3:]
+    assert axes.texts[-1].get_text() == f"{low} to {high}: {label}"
     axes.figure.clear()
 
 
@@ -244,7 +308,12 @@ def test_the_stream_as_a_picture(show, pair):
     expect(marked).to_have_text(["sat, token 3sat", "on, token 4on"])
     part.get_by_label("Find a word in the picture").fill("the")
     expect(part.locator("output").last).to_have_text("4 of 21")
-    near = part.get_by_role("table", name="Nearest to “sat” by cosine").get_by_role("button").first
+    listed = part.get_by_role("table", name="Nearest to “sat” by cosine")
+    x = pair.layer_input(0).double().numpy()
+    to_sat = np.delete(x @ x[3] / np.linalg.norm(x, axis=1) / np.linalg.norm(x[3]), 3)
+    printed = [number(text) for text in listed.locator("tbody td:last-child").all_inner_texts()]
+    assert printed == pytest.approx(np.sort(to_sat)[::-1][: len(printed)].tolist(), abs=6e-4) and len(printed) > 2
+    near = listed.get_by_role("button").first
     token = re.sub(r"\d+$", "", near.inner_text())
     near.click()
     expect(part.get_by_role("table", name=f"Nearest to “{token}” by cosine")).to_be_visible()

@@ -28,7 +28,7 @@ export const numbers = <Row,>(
   show: (row) => number(value(row), digits),
 });
 
-const MOST = 80; // rows of a table that sorts, until it is scrolled: laying out hundreds takes longer than sorting them
+const MOST = 40; // rows of a long table that sorts, until it is scrolled: laying out hundreds takes longer than sorting them
 
 type Order = { name: string; down: boolean };
 
@@ -44,7 +44,8 @@ export function Table<Row>(props: {
 }) {
   const { title, columns, pinned } = props;
   const [order, setOrder] = useState<Order | null>(props.first ? { name: props.first, down: true } : null);
-  const [most, setMost] = useState(MOST);
+  const atFirst = props.rows.length > 2 * MOST ? MOST : 2 * MOST;
+  const [most, setMost] = useState(atFirst);
   const by = columns.find(({ name }) => name === order?.name);
   const places = props.rows.map((_, n) => n);
   const ordered = by ? sorted(places, (n) => by.value(props.rows[n]!), order!.down) : places;
@@ -90,7 +91,7 @@ export function Table<Row>(props: {
                 order={order}
                 onOrder={(next) => {
                   setOrder(next);
-                  setMost(MOST);
+                  setMost(atFirst);
                 }}
               />
             ))}

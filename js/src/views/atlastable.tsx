@@ -9,6 +9,7 @@ import { useView, type View } from "./context";
 import { GATE_LABELS, type Gates, relabelled, USUAL, useGates } from "./gatemarks";
 import { type HeadValue, headValue, STATS } from "./headvalues";
 import { HeadLink } from "./survey/tables";
+import { HeadTexts } from "./survey/texts";
 import type { Numbers } from "./tabs";
 
 /** The heads of the atlas. */
@@ -59,21 +60,25 @@ export function AtlasTable() {
   const columns = valueColumns(view);
   const pick = (layer: number, head: number) => view.synced.put({ layer, head, layer_map: "" });
   const heads = headsOf(view);
+  const hasCorpus = view.overview.tabs.some(({ name, why_not }) => name === "survey" && why_not === "");
   return (
-    <Table<HeadName>
-      class="bl-all-heads"
-      title="All heads"
-      about={`${heads.length} heads; statistics of ${view.overview.queries.tokens.length} tokens, mean over queries`}
-      first={columns[0]?.name}
-      rows={heads}
-      columns={[
-        { ...HEAD[0]!, show: (at) => <HeadLink at={at} pick={pick} /> },
-        HEAD[1]!,
-        ...gateColumns(gates),
-        ...columns,
-      ]}
-      pinned={([l, h]) => l === layer && h === head}
-    />
+    <div class="bl-stack">
+      <Table<HeadName>
+        class="bl-all-heads"
+        title="All heads"
+        about={`${heads.length} heads; statistics of ${view.overview.queries.tokens.length} tokens, mean over queries`}
+        first={columns[0]?.name}
+        rows={heads}
+        columns={[
+          { ...HEAD[0]!, show: (at) => <HeadLink at={at} pick={pick} /> },
+          HEAD[1]!,
+          ...gateColumns(gates),
+          ...columns,
+        ]}
+        pinned={([l, h]) => l === layer && h === head}
+      />
+      {hasCorpus && <HeadTexts />}
+    </div>
   );
 }
 

@@ -5,12 +5,15 @@ import { captionLines, facts } from "../export/facts";
 import { SCREEN, svgFile } from "../export/figure";
 import { headLabel, paperName } from "../parts/format";
 import type { Sheet } from "../parts/paper";
+import { tokenText } from "../parts/token";
 import type { Tab } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { type View, ViewContext } from "./context";
 import { AtlasFigure, LinesFigure, MapFigure } from "./figures";
 import { sentences } from "./headvalues";
 import { lookNow } from "./look";
+import { shadesInWords, shadesOf } from "./running";
+import { RunningFigure } from "./runningfigure";
 import { tabOf } from "./tabs";
 
 /** Model, text, layer and head, measure, the filters in force, versions. */
@@ -48,8 +51,16 @@ export function headFigure(view: View, sheet = SCREEN): string {
   const { layer, head, layerMap, measure, weights } = view.shown;
   const { name, symbol, title } = lookNow(view);
   const description = layerMap ? layerMap.word.about : `${sentences(view, measure)(layer, head, weights)}.`;
-  const body = view.synced.mode.value === "lines" ? <LinesFigure /> : <MapFigure />;
-  const about = { title: `${name}, ${symbol === "α" ? "attention" : symbol}`, description, measure: title };
+  const mode = view.synced.mode.value;
+  const shades = mode === "text" && shadesOf(view);
+  const body = shades ? <RunningFigure /> : mode === "lines" ? <LinesFigure /> : <MapFigure />;
+  const shown = `${name}, ${symbol === "α" ? "attention" : symbol}`;
+  const by = shades && `“${tokenText(shades.of.label)}”`;
+  const about = {
+    title: by ? `${shown}: ${shades.to ? `who looks at ${by}` : `what ${by} looks at`}` : shown,
+    description: shades ? shadesInWords(view, shades) : description,
+    measure: title,
+  };
   return figure(view, about, body, sheet);
 }
 

@@ -26,7 +26,7 @@ export interface Shades {
 }
 
 /** Of the token under the pointer (`hover`), else of the pinned one, else of the one in focus; null where no token is left. */
-export function shadesOf(view: View, to: boolean, hover = -1): Shades | null {
+export function shadesOf(view: View, to = view.page.textSide.value === "to", hover = -1): Shades | null {
   const { grid, focus } = view;
   const { rows, cols, values } = grid;
   const [side, units, pinned, piece] = to ? [cols, rows, view.col, focus.key] : [rows, cols, view.row, focus.query];
@@ -44,7 +44,7 @@ export function shadesOf(view: View, to: boolean, hover = -1): Shades | null {
 }
 
 /** What a piece is in running text, and whether it stands apart from the piece before. */
-function written({ tokens, words }: TokenSide, { label, pieces }: Unit): { text: string; apart: boolean } {
+export function written({ tokens, words }: TokenSide, { label, pieces }: Unit): { text: string; apart: boolean } {
   const n = pieces[0]!;
   const goesOn = n > 0 && words[n]! >= 0 && words[n] === words[n - 1];
   const text = goesOn && label.length > 2 && label.startsWith("##") ? label.slice(2) : label;
@@ -124,6 +124,14 @@ export function shadesInWords(view: View, { to, of, units, values, look }: Shade
   return `${to ? `who ${does} ${token}` : `${token} ${does}`}: ${named}${rest > 0 ? `; less each: ${rest} more` : ""}`;
 }
 
+/** The colours of the shades. */
+export const legendOf = ({ of, look }: Shades) => ({
+  low: look.signed ? look.text(look.lo) : "0",
+  high: look.text(look.hi),
+  label: `${look.symbol} of “${tokenText(of.label)}”, on its own scale`,
+  colours: look.colours,
+});
+
 export function Running() {
   const view = useView();
   const { grid, overview, page, row, col } = view;
@@ -164,12 +172,7 @@ export function Running() {
         )}
       </div>
       <p data-testid="running-words">{shadesInWords(view, shades)}</p>
-      <Legend
-        low={shades.look.signed ? shades.look.text(shades.look.lo) : "0"}
-        high={shades.look.text(shades.look.hi)}
-        label={`${shades.look.symbol} of “${tokenText(shades.of.label)}”, on its own scale`}
-        colours={shades.look.colours}
-      />
+      <Legend {...legendOf(shades)} />
     </div>
   );
 }

@@ -152,7 +152,7 @@ export function binOf(value: number, edges: ArrayLike<number>): number {
 }
 
 const tokens = ([from, to]: Span) => `${from === to ? from : `${from} to ${to}`} tokens`;
-const many = (n: number, segments = 1) =>
+export const many = (n: number, segments = 1) =>
   `${n.toLocaleString("en")} ${segments === 2 ? "pair" : "text"}${n === 1 ? "" : "s"}`;
 
 /** Which texts the text is compared with. */

@@ -1,8 +1,9 @@
 // Corpus view: what every head does over a corpus, and whether the story of the text at hand holds.
-import { into, Segmented, Select } from "../../parts/controls";
+import { into, Segmented } from "../../parts/controls";
 import { Waiting } from "../../parts/section";
 import type { CorpusChoice } from "../../state/page";
 import { useAnswer, useView } from "../context";
+import { StatisticChoice } from "./choice";
 import { aboutOf, allOf, type Choice, labelOf, SURVEY } from "./data";
 import { HeadGrid } from "./grid";
 import { HeadMap } from "./headmap";
@@ -46,23 +47,7 @@ export function SurveyTab() {
 function Controls({ data, name, by, average, put }: Choice) {
   return (
     <div class="bl-controls">
-      <Select
-        label="statistic"
-        value={name}
-        choices={data.names.map((value) => ({ value, label: labelOf(value) }))}
-        onChange={(value) => put({ name: value })}
-      />
-      {data.by.length > 1 && (
-        <Segmented<CorpusChoice["by"]>
-          label="rows by"
-          value={by}
-          choices={[
-            { value: "weight", label: "Weight α" },
-            { value: "norm", label: "Norm ‖αf(x)‖" },
-          ]}
-          onChange={(value) => put({ by: value })}
-        />
-      )}
+      <StatisticChoice {...{ name, by, put }} names={data.names} among={data.by} />
       <Segmented<CorpusChoice["average"]>
         label="mean over"
         value={average}

@@ -1,0 +1,85 @@
+"""The file of a survey's statistics: one .npz that numpy.load reads, without pickles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..files import replacing
+from .highest import Highest
+from .statistics import LABELS, NAMES
+from .tally import Tally
+from .textlength import LengthBin
+
+FORMAT = 4
+WITHOUT_TEXTS = 3  # the same without the texts of `Highest`
+PIECES = ("pieces.token", "pieces.token_count")
+_VALUES = ".values"
+_TEXTS = "texts."
+
+
+class Held(NamedTuple):
+    """What a file holds beside the header."""
+
+    bins: dict[LengthBin, Tally]
+    pieces: dict[str, np.ndarray]
+    highest: Highest | None
+
+
+def write(path: str | Path, header: dict[str, Any], held: Held) -> None:
+    """What was there before stays whole if this is cut off. Raises ExportError where it cannot be written."""
+    known = {"format": FORMAT, "statistics": NAMES, "labels": LABELS}
+    arrays = dict(held.pieces)
+    for place, tally in sorted(held.bins.items()):
+        arrays |= {f"{place}/{name}": sums for name, sums in tally.sums.items()}
+        arrays |= {f"{place}/{by}{_VALUES}": values for by, values in tally.values.items()}
+    if held.highest is not None:
+        known["texts"], of_texts = held.highest.saved()
+        arrays |= {_TEXTS + name: values for name, values in of_texts.items()}
+    with replacing(path) as out:
+        np.savez_compressed(out, header=np.array(json.dumps(known | header)), **arrays)  # type: ignore[arg-type]
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and arrays. Raises InputError for another file, a damaged one, or one of another version."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        header = json.loads(str(arrays.pop("header")))
+        version, known = header["format"], (header["statistics"], header["labels"])
+    except Exception as error:  # noqa: BLE001  a damaged zip raises whatever its decoders stumble on
+        said = " ".join(str(error).split())[:150] or type(error).__name__
+        raise InputError(f"{path} holds no head statistics ({said})") from None
+    if version in (1, 2):
+        raise InputError(
+            f"{path} does not say how long its texts were, and texts of different lengths cannot be compared: "
+            "run the survey again"
+        )
+    if version not in (WITHOUT_TEXTS, FORMAT) or known != ([*NAMES], [*LABELS]):
+        raise InputError(f"{path} was written by another version of bertlens: run the survey again")
+    return header, arrays
+
+
+def held(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Held:
+    """The parts of what was read. Raises ValueError, TypeError, KeyError or IndexError for names of no part."""
+    left = dict(arrays)
+    pieces = {name: left.pop(name) for name in PIECES if name in left}
+    of_texts = {name.removeprefix(_TEXTS): left.pop(name) for name in arrays if name.startswith(_TEXTS)}
+    highest = Highest.read(header["texts"], of_texts) if "texts" in header else None
+    return Held(_bins(left), pieces, highest)
+
+
+def _bins(arrays: dict[str, np.ndarray]) -> dict[LengthBin, Tally]:
+    """The tallies of arrays with the names that `write` gave them."""
+    bins: dict[LengthBin, Tally] = {}
+    for name, values in arrays.items():
+        place, _, what = name.partition("/")
+        segments, step = place.split(".")
+        tally = bins.setdefault(LengthBin(int(segments), int(step)), Tally())
+        kept, what = (tally.values, what.removesuffix(_VALUES)) if what.endswith(_VALUES) else (tally.sums, what)
+        kept[what] = values
+    return bins

@@ -1,0 +1,32 @@
+// Which statistic, and of what rows.
+import { Segmented, Select, wordChoices } from "../../parts/controls";
+import type { CorpusChoice } from "../../state/page";
+import { MEASURES } from "../../vocabulary";
+import { labelOf } from "./data";
+
+type By = CorpusChoice["by"];
+
+export const StatisticChoice = (props: {
+  names: string[];
+  name: string;
+  among: By[];
+  by: By;
+  put: (change: Partial<CorpusChoice>) => void;
+}) => (
+  <>
+    <Select
+      label="statistic"
+      value={props.name}
+      choices={props.names.map((value) => ({ value, label: labelOf(value) }))}
+      onChange={(name) => props.put({ name })}
+    />
+    {props.among.length > 1 && (
+      <Segmented<By>
+        label="rows by"
+        value={props.by}
+        choices={wordChoices(["weight", "norm"], MEASURES)}
+        onChange={(by) => props.put({ by })}
+      />
+    )}
+  </>
+);
