@@ -24,7 +24,7 @@ BARE = """
 import anywidget, os, traitlets
 
 class Bare(anywidget.AnyWidget):
-    _esm = "export default { render({ el }) { el.className = 'bare' } }"
+    _esm = "export default { render({ el }) { el.className = el.textContent = 'bare' } }"
     data = traitlets.Bytes().tag(sync=True)
 """
 CELL = "lens.trace(text, truncation=True).explore(layer=1, head=8)"
