@@ -8,13 +8,16 @@ order, and each array starts at a multiple of 8, so that the page can view it wi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("uint8", "uint16", "int32", "float32", "float64")}
 ALIGNMENT = 8
+# Bytes of a message to the page. Servers that pass messages on take 10 MiB at most, tornado's default.
+MOST_AT_ONCE = 4_000_000
+PIECE = 1_000_000
 
 
 def pack(arrays: Mapping[str, Any]) -> tuple[list[dict[str, Any]], bytes]:
@@ -34,6 +37,20 @@ def pack(arrays: Mapping[str, Any]) -> tuple[list[dict[str, Any]], bytes]:
         blob += array.astype(dtype, copy=False).tobytes()
         blob += bytes(-len(blob) % ALIGNMENT)
     return index, bytes(blob)
+
+
+def messages(content: dict[str, Any], buffers: list[bytes]) -> Iterator[tuple[dict[str, Any], list[bytes]]]:
+    """What is sent for one answer, `content` with its "id": itself, or in pieces where its one buffer is large.
+
+    Each piece says with "at" and "of" where in how many bytes it belongs; the first has the content.
+    """
+    [blob] = buffers or [b""]
+    if len(blob) <= MOST_AT_ONCE:
+        yield content, buffers
+        return
+    for at in range(0, len(blob), PIECE):
+        fields = content if at == 0 else {"id": content["id"]}
+        yield {**fields, "at": at, "of": len(blob)}, [blob[at : at + PIECE]]
 
 
 def unpack(index: Any, blob: bytes | bytearray | memoryview) -> dict[str, np.ndarray]:

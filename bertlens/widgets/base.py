@@ -31,6 +31,7 @@ from ..provenance import provenance, visible
 from ..threads import few
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS
+from ..wire import messages
 from . import whatif
 from .cells import CELLS
 from .compared import Compared
@@ -305,7 +306,8 @@ class LensWidget(anywidget.AnyWidget):
             fields, buffers = {"error": str(error)}, []
         except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
             fields, buffers = {"error": f"{type(error).__name__}: {error}"}, []
-        self.send({**fields, "id": message["id"]}, buffers)
+        for content, data in messages({**fields, "id": message["id"]}, buffers):
+            self.send(content, data)
 
     def _reply(self, shown: Shown, message: Message) -> Reply:
         name = str(message.get("op"))

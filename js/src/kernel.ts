@@ -1,5 +1,7 @@
-// Questions from the page to the kernel: one message with an id each way, bytes in the answer's buffers.
+// Questions from the page to the kernel: a message with an id each way, bytes in the answer's buffers. A large answer comes
+// in pieces, messages of the same id that say where in how many bytes theirs belong (bertlens/wire.py).
 import type { AnyModel } from "@anywidget/types";
+import { bytesOf } from "./wire";
 
 /** What travels in a message beside its buffers: the answer to one question, or why there is none. */
 export interface Reply {
@@ -14,12 +16,24 @@ export class StaleError extends KernelError {}
 /** Nothing can be sent. */
 export class ConnectionError extends Error {}
 
-let asked = 0;
+let questions = 0;
 const page = Math.random().toString(36).slice(2); // crypto.randomUUID needs https
 
-/** Ask for one operation. Rejects with the kernel's own message, or at once where nothing can be sent. */
-export function ask(model: AnyModel, op: string, fields: Record<string, unknown>, signal: AbortSignal): Promise<Reply> {
-  const id = `${page}-${++asked}`;
+/**
+ * Ask for one operation. Rejects with the kernel's own message, or at once where nothing can be sent. Of an answer in
+ * pieces `progress` is told with each how many bytes are here, and of how many.
+ */
+export function ask(
+  model: AnyModel,
+  op: string,
+  asked: Record<string, unknown>,
+  signal: AbortSignal,
+  progress?: (here: number, of: number) => void,
+): Promise<Reply> {
+  let fields: Record<string, unknown> = {};
+  let whole: Uint8Array | undefined;
+  let here = 0;
+  const id = `${page}-${++questions}`;
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
       model.off("msg:custom", receive);
@@ -29,17 +43,27 @@ export function ask(model: AnyModel, op: string, fields: Record<string, unknown>
     const abort = () => finish(() => reject(signal.reason));
     const receive = (message: Record<string, unknown>, buffers: DataView[]) => {
       if (message?.id !== id) return;
+      fields = { ...fields, ...message };
+      if ("of" in message) {
+        const [piece, of] = [bytesOf(buffers[0]!), message.of as number];
+        whole ??= new Uint8Array(of);
+        whole.set(piece, message.at as number);
+        here += piece.length;
+        progress?.(here, of);
+        if (here < of) return;
+        buffers = [new DataView(whole.buffer)];
+      }
       finish(() =>
         "error" in message
           ? reject(new (message.stale ? StaleError : KernelError)(String(message.error)))
-          : resolve({ fields: message, buffers: buffers ?? [] }),
+          : resolve({ fields, buffers: buffers ?? [] }),
       );
     };
     signal.throwIfAborted();
     signal.addEventListener("abort", abort);
     model.on("msg:custom", receive);
     try {
-      model.send({ id, op, ...fields });
+      model.send({ id, op, ...asked });
     } catch {
       finish(() => reject(new ConnectionError("no kernel")));
     }

@@ -1,6 +1,6 @@
 // What a view in a Jupyter kernel carries instead of the bundle, which all views of the kernel share: it is in one model
 // that they name. Where that cannot be had, the kernel is asked. Code and style are put into a document once.
-import type { AnyModel, AnyWidget, RenderProps } from "@anywidget/types";
+import type { AnyModel, AnyWidget, InitializeProps, RenderProps } from "@anywidget/types";
 import { ask } from "./kernel";
 import type { Traits } from "./vocabulary";
 import { fromBase64 } from "./wire";
@@ -39,6 +39,12 @@ async function load(model: Model, signal: AbortSignal): Promise<AnyWidget> {
 }
 
 export default {
+  /** JupyterLab 4.6 holds on to the models of views that were closed: not to their bytes. */
+  initialize({ model, signal }: InitializeProps<Traits>) {
+    signal?.addEventListener("abort", () => {
+      (model.get("overview") as Partial<Traits["overview"]>).data = undefined;
+    });
+  },
   async render(props: RenderProps<Traits>) {
     const signal = props.signal ?? new AbortController().signal;
     page[LOADING] ??= load(props.model as unknown as Model, signal).catch((error) => {

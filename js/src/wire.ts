@@ -20,12 +20,14 @@ const ALIGNMENT = 8;
 
 const natural = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) >= 0;
 
+/** The bytes of a buffer as hosts give it: a view, which may start anywhere, or in Shiny the buffer itself. */
+export const bytesOf = (blob: ArrayBufferView | ArrayBufferLike): Uint8Array =>
+  ArrayBuffer.isView(blob) ? new Uint8Array(blob.buffer, blob.byteOffset, blob.byteLength) : new Uint8Array(blob);
+
 /** The named arrays that `index` finds in `blob`. Throws a short Error if the index does not fit the bytes. */
 export function unpack(index: unknown, blob: DataView | ArrayBuffer | Uint8Array): Arrays {
   if (!Array.isArray(index)) throw new Error("malformed index: not a list");
-  const bytes = ArrayBuffer.isView(blob)
-    ? new Uint8Array(blob.buffer, blob.byteOffset, blob.byteLength)
-    : new Uint8Array(blob);
+  const bytes = bytesOf(blob);
   const arrays: Arrays = Object.create(null); // a name is data: "__proto__" is a name like any other
   for (const entry of index) {
     if (typeof entry?.name !== "string") throw new Error("malformed index: an entry without a name");

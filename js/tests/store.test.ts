@@ -56,6 +56,51 @@ describe("link", () => {
     await hello(b);
     expect(said(b).state).toBe("live");
   });
+  it("counts the pieces of a large answer, in whatever order they come, and late", async () => {
+    const [b, other] = [bench(), bench()];
+    await hello(b);
+    const bytes = Uint8Array.from({ length: 8_100_000 }, (_, n) => n % 251);
+    const asked = b.store.request("html", { layers: null });
+    const { message, give } = b.take("html");
+    // another view on the same model hears every message
+    const heard = ask(b.model.any, "norms", {}, other.end.signal);
+    const piece = (at: number, fields = {}) => {
+      const part = new Uint8Array(3 + 3e6).fill(7); // a view may start anywhere
+      part.set(bytes.subarray(at, at + 3e6), 3);
+      const length = Math.min(3e6, bytes.length - at);
+      give({ at, of: bytes.length, ...fields }, [new DataView(part.buffer, 3, length)]);
+    };
+    piece(3e6, { layers: [1] });
+    expect(said(b)).toEqual({ state: "asking", text: "loading 3 of 8 MB" });
+    vi.advanceTimersByTime(20_000);
+    piece(6e6);
+    expect(said(b)).toEqual({ state: "asking", text: "loading 5 of 8 MB" });
+    b.take("norms").give({ arrays: [] });
+    expect((await heard).buffers).toEqual([]);
+    expect(said(b).text).toBe("loading 5 of 8 MB");
+    piece(0);
+    const { fields, buffers } = await asked;
+    expect(fields).toMatchObject({ id: message.id, layers: [1] });
+    expect(buffers).toHaveLength(1);
+    const whole = new Uint8Array(buffers[0]!.buffer);
+    expect([whole.length, whole.findIndex((byte, n) => byte !== bytes[n])]).toEqual([bytes.length, -1]);
+    await settled();
+    expect(said(b).state).toBe("live");
+  });
+  it("says no answer where the pieces stop, and takes the last one all the same", async () => {
+    const b = bench();
+    await hello(b);
+    b.synced.head.value = 2;
+    const asked = b.store.request("html", {}, 1000);
+    const { give } = b.take("html");
+    const half = (at: number) => give({ at, of: 4_000_000 }, [new DataView(new ArrayBuffer(2_000_000))]);
+    half(0);
+    expect(said(b).text).toBe("loading 2 of 4 MB");
+    vi.advanceTimersByTime(1000);
+    expect(said(b)).toMatchObject({ state: "error", text: "no answer in 1 s" });
+    half(2_000_000);
+    expect((await asked).buffers[0]!.byteLength).toBe(4_000_000);
+  });
   it("says asking after 300 ms, slow after 6 s, and live with the late answer", async () => {
     const b = bench();
     await hello(b);

@@ -227,9 +227,12 @@ class Marimo(Server):
 
 
 class Jupyter(Server):
-    """One JupyterLab server (Notebook 7 answers from it too) with settings of its own."""
+    """One JupyterLab server (Notebook 7 answers from it too) with settings of its own.
 
-    def __init__(self, folder: Path) -> None:
+    `command` starts it, with more arguments; `environment` is added to what such a server needs.
+    """
+
+    def __init__(self, folder: Path, command: list[str] | None = None, **environment: str) -> None:
         self.notebooks = folder / "notebooks"
         config = folder / "config"
         for needed in (self.notebooks, config, folder / "home"):
@@ -242,14 +245,18 @@ class Jupyter(Server):
             json.dumps({"fetchNews": "false", "checkForUpdates": False})
         )
 
-        environment = {
+        environment |= {
             "JUPYTER_CONFIG_DIR": str(config),
             "JUPYTERLAB_SETTINGS_DIR": str(config / "lab" / "user-settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(config / "lab" / "workspaces"),
             "IPYTHONDIR": str(folder / "home"),
         }
-        run = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
-        run += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={self.notebooks}"]
+        run = [*(command or [sys.executable, "-m", "jupyterlab", "--allow-root"]), "--no-browser"]
+        run += [
+            "--ServerApp.ip=127.0.0.1",
+            f"--IdentityProvider.token={TOKEN}",
+            f"--ServerApp.root_dir={self.notebooks}",
+        ]
         super().__init__(
             lambda port: [*run, f"--ServerApp.port={port}", "--ServerApp.port_retries=0"],
             folder / "server.log",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -28,6 +29,7 @@ from browser.views import TEXTS
 
 SETUP = f"import bertlens as bl\ntrace = bl.Lens.embedded().trace(*{TEXTS!r})"
 VIEW = "trace.explore(layer=1, head=8)"
+ESBUILD = Path(__file__).resolve().parents[2] / "js" / "node_modules" / ".bin" / "esbuild"
 ANYWIDGET = Path(anywidget.__file__).parent / "nbextension" / "index.js"
 # of the hosts themselves: icons for their own buttons, formulas
 FONTS = re.compile(r"font-?awesome|mathjax|mermaid|fonts\.googleapis", re.IGNORECASE)
@@ -111,6 +113,26 @@ def packed(folder: Path, *names: str) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "unpacked" / "package").rename(folder / name)
     return folder
+
+
+def bundled(folder: Path, entry: Path, *names: str) -> Path:
+    """A script with the npm packages that it imports, name@version, as one classic script in `folder`."""
+    npm = shutil.which("npm")
+    if npm is None or not ESBUILD.exists():
+        pytest.skip(f"npm or esbuild is missing, and {', '.join(names)} come from there")
+    modules = folder / "installed"
+    install = [npm, "install", "--silent", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"]
+    done = subprocess.run([*install, str(modules), *names], capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        pytest.skip(f"npm install {' '.join(names)}: {(done.stderr or done.stdout).strip()[-300:]}")
+    out = folder / entry.name
+    subprocess.run(
+        [str(ESBUILD), str(entry), "--bundle", "--log-level=error", f"--outfile={out}"],
+        env={**os.environ, "NODE_PATH": str(modules / "node_modules")},
+        check=True,
+        timeout=120,
+    )
+    return out
 
 
 def answer_for_others(page: Page, files: dict[str, Path] | None = None) -> None:

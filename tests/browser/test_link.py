@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens import colors, wire
 from bertlens.widgets import answers
-from browser.views import Seen, hosted, plain_overview, shown
+from browser.views import Seen, hosted, live, plain_overview, shown
 
 
 @pytest.fixture
@@ -285,3 +285,24 @@ def test_views_that_were_removed_do_not_listen(page_of, pair):
     expect(page.locator(".bertlens")).to_have_count(1)
     assert page.evaluate("models[0].listeners()") == 0
     page.evaluate("models[0].set('layer', 3); document.body.dataset.jpThemeLight = 'false'")
+
+
+def test_a_large_answer_comes_in_pieces(page_of, pair, show, monkeypatch):
+    wanted = show(pair.explore(layer=0, head=2)).matrix()
+    view = pair.explore(layer=1, head=8)
+    seen = live(page_of, view)
+    seen.title("L1·H8")
+    monkeypatch.setattr(wire, "MOST_AT_ONCE", 2000)
+    monkeypatch.setattr(wire, "PIECE", 1000)
+    received = seen.page.evaluate_handle(
+        """() => {
+            const fields = [];
+            models[0].on("msg:custom", (message, buffers) => fields.push([message, buffers[0]?.byteLength]));
+            return fields;
+        }"""
+    )
+    seen.thumb(0, 2).click()
+    seen.title("L0·H2")
+    assert (seen.matrix() == wanted).all()
+    pieces = [length for message, length in received.json_value() if "of" in message]
+    assert len(pieces) > 2 and max(pieces) == 1000

@@ -79,3 +79,22 @@ def test_json_safe_leaves_valid_json():
     safe = wire.json_safe(value)
     assert safe == {"a": [None, [1.5, None]], "b": None, "c": [1, 2], "3": None, "d": "NaN"}
     json.dumps(safe, allow_nan=False)
+
+
+@pytest.mark.parametrize("size", [0, wire.MOST_AT_ONCE, wire.MOST_AT_ONCE + 1, 5 * wire.PIECE])
+def test_large_answers_are_sent_in_pieces(size):
+    blob, content = bytes(n % 251 for n in range(size)), {"id": "p-1", "layer": 3}
+    sent = list(wire.messages(content, [blob]))
+    if size <= wire.MOST_AT_ONCE:
+        assert sent == [(content, [blob])]
+        return
+    whole = bytearray(size)
+    for fields, [piece] in sent:
+        assert fields["id"] == "p-1" and fields["of"] == size and len(piece) <= wire.PIECE
+        whole[fields["at"] : fields["at"] + len(piece)] = piece
+    assert whole == blob and len(sent) == 5
+    assert [fields.get("layer") for fields, _ in sent] == [3, None, None, None, None]
+
+
+def test_an_answer_without_bytes_is_one_message():
+    assert list(wire.messages({"id": "p-1", "error": "no"}, [])) == [({"id": "p-1", "error": "no"}, [])]

@@ -9,8 +9,8 @@ function hostIsDark(): boolean | null {
   const named = jupyter ?? html.getAttribute("theme") ?? dataset.theme ?? dataset.bsTheme ?? body?.dataset.theme;
   if (named === "dark" || named === "light") return named === "dark";
   const classes = `${html.className} ${body?.className ?? ""}`;
-  if (/\b(vscode-light|vscode-high-contrast-light|light|light-theme)\b/.test(classes)) return false;
-  return /\b(vscode-dark|vscode-high-contrast|dark|dark-theme)\b/.test(classes) || null;
+  if (/\blight\b/.test(classes)) return false; // vscode-high-contrast-light, light-theme, …
+  return /\b(dark|vscode-high-contrast)\b/.test(classes) || null;
 }
 
 /** Whether the nearest opaque background behind an element is dark; null where none is painted. */

@@ -25,10 +25,12 @@ export class Link {
   readonly kernel = signal(false); // a kernel has answered: text can be traced, pages exported
   readonly saved = signal(false); // the page never had a kernel: what it holds is all there is
   private waits: Shelf<"asking" | "slow"> = signal(new Map());
+  private loading = signal(""); // how much of an answer in pieces is here
   private problems: Shelf<Omit<Says, "state">> = signal(new Map());
   readonly now = computed((): Says => {
     const problem = [...this.problems.value.values()].at(-1);
     if (problem) return { state: "error", ...problem };
+    if (this.loading.value) return { state: "asking", text: this.loading.value };
     const waits = [...this.waits.value.values()];
     if (waits.includes("slow")) return { state: "slow", text: "kernel busy or gone", behind: true };
     if (waits.length > 0) return { state: "asking", text: "waiting for the kernel …" };
@@ -51,9 +53,16 @@ export class Link {
     );
   }
 
+  /** `here` bytes of an answer have come, of `of`. */
+  readonly load = (here: number, of: number): void => {
+    const [part, whole] = [here, of].map((bytes) => Math.round(bytes / 1e6));
+    this.loading.value = here < of ? `loading ${part} of ${whole} MB` : "";
+  };
+
   /** The kernel is gone, and the host says so. */
   lose(): void {
     this.kernel.value = false;
+    this.loading.value = "";
     put(this.problems, CONNECTION, { text: "no kernel", behind: true });
   }
 
@@ -67,6 +76,7 @@ export class Link {
       setTimeout(() => {
         const text = `no answer in ${patience / 1000} s`;
         put(this.waits, reply);
+        this.loading.value = "";
         say(text);
         tired(text);
       }, patience),

@@ -34,7 +34,7 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   const send = (op: string, fields: Record<string, unknown>) =>
     isGone()
       ? Promise.reject(new ConnectionError(link.saved.peek() ? "not in this page: run the notebook" : "no kernel"))
-      : ask(model, op, fields, until);
+      : ask(model, op, fields, until, link.load);
   const answers = new Answers(send, link, limit);
   const running = signal(false);
   const request: Store["request"] = (op, fields, patience = 10 * PATIENCE, tired = () => undefined) => {
