@@ -295,7 +295,7 @@ function Beside({ drawn, row, col }: { drawn: Drawn } & Ends) {
   if (row === null || col === null) return <span class="bl-line-numbers" />;
   const crowded = series.filter((s) => !s.muted).length > MOST_NUMBERS;
   const one = ({ name, grid, muted }: Series, n: number) => {
-    const weight = grid.values[row * grid.cols.length + col]!;
+    const weight = grid.values.at(row, col);
     const colour = lineColour(drawn, n, weight, dark);
     if (muted || (!crowded && Math.abs(weight) < 0.005 * full)) return null;
     return crowded ? (

@@ -34,10 +34,7 @@ export function shadesOf(view: View, to: boolean, hover = -1): Shades | null {
   const at = side[hover] ? hover : (pinned ?? Math.max(0, found));
   const of = side[at];
   if (!of || units.length === 0) return null;
-  const width = cols.length;
-  const own = to
-    ? Float32Array.from(units, (_, r) => values[r * width + at]!)
-    : values.subarray(at * width, (at + 1) * width);
+  const own = to ? values.column(at) : values.row(at);
   const most = own.reduce((a, b) => Math.max(a, Math.abs(b) || 0), 0) || 1;
   const look = lookNow(view);
   return { to, at, of, units, values: own, look: { ...look, lo: look.signed ? -most : 0, hi: most } };
