@@ -16,6 +16,7 @@ import { included } from "./atlas";
 import { useView } from "./context";
 import { commonScale, thumbnail } from "./headbutton";
 import { drawnLines, lineColour } from "./lines";
+import { linesPart } from "./linespart";
 import { lookNow } from "./look";
 import { edges, MapLegend } from "./matrix";
 import { lookAt, lookingAt, pixelWords, seenPart } from "./zoom";
@@ -59,7 +60,7 @@ const [STEP, MIDDLE] = [18, 260]; // px of a token, between the tokens
 
 /** Tokens left (queries) and right (keys), joined by lines whose opacity is the weight. */
 export function LinesFigure() {
-  const view = useView();
+  const view = linesPart(useView());
   const drawn = drawnLines(view);
   const { series, look, full, minimum } = drawn;
   const { dark } = view;
