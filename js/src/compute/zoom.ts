@@ -70,8 +70,9 @@ export class Tiles {
   }
 
   /** Compute the tiles of a part that are not here, in steps; `came` after each. */
-  *fetch({ edge }: Level, part: Part, came: () => void): Generator<void> {
+  *fetch({ edge }: Level, part: Part, came?: () => void): Generator<void> {
     const { rows, cols, window } = this.cells;
+    if (edge % blockEdge(this.cells) === 0) return; // the sweep makes these
     for (const [r, c] of tilesOf(part)) {
       if (this.get(edge, r, c)) continue;
       const [top, left] = [r * TILE, c * TILE];
@@ -89,7 +90,7 @@ export class Tiles {
         this.kept.delete(name);
         this.size -= 2 * old.max.length;
       }
-      came();
+      came?.();
     }
   }
 }

@@ -1,6 +1,6 @@
 // Head view as a matrix of a long text: all of it in blocks of cells, and every part of it down to single cells. Only what
 // is seen is computed (compute/windows.ts), in slices.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { strongestKey } from "../compute/attention";
 import { colourEnd, type Grid, largestOf, type Unit } from "../compute/grid";
 import { type Cells, heldCells } from "../compute/windows";
@@ -68,19 +68,18 @@ export function lookAt(view: View, { edge }: Level): Look {
 const place = (units: Unit[], from: number, count: number) =>
   count === 1 ? tokenText(units[from]!.label) : `${number(from)} – ${number(Math.min(from + count, units.length) - 1)}`;
 
-/** What is seen as a map of its own, of cells or of blocks: for files. */
+/** The numbers of the pixels, as far as they are here. */
+const pixelsOf = ({ grid, page }: View, { level, part }: Pick<At, "level" | "part">) =>
+  picture(sizeOf(grid), sweepOf(grid.values).blocks, tilesFor(grid.values), level, part, page.zoom.value.by);
+
+/** What is seen as a map of its own, of cells or of blocks: for files. An error while it is not all here. */
 export function seenPart(view: View): Grid {
-  const { grid, page } = view;
+  const { grid } = view;
   const { level, part } = lookingAt(view);
   const { edge } = level;
-  const { values, rows, cols } = picture(
-    sizeOf(grid),
-    sweepOf(grid.values).blocks,
-    tilesFor(grid.values),
-    level,
-    part,
-    page.zoom.value.by,
-  );
+  if (edge > 1 && !grid.values.swept.peek()) throw new Error("rows are still being computed: export again in a moment");
+  for (const job = tilesFor(grid.values).fetch(level, part); !job.next().done; );
+  const { values, rows, cols } = pixelsOf(view, { level, part });
   const units = (all: Unit[], from: number, count: number) =>
     Array.from({ length: count }, (_, n) => {
       const at = from + n * edge;
@@ -90,10 +89,7 @@ export function seenPart(view: View): Grid {
   return {
     rows: units(grid.rows, part.row, rows),
     cols: units(grid.cols, part.col, cols),
-    values: heldCells(
-      edge === 1 ? grid.values.window(part.row, part.row + rows, part.col, part.col + cols) : values,
-      cols,
-    ),
+    values: heldCells(values, cols),
     ...{ most: hi, top: hi },
   };
 }
@@ -137,7 +133,7 @@ export function Zoomed() {
   return (
     <div class="bl-matrix bl-zoom" ref={frame}>
       <div class="bl-matrix-sheet" style={{ "--labels": px(labels), "--above": px(ABOVE) }}>
-        <Minimap at={at} side={Math.min(labels, ABOVE) - 12} look={look} />
+        <Minimap at={at} side={Math.min(labels, ABOVE) - 12} />
         <Axis at={at} isRow={false} />
         <Axis at={at} isRow />
         <Picture at={at} look={look} blank={inks(dark).panel} />
@@ -280,15 +276,17 @@ function Axis({ at: { level, part }, isRow }: { at: At; isRow: boolean }) {
 }
 
 /** The overview, with a frame around what is looked at; the frame can be dragged. */
-function Minimap({ at, side, look }: { at: At; side: number; look: Look }) {
+function Minimap({ at, side }: { at: At; side: number }) {
   const view = useView();
   const { grid, dark } = view;
   const size = sizeOf(grid);
-  const { blocks } = sweepOf(grid.values);
+  const { blocks, done } = sweepOf(grid.values);
   const scale = side / Math.max(size.rows, size.cols);
-  const { lo, hi, colours } = lookAt(view, { edge: blocks.edge, px: 1 });
-  const paint = (out: Uint8ClampedArray) =>
-    paintValues(blocks.max, look.signed ? lo : 0, hi, colours, out, inks(dark).panel);
+  const { lo, hi, colours } = lookNow(view);
+  const paint = useCallback(
+    (out: Uint8ClampedArray) => paintValues(blocks.max, lo, hi, colours, out, inks(dark).panel),
+    [blocks, done, lo, hi, colours],
+  );
   const go = (event: PointerEvent) => {
     if (event.buttons !== 1) return;
     const box = (event.currentTarget as Element).getBoundingClientRect();
@@ -349,14 +347,7 @@ function Picture({ at, look, blank }: { at: At; look: Look; blank: string }) {
   const cell = level.px / edge;
   const [focused, setFocused] = useState(false);
   const [id] = useState(() => `bl-cell-${Math.random().toString(36).slice(2)}`); // of this view alone
-  const { values, rows, cols } = picture(
-    sizeOf(grid),
-    sweepOf(grid.values).blocks,
-    tilesFor(grid.values),
-    level,
-    part,
-    page.zoom.value.by,
-  );
+  const { values, rows, cols } = pixelsOf(view, at);
   const { lo, hi, colours } = look;
   const paint = (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out, blank);
   const cursor = snapped(page.cursor.value, grid, edge);
