@@ -186,7 +186,7 @@ describe("a sweep of a long map", () => {
     for (const level of levelsOf(size, 200)) {
       for (const from of [0, 333, ROWS]) {
         const part = partAt(size, level, 200, from, 1000);
-        run(tiles.fetch(level, part));
+        run(tiles.fill(level, part));
         const { values, cols } = picture(size, state.blocks, tiles, level, part, by);
         for (const n of [0, cols - 1, values.length - 1, Math.floor(draw() * values.length)]) {
           const [r, c] = [Math.floor(n / cols), n % cols];

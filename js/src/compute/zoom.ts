@@ -70,7 +70,7 @@ export class Tiles {
   }
 
   /** Compute the tiles of a part that are not here, in steps; `came` after each. */
-  *fetch({ edge }: Level, part: Part, came?: () => void): Generator<void> {
+  *fill({ edge }: Level, part: Part, came?: () => void): Generator<void> {
     const { rows, cols, window } = this.cells;
     if (edge % blockEdge(this.cells) === 0) return; // the sweep makes these
     for (const [r, c] of tilesOf(part)) {

@@ -78,7 +78,7 @@ export function seenPart(view: View): Grid {
   const { level, part } = lookingAt(view);
   const { edge } = level;
   if (edge > 1 && !grid.values.swept.peek()) throw new Error("rows are still being computed: export again in a moment");
-  for (const job = tilesFor(grid.values).fetch(level, part); !job.next().done; );
+  for (const job = tilesFor(grid.values).fill(level, part); !job.next().done; );
   const { values, rows, cols } = pixelsOf(view, { level, part });
   const units = (all: Unit[], from: number, count: number) =>
     Array.from({ length: count }, (_, n) => {
@@ -113,7 +113,7 @@ export function Zoomed() {
   const { level, part } = at;
   const again = () => redraw((n) => n + 1);
   useEffect(
-    () => inSlices(tilesFor(values).fetch(level, part, again), { first: true }),
+    () => inSlices(tilesFor(values).fill(level, part, again), { first: true }),
     [values, level.edge, ...Object.values(part)],
   );
   useEffect(() => {
