@@ -119,11 +119,13 @@ export function picture(
     sum[n]! / Math.min(side, size.rows - i * side) / Math.min(side, size.cols - j * side);
   /** The blocks of a part of the map that begins `firstRow` and `firstCol` blocks from its start. */
   const put = (blocks: Blocks, firstRow: number, firstCol: number) => {
-    for (let i = Math.max(top, firstRow); i < Math.min(top + rows, firstRow + blocks.rows); i++)
-      for (let j = Math.max(left, firstCol); j < Math.min(left + cols, firstCol + blocks.cols); j++) {
-        const n = (i - firstRow) * blocks.cols + j - firstCol;
-        values[(i - top) * cols + j - left] = by === "max" ? blocks.max[n]! : mean(blocks, n, i, j, edge);
-      }
+    const [from, end] = [Math.max(left, firstCol), Math.min(left + cols, firstCol + blocks.cols)];
+    for (let i = Math.max(top, firstRow); i < Math.min(top + rows, firstRow + blocks.rows); i++) {
+      const n = (i - firstRow) * blocks.cols + from - firstCol;
+      const at = (i - top) * cols + from - left;
+      if (by === "max") values.set(blocks.max.subarray(n, n + end - from), at);
+      else for (let j = from; j < end; j++) values[at + j - from] = mean(blocks, n + j - from, i, j, edge);
+    }
   };
   /** What the overview has for the blocks of a tile. */
   const putCoarse = (firstRow: number, firstCol: number, step: number) => {

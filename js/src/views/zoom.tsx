@@ -24,6 +24,7 @@ const [SIDE, LEAST] = [512, 160]; // px of the picture
 const [LABELS, ABOVE] = [104, 96]; // px beside and above it
 const [ROW_LABEL, COLUMN_LABEL, TICK] = [11, 13, 56]; // px from one to the next
 const [STEP, PINCH] = [100, 1.3]; // of the wheel and of two fingers, for one level
+const OFTEN = 100; // ms from one picture to the next while it is being computed
 const DRAG = 4; // px from which a press is no click
 
 const number = (n: number) => n.toLocaleString("en");
@@ -111,14 +112,20 @@ export function Zoomed() {
   const isKnown = useSwept(values);
   const at = lookingAt(view);
   const { level, part } = at;
-  const again = () => redraw((n) => n + 1);
+  const soon = useRef(0);
+  const again = () => {
+    soon.current ||= window.setTimeout(() => {
+      soon.current = 0;
+      redraw((n) => n + 1);
+    }, OFTEN);
+  };
   useEffect(
     () => inSlices(tilesFor(values).fill(level, part, again), { first: true }),
     [values, level.edge, ...Object.values(part)],
   );
   useEffect(() => {
     if (isKnown) return;
-    const timer = setInterval(again, 150); // rows come
+    const timer = setInterval(again, OFTEN); // rows come
     return () => clearInterval(timer);
   }, [values, isKnown]);
   const look = lookAt(view, level);
