@@ -153,7 +153,7 @@ export function Zoomed() {
               type="button"
               class="bl-button"
               title={`${name} (${key})`}
-              aria-label={name}
+              aria-label={`${name} (${key})`}
               onClick={() => zoom(view, by)}
             >
               {key}
