@@ -153,10 +153,10 @@ export function Zoomed() {
               type="button"
               class="bl-button"
               title={`${name} (${key})`}
-              aria-label={`${name} (${key})`}
+              aria-label={name}
               onClick={() => zoom(view, by)}
             >
-              {key}
+              {key === "0" ? "all" : key}
             </button>
           ))}
         </div>
