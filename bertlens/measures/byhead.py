@@ -43,16 +43,17 @@ def statistics(trace: Trace, by: str = "weight", names: Sequence[str] = SUMMARY)
     for layer in range(trace.n_layers):
         lengths = norms.transformed_norm(trace, layer) if by == "norm" else None
         found: Counted = []
-        given, apart = torch.zeros(()), torch.zeros(())
+        sums: list[Tensor] = []  # over the queries: what keys get (H, K), how far the two lie apart (H,)
         for start, alpha in blocks(trace, layer):
             shares = alpha if lengths is None else norm_shares(alpha, lengths)
             found = counted(names, Rows(shares, roles, start), found)
-            given = given.to(shares) + shares.sum(1)
+            new = [shares.sum(1)]
             if lengths is not None:
-                apart = apart.to(shares) + total_variation(_scaled(alpha), shares).sum(-1)
-        columns = [means(found)] if lengths is None else [means(found), (apart / trace.n_tokens).float()[:, None]]
-        values.append(torch.cat(columns, -1))
-        received.append((given / trace.n_tokens).float())
+                new.append(total_variation(_scaled(alpha), shares).sum(-1))
+            sums = [a + b for a, b in zip(sums, new, strict=True)] if sums else new
+        given, *apart = ((total / trace.n_tokens).float() for total in sums)
+        values.append(torch.cat([means(found), *(one[:, None] for one in apart)], -1))
+        received.append(given)
     return ByHead((*names, *(["variation"] if by == "norm" else [])), torch.stack(values), torch.stack(received))
 
 
