@@ -85,8 +85,14 @@ class Seen:
     # readings
 
     def title(self, text: str) -> None:
-        """Wait until the head view shows this head."""
+        """Wait until the head view shows this head, and all that is drawn frames after it."""
         expect(self.part("head-title")).to_have_text(text)
+        self.page.evaluate(
+            """async () => {
+                for (let n = 0; n < 3; n++) await new Promise((done) => requestAnimationFrame(done));
+                await new Promise((done) => setTimeout(done));
+            }"""
+        )
 
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the matrix."""
