@@ -1,11 +1,12 @@
 // The page's arithmetic against a float64 reference in Python (tests/wire/make_compute_vectors.py).
 import { describe, expect, it } from "vitest";
 import text from "../../tests/wire/compute_vectors.json?raw";
-import { rowWeights, type Slice, scores, sliceFrom, visible, weights, weightsIn } from "../src/compute/attention";
+import { rowWeights, type Slice, scores, sliceFrom, visible, weightsIn } from "../src/compute/attention";
 import { columnMeans, extremes, type Grid, grid, type TokenSide, units } from "../src/compute/grid";
 import { largest } from "../src/compute/largest";
 import { n80Chance, setWeights } from "../src/compute/neuronchance";
 import { contrast, contrastSet, expectedJaccard, products, reuse } from "../src/compute/neurons";
+import { heldCells, weightCells } from "../src/compute/windows";
 import type { Arrays } from "../src/wire";
 
 type Values = { shape: number[]; values: (number | string)[] };
@@ -99,7 +100,7 @@ describe.each(vectors.heads)("$name", (head) => {
   });
 
   it("attention of all queries, in float32", () => {
-    expectClose(weights(slice), numbers(head.attention), 6e-8);
+    expectClose(weightCells(slice).held!, numbers(head.attention), 6e-8);
   });
 
   it("attention of any window, without the rest of its rows", () => {
@@ -123,7 +124,7 @@ describe.each(vectors.heads)("$name", (head) => {
     const found = contrastSet(parts);
     expectClose([found.net, found.n80], [pair.net, pair.n80].map(Number), exact);
     expect(found.set).toEqual(pair.set);
-    const overlap = reuse(slice, pair.query, pair.key, weights(slice));
+    const overlap = reuse(slice, pair.query, pair.key, weightCells(slice));
     expectClose([overlap.jaccard, overlap.chance], [pair.jaccard, pair.chance].map(Number), exact);
     if (pair.set.length === 0) return;
     const made = setWeights(slice, pair.query, pair.key, pair.set);
@@ -182,7 +183,7 @@ describe("not a number", () => {
       k: Float32Array.of(1, 0, 0, 1),
       lse,
     };
-    const found = weights(slice);
+    const found = weightCells(slice).held!;
     expect([found[0], found[1]]).toEqual([Number.NaN, Number.NaN]);
     expect(found[2]! + found[3]!).toBeCloseTo(1, 6);
   });
@@ -193,7 +194,7 @@ describe("a model without q and k", () => {
   const slice = sliceFrom({}, { attention: { dtype: "float32", shape: [3, 2], data: attention } });
   it("shows its attention as it is and says why there is nothing more", () => {
     expect([slice.S, slice.K]).toEqual([3, 2]);
-    expect(weights(slice)).toEqual(attention);
+    expect(weightCells(slice).held).toEqual(attention);
     expect([...rowWeights(slice, 1)]).toEqual([1, 0]);
     expect(() => scores(slice, 0)).toThrow("attention only");
     expect(() => contrast(slice, 0, 0)).toThrow("attention only");
@@ -205,8 +206,7 @@ describe("a model without q and k", () => {
   });
 });
 
-const rowSums = ({ rows, cols, values }: Grid) =>
-  rows.map((_, r) => values.subarray(r * cols.length, (r + 1) * cols.length).reduce((a, b) => a + b, 0));
+const rowSums = ({ rows, values }: Grid) => rows.map((_, r) => values.row(r).reduce((a, b) => a + b, 0));
 
 describe.each(vectors.grids[0]!.cases)("grid, words $words, special hidden $hide_special", (wanted) => {
   const { side, attention } = vectors.grids[0]!;
@@ -218,19 +218,19 @@ describe.each(vectors.grids[0]!.cases)("grid, words $words, special hidden $hide
     expect(shown.map((unit) => unit.segment)).toEqual(wanted.pieces.map((pieces) => side.segments[pieces[0]!]));
   });
   it("sums columns, averages rows, and says what the shown columns hold", () => {
-    const found = grid(Float32Array.from(numbers(attention)), n, n, shown, shown);
-    expectClose(found.values, numbers(wanted.values), 1e-7);
-    expect(found.most).toBe(Math.max(...found.values));
+    const found = grid(heldCells(Float32Array.from(numbers(attention)), n), shown, shown);
+    expectClose(found.values.held!, numbers(wanted.values), 1e-7);
+    expect(found.most).toBe(Math.max(...found.values.held!));
     expectClose(rowSums(found), numbers(wanted.row_sum), 2e-7);
-    const renormalized = grid(Float32Array.from(numbers(attention)), n, n, shown, shown, { renormalize: true });
-    expectClose(renormalized.values, numbers(wanted.renormalized), 1e-7);
+    const renormalized = grid(heldCells(Float32Array.from(numbers(attention)), n), shown, shown, { renormalize: true });
+    expectClose(renormalized.values.held!, numbers(wanted.renormalized), 1e-7);
   });
 });
 
 it("leaves a row that holds nothing at 0 when renormalising", () => {
   const one = (label: string, piece: number) => ({ label, pieces: [piece], segment: 0, special: false });
-  const found = grid(Float32Array.of(1, 0), 1, 2, [one("a", 0)], [one("b", 1)], { renormalize: true });
-  expect([...found.values]).toEqual([0]);
+  const found = grid(heldCells(Float32Array.of(1, 0), 2), [one("a", 0)], [one("b", 1)], { renormalize: true });
+  expect([...found.values.held!]).toEqual([0]);
 });
 
 it("does not merge words of the two sentences that carry the same number", () => {
@@ -239,10 +239,8 @@ it("does not merge words of the two sentences that carry the same number", () =>
 });
 
 it("column means are over rows", () => {
-  const one = (label: string) => ({ label, pieces: [0], segment: 0, special: false });
-  const given = { rows: [one("a"), one("b")], cols: [one("a"), one("b"), one("c")] };
-  const found = columnMeans({ ...given, values: Float32Array.of(1, 2, 3, 5, 6, -7), most: 7, top: 7 });
-  expect([...found]).toEqual([3, 4, -2]);
+  const found = columnMeans(heldCells(Float32Array.of(1, 2, 3, 5, 6, -7), 3));
+  expect([...found!]).toEqual([3, 4, -2]);
 });
 
 describe("extremes", () => {

@@ -1,8 +1,10 @@
 // @vitest-environment happy-dom
 // Text for people: numbers, tokens, sentences; and the theme.
+
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { heldCells } from "../src/compute/windows";
 import { percent, scalingText, share, signed } from "../src/parts/format";
 import { describe as sentence, statistics } from "../src/parts/sentence";
 import { watchTheme } from "../src/parts/theme";
@@ -99,7 +101,7 @@ describe("the sentence of a head", () => {
   it("names words that all rows look at, by the mean over rows, [CLS] and separators apart", () => {
     const nowhere = { previous: 0.05, next: 0.05, self: 0.05, first: 0.05, entropy: 2, k90: 4 };
     const row = [0.05, 0.05, 0.4, 0.3, 0.2];
-    const weights = Float32Array.from([row, row, row, row, row].flat());
+    const weights = heldCells(Float32Array.from([row, row, row, row, row].flat()), 5);
     expect(sentence(overview(nowhere), 0, 0, weights)).toBe("“cat” takes 40 %, “sat” takes 30 %; entropy 2.0 nats");
     const twice = decodeOverview(overviewOf(["[CLS]", "cat", "cat", "sat", "[SEP]"]));
     expect(sentence({ ...overview(nowhere), keyside: twice.keyside }, 0, 0, weights)).toContain(

@@ -1,8 +1,9 @@
 // What is derived from the selection: the displayed grid, the query and key in focus, the sheet of neurons, the lines.
 import { beforeEach, describe, expect, it } from "vitest";
-import { strongestKey, weights } from "../src/compute/attention";
+import { strongestKey } from "../src/compute/attention";
 import { type Grid, grid as gridOf } from "../src/compute/grid";
 import { chooseLines, type Series } from "../src/compute/lines";
+import { heldCells, weightCells } from "../src/compute/windows";
 import { createDisplay } from "../src/state/display";
 import { cellFacts, type KeyOrder, type NeuronOrder, neuronSheet, softmaxSteps } from "../src/state/neurons";
 import { synced as bind } from "../src/state/synced";
@@ -19,8 +20,8 @@ describe("display", () => {
   };
   const open = (more: Partial<Traits> = {}) => {
     const b = bench(pairOverview(), more);
-    const { weights, slice } = b.store.shown.value;
-    return { ...b, display: createDisplay(b.store), alpha: (i: number, j: number) => weights[i * slice.K + j]! };
+    const { weights } = b.store.shown.value;
+    return { ...b, display: createDisplay(b.store), alpha: (i: number, j: number) => weights.at(i, j) };
   };
   const labels = (grid: Grid) => [grid.rows.map((u) => u.label), grid.cols.map((u) => u.label)];
 
@@ -28,8 +29,7 @@ describe("display", () => {
     const { display, store } = open();
     expect(labels(display.grid.value)).toEqual([PAIR, PAIR]);
     expect(display.grid.value.values).toEqual(store.shown.value.weights);
-    for (let i = 0; i < 7; i++)
-      expect(display.grid.value.values.subarray(7 * i, 7 * i + 7).reduce((a, b) => a + b)).toBeCloseTo(1, 6);
+    for (let i = 0; i < 7; i++) expect(display.grid.value.values.row(i).reduce((a, b) => a + b)).toBeCloseTo(1, 6);
   });
   const [A, B] = [
     [0, 1, 2, 3, 4],
@@ -44,13 +44,13 @@ describe("display", () => {
   ] as const)("filters sentence pairs: %s", (pair_filter, rows, cols) => {
     const { display, alpha } = open({ pair_filter });
     expect(labels(display.grid.value)).toEqual([rows.map((i) => PAIR[i]), cols.map((j) => PAIR[j])]);
-    expect([...display.grid.value.values]).toEqual(rows.flatMap((i) => cols.map((j) => alpha(i, j))));
+    expect([...display.grid.value.values.held!]).toEqual(rows.flatMap((i) => cols.map((j) => alpha(i, j))));
   });
   it("merges words: columns summed, rows averaged", () => {
     const { display, alpha } = open({ units: "words" });
     expect(labels(display.grid.value)[0]).toEqual(["[CLS]", "undo", "it", "[SEP]", "now", "[SEP]"]);
     const merged = (alpha(1, 1) + alpha(1, 2) + alpha(2, 1) + alpha(2, 2)) / 2;
-    expect(display.grid.value.values[1 * 6 + 1]).toBeCloseTo(merged, 6);
+    expect(display.grid.value.values.at(1, 1)).toBeCloseTo(merged, 6);
   });
   it("hides special tokens, and renormalises rows only when asked", () => {
     const hidden = open({ hide_special: true });
@@ -58,13 +58,13 @@ describe("display", () => {
     expect(labels(hidden.display.grid.value)[0]).toEqual(["un", "##do", "it", "now"]);
     const held = words.reduce((sum, j) => sum + hidden.alpha(1, j), 0);
     expect(held).toBeLessThan(0.999);
-    const shown = hidden.display.grid.value.values.subarray(0, words.length);
+    const shown = hidden.display.grid.value.values.row(0);
     expect(shown.reduce((a, b) => a + b)).toBeCloseTo(held, 6);
-    expect(hidden.display.grid.value.values[0]).toBeCloseTo(hidden.alpha(1, 1), 6);
+    expect(hidden.display.grid.value.values.at(0, 0)).toBeCloseTo(hidden.alpha(1, 1), 6);
     const scaled = open({ hide_special: true, renormalize: true });
-    expect(scaled.display.grid.value.values[0]).toBeCloseTo(scaled.alpha(1, 1) / held, 6);
+    expect(scaled.display.grid.value.values.at(0, 0)).toBeCloseTo(scaled.alpha(1, 1) / held, 6);
     const alone = open({ renormalize: true }); // nothing is hidden: nothing to scale
-    expect(alone.display.grid.value.values[0]).toBe(alone.alpha(0, 0));
+    expect(alone.display.grid.value.values.at(0, 0)).toBe(alone.alpha(0, 0));
   });
   it("finds the pinned row and column by any piece, and none where they are filtered out", () => {
     const { display, synced } = open({ query: 2, key: 4, units: "words" });
@@ -81,7 +81,7 @@ describe("display", () => {
     const words = [1, 2, 3, 5];
     const cells = words.flatMap((i) => words.filter((j) => j !== i).map((j) => [i, j] as const));
     const [clearest] = cells.reduce((a, b) => (alpha(b[0], b[1]) > alpha(a[0], a[1]) ? b : a));
-    const key = strongestKey(store.shown.value.weights, 7, clearest);
+    const key = strongestKey(store.shown.value.weights.row(clearest));
     expect(display.focus.value).toEqual({ query: clearest, key, pinnedQuery: false, pinnedKey: false });
     synced.put({ query: 3, key: 0 });
     expect(display.focus.value).toEqual({ query: 3, key: 0, pinnedQuery: true, pinnedKey: true });
@@ -176,14 +176,14 @@ describe("neurons", () => {
     const steps = softmaxSteps(biased, cellFacts(biased, 2, 7));
     expect(steps.bias).toBe(bias[2 * S + 7]);
     expect(steps.score).toBeCloseTo(steps.scaled + steps.bias, 6);
-    expect(weights(biased)[2 * S + 7]).toBeCloseTo(steps.alpha, 6);
+    expect(weightCells(biased).at(2, 7)).toBeCloseTo(steps.alpha, 6);
   });
 });
 
 describe("lines", () => {
   const unit = (label: string, n: number) => ({ label, pieces: [n], segment: 0, special: false });
   const grid = (values: number[]) =>
-    gridOf(Float32Array.from(values), 2, 2, ["a", "b"].map(unit), ["x", "y"].map(unit));
+    gridOf(heldCells(Float32Array.from(values), 2), ["a", "b"].map(unit), ["x", "y"].map(unit));
   const one: Series = { name: "one", grid: grid([0.5, 0.25, 0, 0.75]), muted: false };
   const two: Series = { name: "two", grid: grid([0.125, 0.0625, 1, 0]), muted: false };
   const drawn = (...args: Parameters<typeof chooseLines>) => {

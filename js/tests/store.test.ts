@@ -331,7 +331,9 @@ describe("a measure", () => {
     const ofHead = noise(4 * TOKENS.length, 2)
       .map(Math.abs)
       .subarray(2 * slice.K, 3 * slice.K);
-    expect(Array.from(values)).toEqual(Array.from(weights, (w, n) => Math.fround(w * ofHead[n % slice.K]!)));
+    expect(Array.from(values.held!)).toEqual(
+      Array.from(weights.held!, (w, n) => Math.fround(w * ofHead[n % slice.K]!)),
+    );
     b.synced.put({ head: 1 });
     expect(b.heads()).toEqual(["1/1"]);
     expect(b.model.asked.filter(({ message }) => message.op === "norms")).toEqual([]);
@@ -353,7 +355,8 @@ describe("a map of a whole layer", () => {
     const { fields, buffers } = floats("values", [TOKENS.length, TOKENS.length], values);
     b.take("layer_map", { layer: 0, kind: "rollout" }).give(fields, buffers);
     await settled();
-    expect(b.store.shown.value.layerMap).toEqual({ word: layer_maps[0], values });
+    const { layerMap } = b.store.shown.value;
+    expect([layerMap?.word, layerMap?.values.held]).toEqual([layer_maps[0], values]);
     b.synced.put({ layer_map: "unknown" });
     expect(b.store.shown.value.layerMap).toBeNull();
   });

@@ -291,7 +291,7 @@ def test_heads_are_sorted_by_a_measure(show, pair):
     order = previous.flatten().argsort(descending=True).tolist()
     assert seen.thumbs()[:20] == [f"{n // 12}-{n % 12}" for n in order[:20]]
     assert seen.thumb(0, 2).inner_text().split("\n")[-1] == f"{round(100 * float(previous[0, 2]))} %"
-    seen.select("order").select_option("layer and head")
+    seen.select("order").select_option("layer, head")
     assert seen.thumbs()[:3] == ["0-0", "0-1", "0-2"]
 
 

@@ -85,9 +85,6 @@ export function rowWeights(slice: Slice, i: number): Float64Array {
   return row;
 }
 
-/** Attention of all queries, (S·K), row = query. */
-export const weights = (slice: Slice): Float32Array => slice.attention ?? weightsIn(slice, 0, slice.S, 0, slice.K);
-
 /** Attention of the queries `top` … `bottom` − 1 to the keys `left` … `right` − 1 by q and k, row = query. */
 export function weightsIn(slice: Slice, top: number, bottom: number, left: number, right: number): Float32Array {
   const width = right - left;
@@ -140,11 +137,8 @@ function lessTotal(slice: QueryKeySlice, top: number, bottom: number, left: numb
 }
 
 /** The key with the largest weight in a query's row. */
-export function strongestKey(weights: Float32Array, K: number, query: number): number {
-  let best = 0;
-  for (let j = 1; j < K; j++) if (weights[query * K + j]! > weights[query * K + best]!) best = j;
-  return best;
-}
+export const strongestKey = (row: Float32Array): number =>
+  row.reduce((best, value, j) => (value > row[best]! ? j : best), 0);
 
 /** The slice itself, if it has q and k. */
 export function needQueryKey(slice: Slice): QueryKeySlice {

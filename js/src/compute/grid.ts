@@ -1,4 +1,5 @@
 // The grid that is displayed: attention between units, which are word pieces or whole words, some of them hidden.
+import { type Cells, cellsOf, heldCells, isLong, type Window } from "./windows";
 
 /** The tokens along one side of an attention map. */
 export interface TokenSide {
@@ -22,8 +23,8 @@ export interface Unit {
 export interface Grid {
   rows: Unit[];
   cols: Unit[];
-  values: Float32Array; // (rows·cols)
-  most: number; // the largest value, whatever its sign
+  values: Cells; // (rows·cols)
+  most: number; // the largest value, whatever its sign; infinite while it is not known
   top: number; // where the colours end, see `extremes`
 }
 
@@ -53,30 +54,37 @@ export const spanUnits = (side: TokenSide, spans: Span[]): Unit[] =>
 /**
  * Attention between units: a word's columns are summed, its rows averaged, so that a row still sums to 1.
  * `renormalize` divides every row by what its shown columns hold; a row that holds nothing stays 0.
- * `weights` is (S·K), row = query; where every piece is a unit of its own they are the values themselves, not a copy.
+ * Where every piece is a unit of its own the values are those given, not a copy.
  */
-export function grid(
-  weights: Float32Array,
-  S: number,
-  K: number,
-  rows: Unit[],
-  cols: Unit[],
-  { renormalize = false } = {},
-): Grid {
-  const merged = isEvery(rows, S) && isEvery(cols, K) ? weights : merge(weights, K, rows, cols);
-  const values = renormalize ? scaled(merged, cols.length) : merged;
-  return { rows, cols, values, ...extremes(values, rows.length) };
+export function grid(from: Cells, rows: Unit[], cols: Unit[], { renormalize = false } = {}): Grid {
+  const [R, C] = [rows.length, cols.length];
+  const every = R === from.rows && C === from.cols; // units are in order, so that their number says it
+  const merged: Window = every ? from.window : (...part) => merge(from, rows, cols, part);
+  const held = new Map<number, number>(); // what a row's shown columns hold
+  const heldIn = (row: number) => {
+    if (!held.has(row)) held.set(row, merged(row, row + 1, 0, C).reduce((sum, value) => sum + value, 0) || 1);
+    return held.get(row)!;
+  };
+  const scaled: Window = (top, bottom, left, right) => {
+    const width = right - left;
+    return merged(top, bottom, left, right).map((value, n) => value / heldIn(top + Math.floor(n / width)));
+  };
+  const window = renormalize ? scaled : merged;
+  const made = () =>
+    isLong(R, C) ? cellsOf(R, C, window, renormalize || from.whole) : heldCells(window(0, R, 0, C), C);
+  const values = every && !renormalize ? from : made();
+  return { rows, cols, values, ...extentOf(values) };
 }
 
-/** Rows scaled to 1. */
-function scaled(values: Float32Array, width: number): Float32Array {
-  const out = values.slice();
-  for (let start = 0; start < out.length; start += width) {
-    const row = out.subarray(start, start + width);
-    const held = row.reduce((sum, value) => sum + value, 0) || 1;
-    for (let n = 0; n < width; n++) row[n]! /= held;
-  }
-  return out;
+const SAMPLE = 16; // rows of a long map that say where its colours end, until all are computed
+
+function extentOf(values: Cells): Pick<Grid, "most" | "top"> {
+  const { rows, cols, held, swept } = values;
+  if (!isLong(rows, cols)) return extremes(held!, rows);
+  if (swept.value) return swept.value;
+  const some = new Float32Array(SAMPLE * cols);
+  for (let n = 0; n < SAMPLE; n++) some.set(values.row(Math.floor(((n + 0.5) * rows) / SAMPLE)), n * cols);
+  return { most: Number.POSITIVE_INFINITY, top: colourEnd(largestOf(some, SAMPLE)) };
 }
 
 const MANY_ROWS = 64;
@@ -86,6 +94,13 @@ const MANY_ROWS = 64;
  * twice the median of the rows' largest, since a single cell would leave all others white.
  */
 export function extremes(values: Float32Array, rows: number): { most: number; top: number } {
+  const sizes = largestOf(values, rows);
+  const most = sizes.reduce((a, b) => Math.max(a, b), 0);
+  return { most, top: rows > MANY_ROWS ? Math.min(most, colourEnd(sizes)) : most };
+}
+
+/** The largest size in every row. */
+export function largestOf(values: Float32Array, rows: number): Float32Array {
   const width = values.length / (rows || 1);
   const largest = new Float32Array(rows);
   for (let r = 0, n = 0; r < rows; r++) {
@@ -96,25 +111,34 @@ export function extremes(values: Float32Array, rows: number): { most: number; to
     }
     largest[r] = most;
   }
-  const sorted = largest.sort();
-  const most = sorted.at(-1) ?? 0;
-  return { most, top: rows > MANY_ROWS ? Math.min(most, 2 * sorted[rows >> 1]!) || most : most };
+  return largest;
 }
 
-/** Whether the units are all pieces of a side, one each. Units are in order, so that their number says it. */
-const isEvery = (list: Unit[], pieces: number) => list.length === pieces;
+/** Twice the median of the rows' largest, the largest of all where that is nothing. */
+export function colourEnd(sizes: Float32Array): number {
+  const sorted = sizes.slice().sort();
+  return 2 * sorted[sorted.length >> 1]! || sorted.at(-1)!;
+}
 
-/** Columns of a unit summed, its rows averaged: (rows·cols). */
-function merge(weights: Float32Array, K: number, rows: Unit[], cols: Unit[]): Float32Array {
-  const values = new Float32Array(rows.length * cols.length);
-  const row = new Float64Array(cols.length);
-  const pieces = Int32Array.from(cols.flatMap((col) => col.pieces));
-  const owner = Int32Array.from(cols.flatMap((col, c) => col.pieces.map(() => c))); // the column of each piece
-  for (let r = 0; r < rows.length; r++) {
+/** Columns of a unit summed, its rows averaged, in a part of the grid. */
+function merge(from: Cells, rows: Unit[], cols: Unit[], [top, bottom, left, right]: Parameters<Window>): Float32Array {
+  const width = right - left;
+  const values = new Float32Array((bottom - top) * width);
+  if (values.length === 0) return values;
+  const sum = new Float64Array(width);
+  const part = cols.slice(left, right);
+  const first = part[0]!.pieces[0]!;
+  const end = part.at(-1)!.pieces.at(-1)! + 1;
+  const pieces = Int32Array.from(part.flatMap((col) => col.pieces));
+  const owner = Int32Array.from(part.flatMap((col, c) => col.pieces.map(() => c))); // the column of each piece
+  for (let r = top; r < bottom; r++) {
     const queries = rows[r]!.pieces;
-    row.fill(0);
-    for (const i of queries) for (let n = 0; n < pieces.length; n++) row[owner[n]!]! += weights[i * K + pieces[n]!]!;
-    for (let c = 0; c < cols.length; c++) values[r * cols.length + c] = row[c]! / queries.length;
+    sum.fill(0);
+    for (const i of queries) {
+      const row = from.window(i, i + 1, first, end);
+      for (let n = 0; n < pieces.length; n++) sum[owner[n]!]! += row[pieces[n]! - first]!;
+    }
+    for (let c = 0; c < width; c++) values[(r - top) * width + c] = sum[c]! / queries.length;
   }
   return values;
 }
@@ -130,6 +154,6 @@ export function columnSums(values: Float32Array, cols: number): Float64Array {
   return made;
 }
 
-/** Mean over the rows of every column, (cols). */
-export const columnMeans = ({ rows, cols, values }: Grid): Float64Array =>
-  columnSums(values, cols.length).map((sum) => sum / rows.length);
+/** Mean over the rows of every column, (cols); not known of a long map before all its rows have been computed. */
+export const columnMeans = ({ rows, cols, held, swept }: Cells): Float64Array | undefined =>
+  (held ? columnSums(held, cols) : swept.value?.sums)?.map((sum) => sum / rows);

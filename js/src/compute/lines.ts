@@ -30,18 +30,14 @@ export function chooseLines(
   series.forEach(({ grid, muted }, n) => {
     if (muted) return;
     const K = grid.cols.length;
-    const from = (row ?? 0) * K + (col ?? 0);
-    const step = col === null ? 1 : K;
-    const count = (row === null ? grid.rows.length : 1) * (col === null ? K : 1);
-    const values =
-      step === 1
-        ? grid.values.subarray(from, from + count)
-        : Float32Array.from({ length: count }, (_, i) => grid.values[from + i * step]!);
+    const [top, left] = [row ?? 0, col ?? 0];
+    const width = col === null ? K : 1;
+    const values = grid.values.window(top, row === null ? grid.rows.length : top + 1, left, left + width);
     const chosen = largest(values, most, Math.max(minimum, Number.MIN_VALUE)); // nothing is not a line
     passed += chosen.passed;
     for (const position of chosen.positions) {
-      const at = from + position * step;
-      lines.push({ series: n, row: Math.floor(at / K), col: at % K, weight: values[position]! });
+      const [r, c] = [Math.floor(position / width), position % width];
+      lines.push({ series: n, row: top + r, col: left + c, weight: values[position]! });
     }
   });
   lines.sort((a, b) => Math.abs(a.weight) - Math.abs(b.weight));

@@ -2,27 +2,24 @@
 import type { Measure } from "../vocabulary";
 
 /**
- * The measure of every cell, (S·K) row = query. `norms` is ‖f(x_j)‖, (K): α_ij f(x_j) has the norm α_ij ‖f(x_j)‖
- * (Kobayashi et al. 2020). The difference compares shares: a row of it sums to 0.
+ * Norm or difference of a window's cells, row = query. `norms` is ‖f(x_j)‖ of its keys: α_ij f(x_j) has the norm
+ * α_ij ‖f(x_j)‖ (Kobayashi et al. 2020). The difference compares shares: a whole row of it sums to 0. `sum` is that of a
+ * whole row's norms.
  */
 export function measured(
   weights: Float32Array,
-  norms: Float32Array | null,
-  S: number,
-  K: number,
+  norms: Float32Array,
   measure: Measure,
+  sum: (row: number) => number,
 ): Float32Array {
-  if (measure === "weight" || !norms) return weights;
-  const out = new Float32Array(S * K);
-  for (let i = 0; i < S; i++) {
-    let sum = 0;
-    for (let j = 0; j < K; j++) {
-      const value = weights[i * K + j]! * norms[j]!;
-      out[i * K + j] = value;
-      sum += value;
+  const width = norms.length;
+  const out = new Float32Array(weights.length);
+  for (let i = 0, n = 0; n < out.length; i++) {
+    const total = measure === "norm" ? 0 : sum(i);
+    for (let j = 0; j < width; j++, n++) {
+      const value = weights[n]! * norms[j]!;
+      out[n] = measure === "norm" ? value : weights[n]! - (total > 0 ? value / total : 0);
     }
-    if (measure === "norm") continue;
-    for (let j = 0; j < K; j++) out[i * K + j] = weights[i * K + j]! - (sum > 0 ? out[i * K + j]! / sum : 0);
   }
   return out;
 }

@@ -1,5 +1,6 @@
 // How single neurons (dimensions of q and k) make a score: the page's half of bertlens/measures/neurons.py.
 import { needQueryKey, type QueryKeySlice, type Slice, strongestKey, visible } from "./attention";
+import { type Cells, isLong } from "./windows";
 
 const SHARE = 0.8; // of the net contrast, carried by the marked set
 
@@ -69,34 +70,44 @@ export function contrastSet(parts: Float64Array): ContrastSet {
 
 /**
  * Mean Jaccard overlap of the set of (i, j) with the set of every other query toward its own most attended key, and the
- * mean overlap expected of random sets of the same sizes. NaN if (i, j) has no set or there is no other query.
+ * mean overlap expected of random sets of the same sizes; of a long text some queries that are spread over it. NaN if (i, j) has no set or there is no other query.
  * A query without a set shares nothing.
  */
-export function reuse(slice: Slice, i: number, j: number, weights: Float32Array): { jaccard: number; chance: number } {
-  const { S, d } = slice;
+export function reuse(
+  slice: Slice,
+  i: number,
+  j: number,
+  weights: Cells,
+): { jaccard: number; chance: number; others: number } {
+  const { d } = slice;
   const { set: marked } = contrastSet(contrast(slice, i, j));
-  if (marked.length === 0 || S < 2) return { jaccard: Number.NaN, chance: Number.NaN };
+  const sets = strongestSets(needQueryKey(slice), weights);
+  const others = sets.size - (sets.has(i) ? 1 : 0);
+  if (marked.length === 0 || others === 0) return { jaccard: Number.NaN, chance: Number.NaN, others };
   const expected = new Map<number, number>(); // by the size of the other set
   let [jaccard, chance] = [0, 0];
-  strongestSets(needQueryKey(slice), weights).forEach((set, other) => {
+  sets.forEach((set, other) => {
     if (other === i) return;
     const shared = set.filter((n) => marked.includes(n)).length;
     jaccard += shared / (marked.length + set.length - shared);
     if (!expected.has(set.length)) expected.set(set.length, expectedJaccard(marked.length, set.length, d));
     chance += expected.get(set.length)!;
   });
-  return { jaccard: jaccard / (S - 1), chance: chance / (S - 1) };
+  return { jaccard: jaccard / others, chance: chance / others, others };
 }
 
-const kept = new WeakMap<Float32Array, number[][]>(); // every pin in a head asks for all of them
+const SAMPLE = 32; // queries of a long text
+const kept = new WeakMap<Cells, Map<number, number[]>>(); // every pin in a head asks for all of them
 
-/** For every query, the set toward its own most attended key. */
-function strongestSets(slice: QueryKeySlice, weights: Float32Array): number[][] {
+/** For every query, in a long text for some that are spread over it, the set toward its own most attended key. */
+function strongestSets(slice: QueryKeySlice, weights: Cells): Map<number, number[]> {
   const { S, K, mask } = slice;
   const common = mask.kind === "full" ? visibleSum(slice, 0) : null; // the same for every query
-  const setOf = (_: unknown, i: number) =>
-    contrastSet(contrastWith(slice, i, strongestKey(weights, K, i), common ?? visibleSum(slice, i))).set;
-  if (!kept.has(weights)) kept.set(weights, Array.from({ length: S }, setOf));
+  const setOf = (i: number) =>
+    contrastSet(contrastWith(slice, i, strongestKey(weights.row(i)), common ?? visibleSum(slice, i))).set;
+  const count = isLong(S, K) ? SAMPLE : S;
+  const queries = Array.from({ length: count }, (_, n) => Math.floor(((n + 0.5) * S) / count));
+  if (!kept.has(weights)) kept.set(weights, new Map(queries.map((i) => [i, setOf(i)])));
   return kept.get(weights)!;
 }
 

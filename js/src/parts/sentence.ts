@@ -1,6 +1,7 @@
 // One sentence that says what a head does, from its statistics.
 
-import { columnSums } from "../compute/grid";
+import { columnMeans } from "../compute/grid";
+import type { Cells } from "../compute/windows";
 import type { Overview } from "../state/overview";
 import { STATISTICS } from "../vocabulary";
 import { percent, upTo } from "./format";
@@ -21,11 +22,11 @@ export const statistics = ({ stats, statistic, nan_layer, pending, n_layers }: O
 };
 
 /** A word that takes much of every row, the first token and separators apart: "cat takes 40 %". */
-function columnsOf({ keyside: { tokens, special } }: Overview, weights: Float32Array) {
-  const K = tokens.length;
-  const means = columnSums(weights, K).map((sum) => (sum * K) / weights.length);
+function columnsOf({ keyside: { tokens, special } }: Overview, weights: Cells) {
+  const means = columnMeans(weights);
+  if (!means) return [];
   const again = (j: number) => tokens.indexOf(tokens[j]!) !== tokens.lastIndexOf(tokens[j]!);
-  return upTo(K)
+  return upTo(tokens.length)
     .filter((j) => !special[j] && j > 0 && means[j]! >= MENTION)
     .sort((a, b) => means[b]! - means[a]!)
     .slice(0, 2)
@@ -40,13 +41,7 @@ function columnsOf({ keyside: { tokens, special } }: Overview, weights: Float32A
  * (the first token is often the previous one) are left out. With its rows, or their mean, it also names words that all
  * look at. `of`: what the shares are of, "" where that is said before.
  */
-export function describe(
-  overview: Overview,
-  layer: number,
-  head: number,
-  rows?: Float32Array,
-  of = "of attention ",
-): string {
+export function describe(overview: Overview, layer: number, head: number, rows?: Cells, of = "of attention "): string {
   if (overview.pending.includes(layer)) return "Its layer has not been computed yet";
   const value = (name: string) => overview.statistic(layer, head, name);
   const entropy = value("entropy");

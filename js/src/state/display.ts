@@ -3,8 +3,9 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { strongestKey } from "../compute/attention";
 import { type Grid, grid, spanUnits, type TokenSide, type Unit, units } from "../compute/grid";
+import { type Cells, isLong } from "../compute/windows";
 import type { Overview } from "./overview";
-import type { HeadData, Shown } from "./shown";
+import type { Shown } from "./shown";
 import type { Store } from "./store";
 import type { Synced } from "./synced";
 
@@ -52,18 +53,21 @@ export function createDisplay({ synced, shown }: Store): Display {
   const sides = computed(() => sidesOf(overview.value, synced));
   const scaled = computed(() => renormalized(synced, shown.value));
   const clearestOne = computed(() => clearestQuery(overview.value, weights.value));
-  const made = new WeakMap<Float32Array, { grid: Grid; of: unknown[] }>(); // each once, while sides and scale are the same
-  const gridOf = (values: Float32Array, { S, K }: HeadData["slice"]) => {
+  const made = new WeakMap<Cells, { grid: Grid; of: unknown[] }>(); // each once, while sides and scale are the same
+  const gridOf = (values: Cells) => {
     const of = [sides.value, scaled.value];
     const before = made.get(values);
-    if (before?.of.every((one, n) => one === of[n])) return before.grid;
-    const one = grid(values, S, K, sides.value.rows, sides.value.cols, { renormalize: scaled.value });
+    const isSame = before?.of.every((one, n) => one === of[n]);
+    if (isSame && (before!.grid.values.swept.value === null || Number.isFinite(before!.grid.most))) return before!.grid;
+    const one = isSame
+      ? { ...before!.grid, ...before!.grid.values.swept.value! }
+      : grid(values, sides.value.rows, sides.value.cols, { renormalize: scaled.value });
     made.set(values, { grid: one, of });
     return one;
   };
   return {
-    grid: computed(() => gridOf(shown.value.layerMap?.values ?? shown.value.values, shown.value.slice)),
-    overlays: computed(() => shown.value.overlays.map(({ values, slice }) => gridOf(values, slice))),
+    grid: computed(() => gridOf(shown.value.layerMap?.values ?? shown.value.values)),
+    overlays: computed(() => shown.value.overlays.map(({ values }) => gridOf(values))),
     row: computed(() => find(sides.value.rows, synced.query.value)),
     col: computed(() => find(sides.value.cols, synced.key.value)),
     focus: computed(() => {
@@ -71,17 +75,18 @@ export function createDisplay({ synced, shown }: Store): Display {
       const pinnedQuery = within(synced.query.value, queries.tokens.length);
       const pinnedKey = within(synced.key.value, keyside.tokens.length);
       const query = pinnedQuery ? synced.query.value! : clearestOne.value;
-      const key = pinnedKey ? synced.key.value! : strongestKey(weights.value, keyside.tokens.length, query);
+      const key = pinnedKey ? synced.key.value! : strongestKey(weights.value.row(query));
       return { query, key, pinnedQuery, pinnedKey };
     }),
   };
 }
 
-const clearest = new WeakMap<Float32Array, number>();
+const clearest = new WeakMap<Cells, number>();
 
-/** Until a query is pinned: the word whose attention to another word is clearest. */
-function clearestQuery(overview: Overview, weights: Float32Array): number {
-  if (!clearest.has(weights)) clearest.set(weights, findClearest(overview, weights));
+/** Until a query is pinned: the word whose attention to another word is clearest; in a long text the first word. */
+function clearestQuery(overview: Overview, weights: Cells): number {
+  if (isLong(weights.rows, weights.cols)) return Math.max(0, overview.queries.special.indexOf(0));
+  if (!clearest.has(weights)) clearest.set(weights, findClearest(overview, weights.held!));
   return clearest.get(weights)!;
 }
 

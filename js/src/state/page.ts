@@ -11,6 +11,15 @@ export interface Cell {
   col: number;
 }
 
+/** What is looked at of a long map. */
+export interface Zoom {
+  level: number; // 0 for all of it, see compute/zoom.ts
+  row: number; // first row and column
+  col: number;
+  side: number; // px of the picture
+  by: "max" | "mean"; // what a block of cells is drawn as
+}
+
 /** What the corpus view shows of its statistics. */
 export interface CorpusChoice {
   name: string; // statistic
@@ -48,6 +57,7 @@ export interface Page {
   corpus: Signal<CorpusChoice>;
   texts: Signal<[text: string, pair: string][]>; // that were run, the one shown first
   help: Signal<boolean>;
+  zoom: Signal<Zoom>;
   said: Signal<string>; // the polite live region
   why: WhyState;
   whatif: WhatIfState;
@@ -71,6 +81,7 @@ export function createPage(): Page {
     tabChosen: signal(false),
     texts: signal([]),
     help: signal(false),
+    zoom: signal({ level: 0, row: 0, col: 0, side: 512, by: "max" }),
     said: signal(""),
     why: createWhy(),
     whatif: createWhatIf(),

@@ -1,5 +1,6 @@
 // Rows of all heads for one query: the kernel's answer, or, on a page without one, computed from the heads that it holds.
 import { grid, type Unit } from "../compute/grid";
+import { heldCells } from "../compute/windows";
 import type { Answer, Kind } from "./answers";
 import type { Overview } from "./overview";
 import { rowsFromHeads } from "./savedrows";
@@ -37,7 +38,7 @@ const ONE: Unit[] = [{ label: "", pieces: [0], segment: 0, special: false }];
 
 /** What a row gives to each of some units: columns of a unit summed, as the head view does. */
 export const unitValues = (row: Float32Array, cols: Unit[], renormalize: boolean): Float32Array =>
-  grid(row, 1, row.length, ONE, cols, { renormalize }).values;
+  grid(heldCells(row, row.length), ONE, cols, { renormalize }).values.row(0);
 
 /** −Σ p ln p in nats. */
 export function entropyOf(row: Float32Array): number {

@@ -1,7 +1,7 @@
 // What is shown: one record that caption, controls and pixels read, changed only when all that is selected is here.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
-import { type Slice, sliceFrom, weights } from "../compute/attention";
-import { measured } from "../compute/measure";
+import { type Slice, sliceFrom } from "../compute/attention";
+import { type Cells, heldCells, isLong, measuredCells, weightCells } from "../compute/windows";
 import { headLabel } from "../parts/format";
 import type { HeadName, Measure } from "../vocabulary";
 import type { Arrays } from "../wire";
@@ -13,7 +13,7 @@ import type { Synced } from "./synced";
 /** One head as it was answered: the kernel's slice and the attention recomputed from it. */
 interface HeadAnswer {
   slice: Slice;
-  weights: Float32Array; // (S·K), row = query
+  weights: Cells; // (S·K), row = query
 }
 
 /** One head, ready to draw. */
@@ -22,35 +22,38 @@ export interface HeadData extends HeadAnswer {
   head: number;
   measure: Measure;
   norms: Float32Array | null; // ‖f(x_j)‖, (K); null while only weights are shown
-  values: Float32Array; // (S·K) the measure shown
+  values: Cells; // (S·K) the measure shown
 }
 
 export interface Shown extends HeadData {
   overview: Overview;
   thumbs: Thumbs;
-  layerMap: { word: LayerMap; values: Float32Array } | null; // instead of a head: a map of the whole layer
+  layerMap: { word: LayerMap; values: Cells } | null; // instead of a head: a map of the whole layer
   overlays: HeadData[]; // further heads drawn over it as lines
   refused: string; // why further heads are not drawn
 }
 
-const floats = <Op extends string>(op: Op, name: string): Kind<Float32Array, Op> => ({
-  op,
+const NORMS: Kind<Float32Array, "norms"> = {
+  op: "norms",
   spoken: true,
-  read: ({ arrays }) => arrays[name]!.data as Float32Array,
-});
-const NORMS = floats("norms", "norms");
-const LAYER_MAP = floats("layer_map", "values");
+  read: ({ arrays }) => arrays.norms!.data as Float32Array,
+};
+const LAYER_MAP: Kind<Cells, "layer_map"> = {
+  op: "layer_map",
+  spoken: true,
+  read: ({ arrays: { values } }) => heldCells(values!.data as Float32Array, values!.shape[1]!),
+};
 
 const headFrom = (fields: Record<string, unknown>, arrays: Arrays): HeadAnswer => {
   const slice = sliceFrom(fields, arrays);
-  return { slice, weights: weights(slice) };
+  return { slice, weights: weightCells(slice) };
 };
 
 const HEAD: Kind<HeadAnswer, "head"> = {
   op: "head",
   spoken: true,
   read: ({ fields, arrays }) => headFrom(fields, arrays),
-  bytes: ({ weights }) => 2 * weights.byteLength, // as much again for another measure of them
+  bytes: ({ weights }) => 2 * (weights.held?.byteLength ?? 0), // as much again for another measure of them
 };
 const THUMBS: Kind<Thumbs, "thumbs"> = {
   op: "thumbs",
@@ -63,7 +66,7 @@ const OVERVIEW: Kind<Overview> = {
   read: ({ fields, arrays }) => overviewFrom(fields, arrays),
 };
 
-const drawn = new WeakMap<Float32Array, Partial<Record<Measure, HeadData>>>(); // of the weights: as such, and the last other measure
+const drawn = new WeakMap<Cells, Partial<Record<Measure, HeadData>>>(); // of the weights: as such, and the last other measure
 
 /** A head with the measure, null until all of it is here. ‖f(x)‖ comes for a layer's heads at once. */
 function headData(answers: Answers, overview: Overview, [layer, head]: HeadName, measure: Measure): HeadData | null {
@@ -75,9 +78,9 @@ function headData(answers: Answers, overview: Overview, [layer, head]: HeadName,
   const { slice, weights } = answer.value;
   const made = drawn.get(weights);
   if (made?.[measure]) return made[measure];
-  const { S, K } = slice;
+  const { K } = slice;
   const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
-  const values = measured(weights, norms, S, K, measure);
+  const values = measuredCells(weights, norms, measure);
   const data = { slice, weights, layer, head, measure, norms, values };
   drawn.set(weights, { weight: made?.weight, [measure]: data });
   return data;
@@ -93,7 +96,7 @@ function thumbsOf(answers: Answers, overview: Overview, measure: Measure): Thumb
 /** Why so many heads cannot be drawn over one another, "" where they can. */
 function tooMany({ queries, keyside, head_dim }: Overview, heads: number, limit: number): string {
   const [S, K] = [queries.tokens.length, keyside.tokens.length];
-  const needed = heads * 4 * (2 * S * K + (S + K) * (head_dim ?? 0));
+  const needed = heads * 4 * ((isLong(S, K) ? 0 : 2 * S * K) + (S + K) * (head_dim ?? 0));
   const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
   if (heads < 2 || needed <= limit) return "";
   return `${heads} heads of ${K.toLocaleString("en")} tokens need ${megabytes(needed)}, the page holds ${megabytes(limit)}: fewer heads`;

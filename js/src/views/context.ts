@@ -28,6 +28,7 @@ export interface View extends Omit<Store, "shown">, Values<Display> {
   readonly shown: Shown;
   readonly overview: Overview; // of what is shown; unlike that it does not change with every head
   readonly dark: boolean;
+  from?: { row: number; col: number }; // of a part of a long text: its first query and key
   after: View; // the same, a frame later
   page: Page;
   history: History;

@@ -1,5 +1,6 @@
 // What is on screen as files: figures with captions, numbers with provenance.
 import type { ComponentChildren } from "preact";
+import { isLong } from "../compute/windows";
 import { type CsvCell, csv, type Facts } from "../export/csv";
 import { captionLines, facts } from "../export/facts";
 import { SCREEN, svgFile } from "../export/figure";
@@ -15,6 +16,7 @@ import { lookNow } from "./look";
 import { shadesInWords, shadesOf } from "./running";
 import { RunningFigure } from "./runningfigure";
 import { tabOf } from "./tabs";
+import { lookingAt, pixelWords, seenPart } from "./zoom";
 
 /** Model, text, layer and head, measure, the filters in force, versions. */
 function provenance({ shown, synced }: View, measure: string, more: Facts = []): Facts {
@@ -88,17 +90,20 @@ export async function tabCsv(view: View, tab: Tab): Promise<string> {
 
 /** The displayed grid, every cell a line; beside the measure shown, the weight and ‖f(x)‖ that it is made of. */
 export function headCsv(view: View): string {
-  const { rows, cols, values } = view.grid;
-  const { norms, weights, slice, layerMap } = view.shown;
+  const isPart = isLong(view.grid.rows.length, view.grid.cols.length);
+  const { level, part } = lookingAt(view);
+  const { rows, cols, values } = isPart ? seenPart(view) : view.grid;
+  const [top, left, edge] = isPart ? [part.row, part.col, level.edge] : [0, 0, 1];
+  const { norms, weights, layerMap } = view.shown;
   const { column, title } = lookNow(view);
-  const made = !layerMap && view.synced.units.value === "pieces" ? norms : null;
-  const parts = (i: number, j: number) => (made ? [weights[i * slice.K + j]!, made[j]!] : []);
+  const made = !layerMap && edge === 1 && view.synced.units.value === "pieces" ? norms : null;
+  const parts = (i: number, j: number) => (made ? [weights.at(i, j), made[j]!] : []);
   const cells = rows.flatMap((row, i) =>
     cols.map((col, j): CsvCell[] => [
-      ...[i, row.label, j, col.label, values[i * cols.length + j]!],
+      ...[top + i * edge, row.label, left + j * edge, col.label, values.at(i, j)],
       ...parts(row.pieces[0]!, col.pieces[0]!),
     ]),
   );
   const names = ["query_index", "query", "key_index", "key", column, ...(made ? ["attention", "norm_of_f"] : [])];
-  return csv(provenance(view, title), names, cells);
+  return csv(provenance(view, title + (isPart ? pixelWords(view, level) : "")), names, cells);
 }

@@ -1,6 +1,7 @@
 // Head and atlas on paper: as the view shows them, but as charts.
 import { useContext } from "preact/hooks";
 import { chooseLines } from "../compute/lines";
+import { isLong } from "../compute/windows";
 import { indexed } from "../paint/colormap";
 import { coloursOf, headColour, headDash, inks } from "../paint/palette";
 import { Drawing } from "../parts/chart";
@@ -15,35 +16,42 @@ import { included } from "./atlas";
 import { useView } from "./context";
 import { commonScale, thumbnail } from "./headbutton";
 import { drawnLines, lineColour } from "./lines";
+import { linesPart } from "./linespart";
 import { lookNow } from "./look";
 import { edges, MapLegend } from "./matrix";
+import { lookAt, lookingAt, pixelWords, seenPart } from "./zoom";
 
 /** Heat map with tokens on both sides. */
 export function MapFigure() {
   const view = useView();
   const { row, col, dark, overview } = view;
   const sheet = useContext(Paper);
-  const look = lookNow(view);
-  const [rows, cols] = [view.grid.rows, view.grid.cols].map((units) => units.map(({ label }) => label));
+  const isPart = isLong(view.grid.rows.length, view.grid.cols.length);
+  const { level, part } = lookingAt(view);
+  const grid = isPart ? seenPart(view) : view.grid;
+  const look = isPart ? lookAt(view, level) : lookNow(view);
+  const [top, left] = isPart ? [part.row, part.col] : [0, 0];
+  const inPart = (n: number | null, from: number) => (n === null || (isPart && level.edge > 1) ? null : n - from);
+  const [rows, cols] = [grid.rows, grid.cols].map((units) => units.map(({ label }) => label));
   const cell = sheet?.inner
     ? cellWithin(sheet.inner, rows!.map(tokenText), cols!.map(tokenText))
     : Math.max(6, Math.min(18, Math.floor(720 / Math.max(rows!.length, cols!.length, 1))));
-  const { entries, palette, hasNaN } = indexed(view.grid.values, look.lo, look.hi, look.colours);
+  const { entries, palette, hasNaN } = indexed(grid.values.held!, look.lo, look.hi, look.colours);
   return (
     <>
       <HeatChart
         label={look.name}
         rows={rows!}
         cols={cols!}
-        values={view.grid.values}
+        values={grid.values.held!}
         {...{ entries, palette, dark }}
         axes={["query", "key"]}
-        edges={{ rows: edges(overview.spans, view.grid.rows), cols: edges(overview.spans, view.grid.cols) }}
-        pinned={sheet?.selection === false ? undefined : { row, col }}
+        edges={{ rows: edges(overview.spans, grid.rows), cols: edges(overview.spans, grid.cols) }}
+        pinned={sheet?.selection === false ? undefined : { row: inPart(row, top), col: inPart(col, left) }}
         width={cols!.length * cell}
         height={rows!.length * cell}
       />
-      <MapLegend look={look} note={hasNaN ? ", grey: not a number" : ""} />
+      <MapLegend look={look} note={(isPart ? pixelWords(view, level) : "") + (hasNaN ? ", grey: not a number" : "")} />
     </>
   );
 }
@@ -52,7 +60,7 @@ const [STEP, MIDDLE] = [18, 260]; // px of a token, between the tokens
 
 /** Tokens left (queries) and right (keys), joined by lines whose opacity is the weight. */
 export function LinesFigure() {
-  const view = useView();
+  const view = linesPart(useView());
   const drawn = drawnLines(view);
   const { series, look, full, minimum } = drawn;
   const { dark } = view;

@@ -187,7 +187,11 @@ function Evidence({ data }: DataProps) {
         />
       }
     >
-      <EvidenceMap cells={counted?.cells ?? null} />
+      {shown.weights.held ? (
+        <EvidenceMap cells={counted?.cells ?? null} />
+      ) : (
+        <p class="bl-muted">Too many cells to draw the evidence of.</p>
+      )}
       <p class="bl-muted">
         {answer.state === "refused" && `Which cells count is not known: ${answer.reason}`}
         {counted && `pattern “${pattern}”${detail ? ` (${detail})` : ""}: `}
@@ -204,7 +208,8 @@ function Evidence({ data }: DataProps) {
 function EvidenceMap({ cells }: { cells: Uint8Array | null }) {
   const view = useView();
   const { synced, dark } = view;
-  const { weights, slice, layer, head, overview } = view.shown;
+  const { slice, layer, head, overview } = view.shown;
+  const weights = view.shown.weights.held!;
   const { S, K } = slice;
   const { most, top } = useMemo(() => extremes(weights, S), [weights]);
   const colours = weightColours(dark);

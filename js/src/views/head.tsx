@@ -1,12 +1,10 @@
 // Head panel: the selected head as matrix or lines, and the list of what the pinned token attends to.
 import { useMemo, useRef } from "preact/hooks";
-import { strongestKey } from "../compute/attention";
 import { columnMeans, type Unit } from "../compute/grid";
+import { isLong } from "../compute/windows";
 import { Segmented, Select } from "../parts/controls";
-import { share } from "../parts/format";
 import { Waiting } from "../parts/section";
-import { Place, Token } from "../parts/token";
-import { renormalized } from "../state/display";
+import { Place } from "../parts/token";
 import { loaded } from "../state/extras";
 import { MEASURES } from "../vocabulary";
 import { useView, type View } from "./context";
@@ -66,10 +64,14 @@ export function HeadPanel() {
         <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>
       ) : (
         <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
-          {isMatrix ? (
+          {isMatrix && !isLong(grid.rows.length, grid.cols.length) ? (
             <Matrix />
           ) : (
-            <Later draw={({ Lines, Running }) => (synced.mode.value === "text" ? <Running /> : <Lines />)}>
+            <Later
+              draw={({ Lines, Running, Zoomed }) =>
+                isMatrix ? <Zoomed /> : synced.mode.value === "text" ? <Running /> : <Lines />
+              }
+            >
               <Waiting answer={loaded.value} doing="loading" />
             </Later>
           )}
@@ -80,20 +82,19 @@ export function HeadPanel() {
   );
 }
 
-interface Item {
+export interface Item {
   unit: Unit;
   n: number; // row or column of the grid
   value: number;
 }
 
 /** The row of the pinned query, else the column of the pinned key, else the means over queries; the largest first. */
-function itemsOf({ grid, row, col }: View, means: Float64Array): Item[] {
+function itemsOf({ grid, row, col }: View, means?: ArrayLike<number>): Item[] {
   const { rows, cols, values } = grid;
-  const ofRow = (n: number) => (row === null ? means[n]! : values[row * cols.length + n]!);
   const ofColumn = row === null && col !== null;
-  const items = ofColumn
-    ? rows.map((unit, n) => ({ unit, n, value: values[n * cols.length + col]! }))
-    : cols.map((unit, n) => ({ unit, n, value: ofRow(n) }));
+  const own = row !== null ? values.row(row) : ofColumn ? values.column(col) : means;
+  if (!own) return [];
+  const items = (ofColumn ? rows : cols).map((unit, n) => ({ unit, n, value: own[n]! }));
   return items.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
 }
 
@@ -101,8 +102,8 @@ function itemsOf({ grid, row, col }: View, means: Float64Array): Item[] {
 function RowList({ most: listed }: { most: number }) {
   const view = useView();
   const { grid, row, col, synced } = view;
-  const means = useMemo(() => columnMeans(grid), [grid]);
-  const items = itemsOf(view, means);
+  const means = useMemo(() => columnMeans(grid.values), [grid]);
+  const items = useMemo(() => itemsOf(view, means), [grid, means, row, col]);
   const look = lookNow(view);
   const most = Math.abs(items[0]?.value ?? 0) || 1;
   const ofColumn = row === null && col !== null;
@@ -114,6 +115,7 @@ function RowList({ most: listed }: { most: number }) {
       <h4>
         <Heading />
       </h4>
+      {!grid.values.held && <Later draw={({ Sweeping }) => <Sweeping />} />}
       <ol class={shown.some(({ unit }) => unit.label.length > LONG) ? "bl-long" : ""}>
         {shown.map(({ n, value }) => (
           <li key={n}>
@@ -131,7 +133,11 @@ function RowList({ most: listed }: { most: number }) {
           </li>
         ))}
       </ol>
-      <Sums items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
+      <Later
+        draw={({ Sums }) => (
+          <Sums items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
+        )}
+      />
     </aside>
   );
 }
@@ -153,60 +159,6 @@ function Heading() {
   ) : (
     <>
       {token} {does}
-    </>
-  );
-}
-
-/** What the list leaves out, what a row holds, and what is to be known of norms. */
-function Sums({ items, rest, ofColumn }: { items: Item[]; rest: Item[]; ofColumn: boolean }) {
-  const view = useView();
-  const { synced, shown } = view;
-  const look = lookNow(view);
-  const sumOf = (some: Item[]) => some.reduce((total, item) => total + item.value, 0);
-  const sum = sumOf(items);
-  return (
-    <p class="bl-muted bl-number bl-sums">
-      {rest.length > 0 && `${rest.length} more: ${look.text(sumOf(rest))}`}
-      {rest.length > 0 && !ofColumn && " · "}
-      {!ofColumn && `Σ ${look.text(sum)}`}
-      {!ofColumn && look.symbol === "α" && <Rest rest={1 - sum} />}
-      {shown.norms && !shown.layerMap && view.row !== null && <NormNote norms={shown.norms} />}
-      {renormalized(synced, shown) && <> (rows renormalised)</>}
-      {shown.norms && synced.units.value !== "pieces" && <> (norms of merged pieces: their sum)</>}
-    </p>
-  );
-}
-
-const ROUNDING = 0.01; // what a row may lack without a sink: weights can come in half precision
-
-/** Where the rest of a row's attention goes: to a sink, which is no token, or to tokens that are filtered out. */
-function Rest({ rest }: { rest: number }) {
-  const { grid, row, shown } = useView();
-  const { K, attention } = shown.slice;
-  const queries = row === null ? grid.rows.flatMap(({ pieces }) => pieces) : grid.rows[row]!.pieces;
-  const given = (i: number) => (attention ? total(attention.subarray(i * K, (i + 1) * K)) : 1); // a softmax has no sink
-  const held = queries.reduce((sum, i) => sum + given(i), 0) / queries.length;
-  const sink = 1 - held > ROUNDING ? 1 - held : 0;
-  return (
-    <>
-      {sink > 0 && <>; {share(sink)} goes to a sink, no token</>}
-      {rest - sink > 0.0005 && <> (the rest goes to tokens not shown)</>}
-    </>
-  );
-}
-
-const total = (row: Float32Array) => row.reduce((sum, one) => sum + one, 0);
-
-/** What cancels: the token with most attention against what it passes on. */
-function NormNote({ norms }: { norms: Float32Array }) {
-  const { focus, shown, overview } = useView();
-  const K = norms.length;
-  const top = strongestKey(shown.weights, K, focus.query);
-  const median = norms.slice().sort()[Math.floor(K / 2)]!;
-  return (
-    <>
-      {" · "}most attended: <Token text={overview.keyside.tokens[top]!} /> with α{" "}
-      {share(shown.weights[focus.query * K + top]!)}, ‖f(x)‖ {share(norms[top]!)} (median {share(median)})
     </>
   );
 }

@@ -2,6 +2,7 @@
 import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import type { Unit } from "../compute/grid";
+import { type Cells, heldCells } from "../compute/windows";
 import { percent, share, signed, upTo } from "../parts/format";
 import { describe, statisticLabel } from "../parts/sentence";
 import { tokenText } from "../parts/token";
@@ -171,7 +172,7 @@ export const isOff = ({ changes }: Overview, layer: number, head: number): boole
   changes.some(({ off }) => off && off[0] === layer && (off[1] ?? head) === head);
 
 /** A head in one sentence; with its weights it names words that all look at. */
-export type Says = (layer: number, head: number, weights?: Float32Array) => string;
+export type Says = (layer: number, head: number, weights?: Cells) => string;
 
 /** What a head does in one sentence, by a measure; by weight, and said so, until the norms are here. */
 export function sentences({ overview, answers }: View, measure: Measure): Says {
@@ -188,7 +189,8 @@ export function sentences({ overview, answers }: View, measure: Measure): Says {
     stats[at(l, h) * names.length + names.indexOf(name)] ?? Number.NaN;
   const columns = (l: number, h: number) => received.subarray(at(l, h) * K, (at(l, h) + 1) * K);
   return measure === "norm"
-    ? (l, h, weights) => `By norm ${describe({ ...overview, statistic }, l, h, weights && columns(l, h), "")}`
+    ? (l, h, weights) =>
+        `By norm ${describe({ ...overview, statistic }, l, h, weights && heldCells(columns(l, h), K), "")}`
     : (l, h, weights) =>
         `${percent(statistic(l, h, "variation"))} of a row lies elsewhere by norm. ${byWeight(l, h, weights)}`;
 }

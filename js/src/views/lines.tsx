@@ -11,7 +11,8 @@ import { Token, tokenText } from "../parts/token";
 import type { Cell } from "../state/page";
 import type { HeadName } from "../vocabulary";
 import { included } from "./atlas";
-import { useView, type View } from "./context";
+import { useView, type View, ViewContext } from "./context";
+import { PartOfLines, useLinesPart } from "./linespart";
 import { type Look, lookNow, pinCell } from "./look";
 import { useWidth } from "./width";
 
@@ -32,7 +33,7 @@ export function drawnLines(view: View): Drawn {
   const names = shown.overlays.map(({ layer, head }, n) => ({ name: headLabel(layer, head), grid: overlays[n]! }));
   const all = [{ name: look.name, grid }, ...(shown.layerMap ? [] : names)];
   const series = all.map((one): Series => ({ ...one, muted: page.muted.value.has(one.name) }));
-  const full = look.symbol === "α" ? 1 : Math.max(...series.map((s) => s.grid.most)) || 1;
+  const full = look.symbol === "α" && !view.from ? 1 : Math.max(...series.map((s) => s.grid.most)) || 1;
   return { series, full, minimum: page.lineMinimum.value * full, look };
 }
 
@@ -51,6 +52,16 @@ const keyNorms = (cols: Unit[], norms: Float32Array | null): number[] | null =>
   norms && cols.map((unit) => unit.pieces.reduce((sum, j) => sum + norms[j]!, 0));
 
 export function Lines() {
+  const whole = useView();
+  const view = useLinesPart(whole);
+  return (
+    <ViewContext.Provider value={view}>
+      <LinesOf whole={whole} />
+    </ViewContext.Provider>
+  );
+}
+
+function LinesOf({ whole }: { whole: View }) {
   const view = useView();
   const { grid, shown, page, dark } = view;
   const { rows, cols } = grid;
@@ -68,6 +79,7 @@ export function Lines() {
   return (
     <div class="bl-lines" ref={frame} data-testid="lines">
       <LineKey series={drawn.series} />
+      {view.from && <PartOfLines view={whole} minimum={drawn.minimum} />}
       <div class="bl-scroll bl-lines-scroll">
         <div class="bl-lines-sheet" style={{ gridTemplateColumns: `${column}px ${middle}px ${column}px` }}>
           <small class="bl-lines-from">query (from)</small>
@@ -241,7 +253,7 @@ interface TokensProps {
 /** The tokens at one end of the lines; a click pins one. */
 function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
   const view = useView();
-  const { row, col, page, grid } = view;
+  const { row, col, page, grid, from } = view;
   const { row: first, col: second } = page.cursor.value; // where Tab leads to, on one of the sides
   const stop = { row: Math.min(first, grid.rows.length - 1), col: Math.min(second, grid.cols.length - 1) };
   const isStop = (n: number) => page.keySide.value === !isQuery && n === (isQuery ? stop.row : stop.col);
@@ -257,7 +269,7 @@ function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
       style={{ height: px(height) }}
       aria-pressed={n === pinned}
       tabIndex={isStop(n) ? 0 : -1}
-      title={`${isQuery ? "query" : "key"} ${n}: ${tokenText(label)}`}
+      title={`${isQuery ? `query ${n + (from?.row ?? 0)}` : `key ${n + (from?.col ?? 0)}`}: ${tokenText(label)}`}
       onPointerEnter={() => into(page.hover)(isQuery ? { row: n, col: -1 } : { row: -1, col: n })}
       onPointerLeave={() => into(page.hover)(null)}
       onClick={() => pin(n === pinned ? null : n)}
@@ -295,7 +307,7 @@ function Beside({ drawn, row, col }: { drawn: Drawn } & Ends) {
   if (row === null || col === null) return <span class="bl-line-numbers" />;
   const crowded = series.filter((s) => !s.muted).length > MOST_NUMBERS;
   const one = ({ name, grid, muted }: Series, n: number) => {
-    const weight = grid.values[row * grid.cols.length + col]!;
+    const weight = grid.values.at(row, col);
     const colour = lineColour(drawn, n, weight, dark);
     if (muted || (!crowded && Math.abs(weight) < 0.005 * full)) return null;
     return crowded ? (
@@ -306,7 +318,7 @@ function Beside({ drawn, row, col }: { drawn: Drawn } & Ends) {
       />
     ) : (
       <span key={name} class="bl-number" style={{ color: `color-mix(in srgb, ${colour} 75%, var(--ink))` }}>
-        {look.signed ? look.text(weight) : weight.toFixed(2)}
+        {look.signed ? look.text(weight) : weight.toFixed(full < 0.1 ? 3 : 2)}
       </span>
     );
   };

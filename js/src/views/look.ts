@@ -33,7 +33,7 @@ function lookOf({ layer, head, layerMap, measure }: Shown, { top, most }: Grid, 
     signed: isSigned,
     lo: isSigned ? -(top || 1) : 0,
     hi: top || 1,
-    beyond: top < most ? `, larger ones alike (up to ${share(most)})` : "",
+    beyond: top < most ? `, larger ones alike${most < Number.POSITIVE_INFINITY ? ` (up to ${share(most)})` : ""}` : "",
     colours: coloursOf(isSigned, dark),
     text: isSigned ? withSign : share,
   };
@@ -45,7 +45,7 @@ export const lookNow = ({ shown, grid, dark }: View): Look => lookOf(shown, grid
 export const cellText = ({ shown, grid }: View, row: number, col: number): string => {
   const look = lookOf(shown, grid, false);
   const [query, key] = [grid.rows[row]!.label, grid.cols[col]!.label];
-  const value = look.text(grid.values[row * grid.cols.length + col]!);
+  const value = look.text(grid.values.at(row, col));
   return `query ${tokenText(query)} → key ${tokenText(key)}: ${value}, ${look.name}`;
 };
 

@@ -162,7 +162,8 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
 /** The cells: pointer and keys move over them, a click or Enter pins. */
 function Cells({ look, cell }: { look: Look; cell: number }) {
   const { grid, page, overview } = useView();
-  const { rows, cols, values } = grid;
+  const { rows, cols } = grid;
+  const values = grid.values.held!;
   const { lo, hi, colours } = look;
   const [focused, setFocused] = useState(false);
   const [id] = useState(() => `bl-cell-${Math.random().toString(36).slice(2)}`); // of this view alone
@@ -266,7 +267,7 @@ function CellTip({ look, row, col }: { look: Look; row: number; col: number }) {
   return (
     <>
       <Token text={grid.rows[row]!.label} /> → <Token text={grid.cols[col]!.label} />{" "}
-      <b class="bl-number">{look.text(grid.values[row * grid.cols.length + col]!)}</b>
+      <b class="bl-number">{look.text(grid.values.at(row, col))}</b>
       <br />
       <span class="bl-muted">
         query {row}, key {col}

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useContext, useMemo } from "preact/hooks";
 import { reuse } from "../compute/neurons";
+import { isLong } from "../compute/windows";
 import { paint as paintValues } from "../paint/colormap";
 import { signedColours } from "../paint/palette";
 import { Check, into, Select } from "../parts/controls";
@@ -56,8 +57,10 @@ export function Neurons() {
           How “<Place units={labelled(overview.queries.tokens)} n={focus.query} />” gets its attention
         </h3>
         <span class="bl-muted">
-          {focus.pinnedQuery ? "query pinned" : "clearest word of this head; choose a query to see another"} ·{" "}
-          {headLabel(shown.layer, shown.head)}
+          {focus.pinnedQuery
+            ? "query pinned"
+            : `${isLong(shown.slice.S, shown.slice.K) ? "first word of the text" : "clearest word of this head"}; choose a query to see another`}{" "}
+          · {headLabel(shown.layer, shown.head)}
           {shown.layerMap && ", one head of the layer shown above"}
         </span>
         <span class="bl-spacer" />
@@ -128,8 +131,12 @@ function Contrast({ sheet: { query, key, carried, chance, weights: made, seen, r
             ? `random q and k take ${chance.median} (${chance.low} to ${chance.high} in 90 %) for the key at rank ${rank} of ${seen}`
             : "random q and k hardly ever set such a key apart"}
           . The weight {share(alpha[key]!)} is <b>{share(made!.alone)}</b> by these neurons alone, {share(made!.rest)}{" "}
-          by the rest alone, {share(made!.lot)} by as many drawn by lot. Other queries’ sets overlap with this one by{" "}
-          {percent(used.jaccard)} on average (<Term name="jaccard" />; chance {percent(used.chance)}
+          by the rest alone, {share(made!.lot)} by as many drawn by lot.{" "}
+          {used.others < slice.S - 1
+            ? `The sets of ${used.others} queries spread over the text`
+            : "Other queries’ sets"}{" "}
+          overlap with this one by {percent(used.jaccard)} on average (<Term name="jaccard" />; chance{" "}
+          {percent(used.chance)}
           ).
         </>
       )}

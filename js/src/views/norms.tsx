@@ -1,6 +1,5 @@
 // Norm view: weight against norm. What a head looks at, and how much of that it passes on, per kind of token.
 import { useMemo } from "preact/hooks";
-import { largest } from "../compute/largest";
 import { indexed } from "../paint/colormap";
 import { inks, seriesColour, weightColours } from "../paint/palette";
 import { Chart, Key, MARGIN, markerPath, type Scale, scale } from "../parts/chart";
@@ -17,6 +16,7 @@ import type { Cell } from "../state/page";
 import { TERMS } from "../terms";
 import { CATEGORIES } from "../vocabulary";
 import { showTip, tipped, useAnswer, useView } from "./context";
+import { useLargest } from "./swept";
 
 const MOST_POINTS = 2000;
 
@@ -108,19 +108,19 @@ function Scatter({ data: { norms: all, category, categories } }: DataProps) {
   const most = Math.max(...norms);
   const x = scale(0, most * 1.05, MARGIN.left, 480 - MARGIN.right);
   const y = scale(0, 1, 300 - MARGIN.bottom, MARGIN.top);
-  const cells = useMemo(() => largest(weights, MOST_POINTS).positions, [weights]);
+  const cells = useLargest(weights, MOST_POINTS) ?? [];
+  const alpha = (cell: number) => weights.at(Math.floor(cell / K), cell % K);
   const table = () => ({
     columns: ["query", "key", "α", "‖f(x)‖ of the key", "‖αf(x)‖", "kind of key"],
     rows: cells.map((cell) => {
       const [i, j] = [Math.floor(cell / K), cell % K];
       const [query, key] = [overview.queries.tokens[i]!, overview.keyside.tokens[j]!];
       const kind = categories[category[j]!]!;
-      return [`${query} (${i})`, `${key} (${j})`, weights[cell]!, norms[j]!, weights[cell]! * norms[j]!, kind];
+      return [`${query} (${i})`, `${key} (${j})`, alpha(cell), norms[j]!, alpha(cell) * norms[j]!, kind];
     }),
     about: "the largest weights first",
   });
-  const marker = (cell: number, r: number) =>
-    markerPath(category[cell % K]!, x(norms[cell % K]!), y(weights[cell]!), r);
+  const marker = (cell: number, r: number) => markerPath(category[cell % K]!, x(norms[cell % K]!), y(alpha(cell)), r);
   return (
     <>
       <Chart
@@ -151,7 +151,7 @@ function Scatter({ data: { norms: all, category, categories } }: DataProps) {
       </Chart>
       <p class="bl-muted">
         Dashed: equal ‖αf(x)‖.
-        {cells.length < weights.length && ` The ${cells.length} largest of ${weights.length} weights.`}
+        {cells.length < weights.rows * K && ` The ${cells.length} largest of ${weights.rows * K} weights.`}
       </p>
     </>
   );
@@ -171,10 +171,11 @@ function PointTip({ cell, norm }: { cell: number; norm: number }) {
   const { weights, overview } = useView().shown;
   const { queries, keyside } = overview;
   const K = keyside.tokens.length;
+  const alpha = weights.at(Math.floor(cell / K), cell % K);
   return (
     <>
       <Token text={queries.tokens[Math.floor(cell / K)]!} /> → <Token text={keyside.tokens[cell % K]!} />
-      <br />α {share(weights[cell]!)} × ‖f(x)‖ {share(norm)} = <b>{share(weights[cell]! * norm)}</b>
+      <br />α {share(alpha)} × ‖f(x)‖ {share(norm)} = <b>{share(alpha * norm)}</b>
     </>
   );
 }

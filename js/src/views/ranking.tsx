@@ -63,7 +63,7 @@ export function Ranking({ value, gates }: { value: HeadValue | null; gates: stri
   const view = useView();
   const { atlasOrder, atlasStat, atlasMinimum, atlasFill, commonScale } = view.page;
   const choices = valueChoices(view);
-  const others = [{ value: "position", label: "layer and head" }, ...(gates ? [{ value: "gate", label: gates }] : [])];
+  const others = [{ value: "position", label: "layer, head" }, ...(gates ? [{ value: "gate", label: gates }] : [])];
   return (
     <div class="bl-controls bl-ranking">
       <Questions />

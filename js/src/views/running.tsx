@@ -1,5 +1,5 @@
 // Running text: the text as text, shaded by what one token looks at, or by who looks at it. For long texts, and to project.
-import { useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { TokenSide, Unit } from "../compute/grid";
 import { largest } from "../compute/largest";
 import { cssColor, inkOn } from "../paint/colormap";
@@ -11,8 +11,10 @@ import { MEASURES } from "../vocabulary";
 import { useView, type View } from "./context";
 import { type Look, lookNow, pinCell } from "./look";
 import { edges } from "./matrix";
+import { useSwept } from "./swept";
 
 const CLOSES = /^[.,;:!?%)\]}’”]/; // stands at the word before
+const MOST = 1024; // tokens that are there at a time
 const NAMED = 5; // tokens that the line below names
 
 /** What one token gives to the others, or gets of them, and how it is coloured: on a scale of its own. */
@@ -34,10 +36,7 @@ export function shadesOf(view: View, to = view.page.textSide.value === "to", hov
   const at = side[hover] ? hover : (pinned ?? Math.max(0, found));
   const of = side[at];
   if (!of || units.length === 0) return null;
-  const width = cols.length;
-  const own = to
-    ? Float32Array.from(units, (_, r) => values[r * width + at]!)
-    : values.subarray(at * width, (at + 1) * width);
+  const own = to ? values.column(at) : values.row(at);
   const most = own.reduce((a, b) => Math.max(a, Math.abs(b) || 0), 0) || 1;
   const look = lookNow(view);
   return { to, at, of, units, values: own, look: { ...look, lo: look.signed ? -most : 0, hi: most } };
@@ -61,6 +60,13 @@ interface StripProps {
   hover?: (n: number | null) => void;
 }
 
+const More = ({ from, to, go }: { from: number; to: number; go: (n: number) => void }) => (
+  <button type="button" class="bl-link" onClick={() => go(from)}>
+    {" "}
+    … tokens {from.toLocaleString("en")} – {(to - 1).toLocaleString("en")} …{" "}
+  </button>
+);
+
 /** Tokens as running text, each sentence a paragraph. */
 export function Strip({ label, side, units, shades, marked, pick, hover }: StripProps) {
   const { overview } = useView();
@@ -69,10 +75,20 @@ export function Strip({ label, side, units, shades, marked, pick, hover }: Strip
     0,
     units.findIndex((_, n) => marked(n)),
   );
+  const [first, setFirst] = useState(0); // of those that are there
+  const last = Math.min(units.length, first + MOST);
+  const show = (n: number) => (n < first || n >= last) && setFirst(Math.max(0, n - (MOST >> 1)));
+  useEffect(() => void show(stop), [stop, units.length]);
   const starts = new Set(edges(overview.spans, units));
   const buttons = () => [...box.current!.querySelectorAll<HTMLElement>("[data-n]")];
-  const at = () => ({ row: 0, col: Math.max(0, buttons().indexOf(document.activeElement as HTMLElement)) });
-  const move = onGridKey({ rows: 1, cols: units.length }, at, ({ col }) => buttons()[col]!.focus());
+  const at = () => ({
+    row: 0,
+    col: first + Math.max(0, buttons().indexOf(document.activeElement as HTMLElement)),
+  });
+  const move = onGridKey({ rows: 1, cols: units.length }, at, ({ col }) => {
+    show(col);
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-n="${col}"]`)?.focus());
+  });
   const word = (unit: Unit, n: number) => {
     const { text, apart } = written(side, unit);
     const value = shades?.values[n] ?? Number.NaN;
@@ -109,7 +125,9 @@ export function Strip({ label, side, units, shades, marked, pick, hover }: Strip
   };
   return (
     <div ref={box} class="bl-running" role="group" aria-label={label} onKeyDown={pick && move}>
-      {units.map(word)}
+      {first > 0 && <More from={Math.max(0, first - MOST)} to={first} go={setFirst} />}
+      {units.slice(first, last).map((unit, n) => word(unit, first + n))}
+      {last < units.length && <More from={last} to={Math.min(units.length, last + MOST)} go={setFirst} />}
     </div>
   );
 }
@@ -137,6 +155,7 @@ export function Running() {
   const { grid, overview, page, row, col } = view;
   const { rows, cols } = grid;
   const to = page.textSide.value === "to";
+  useSwept(grid.values, to);
   const shades = shadesOf(view, to, page.hover.value?.[to ? "col" : "row"]);
   if (!shades) return null;
   const isOne =

@@ -1,6 +1,5 @@
 // What am I seeing? One line at the foot, always in sight, that follows the selection; every number in it is one that is shown.
 import { visible } from "../compute/attention";
-import { largest } from "../compute/largest";
 import { into } from "../parts/controls";
 import { share, upTo } from "../parts/format";
 import { tokenText } from "../parts/token";
@@ -10,6 +9,7 @@ import { useView, type View } from "./context";
 import { lookNow } from "./look";
 import { Present } from "./present";
 import { shadesInWords, shadesOf } from "./running";
+import { largestCells } from "./swept";
 
 const HOW = {
   matrix: "Rows look (queries), columns are looked at (keys); a cell is the",
@@ -23,7 +23,7 @@ function cellWords(view: View, row: number, col: number): string {
   const { rows, cols, values } = grid;
   const look = lookNow(view);
   const [query, key] = [rows[row]!, cols[col]!];
-  const own = values.subarray(row * cols.length, (row + 1) * cols.length);
+  const own = values.row(row);
   const size = Math.abs(own[col]!);
   const rank = 1 + own.filter((one) => Math.abs(one) > size).length;
   const sees = (j: number) => visible(shown.slice, query.pieces[0]!, j);
@@ -38,14 +38,14 @@ function cellWords(view: View, row: number, col: number): string {
 export function seeing(view: View): string {
   const { row, col, grid, synced, shown } = view;
   const look = lookNow(view);
-  const { cols, values } = grid;
-  if (values.length === 0) return "No tokens are left to show.";
+  const { rows, cols, values } = grid;
+  if (rows.length * cols.length === 0) return "No tokens are left to show.";
   if (row !== null && col !== null) return `${cellWords(view, row, col)}.`;
   if (row !== null || col !== null) return `${shadesInWords(view, shadesOf(view, row === null)!)}.`;
   const how = `${HOW[synced.mode.value]} ${look.title}.`;
-  const at = largest(values, 1).positions[0]!;
-  const first = cellWords(view, Math.floor(at / cols.length), at % cols.length);
-  return `${how}${shown.layerMap ? "" : ` ${MEASURES[shown.measure].about}`} The largest: ${first}.`;
+  const at = largestCells(values, 1)?.[0];
+  const first = at !== undefined && ` The largest: ${cellWords(view, Math.floor(at / cols.length), at % cols.length)}.`;
+  return `${how}${shown.layerMap ? "" : ` ${MEASURES[shown.measure].about}`}${first || ""}`;
 }
 
 /** The line, which can be turned off, and the way to present mode. */

@@ -9,6 +9,7 @@ import { Token } from "../parts/token";
 import { AtlasTable, atlasNumbers } from "./atlastable";
 import { useView, type View } from "./context";
 import { lookNow } from "./look";
+import { largestCells, useSwept } from "./swept";
 import type { Numbers } from "./tabs";
 
 const MOST = 100;
@@ -27,16 +28,18 @@ function rowsOf({ shown, grid, row, synced }: View): { rows: Row[]; of: number }
   const { rows, cols, values } = grid;
   const K = cols.length;
   const from = (row ?? 0) * K;
-  const part = row === null ? values : values.subarray(from, from + K);
+  const part = row === null ? null : values.row(row);
+  const positions = part ? largest(part, MOST).positions : (largestCells(values, MOST) ?? []);
+  const at = (position: number) => part?.[position] ?? values.at(Math.floor(position / K), position % K);
   const hasScores = shown.slice.q && !shown.layerMap && synced.units.value === "pieces";
   const points = new Map<number, Float64Array>();
   const rowAt = (position: number): Row => {
     const [query, key] = [rows[Math.floor((from + position) / K)]!, cols[(from + position) % K]!];
     const [i, j] = [query.pieces[0]!, key.pieces[0]!];
     if (hasScores && !points.has(i)) points.set(i, scores(shown.slice, i));
-    return { query: query.label, key: key.label, i, j, score: points.get(i)?.[j] ?? null, value: part[position]! };
+    return { query: query.label, key: key.label, i, j, score: points.get(i)?.[j] ?? null, value: at(position) };
   };
-  return { rows: largest(part, MOST).positions.map(rowAt), of: part.length };
+  return { rows: positions.map(rowAt), of: part?.length ?? rows.length * K };
 }
 
 const token = (text: string, index: number) => (
@@ -91,13 +94,18 @@ const isOfAtlas = ({ page, synced }: View): boolean =>
 
 function CellTable() {
   const view = useView();
-  const { rows, of } = useMemo(() => rowsOf(view), [view.shown, view.grid, view.row]);
+  const isKnown = useSwept(view.grid.values, view.row === null);
+  const { rows, of } = useMemo(() => rowsOf(view), [view.shown, view.grid, view.row, isKnown]);
   const { name, symbol } = lookNow(view);
   const largest = symbol === "α" ? "largest weights" : `largest ${symbol}`;
   return (
     <Table
       title={`${name}: ${view.row === null ? largest : "the pinned query"}`}
-      about={rows.length < of ? `the ${rows.length} largest of ${of} cells` : `${rows.length} cells`}
+      about={
+        rows.length < of
+          ? `the ${rows.length} largest of ${of} cells${isKnown || view.row !== null ? "" : ", once all rows are computed"}`
+          : `${rows.length} cells`
+      }
       columns={columnsOf(view, rows)}
       rows={rows}
     />

@@ -136,7 +136,7 @@ function Switches() {
   );
 }
 
-const weightAt = ({ shown, focus }: View, key: number) => shown.weights[focus.query * shown.slice.K + key]!;
+const weightAt = ({ shown, focus }: View, key: number) => shown.weights.at(focus.query, key);
 
 /** What is not held by a page without a kernel, and which cells are. */
 function Refused({ reason }: { reason: string }) {

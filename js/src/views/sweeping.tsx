@@ -1,0 +1,14 @@
+// How far the rows of a long map have been computed, where that is waited for.
+import { useView } from "./context";
+import { useSwept } from "./swept";
+
+/** Beside a list that needs every row: of the mean query, or of a key where a cell needs its whole row. */
+export function Sweeping() {
+  const { grid, row, col } = useView();
+  const { values } = grid;
+  const isKnown = useSwept(values, row === null);
+  const isWanted = row === null && (col === null || values.whole);
+  return !isKnown && isWanted ? (
+    <p class="bl-muted">computing all {grid.rows.length.toLocaleString("en")} rows …</p>
+  ) : null;
+}

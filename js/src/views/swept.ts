@@ -1,0 +1,45 @@
+// What is known of all of a map: at once where it is held, after all rows have been computed where it is long.
+import { useEffect } from "preact/hooks";
+import { largest } from "../compute/largest";
+import { emptySweep, type Sweep, sweep } from "../compute/sweep";
+import type { Cells } from "../compute/windows";
+import { inSlices } from "../state/slices";
+
+const sweeps = new WeakMap<Cells, { state: Sweep; job: Iterator<void>; users: number; stop: () => void }>();
+
+/** The sweep of a map as far as it is. */
+export function sweepOf(cells: Cells): Sweep {
+  if (!sweeps.has(cells)) {
+    const state = emptySweep(cells);
+    sweeps.set(cells, { state, job: sweep(cells, state), users: 0, stop: () => undefined });
+  }
+  return sweeps.get(cells)!.state;
+}
+
+/** Have all rows of a map computed while somebody needs it; what is half done is gone on with. */
+export function sweeping(cells: Cells): () => void {
+  sweepOf(cells);
+  const one = sweeps.get(cells)!;
+  if (!cells.swept.peek() && one.users++ === 0) one.stop = inSlices(one.job);
+  let ended = false;
+  return () => {
+    if (!ended && --one.users <= 0) one.stop();
+    ended = true;
+  };
+}
+
+/** Whether all of a map is known, which is seen to. */
+export function useSwept(cells: Cells, wanted = true): boolean {
+  const known = cells.held || cells.swept.value;
+  useEffect(() => (wanted && !cells.held ? sweeping(cells) : undefined), [cells, wanted]);
+  return Boolean(known);
+}
+
+/** Positions of the largest cells of all, null while they are not known. */
+export const largestCells = ({ held, swept }: Cells, most: number): number[] | null =>
+  held ? largest(held, most).positions : (swept.value?.largest.slice(0, most) ?? null);
+
+export function useLargest(cells: Cells, most: number): number[] | null {
+  useSwept(cells);
+  return largestCells(cells, most);
+}

@@ -1,0 +1,204 @@
+"""A text of 2,500 tokens in the page: all of it in blocks, every cell exactly, by pointer and by keyboard."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import bertlens as bl
+from bertlens.measures import norms
+from browser.views import Seen, live, shown, signed
+from unit import tiny
+
+LENGTH, WORD = 2500, 1700  # tokens; where the one word stands that is there once
+SWEPT = 120_000  # ms for all rows, on a machine that is busy
+
+
+@pytest.fixture(scope="module")
+def trace() -> Any:
+    model = tiny.shaken(tiny.bert(num_hidden_layers=2, max_position_embeddings=LENGTH), scale=0.4)
+    words = ["the", "cat", "sat", "on", "the", "mat", "."] * LENGTH
+    words[WORD - 1] = "warm"
+    return bl.Lens(model, tiny.wordpiece()).trace(" ".join(words[: LENGTH - 2]))
+
+
+def part(seen: Seen) -> list[int]:
+    """First and last query and key in the picture."""
+    text = seen.part("zoom-part").inner_text().replace(",", "")
+    return [int(n) for n in re.findall(r"\d+", text)][:4]
+
+
+def key(seen: Seen, *names: str) -> None:
+    seen.part("matrix").focus()
+    for name in names:
+        seen.page.keyboard.press(name)
+
+
+def cell(seen: Seen) -> str:
+    """What a screen reader is told at the cursor."""
+    return seen.part("matrix").locator("[role=gridcell]").inner_text()
+
+
+def plus(value: float) -> str:
+    """A difference as the page prints it."""
+    return ("+" if value >= 0.0005 else "") + signed(value, 3)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return list(csv.DictReader(lines))
+
+
+@pytest.fixture
+def seen(page_of: Any, trace: Any) -> Seen:
+    seen = live(page_of, trace.explore(layer=1, head=0), width=1200)
+    seen.part("matrix").wait_for()
+    return seen
+
+
+@pytest.mark.long
+def test_from_all_of_a_long_text_to_one_weight(seen, trace):
+    assert seen.shape() == (LENGTH, LENGTH)  # though no array of that size is in the page
+    expect(seen.part("zoom-part")).to_contain_text("all 2,500 queries and 2,500 keys")
+    weights = trace.attention(1)[0].numpy()
+
+    # the overview: a pixel is the largest of its block
+    expect(seen.part("row-list").locator("li")).to_have_count(12, timeout=SWEPT)
+    mean = weights.mean(axis=0)
+    assert [value for _, value in seen.listed()] == pytest.approx(sorted(mean)[:-13:-1], abs=6e-4)
+    found = re.search(r"a pixel is the largest of (\d+) × \1 cells", seen.part("zoom-part").inner_text())
+    assert found is not None
+    edge = int(found[1])
+    key(seen, "Control+Home", "ArrowDown", "ArrowDown", "ArrowRight")
+    block = weights[2 * edge : 3 * edge, edge : 2 * edge]
+    assert (
+        f"queries {2 * edge} – {3 * edge - 1}, keys {edge} – {2 * edge - 1}: the largest {shown(block.max())}"
+        in cell(seen)
+    )
+    path = seen.save("Numbers of this head")
+    rows = rows_of(path)
+    side = -(-LENGTH // edge)
+    assert len(rows) == side * side
+    padded = np.zeros((side * edge, side * edge), np.float32)
+    padded[:LENGTH, :LENGTH] = weights
+    blocks = padded.reshape(side, edge, side, edge).max(axis=(1, 3)).ravel()
+    np.testing.assert_allclose([float(row["attention"]) for row in rows], blocks, rtol=1e-5, atol=1e-6)
+    assert (rows[1]["query_index"], rows[1]["key_index"], rows[1]["key"]) == (
+        "0",
+        str(edge),
+        f"{edge} – {2 * edge - 1}",
+    )
+
+    # a word is found: its row is in the picture, with labels, and its weight is Python's
+    box = seen.root.get_by_role("searchbox", name="Find a token")
+    box.fill("warm")
+    box.press("Enter")
+    expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_text("warm")
+    first, last, left, right = part(seen)
+    assert first <= WORD <= last
+    strongest = int(weights[WORD].argmax())
+    assert left <= strongest <= right
+    assert seen.col_labels() == trace.display_tokens[left : right + 1]
+    matrix = seen.part("matrix").bounding_box()
+    assert matrix is not None
+    px = matrix["width"] / (right - left + 1)
+    seen.part("matrix").hover(position={"x": (strongest - left + 0.5) * px, "y": (WORD - first + 0.5) * px})
+    expect(seen.tip.locator("b")).to_have_text(shown(weights[WORD, strongest]))
+
+    # other heads and measures of the same cell; what is seen is what is exported
+    alpha, passed = trace.attention(1)[2].numpy(), norms.weighted_norm(trace, 1)[2].numpy()
+    difference = alpha - passed / passed.sum(axis=1, keepdims=True)
+    for choose, wanted, text, column in [
+        (lambda: seen.thumb(1, 2).click(), alpha, shown, "attention"),
+        (
+            lambda: seen.choice("measure", "Norm ‖αf(x)‖").click(),
+            passed,
+            shown,
+            "norm",
+        ),
+        (lambda: seen.choice("measure", "Difference").click(), difference, plus, "difference"),
+    ]:
+        choose()
+        seen.away()
+        key(seen, "ArrowLeft", "ArrowRight")
+        expect(seen.part("head-title")).to_have_text("L1·H2")
+        index = seen.part("matrix").locator("[role=gridcell]").get_attribute("aria-colindex")
+        assert index is not None
+        expect(seen.part("matrix").locator("[role=gridcell]")).to_contain_text(
+            f": {text(wanted[WORD, int(index) - 1])},"
+        )
+        rows = rows_of(seen.save("Numbers of this head"))
+        first, last, left, right = part(seen)
+        assert [int(row["query_index"]) for row in rows[:: right - left + 1]] == list(range(first, last + 1))
+        np.testing.assert_allclose(
+            [float(row[column]) for row in rows],
+            wanted[first : last + 1, left : right + 1].ravel(),
+            rtol=1e-5,
+            atol=1e-6,
+        )
+    asked = seen.page.evaluate("() => models[0].sent.filter(({ op }) => op === 'head').length")
+    assert asked == 1  # each head once
+
+
+def test_zoom_by_keyboard_pointer_and_wheel(seen):
+    key(seen, "+")
+    first = part(seen)
+    assert first[1] - first[0] < LENGTH - 1
+    expect(seen.said).to_contain_text("queries")  # the move is said
+    key(seen, "+", "+", "+", "+", "+", "+", "+", "+", "+", "+")
+    inner = part(seen)
+    assert inner[1] - inner[0] < 40 and inner[3] - inner[2] < 40
+    key(seen, *["ArrowDown"] * 3, "Control+End")
+    assert part(seen)[1::2] == [LENGTH - 1, LENGTH - 1]
+    key(seen, "Enter")
+    assert seen.page.evaluate("() => [models[0].state.query, models[0].state.key]") == [LENGTH - 1, LENGTH - 1]
+    expect(seen.root.locator(".bl-mark-cell")).to_be_visible()
+    before = part(seen)
+    box = seen.part("matrix").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    seen.page.mouse.move(x, y)
+    seen.page.mouse.down()
+    seen.page.mouse.move(x + 100, y + 50, steps=4)
+    seen.page.mouse.up()
+    after = part(seen)
+    assert after[0] < before[0] and after[2] < before[2]  # what was dragged to the right and down
+    assert seen.page.evaluate("() => models[0].state.query") == LENGTH - 1  # a drag is no click
+    seen.page.mouse.wheel(0, 200)
+    assert part(seen)[1] - part(seen)[0] > after[1] - after[0]
+    seen.root.locator(".bl-map").click(position={"x": 5, "y": 5})
+    assert part(seen)[0] < 400
+    key(seen, "0")
+    expect(seen.part("zoom-part")).to_contain_text("all 2,500 queries")
+    seen.page.set_viewport_size({"width": 480, "height": 900})
+    expect(seen.part("zoom-part")).to_contain_text("all 2,500 queries")
+    assert seen.root.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_lines_and_text_of_a_long_text_are_of_a_part(seen, trace):
+    weights = trace.attention(1)[0].numpy()
+    seen.choice("head view", "Lines").click()
+    expect(seen.queries()).to_have_count(100)
+    seen.slide("tokens from", 1000)
+    expect(seen.queries().nth(0)).to_have_attribute("title", re.compile("query 1000:"))
+    part = weights[1000:1100]
+    full = part[:, 1000:1100].max()
+    minimum = 0.02 * full
+    before, after = (int((part[:, one] >= minimum).sum()) for one in (slice(0, 1000), slice(1100, None)))
+    for name, count, one in (("before", before, slice(0, 1000)), ("after", after, slice(1100, None))):
+        line = seen.part(f"lines-{name}")
+        expect(line).to_contain_text(f"{count:,} line")
+        row, col = np.unravel_index(part[:, one].argmax(), part[:, one].shape)
+        expect(line.get_by_role("button").nth(0)).to_contain_text(f"{row + 1000} →")
+        expect(line).to_contain_text(shown(part[:, one][row, col]))
+    seen.choice("head view", "Text").click()
+    expect(seen.part("running")).to_be_visible()
+    assert 0 < seen.part("running").locator(".bl-word").count() <= 1024
+    seen.part("running").get_by_role("button", name=re.compile("tokens 1,024")).click()
+    expect(seen.part("running").locator(".bl-word").nth(0)).to_have_attribute("data-n", "1024")
