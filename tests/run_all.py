@@ -1,11 +1,14 @@
 """Runs every check and every test, keeps going after a failure and ends with a table.
 
 `--no-browser` leaves out what needs Chromium, and says so. The last line reads "N passed, N failed" and counts steps.
+At most three browser tests that failed beside others at work run once more, alone: a fault of the product fails again,
+a machine too busy for a test's waits does not. Which they were stands below the table.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"  # pytest's own list
 COUNT = re.compile(r"\d (passed|failed)")
 BIN = Path(sys.executable).parent  # not resolved: the environment's own folder
 
@@ -31,6 +35,7 @@ class Step:
     code: int | None = None
     seconds: float = 0.0
     summary: str = ""
+    alone: tuple[str, ...] = ()  # tests that passed only when they ran alone
 
     def run(self) -> None:
         print(f"\n===== {self.name}: {' '.join([Path(self.command[0]).name, *self.command[1:]])}", flush=True)
@@ -51,6 +56,17 @@ class Step:
                 self.summary = line.strip().strip("= ")
         self.code = process.wait()
         self.seconds = time.monotonic() - start
+
+    def try_alone(self) -> None:
+        failed = json.loads(FAILED.read_text()) if FAILED.exists() else {}
+        tests = tuple(test for test in failed if test.startswith(self.command[-1]))
+        if not 0 < len(tests) <= 3:
+            return
+        again = Step(f"{self.name}, alone", [sys.executable, "-m", "pytest", "-q", *tests], self.folder)
+        again.run()
+        self.seconds += again.seconds
+        if again.code == 0:
+            self.code, self.alone = 0, tests
 
     @property
     def state(self) -> str:
@@ -94,11 +110,15 @@ def main() -> int:
     for step in planned:
         if not (step.browser and no_browser):
             step.run()
+            if step.browser and step.code:
+                step.try_alone()
 
     print("\n===== summary")
     for step in planned:
         why = "left out by BROWSER=no" if step.code is None else step.summary
         print(f"{step.state:8} {step.seconds:7.1f} s  {step.name:18} {why[:90]}")
+    for test in (test for step in planned for test in step.alone):
+        print(f"failed beside others, passed alone: {test}")
     failed = sum(step.state == "FAILED" for step in planned)
     passed = sum(step.state == "passed" for step in planned)
     print(f"{passed} passed, {failed} failed")

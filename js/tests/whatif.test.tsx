@@ -56,6 +56,15 @@ describe("the way back", () => {
     await settled();
   };
 
+  const pressTwice = async () => {
+    const { b, view, end } = await setUp();
+    await hello(b);
+    toggle(view, [0, 1]);
+    toggle(view, [0, 2]);
+    await settled();
+    return { b, view, end, first: b.take("change") };
+  };
+
   it("asks for the changes before, and loses nothing to come while their picture is on its way", async () => {
     const { b, view, end } = await setUp();
     await arrive(b, [0], "t2");
@@ -73,12 +82,7 @@ describe("the way back", () => {
     end();
   });
   it("makes one change after the other, each from what the one before has left", async () => {
-    const { b, view, end } = await setUp();
-    await hello(b);
-    toggle(view, [0, 1]);
-    toggle(view, [0, 2]);
-    await settled();
-    const first = b.take("change");
+    const { b, view, end, first } = await pressTwice();
     expect(first.message).toMatchObject({ changes: [["off", 0, 1]], trace: "t1" });
     expect(() => b.take("change")).toThrow();
     await arrive(b, [1], "t2");
@@ -100,12 +104,7 @@ describe("the way back", () => {
     end();
   });
   it("asks for nothing more where the text is another by then, and complains of nothing that is past", async () => {
-    const { b, view, end } = await setUp();
-    await hello(b);
-    toggle(view, [0, 1]);
-    toggle(view, [0, 2]);
-    await settled();
-    const first = b.take("change");
+    const { b, view, end, first } = await pressTwice();
     b.model.set("overview", overviewOf(TOKENS, { subject: "other", trace: "t9" }));
     await settled();
     first.give({ error: "the text has changed since", stale: true });
