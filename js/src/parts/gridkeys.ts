@@ -1,5 +1,7 @@
-// Arrow keys, Home and End in every grid: where they lead.
+// Arrow keys, Home, End, PageUp and PageDown in every grid: where they lead.
 import type { Cell } from "../state/page";
+
+const PAGE = 8; // rows
 
 interface Grid {
   rows: number;
@@ -15,6 +17,8 @@ export function cellAfter(key: string, ctrl: boolean, { row, col }: Cell, { rows
   const keys: Record<string, number> = {
     ArrowUp: cell(row - 1, col),
     ArrowDown: cell(row + 1, col),
+    PageUp: cell(row - PAGE, col),
+    PageDown: cell(row + PAGE, col),
     ArrowLeft: along(-1),
     ArrowRight: along(1),
     Home: cell(ctrl ? 0 : row, 0),

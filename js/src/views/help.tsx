@@ -1,7 +1,7 @@
 // Keys, and how to read the view.
 
 const KEYS: [key: string, what: string][] = [
-  ["click, arrow keys, Home, End", "atlas: choose a head"],
+  ["click, arrow keys, Home, End, Page up, Page down", "atlas: choose a head"],
   ["shift-click", "atlas: draw one more head"],
   ["click, arrow keys and Enter", "matrix, lines: pin a query and a key"],
   ["Alt and left, right arrow", "back to the selection before, and forward again"],

@@ -33,6 +33,7 @@ interface Layout {
   cell: number;
   labels: number;
   above: number;
+  strip: number; // of that, for the norms below the labels
   beyond: number;
 }
 
@@ -61,7 +62,7 @@ function useLayout(frame: RefObject<HTMLDivElement | null>): Layout {
       chosen ||
       Math.min(LARGEST, Math.max(COMFORTABLE, Math.floor((width < NARROW ? LOW : TALL) / (rows.length || 1))));
     while (!chosen && cell > 1 && !fits(cell)) cell--;
-    return { cell, labels, above, beyond: beyond(cell) };
+    return { cell, labels, above, strip, beyond: beyond(cell) };
   }, [rows, cols, width, chosen]);
 }
 
@@ -83,8 +84,9 @@ export function Matrix() {
   const { rows, cols } = grid;
   const frame = useRef<HTMLDivElement>(null);
   const layout = useLayout(frame);
-  const { cell, labels, above, beyond } = layout;
-  const sheet = { "--labels": px(labels), "--above": px(above), width: px(labels + cols.length * cell + beyond) };
+  const { cell, labels, above, strip, beyond } = layout;
+  const width = px(labels + cols.length * cell + beyond);
+  const sheet = { "--labels": px(labels), "--above": px(above), "--strip": px(strip), width };
   const norms = shown.layerMap ? null : shown.norms;
   const look = lookNow(view);
   return (

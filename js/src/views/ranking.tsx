@@ -4,6 +4,7 @@ import { statistics } from "../parts/sentence";
 import { STATISTICS } from "../vocabulary";
 import { useView, type View } from "./context";
 import { type HeadValue, labelOf } from "./headvalues";
+import { useInSight } from "./insight";
 
 /** All that there is to choose from, for this text. */
 const valueChoices = (view: View): { value: string; label: string; title?: string }[] =>
@@ -61,6 +62,7 @@ function Questions() {
 /** Order, bars and colour, and the least value of heads that are shown. */
 export function Ranking({ value, gates }: { value: HeadValue | null; gates: string }) {
   const view = useView();
+  useInSight();
   const { atlasOrder, atlasStat, atlasMinimum, atlasFill, commonScale } = view.page;
   const choices = valueChoices(view);
   const others = [{ value: "position", label: "layer, head" }, ...(gates ? [{ value: "gate", label: gates }] : [])];

@@ -1,0 +1,64 @@
+"""Many layers, many heads, and heads that share their keys: the atlas scrolls on its own, names and choice stay in sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+import bertlens as bl
+from browser.views import Seen
+from unit import tiny
+
+TEXT = "the cat sat on the mat . " * 3
+
+
+@pytest.fixture(scope="module")
+def deep() -> Any:
+    """32 layers of 40 heads."""
+    model = tiny.bert(num_hidden_layers=32, num_attention_heads=40, hidden_size=80, intermediate_size=16)
+    return bl.Lens(model, tiny.wordpiece()).trace("the cat sat")
+
+
+def box(part: Locator) -> dict[str, float]:
+    found = part.bounding_box()
+    assert found
+    return dict(found)
+
+
+def is_inside(part: Locator, frame: Locator) -> bool:
+    a, b = box(part), box(frame)
+    across = b["x"] - 1 <= a["x"] and a["x"] + a["width"] <= b["x"] + b["width"] + 1
+    return across and b["y"] - 1 <= a["y"] and a["y"] + a["height"] <= b["y"] + b["height"] + 1
+
+
+def test_a_deep_atlas_scrolls_on_its_own_to_the_chosen_head(show: Any, deep: Any) -> None:
+    seen: Seen = show(deep.explore(layer=30, head=37), width=950)
+    frame = seen.root.locator(".bl-atlas .bl-scroll")
+    expect(frame).to_have_css("max-height", "860px")
+    assert box(frame)["height"] <= 860
+    assert is_inside(seen.thumb(30, 37), frame) and not is_inside(seen.thumb(0, 0), frame)
+    assert seen.page.evaluate("scrollY") == 0  # the page around stays where it is
+    names = frame.locator(".bl-axis")
+    for name in ("37", "L30"):
+        assert is_inside(names.get_by_text(name, exact=True), frame)
+    seen.thumb(30, 37).focus()
+    for key, layer in (("PageUp", 22), ("PageUp", 14), ("PageDown", 22), ("Control+Home", 0)):
+        seen.page.keyboard.press(key)
+        head = 0 if key == "Control+Home" else 37
+        seen.title(f"L{layer}·H{head}")
+        expect(seen.thumb(layer, head)).to_be_focused()
+        assert is_inside(seen.thumb(layer, head), frame)
+
+
+def test_labels_of_a_model_without_norms_are_whole(show: Any) -> None:
+    """Heads of four queries to a key: no norm, hence no strip of norms below the labels."""
+    lens = bl.Lens(tiny.FAMILIES["llama, grouped keys"].model(), tiny.wordpiece())
+    seen: Seen = show(lens.trace(TEXT).explore(layer=1, head=3), width=950)
+    frame = seen.root.locator(".bl-cols")
+    labels = frame.locator(".bl-col-label")
+    expect(labels.first).to_be_visible()
+    top = box(frame)["y"]
+    assert all(box(label)["y"] >= top - 0.5 for label in labels.all())
+    assert seen.part("neurons").is_visible()
