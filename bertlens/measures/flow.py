@@ -9,6 +9,7 @@ taken in chunks.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -25,6 +26,7 @@ from .block import Block, Norm, pair_norms
 FLOATS = 2**22  # of the largest tensor that is worked on: 16 MB in float32
 TOKENS = 1024  # that pass an MLP at once
 FLOW_TOKENS = 64
+SAID = 5e8  # bytes of a rollout: from here on it says what it needs before it starts
 
 
 @torch.no_grad()
@@ -37,12 +39,22 @@ def rollout(trace: Trace, kind: str = "attnresln-n", *, normalize: bool = True) 
     rows is another one. The other kinds sum to 1 by themselves. Rollout assumes that shares multiply along a path,
     which no model promises. Abnar & Zuidema 2020 (kind="attnres-w"); Modarressi et al. 2022 ("globenc"); Ferrando et
     al. 2022 ("alti"); Mohebbi et al. 2023 ("value-zeroing").
+    Warns of its size, L · S² floats, where that passes .5 GB.
     """
-    rolled: list[Tensor] = []
+    size = trace.n_tokens
+    needed = (8 if trace.dtype == "float64" else 4) * trace.n_layers * size**2
+    if needed > SAID:
+        warnings.warn(
+            f"rollout of {kind} keeps {trace.n_layers} maps of {size:,} × {size:,}: {needed / 1e9:.1f} GB", stacklevel=2
+        )
+    rolled: Tensor | None = None
     for layer in _progress(range(trace.n_layers), f"rollout of {kind}"):
         weights = layer_map(trace, layer, kind, normalize=normalize)
-        rolled.append(weights @ rolled[-1] if rolled else weights)
-    return torch.stack(rolled)
+        if rolled is None:
+            rolled = weights.new_empty(trace.n_layers, size, size)
+        rolled[layer] = weights @ rolled[layer - 1] if layer else weights
+    assert rolled is not None  # a trace has layers
+    return rolled
 
 
 _rollouts: WeakKeyDictionary[Trace, Tensor] = WeakKeyDictionary()

@@ -1,4 +1,4 @@
-"""Many layers, many heads, and heads that share their keys: the atlas scrolls on its own, names and choice stay in sight."""
+"""Many layers, many heads, heads that share their keys: the atlas scrolls on its own, names and choice in sight."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from operator import attrgetter
 from typing import Any
 
@@ -186,6 +187,18 @@ def test_rollout(kind: str) -> None:
         expected = makes[kind](layer) @ expected
         torch.testing.assert_close(found[layer], expected, atol=1e-12, rtol=1e-12)
     torch.testing.assert_close(found.sum(-1), torch.ones_like(found[:, 0]), atol=1e-12, rtol=0)
+
+
+def test_rollout_says_what_it_needs_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = lens_of("bert", torch.float64).trace(TEXT)
+    bytes_needed = flow.rollout(trace, "attn-w").nbytes
+    maps = f"{trace.n_layers} maps of {trace.n_tokens} × {trace.n_tokens}: 0.0 GB"
+    monkeypatch.setattr(flow, "layer_map", None)  # not reached before it is said
+    for most, said in ((bytes_needed - 1, [f"rollout of attn-w keeps {maps}"]), (bytes_needed, [])):
+        monkeypatch.setattr(flow, "SAID", most)
+        with warnings.catch_warnings(record=True) as heard, pytest.raises(TypeError):
+            flow.rollout(trace, "attn-w")
+        assert [str(one.message) for one in heard] == said
 
 
 @pytest.mark.parametrize("kind", flow.KINDS)
