@@ -285,9 +285,14 @@ class Jupyter(Server):
             "() => globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'",
             timeout=PATIENCE,
         )
-        if theme == "dark":
-            page.evaluate("() => jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
-            page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
+        if app == "lab":  # the server keeps the theme that a notebook before was given
+            page.wait_for_selector("body[data-jp-theme-light]", state="attached")
+            page.evaluate(
+                "theme => jupyterapp.commands.execute('apputils:change-theme', { theme })",
+                f"JupyterLab {theme.title()}",
+            )
+            light = str(theme == "light").lower()
+            page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
         return Notebook(page, log, path)
 
     def end_kernels(self, notebooks: set[str]) -> None:

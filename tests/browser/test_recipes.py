@@ -69,9 +69,8 @@ def test_toy_tab_asks_the_kernel(notebook):
         if drawn():
             return
         notebook.page.wait_for_timeout(100)
-    pytest.fail(
-        f"the picture is another one: {seen.part('head-title').inner_text()}, {seen.part('sheet-toy').inner_text()}"
-    )
+    theme = seen.root.get_attribute("data-theme")
+    pytest.fail(f"another picture: {theme}, {seen.part('head-title').inner_text()}, {seen.part('sheet-toy').inner_text()}")
 
 
 def test_toy_tab_on_a_page_without_a_kernel(notebook, page_of):
