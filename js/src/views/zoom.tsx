@@ -387,7 +387,7 @@ function Picture({ at, look, blank }: { at: At; look: Look; blank: string }) {
       onBlur={() => setFocused(false)}
       {...usePointer(at, look)}
     >
-      <Pixels width={cols} height={rows} paint={paint} />
+      <Pixels width={cols} height={rows} paint={paint} class={level.px % 1 ? "bl-smooth" : ""} />
       {hover && edge === 1 && level.px > 1 && [mark("hover", hover.row, null), mark("hover", null, hover.col)]}
       {(row !== null || col !== null) && mark("row", row, row === null ? col : null)}
       {row !== null && col !== null && mark("cell", row, col)}
@@ -458,7 +458,7 @@ function usePointer({ level, part, n }: At, look: Look) {
   const press = useRef<{ x: number; y: number; part: Part; moved: boolean } | null>(null);
   const spread = useRef(0);
   const wheeled = useRef(0);
-  const pointOf = (event: MouseEvent) => {
+  const pointOf = (event: Pick<MouseEvent, "currentTarget" | "clientX" | "clientY">) => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   };
@@ -474,11 +474,14 @@ function usePointer({ level, part, n }: At, look: Look) {
     const by = wide > PINCH * spread.current ? 1 : wide * PINCH < spread.current ? -1 : 0;
     if (by === 0) return;
     spread.current = wide;
-    zoom(view, by, pointOf(event));
+    const middle = (side: "clientX" | "clientY") => (a![side] + b![side]) / 2;
+    const { currentTarget } = event;
+    zoom(view, by, pointOf({ currentTarget, clientX: middle("clientX"), clientY: middle("clientY") }));
   };
   const end = (event: PointerEvent) => {
     fingers.current.delete(event.pointerId);
     spread.current = 0;
+    if (fingers.current.size > 0) press.current = null; // the finger that is left began elsewhere
   };
   return {
     onPointerDown: (event: PointerEvent) => {
