@@ -1,6 +1,6 @@
 // Head view as a matrix of a long text: all of it in blocks of cells, and every part of it down to single cells. Only what
 // is seen is computed (compute/windows.ts), in slices.
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { strongestKey } from "../compute/attention";
 import { colourEnd, type Grid, largestOf, type Unit } from "../compute/grid";
 import { type Cells, heldCells } from "../compute/windows";
@@ -104,7 +104,7 @@ export function Zoomed() {
   const width = useWidth(frame);
   const labels = Math.round(Math.min(LABELS, 0.28 * width));
   const side = Math.max(LEAST, Math.min(SIDE, width - labels - 16));
-  const [, redraw] = useState(0);
+  const [came, redraw] = useState(0); // tiles and rows
   useLayoutEffect(() => {
     page.zoom.value = { ...page.zoom.peek(), side };
   }, [side]);
@@ -143,7 +143,7 @@ export function Zoomed() {
         <Minimap at={at} side={Math.min(labels, ABOVE) - 12} />
         <Axis at={at} isRow={false} />
         <Axis at={at} isRow />
-        <Picture at={at} look={look} blank={inks(dark).panel} />
+        <Picture at={at} look={look} blank={inks(dark).panel} came={2 * came + Number(isKnown)} />
       </div>
       <div class="bl-controls">
         <div class="bl-group" role="group" aria-label="Zoom">
@@ -346,7 +346,7 @@ function blockAt({ grid: { values } }: View, edge: number, row: number, col: num
   return { value: cells[n]!, at: { row: row + Math.floor(n / width), col: col + (n % width) } };
 }
 
-function Picture({ at, look, blank }: { at: At; look: Look; blank: string }) {
+function Picture({ at, look, blank, came }: { at: At; look: Look; blank: string; came: number }) {
   const view = useView();
   const { grid, page, overview, row, col } = view;
   const { level, part } = at;
@@ -354,9 +354,13 @@ function Picture({ at, look, blank }: { at: At; look: Look; blank: string }) {
   const cell = level.px / edge;
   const [focused, setFocused] = useState(false);
   const [id] = useState(() => `bl-cell-${Math.random().toString(36).slice(2)}`); // of this view alone
-  const { values, rows, cols } = pixelsOf(view, at);
+  const seen = [grid.values, edge, page.zoom.value.by, came, ...Object.values(part)];
+  const { values, rows, cols } = useMemo(() => pixelsOf(view, at), seen);
   const { lo, hi, colours } = look;
-  const paint = (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out, blank);
+  const paint = useCallback(
+    (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out, blank),
+    [values, lo, hi, colours, blank],
+  );
   const cursor = snapped(page.cursor.value, grid, edge);
   const hover = page.hover.value;
   const size = `${number(grid.rows.length)} queries by ${number(grid.cols.length)} keys, row = query, column = key`;
