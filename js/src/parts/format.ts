@@ -24,6 +24,9 @@ export function scalingText(scaling: number): string {
 /** A length in a style: Preact adds no unit of its own. */
 export const px = (length: number) => `${length}px`;
 
+/** How many, with marks for the thousands. */
+export const counted = (count: number) => count.toLocaleString("en");
+
 /** A number for a table; a dash for none. */
 export const number = (value: number | null | undefined, digits = 2) =>
   value == null || Number.isNaN(value) ? "–" : signed(value, digits);

@@ -14,6 +14,7 @@ import { included } from "./atlas";
 import { useView, type View, ViewContext } from "./context";
 import { PartOfLines, useLinesPart } from "./linespart";
 import { type Look, lookNow, pinCell } from "./look";
+import { keyNorms } from "./matrix";
 import { useWidth } from "./width";
 
 const MOST_NUMBERS = 3; // heads whose weights are printed beside the tokens
@@ -49,10 +50,6 @@ function useFocus(): Ends {
   return { row: hover.row >= 0 ? hover.row : null, col: hover.col >= 0 ? hover.col : null };
 }
 
-/** ‖f(x)‖ of every key: what the weights are multiplied with. */
-const keyNorms = (cols: Unit[], norms: Float32Array | null): number[] | null =>
-  norms && cols.map((unit) => unit.pieces.reduce((sum, j) => sum + norms[j]!, 0));
-
 export function Lines() {
   const whole = useView();
   const view = useLinesPart(whole);
@@ -73,7 +70,7 @@ function LinesOf({ whole }: { whole: View }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const focus = useFocus();
-  const norms = shown.layerMap ? null : keyNorms(cols, shown.norms);
+  const norms = shown.layerMap || !shown.norms ? null : keyNorms(shown.norms, cols);
   const caption = lines.length < passed ? `the ${lines.length} strongest of ${passed} lines` : `${passed} lines`;
   const { digits } = drawn;
   const column = Math.min(130, Math.max(digits > 2 ? 112 : 76, width * 0.22));
@@ -250,7 +247,7 @@ interface TokensProps {
   drawn: Drawn;
   focus: Ends;
   height: number;
-  norms: number[] | null;
+  norms: Float32Array | null;
 }
 
 /** The tokens at one end of the lines; a click pins one. */
