@@ -119,6 +119,7 @@ def test_from_all_of_a_long_text_to_one_weight(seen, trace):
     box.fill("warm")
     box.press("Enter")
     expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_text("warm")
+    expect(seen.said).to_have_text("1 of 1")
     first, last, left, right = part(seen)
     assert first <= WORD <= last
     strongest = int(weights[WORD].argmax())

@@ -241,7 +241,7 @@ function reveal(view: View, row: number | null, col: number | null): void {
     return;
   }
   const to = level.px >= COLUMN_LABEL ? n : levels.findIndex((one) => one.px >= COLUMN_LABEL);
-  lookTo(view, { level: to, ...centred(levels[to]!, page.zoom.value.side, query, key) });
+  lookTo(view, { level: to, ...centred(levels[to]!, page.zoom.value.side, query, key) }, false); // who pinned it says so
 }
 
 const pinnedHere = new WeakSet<View["page"]>(); // by a click into the picture, which then stays as it is
