@@ -2,7 +2,8 @@
 // from a model that all share, and extras.js, which the page asks the kernel for when a view or an export that needs it is
 // first opened. No network at run time.
 //
-// extras.js shares the modules of widget.js instead of carrying them again: it is one function that is given them.
+// extras.js shares the modules of widget.js instead of carrying them again: it is one function that is given what it takes
+// of them. Both are built together, and a widget asks its own kernel for its extras.
 //
 // Every model of a notebook imports widget.js again, as a module of its own that the page never lets go of. So all but the
 // source is made once for a document, by whoever comes first, and the others take it.
@@ -22,24 +23,27 @@ const common = {
   target: "es2022",
   charset: "utf8",
   legalComments: "none",
-  jsx: "automatic",
-  jsxImportSource: "preact",
+  jsx: "transform",
+  jsxFactory: "h",
+  jsxFragment: "Fragment",
+  inject: ["src/jsx.ts"],
   logLevel: "warning",
   format: "esm",
   absWorkingDir: here,
 };
 
-/** The virtual module "bertlens:shared": what extras.js takes of each module, by the module's number. */
+/** Paths and names in the order in which widget.js gives them. */
+const listed = (taken) => [...taken].flatMap(([path, names]) => [...names].map((name) => [path, name]));
+
+/** The virtual module "bertlens:shared": what extras.js takes of the modules, one after the other without their names. */
 const shared = (taken) => ({
   name: "shared",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^bertlens:shared$/ }, () => ({ path: "shared", namespace: "shared" }));
     onLoad({ filter: /.*/, namespace: "shared" }, () => ({
       contents: [
-        ...taken.map(
-          ([path, names], n) => `import { ${names.map((name) => `${name} as ${name}${n}`)} } from "./${path}";`,
-        ),
-        `export const shared = [${taken.map(([, names], n) => `{ ${names.map((name) => `${name}: ${name}${n}`)} }`)}];`,
+        ...listed(taken).map(([path, name], n) => `import { ${name} as _${n} } from "./${path}";`),
+        `export const shared = [${listed(taken).map((_, n) => `_${n}`)}];`,
       ].join("\n"),
       resolveDir: here,
     }));
@@ -57,9 +61,13 @@ const borrow = (from, taken) => ({
       if (!from.has(name)) return resolved;
       return taken ? { path: name, namespace: "borrowed" } : { path: name, external: true };
     });
-    onLoad({ filter: /.*/, namespace: "borrowed" }, ({ path }) => ({
-      contents: `export const { ${[...taken.get(path)]} } = borrowed(${[...taken.keys()].indexOf(path)});`,
-    }));
+    onResolve({ filter: /^bertlens:all$/ }, () => ({ path: "all", namespace: "borrowed" }));
+    onLoad({ filter: /.*/, namespace: "borrowed" }, ({ path }) => {
+      const all = listed(taken);
+      if (path === "all") return { contents: `export const [${all.map((_, n) => `_${n}`)}] = borrowed;` };
+      const names = all.flatMap(([from, name], n) => (from === path ? [`_${n} as ${name}`] : []));
+      return { contents: `export { ${names} } from "bertlens:all";` };
+    });
   },
 });
 
@@ -129,10 +137,7 @@ const small = async (code) => {
 const extrasBody = functionBody(closed, (pairs) => `{${pairs.map(([local, name = local]) => `${name}:${local}`)}}`);
 writeFileSync(`${out}extras.js`, await small(`export default borrowed=>{${extrasBody}};\n`));
 
-const { outputFiles } = await widget(
-  [...taken].map(([path, names]) => [path, [...names]]),
-  { write: false },
-);
+const { outputFiles } = await widget(taken, { write: false });
 const all = outputFiles.map(({ text }) => text).join("");
 const key = `bertlens ${createHash("sha256").update(all).digest("hex").slice(0, 16)}`;
 for (const { path, text } of outputFiles) {
@@ -143,6 +148,7 @@ for (const { path, text } of outputFiles) {
 
 await build({
   ...common,
+  inject: [], // it draws nothing
   define: { BUNDLE_KEY: JSON.stringify(key) },
   entryPoints: { loader: "src/loader.ts" },
   outdir: out,

@@ -3,7 +3,7 @@ declare module "*.css";
 /** Made by build.mjs: the text of style/extras.css. */
 declare const EXTRAS_STYLE: string;
 
-/** Made by build.mjs: the modules of widget.js that extras.js uses, by number. */
+/** Made by build.mjs: what extras.js takes of the modules of widget.js. */
 declare module "bertlens:shared" {
   export const shared: unknown[];
 }

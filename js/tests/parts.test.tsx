@@ -14,7 +14,13 @@ import { overviewOf, TOKENS } from "./fake";
 
 describe("numbers", () => {
   it("of attention have three decimals", () => {
-    expect([0, 1, 0.0004, 0.7786, Number.NaN].map(share)).toEqual(["0.000", "1.000", "0.000", "0.779", "NaN"]);
+    expect([0, 1, 0.0004, 0.7786, Number.NaN].map((one) => share(one))).toEqual([
+      "0.000",
+      "1.000",
+      "0.000",
+      "0.779",
+      "NaN",
+    ]);
   });
   it("with a sign have a true minus, and zero has none", () => {
     expect([1.5, -1.5, -0.001, 0].map((value) => signed(value))).toEqual(["1.50", "−1.50", "0.00", "0.00"]);

@@ -200,13 +200,21 @@ describe("a sweep of a long map", () => {
 
 describe("zoom", () => {
   const size = { rows: 4096, cols: 4096 };
-  it("goes from all of the map to single cells, each step in whole blocks and pixels", () => {
+  it("goes from all of the map to single cells, all of it as large as there is room, then in whole blocks and pixels", () => {
     const levels = levelsOf(size, 512);
     expect(levels[0]).toEqual({ edge: 8, px: 1 });
     expect(levels.slice(1, 4).map(({ edge }) => edge)).toEqual([4, 2, 1]);
     expect(levels.at(-1)).toEqual({ edge: 1, px: 24 });
     expect(partAt(size, levels[0]!, 512, 100, 100)).toEqual({ row: 0, col: 0, rows: 4096, cols: 4096 });
-    expect(levelsOf(size, 219)[0]).toEqual({ edge: 24, px: 1 }); // of blocks that the sweep makes, 8
+    for (const side of [171, 219, 350, 454, 505]) {
+      const [first, second] = levelsOf(size, side);
+      expect(first!.edge % 8).toBe(0); // of blocks that the sweep makes, 8
+      expect(Math.ceil(4096 / first!.edge) * first!.px).toBeCloseTo(side, 9); // the room is used
+      expect(first!.px).toBeGreaterThanOrEqual(0.85);
+      expect(first!.px).toBeLessThan(1.8);
+      expect(second!.px / second!.edge).toBeGreaterThan(1.4 * (first!.px / first!.edge));
+      expect(partAt(size, first!, side, 100, 100)).toEqual({ row: 0, col: 0, rows: 4096, cols: 4096 });
+    }
   });
   it("keeps the cell under the pointer, and ends at the map's ends", () => {
     const levels = levelsOf(size, 512);

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.measures import norms
-from browser.views import Seen, live, shown, signed
+from browser.views import Seen, live, signed
 from unit import tiny
 
 LENGTH, WORD = 2500, 1700  # tokens; where the one word stands that is there once
@@ -40,14 +40,33 @@ def key(seen: Seen, *names: str) -> None:
         seen.page.keyboard.press(name)
 
 
+def pinch(seen: Seen, apart: list[int]) -> None:
+    """Two fingers around the middle of the picture, so many pixels from it one after the other."""
+    box = seen.part("matrix").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    touch = seen.page.context.new_cdp_session(seen.page)
+    for n, far in enumerate(apart):
+        fingers = [{"x": x + side * far, "y": y + side * far, "id": side} for side in (-1, 1)]
+        for count in (1, 2) if n == 0 else (2,):  # one finger comes after the other
+            kind = "touchMove" if n else "touchStart"
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers[:count]})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
 def cell(seen: Seen) -> str:
     """What a screen reader is told at the cursor."""
     return seen.part("matrix").locator("[role=gridcell]").inner_text()
 
 
+def shown(value: float) -> str:
+    """A weight as the page prints it: of a long text four decimals."""
+    return f"{value:.4f}"
+
+
 def plus(value: float) -> str:
     """A difference as the page prints it."""
-    return ("+" if value >= 0.0005 else "") + signed(value, 3)
+    return ("+" if value >= 0.00005 else "") + signed(value, 4)
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -71,7 +90,7 @@ def test_from_all_of_a_long_text_to_one_weight(seen, trace):
     # the overview: a pixel is the largest of its block
     expect(seen.part("row-list").locator("li")).to_have_count(12, timeout=SWEPT)
     mean = weights.mean(axis=0)
-    assert [value for _, value in seen.listed()] == pytest.approx(sorted(mean)[:-13:-1], abs=6e-4)
+    assert [value for _, value in seen.listed()] == pytest.approx(sorted(mean)[:-13:-1], abs=6e-5)
     found = re.search(r"a pixel is the largest of (\d+) × \1 cells", seen.part("zoom-part").inner_text())
     assert found is not None
     edge = int(found[1])
@@ -100,6 +119,7 @@ def test_from_all_of_a_long_text_to_one_weight(seen, trace):
     box.fill("warm")
     box.press("Enter")
     expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_text("warm")
+    expect(seen.said).to_have_text("1 of 1")
     first, last, left, right = part(seen)
     assert first <= WORD <= last
     strongest = int(weights[WORD].argmax())
@@ -176,6 +196,14 @@ def test_zoom_by_keyboard_pointer_and_wheel(seen):
     assert part(seen)[0] < 400
     key(seen, "0")
     expect(seen.part("zoom-part")).to_contain_text("all 2,500 queries")
+    pinch(seen, [20, 50, 90])
+    near = part(seen)
+    assert near[1] - near[0] < LENGTH / 2
+    for first, last in (near[:2], near[2:]):  # what lay between the fingers is still in the picture
+        assert first < LENGTH / 2 < last
+    pinch(seen, [90, 40, 10])
+    expect(seen.part("zoom-part")).to_contain_text("all 2,500 queries")
+    assert seen.page.evaluate("() => models[0].state.query") == LENGTH - 1  # two fingers are no click
     seen.page.set_viewport_size({"width": 480, "height": 900})
     expect(seen.part("zoom-part")).to_contain_text("all 2,500 queries")
     assert seen.root.evaluate("e => e.scrollWidth <= e.clientWidth")

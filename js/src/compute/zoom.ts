@@ -1,8 +1,10 @@
-// Where one looks in a long map: from all of it in blocks of cells down to single cells, in steps that are whole pixels.
+// Where one looks in a long map: from all of it in blocks of cells down to single cells. All of it fills the picture; the
+// steps after it are whole pixels.
 import { type Blocks, blockEdge, blocksOf } from "./sweep";
 import type { Cells } from "./windows";
 
 export const ENLARGED = [1, 2, 4, 8, 16, 24]; // px of a single cell
+const [LEAST, NEXT] = [0.85, 1.4]; // px of a block of all of the map; how much closer the level after it is, at least
 
 export interface Level {
   edge: number; // cells along a side of a block
@@ -17,13 +19,11 @@ interface Size {
 /** From the whole map on `side` pixels to single cells. */
 export function levelsOf(size: Size, side: number): Level[] {
   const base = blockEdge(size); // whose blocks the sweep makes
-  const all = base * blockEdge({ rows: size.rows / base, cols: size.cols / base }, side);
-  const edges = [all];
-  for (let edge = 2 ** Math.ceil(Math.log2(all) - 1); edge > 1; edge /= 2) if (edge < all) edges.push(edge);
-  return [
-    ...edges.map((edge) => ({ edge, px: 1 })),
-    ...(all === 1 ? ENLARGED.slice(1) : ENLARGED).map((px) => ({ edge: 1, px })),
-  ];
+  const all = base * blockEdge({ rows: size.rows / base, cols: size.cols / base }, side / LEAST);
+  const first = { edge: all, px: side / blockEdge(size, all) };
+  const after: Level[] = ENLARGED.map((px) => ({ edge: 1, px }));
+  for (let edge = 2; edge < all; edge *= 2) after.unshift({ edge, px: 1 });
+  return [first, ...after.filter(({ edge, px }) => NEXT * edge * first.px < all * px)];
 }
 
 /** A window of blocks: first row and column, and how many rows and columns of cells. */
@@ -36,7 +36,7 @@ export interface Part {
 
 /** The part of a map that is seen from a row and a column on, moved so that it is full of cells and begins with a block. */
 export function partAt({ rows, cols }: Size, { edge, px }: Level, side: number, row: number, col: number): Part {
-  const seen = Math.max(1, Math.floor(side / px)) * edge;
+  const seen = Math.max(1, Math.floor(side / px + 1e-6)) * edge;
   const from = (at: number, count: number) =>
     edge * Math.ceil(Math.max(0, Math.min(Math.round(at / edge) * edge, count - seen)) / edge);
   const [top, left] = [from(row, rows), from(col, cols)];

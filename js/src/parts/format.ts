@@ -1,7 +1,7 @@
 // Numbers as text, one place for all views.
 
-/** Attention in [0, 1]: three decimals. */
-export const share = (value: number) => (Number.isNaN(value) ? "NaN" : value.toFixed(3));
+/** Attention in [0, 1]: three decimals, more where a text is so long that a key's part rounds to nothing. */
+export const share = (value: number, digits = 3) => (Number.isNaN(value) ? "NaN" : value.toFixed(digits));
 
 export const percent = (value: number) => (Number.isNaN(value) ? "–" : `${Math.round(100 * value)} %`);
 
@@ -23,6 +23,9 @@ export function scalingText(scaling: number): string {
 
 /** A length in a style: Preact adds no unit of its own. */
 export const px = (length: number) => `${length}px`;
+
+/** How many, with marks for the thousands. */
+export const counted = (count: number) => count.toLocaleString("en");
 
 /** A number for a table; a dash for none. */
 export const number = (value: number | null | undefined, digits = 2) =>

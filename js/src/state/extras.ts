@@ -41,8 +41,8 @@ async function fetchExtras(store: Pick<Store, "request">): Promise<Extras> {
   const code = await new Response(packed).arrayBuffer();
   const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   try {
-    const module = (await import(address)) as { default: (borrowed: (n: number) => unknown) => Extras };
-    const value = module.default((n) => shared[n]);
+    const module = (await import(address)) as { default: (borrowed: unknown[]) => Extras };
+    const value = module.default(shared);
     loaded.value = { state: "answered", value };
     return value;
   } finally {

@@ -15,7 +15,7 @@ import { useWidth } from "./width";
 
 const LISTED = 12; // keys beside the head; half of them where there is no room beside it
 const LONG = 8; // letters of a token that take the room of its bar
-const NARROW = 544; // px, where the list stands below
+const [NARROW, LONG_NARROW] = [544, 700]; // px, where the list stands below; of a long text, whose picture needs more
 
 const AXES = {
   matrix: "row = query, column = key, click a cell to pin it",
@@ -30,7 +30,8 @@ export function HeadPanel() {
   const isMatrix = synced.mode.value === "matrix";
   const words = overview.layer_maps.map(({ name, label, about }) => ({ value: name, label, title: about }));
   const frame = useRef<HTMLElement>(null);
-  const narrow = useWidth(frame) < NARROW;
+  const long = isLong(grid.rows.length, grid.cols.length);
+  const narrow = useWidth(frame) < (long ? LONG_NARROW : NARROW);
   const map = overview.map === "self" ? "" : ` of the ${overview.map} map`;
   const axes = AXES[synced.mode.value];
   const about = `${look.title}${map}; ${axes}`;
@@ -64,7 +65,7 @@ export function HeadPanel() {
         <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>
       ) : (
         <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
-          {isMatrix && !isLong(grid.rows.length, grid.cols.length) ? (
+          {isMatrix && !long ? (
             <Matrix />
           ) : (
             <Later

@@ -14,6 +14,7 @@ import { included } from "./atlas";
 import { useView, type View, ViewContext } from "./context";
 import { PartOfLines, useLinesPart } from "./linespart";
 import { type Look, lookNow, pinCell } from "./look";
+import { keyNorms } from "./matrix";
 import { useWidth } from "./width";
 
 const MOST_NUMBERS = 3; // heads whose weights are printed beside the tokens
@@ -25,6 +26,7 @@ interface Drawn {
   full: number; // the value that is drawn opaque
   minimum: number; // the value from which lines are drawn
   look: Look;
+  digits: number; // of the weights beside the tokens: two of them for the largest
 }
 
 export function drawnLines(view: View): Drawn {
@@ -34,7 +36,8 @@ export function drawnLines(view: View): Drawn {
   const all = [{ name: look.name, grid }, ...(shown.layerMap ? [] : names)];
   const series = all.map((one): Series => ({ ...one, muted: page.muted.value.has(one.name) }));
   const full = look.symbol === "α" && !view.from ? 1 : Math.max(...series.map((s) => s.grid.most)) || 1;
-  return { series, full, minimum: page.lineMinimum.value * full, look };
+  const digits = Math.max(2, 1 - Math.floor(Math.log10(full)));
+  return { series, full, minimum: page.lineMinimum.value * full, look, digits };
 }
 
 /** The query or the key in focus: what the pointer is on, else what is pinned; null for neither. */
@@ -46,10 +49,6 @@ function useFocus(): Ends {
   if (!hover) return { row, col: row === null ? col : null };
   return { row: hover.row >= 0 ? hover.row : null, col: hover.col >= 0 ? hover.col : null };
 }
-
-/** ‖f(x)‖ of every key: what the weights are multiplied with. */
-const keyNorms = (cols: Unit[], norms: Float32Array | null): number[] | null =>
-  norms && cols.map((unit) => unit.pieces.reduce((sum, j) => sum + norms[j]!, 0));
 
 export function Lines() {
   const whole = useView();
@@ -71,14 +70,15 @@ function LinesOf({ whole }: { whole: View }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const focus = useFocus();
-  const norms = shown.layerMap ? null : keyNorms(cols, shown.norms);
+  const norms = shown.layerMap || !shown.norms ? null : keyNorms(shown.norms, cols);
   const caption = lines.length < passed ? `the ${lines.length} strongest of ${passed} lines` : `${passed} lines`;
-  const column = Math.min(130, Math.max(76, width * 0.22));
+  const { digits } = drawn;
+  const column = Math.min(130, Math.max(digits > 2 ? 112 : 76, width * 0.22));
   const middle = Math.max(60, width - 2 * column - 14);
   const shared = { drawn, focus, height: rows.length > 120 ? 16 : 20 };
   return (
     <div class="bl-lines" ref={frame} data-testid="lines">
-      <LineKey series={drawn.series} />
+      <LineKey series={drawn.series} look={drawn.look} />
       {view.from && <PartOfLines view={whole} minimum={drawn.minimum} />}
       <div class="bl-scroll bl-lines-scroll">
         <div class="bl-lines-sheet" style={{ gridTemplateColumns: `${column}px ${middle}px ${column}px` }}>
@@ -97,12 +97,12 @@ function LinesOf({ whole }: { whole: View }) {
           max={0.5}
           step={0.005}
           value={page.lineMinimum.value}
-          text={share(drawn.minimum)}
+          text={drawn.look.text(drawn.minimum)}
           onChange={into(page.lineMinimum)}
         />
         <span class="bl-muted">
           {caption}, opacity = {drawn.look.symbol}
-          {drawn.full === 1 ? "" : ` / ${share(drawn.full)}`}
+          {drawn.full === 1 ? "" : ` / ${drawn.look.text(drawn.full)}`}
           {focus.row === null && focus.col === null ? "" : "; all lines of the token in focus"}
           {norms && `; grey bars: ‖f(x)‖ up to ${share(Math.max(...norms))}`}
         </span>
@@ -177,7 +177,7 @@ export const lineColour = ({ look }: Drawn, series: number, weight: number, dark
   look.signed ? signColour(weight, dark) : headColour(series, dark);
 
 /** One chip per head drawn: a click switches it off and on, a double click isolates it. */
-function LineKey({ series }: { series: Series[] }) {
+function LineKey({ series, look }: Pick<Drawn, "series" | "look">) {
   const { page, dark, shown } = useView();
   const { muted } = page;
   const toggle = (name: string) => {
@@ -213,7 +213,7 @@ function LineKey({ series }: { series: Series[] }) {
               />
             </svg>
             {one.name}
-            <span class="bl-number bl-muted">max {share(one.grid.most)}</span>
+            <span class="bl-number bl-muted">max {look.text(one.grid.most)}</span>
           </button>
         ))}
         <MoreOrFewer first={series[0]!.name} />
@@ -247,7 +247,7 @@ interface TokensProps {
   drawn: Drawn;
   focus: Ends;
   height: number;
-  norms: number[] | null;
+  norms: Float32Array | null;
 }
 
 /** The tokens at one end of the lines; a click pins one. */
@@ -303,13 +303,13 @@ function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
 /** Per head, the weight beside a token while the one at the other end is in focus: numbers, or squares if many. */
 function Beside({ drawn, row, col }: { drawn: Drawn } & Ends) {
   const { dark } = useView();
-  const { series, full, look } = drawn;
+  const { series, full, look, digits } = drawn;
   if (row === null || col === null) return <span class="bl-line-numbers" />;
   const crowded = series.filter((s) => !s.muted).length > MOST_NUMBERS;
   const one = ({ name, grid, muted }: Series, n: number) => {
     const weight = grid.values.at(row, col);
     const colour = lineColour(drawn, n, weight, dark);
-    if (muted || (!crowded && Math.abs(weight) < 0.005 * full)) return null;
+    if (muted || (!crowded && Number(Math.abs(weight).toFixed(digits)) === 0)) return null;
     return crowded ? (
       <i
         key={name}
@@ -318,7 +318,7 @@ function Beside({ drawn, row, col }: { drawn: Drawn } & Ends) {
       />
     ) : (
       <span key={name} class="bl-number" style={{ color: `color-mix(in srgb, ${colour} 75%, var(--ink))` }}>
-        {look.signed ? look.text(weight) : weight.toFixed(full < 0.1 ? 3 : 2)}
+        {look.signed ? look.text(weight) : weight.toFixed(digits)}
       </span>
     );
   };

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { extremes, type Grid } from "../compute/grid";
 import { heldCells, isLong } from "../compute/windows";
 import { into, Slider } from "../parts/controls";
+import { counted } from "../parts/format";
 import { tokenText } from "../parts/token";
 import { inSlices } from "../state/slices";
 import type { View } from "./context";
@@ -106,8 +107,8 @@ export function PartOfLines({ view, minimum }: { view: View; minimum: number }) 
       found &&
       all > 0 && (
         <p class="bl-muted" data-testid={side ? "lines-after" : "lines-before"}>
-          {side ? "↓" : "↑"} {all.toLocaleString("en")} {all === 1 ? "line leads" : "lines lead"} to{" "}
-          {side ? "later" : "earlier"} keys:{" "}
+          {side ? "↓" : "↑"} {counted(all)} {all === 1 ? "line leads" : "lines lead"} to {side ? "later" : "earlier"}{" "}
+          keys:{" "}
           {named.map(([r, c, value], n) => (
             <>
               {n > 0 && ", "}
@@ -131,7 +132,7 @@ export function PartOfLines({ view, minimum }: { view: View; minimum: number }) 
           max={Math.max(0, count - TOKENS)}
           step={1}
           value={from.row}
-          text={`${from.row.toLocaleString("en")} – ${Math.min(count, from.row + TOKENS) - 1} of ${count.toLocaleString("en")}`}
+          text={`${counted(from.row)} – ${counted(Math.min(count, from.row + TOKENS) - 1)} of ${counted(count)}`}
           onChange={(row) => into(page.zoom)({ ...page.zoom.peek(), row })}
         />
       </div>

@@ -1,5 +1,6 @@
 // How the displayed measure looks: its symbol, its colours, its scale, its numbers. One answer for map and legend.
 import type { Grid } from "../compute/grid";
+import { isLong } from "../compute/windows";
 import { coloursOf } from "../paint/palette";
 import { headLabel, share, signed } from "../parts/format";
 import { tokenText } from "../parts/token";
@@ -20,11 +21,12 @@ export interface Look {
   text(value: number): string;
 }
 
-const withSign = (value: number) => (value >= 0.0005 ? `+${signed(value, 3)}` : signed(value, 3));
-
-function lookOf({ layer, head, layerMap, measure }: Shown, { top, most }: Grid, dark: boolean): Look {
+function lookOf({ layer, head, layerMap, measure, slice }: Shown, { top, most }: Grid, dark: boolean): Look {
   const word = layerMap?.word;
   const isSigned = !word && MEASURES[measure].signed;
+  const digits = isLong(slice.S, slice.K) ? 4 : 3; // an even part of 4,096 is 0.0002
+  const text = (value: number) =>
+    isSigned ? (value >= 10 ** -digits / 2 ? "+" : "") + signed(value, digits) : share(value, digits);
   return {
     name: word ? `L${layer} ${word.label}` : headLabel(layer, head),
     column: word ? word.name.replaceAll("-", "_") : measure === "weight" ? "attention" : measure,
@@ -33,9 +35,9 @@ function lookOf({ layer, head, layerMap, measure }: Shown, { top, most }: Grid, 
     signed: isSigned,
     lo: isSigned ? -(top || 1) : 0,
     hi: top || 1,
-    beyond: top < most ? `, larger ones alike${most < Number.POSITIVE_INFINITY ? ` (up to ${share(most)})` : ""}` : "",
+    beyond: top < most ? `, larger ones alike${most < Number.POSITIVE_INFINITY ? ` (up to ${text(most)})` : ""}` : "",
     colours: coloursOf(isSigned, dark),
-    text: isSigned ? withSign : share,
+    text,
   };
 }
 

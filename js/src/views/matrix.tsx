@@ -1,10 +1,10 @@
 // Head view as a matrix: one cell per query and key, labels on both sides, a cursor for keys and screen readers.
-import type { RefObject } from "preact";
+import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Span, Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
 import { into, Select } from "../parts/controls";
-import { px, share } from "../parts/format";
+import { counted, px, share } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
@@ -163,52 +163,75 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
 
 /** The cells: pointer and keys move over them, a click or Enter pins. */
 function Cells({ look, cell }: { look: Look; cell: number }) {
-  const { grid, page, overview } = useView();
+  const view = useView();
+  const { grid, page } = view;
   const { rows, cols } = grid;
   const values = grid.values.held!;
   const { lo, hi, colours } = look;
-  const [focused, setFocused] = useState(false);
-  const [id] = useState(() => `bl-cell-${Math.random().toString(36).slice(2)}`); // of this view alone
   const paint = useCallback(
     (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out),
     [values, lo, hi, colours],
   );
-  const size = `${rows.length} queries by ${cols.length} keys, row = query, column = key`;
+  const row = Math.min(page.cursor.value.row, rows.length - 1);
+  const col = Math.min(page.cursor.value.col, cols.length - 1);
+  return (
+    <CellGrid
+      look={look}
+      cursor={{ row, col }}
+      header={tokenText(rows[row]!.label)}
+      text={cellText(view, row, col)}
+      style={{ width: px(cols.length * cell), height: px(rows.length * cell) }}
+      onKeyDown={useCursor()}
+      {...usePointer(look, cell)}
+    >
+      {(focused) => (
+        <>
+          <Pixels width={cols.length} height={rows.length} paint={paint} />
+          <Marks cell={cell} cursor={focused ? page.cursor.value : null} />
+        </>
+      )}
+    </CellGrid>
+  );
+}
+
+/** The frame of the cells; for who cannot see the picture it holds the cell at the cursor: a row of the grid, with its header. */
+export function CellGrid(
+  props: Omit<HTMLAttributes<HTMLDivElement>, "children"> & {
+    look: Look;
+    keys?: string; // others that do something here
+    cursor: Cell;
+    header: string;
+    text: string;
+    children: (focused: boolean) => ComponentChildren;
+  },
+) {
+  const { look, keys = "", cursor, header, text, children, ...others } = props;
+  const view = useView();
+  const [rows, cols] = [view.grid.rows.length, view.grid.cols.length];
+  const [focused, setFocused] = useState(false);
+  const [id] = useState(() => `bl-cell-${Math.random().toString(36).slice(2)}`); // of this view alone
+  const size = `${counted(rows)} queries by ${counted(cols)} keys, row = query, column = key`;
   return (
     <div
       class="bl-cells"
       role="grid"
       tabIndex={0}
-      aria-label={`${look.title}, ${look.name} of ${visibleText(overview.model)}: ${size}. Arrow keys move, Enter pins, Escape unpins.`}
-      aria-rowcount={rows.length}
-      aria-colcount={cols.length}
+      aria-label={`${look.title}, ${look.name} of ${visibleText(view.overview.model)}: ${size}. Arrow keys move, ${keys}Enter pins, Escape unpins.`}
+      aria-rowcount={rows}
+      aria-colcount={cols}
       data-testid="matrix"
-      style={{ width: px(cols.length * cell), height: px(rows.length * cell) }}
       aria-activedescendant={focused ? id : undefined}
-      onKeyDown={useCursor()}
       onFocus={() => setFocused(true)}
       onBlur={() => setFocused(false)}
-      {...usePointer(look, cell)}
+      {...others}
     >
-      <Pixels width={cols.length} height={rows.length} paint={paint} />
-      <Marks cell={cell} cursor={focused ? page.cursor.value : null} />
-      <CursorCell id={id} />
-    </div>
-  );
-}
-
-/** The cell at the cursor for who cannot see the picture: a row of the grid, with its header. */
-function CursorCell({ id }: { id: string }) {
-  const view = useView();
-  const { rows, cols } = view.grid;
-  const row = Math.min(view.page.cursor.value.row, rows.length - 1);
-  const col = Math.min(view.page.cursor.value.col, cols.length - 1);
-  return (
-    <div role="row" aria-rowindex={row + 1} class="bl-hidden">
-      <span role="rowheader">{tokenText(rows[row]!.label)}</span>
-      <span role="gridcell" id={id} aria-colindex={col + 1}>
-        {cellText(view, row, col)}
-      </span>
+      {children(focused)}
+      <div role="row" aria-rowindex={cursor.row + 1} class="bl-hidden">
+        <span role="rowheader">{header}</span>
+        <span role="gridcell" id={id} aria-colindex={cursor.col + 1}>
+          {text}
+        </span>
+      </div>
     </div>
   );
 }
@@ -264,7 +287,8 @@ function usePointer(look: Look, cell: number) {
   };
 }
 
-function CellTip({ look, row, col }: { look: Look; row: number; col: number }) {
+/** What the pointer is on. `of`: where that is the largest cell of several, how many these are. */
+export function CellTip({ look, row, col, of = "" }: Cell & { look: Look; of?: string }) {
   const { grid } = useView();
   return (
     <>
@@ -272,7 +296,8 @@ function CellTip({ look, row, col }: { look: Look; row: number; col: number }) {
       <b class="bl-number">{look.text(grid.values.at(row, col))}</b>
       <br />
       <span class="bl-muted">
-        query {row}, key {col}
+        query {counted(row)}, key {counted(col)}
+        {of}
       </span>
     </>
   );

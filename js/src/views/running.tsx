@@ -4,6 +4,7 @@ import type { TokenSide, Unit } from "../compute/grid";
 import { largest } from "../compute/largest";
 import { cssColor, inkOn } from "../paint/colormap";
 import { into, Segmented } from "../parts/controls";
+import { counted } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { tokenText } from "../parts/token";
@@ -63,7 +64,7 @@ interface StripProps {
 const More = ({ from, to, go }: { from: number; to: number; go: (n: number) => void }) => (
   <button type="button" class="bl-link" onClick={() => go(from)}>
     {" "}
-    … tokens {from.toLocaleString("en")} – {(to - 1).toLocaleString("en")} …{" "}
+    … tokens {counted(from)} – {counted(to - 1)} …{" "}
   </button>
 );
 

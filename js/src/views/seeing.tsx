@@ -1,7 +1,7 @@
 // What am I seeing? One line at the foot, always in sight, that follows the selection; every number in it is one that is shown.
 import { visible } from "../compute/attention";
 import { into } from "../parts/controls";
-import { share, upTo } from "../parts/format";
+import { upTo } from "../parts/format";
 import { tokenText } from "../parts/token";
 import { renormalized } from "../state/display";
 import { MEASURES } from "../vocabulary";
@@ -29,7 +29,7 @@ function cellWords(view: View, row: number, col: number): string {
   const sees = (j: number) => visible(shown.slice, query.pieces[0]!, j);
   const seen = upTo(shown.slice.K).filter(sees).length;
   const isWeight = look.symbol === "α" && !renormalized(synced, shown);
-  const even = `; evenly over the ${seen} it sees: ${share(key.pieces.filter(sees).length / seen)}`;
+  const even = `; evenly over the ${seen} it sees: ${look.text(key.pieces.filter(sees).length / seen)}`;
   const names = `“${tokenText(query.label)}” → “${tokenText(key.label)}”`;
   return `${names} ${look.text(own[col]!)}, place ${rank} of ${cols.length} in its row${isWeight ? even : ""}`;
 }

@@ -1,6 +1,6 @@
 // Below the list beside the head: what it leaves out, what a row holds, and what is to be known of norms.
 import { strongestKey } from "../compute/attention";
-import { share } from "../parts/format";
+import { counted, share } from "../parts/format";
 import { Token } from "../parts/token";
 import { renormalized } from "../state/display";
 import { useView } from "./context";
@@ -17,7 +17,7 @@ export function Sums({ items, rest, ofColumn }: { items: Item[]; rest: Item[]; o
   const sum = sumOf(items);
   return (
     <p class="bl-muted bl-number bl-sums">
-      {rest.length > 0 && `${rest.length} more: ${look.text(sumOf(rest))}`}
+      {rest.length > 0 && `${counted(rest.length)} more: ${look.text(sumOf(rest))}`}
       {rest.length > 0 && !ofColumn && " · "}
       {!ofColumn && `Σ ${look.text(sum)}`}
       {!ofColumn && look.symbol === "α" && <Rest rest={1 - sum} />}

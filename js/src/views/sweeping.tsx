@@ -1,4 +1,5 @@
 // How far the rows of a long map have been computed, where that is waited for.
+import { counted } from "../parts/format";
 import { useView } from "./context";
 import { useSwept } from "./swept";
 
@@ -8,7 +9,5 @@ export function Sweeping() {
   const { values } = grid;
   const isKnown = useSwept(values, row === null);
   const isWanted = row === null && (col === null || values.whole);
-  return !isKnown && isWanted ? (
-    <p class="bl-muted">computing all {grid.rows.length.toLocaleString("en")} rows …</p>
-  ) : null;
+  return !isKnown && isWanted ? <p class="bl-muted">computing all {counted(grid.rows.length)} rows …</p> : null;
 }

@@ -1,6 +1,6 @@
 // Head view as a matrix of a long text: all of it in blocks of cells, and every part of it down to single cells. Only what
 // is seen is computed (compute/windows.ts), in slices.
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { strongestKey } from "../compute/attention";
 import { colourEnd, type Grid, largestOf, type Unit } from "../compute/grid";
 import { type Cells, heldCells } from "../compute/windows";
@@ -8,15 +8,15 @@ import { around, type Level, levelsOf, type Part, partAt, picture, Tiles } from 
 import { paint as paintValues } from "../paint/colormap";
 import { inks } from "../paint/palette";
 import { Segmented } from "../parts/controls";
-import { px } from "../parts/format";
+import { counted, px } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Pixels } from "../parts/pixels";
-import { Token, tokenText, visibleText } from "../parts/token";
+import { Token, tokenText } from "../parts/token";
 import type { Cell } from "../state/page";
 import { inSlices } from "../state/slices";
 import { hideTip, showTip, useView, type View } from "./context";
 import { cellText, type Look, lookNow, pinCell } from "./look";
-import { MapLegend } from "./matrix";
+import { CellGrid, CellTip, MapLegend } from "./matrix";
 import { sweepOf, useSwept } from "./swept";
 import { useWidth } from "./width";
 
@@ -26,8 +26,6 @@ const [ROW_LABEL, COLUMN_LABEL, TICK] = [11, 13, 56]; // px from one to the next
 const [STEP, PINCH] = [100, 1.3]; // of the wheel and of two fingers, for one level
 const OFTEN = 100; // ms from one picture to the next while it is being computed
 const DRAG = 4; // px from which a press is no click
-
-const number = (n: number) => n.toLocaleString("en");
 
 const kept = new WeakMap<Cells, Tiles>();
 function tilesFor(cells: Cells): Tiles {
@@ -67,7 +65,9 @@ export function lookAt(view: View, { edge }: Level): Look {
 }
 
 const place = (units: Unit[], from: number, count: number) =>
-  count === 1 ? tokenText(units[from]!.label) : `${number(from)} – ${number(Math.min(from + count, units.length) - 1)}`;
+  count === 1
+    ? tokenText(units[from]!.label)
+    : `${counted(from)} – ${counted(Math.min(from + count, units.length) - 1)}`;
 
 /** The numbers of the pixels, as far as they are here. */
 const pixelsOf = ({ grid, page }: View, { level, part }: Pick<At, "level" | "part">) =>
@@ -104,7 +104,7 @@ export function Zoomed() {
   const width = useWidth(frame);
   const labels = Math.round(Math.min(LABELS, 0.28 * width));
   const side = Math.max(LEAST, Math.min(SIDE, width - labels - 16));
-  const [, redraw] = useState(0);
+  const [came, redraw] = useState(0); // tiles and rows
   useLayoutEffect(() => {
     page.zoom.value = { ...page.zoom.peek(), side };
   }, [side]);
@@ -143,7 +143,7 @@ export function Zoomed() {
         <Minimap at={at} side={Math.min(labels, ABOVE) - 12} />
         <Axis at={at} isRow={false} />
         <Axis at={at} isRow />
-        <Picture at={at} look={look} blank={inks(dark).panel} />
+        <Picture at={at} look={look} blank={inks(dark).panel} came={2 * came + Number(isKnown)} />
       </div>
       <div class="bl-controls">
         <div class="bl-group" role="group" aria-label="Zoom">
@@ -190,9 +190,9 @@ const ZOOMS: [key: string, name: string, by: number][] = [
 ];
 
 function partWords({ grid }: View, { part }: Pick<At, "part">): string {
-  const of = (from: number, count: number) => `${number(from)} – ${number(from + count - 1)}`;
+  const of = (from: number, count: number) => `${counted(from)} – ${counted(from + count - 1)}`;
   if (part.rows === grid.rows.length && part.cols === grid.cols.length)
-    return `all ${number(part.rows)} queries and ${number(part.cols)} keys`;
+    return `all ${counted(part.rows)} queries and ${counted(part.cols)} keys`;
   return `queries ${of(part.row, part.rows)}, keys ${of(part.col, part.cols)}`;
 }
 
@@ -241,7 +241,7 @@ function reveal(view: View, row: number | null, col: number | null): void {
     return;
   }
   const to = level.px >= COLUMN_LABEL ? n : levels.findIndex((one) => one.px >= COLUMN_LABEL);
-  lookTo(view, { level: to, ...centred(levels[to]!, page.zoom.value.side, query, key) });
+  lookTo(view, { level: to, ...centred(levels[to]!, page.zoom.value.side, query, key) }, false); // who pinned it says so
 }
 
 const pinnedHere = new WeakSet<View["page"]>(); // by a click into the picture, which then stays as it is
@@ -274,7 +274,7 @@ function Axis({ at: { level, part }, isRow }: { at: At; isRow: boolean }) {
               isRow ? pinCell(view, to, col) : pinCell(view, row, to);
             }}
           >
-            {isTokens ? <Token text={units[n]!.label} /> : number(n)}
+            {isTokens ? <Token text={units[n]!.label} /> : counted(n)}
           </button>
         ))}
       </div>
@@ -334,7 +334,7 @@ function blockText(view: View, { edge }: Level, { row, col }: Cell): string {
   const { grid } = view;
   const { value, at } = blockAt(view, edge, row, col);
   const look = lookNow(view);
-  return `queries ${place(grid.rows, row, edge)}, keys ${place(grid.cols, col, edge)}: the largest ${look.text(value)}, query ${number(at.row)}, key ${number(at.col)}, ${look.name}`;
+  return `queries ${place(grid.rows, row, edge)}, keys ${place(grid.cols, col, edge)}: the largest ${look.text(value)}, query ${counted(at.row)}, key ${counted(at.col)}, ${look.name}`;
 }
 
 /** The largest cell of a block. */
@@ -346,20 +346,21 @@ function blockAt({ grid: { values } }: View, edge: number, row: number, col: num
   return { value: cells[n]!, at: { row: row + Math.floor(n / width), col: col + (n % width) } };
 }
 
-function Picture({ at, look, blank }: { at: At; look: Look; blank: string }) {
+function Picture({ at, look, blank, came }: { at: At; look: Look; blank: string; came: number }) {
   const view = useView();
-  const { grid, page, overview, row, col } = view;
+  const { grid, page, row, col } = view;
   const { level, part } = at;
   const { edge } = level;
   const cell = level.px / edge;
-  const [focused, setFocused] = useState(false);
-  const [id] = useState(() => `bl-cell-${Math.random().toString(36).slice(2)}`); // of this view alone
-  const { values, rows, cols } = pixelsOf(view, at);
+  const seen = [grid.values, edge, page.zoom.value.by, came, ...Object.values(part)];
+  const { values, rows, cols } = useMemo(() => pixelsOf(view, at), seen);
   const { lo, hi, colours } = look;
-  const paint = (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out, blank);
+  const paint = useCallback(
+    (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out, blank),
+    [values, lo, hi, colours, blank],
+  );
   const cursor = snapped(page.cursor.value, grid, edge);
   const hover = page.hover.value;
-  const size = `${number(grid.rows.length)} queries by ${number(grid.cols.length)} keys, row = query, column = key`;
   const mark = (name: string, row: number | null, col: number | null, count = 1) => {
     const isOut = (n: number | null, from: number, all: number) => n !== null && (n + count <= from || n >= from + all);
     if (isOut(row, part.row, part.rows) || isOut(col, part.col, part.cols)) return null;
@@ -372,33 +373,26 @@ function Picture({ at, look, blank }: { at: At; look: Look; blank: string }) {
     return <div class={`bl-mark-${name}`} style={{ top, left, width, height }} />;
   };
   return (
-    <div
-      class="bl-cells"
-      role="grid"
-      tabIndex={0}
-      aria-label={`${look.title}, ${look.name} of ${visibleText(overview.model)}: ${size}. Arrow keys move, plus and minus zoom, 0 shows all, Enter pins, Escape unpins.`}
-      aria-rowcount={grid.rows.length}
-      aria-colcount={grid.cols.length}
-      data-testid="matrix"
+    <CellGrid
+      look={look}
+      keys="plus and minus zoom, 0 shows all, "
+      cursor={cursor}
+      header={place(grid.rows, cursor.row, edge)}
+      text={blockText(view, level, cursor)}
       style={{ width: px(cols * level.px), height: px(rows * level.px), touchAction: at.n > 0 ? "none" : "pan-y" }}
-      aria-activedescendant={focused ? id : undefined}
       onKeyDown={keysOf(view, at)}
-      onFocus={() => setFocused(true)}
-      onBlur={() => setFocused(false)}
       {...usePointer(at, look)}
     >
-      <Pixels width={cols} height={rows} paint={paint} />
-      {hover && edge === 1 && level.px > 1 && [mark("hover", hover.row, null), mark("hover", null, hover.col)]}
-      {(row !== null || col !== null) && mark("row", row, row === null ? col : null)}
-      {row !== null && col !== null && mark("cell", row, col)}
-      {focused && mark("cursor", cursor.row, cursor.col, edge)}
-      <div role="row" aria-rowindex={cursor.row + 1} class="bl-hidden">
-        <span role="rowheader">{place(grid.rows, cursor.row, edge)}</span>
-        <span role="gridcell" id={id} aria-colindex={cursor.col + 1}>
-          {blockText(view, level, cursor)}
-        </span>
-      </div>
-    </div>
+      {(focused) => (
+        <>
+          <Pixels width={cols} height={rows} paint={paint} class={level.px % 1 ? "bl-smooth" : ""} />
+          {hover && edge === 1 && level.px > 1 && [mark("hover", hover.row, null), mark("hover", null, hover.col)]}
+          {(row !== null || col !== null) && mark("row", row, row === null ? col : null)}
+          {row !== null && col !== null && mark("cell", row, col)}
+          {focused && mark("cursor", cursor.row, cursor.col, edge)}
+        </>
+      )}
+    </CellGrid>
   );
 }
 
@@ -458,7 +452,7 @@ function usePointer({ level, part, n }: At, look: Look) {
   const press = useRef<{ x: number; y: number; part: Part; moved: boolean } | null>(null);
   const spread = useRef(0);
   const wheeled = useRef(0);
-  const pointOf = (event: MouseEvent) => {
+  const pointOf = (event: Pick<MouseEvent, "currentTarget" | "clientX" | "clientY">) => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   };
@@ -474,11 +468,14 @@ function usePointer({ level, part, n }: At, look: Look) {
     const by = wide > PINCH * spread.current ? 1 : wide * PINCH < spread.current ? -1 : 0;
     if (by === 0) return;
     spread.current = wide;
-    zoom(view, by, pointOf(event));
+    const middle = (side: "clientX" | "clientY") => (a![side] + b![side]) / 2;
+    const { currentTarget } = event;
+    zoom(view, by, pointOf({ currentTarget, clientX: middle("clientX"), clientY: middle("clientY") }));
   };
   const end = (event: PointerEvent) => {
     fingers.current.delete(event.pointerId);
     spread.current = 0;
+    if (fingers.current.size > 0) press.current = null; // the finger that is left began elsewhere
   };
   return {
     onPointerDown: (event: PointerEvent) => {
@@ -529,18 +526,6 @@ function usePointer({ level, part, n }: At, look: Look) {
 const focusIn = ({ currentTarget }: Event) => ((currentTarget as Element).getRootNode() as Document).activeElement;
 
 function BlockTip({ look, edge, at }: { look: Look; edge: number; at: Cell }) {
-  const view = useView();
-  const { grid } = view;
-  const { value, at: largest } = blockAt(view, edge, at.row, at.col);
-  return (
-    <>
-      <Token text={grid.rows[largest.row]!.label} /> → <Token text={grid.cols[largest.col]!.label} />{" "}
-      <b class="bl-number">{look.text(value)}</b>
-      <br />
-      <span class="bl-muted">
-        query {number(largest.row)}, key {number(largest.col)}
-        {edge > 1 && `, the largest of ${edge} × ${edge} cells`}
-      </span>
-    </>
-  );
+  const { at: largest } = blockAt(useView(), edge, at.row, at.col);
+  return <CellTip look={look} {...largest} of={edge > 1 ? `, the largest of ${edge} × ${edge} cells` : ""} />;
 }
