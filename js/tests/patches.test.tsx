@@ -59,6 +59,7 @@ describe("an image of patches", () => {
     expect(host.querySelector("[class^=bl-mark]")).toBeNull();
     drawnWith({ query: null, key: 4 });
     expect(place("cell")).toEqual([0, 50, 33, 50]);
+    expect(host.querySelector(".bl-mark-row")).toBeNull();
   });
   it("is walked by arrow keys: each patch that they lead to is the query", () => {
     const { view, image } = drawnWith({ query: 2 });
@@ -79,6 +80,8 @@ describe("an image of patches", () => {
     image.getBoundingClientRect = () => ({ left: 0, top: 0, width: 300, height: 200 }) as DOMRect;
     image.dispatchEvent(new MouseEvent("click", { clientX: 299, clientY: 101, bubbles: true }));
     expect(view.synced.query.value).toBe(6);
+    image.dispatchEvent(new MouseEvent("click", { clientX: 190, clientY: 99, bubbles: true }));
+    expect(view.synced.query.value).toBe(2);
     host.querySelector<HTMLElement>("p button")!.click();
     expect(view.synced.query.value).toBe(0);
   });
