@@ -243,3 +243,11 @@ def test_half_precision_is_computed_in_float32(family, dtype, monkeypatch):
     full = bl.Trace.from_attentions(maps, trace.tokens, special_mask=special, segments=segments)
     for name in ("entropy", "self", "max"):
         torch.testing.assert_close(summary[name], attention.summary(full)[name], atol=1e-6, rtol=1e-5)
+
+
+def test_benchmarks_name_a_device_that_is_not_there(monkeypatch, capsys):
+    main = pytest.importorskip("benchmarks.__main__")
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--device", "nowhere"])
+    with pytest.raises(SystemExit):
+        main.main()
+    assert "no device 'nowhere' here" in capsys.readouterr().err
