@@ -7,7 +7,8 @@
 #   make hosts                                         Voilà, Solara, Panel, Shiny, Sphinx, for their tests in make test-long
 #   make test-oldest                                   unit tests with the oldest transformers that pyproject.toml allows
 #   make fuzz [MESSAGES=100000]                        messages of a page, far more of them than `make test` tries
-#   make bench  make build  make screenshots  make clip
+#   make bench [BENCH_ARGS="--device cuda"]            speed and size beside their budgets, here with models on a GPU
+#   make build  make screenshots  make clip
 
 PYTHON ?= python3
 # First on the PATH: kernels start in this environment, and a machine without npm finds the one installed here.

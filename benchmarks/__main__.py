@@ -51,14 +51,30 @@ def printed(cells: tuple[str, ...], widths: list[int]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure bertlens beside its peers.")
     parser.add_argument("groups", nargs="*", metavar="group", help=f"of: {', '.join(GROUPS)} (default: all)")
-    chosen = parser.parse_args().groups or GROUPS
+    parser.add_argument("--device", default="cpu", help="where the models lie, for example cuda (default: cpu)")
+    given = parser.parse_args()
+    here, about = GROUPS, ""
+    if given.device != "cpu":
+        from benchmarks import device  # imports torch, which a group's process must not do before `measure`
+
+        if why := device.missing(given.device):
+            parser.error(why)
+        os.environ[device.NAME] = given.device
+        here = [name for name in GROUPS if name in device.GROUPS]
+        left = ", ".join(name for name in GROUPS if name not in here)
+        about = f"Models on {device.about(given.device)}, times on the wall. Not run, as they are of the CPU: {left}."
+    chosen = given.groups or here
     if unknown := [name for name in chosen if name not in GROUPS]:
         parser.error(f"no group {unknown[0]!r}: there are {', '.join(GROUPS)}")
+    if other := [name for name in chosen if name not in here]:
+        parser.error(f"{other[0]} has no model to put on {given.device}: there are {', '.join(here)}")
     width = max(100, min(200, shutil.get_terminal_size((150, 24)).columns))
     shares = (0.24, 0.18, 0.27, 0.24)
     widths = [int(width * share) for share in shares] + [6]
     names = ("bertlens", "torch", "transformers")
     print(" · ".join([f"{name} {version(name)}" for name in names] + [f"{platform.machine()}, {os.cpu_count()} cores"]))
+    if about:
+        print(about)
     print("One thread. Times depend on the machine and its load; ratios are medians of runs in turn.\n")
     print(printed(COLUMNS, widths))
     missed, failed = [], []

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.browser import draw
-from benchmarks.models import base_lens, text
+from benchmarks.models import base_lens, small_lens, text
 from benchmarks.norms import forward
 from benchmarks.rows import Row, in_turn, ms, ratio
 from benchmarks.whatif import SENTENCES
@@ -46,7 +46,7 @@ def rows() -> Iterator[Row]:
         ok=spent <= MOST,
     )
     yield first_paint(a, b)
-    small = Lens.embedded()
+    small = small_lens()
     trace, near = small.trace(SENTENCES[0]), whatif.similarity(small.trace(SENTENCES[1]))
     times = in_turn(*(lambda method=method: method(trace, near) for method in METHODS.values()), rounds=3)
     said = ", ".join(f"{name} {ms(median(one))}" for name, one in zip(METHODS, times, strict=True))

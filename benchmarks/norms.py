@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from benchmarks.device import DEVICE
 from benchmarks.models import base_lens, base_model, inputs, text
 from benchmarks.rows import Row, in_turn, mb, ms, ratio
 from bertlens import Trace
@@ -34,7 +35,7 @@ def naive(trace: Trace, layer: int) -> None:
         summed = weighted.sum(0)
         summed.norm(dim=-1)
         x = trace.layer_input(layer)
-        own = torch.arange(len(x))
+        own = torch.arange(len(x), device=x.device)
         summed[own, own] += x
         summed.norm(dim=-1)
         deviation = (summed.sum(1) + block.dense.bias).var(-1, correction=0).add(block.LayerNorm.eps).sqrt()
@@ -44,6 +45,11 @@ def naive(trace: Trace, layer: int) -> None:
 
 def most_held(work: Callable[[], object]) -> int:
     """The most bytes that the tensors made by `work` take at one time, counted at each allocation."""
+    if DEVICE.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        work()
+        return int(torch.cuda.max_memory_allocated() - before)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watched:
         result = work()
     assert watched.profiler is not None and watched.profiler.kineto_results is not None

@@ -36,14 +36,17 @@ def in_turn(
     rounds: int = 15,
     warm: int = 2,
     limit: float = 60,
-    clock: Callable[[], float] = time.process_time,
+    clock: Callable[[], float] | None = None,
 ) -> list[list[float]]:
-    """CPU seconds of each work in each round, (works, rounds); every second round goes backwards.
+    """Seconds of each work in each round, (works, rounds), by `device.seconds`; every second round goes backwards.
 
     Torch has one thread here (see `measure`), so on an idle machine CPU time is wall time, and on a busy one it still
     is the work's own; with more threads, pass the wall's `clock`. Past `limit` seconds no new round begins, but there
     are 3 at least.
     """
+    from benchmarks.device import seconds  # with torch, which `measure` comes before
+
+    clock = clock or seconds
     times: list[list[float]] = [[] for _ in works]
     begun = time.monotonic()
     for number in range(warm + rounds):

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.device import IS_CPU
 from benchmarks.models import base_lens, text
 from benchmarks.norms import forward, most_held
 from benchmarks.rows import Row, in_turn, mb, ms, ratio
@@ -21,11 +22,11 @@ LAST, HEAD, QUERY, KEY = 11, 3, 8, 5
 
 def rows() -> Iterator[Row]:
     before = torch.get_num_threads()
-    for threads in (1, 2):
+    for threads in (1, 2) if IS_CPU else (1,):
         torch.set_num_threads(threads)
         try:
             if threads == 1:
-                yield from cells("1 thread", time.process_time)
+                yield from cells("1 thread", None)
                 continue
             # the CPU time of two threads is twice their time; that on the wall is theirs where nothing else runs
             busy = os.getloadavg()[0] > (os.cpu_count() or 1)
@@ -37,7 +38,7 @@ def rows() -> Iterator[Row]:
     yield from texts()
 
 
-def cells(threads: str, clock: Callable[[], float]) -> Iterator[Row]:
+def cells(threads: str, clock: Callable[[], float] | None) -> Iterator[Row]:
     """One cell at the last layer."""
     for tokens in (128, 512):
         trace = base_lens().trace(text(tokens))

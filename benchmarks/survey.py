@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import random
 import resource
-import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import torch
 
-from benchmarks.models import WORDS, base_lens, base_model, tokenizer
+from benchmarks.device import DEVICE, seconds
+from benchmarks.models import WORDS, base_lens, base_model, small_lens, tokenizer
 from benchmarks.rows import Row, in_turn, mb, ms, ratio
-from bertlens import Lens
 from bertlens.survey import head_distances, head_stats
 
 TOKENS, BATCH = 128, 8
@@ -34,11 +33,11 @@ def segments(n: int, seed: int = 0) -> Iterator[tuple[str, str]]:
 def peak(n: int) -> tuple[float, float]:
     """Peak memory in bytes of a process of its own that surveys n segments, and CPU seconds a segment."""
     torch.set_num_threads(1)
-    lens = Lens.embedded()
-    start = time.process_time()
+    lens = small_lens()
+    start = seconds()
     stats = head_stats(lens, segments(n), batch_size=BATCH, progress=False)
     assert stats.n_tokens == n * TOKENS
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, (time.process_time() - start) / n
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, (seconds() - start) / n
 
 
 def rows() -> Iterator[Row]:
@@ -53,7 +52,7 @@ def rows() -> Iterator[Row]:
     )
 
     model, lens, texts = base_model(), base_lens(), list(segments(BATCH))
-    given = tokenizer()([a for a, _ in texts], [b for _, b in texts], return_tensors="pt", padding=False)
+    given = tokenizer()([a for a, _ in texts], [b for _, b in texts], return_tensors="pt", padding=False).to(DEVICE)
     assert given["input_ids"].shape == (BATCH, TOKENS)
 
     def plain() -> None:

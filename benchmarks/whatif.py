@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from benchmarks.models import base_lens, base_model, inputs, text
+from benchmarks.models import base_lens, base_model, inputs, small_lens, text
 from benchmarks.rows import Row, in_turn, ms, ratio
-from bertlens import Lens, whatif
+from bertlens import whatif
 from bertlens.measures.ranks import spearman
 
 TOKENS, MOST = 32, 60
@@ -65,7 +65,7 @@ def rows() -> Iterator[Row]:
         f"a loop of runs: {12 * ratio(loop, base):.0f} ×",
         spent <= MOST,
     )
-    lens = Lens.embedded()
+    lens = small_lens()
     trace = lens.trace(text(TOKENS))
     other = lens.trace(text(TOKENS + 8))
     near = whatif.similarity(other)

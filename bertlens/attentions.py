@@ -1,24 +1,45 @@
-"""Attention weights and tokens that the user brings along, checked, for Trace.from_attentions."""
+"""Attention weights, tokens and patches that the user brings along, checked, for Trace.from_attentions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from .errors import InputError
 from .inputs import Encoding, InputReport
+from .patches import Patches, check_others, patches_of
 from .pieces import display
 
 # Names of template tokens, for maps that come with tokens and nothing else
-_SPECIAL = {"[CLS]", "[SEP]", "<s>", "</s>", "<cls>", "<sep>", "<eos>", "<bos>", "[BOS]", "[EOS]", "<|endoftext|>"}
+_SPECIAL = {
+    "[CLS]",
+    "[SEP]",
+    "[DIST]",
+    "<s>",
+    "</s>",
+    "<cls>",
+    "<sep>",
+    "<eos>",
+    "<bos>",
+    "[BOS]",
+    "[EOS]",
+    "<|endoftext|>",
+}
+_GIVEN = ("the tokens were given: every piece stands for itself",)
 _SEPARATORS = {"[SEP]", "</s>", "<sep>"}
 
 
-def named_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None) -> Encoding:
-    """An encoding of tokens alone; what they are is guessed from their names where it is not said."""
+def named_tokens(
+    tokens: Sequence[str], special: Sequence[bool] | None, segments: Sequence[int] | None, said: Sequence[str] = _GIVEN
+) -> Encoding:
+    """An encoding of tokens alone; what they are is guessed from their names where it is not said.
+
+    said: what the report says of them.
+    """
     tokens = list(tokens)
     if not tokens or not all(isinstance(token, str) for token in tokens):
         raise InputError("tokens must be a non-empty list of strings")
@@ -34,7 +55,7 @@ def named_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments
             raise InputError(f"{name} has {len(entries)} entries for {len(tokens)} tokens")
     special, segments = [bool(s) for s in special], [int(s) for s in segments]
     numbers = iter(range(len(tokens)))
-    notes = ["the tokens were given: every piece stands for itself", *guessed]
+    notes = [*said, *guessed]
     report = InputReport(
         n_tokens=len(tokens),
         n_pieces=len(tokens) - sum(special),
@@ -58,6 +79,39 @@ def named_tokens(tokens: Sequence[str], special: Sequence[bool] | None, segments
         separators=tuple(s and token in _SEPARATORS for s, token in zip(special, tokens, strict=True)),
         report=report,
     )
+
+
+def named_patches(
+    grid: Any,
+    positions: Sequence[int] | None,
+    image: Any,
+    size: int,
+    tokens: Sequence[str] | None,
+    special: Sequence[bool] | None,
+    segments: Sequence[int] | None,
+) -> tuple[Encoding, Patches]:
+    """An encoding of `size` tokens, some of which are patches, and these. See Trace.from_attentions."""
+    patches = patches_of(grid, positions, size, image)
+    said = [patches.note, *(() if tokens is None else _GIVEN)]
+    if tokens is None:
+        tokens = patches.names(size)
+        if special is None:
+            if positions is None:
+                check_others(patches, size)
+            of_image = set(patches.tokens)
+            special = [at not in of_image for at in range(size)]
+    encoding = named_tokens(tokens, special, segments, said)
+    if positions is None:
+        patches.check_special(encoding.special)
+    return encoding, patches
+
+
+def n_keys(attentions: Any) -> int:
+    """K, of the first layer. Raises InputError where there is none."""
+    try:
+        return int(np.shape(attentions[0])[-1])
+    except (IndexError, TypeError, ValueError):
+        raise InputError("attentions is one (heads, queries, keys) tensor or array per layer, in a list") from None
 
 
 def _guess_segments(tokens: list[str], special: Sequence[bool]) -> list[int]:

@@ -131,7 +131,10 @@ class Comparison:
         if kind not in KINDS:
             raise SelectionError(f"no kind {kind!r} of measure: there are {', '.join(KINDS)}")
         found = [measure(trace) if layer is None else measure(trace, layer) for trace in (self.a, self.b)]
-        first, second = (torch.as_tensor(one, device="cpu").detach().double() for one in found)
+        first, second = (
+            (one if isinstance(one, Tensor) else torch.as_tensor(one, device="cpu")).detach().double() for one in found
+        )
+        second = second.to(first.device)
         placed = [self._placed(one, side, kind) for side, one in enumerate((first, second))]
         if placed[0].shape != placed[1].shape:
             raise InputError(f"the measure is {tuple(first.shape)} in a and {tuple(second.shape)} in b")
@@ -212,7 +215,7 @@ class Comparison:
             for side, trace in enumerate((self.a, self.b))
         ]
         count, rows = len(maps[0]), len(self.queries.shared)
-        apart = divergences(torch.cat(maps))[:count, count:] / rows
+        apart = divergences(torch.cat(maps))[:count, count:].cpu() / rows
         best, at = apart.min(1)
         found = [
             (*divmod(index, self.a.n_heads), *divmod(int(at[index]), self.b.n_heads), float(best[index]))
@@ -284,10 +287,11 @@ class Comparison:
         return torch.cat(found, 1)
 
     def _union(self, side: int, layer: int) -> Tensor:
-        """(H, n, all keys) aligned rows over the keys of both."""
+        """(H, n, all keys) aligned rows over the keys of both, where the first run lies."""
         shared, alone = self._split(side, layer, self.queries.shared)
         nothing = shared.new_zeros(*shared.shape[:2], len(self.keys.alone[1 - side]))
-        return torch.cat([shared, alone, nothing] if side == 0 else [shared, nothing, alone], -1).cpu()
+        parts = [shared, alone, nothing] if side == 0 else [shared, nothing, alone]
+        return torch.cat(parts, -1).to(self.a.special_mask.device)
 
     def _placed(self, x: Tensor, side: int, kind: str) -> Tensor:
         """On the units of both; NaN elsewhere."""

@@ -180,11 +180,13 @@ class Lens:
     def inputs(self, encodings: Sequence[Encoding]) -> dict[str, Any]:
         """The model's inputs for a batch, padded on the right, on its device.
 
-        Raises ModelError for a model without weights.
+        Raises ModelError for a model without weights, and for one on a device without float64.
         """
         device = self.borrowed.device
         if device.type == "meta":
             raise ModelError("the model has no weights yet (device 'meta'): load them first")
+        if device.type == "mps":
+            raise ModelError("measures need float64, which 'mps' has not: move the model first, model.to('cpu')")
         return batch_inputs(encodings, self._pad_id, device)
 
     @property

@@ -18,12 +18,13 @@ from torch import Tensor, nn
 from . import scores
 from .above import above
 from .architectures import Adapter, families
-from .attentions import checked_maps, named_tokens
+from .attentions import checked_maps, n_keys, named_patches, named_tokens
 from .capture import Layer, Pass
 from .changes import Change
 from .errors import InputError, ModelError, check_index
 from .inputs import Encoding
 from .model import Fingerprint, Model
+from .patches import Patches
 from .sides import Sides
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Trace(Sides):
     lens: Tracer | None = None
     fingerprint: Fingerprint | None = None  # of the weights when the pass was made
     key_encoding: Encoding | None = None  # rectangular maps only
+    patches: Patches | None = None  # of an image, among the tokens
     changes: tuple[Change, ...] = ()  # what whatif changed in this run, in order
     _original: Trace | None = None
     _pass: Pass | None = None
@@ -291,11 +293,14 @@ class Trace(Sides):
     def from_attentions(
         cls,
         attentions: Any,
-        tokens: Sequence[str],
+        tokens: Sequence[str] | None = None,
         key_tokens: Sequence[str] | None = None,
         *,
         special_mask: Sequence[bool] | None = None,
         segments: Sequence[int] | None = None,
+        grid: tuple[int, int] | None = None,
+        patches: Sequence[int] | None = None,
+        image: Any = None,
         model_name: str = "attention weights",
     ) -> Trace:
         """A trace from any model's attention weights: atlas and head view, without neurons.
@@ -303,15 +308,33 @@ class Trace(Sides):
         attentions: one (H, S, K) or (1, H, S, K) tensor or array per layer, or one (L, H, S, K) array; any float dtype.
         tokens: S strings; key_tokens: K strings for cross-attention, default `tokens`.
         special_mask, segments: (S,), where not given guessed from the tokens' names ([CLS], [SEP], <s>, </s>, ...).
-        Raises InputError for shapes that do not fit, batches of several texts, rows that do not sum to 1.
+        grid: (h, w) where tokens are the patches of an image, for example (14, 14) of a vision transformer's
+            (1, H, 197, 197): the head view then draws what a token attends to as an image of h x w too. The patches are
+            the last h·w tokens, row by row, and all tokens but the special ones; or, in any sequence, those at the
+            positions `patches` (h·w numbers, row by row). Without `tokens` a patch is named by its row and column,
+            "r0 c2", and one or two tokens before them are "[CLS]" and "[DIST]".
+        image: the picture under the grid as the model saw it (cropped, that is): a uint8 array (height, width, 3) or a
+            PIL image. A view and its page carry a small copy, a PNG of at most 100 kB.
+        Raises InputError for shapes that do not fit, batches of several texts, rows that do not sum to 1, a grid that
+        does not fit the tokens.
         """
-        encoding = named_tokens(tokens, special_mask, segments)
+        found = None
+        if grid is not None:
+            if key_tokens is not None:
+                raise InputError("a grid is of one sequence of tokens: leave key_tokens")
+            size = n_keys(attentions) if tokens is None else len(tokens)
+            encoding, found = named_patches(grid, patches, image, size, tokens, special_mask, segments)
+        elif tokens is None or patches is not None or image is not None:
+            raise InputError("give the tokens, or for the patches of an image their grid=(rows, columns)")
+        else:
+            encoding = named_tokens(tokens, special_mask, segments)
         keys = None if key_tokens is None else named_tokens(key_tokens, None, None)
         maps = checked_maps(attentions, len(encoding), len(encoding if keys is None else keys))
         return cls(
             encoding=encoding,
             model_name=model_name,
             key_encoding=keys,
+            patches=found,
             _pass=Pass([Layer(attention=weights) for weights in maps], (), None, NO_NEURONS_GIVEN),
         )
 

@@ -99,7 +99,8 @@ def attention_flow(
     Layers are joined by pipes of capacity A_l (`layer_map`, rows that sum to 1). queries: tokens of the last layer,
     default all (n = S). Each input token has the pipes for itself, so a row's flows sum to more than 1;
     normalize=True divides it by its sum, as the authors' code does. Exact to 1e-8 (capacities are counted in 2^-30).
-    Costs n · S flow problems on L · S² pipes: more than `max_tokens` tokens raise InputError. Needs scipy.
+    Costs n · S flow problems on L · S² pipes: more than `max_tokens` tokens raise InputError. Needs scipy, which
+    takes the maps on the CPU.
     """
     size = trace.n_tokens
     if size > max_tokens:

@@ -13,6 +13,7 @@ from .running import running_text
 from .splits import score_maps, sources
 from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
 from .training import training
+from .vision import patches
 
 __all__ = [
     "attention_map",
@@ -31,6 +32,7 @@ __all__ = [
     "mixing_ratios",
     "norm_histograms",
     "parse",
+    "patches",
     "relation_bars",
     "running_text",
     "save",

@@ -50,7 +50,7 @@ def compared_attention(c: Comparison, layer: int, head: int, axes: Any = None) -
     `axes` are not three.
     """
     check_index(head, c.a.n_heads, "head")
-    maps = [x[head].numpy() for x in c.both(Trace.attention, layer)]
+    maps = [x[head].cpu().numpy() for x in c.both(Trace.attention, layer)]
     names = [a if a is not None else b for a, b in zip(c.tokens["a"], c.tokens["b"], strict=True)]
     if axes is None:
         size = 1.4 + 0.17 * min(len(names), 40)

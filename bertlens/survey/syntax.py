@@ -48,25 +48,25 @@ def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -
     _check_rows(rows)
     if any(word is not None and word >= n_words for word in trace.word_ids):
         raise InputError("the trace is of other words than the sentence: use lens.trace_words(sentence.words)")
-    pieces = torch.zeros(trace.n_tokens, n_words, dtype=torch.float64, device="cpu")
+    alpha = trace.attention(layer).double()
+    pieces = alpha.new_zeros(trace.n_tokens, n_words)
     first = [trace.n_tokens] * n_words
     for position, word in enumerate(trace.word_ids):
         if word is not None:
             pieces[position, word] = 1
             first[word] = min(first[word], position)
-    alpha = trace.attention(layer).double().cpu()
     keys = alpha @ pieces  # (H, S, n)
     known = [word for word in range(n_words) if first[word] < trace.n_tokens]
-    words = torch.full((len(alpha), n_words, n_words), torch.nan, dtype=torch.float64, device="cpu")
+    words = alpha.new_full((len(alpha), n_words, n_words), torch.nan)
     if rows == "mean":
         merged = (pieces[:, known] / pieces[:, known].sum(0)).T @ keys
     elif rows == "first":
         merged = keys[:, [first[word] for word in known]]
     else:
-        everything = torch.cat([keys, alpha[:, :, trace.special_mask.cpu()]], -1)
+        everything = torch.cat([keys, alpha[:, :, trace.special_mask]], -1)
         most = [everything[:, pieces[:, word] > 0].amax(1) for word in known]
         merged = torch.stack([row[:, :n_words] / row.sum(-1, keepdim=True) for row in most], 1)
-    index = torch.tensor(known, device="cpu")
+    index = torch.tensor(known, device=alpha.device)
     words[:, index[:, None], index] = merged[:, :, index]
     return words
 
@@ -248,7 +248,7 @@ def decide(
                 skipped += 1
                 continue
             maps = (word_attention(trace, layer, len(sentence), rows) for layer in range(trace.n_layers))
-            guess = torch.stack([*map(predicted_words, maps)], 1).permute(3, 0, 1, 2).numpy()  # (n, 2, L, H)
+            guess = torch.stack([*map(predicted_words, maps)], 1).permute(3, 0, 1, 2).cpu().numpy()  # (n, 2, L, H)
             heads = np.array(sentence.heads)[:, None, None, None]
             correct.append(guess == heads)
             after = np.concatenate([guess[1:], np.full_like(guess[:1], NONE)])

@@ -189,4 +189,4 @@ def _guesses(trace: Trace, sentence: Sentence) -> np.ndarray | None:
     if trace.text != " ".join(sentence.words) or not words <= set(range(len(sentence))):
         return None
     guesses = [predicted_words(word_attention(trace, layer, len(sentence))) for layer in range(trace.n_layers)]
-    return torch.stack(guesses, 1).int().numpy()
+    return torch.stack(guesses, 1).int().cpu().numpy()

@@ -6,6 +6,7 @@ view computes none, a new text or a closed view asks no more. An overview that i
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from ..errors import SelectionError
 from ..measures.attention import SUMMARY
 from ..measures.offers import offers
 from ..measures.words import annotation
+from ..patches import Patches
 from ..provenance import versions
 from ..threads import few
 from ..trace import Trace
@@ -157,6 +159,8 @@ def _overview(
         fields_compared, more = compared.first(layer, head)
         given |= {"compared": fields_compared, "measures": compared.measures}
         arrays |= {f"compared.{key}": array for key, array in more.items()}
+    elif shown.patches is not None:
+        given["patches"] = _patches(shown.patches)
     index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
     labels, spans = annotation(shown)
     reasons = offers(shown)
@@ -212,6 +216,12 @@ def _tab(
     if name == "compare":
         return words | {"why_not": None if compared is None else ""}
     return words | {"why_not": reasons[tab.needs] if tab.needs else ""}
+
+
+def _patches(patches: Patches) -> dict[str, Any]:
+    """The picture as an address that loads nothing."""
+    picture = patches.picture and f"data:image/png;base64,{base64.b64encode(patches.picture).decode()}"
+    return {"rows": patches.rows, "cols": patches.cols, "tokens": patches.tokens, "picture": picture}
 
 
 def _side(tokens: list[str], pieces: list[str], words: list[int | None], segments: Any, special: Any) -> dict[str, Any]:

@@ -111,14 +111,14 @@ def _elsewhere(pair: _Pair, draws: int, generator: torch.Generator) -> Tensor:
     places, usable = torch.cat([places, pair.at[:, None]], 1), torch.nn.functional.pad(usable, (0, 1), value=True)
     counts = []
     for layer in range(pair.second.n_layers):
-        attention = pair.second.attention(layer).cpu()
+        attention = pair.second.attention(layer)
         chances = []
         for row, target in enumerate(pair.target[layer].T):  # (H,) of one token
             x = places[row, usable[row]]
             keys = x[:, None] + pair.steps[row]  # (P, c)
             there = (keys >= 0) & (keys < len(content)) & pair.far[row]
             there &= content[keys.clamp(0, len(content) - 1)]
-            weights = attention[:, x[:, None], keys.clamp(0, len(content) - 1)].masked_fill(~there, -1.0)
+            weights = attention[:, x[:, None], keys.clamp(0, len(content) - 1)].cpu().masked_fill(~there, -1.0)
             eligible = there[:, target].T  # (H, P)
             agree = (weights.argmax(-1) == target[:, None]) & eligible
             chances.append(agree.sum(-1) / eligible.sum(-1))
@@ -191,5 +191,6 @@ def _far(positions: Tensor) -> Tensor:
 
 def _targets(trace: Trace, positions: Tensor, far: Tensor) -> Tensor:
     """(L, H, r) the most attended of the r matched tokens that are far, as an index among them."""
-    layers = (trace.attention(layer).cpu()[:, positions][:, :, positions] for layer in range(trace.n_layers))
-    return torch.stack([layer.masked_fill(~far, -1.0).argmax(-1) for layer in layers])
+    near = ~far.to(trace.special_mask.device)
+    maps = (trace.attention(layer)[:, positions][:, :, positions] for layer in range(trace.n_layers))
+    return torch.stack([weights.masked_fill(near, -1.0).argmax(-1) for weights in maps]).cpu()

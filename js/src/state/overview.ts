@@ -37,6 +37,14 @@ export interface Change {
   code: string; // in Python, "" where it takes more than numbers
 }
 
+/** Tokens that are the patches of an image, row by row: bertlens/patches.py. */
+export interface Patches {
+  rows: number;
+  cols: number;
+  tokens: number[]; // their positions
+  picture: string | null; // what they were cut from, as a data address
+}
+
 /** The atlas's thumbnails of one measure: entries of the colour table. */
 export interface Thumbs {
   measure: Measure;
@@ -72,6 +80,7 @@ interface Header {
   nan_layer: number | null;
   lens: boolean;
   answers?: Record<string, unknown>; // of a changed run
+  patches?: Patches;
   compared?: Record<string, unknown>; // of two runs: see views/compare/data.ts
   head: Record<string, unknown> & { layer: number; head: number };
 }

@@ -116,7 +116,7 @@ function RowList({ most: listed }: { most: number }) {
       <h4>
         <Heading />
       </h4>
-      {!grid.values.held && <Later draw={({ Sweeping }) => <Sweeping />} />}
+      <Later draw={({ AboveList }) => <AboveList items={items} />} />
       <ol class={shown.some(({ unit }) => unit.label.length > LONG) ? "bl-long" : ""}>
         {shown.map(({ n, value }) => (
           <li key={n}>
