@@ -46,7 +46,8 @@ def mask(layer: Layer, rows: slice = slice(None)) -> Tensor | str | None:
     assert query is not None
     if bias is None and (given is None or isinstance(given, str)):
         return given
-    bias, given = (part[..., rows, :] if isinstance(part, Tensor) else part for part in (bias, given))
+    bias = None if bias is None else bias[..., rows, :]
+    given = given[..., rows, :] if isinstance(given, Tensor) else given
     added = torch.zeros((), device=query.device) if bias is None else cast(bias)
     if isinstance(given, str):
         added = added + causal(query.shape[1], query.device)[rows]
