@@ -383,7 +383,8 @@ class LensWidget(anywidget.AnyWidget):
 
         Those are computed when they are read. bar: is told of each layer's pictures and of each answer.
         """
-        shown, trace = self._shown, self._shown.trace
+        shown, state = self._shown, {trait.name: getattr(self, trait.name) for trait in TRAITS}
+        trace = shown.trace
         most = max(m.n_layers for m in trace.maps.values())
         chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
         check_size(shown, chosen)
@@ -408,7 +409,7 @@ class LensWidget(anywidget.AnyWidget):
         return Page(
             title=title,
             footer=footer,
-            state={trait.name: getattr(self, trait.name) for trait in TRAITS} | {"overview": dict(shown.overview)},
+            state=state | {"overview": dict(shown.overview)},
             overviews={name: (made["header"], made["data"]) for name, made in overviews.items()},
             answers=_answered(steps, bar),
             layers=chosen,

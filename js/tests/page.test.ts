@@ -60,7 +60,12 @@ it("renders into the page with the traits, bytes as DataView", async () => {
 });
 
 it("answers a head that it holds, byte by byte", async () => {
-  const { fields, buffers } = await ask((await open()).model, "head", { trace: "t", map: "self", layer: 1, head: 0 }, forever);
+  const { fields, buffers } = await ask(
+    (await open()).model,
+    "head",
+    { trace: "t", map: "self", layer: 1, head: 0 },
+    forever,
+  );
   expect(fields).toMatchObject({ layer: 1, head: 0, arrays: [] });
   expect(bytes(buffers[0]!)).toEqual([1, 2, 255]);
 });
@@ -185,17 +190,17 @@ it("shows how far it is once it has unpacked for two seconds", async () => {
   });
   const Real = DecompressionStream;
   class Slow {
-    constructor(format: CompressionFormat) {
-      const { readable, writable } = new Real(format);
-      let given = 0;
-      const late = new TransformStream<Uint8Array, Uint8Array>({
-        async transform(piece, out) {
-          if (given++ > 0) await held;
+    #given = 0;
+    #real = new Real("deflate");
+    writable = this.#real.writable;
+    readable = this.#real.readable.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform: async (piece, out) => {
+          if (this.#given++ > 0) await held;
           out.enqueue(piece);
         },
-      });
-      return { writable, readable: readable.pipeThrough(late) };
-    }
+      }),
+    );
   }
   vi.stubGlobal("DecompressionStream", Slow);
   const { main, render, started } = start(undefined, { ...DATA.state, overview: { header: {}, data } });
