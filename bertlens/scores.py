@@ -37,15 +37,20 @@ def causal(n: int, device: torch.device) -> Tensor:
     return torch.full((n, n), -torch.inf, device=device).triu(1)
 
 
-def mask(layer: Layer) -> Tensor | str | None:
-    """What is added to the scaled scores: None (all visible), "causal", or float (S, S) or (H, S, S); -inf hides."""
+def mask(layer: Layer, rows: slice = slice(None)) -> Tensor | str | None:
+    """What is added to the scaled scores: None (all visible), "causal", or float (S, S) or (H, S, S); -inf hides.
+
+    rows: of which queries, (R, S) or (H, R, S).
+    """
     given, bias, query = layer.mask, layer.bias, layer.query
     assert query is not None
     if bias is None and (given is None or isinstance(given, str)):
         return given
+    bias = None if bias is None else bias[..., rows, :]
+    given = given[..., rows, :] if isinstance(given, Tensor) else given
     added = torch.zeros((), device=query.device) if bias is None else cast(bias)
     if isinstance(given, str):
-        added = added + causal(query.shape[1], query.device)
+        added = added + causal(query.shape[1], query.device)[rows]
     elif given is not None:
         if given.dtype == torch.bool:
             added = torch.where(given, added, -torch.inf)
@@ -89,22 +94,20 @@ def log_sum_exp(layer: Layer, head: int) -> Tensor:
     """
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
     query, key = cast(layer.query[head]), cast(layer.key[head * len(layer.key) // len(layer.query)])
-    added = mask(layer)
     if len(query) <= LONG:
         query, key = query.double(), key.double()
-    if isinstance(added, Tensor) and added.ndim == 3:
-        added = added[head]
     rows = []
     for start in range(0, len(query), ROWS):
-        products = _masked(query[start : start + ROWS] @ key.T * layer.scaling, added, start)
-        rows.append(products.logsumexp(-1).double())
+        products = query[None, start : start + ROWS] @ key.T * layer.scaling
+        rows.append(_masked(products, layer, start, slice(head, head + 1))[0].logsumexp(-1).double())
     return torch.cat(rows)
 
 
-def _masked(products: Tensor, added: Tensor | str | None, start: int) -> Tensor:
-    """Scaled products (..., R, K) of the queries from `start` on, with the mask (see `mask`) in place."""
+def _masked(products: Tensor, layer: Layer, start: int, heads: slice = slice(None)) -> Tensor:
+    """Scaled products (H', R, K) of heads, of the queries from `start` on, with their part of the mask in place."""
+    added = mask(layer, slice(start, start + products.shape[-2]))
     if isinstance(added, Tensor):
-        products += added[..., start : start + products.shape[-2], :].to(products.dtype)
+        products += (added[heads] if added.ndim == 3 else added).to(products.dtype)
     elif added is not None:
         keys = torch.arange(products.shape[-1], device=products.device)
         products.masked_fill_(keys > keys[start : start + products.shape[-2], None], -torch.inf)
@@ -118,7 +121,7 @@ def attention_rows(layer: Layer, start: int, stop: int) -> Tensor:
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
     query = cast(layer.query[:, start:stop])
     products = query @ per_head(cast(layer.key), len(query)).transpose(1, 2) * layer.scaling
-    rows = _masked(products, mask(layer), start).softmax(-1)
+    rows = _masked(products, layer, start).softmax(-1)
     for head, given in layer.weights.items():
         rows[head] = given[start:stop].to(rows.dtype)
     return rows
@@ -131,11 +134,12 @@ def attention_heads(layer: Layer, start: int, stop: int) -> Tensor:
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
     shared = len(layer.query) // len(layer.key)
     keys = torch.stack([layer.key[head // shared] for head in range(start, stop)])
-    products = cast(layer.query[start:stop]) @ cast(keys).transpose(1, 2) * layer.scaling
-    added = dense_mask(layer)
-    if added is not None:
-        products += (added[start:stop] if added.ndim == 3 else added).to(products.dtype)
-    weights = products.softmax(-1)
+    query, keys = cast(layer.query[start:stop]), cast(keys).transpose(1, 2)
+    weights = query.new_empty(*query.shape[:2], keys.shape[-1])
+    for first in range(0, query.shape[1], ROWS):  # what is in the processor's cache is not read twice
+        rows = slice(first, first + ROWS)
+        products = _masked(query[:, rows] @ keys * layer.scaling, layer, first, slice(start, stop))
+        weights[:, rows] = products.softmax(-1)
     for head, given in layer.weights.items():
         if start <= head < stop:
             weights[head - start] = given.to(weights.dtype)

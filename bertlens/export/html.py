@@ -1,7 +1,8 @@
 """A view as one page that works without a kernel, a network or anything beside it.
 
 The page holds the bundle, the view's traits, and a model object (page.js) that answers the bundle's questions from
-data elements, one for each answer: only what is looked at is read. They come last, after the script, which does not
+data elements, one for each answer: only what is looked at is read, and what was deflated (deflate.py) is unpacked only
+then. They come last, after the script, which does not
 wait for them: the view is there before the rest of the page has arrived. Text of the user appears in two places only:
 escaped in the page's title and footer, and as JSON in a data element, where no "<" is left. A content policy allows our
 one script by its hash, what that makes itself (blob:, the extras), and no request at all. All of it is ASCII: a host
@@ -25,6 +26,7 @@ from .. import bundle
 from ..errors import ExportError
 from ..files import replacing
 from ..wire import json_safe
+from .deflate import carried
 
 LIMIT = 20_000_000  # bytes of a page
 _EXPORT = re.compile(r"export\s*\{\s*([\w$]+)\s+as\s+default\s*\};?\s*$")
@@ -64,7 +66,7 @@ class Page:
 
     title, footer: text. state: the view's traits. overviews: of maps that the state's own overview is not of. answers:
     (question, its fields and buffers) pairs, made when the page is written. holds: which layers, for errors on the
-    page. estimate: bytes that the heads of one layer take at least. layers: which are held.
+    page. layers: which are held.
     """
 
     title: str
@@ -74,21 +76,21 @@ class Page:
     answers: Iterable[tuple[dict[str, Any], tuple[dict[str, Any], list[bytes]]]]
     layers: Sequence[int]
     holds: str
-    estimate: int
     about: Mapping[str, Any]
 
 
 def to_html(page: Page, path: str | Path | None = None) -> str:
     """The text of a page, written to `path` if given.
 
-    Raises ExportError past 20 MB, naming the layers that would fit: before anything is computed where the heads alone
-    pass it; and where the file cannot be written, of which then nothing is left.
+    Raises ExportError past 20 MB, naming the layers that would fit, and where the file cannot be written, of which then
+    nothing is left.
     """
-    check_size(page.estimate, page.layers)
-    answers = {question_name(question): _message(*reply) for question, reply in page.answers}
+    answers = {
+        question_name(question): _message(fields, b"".join(buffers)) for question, (fields, buffers) in page.answers
+    }
     data = {
-        "state": page.state,
-        "overviews": {name: _message(header, [data]) for name, (header, data) in page.overviews.items()},
+        "state": {**page.state, "overview": _message(**page.state["overview"])},
+        "overviews": {name: _message(header, data) for name, (header, data) in page.overviews.items()},
         "extras": base64.b64encode(bundle.extras()).decode(),
         "holds": page.holds,
         "about": page.about,
@@ -110,7 +112,7 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     )
     size = len(text.encode())
     if size > LIMIT:
-        raise _too_large(page.layers, size, _layer_bytes(answers, page.layers))
+        raise too_large(page.layers, size, _layer_bytes(answers, page.layers))
     if path is not None:
         with replacing(path) as out:
             out.write(text.encode())
@@ -120,7 +122,7 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
 def _layer_bytes(answers: Mapping[str, dict[str, Any]], layers: Sequence[int]) -> int:
     """What one layer takes: answers about layers are alike for all of them."""
     about_layers = [message for name, message in answers.items() if '["layer",' in name]
-    return sum(len(message["data"]) + 200 for message in about_layers) // max(1, len(layers))  # 200: its JSON
+    return sum(len(message["data"]["$bytes"]) + 200 for message in about_layers) // max(1, len(layers))  # 200: its JSON
 
 
 def question_name(question: dict[str, Any]) -> str:
@@ -128,26 +130,15 @@ def question_name(question: dict[str, Any]) -> str:
     return json.dumps(sorted(question.items()), separators=(",", ":"), ensure_ascii=False)
 
 
-def _message(fields: Mapping[str, Any], buffers: Sequence[bytes]) -> dict[str, Any]:
-    """An answer of the kernel, as page.js gives it."""
-    return {"fields": fields, "data": base64.b64encode(b"".join(buffers)).decode()}
+def _message(header: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+    """An overview, or an answer of the kernel, as page.js reads it."""
+    return {"header": header, "data": carried(data, header.get("arrays", ()))}
 
 
 def _json(value: Any) -> str:
     """JSON that can stand inside a script element: no "<" can open or close one."""
-    text = json.dumps(json_safe(_encoded(value)), allow_nan=False, separators=(",", ":"))
+    text = json.dumps(json_safe(value), allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
-
-
-def _encoded(value: Any) -> Any:
-    """Bytes as {"$bytes": base64}, at any depth."""
-    if isinstance(value, bytes | bytearray | memoryview):
-        return {"$bytes": base64.b64encode(value).decode()}
-    if isinstance(value, Mapping):
-        return {name: _encoded(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_encoded(item) for item in value]
-    return value
 
 
 def _text(text: str) -> str:
@@ -172,13 +163,7 @@ def _script() -> str:
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")
 
 
-def check_size(of_layer: int, layers: Sequence[int]) -> None:
-    """Raises ExportError where the heads of so many layers alone pass the limit: known from shapes, before any work."""
-    if of_layer * len(layers) > LIMIT:
-        raise _too_large(layers, of_layer * len(layers), of_layer)
-
-
-def _too_large(layers: Sequence[int], size: int, of_layer: int) -> ExportError:
+def too_large(layers: Sequence[int], size: int, of_layer: int) -> ExportError:
     """The error that names the layers which fit: they are equally large, since all hold the same tokens."""
     rest = max(0, size - of_layer * len(layers))
     fits = int((LIMIT - rest) // max(1, of_layer))

@@ -1,6 +1,11 @@
 // The model of a page without a kernel: traits live here, and questions are answered from what the page carries.
 // bertlens/export/html.py puts this behind the bundle and calls it with the bundle's default export.
-(widget) => {
+async (widget) => {
+  const el = document.getElementById("bertlens");
+  if (!globalThis.DecompressionStream) {
+    el.textContent = "This browser cannot unpack the page: open it in one that has DecompressionStream.";
+    return;
+  }
   const page = JSON.parse(document.getElementById("bertlens-data").textContent);
   const kept = (name) => JSON.parse(document.getElementById(name)?.textContent ?? "null");
   const whole = new Promise((done) => {
@@ -13,13 +18,41 @@
     for (let n = 0; n < text.length; n++) bytes[n] = text.charCodeAt(n); // from() takes ten times as long
     return new DataView(bytes.buffer);
   };
-  const revive = (value) => {
-    if (Array.isArray(value)) return value.map(revive);
-    if (value === null || typeof value !== "object") return value;
-    if ("$bytes" in value) return view(value.$bytes);
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revive(item)]));
+  // Bytes as deflate.py left them; `tell` hears the share that is there.
+  const unpack = async ({ $bytes, length, planes }, tell) => {
+    if (length === undefined) return view($bytes);
+    const bytes = new Uint8Array(length);
+    const pieces = new Blob([view($bytes)]).stream().pipeThrough(new DecompressionStream("deflate")).getReader();
+    let here = 0;
+    for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
+      bytes.set(piece.value, here);
+      here += piece.value.length;
+      tell?.(here / length);
+    }
+    for (const [from, to, size] of planes) {
+      const apart = bytes.slice(from, to);
+      const numbers = (to - from) / size;
+      for (let part = 0; part < size; part++)
+        for (let n = 0; n < numbers; n++) bytes[from + n * size + part] = apart[part * numbers + n];
+    }
+    return new DataView(bytes.buffer);
   };
-  const state = revive(page.state);
+  const { state } = page;
+  const [bar, note] = ["progress", "label"].map((name) => document.createElement(name));
+  note.append("unpacking the page ", bar);
+  const late = setTimeout(() => el.append(note), 2000);
+  try {
+    const data = await unpack(state.overview.data, (share) => {
+      bar.value = share;
+    });
+    state.overview = { ...state.overview, data };
+    note.remove();
+  } catch {
+    el.textContent = "This page is damaged: its data cannot be unpacked.";
+    return;
+  } finally {
+    clearTimeout(late);
+  }
   const listeners = new Map();
   const emit = (name, ...values) => {
     for (const listener of [...(listeners.get(name) ?? [])]) listener(...values);
@@ -31,18 +64,19 @@
     { ...others, layer },
     others,
   ];
-  const answer = ({ id, trace, ...question }) => {
+  const answer = async ({ id, trace, ...question }) => {
     const { op, map, layer } = question;
     if (op === "hello") return [{ kernel: false }];
     if (op === "extras") return [{}, [view(page.extras)]];
     const answers = questions(question).map((one) => kept(name(one)));
     const message = op === "overview" ? page.overviews[map] : answers.find(Boolean);
-    if (message) return [message.fields, [view(message.data)]];
+    if (message) return [message.header, [await unpack(message.data)]];
     // every layer that is in the page is there with all of its heads
     if (layer !== undefined && !kept(name({ op: "head", map, layer, head: 0 })))
       return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
     return [{ error: "this page has no kernel: open the notebook to compute this, to run another text or to export" }];
   };
+  const damaged = () => [{ error: "this part of the page is damaged: it cannot be unpacked" }];
   const model = {
     get: (name) => state[name],
     set(name, value) {
@@ -61,9 +95,9 @@
     async send(message) {
       // never before send returns; and answers may still be on their way, unlike what is in the page's data
       await (["hello", "extras", "overview"].includes(message.op) || whole);
-      const [fields, buffers = []] = answer(message);
+      const [fields, buffers = []] = await answer(message).catch(damaged);
       emit("msg:custom", { ...fields, id: message.id }, buffers);
     },
   };
-  widget.render({ model, el: document.getElementById("bertlens"), signal: new AbortController().signal, address: document.location });
+  widget.render({ model, el, signal: new AbortController().signal, address: document.location });
 }

@@ -36,16 +36,31 @@ def head(trace: Trace, layer: int, head: int) -> Answer:
     fields: dict[str, Any] = {"layer": layer, "head": head}
     if not trace.has_neurons or head in trace.changed_weights(layer):
         return fields, {"attention": trace.attention(layer)[head].float().contiguous()}
-    mask, arrays = _mask(trace.mask(layer), head)
+    mask, arrays = _layer_mask(trace, layer, head)
     fields |= {"scaling": float(trace.scaling(layer)), **mask}
     lse = trace.log_sum_exp(layer, head)
     return fields, {"q": trace.query(layer)[head].float(), "k": trace.key(layer)[head].float(), "lse": lse} | arrays
 
 
-def _mask(mask: Tensor | str | None, head: int) -> Answer:
-    """The mask as the page reads it: a name, how far a query sees to both sides, packed bits, or the bias itself."""
+_named_masks: WeakKeyDictionary[Trace, dict[int, dict[str, Any]]] = WeakKeyDictionary()
+
+
+def _layer_mask(trace: Trace, layer: int, head: int) -> Answer:
+    """A head's mask as the page reads it. One that all heads share and that has a name is read once for a layer."""
+    named = _named_masks.setdefault(trace, {})
+    if layer in named:
+        return named[layer], {}
+    mask = trace.mask(layer)
     if mask is None or isinstance(mask, str):
         return {"mask": mask or "full"}, {}
+    fields, arrays = _mask(mask, head)
+    if not arrays and (mask.dim() == 2 or len(mask) == 1):
+        named[layer] = fields
+    return fields, arrays
+
+
+def _mask(mask: Tensor, head: int) -> Answer:
+    """A name, how far a query sees to both sides, packed bits, or the bias itself."""
     bias = (mask[head if mask.shape[0] > 1 else 0] if mask.dim() == 3 else mask).float()
     seen = bias != -torch.inf
     if not bool((bias[seen] == 0).all()):
@@ -59,13 +74,13 @@ def _mask(mask: Tensor | str | None, head: int) -> Answer:
 
 def _band(seen: Tensor) -> dict[str, int] | None:
     """How many keys a query sees to its left and right, where that is all a mask (S, K) says, as in local layers."""
-    queries, keys = (torch.arange(n, device=seen.device) for n in seen.shape)
-    distance = keys - queries[:, None]
-    if not bool(seen.any()):
+    queries, keys = (torch.arange(n, dtype=torch.int32, device=seen.device) for n in seen.shape)
+    if not bool(seen[0].any()) or not bool(seen[-1].any()):
         return None
-    left, right = max(0, -int(distance[seen].min())), max(0, int(distance[seen].max()))
-    alike = bool((seen == (distance >= -left) & (distance <= right)).all())
-    return {"left": left, "right": right} if alike else None
+    left = max(0, len(queries) - 1 - int(keys[seen[-1]].min()))  # the last query sees nothing less far to its left
+    right = max(0, int(keys[seen[0]].max()))
+    band = (keys >= (queries - left)[:, None]) & (keys <= (queries + right)[:, None])
+    return {"left": left, "right": right} if torch.equal(seen, band) else None
 
 
 def layer_norms(trace: Trace, layer: int) -> Answer:

@@ -11,10 +11,9 @@ from __future__ import annotations
 import base64
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anywidget
 import ipywidgets
@@ -23,7 +22,7 @@ from traitlets import TraitError
 
 from .. import bundle
 from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index, check_indices
-from ..export.html import Page, check_size, to_html
+from ..export.html import Page, to_html
 from ..export.still import to_png
 from ..measures.offers import offers
 from ..model import checked_once
@@ -33,6 +32,7 @@ from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS
 from ..wire import messages
 from . import whatif
+from .carried import Step, carried, check_size
 from .cells import CELLS
 from .compared import Compared
 from .corpus import Corpus
@@ -41,8 +41,11 @@ from .picked import Picked
 from .pictures import SAVED_TOKENS
 from .questions import ARGUMENTS, QUESTIONS, Message, Reply, packed
 from .shared import Bundle, shared
-from .tabs import PARTS, TABS
+from .tabs import TABS
 from .traits import KINDS
+
+if TYPE_CHECKING:
+    from tqdm.auto import tqdm
 
 if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
@@ -356,52 +359,61 @@ class LensWidget(anywidget.AnyWidget):
 
     def _reply_html(self, _shown: Shown, message: Message) -> Reply:
         layers = message.get("layers")
-        return {}, [self.to_html(layers=layers).encode()]
+        return {}, [self.to_html(layers=layers, progress=False).encode()]
 
     # Export
 
-    def to_html(self, path: str | Path | None = None, *, layers: list[int] | None = None) -> str:
+    def to_html(self, path: str | Path | None = None, *, layers: list[int] | None = None, progress: bool = True) -> str:
         """The view as one page that needs no kernel and no network; written to `path` if given.
 
         Holds all heads, or those of `layers`. Of a text of more than 512 tokens it has the atlas of these layers alone,
-        and neither gates nor geometry nor the atlas by norm, which take work for every layer.
+        and neither gates nor geometry nor the atlas by norm, which take work for every layer. progress: a bar once it
+        has taken two seconds.
 
         Raises ExportError past 20 MB, naming the way out, and where the file
         cannot be written; SelectionError for no layer at all, or one that does not exist.
         """
-        with few(stream_size(self.trace)):
-            return to_html(self.page(layers), path)
+        from tqdm.auto import tqdm
 
-    def page(self, layers: list[int] | None = None) -> Page:
-        """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for."""
-        trace = self._shown.trace
+        with few(stream_size(self.trace)), tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar:
+            return to_html(self.page(layers, bar), path)
+
+    def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None) -> Page:
+        """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for.
+
+        Those are computed when they are read. bar: is told of each layer's pictures and of each answer.
+        """
+        shown, state = self._shown, {trait.name: getattr(self, trait.name) for trait in TRAITS}
+        trace = shown.trace
         most = max(m.n_layers for m in trace.maps.values())
         chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
-        estimate = sum(map(_head_bytes, trace.maps.values()))
-        check_size(estimate, chosen)
-        shown = self._shown.with_pictures(chosen if stream_tokens(trace) > SAVED_TOKENS else None)
+        check_size(shown, chosen)
+        pictured = chosen if stream_tokens(trace) > SAVED_TOKENS else range(most)
+        picked = self._picked(chosen)
+        steps = list(carried(shown, self.parts, chosen, self.map, picked))
+        if bar is not None:
+            bar.total = len(shown.pending(pictured)) + len(steps)
+        shown = shown.with_pictures(pictured, bar)
         about = provenance(trace)
         texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
         model = visible(trace.model_name)
         names = " ".join(f"{name} {number}" for name, number in about["versions"].items())
         others = (name for name in trace.maps if name != shown.map_name and shown.compared is None)
-        picked = self._picked(chosen)
         title = f"{model}: {texts[:80]}" if texts else model
         footer = f"{model} ({trace.dtype}) · {names} · {about['date']}"
         holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
         if shown.compared is not None:
             title, holds = shown.compared.title, shown.compared.holds(holds, chosen, picked)
             footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"
-        overviews = {name: shown.overview_of(name, self.layer, self.head) for name in others}
+        overviews = {name: shown.overview_of(name, self.layer, self.head, pictured) for name in others}
         return Page(
             title=title,
             footer=footer,
-            state={trait.name: getattr(self, trait.name) for trait in TRAITS} | {"overview": dict(shown.overview)},
+            state=state | {"overview": dict(shown.overview)},
             overviews={name: (made["header"], made["data"]) for name, made in overviews.items()},
-            answers=_carried(shown, self.parts, chosen, self.map, picked),
+            answers=_answered(steps, bar),
             layers=chosen,
             holds=holds,
-            estimate=estimate,
             about=about,
         )
 
@@ -463,6 +475,13 @@ def _why_not(tab: str, shown: Trace, corpus: Corpus | None) -> str:
     return offers(shown)[needs] if needs else ""
 
 
+def _answered(steps: Iterable[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
+    for question, answer in steps:
+        yield question, answer()
+        if bar is not None:
+            bar.update()
+
+
 class _StaleError(SelectionError):
     """What was asked about is shown no more."""
 
@@ -472,37 +491,6 @@ def _asked(shown: Shown, message: Message) -> Trace:
     if message.get("trace") != shown.id:
         raise _StaleError("the text has changed since: choose the head again")
     return shown.map(message.get("map"))
-
-
-def _carried(
-    shown: Shown, parts: Sequence[str], layers: Sequence[int], chosen_map: str, picked: Picked
-) -> Iterator[tuple[Message, Reply]]:
-    """What a page without a kernel is asked by its parts: (question, answer) pairs. `picked` is of the chosen map."""
-    asked = [name for part in parts for name in (PARTS.get(part) or TABS[part]).questions]
-    asked = list(dict.fromkeys(("head", "norms", *asked)))  # the selected head, by either measure, whatever the parts
-    for name, trace in shown.trace.maps.items():
-        reasons = offers(trace)
-        held = [layer for layer in layers if layer < trace.n_layers]
-        if "survey" in parts and shown.corpus is not None and not shown.corpus.why_not(trace):
-            yield {"op": "survey", "map": name}, packed(*shown.corpus.answer(trace))
-            for layer in held if {"atlas", "table"} <= set(parts) else ():
-                yield {"op": "survey_texts", "map": name, "layer": layer}, packed(*shown.corpus.texts(trace, layer))
-        if "compare" in parts and shown.compared is not None and name == chosen_map:
-            yield {"op": "compared_heads", "map": name}, packed(*shown.compared.heads())
-            for message in shown.compared.carried(layers, picked):
-                yield {"op": "compared", "map": name, **message}, packed(*shown.compared.maps(message))
-        for question in (QUESTIONS[op] for op in asked):
-            if question.needs and reasons[question.needs]:
-                continue
-            picks = question.carried_shown(trace, picked) if name == chosen_map else ()
-            for arguments in chain(question.carried(trace, held), picks):
-                yield {"op": question.name, "map": name, **arguments}, question.reply(trace, arguments)
-
-
-def _head_bytes(trace: Trace) -> int:
-    """What the heads of a layer take at least in a page, from shapes alone: q and k, or the weights, in base64."""
-    floats = 2 * trace.n_tokens * (trace.head_dim or 0) if trace.has_neurons else trace.n_tokens * len(trace.key_tokens)
-    return trace.n_heads * floats * 4 * 4 // 3
 
 
 def _same_token(before: list[str], after: list[str], position: int | None) -> int | None:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..changes import Change
 from ..errors import SelectionError
@@ -29,8 +29,11 @@ from .badges import badges
 from .cells import unattended
 from .compared import Compared
 from .corpus import Corpus
-from .pictures import SAVED_TOKENS, all_pictures
+from .pictures import SAVED_TOKENS, all_pictures, layer_pictures
 from .tabs import TABS
+
+if TYPE_CHECKING:
+    from tqdm.auto import tqdm
 
 MOST_TOKENS = 128  # of a text for which all is computed at once
 
@@ -87,24 +90,35 @@ class Shown:
             raise SelectionError(f"no map {str(name)[:40]!r}: there are {', '.join(self.trace.maps)}")
         return shown
 
-    def with_pictures(self, layers: Iterable[int] | None = None) -> Shown:
-        """The record with the pictures of these layers (default: all) in its overview; itself where they are there."""
+    def pending(self, layers: Iterable[int]) -> list[int]:
+        """Those of the layers whose pictures the overview has not."""
+        return sorted(set(self.overview["header"]["pending"]) & set(layers))
+
+    def with_pictures(self, layers: Iterable[int] | None = None, bar: tqdm[Any] | None = None) -> Shown:
+        """The record with the pictures of these layers (default: all) in its overview; itself where they are there.
+
+        bar: is told of each layer.
+        """
         header = self.overview["header"]
         wanted = range(header["n_layers"]) if layers is None else layers
-        if not set(header["pending"]) & set(wanted):
+        if not (new := self.pending(wanted)):
             return self
         name, head = header["map"], header["head"]
         with few(stream_size(self.trace)):
+            for layer in new:  # kept with the trace
+                layer_pictures(self.map(name), layer)
+                if bar is not None:
+                    bar.update()
             made = _overview(self.trace, self.corpus, self.compared, name, head["layer"], head["head"], wanted)
         named = {part: header[part] for part in ("trace", "subject", "changes")}
         return replace(self, overview=MappingProxyType(_named(made, named)))
 
-    def overview_of(self, name: str, layer: int, head: int) -> dict[str, Any]:
-        """The overview of another map, with a head of it open (its last ones where it has fewer)."""
+    def overview_of(self, name: str, layer: int, head: int, layers: Iterable[int] | None = None) -> dict[str, Any]:
+        """The overview of another map, with a head of it open (its last ones where it has fewer); layers: pictured."""
         shown = self.map(name)
         layer, head = min(layer, shown.n_layers - 1), min(head, shown.n_heads - 1)
         named = {part: self.overview["header"][part] for part in ("trace", "subject", "changes")}
-        return _named(_overview(self.trace, self.corpus, self.compared, name, layer, head), named)
+        return _named(_overview(self.trace, self.corpus, self.compared, name, layer, head, layers), named)
 
     @property
     def map_name(self) -> str:
@@ -150,7 +164,7 @@ def _overview(
 ) -> dict[str, Any]:
     """Of one map; layers: whose pictures are in it (default: all), the others are pending."""
     shown = trace.maps[name]
-    held = set(range(shown.n_layers) if layers is None else layers)
+    held = set(range(shown.n_layers)) & set(range(shown.n_layers) if layers is None else layers)
     fields, head_arrays = answers.head(shown, layer, head)
     arrays: dict[str, Any] = {**all_pictures(shown, held)}
     given = _of_changes(shown)

@@ -17,7 +17,7 @@ from ..measures.rows import Roles
 from ..trace import Trace
 
 SAVED_TOKENS = 512  # of a text of which a view that is saved or exported holds what takes work for every layer
-AT_ONCE = 16_000_000  # weights of the heads that are looked at together, or one head
+AT_ONCE = 4_000_000  # weights of the heads that are looked at together, or one head
 
 _made: WeakKeyDictionary[Trace, dict[int, dict[str, Tensor]]] = WeakKeyDictionary()
 

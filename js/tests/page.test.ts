@@ -1,30 +1,33 @@
 // The model object of a page without a kernel (bertlens/export/page.js) against the questions that the views ask.
+import { deflateSync } from "node:zlib";
 import type { AnyModel } from "@anywidget/types";
 import { Window } from "happy-dom";
 import { expect, it, vi } from "vitest";
-import start from "../../bertlens/export/page.js?raw";
+import script from "../../bertlens/export/page.js?raw";
 import { ask } from "../src/kernel";
 
-const base64 = (text: string) => btoa(text);
+const held = (text: string) => ({ $bytes: btoa(text) });
 const DATA = {
   state: {
     layer: 1,
     heads: [[0, 1]],
-    overview: { header: { map: "self" }, data: { $bytes: base64("abc") } },
+    overview: { header: { map: "self" }, data: held("abc") },
     none: null,
   },
-  overviews: { cross: { fields: { map: "cross" }, data: base64("xyz") } },
+  overviews: { cross: { header: { map: "cross" }, data: held("xyz") } },
   holds: "layers 1",
 };
 const HEAD = '[["head",0],["layer",1],["map","self"],["op","head"]]';
 const ANSWERS = {
-  [HEAD]: { fields: { layer: 1, head: 0, arrays: [] }, data: base64("\u0001\u0002\u00ff") },
-  '[["layer",1],["map","self"],["op","norms"]]': { fields: { arrays: [] }, data: base64("n") },
-  '[["map","self"],["op","sheet"]]': { fields: { arrays: [] }, data: base64("s") },
+  [HEAD]: { header: { layer: 1, head: 0, arrays: [] }, data: held("\u0001\u0002\u00ff") },
+  '[["layer",1],["map","self"],["op","norms"]]': { header: { arrays: [] }, data: held("n") },
+  '[["map","self"],["op","sheet"]]': { header: { arrays: [] }, data: held("s") },
 };
 
-function open({ document } = new Window()): { model: AnyModel; el: HTMLElement } {
-  const data = Object.entries({ "bertlens-data": DATA, ...ANSWERS }).map(([id, content]) => {
+function start(window = new Window(), state: unknown = DATA.state) {
+  const { document } = window;
+  const page = { ...DATA, state };
+  const data = Object.entries({ "bertlens-data": page, ...ANSWERS }).map(([id, content]) => {
     const element = document.createElement("script");
     element.id = id;
     element.type = "application/json";
@@ -35,7 +38,13 @@ function open({ document } = new Window()): { model: AnyModel; el: HTMLElement }
   main.id = "bertlens";
   document.body.replaceChildren(main, ...data);
   const render = vi.fn();
-  new Function("widget", "document", `(${start})(widget)`)({ render }, document);
+  const started: Promise<void> = new Function("widget", "document", `return (${script})(widget)`)({ render }, document);
+  return { main, render, started };
+}
+
+async function open(window?: Window, state?: unknown): Promise<{ model: AnyModel; el: HTMLElement }> {
+  const { render, started } = start(window, state);
+  await started;
   expect(render).toHaveBeenCalledOnce();
   return render.mock.calls[0]![0];
 }
@@ -43,15 +52,20 @@ function open({ document } = new Window()): { model: AnyModel; el: HTMLElement }
 const forever = new AbortController().signal;
 const bytes = (view: DataView) => [...new Uint8Array(view.buffer, view.byteOffset, view.byteLength)];
 
-it("renders into the page with the traits, bytes as DataView", () => {
-  const { model, el } = open();
+it("renders into the page with the traits, bytes as DataView", async () => {
+  const { model, el } = await open();
   expect(el.id).toBe("bertlens");
   expect([model.get("layer"), model.get("heads"), model.get("none")]).toEqual([1, [[0, 1]], null]);
   expect(bytes(model.get("overview").data)).toEqual([97, 98, 99]);
 });
 
 it("answers a head that it holds, byte by byte", async () => {
-  const { fields, buffers } = await ask(open().model, "head", { trace: "t", map: "self", layer: 1, head: 0 }, forever);
+  const { fields, buffers } = await ask(
+    (await open()).model,
+    "head",
+    { trace: "t", map: "self", layer: 1, head: 0 },
+    forever,
+  );
   expect(fields).toMatchObject({ layer: 1, head: 0, arrays: [] });
   expect(bytes(buffers[0]!)).toEqual([1, 2, 255]);
 });
@@ -60,7 +74,7 @@ it("answers only when all of the page has arrived", async () => {
   const window = new Window();
   const { document } = window;
   Object.defineProperty(document, "readyState", { value: "loading" });
-  const { model } = open(window);
+  const { model } = await open(window);
   const late = document.getElementById(HEAD)!;
   const whole = late.textContent;
   late.textContent = whole.slice(0, 20);
@@ -72,7 +86,7 @@ it("answers only when all of the page has arrived", async () => {
 });
 
 it("answers another map's overview, and says that it is no kernel", async () => {
-  const { model } = open();
+  const { model } = await open();
   const { fields, buffers } = await ask(model, "overview", { trace: "t", map: "cross" }, forever);
   expect(fields.map).toBe("cross");
   expect(bytes(buffers[0]!)).toEqual([120, 121, 122]);
@@ -80,7 +94,7 @@ it("answers another map's overview, and says that it is no kernel", async () => 
 });
 
 it("answers other questions by what they ask, whatever the order and the trace", async () => {
-  const { model } = open();
+  const { model } = await open();
   const { buffers } = await ask(model, "norms", { trace: "t", map: "self", layer: 1 }, forever);
   expect(bytes(buffers[0]!)).toEqual([110]);
   await expect(ask(model, "norms", { map: "self", layer: 2 }, forever)).rejects.toThrow("layer 2 is not in this page");
@@ -88,7 +102,7 @@ it("answers other questions by what they ask, whatever the order and the trace",
 });
 
 it("answers what takes no head, or none at all, whoever asks with layer and head", async () => {
-  const { model } = open();
+  const { model } = await open();
   const ofHead = { map: "self", layer: 1, head: 0 };
   expect(bytes((await ask(model, "norms", ofHead, forever)).buffers[0]!)).toEqual([110]);
   expect(bytes((await ask(model, "sheet", ofHead, forever)).buffers[0]!)).toEqual([115]);
@@ -97,13 +111,13 @@ it("answers what takes no head, or none at all, whoever asks with layer and head
 it("answers what is shown first before the rest of the page has arrived", async () => {
   const window = new Window();
   Object.defineProperty(window.document, "readyState", { value: "loading" });
-  const { model } = open(window);
+  const { model } = await open(window);
   expect((await ask(model, "hello", {}, forever)).fields.kernel).toBe(false);
   expect((await ask(model, "overview", { trace: "t", map: "cross" }, forever)).fields.map).toBe("cross");
 });
 
 it("says why it cannot answer the rest", async () => {
-  const { model } = open();
+  const { model } = await open();
   await expect(ask(model, "head", { map: "self", layer: 3, head: 0 }, forever)).rejects.toThrow(
     "layer 3 is not in this page, which holds layers 1",
   );
@@ -111,8 +125,8 @@ it("says why it cannot answer the rest", async () => {
   await expect(ask(model, "constructor", {}, forever)).rejects.toThrow("this page has no kernel");
 });
 
-it("tells who listens about a change, once, until they leave", () => {
-  const { model } = open();
+it("tells who listens about a change, once, until they leave", async () => {
+  const { model } = await open();
   const [named, any] = [vi.fn(), vi.fn()];
   model.on("change:layer", named);
   model.on("change", any);
@@ -123,4 +137,84 @@ it("tells who listens about a change, once, until they leave", () => {
   model.off("change:layer", named);
   model.set("layer", 0);
   expect([named.mock.calls.length, any.mock.calls.length]).toEqual([1, 2]);
+});
+
+// 40,000 numbers, deflated as bertlens/export/deflate.py does: all first bytes, then all second ones, …
+const NUMBERS = Float32Array.from({ length: 40_000 }, (_, n) => Math.sqrt(n) * (n % 3 ? 1 : -1));
+function deflated({ buffer }: Float32Array) {
+  const plain = new Uint8Array([7, 8, 9, 10, ...new Uint8Array(buffer)]);
+  const apart = plain.slice(4).map((_, n, all) => all[(n % 40_000) * 4 + Math.floor(n / 40_000)]!);
+  const $bytes = deflateSync(new Uint8Array([7, 8, 9, 10, ...apart])).toString("base64");
+  return { plain, data: { $bytes, length: plain.length, planes: [[4, plain.length, 4]] } };
+}
+
+it("unpacks what was deflated, and puts the numbers together", async () => {
+  const { plain, data } = deflated(NUMBERS);
+  const { model } = await open(undefined, { ...DATA.state, overview: { header: { map: "self" }, data } });
+  expect(model.get("overview").header).toEqual({ map: "self" });
+  expect(bytes(model.get("overview").data)).toEqual([...plain]);
+});
+
+it("says in a sentence what a browser lacks, and that a page is damaged", async () => {
+  const { data } = deflated(NUMBERS);
+  const damaged = { ...data, $bytes: `${btoa("nonsense")}` };
+  const page = start(undefined, { ...DATA.state, overview: { header: {}, data: damaged } });
+  await page.started;
+  expect(page.main.textContent).toBe("This page is damaged: its data cannot be unpacked.");
+  vi.stubGlobal("DecompressionStream", undefined);
+  const old = start();
+  await old.started;
+  vi.unstubAllGlobals();
+  expect(old.main.textContent).toBe(
+    "This browser cannot unpack the page: open it in one that has DecompressionStream.",
+  );
+  expect(page.render).not.toHaveBeenCalled();
+  expect(old.render).not.toHaveBeenCalled();
+});
+
+it("answers about a damaged part that it is damaged", async () => {
+  const window = new Window();
+  const { model } = await open(window);
+  const { data } = deflated(NUMBERS);
+  const damaged = { header: {}, data: { ...data, $bytes: data.$bytes.slice(0, 4000) } };
+  window.document.getElementById(HEAD)!.textContent = JSON.stringify(damaged);
+  await expect(ask(model, "head", { map: "self", layer: 1, head: 0 }, forever)).rejects.toThrow("damaged");
+});
+
+it("shows how far it is once it has unpacked for two seconds", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { plain, data } = deflated(NUMBERS);
+  let go = () => {};
+  const held = new Promise<void>((done) => {
+    go = done;
+  });
+  const Real = DecompressionStream;
+  class Slow {
+    #given = 0;
+    #real = new Real("deflate");
+    writable = this.#real.writable;
+    readable = this.#real.readable.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform: async (piece, out) => {
+          if (this.#given++ > 0) await held;
+          out.enqueue(piece);
+        },
+      }),
+    );
+  }
+  vi.stubGlobal("DecompressionStream", Slow);
+  const { main, render, started } = start(undefined, { ...DATA.state, overview: { header: {}, data } });
+  vi.advanceTimersByTime(1999);
+  expect(main.querySelector("progress")).toBeNull();
+  vi.advanceTimersByTime(1);
+  const bar = () => main.querySelector("progress");
+  await vi.waitFor(() => expect(Number(bar()?.value)).toBeGreaterThan(0));
+  expect(Number(bar()?.value)).toBeLessThan(1);
+  expect(main.textContent).toBe("unpacking the page ");
+  go();
+  await started;
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  expect(bar()).toBeNull();
+  expect(bytes(render.mock.calls[0]![0].model.get("overview").data)).toEqual([...plain]);
 });

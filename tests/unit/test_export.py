@@ -8,6 +8,7 @@ import html.parser
 import io
 import json
 import re
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,11 @@ from bertlens import bundle, colors, wire
 from bertlens import provenance as provenance_module
 from bertlens.export import html as page_module
 from bertlens.export import provenance, save_csv, save_npz, to_png
+from bertlens.export.deflate import carried
 from bertlens.export.html import question_name
 from bertlens.provenance import visible
+from bertlens.widgets import answers
+from bertlens.widgets import carried as carried_module
 
 HOSTILE = [
     "<img src=x onerror=window.__pwn=1>",
@@ -54,6 +58,19 @@ def hostile_widget() -> bl.Explorer:
     n = len(HOSTILE)
     trace = bl.Trace.from_attentions(attention(3, 2, n, n), HOSTILE, model_name=HOSTILE[1])
     return trace.explore(layer=1, head=1)
+
+
+def unpacked(held: dict) -> bytes:
+    """Bytes as a page holds them: number by number."""
+    data = base64.b64decode(held["$bytes"])
+    if "length" not in held:
+        return data
+    data = bytearray(zlib.decompress(data))
+    assert len(data) == held["length"]
+    for start, stop, size in held["planes"]:
+        apart, count = data[start:stop], (stop - start) // size
+        data[start:stop] = bytes(apart[part * count + n] for n in range(count) for part in range(size))
+    return bytes(data)
 
 
 class Page(html.parser.HTMLParser):
@@ -144,9 +161,9 @@ def test_page_carries_every_head_as_the_kernel_answers_it():
             message = {"id": 1, "op": "head", "trace": widget.overview["header"]["trace"], "map": "self"}
             widget._answer(widget, {**message, "layer": layer, "head": head}, [])
             ((fields, buffers),) = sent
-            assert found["fields"] == {name: value for name, value in fields.items() if name != "id"}
-            assert base64.b64decode(found["data"]) == buffers[0]
-    assert base64.b64decode(data["state"]["overview"]["data"]["$bytes"]) == widget.overview["data"]
+            assert found["header"] == {name: value for name, value in fields.items() if name != "id"}
+            assert unpacked(found["data"]) == buffers[0]
+    assert unpacked(data["state"]["overview"]["data"]) == widget.overview["data"]
     assert (data["state"]["layer"], data["state"]["head"]) == (1, 1)
 
 
@@ -175,7 +192,7 @@ def test_other_maps_of_an_encoder_decoder_are_in_the_page():
     page = Page(trace.explore(layer=1).to_html())
     data = page.data()["bertlens-data"]
     assert set(data["overviews"]) == {"cross"}
-    assert data["overviews"]["cross"]["fields"]["map"] == "cross"
+    assert data["overviews"]["cross"]["header"]["map"] == "cross"
     assert "cross/0/1" in page.heads()
 
 
@@ -383,7 +400,115 @@ def test_visible_writes_what_cannot_be_seen():
     assert visible("a\u202eb\x00\ud800\n日本") == "a⟨U+202E⟩b⟨U+0000⟩\ufffd⟨U+000A⟩日本"
 
 
-def test_json_in_the_page_keeps_arrays_and_bytes():
-    index, blob = wire.pack({"a": np.arange(3, dtype=np.float32)})
-    text = page_module._json({"x": [blob, {"y": float("nan")}], "index": index})
-    assert json.loads(text) == {"x": [{"$bytes": base64.b64encode(blob).decode()}, {"y": None}], "index": index}
+def test_json_in_the_page_has_no_number_that_json_has_not():
+    text = page_module._json({"x": [{"y": float("nan")}, "<"], "z": np.float32(1)})
+    assert json.loads(text) == {"x": [{"y": None}, "<"], "z": 1} and "<" not in text
+
+
+# Bytes in a page
+
+
+def numbers() -> dict[str, np.ndarray]:
+    """Arrays of all dtypes and odd lengths, as wide apart in what deflates as those of a page."""
+    generator = np.random.default_rng(0)
+    return {
+        "float32": generator.standard_normal((51, 33)).astype(np.float32),
+        "none": np.zeros((0, 7), np.float32),
+        "uint8": generator.integers(0, 9, 1001).astype(np.uint8),
+        "float64": generator.standard_normal(77),
+        "int32": np.arange(-500, 500, dtype=np.int32),
+        "uint16": generator.integers(0, 1 << 16, 99).astype(np.uint16),
+        "one": np.float32(3).reshape(()),
+        "special": np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45], np.float32),
+    }
+
+
+def test_deflated_bytes_come_back():
+    index, blob = wire.pack(numbers())
+    held = carried(blob, index)
+    assert len(held["$bytes"]) < len(base64.b64encode(blob)) * 0.9 and held["length"] == len(blob)
+    assert unpacked(held) == blob
+    assert unpacked(carried(blob, ())) == blob
+    assert unpacked(carried(b"", ())) == b""
+
+
+def test_what_does_not_deflate_is_carried_as_it_is():
+    noise = np.random.default_rng(0).integers(0, 256, 5000).astype(np.uint8)
+    index, blob = wire.pack({"noise": noise})
+    assert carried(blob, index) == {"$bytes": base64.b64encode(blob).decode()}
+
+
+def test_a_head_takes_less_than_its_bytes(embedded_lens):
+    """Queries and keys of a real model: a seventh less, by their signs and exponents alone."""
+    trace = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 12)
+    _, arrays = answers.head(trace, 2, 3)
+    index, blob = wire.pack(arrays)
+    assert len(base64.b64decode(carried(blob, index)["$bytes"])) < 0.87 * len(blob)
+    assert len(zlib.compress(blob, 9)) > 0.9 * len(blob)  # without the planes hardly any
+
+
+# Its size, before any work
+
+
+@pytest.mark.parametrize("layers", [[0, 1, 2, 3, 4, 5], [3]])
+def test_shapes_say_what_a_page_holds_at_most(embedded_lens, layers):
+    trace = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 45)
+    assert trace.n_tokens > 400
+    view = trace.explore()
+    texts = {attrs["id"]: text for attrs, text in Page(view.to_html(layers=layers)).of("script") if "id" in attrs}
+    asked = {name: dict(json.loads(name)) for name in texts if name.startswith("[")}
+    kinds = ("head", "norms", "stream")
+    size = sum(len(texts[name]) for name, question in asked.items() if question["op"] in kinds)
+    most = carried_module._most_bytes(trace) * len(layers)
+    assert 0.75 * most < size < most
+    least, share = carried_module._share(trace, layers)
+    assert 0.8 < least <= share < 0.9
+
+
+def test_a_page_past_the_limit_is_refused_before_any_work(embedded_lens, monkeypatch):
+    trace = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 45)
+    view = trace.explore()
+    heads = carried_module._most_bytes(trace)
+    fixed = carried_module._rest(view._shown)
+    monkeypatch.setattr(page_module, "LIMIT", fixed + int(2.5 * heads))
+    monkeypatch.setattr(type(view._shown), "with_pictures", lambda *_: pytest.fail("worked"))
+    with pytest.raises(bl.ExportError, match=r"2 of its layers fit: choose them, for example layers=\[0, 1\]"):
+        view.to_html()
+
+
+def test_a_page_of_maps_that_deflate_is_not_refused_for_their_shapes(monkeypatch):
+    """One weight a row: by shapes 9 MB, deflated nothing."""
+    maps = [torch.eye(300).repeat(4, 1, 1) for _ in range(5)]
+    view = bl.Trace.from_attentions(maps, ["word"] * 300).explore()
+    monkeypatch.setattr(page_module, "LIMIT", 3_000_000)
+    assert 5 * carried_module._most_bytes(view.trace) > 9e6
+    assert len(view.to_html()) < 1.5e6
+
+
+def test_a_page_that_takes_long_shows_how_far_it_is(embedded_lens, monkeypatch):
+    """A bar of the layers whose pictures are made, and of the answers; none where it was asked not to."""
+    bars = []
+
+    class Bar:
+        def __init__(self, **options):
+            self.total, self.done, self.options = None, 0, options
+            bars.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def update(self, n=1):
+            self.done += n
+
+    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
+    view = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 15).explore()
+    assert len(view.overview["header"]["pending"]) == 6
+    page = Page(view.to_html())
+    held = [name for name in page.data() if name.startswith("[")]
+    assert bars[0].done == bars[0].total == 6 + len(held)
+    assert bars[0].options["delay"] == 2 and not bars[0].options["disable"]
+    view.to_html(progress=False)
+    assert bars[1].options["disable"]

@@ -73,6 +73,15 @@ def test_neighbours_are_those_of_the_cosines(trace):
     assert geometry.nearest(x[:3])[0].shape == (3, 2) and geometry.nearest(x[:1])[0].shape == (1, 0)
 
 
+def test_of_neighbours_as_near_the_first_come_first():
+    """300 rows on four axes: all of an axis are at a cosine of exactly 1, more of them than are asked for."""
+    x = torch.eye(4).repeat(75, 1)
+    places, cosines = geometry.nearest(x, k=5)
+    for i, row in enumerate(places.tolist()):
+        assert row == [j for j in range(300) if j % 4 == i % 4 and j != i][:5]
+    assert bool((cosines == 1).all())
+
+
 def test_stations_of_the_stream(trace):
     assert torch.equal(projection.station(trace, 0), trace.layer_input(0))
     for layer in range(trace.n_layers):

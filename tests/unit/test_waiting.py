@@ -26,7 +26,7 @@ class Writing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, view: Any) -> None:
         self.reached, self.go, self.text = threading.Event(), threading.Event(), ""
-        real = base._carried
+        real = base.carried
 
         def slowly(*args: Any) -> Any:
             for n, answer in enumerate(real(*args)):
@@ -35,7 +35,7 @@ class Writing:
                     assert self.go.wait(LONG)
                 yield answer
 
-        monkeypatch.setattr(base, "_carried", slowly)
+        monkeypatch.setattr(base, "carried", slowly)
         self.thread = threading.Thread(target=self._write, args=(view,))
         self.thread.start()
         assert self.reached.wait(LONG)
