@@ -39,20 +39,47 @@ def causal(n: int, device: torch.device) -> Tensor:
 
 def mask(layer: Layer) -> Tensor | str | None:
     """What is added to the scaled scores: None (all visible), "causal", or float (S, S) or (H, S, S); -inf hides."""
+    if layer.bias is None and (layer.mask is None or isinstance(layer.mask, str)):
+        return layer.mask
+    added = _added(layer, *[slice(None)] * 3)
+    assert layer.query is not None
+    return added + causal(layer.query.shape[1], added.device) if isinstance(layer.mask, str) else added
+
+
+def _added(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
+    """A part of the bias and of a mask that is a tensor, float (R, C) or (H, R, C); -inf hides."""
     given, bias, query = layer.mask, layer.bias, layer.query
     assert query is not None
-    if bias is None and (given is None or isinstance(given, str)):
-        return given
-    added = torch.zeros((), device=query.device) if bias is None else cast(bias)
-    if isinstance(given, str):
-        added = added + causal(query.shape[1], query.device)
-    elif given is not None:
+
+    def part(x: Tensor) -> Tensor:
+        return (x[heads] if x.ndim == 3 and len(x) > 1 else x)[..., queries, keys]
+
+    added = torch.zeros((), device=query.device) if bias is None else cast(part(bias))
+    if isinstance(given, Tensor):
+        given = part(given)
         if given.dtype == torch.bool:
             added = torch.where(given, added, -torch.inf)
         else:  # models write "hidden" as the least number of their dtype
             hidden = given <= torch.finfo(given.dtype).min / 2
             added = (added + cast(given)).masked_fill(hidden, -torch.inf)
     return added[0] if added.ndim == 3 and added.shape[0] == 1 else added
+
+
+def seen(layer: Layer, start: int, stop: int) -> slice:
+    """The keys from the first to the last that the queries start … stop - 1 see: weights of other keys are 0."""
+    known = layer.key if layer.attention is None else layer.attention.mT
+    assert known is not None
+    everything = slice(0, known.shape[-2])
+    if layer.attention is not None or layer.weights or layer.mask is None:
+        return everything
+    if isinstance(layer.mask, str):
+        return slice(0, stop)
+    given = layer.mask[..., start:stop, :]
+    visible = given if given.dtype == torch.bool else given > torch.finfo(given.dtype).min / 2
+    if not visible.any(-1).all():  # a query that sees nothing has no weights at all, and says NaN everywhere
+        return everything
+    columns = visible.flatten(0, -2).any(0).nonzero()
+    return slice(int(columns[0]), int(columns[-1]) + 1)
 
 
 def dense_mask(layer: Layer) -> Tensor | None:
@@ -106,40 +133,50 @@ def _masked(products: Tensor, added: Tensor | str | None, start: int) -> Tensor:
     if isinstance(added, Tensor):
         products += added[..., start : start + products.shape[-2], :].to(products.dtype)
     elif added is not None:
-        keys = torch.arange(products.shape[-1], device=products.device)
-        products.masked_fill_(keys > keys[start : start + products.shape[-2], None], -torch.inf)
+        _hide_later(products, start, 0)
     return products
+
+
+def _hide_later(products: Tensor, query: int, key: int) -> None:
+    """Products (..., R, C) of the queries and keys from these on: -inf where the key comes after the query."""
+    rows, columns = (torch.arange(n, device=products.device) for n in products.shape[-2:])
+    products.masked_fill_(columns + key > rows[:, None] + query, -torch.inf)
+
+
+def attention_part(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
+    """The part of `attention` of these heads, queries and keys, which are all that the queries see (see `seen`)."""
+    if layer.attention is not None:
+        return cast(layer.attention[heads, queries, keys])
+    assert layer.query is not None and layer.key is not None and layer.scaling is not None
+    query, key = layer.query[heads, queries], layer.key
+    shared = len(layer.query) // len(key)
+    if shared == 1:
+        key = key[heads, keys]
+    else:
+        key = key[[head // shared for head in range(*heads.indices(len(layer.query)))], keys]
+    check_precision(query.device)
+    dtype = torch.float64 if query.dtype == torch.float64 else torch.float32
+    products = (query.to(dtype) @ key.to(dtype).transpose(1, 2)).mul_(layer.scaling)
+    if layer.bias is not None or isinstance(layer.mask, Tensor):
+        products += _added(layer, heads, queries, keys).to(dtype)
+    if isinstance(layer.mask, str):
+        _hide_later(products, queries.start or 0, keys.start or 0)
+    weights = products.softmax(-1)
+    for head, given in layer.weights.items():
+        at = head - (heads.start or 0)
+        if 0 <= at < len(weights):
+            weights[at] = given[queries, keys].to(weights.dtype)
+    return weights
 
 
 def attention_rows(layer: Layer, start: int, stop: int) -> Tensor:
     """(H, stop - start, K) rows of `attention` for the queries start … stop - 1, and of no others."""
-    if layer.attention is not None:
-        return cast(layer.attention[:, start:stop])
-    assert layer.query is not None and layer.key is not None and layer.scaling is not None
-    query = cast(layer.query[:, start:stop])
-    products = query @ per_head(cast(layer.key), len(query)).transpose(1, 2) * layer.scaling
-    rows = _masked(products, mask(layer), start).softmax(-1)
-    for head, given in layer.weights.items():
-        rows[head] = given[start:stop].to(rows.dtype)
-    return rows
+    return attention_part(layer, slice(None), slice(start, stop), slice(None))
 
 
 def attention_heads(layer: Layer, start: int, stop: int) -> Tensor:
     """(stop - start, S, K) `attention` of the heads start … stop - 1, and of no others."""
-    if layer.attention is not None:
-        return cast(layer.attention[start:stop])
-    assert layer.query is not None and layer.key is not None and layer.scaling is not None
-    shared = len(layer.query) // len(layer.key)
-    keys = torch.stack([layer.key[head // shared] for head in range(start, stop)])
-    products = cast(layer.query[start:stop]) @ cast(keys).transpose(1, 2) * layer.scaling
-    added = dense_mask(layer)
-    if added is not None:
-        products += (added[start:stop] if added.ndim == 3 else added).to(products.dtype)
-    weights = products.softmax(-1)
-    for head, given in layer.weights.items():
-        if start <= head < stop:
-            weights[head - start] = given.to(weights.dtype)
-    return weights
+    return attention_part(layer, slice(start, stop), slice(None), slice(None))
 
 
 def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:
