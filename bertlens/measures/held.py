@@ -9,6 +9,7 @@ from torch import Tensor
 HELD = 0.9  # of a row
 LONG = 1536  # keys of a row from which on a search is quicker than sorting all of it
 SAMPLE = 256  # keys of a long row that say about where its smallest weight that counts lies
+GOLDEN = 0.6180339887498949
 LARGE = 8  # times the mean weight
 ERRORS = 2.5  # standard errors of the sample within which it is looked for
 
@@ -81,7 +82,8 @@ def _bracket(rows: Tensor, least: float) -> tuple[Tensor, Tensor]:
     total = rows.sum(-1, keepdim=True)
     large = total * (LARGE / size)
     _, held = _larger(rows, large)
-    sample = rows[:, :: size // SAMPLE]
+    places = torch.arange(1, SAMPLE + 1, dtype=torch.float64).mul_(GOLDEN).frac_().mul_(size).long()
+    sample = rows[:, places]  # spread evenly, in step with nothing that the text repeats
     sample = _descending(sample.masked_fill(sample > large, 0))
     sums, squares = sample.cumsum(-1), sample.square().cumsum(-1)
     share = ((least - held) / (total - held).clamp_min(1e-30)).clamp(0, 1)

@@ -21,8 +21,8 @@ from .held import k90
 
 MARKS = (".", ",")  # what Clark et al. count as punctuation
 SMOOTHING = 1e-4  # Clark's: 0.9999 α + 0.0001 / n
-AT_ONCE = 262_144  # weights that are looked at together: 1 MB, which a processor keeps near; 32 times that on a GPU
-LEAST_ROWS = 32  # of a head at a time, where there are as many: fewer take longer each
+AT_ONCE = 524_288  # weights that are looked at together: 2 MB, which a processor keeps near; 32 times that on a GPU
+LEAST_ROWS = 64  # of a head at a time, where there are as many: fewer take longer each
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,18 @@ class Roles:
         """(P,) the pairs of two occurrences of one word, as places in a block; upper and lower case alike."""
         if not self.square:
             return None
+        block = (queries.start, queries.stop, keys.start, keys.stop)
+        if block not in self._last:
+            self._last.clear()
+            self._last[block] = self._same_word(queries, keys)
+        return self._last[block]
+
+    @cached_property
+    def _last(self) -> dict[tuple[int, ...], Tensor]:
+        """The pairs of the last block, which is looked at by weight and by norm."""
+        return {}
+
+    def _same_word(self, queries: slice, keys: slice) -> Tensor:
         words, order, first, count = self._occurrences
         pairs = count[queries]
         row = torch.arange(len(pairs), device=pairs.device).repeat_interleave(pairs)

@@ -303,28 +303,34 @@ def _profile_share(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Te
     p_d = mass at offset d ÷ what c alone would put there. All sums over j are correlations, done by FFT.
     """
     n = mean_row.shape[-1]
-    columns = torch.fft.rfft(mean_row, 2 * n)
-    chance = torch.fft.irfft(torch.fft.rfft(mass, 2 * n).conj() * columns, 2 * n)  # lag d: Σ_i m_i c_(i+d)
-    observed = torch.cat(
-        [by_offset[..., n - 1 :], by_offset.new_zeros(*by_offset.shape[:-1], 1), by_offset[..., : n - 1]], -1
-    )
+    size = _fft_size(n)
+    columns = torch.fft.rfft(mean_row, size)
+    chance = torch.fft.irfft(torch.fft.rfft(mass, size).conj() * columns, size)  # lag d: Σ_i m_i c_(i+d)
+    between = by_offset.new_zeros(*by_offset.shape[:-1], size - 2 * n + 1)
+    observed = torch.cat([by_offset[..., n - 1 :], between, by_offset[..., : n - 1]], -1)
     least = 1e-6 * mass.sum(-1, keepdim=True) / n
     profile = torch.where(chance > least, observed / chance.clamp_min(TINY), 0.0)
     kernel = torch.fft.rfft(profile).conj()
-    whole = torch.fft.irfft(kernel * columns, 2 * n)[..., :n]
-    parts = torch.fft.rfft(mean_row[..., None, None, :] * blocks, 2 * n)
-    parts = torch.fft.irfft(kernel[..., None, None, :] * parts, 2 * n)[..., :n]
+    whole = torch.fft.irfft(kernel * columns, size)[..., :n]
+    parts = torch.fft.rfft(mean_row[..., None, None, :] * blocks, size)
+    parts = torch.fft.irfft(kernel[..., None, None, :] * parts, size)[..., :n]
     return mass[..., None, None, :] * (parts / whole.clamp_min(TINY)[..., None, None, :]).clamp(0, 1)
+
+
+def _fft_size(n: int) -> int:
+    """A power of two with room for all lags of n tokens: 2n itself may have large prime factors, which take long."""
+    return 1 << (2 * n - 1).bit_length()
 
 
 def _segment_contrast(blocks: Tensor) -> Tensor:
     """(K, G) what `inside − expected` is for the ideal map of each way: every row even over its own block."""
     n = blocks.shape[-1]
-    spectrum = torch.fft.rfft(blocks, 2 * n)
+    size = _fft_size(n)
+    spectrum = torch.fft.rfft(blocks, size)
     sizes = blocks.sum(-1, keepdim=True).clamp_min(1)
-    lags = torch.fft.irfft(spectrum.conj() * spectrum, 2 * n)  # lag d: pairs of the block at that offset
-    lags = (lags / sizes).sum(-2)  # (K, 2n)
-    by_offset = torch.cat([lags[..., n + 1 :], lags[..., :n]], -1)
+    lags = torch.fft.irfft(spectrum.conj() * spectrum, size)  # lag d: pairs of the block at that offset
+    lags = (lags / sizes).sum(-2)  # (K, size)
+    by_offset = torch.cat([lags[..., size - n + 1 :], lags[..., :n]], -1)
     covered = blocks.sum(-2)  # 1 where the token is in a block
     share = _profile_share(covered / covered.sum(-1, keepdim=True), by_offset, covered, blocks[:, None])
     # one map per way, so "K ways for each map" is one: (K, 1, G, n)
