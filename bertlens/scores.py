@@ -37,27 +37,49 @@ def causal(n: int, device: torch.device) -> Tensor:
     return torch.full((n, n), -torch.inf, device=device).triu(1)
 
 
-def mask(layer: Layer, rows: slice = slice(None)) -> Tensor | str | None:
-    """What is added to the scaled scores: None (all visible), "causal", or float (S, S) or (H, S, S); -inf hides.
+def mask(layer: Layer) -> Tensor | str | None:
+    """What is added to the scaled scores: None (all visible), "causal", or float (S, S) or (H, S, S); -inf hides."""
+    if layer.bias is None and (layer.mask is None or isinstance(layer.mask, str)):
+        return layer.mask
+    added = _added(layer, *[slice(None)] * 3)
+    assert layer.query is not None
+    return added + causal(layer.query.shape[1], added.device) if isinstance(layer.mask, str) else added
 
-    rows: of which queries, (R, S) or (H, R, S).
-    """
+
+def _added(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
+    """A part of the bias and of a mask that is a tensor, float (R, C) or (H, R, C); -inf hides."""
     given, bias, query = layer.mask, layer.bias, layer.query
     assert query is not None
-    if bias is None and (given is None or isinstance(given, str)):
-        return given
-    bias = None if bias is None else bias[..., rows, :]
-    given = given[..., rows, :] if isinstance(given, Tensor) else given
-    added = torch.zeros((), device=query.device) if bias is None else cast(bias)
-    if isinstance(given, str):
-        added = added + causal(query.shape[1], query.device)[rows]
-    elif given is not None:
+
+    def part(x: Tensor) -> Tensor:
+        return (x[heads] if x.ndim == 3 and len(x) > 1 else x)[..., queries, keys]
+
+    added = torch.zeros((), device=query.device) if bias is None else cast(part(bias))
+    if isinstance(given, Tensor):
+        given = part(given)
         if given.dtype == torch.bool:
             added = torch.where(given, added, -torch.inf)
         else:  # models write "hidden" as the least number of their dtype
             hidden = given <= torch.finfo(given.dtype).min / 2
             added = (added + cast(given)).masked_fill(hidden, -torch.inf)
     return added[0] if added.ndim == 3 and added.shape[0] == 1 else added
+
+
+def seen(layer: Layer, start: int, stop: int) -> slice:
+    """The keys from the first to the last that the queries start … stop - 1 see: weights of other keys are 0."""
+    known = layer.key if layer.attention is None else layer.attention.mT
+    assert known is not None
+    everything = slice(0, known.shape[-2])
+    if layer.attention is not None or layer.weights or layer.mask is None:
+        return everything
+    if isinstance(layer.mask, str):
+        return slice(0, stop)
+    given = layer.mask[..., start:stop, :]
+    visible = given if given.dtype == torch.bool else given > torch.finfo(given.dtype).min / 2
+    if not visible.any(-1).all():  # a query that sees nothing has no weights at all, and says NaN everywhere
+        return everything
+    columns = visible.flatten(0, -2).any(0).nonzero()
+    return slice(int(columns[0]), int(columns[-1]) + 1)
 
 
 def dense_mask(layer: Layer) -> Tensor | None:
@@ -99,51 +121,59 @@ def log_sum_exp(layer: Layer, head: int) -> Tensor:
     rows = []
     for start in range(0, len(query), ROWS):
         products = query[None, start : start + ROWS] @ key.T * layer.scaling
-        rows.append(_masked(products, layer, start, slice(head, head + 1))[0].logsumexp(-1).double())
+        masked = _masked(products, layer, slice(head, head + 1), slice(start, start + ROWS))
+        rows.append(masked[0].logsumexp(-1).double())
     return torch.cat(rows)
 
 
-def _masked(products: Tensor, layer: Layer, start: int, heads: slice = slice(None)) -> Tensor:
-    """Scaled products (H', R, K) of heads, of the queries from `start` on, with their part of the mask in place."""
-    added = mask(layer, slice(start, start + products.shape[-2]))
-    if isinstance(added, Tensor):
-        products += (added[heads] if added.ndim == 3 else added).to(products.dtype)
-    elif added is not None:
-        keys = torch.arange(products.shape[-1], device=products.device)
-        products.masked_fill_(keys > keys[start : start + products.shape[-2], None], -torch.inf)
+def _masked(products: Tensor, layer: Layer, heads: slice, queries: slice, keys: slice = slice(None)) -> Tensor:
+    """Scaled products (H', R, C) of these heads, queries and keys, with their part of bias and mask in place."""
+    if layer.bias is not None or isinstance(layer.mask, Tensor):
+        products += _added(layer, heads, queries, keys).to(products.dtype)
+    if isinstance(layer.mask, str):
+        rows, columns = (torch.arange(n, device=products.device) for n in products.shape[-2:])
+        later = columns + (keys.start or 0) > rows[:, None] + (queries.start or 0)
+        products.masked_fill_(later, -torch.inf)
     return products
+
+
+def attention_part(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
+    """The part of `attention` of these heads, queries and keys, which are all that the queries see (see `seen`)."""
+    if layer.attention is not None:
+        return cast(layer.attention[heads, queries, keys])
+    assert layer.query is not None and layer.key is not None and layer.scaling is not None
+    query, key = layer.query[heads, queries], layer.key
+    shared = len(layer.query) // len(key)
+    if shared == 1:
+        key = key[heads, keys]
+    else:
+        key = key[[head // shared for head in range(*heads.indices(len(layer.query)))], keys]
+    check_precision(query.device)
+    dtype = torch.float64 if query.dtype == torch.float64 else torch.float32
+    products = (query.to(dtype) @ key.to(dtype).transpose(1, 2)).mul_(layer.scaling)
+    weights = _masked(products, layer, heads, queries, keys).softmax(-1)
+    for head, given in layer.weights.items():
+        at = head - (heads.start or 0)
+        if 0 <= at < len(weights):
+            weights[at] = given[queries, keys].to(weights.dtype)
+    return weights
 
 
 def attention_rows(layer: Layer, start: int, stop: int) -> Tensor:
     """(H, stop - start, K) rows of `attention` for the queries start … stop - 1, and of no others."""
-    if layer.attention is not None:
-        return cast(layer.attention[:, start:stop])
-    assert layer.query is not None and layer.key is not None and layer.scaling is not None
-    query = cast(layer.query[:, start:stop])
-    products = query @ per_head(cast(layer.key), len(query)).transpose(1, 2) * layer.scaling
-    rows = _masked(products, layer, start).softmax(-1)
-    for head, given in layer.weights.items():
-        rows[head] = given[start:stop].to(rows.dtype)
-    return rows
+    return attention_part(layer, slice(None), slice(start, stop), slice(None))
 
 
 def attention_heads(layer: Layer, start: int, stop: int) -> Tensor:
     """(stop - start, S, K) `attention` of the heads start … stop - 1, and of no others."""
     if layer.attention is not None:
         return cast(layer.attention[start:stop])
-    assert layer.query is not None and layer.key is not None and layer.scaling is not None
-    shared = len(layer.query) // len(layer.key)
-    keys = torch.stack([layer.key[head // shared] for head in range(start, stop)])
-    query, keys = cast(layer.query[start:stop]), cast(keys).transpose(1, 2)
-    weights = query.new_empty(*query.shape[:2], keys.shape[-1])
-    for first in range(0, query.shape[1], ROWS):  # what is in the processor's cache is not read twice
-        rows = slice(first, first + ROWS)
-        products = _masked(query[:, rows] @ keys * layer.scaling, layer, first, slice(start, stop))
-        weights[:, rows] = products.softmax(-1)
-    for head, given in layer.weights.items():
-        if start <= head < stop:
-            weights[head - start] = given.to(weights.dtype)
-    return weights
+    assert layer.query is not None
+    parts = [  # what is in the processor's cache is not read twice
+        attention_part(layer, slice(start, stop), slice(first, first + ROWS), slice(None))
+        for first in range(0, layer.query.shape[1], ROWS)
+    ]
+    return torch.cat(parts, 1)
 
 
 def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:

@@ -161,6 +161,14 @@ class Trace(Sides):
         """(stop - start, S, K) `attention` of the heads start … stop - 1, and of no others."""
         return scores.attention_heads(self._layer(layer), start, stop)
 
+    def keys_seen(self, layer: int, start: int, stop: int) -> slice:
+        """The keys from the first to the last that one of the queries start … stop - 1 sees: others get nothing."""
+        return scores.seen(self._layer(layer), start, stop)
+
+    def attention_part(self, layer: int, heads: slice, queries: slice, keys: slice) -> Tensor:
+        """The part of `attention` of these heads, queries and keys, which are all that `keys_seen` says or more."""
+        return scores.attention_part(self._layer(layer), heads, queries, keys)
+
     def sink(self, layer: int) -> Tensor:
         """(H, S) 1 - Σ_j α_ij ≥ 0: the attention of a query that goes to no token. 0 in most families."""
         return (1 - self.attention(layer).sum(-1)).clamp_min(0)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import adaptive_max_pool2d
 
 from ..trace import Trace
-from .rows import Counted, Roles, Rows, blocks, counted, means
+from .rows import Counted, Roles, Rows, blocks, counted, head_groups, means
 
 SUMMARY = (
     "previous",
@@ -38,13 +38,18 @@ def summary(trace: Trace, names: Sequence[str] = SUMMARY) -> dict[str, Tensor]:
     of query tokens n, in [0, 1]; entropy in [0, ln K]; k90 in [1, K]. Clark et al. 2019, section 3.
     """
     roles = Roles.of(trace)
-    layers = []
-    for layer in range(trace.n_layers):
-        found: Counted = []
-        for start, alpha in blocks(trace, layer):
-            found = counted(names, Rows(alpha, roles, start), found)
-        layers.append(means(found))
+    layers = [
+        torch.cat([_summed(trace, layer, heads, names, roles) for heads in head_groups(trace, layer)])
+        for layer in range(trace.n_layers)
+    ]
     return dict(zip(names, torch.stack(layers).unbind(-1), strict=True))
+
+
+def _summed(trace: Trace, layer: int, heads: slice, names: Sequence[str], roles: Roles) -> Tensor:
+    found: Counted = []
+    for start, first, alpha in blocks(trace, layer, heads):
+        found = counted(names, Rows(alpha, roles, start, first), found)
+    return means(found)
 
 
 def of_maps(maps: Tensor, roles: Roles, names: Sequence[str] = SUMMARY) -> Tensor:

@@ -12,7 +12,7 @@ from ..trace import Trace
 from . import norms
 from .attention import SUMMARY
 from .divergence import total_variation
-from .rows import Counted, Roles, Rows, blocks, counted, means
+from .rows import Counted, Roles, Rows, blocks, counted, head_groups, means
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,33 @@ def statistics(trace: Trace, by: str = "weight", names: Sequence[str] = SUMMARY)
     values, received = [], []
     for layer in range(trace.n_layers):
         lengths = norms.transformed_norm(trace, layer) if by == "norm" else None
-        found: Counted = []
-        sums: list[Tensor] = []  # over the queries: what keys get (H, K), how far the two lie apart (H,)
-        for start, alpha in blocks(trace, layer):
-            shares = alpha if lengths is None else norm_shares(alpha, lengths)
-            found = counted(names, Rows(shares, roles, start), found)
-            new = [shares.sum(1)]
-            if lengths is not None:
-                new.append(total_variation(_scaled(alpha), shares).sum(-1))
-            sums = [a + b for a, b in zip(sums, new, strict=True)] if sums else new
-        given, *apart = ((total / trace.n_tokens).float() for total in sums)
-        values.append(torch.cat([means(found), *(one[:, None] for one in apart)], -1))
-        received.append(given)
+        each = [_of_heads(trace, layer, heads, names, roles, lengths) for heads in head_groups(trace, layer)]
+        layer_values, layer_received = (torch.cat(parts) for parts in zip(*each, strict=True))
+        values.append(layer_values)
+        received.append(layer_received)
     return ByHead((*names, *(["variation"] if by == "norm" else [])), torch.stack(values), torch.stack(received))
+
+
+def _of_heads(
+    trace: Trace, layer: int, heads: slice, names: Sequence[str], roles: Roles, lengths: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """(H', names) and (H', K) of some heads, by norm where lengths (H, K) are given."""
+    found: Counted = []
+    received: Tensor | None = None  # Σ over the queries: what keys get (H', K)
+    apart: list[Tensor] = []  # and how far the two lie apart (H',), block by block
+    for start, first, alpha in blocks(trace, layer, heads):
+        rows = Rows(alpha, roles, start, first)
+        if lengths is not None:
+            rows = Rows(norm_shares(alpha, lengths[heads, rows.keys]), roles, start, first)
+            apart.append(total_variation(_scaled(alpha), rows.values).sum(-1))
+        found = counted(names, rows, found)
+        received = alpha.new_zeros(len(alpha), len(roles.special)) if received is None else received
+        received[:, rows.keys] += rows.values.sum(1)
+    assert received is not None
+    columns = [means(found)]
+    if apart:
+        columns.append((torch.stack(apart).sum(0) / trace.n_tokens).float()[:, None])
+    return torch.cat(columns, -1), (received / trace.n_tokens).float()
 
 
 @torch.no_grad()

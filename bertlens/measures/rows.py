@@ -5,22 +5,24 @@ A statistic is a numerator per head and one denominator, so that texts can be av
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ..trace import Trace
+from .diagonal import Diagonal
+from .held import k90
 
 MARKS = (".", ",")  # what Clark et al. count as punctuation
 SMOOTHING = 1e-4  # Clark's: 0.9999 α + 0.0001 / n
-HELD = 0.9  # of a row, by k90
-AT_ONCE = 4_000_000  # weights of the rows that are looked at together (16 MB)
+AT_ONCE = 524_288  # weights that are looked at together: 2 MB, which a processor keeps near; 32 times that on a GPU
+LEAST_ROWS = 64  # of a head at a time, where there are as many: fewer take longer each
 
 
 @dataclass(frozen=True)
@@ -54,17 +56,42 @@ class Roles:
             trace=trace,
         )
 
-    def same_segment(self, queries: slice) -> Tensor | None:
-        """(R, K) bool: the key is in the query's own sentence; None for a single text."""
-        return self.trace.segments[queries, None] == self.trace.key_segments if self.pair else None
+    def same_segment(self, queries: slice, keys: slice) -> Tensor | None:
+        """(R, C) bool: the key is in the query's own sentence; None for a single text."""
+        return self.trace.segments[queries, None] == self.trace.key_segments[keys] if self.pair else None
 
-    def same_word(self, queries: slice) -> Tensor | None:
-        """(R, S) bool: the key belongs to another occurrence of the query's word, upper and lower case alike."""
+    def same_word(self, queries: slice, keys: slice) -> Tensor | None:
+        """(P,) the pairs of two occurrences of one word, as places in a block; upper and lower case alike."""
         if not self.square:
             return None
+        block = (queries.start, queries.stop, keys.start, keys.stop)
+        if block not in self._last:
+            self._last.clear()
+            self._last[block] = self._same_word(queries, keys)
+        return self._last[block]
+
+    @cached_property
+    def _last(self) -> dict[tuple[int, ...], Tensor]:
+        """The pairs of the last block, which is looked at by weight and by norm."""
+        return {}
+
+    def _same_word(self, queries: slice, keys: slice) -> Tensor:
+        words, order, first, count = self._occurrences
+        pairs = count[queries]
+        row = torch.arange(len(pairs), device=pairs.device).repeat_interleave(pairs)
+        nth = torch.arange(len(row), device=row.device) - (pairs.cumsum(0) - pairs)[row]
+        key = order[first[queries][row] + nth]
+        wanted = (words[queries][row] != words[key]) & (key >= keys.start) & (key < keys.stop)
+        return (row * (keys.stop - keys.start) + key - keys.start)[wanted]
+
+    @cached_property
+    def _occurrences(self) -> tuple[Tensor, ...]:
+        """(S,) each: words as in `_words`, all places sorted by identity, where those of one's own begin
+        there, and how many they are (0 for a token that is no word)."""
         identity, words = self._words
-        same = identity[queries, None] == identity
-        return same & (identity >= 0) & (words[queries, None] != words)
+        ordered, order = identity.sort(stable=True)
+        first, end = (torch.searchsorted(ordered, identity, right=right) for right in (False, True))
+        return words, order, first, torch.where(identity >= 0, end - first, 0)
 
     @cached_property
     def _words(self) -> tuple[Tensor, Tensor]:
@@ -94,11 +121,15 @@ def _is_mark(character: str) -> bool:
 
 @dataclass(frozen=True)
 class Rows:
-    """Maps (H, S, K) [query, key] whose rows sum to 1, or R of their rows from `start` on; what their tokens are."""
+    """Maps (H, S, K) [query, key] whose rows sum to 1, or a block (H, R, C) of some; what their tokens are.
+
+    The block's first row is the query `start`, its first column the key `first`: weights of other keys are 0.
+    """
 
     values: Tensor
     roles: Roles
     start: int = 0
+    first: int = 0
 
     def statistic(self, name: str) -> tuple[Tensor, int]:
         """(numerator (H,), denominator); a denominator of 0 says that the text has no such tokens or pairs.
@@ -115,29 +146,37 @@ class Rows:
     def queries(self) -> slice:
         return slice(self.start, self.start + self.values.shape[1])
 
-    @cached_property
-    def received(self) -> Tensor:
-        """(H, S, 4) what each row gives to separators, special tokens, "." and ",", and punctuation."""
-        roles = self.roles
-        columns = (roles.separator, roles.special, roles.punctuation, roles.punctuation_all)
-        return self.values @ torch.stack(columns, -1).to(self.values.dtype)
+    @property
+    def keys(self) -> slice:
+        return slice(self.first, self.first + self.values.shape[2])
+
+    def received(self, columns: Tensor) -> Tensor:
+        """(H, R) what each row gives to the keys of a mask (K,)."""
+        return self.values[..., columns[self.keys].nonzero()[:, 0]].sum(-1)
 
     @cached_property
     def entropies(self) -> Tensor:
-        """(H, S) nats."""
+        """(H, R) nats."""
         return entropy(self.values.clone())
 
     @cached_property
     def smoothed(self) -> Tensor:
-        """(H, S) nats, of 0.9999 p + 0.0001 / n."""
-        return entropy((self.values * (1 - SMOOTHING)).add_(SMOOTHING / self.n))
+        """(H, R) nats, of 0.9999 p + 0.0001 / n."""
+        least = SMOOTHING / self.n
+        hidden = len(self.roles.special) - self.values.shape[2]
+        return entropy((self.values * (1 - SMOOTHING)).add_(least)) - hidden * least * math.log(least)
 
     def diagonal(self, offset: int) -> tuple[Tensor, int]:
         """Σ over the pairs at a distance, ÷ n tokens."""
-        return self.values.diagonal(self.start + offset, 1, 2).sum(-1), self.n if self.roles.square else 0
+        found = self.values.diagonal(self.start + offset - self.first, 1, 2)
+        return found.sum(-1), self.n if self.roles.square else 0
 
-    def column(self, index: int, there: bool = True) -> tuple[Tensor, int]:
-        return self.received[:, :, index].sum(1), self.n if there else 0
+    def own(self) -> Tensor:
+        """(H, R) what each token gives to itself."""
+        return Diagonal(self.values, self.start - self.first).get()
+
+    def column(self, columns: Tensor, there: bool = True) -> tuple[Tensor, int]:
+        return self.received(columns).sum(1), self.n if there else 0
 
     def separators(self, from_separators: bool) -> tuple[Tensor, int]:
         """What the separators' own rows, or the other rows, give to separators."""
@@ -145,17 +184,30 @@ class Rows:
         if count == 0:
             return self.values.new_zeros(len(self.values)), 0
         chosen = self.roles.separator[self.queries] == from_separators
-        rows = self.received[:, chosen, 0].sum(-1)
+        rows = self.received(self.roles.separator)[:, chosen].sum(-1)
         return rows, count if from_separators else self.n - count
 
-    def first(self, entropies: Tensor) -> tuple[Tensor, int]:
+    def of_first(self, entropies: Tensor) -> tuple[Tensor, int]:
         """Of the first token's row, which other rows have no part in."""
         return entropies[:, 0] if self.start == 0 else entropies.new_zeros(len(entropies)), 1
 
+    def to_first(self) -> tuple[Tensor, int]:
+        """What the first key gets."""
+        return self.values[:, :, : 1 if self.first == 0 else 0].sum((1, 2)), self.n
+
     def pairs(self, chosen: Tensor | None) -> tuple[Tensor, int]:
+        """What goes between pairs: a mask (R, C), or few of them as places in the flattened block."""
         if chosen is None:
             return self.values.new_zeros(len(self.values)), 0
-        return self.values.flatten(1) @ chosen.flatten().to(self.values.dtype), self.n
+        cells = self.values.flatten(1)
+        if chosen.dtype == torch.bool:
+            return cells @ chosen.flatten().to(cells.dtype), self.n
+        return cells[:, chosen].sum(-1), self.n
+
+    def held(self) -> tuple[Tensor, int]:
+        """Σ of k90; NaN stays."""
+        values = self.values
+        return k90(values).to(values.dtype).sum(-1) + 0 * values.sum((1, 2)), self.n
 
 
 # name -> (numerator, denominator), in the words of vocabulary.STATISTICS. Shares: Σ over the pairs ÷ n tokens, rows of
@@ -164,32 +216,49 @@ STATISTICS: dict[str, Callable[[Rows], tuple[Tensor, int]]] = {
     "previous": lambda rows: rows.diagonal(-1),
     "next": lambda rows: rows.diagonal(1),
     "self": lambda rows: rows.diagonal(0),
-    "same_word": lambda rows: rows.pairs(rows.roles.same_word(rows.queries)),
-    "first": lambda rows: (rows.values[:, :, 0].sum(-1), rows.n),
-    "separator": lambda rows: rows.column(0, bool(rows.roles.separator.any())),
-    "special": lambda rows: rows.column(1),
-    "punctuation": lambda rows: rows.column(2),
-    "punctuation_all": lambda rows: rows.column(3),
-    "same_segment": lambda rows: rows.pairs(rows.roles.same_segment(rows.queries)),
+    "same_word": lambda rows: rows.pairs(rows.roles.same_word(rows.queries, rows.keys)),
+    "first": Rows.to_first,
+    "separator": lambda rows: rows.column(rows.roles.separator, bool(rows.roles.separator.any())),
+    "special": lambda rows: rows.column(rows.roles.special),
+    "punctuation": lambda rows: rows.column(rows.roles.punctuation),
+    "punctuation_all": lambda rows: rows.column(rows.roles.punctuation_all),
+    "same_segment": lambda rows: rows.pairs(rows.roles.same_segment(rows.queries, rows.keys)),
     "separator_to_separator": lambda rows: rows.separators(from_separators=True),
     "rest_to_separator": lambda rows: rows.separators(from_separators=False),
     "entropy": lambda rows: (rows.entropies.sum(-1), rows.n),
-    "entropy_first": lambda rows: rows.first(rows.entropies),
+    "entropy_first": lambda rows: rows.of_first(rows.entropies),
     "entropy_smoothed": lambda rows: (rows.smoothed.sum(-1), rows.n),
-    "entropy_first_smoothed": lambda rows: rows.first(rows.smoothed),
-    "k90": lambda rows: (k90(rows.values).to(rows.values.dtype).sum(-1) + 0 * rows.values.sum((1, 2)), rows.n),
+    "entropy_first_smoothed": lambda rows: rows.of_first(rows.smoothed),
+    "k90": Rows.held,
     "max": lambda rows: (rows.values.amax((1, 2)), 1),
 }
 
 
-def blocks(trace: Trace, layer: int) -> Iterator[tuple[int, Tensor]]:
-    """A layer's attention as successive rows of all heads, (start, (H, R, K)): of a short text all at once."""
-    step = max(1, AT_ONCE // (trace.n_heads * len(trace.key_tokens)))
-    if step >= trace.n_tokens:
-        yield 0, trace.attention(layer)
-        return
+def _room(trace: Trace) -> int:
+    return AT_ONCE if trace.special_mask.device.type == "cpu" else 32 * AT_ONCE
+
+
+def _width(trace: Trace, layer: int) -> int:
+    """Keys that some successive queries see together: few in local layers."""
+    seen = (
+        trace.keys_seen(layer, at, min(at + LEAST_ROWS, trace.n_tokens)) for at in range(0, trace.n_tokens, LEAST_ROWS)
+    )
+    return max(keys.stop - keys.start for keys in seen)
+
+
+def head_groups(trace: Trace, layer: int) -> list[slice]:
+    """The heads of a layer that are looked at together: of a short text all, of a long one a few."""
+    step = max(1, _room(trace) // (min(LEAST_ROWS, trace.n_tokens) * _width(trace, layer)))
+    return [slice(first, min(first + step, trace.n_heads)) for first in range(0, trace.n_heads, step)]
+
+
+def blocks(trace: Trace, layer: int, heads: slice) -> Iterator[tuple[int, int, Tensor]]:
+    """Some heads' attention as successive rows: first row, first key, (H', R, C). Other keys get nothing of them."""
+    step = max(1, _room(trace) // ((heads.stop - heads.start) * _width(trace, layer)))
     for start in range(0, trace.n_tokens, step):
-        yield start, trace.attention_rows(layer, start, min(start + step, trace.n_tokens))
+        stop = min(start + step, trace.n_tokens)
+        keys = trace.keys_seen(layer, start, stop)
+        yield start, keys.start, trace.attention_part(layer, heads, slice(start, stop), keys)
 
 
 Counted = list[tuple[Tensor, int]]  # (numerator (H,), denominator) of each name
@@ -215,18 +284,3 @@ def means(found: Counted) -> Tensor:
 def entropy(rows: Tensor) -> Tensor:
     """(...) −Σ p ln p in nats of rows (..., K); overwrites p. Half the time of xlogy."""
     return -rows.clamp_min(1e-30).log_().mul_(rows).sum(-1)
-
-
-def k90(rows: Tensor, share: float = HELD) -> Tensor:
-    """(...) int64 in [1, K]: the least number of keys that hold `share` of a row of (..., K), to 1e-6.
-
-    The size of the metastable state of Ramsauer et al. 2021, as Bonino et al. 2025 draw it per head.
-    """
-    return (_descending(rows).cumsum(-1) < share - 1e-6).sum(-1) + 1
-
-
-def _descending(rows: Tensor) -> Tensor:
-    """Rows from the largest to the smallest. On a CPU numpy sorts rows of floats tens of times faster than torch."""
-    if rows.device.type == "cpu":
-        return torch.from_numpy(np.sort(rows.numpy(), axis=-1)).flip(-1)
-    return rows.sort(-1, descending=True).values

@@ -19,7 +19,7 @@ from ..architectures import require_adapter
 from ..errors import InputError, check_index
 from ..model import Model
 from ..trace import Trace
-from .rows import k90
+from .held import k90
 
 __all__ = ["k90"]
 

@@ -18,7 +18,7 @@ from ..measures.block import Block
 from ..measures.byhead import norm_shares
 from ..measures.geometry import cone_index
 from ..measures.offers import why_not
-from ..measures.rows import MARKS, Counted, Roles, Rows, blocks, counted
+from ..measures.rows import MARKS, Counted, Roles, Rows, blocks, counted, head_groups
 from ..model import Model
 from ..trace import Trace
 from ..vocabulary import GATES
@@ -81,37 +81,60 @@ class Lengths:
 
 
 @torch.no_grad()
-def text_statistics(
-    trace: Trace, lengths_of: Callable[[Trace, int], Tensor] = norms.transformed_norm
-) -> TextStatistics:
+def text_statistics(trace: Trace, lengths_of: Callable[[Trace, int], Tensor] | None = None) -> TextStatistics:
     """The statistics of one trace, layer by layer. Raises InputError where the attention holds NaN or Inf.
 
-    lengths_of: gives ‖f(x)‖ (H, S) of a trace's layer; for many traces of one model a `Lengths` is faster.
+    lengths_of: gives ‖f(x)‖ (H, S) of a trace's layer: one `Lengths` for many traces of one model is faster.
     """
+    lengths_of = lengths_of or Lengths()
     roles = Roles.of(trace)
     with_norms = not why_not(trace, "norms")
-    layers, labels = [], []
-    for number in range(trace.n_layers):
-        layer = _Layer(lengths_of(trace, number) if with_norms else None)
-        scores = gates.scores_of_rows(layer.passing(trace, number, roles), trace.special_mask, trace.segments)
-        labels.append([LABELS.index(str(name)) for name in gates.label(scores)])
-        layers.append(layer)
-    columns = {by: [_plain(layer.found[by]) for layer in layers] for by in layers[0].found}
+    layers = [
+        _Layer.of(trace, number, roles, lengths_of(trace, number) if with_norms else None)
+        for number in range(trace.n_layers)
+    ]
     mixing, cone = None, None
     if with_norms:
-        ratios = norms.mixing_ratios(trace, diagonals=[torch.cat(layer.diagonal, -1) for layer in layers])
+        ratios = norms.mixing_ratios(trace, diagonals=[layer.diagonal for layer in layers])
         mixing = torch.stack([ratios[method].mean(-1) for method in norms.METHODS]).double().cpu()
     if trace.model is not None:
         cone = torch.stack([cone_index(state) / trace.n_tokens for state in trace.hidden_states]).double().cpu()
     return TextStatistics(
-        numerators={by: torch.stack(column, 1) for by, column in columns.items()},
-        denominators=torch.tensor([n for _, n in layers[0].found["weight"]], dtype=torch.float64, device="cpu"),
-        gates=torch.tensor(labels, device="cpu"),
+        numerators={by: torch.stack([layer.numerators[by] for layer in layers], 1) for by in layers[0].numerators},
+        denominators=torch.tensor(layers[0].denominators, dtype=torch.float64, device="cpu"),
+        gates=torch.tensor([layer.gates for layer in layers], device="cpu"),
         categories=categories.categories(trace, MARKS).cpu(),
         lengths=torch.stack([layer.lengths for layer in layers]).double().cpu() if with_norms else None,
         mixing=mixing,
         cone=cone,
     )
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """What is counted of a layer."""
+
+    numerators: dict[str, Tensor]  # "weight", "norm" -> (K, H) in the order of NAMES
+    denominators: list[int]
+    gates: list[int]
+    lengths: Any  # (H, S) ‖f(x)‖, or None
+    diagonal: Tensor  # (H, S) α_ii
+
+    @classmethod
+    def of(cls, trace: Trace, layer: int, roles: Roles, lengths: Tensor | None) -> _Layer:
+        groups = head_groups(trace, layer)
+        parts = [_Heads(None if lengths is None else lengths[heads]) for heads in groups]
+        scores = [
+            gates.scores_of_rows(part.passing(trace, layer, heads, roles), trace.special_mask, trace.segments)
+            for heads, part in zip(groups, parts, strict=True)
+        ]
+        return cls(
+            {by: torch.cat([_plain(part.found[by]) for part in parts], -1) for by in parts[0].found},
+            [n for _, n in parts[0].found["weight"]],
+            [LABELS.index(str(name)) for name in gates.label(gates.joined(scores))],
+            lengths,
+            torch.cat([torch.cat(part.diagonal, -1) for part in parts]),
+        )
 
 
 def _plain(found: Counted) -> Tensor:
@@ -120,19 +143,20 @@ def _plain(found: Counted) -> Tensor:
 
 
 @dataclass
-class _Layer:
-    """What is counted of a layer while its attention passes, some rows at a time. lengths: ‖f(x)‖ (H, S)."""
+class _Heads:
+    """What is counted of some heads while their attention passes, some rows at a time. lengths: ‖f(x)‖ (H', S)."""
 
-    lengths: Any
+    lengths: Tensor | None
     found: dict[str, Counted] = field(default_factory=dict)  # "weight", "norm"
     diagonal: list[Tensor] = field(default_factory=list)  # parts of α_ii
 
-    def passing(self, trace: Trace, layer: int, roles: Roles) -> Iterator[Tensor]:
-        for start, alpha in blocks(trace, layer):
-            self.diagonal.append(alpha.diagonal(start, 1, 2).clone())
-            maps = {"weight": alpha}
+    def passing(self, trace: Trace, layer: int, heads: slice, roles: Roles) -> Iterator[tuple[int, Tensor]]:
+        for start, first, alpha in blocks(trace, layer, heads):
+            rows = {"weight": Rows(alpha, roles, start, first)}
+            self.diagonal.append(rows["weight"].own())
             if self.lengths is not None:
-                maps["norm"] = norm_shares(alpha, self.lengths)
-            for by, rows in maps.items():
-                self.found[by] = counted(NAMES, Rows(rows, roles, start), self.found.get(by))
-            yield alpha
+                shares = norm_shares(alpha, self.lengths[:, rows["weight"].keys])
+                rows["norm"] = Rows(shares, roles, start, first)
+            for by, values in rows.items():
+                self.found[by] = counted(NAMES, values, self.found.get(by))
+            yield first, alpha

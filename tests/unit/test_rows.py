@@ -44,9 +44,14 @@ def test_by_rows_as_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     family = tiny.FAMILIES[name]
     trace = bl.Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*tiny.TEXTS[1])
     whole = measured(trace)
-    for step in (1, 3):
-        monkeypatch.setattr(rows, "AT_ONCE", step * trace.n_heads * trace.n_tokens)
-        assert [start for start, _ in rows.blocks(trace, 0)] == list(range(0, trace.n_tokens, step))
+    for step, together in ((1, trace.n_heads), (3, 1)):
+        monkeypatch.setattr(rows, "AT_ONCE", step * together * trace.n_tokens)
+        monkeypatch.setattr(rows, "LEAST_ROWS", step)
+        groups = rows.head_groups(trace, 0)
+        assert [heads.stop - heads.start for heads in groups] == [together] * (trace.n_heads // together)
+        for heads in groups:
+            starts = [start for start, _, _ in rows.blocks(trace, 0, heads)]
+            assert starts == list(range(0, trace.n_tokens, step))
         parts = measured(trace)
         assert parts.keys() == whole.keys()
         for key, value in whole.items():

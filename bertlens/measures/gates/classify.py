@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...trace import Trace
-from ..rows import blocks
+from ..rows import blocks, head_groups
 from .instance import target_agreement
-from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, label, labels, scores_of_rows, threshold_at
+from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, joined, label, labels, scores_of_rows, threshold_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,8 +104,11 @@ def head_scores(trace: Trace, view: str = "full") -> Scores:
 
 def layer_scores(trace: Trace, layer: int, view: str = "full") -> Scores:
     """`scores` of a layer's heads, (H,)."""
-    every = (alpha for _, alpha in blocks(trace, layer))
-    return scores_of_rows(every, trace.special_mask, trace.segments, view=view)
+    groups = []
+    for heads in head_groups(trace, layer):
+        rows = ((first, alpha) for _, first, alpha in blocks(trace, layer, heads))
+        groups.append(scores_of_rows(rows, trace.special_mask, trace.segments, view=view))
+    return joined(groups)
 
 
 def _table(each: list[Scores], least: int, most: int, threshold: float, margin: float) -> pd.DataFrame:

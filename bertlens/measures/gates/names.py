@@ -5,7 +5,7 @@ Gate names after Bonino et al. 2025 (arXiv 2502.12033); which pattern speaks for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,10 +53,18 @@ def scores(attention: Tensor, special_mask: Tensor, segments: Tensor | None = No
 
 
 def scores_of_rows(
-    blocks: Iterable[Tensor], special_mask: Tensor, segments: Tensor | None = None, *, view: str = "full"
+    blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, segments: Tensor | None = None, *, view: str = "full"
 ) -> Scores:
-    """`scores` of maps that come as blocks of successive rows (..., R, S): nothing of S × S is made of a long text."""
+    """`scores` of maps that come as blocks of successive rows: nothing of S × S is made of a long text.
+
+    blocks: the first key and the weights (..., R, C) of as many keys as come from there on; others get 0. Overwritten.
+    """
     return _scores(measure_rows(blocks, special_mask, segments, view))
+
+
+def joined(groups: Sequence[Scores]) -> Scores:
+    """The scores (H,) of groups of one layer's heads as those of all."""
+    return Scores({gate: torch.cat([scores[gate] for scores in groups]) for gate in GATES}, groups[0].n)
 
 
 def _scores(found: Measured) -> Scores:

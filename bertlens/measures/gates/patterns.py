@@ -38,6 +38,7 @@ VIEWS = ("full", "content")
 LEAST_TOKENS, LEAST_CONTENT = 4, 3  # below these a map has no pattern
 CUTS = 32  # at most so many places are tried for a cut between two blocks
 TINY = 1e-12
+ROUNDING = 1e-6  # of sums of float32
 
 
 def patterns(
@@ -92,13 +93,14 @@ def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, vi
     """`patterns` with what the evidence needs."""
     if attention.ndim < 2 or attention.shape[-2] != attention.shape[-1]:
         raise InputError(f"gates need square maps (..., S, S), not {tuple(attention.shape)}: cross-attention has none")
-    return measure_rows([attention], special_mask, segments, view)
+    return measure_rows([(0, attention.detach().clone())], special_mask, segments, view)
 
 
 def measure_rows(
-    blocks: Iterable[Tensor], special_mask: Tensor, segments: Tensor | None, view: str = "full"
+    blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, segments: Tensor | None, view: str = "full"
 ) -> Measured:
-    """The same of maps that come as blocks of successive rows (..., R, S): what is kept grows with S, not with S²."""
+    """The same of maps that come as blocks of successive rows, as `names.scores_of_rows` has them: what is kept grows
+    with S, not with S². Overwrites the blocks."""
     if view not in VIEWS:
         raise InputError(f"view must be 'full' or 'content', not {view!r}")
     checked = _checked(blocks, special_mask, segments)
@@ -106,7 +108,7 @@ def measure_rows(
     content = (~special_mask).nonzero()[:, 0]
     n, n_special = len(content), len(special_mask) - len(content) if view == "full" else 0
     if len(special_mask) < LEAST_TOKENS or n < LEAST_CONTENT:
-        unknown = first.new_full(first.shape[:-2], torch.nan, dtype=torch.float64)
+        unknown = first[1].new_full(first[1].shape[:-2], torch.nan, dtype=torch.float64)
         return Measured(content, dict.fromkeys(PATTERNS, unknown))
     ways, segmented = _ways(content, segments)
     rows = _Content(gather(_content_rows(chain([first], checked), special_mask, view), ways), content, ways, segmented)
@@ -130,29 +132,46 @@ def measure_rows(
     return Measured(content, named, order, n_columns, width, chosen, rows.of.target)
 
 
-def _checked(blocks: Iterable[Tensor], special_mask: Tensor, segments: Tensor | None) -> Iterator[Tensor]:
+def _checked(
+    blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, segments: Tensor | None
+) -> Iterator[tuple[int, Tensor]]:
     """The blocks of rows, in float32 or float64."""
-    for attention in blocks:
+    for first, attention in blocks:
         if not attention.sum(-1).isfinite().all():  # a NaN or Inf in a row is one in its sum
             raise InputError("the attention holds NaN or Inf: trace.nan_layer says in which layer it begins")
-        size = attention.shape[-1]
-        if len(special_mask) != size or (segments is not None and len(segments) != size):
+        size = first + attention.shape[-1]
+        if len(special_mask) < size or (segments is not None and len(segments) != len(special_mask)):
             raise InputError(f"special_mask and segments need one entry for each of the {size} tokens")
-        yield attention if attention.dtype == torch.float64 else attention.float()
+        yield first, attention if attention.dtype == torch.float64 else attention.float()
 
 
-def _content_rows(blocks: Iterable[Tensor], special_mask: Tensor, view: str) -> Iterator[tuple[Tensor, Tensor]]:
-    """The rows of content tokens, scaled to sum to 1: what they give to content keys, and to special ones."""
-    size, start = len(special_mask), 0
-    for attention in blocks:
+def _content_rows(
+    blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, view: str
+) -> Iterator[tuple[int, Tensor, Tensor]]:
+    """The rows of content tokens, scaled to sum to 1: the first content key, what they give to content keys from there
+    on, and what to special ones."""
+    size, start, before = len(special_mask), 0, (~special_mask).cumsum(0).tolist()
+    for first, attention in blocks:
         stop = start + attention.shape[-2]
-        rows = attention[..., ~special_mask[start:stop], :]
-        sums, start = rows.sum(-1, keepdim=True), stop
-        among, special = _scaled(rows[..., ~special_mask], sums, size), _scaled(rows[..., special_mask], sums, size)
+        rows, start = _taken(attention, ~special_mask[start:stop], -2), stop
+        if not rows.shape[-2]:
+            continue
+        first, rows = _scaled(first, rows, size)
+        keys = ~special_mask[first : first + rows.shape[-1]]
+        among, special = _taken(rows, keys, -1), rows[..., ~keys]
+        first = before[first - 1] if first else 0
         if view == "content":
-            among, special = _scaled(among, among.sum(-1, keepdim=True), among.shape[-1]), special[..., :0]
-        if among.shape[-2]:
-            yield among, special
+            first, among = _scaled(first, among, before[-1])
+            special = special[..., :0]
+        yield first, among, special
+
+
+def _taken(x: Tensor, chosen: Tensor, dim: int) -> Tensor:
+    """The chosen rows or columns; a view where they are successive."""
+    at = chosen.nonzero()[:, 0]
+    if len(at) and int(at[-1] - at[0]) + 1 == len(at):
+        return x.narrow(dim, int(at[0]), len(at))
+    return x.index_select(dim, at)
 
 
 def _ways(content: Tensor, segments: Tensor | None) -> tuple[Tensor, bool]:
@@ -165,11 +184,18 @@ def _ways(content: Tensor, segments: Tensor | None) -> tuple[Tensor, bool]:
     return _cuts(len(content), content.device), False
 
 
-def _scaled(part: Tensor, sums: Tensor, size: int) -> Tensor:
-    """Part of some rows, scaled so that the rows sum to 1; a row of zeros becomes even over `size` keys. Overwrites."""
-    part /= sums.clamp_min(TINY)
+def _scaled(first: int, rows: Tensor, size: int) -> tuple[int, Tensor]:
+    """Rows (..., R, C) of the keys from `first` on, scaled to sum to 1; a row of zeros becomes even over all `size`
+    keys. Overwrites."""
+    sums = rows.sum(-1, keepdim=True)
     empty = sums <= TINY
-    return part.masked_fill_(empty, 1 / size) if empty.any() else part
+    if empty.any():
+        whole = rows.new_zeros(*rows.shape[:-1], size)
+        whole[..., first : first + rows.shape[-1]] = rows
+        first, rows = 0, whole.masked_fill_(empty, 1 / size)
+        sums = sums.masked_fill(empty, 1)
+    rows /= sums
+    return first, rows
 
 
 def _ratio(part: Tensor, whole: Tensor) -> Tensor:
@@ -205,16 +231,19 @@ class _Content:
             yield name, self.excess(mass, 1 / self.n, whole) * (whole.sum(-1) / max(1, whole.shape[-1])).sqrt()
 
     def band(self) -> tuple[Tensor, Tensor]:
-        n, scores = self.n, []
-        widths = range(1, max(1, min(n // 4, max(3, n // 6))) + 1)
-        for r in widths:
-            behind, ahead = (
-                self.of.by_offset[..., part].sum(-1) for part in (slice(n - 1 - r, n - 1), slice(n, n + r))
-            )
-            chance = (self.index.clamp_max(r) + (n - 1 - self.index).clamp_max(r)) / n
-            purity = _ratio(ahead + behind - (chance * self.mass).sum(-1), ((1 - chance) * self.mass).sum(-1))
-            scores.append(purity * 2 * torch.minimum(ahead, behind) / (ahead + behind).clamp_min(TINY))
-        best, width = torch.stack(scores).max(0)
+        n = self.n
+        widest = max(1, min(n // 4, max(3, n // 6)))
+        behind = self.of.by_offset[..., n - 1 - widest : n - 1].flip(-1).cumsum(-1)  # (..., widest) at up to r
+        ahead = self.of.by_offset[..., n : n + widest].cumsum(-1)
+        # Σ_i m_i min(i, r) is the sum over t = 1 .. r of the mass of the rows from t on; the same from the other end
+        within = [
+            (self.total[..., None] - mass.cumsum(-1)[..., :widest]).cumsum(-1)
+            for mass in (self.mass, self.mass.flip(-1))
+        ]
+        chance = (within[0] + within[1]) / n
+        purity = _ratio(ahead + behind - chance, self.total[..., None] - chance)
+        scores = purity * 2 * torch.minimum(ahead, behind) / (ahead + behind).clamp_min(TINY)
+        best, width = scores.max(-1)
         return width + 1, best
 
     def sides(self) -> Iterator[tuple[str, Tensor]]:
@@ -249,7 +278,8 @@ class _Content:
         expected = (_profile_share(self.mean_row, self.of.by_offset, self.mass, blocks) * blocks).sum(-1) / weight
         chance = blocks.mean(-1)
         ideal = _segment_contrast(blocks) if self.segmented else _cut_contrast(self.n, blocks.device)
-        beyond = (inside - expected) / ideal.clamp_min(TINY)
+        beyond = inside - expected
+        beyond = torch.where(beyond > ROUNDING, beyond / ideal.clamp_min(TINY), 0.0)  # its root would make much of that
         purity = (((inside - chance) / (1 - chance)).clamp(0, 1) * beyond.clamp(0, 1)).sqrt().amin(-1)
         best, which = purity.max(-1)
         chosen = blocks[which]  # (..., G, n)
@@ -273,28 +303,34 @@ def _profile_share(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Te
     p_d = mass at offset d ÷ what c alone would put there. All sums over j are correlations, done by FFT.
     """
     n = mean_row.shape[-1]
-    columns = torch.fft.rfft(mean_row, 2 * n)
-    chance = torch.fft.irfft(torch.fft.rfft(mass, 2 * n).conj() * columns, 2 * n)  # lag d: Σ_i m_i c_(i+d)
-    observed = torch.cat(
-        [by_offset[..., n - 1 :], by_offset.new_zeros(*by_offset.shape[:-1], 1), by_offset[..., : n - 1]], -1
-    )
+    size = _fft_size(n)
+    columns = torch.fft.rfft(mean_row, size)
+    chance = torch.fft.irfft(torch.fft.rfft(mass, size).conj() * columns, size)  # lag d: Σ_i m_i c_(i+d)
+    between = by_offset.new_zeros(*by_offset.shape[:-1], size - 2 * n + 1)
+    observed = torch.cat([by_offset[..., n - 1 :], between, by_offset[..., : n - 1]], -1)
     least = 1e-6 * mass.sum(-1, keepdim=True) / n
     profile = torch.where(chance > least, observed / chance.clamp_min(TINY), 0.0)
     kernel = torch.fft.rfft(profile).conj()
-    whole = torch.fft.irfft(kernel * columns, 2 * n)[..., :n]
-    parts = torch.fft.rfft(mean_row[..., None, None, :] * blocks, 2 * n)
-    parts = torch.fft.irfft(kernel[..., None, None, :] * parts, 2 * n)[..., :n]
+    whole = torch.fft.irfft(kernel * columns, size)[..., :n]
+    parts = torch.fft.rfft(mean_row[..., None, None, :] * blocks, size)
+    parts = torch.fft.irfft(kernel[..., None, None, :] * parts, size)[..., :n]
     return mass[..., None, None, :] * (parts / whole.clamp_min(TINY)[..., None, None, :]).clamp(0, 1)
+
+
+def _fft_size(n: int) -> int:
+    """A power of two with room for all lags of n tokens: 2n itself may have large prime factors, which take long."""
+    return 1 << (2 * n - 1).bit_length()
 
 
 def _segment_contrast(blocks: Tensor) -> Tensor:
     """(K, G) what `inside − expected` is for the ideal map of each way: every row even over its own block."""
     n = blocks.shape[-1]
-    spectrum = torch.fft.rfft(blocks, 2 * n)
+    size = _fft_size(n)
+    spectrum = torch.fft.rfft(blocks, size)
     sizes = blocks.sum(-1, keepdim=True).clamp_min(1)
-    lags = torch.fft.irfft(spectrum.conj() * spectrum, 2 * n)  # lag d: pairs of the block at that offset
-    lags = (lags / sizes).sum(-2)  # (K, 2n)
-    by_offset = torch.cat([lags[..., n + 1 :], lags[..., :n]], -1)
+    lags = torch.fft.irfft(spectrum.conj() * spectrum, size)  # lag d: pairs of the block at that offset
+    lags = (lags / sizes).sum(-2)  # (K, size)
+    by_offset = torch.cat([lags[..., size - n + 1 :], lags[..., :n]], -1)
     covered = blocks.sum(-2)  # 1 where the token is in a block
     share = _profile_share(covered / covered.sum(-1, keepdim=True), by_offset, covered, blocks[:, None])
     # one map per way, so "K ways for each map" is one: (K, 1, G, n)
