@@ -379,7 +379,8 @@ class LensWidget(anywidget.AnyWidget):
         chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
         estimate = sum(map(_head_bytes, trace.maps.values()))
         check_size(estimate, chosen)
-        shown = self._shown.with_pictures(chosen if stream_tokens(trace) > SAVED_TOKENS else None)
+        pictured = chosen if stream_tokens(trace) > SAVED_TOKENS else range(most)
+        shown = self._shown.with_pictures(pictured)
         about = provenance(trace)
         texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
         model = visible(trace.model_name)
@@ -392,7 +393,7 @@ class LensWidget(anywidget.AnyWidget):
         if shown.compared is not None:
             title, holds = shown.compared.title, shown.compared.holds(holds, chosen, picked)
             footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"
-        overviews = {name: shown.overview_of(name, self.layer, self.head) for name in others}
+        overviews = {name: shown.overview_of(name, self.layer, self.head, pictured) for name in others}
         return Page(
             title=title,
             footer=footer,
