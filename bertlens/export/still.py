@@ -111,7 +111,7 @@ def _few_colors(page: Image.Image) -> Image.Image:
     """The picture with its 256 commonest colours, a third of the bytes; the edges of letters to the nearest."""
     pixels = np.asarray(page).astype(np.int32)
     codes = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
-    counted = sorted((rgb, count) for count, rgb in page.getcolors(codes.size))
+    counted = sorted((rgb, count) for count, rgb in page.getcolors(codes.size) or ())
     rgb, counts = (np.array(part) for part in zip(*counted, strict=True))
     kept = rgb[np.argsort(-counts, kind="stable")[:256]]
     nearest = np.empty(1 << 24, np.uint8)  # by code; of its pages only those of colours that there are
