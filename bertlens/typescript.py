@@ -142,7 +142,7 @@ def _defaults() -> dict[str, Any]:
 def _arguments(names: tuple[str, ...]) -> str:
     types = dict.fromkeys(("layer", "head", "query", "key", "last", "station", "threshold", "margin"), "number")
     types |= {"against": "string | number | null", "through_mlps": "boolean"}
-    typed = "; ".join(f"{name}: {types.get(name, 'string')}" for name in names)
+    typed = "; ".join(f"{name}: {types.get(name.removesuffix('?'), 'string')}" for name in names)
     return f"{{ {typed} }}" if typed else "Record<never, never>"
 
 

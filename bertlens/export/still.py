@@ -109,13 +109,14 @@ def _pooled(maps: np.ndarray, most: int) -> np.ndarray:
 
 def _few_colors(page: Image.Image) -> Image.Image:
     """The picture with its 256 commonest colours, a third of the bytes; the edges of letters to the nearest."""
-    pixels = np.asarray(page).astype(np.int64)
+    pixels = np.asarray(page).astype(np.int32)
     codes = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
-    colors, entries, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    rgb = np.stack([colors >> 16, colors >> 8 & 255, colors & 255], axis=-1)
+    counted = sorted((rgb, count) for count, rgb in page.getcolors(codes.size) or ())
+    rgb, counts = (np.array(part) for part in zip(*counted, strict=True))
     kept = rgb[np.argsort(-counts, kind="stable")[:256]]
-    nearest = ((rgb[:, None] - kept) ** 2).sum(-1).argmin(1).astype(np.uint8)
-    image = Image.fromarray(nearest[entries].reshape(codes.shape), "P")
+    nearest = np.empty(1 << 24, np.uint8)  # by code; of its pages only those of colours that there are
+    nearest[rgb @ (1 << 16, 1 << 8, 1)] = ((rgb[:, None] - kept) ** 2).sum(-1).argmin(1)
+    image = Image.fromarray(nearest[codes], "P")
     image.putpalette(kept.astype(np.uint8).tobytes())
     return image
 

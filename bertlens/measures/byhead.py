@@ -31,16 +31,19 @@ def norm_shares(alpha: Tensor, lengths: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def statistics(trace: Trace, by: str = "weight", names: Sequence[str] = SUMMARY) -> ByHead:
+def statistics(
+    trace: Trace, by: str = "weight", names: Sequence[str] = SUMMARY, *, layers: Sequence[int] | None = None
+) -> ByHead:
     """Statistics of all heads by weight α, or, where `by` is "norm", of the shares ‖αf(x)‖ / Σ_j ‖αf(x)‖ in its place.
 
     names: of vocabulary.STATISTICS. By norm `variation` follows them: ½ Σ_j |α / Σα − share| in [0, 1], mean over rows,
-    0 where a head passes on as it looks. received: mean over queries of what a key gets, sums to at most 1.
+    0 where a head passes on as it looks. received: mean over queries of what a key gets, sums to at most 1. layers:
+    only these.
     Kobayashi et al. 2020, section 3, for the norm. Raises ModelError by norm for a family without an adapter.
     """
     roles = Roles.of(trace)
     values, received = [], []
-    for layer in range(trace.n_layers):
+    for layer in range(trace.n_layers) if layers is None else layers:
         lengths = norms.transformed_norm(trace, layer) if by == "norm" else None
         each = [_of_heads(trace, layer, heads, names, roles, lengths) for heads in head_groups(trace, layer)]
         layer_values, layer_received = (torch.cat(parts) for parts in zip(*each, strict=True))

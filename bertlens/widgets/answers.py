@@ -8,6 +8,7 @@ exp(q·k · scaling + mask - lse) on the page, without the rest of the rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -88,8 +89,16 @@ def layer_norms(trace: Trace, layer: int) -> Answer:
     return {}, {"norms": norms.transformed_norm(trace, layer).float()}
 
 
-def thumbnails(trace: Trace, measure: str) -> Answer:
-    """Thumbnails of a measure other than the weight: thumbs uint8 (L, H, t, t), thumb_max (L, H); see pooled."""
+def _layers(trace: Trace, layer: int | None) -> Sequence[int]:
+    """All layers, or the one that was asked for: a page asks for a long text's one after the other."""
+    return range(trace.n_layers) if layer is None else [layer]
+
+
+def thumbnails(trace: Trace, measure: str, layer: int | None = None) -> Answer:
+    """Thumbnails of a measure other than the weight: thumbs uint8 (L, H, t, t), thumb_max (L, H); see pooled.
+
+    layer: of this one alone, L = 1.
+    """
 
     def values(layer: int) -> Tensor:
         alpha = trace.attention(layer)
@@ -98,15 +107,15 @@ def thumbnails(trace: Trace, measure: str) -> Answer:
             return passed_on
         return alpha - passed_on / passed_on.sum(-1, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
 
-    thumbs, largest = attention.pooled(map(values, range(trace.n_layers)), signed=measure == "difference")
+    thumbs, largest = attention.pooled(map(values, _layers(trace, layer)), signed=measure == "difference")
     return {}, {"thumbs": thumbs, "thumb_max": largest}
 
 
-def head_statistics(trace: Trace, by: str) -> Answer:
-    """Statistics of all heads by weight or norm: names; arrays stats (L, H, n) and received (L, H, K)."""
+def head_statistics(trace: Trace, by: str, layer: int | None = None) -> Answer:
+    """Statistics of all heads, or a layer's, by weight or norm: names; arrays stats (L, H, n), received (L, H, K)."""
     if by == "norm" and (reason := offers(trace)["norms"]):
         raise ModelError(reason)
-    made = byhead.statistics(trace, by)
+    made = byhead.statistics(trace, by, layers=_layers(trace, layer))
     return {"names": list(made.names)}, {"stats": made.values, "received": made.received}
 
 
@@ -128,8 +137,10 @@ def layer_map(trace: Trace, layer: int, kind: str) -> Answer:
     return {}, {"values": map_of_layer(trace, layer, kind)}
 
 
-def gate_labels(trace: Trace, threshold: float, margin: float) -> Answer:
+def gate_labels(trace: Trace, threshold: float, margin: float, layer: int | None = None) -> Answer:
     """Labels and scores of all heads in both views, at the length of this text; arrays full and content (L, H, G).
+
+    layer: of this one alone, L = 1.
 
     Fields: names, labels, threshold and margin as asked, content_tokens (how many), least: what a score has
     to reach at this length, None where no score gives a label.
@@ -140,21 +151,24 @@ def gate_labels(trace: Trace, threshold: float, margin: float) -> Answer:
     fields |= {"content_tokens": content, "least": least if math.isfinite(least) else None}
     arrays = {}
     for view in gates.VIEWS:
-        scores = gate_scores(trace, view)
+        scores = gate_scores(trace, view, _layers(trace, layer))
         fields["labels"][view] = gates.label(scores, threshold, margin)
         arrays[view] = torch.stack(list(scores.values()), -1).float()
     return fields, arrays
 
 
-_scores_of: WeakKeyDictionary[Trace, dict[str, gates.Scores]] = WeakKeyDictionary()
+_scores_of: WeakKeyDictionary[Trace, dict[tuple[str, int], gates.Scores]] = WeakKeyDictionary()
 
 
-def gate_scores(trace: Trace, view: str) -> gates.Scores:
-    """Scores do not depend on the thresholds that a reader moves: kept as long as the trace."""
+def gate_scores(trace: Trace, view: str, layers: Sequence[int] | None = None) -> gates.Scores:
+    """`head_scores`. They do not depend on the thresholds that a reader moves: kept as long as the trace."""
     kept = _scores_of.setdefault(trace, {})
-    if view not in kept:
-        kept[view] = head_scores(trace, view)
-    return kept[view]
+    wanted = range(trace.n_layers) if layers is None else layers
+    for layer in wanted:
+        if (view, layer) not in kept:
+            kept[view, layer] = head_scores(trace, view, [layer])
+    each = [kept[view, layer] for layer in wanted]
+    return gates.Scores({gate: torch.cat([scores[gate] for scores in each]) for gate in each[0]}, each[0].n)
 
 
 def clearest_gate(trace: Trace, layer: int, head: int, view: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 
-from ..measures import gates
 from ..measures.offers import offers
 from ..trace import Trace
 from .answers import gate_scores
@@ -29,12 +28,9 @@ def opening(
     heads = list(range(trace.n_heads)) if heads is None else list(heads)
     if offers(trace)["gates"] or trace.n_tokens > LONG:
         return {"layer": layers[0], "head": heads[0], "query": None, "key": None}
-    if trace.n_tokens <= MOST_TOKENS:
-        by_gate = {gate: scores[layers] for gate, scores in gate_scores(trace, "full").items()}
-    else:
+    if trace.n_tokens > MOST_TOKENS:
         layers = layers[:1]
-        scores = gates.layer_scores(trace, layers[0])
-        by_gate = {gate: values[None].cpu() for gate, values in scores.items()}
+    by_gate = gate_scores(trace, "full", layers)
     best = (
         torch.stack([values[:, heads] for gate, values in by_gate.items() if gate not in PLAIN]).nan_to_num(-1).amax(0)
     )

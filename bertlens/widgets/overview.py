@@ -65,10 +65,9 @@ class Shown:
         compared: Compared | None = None,
     ) -> Shown:
         """The record of a trace, with one head of the map `name` open in its overview, after another record."""
-        tokens = trace.maps[name].n_tokens
-        whole = tokens <= (SAVED_TOKENS if unattended() else MOST_TOKENS)
         with few(stream_size(trace)):
-            made = _overview(trace, corpus, compared, name, layer, head, None if whole else ())
+            layers = None if _at_once(trace.maps[name]) else ()
+            made = _overview(trace, corpus, compared, name, layer, head, layers)
         known = (
             trace.model_name,
             trace.text,
@@ -114,10 +113,15 @@ class Shown:
         return replace(self, overview=MappingProxyType(_named(made, named)))
 
     def overview_of(self, name: str, layer: int, head: int, layers: Iterable[int] | None = None) -> dict[str, Any]:
-        """The overview of another map, with a head of it open (its last ones where it has fewer); layers: pictured."""
+        """The overview of another map, with a head of it open (its last ones where it has fewer).
+
+        layers: whose pictures are in it, default all of a short text, else none: the page asks for them.
+        """
         shown = self.map(name)
         layer, head = min(layer, shown.n_layers - 1), min(head, shown.n_heads - 1)
         named = {part: self.overview["header"][part] for part in ("trace", "subject", "changes")}
+        if layers is None and not _at_once(shown):
+            layers = ()
         return _named(_overview(self.trace, self.corpus, self.compared, name, layer, head, layers), named)
 
     @property
@@ -125,6 +129,11 @@ class Shown:
         """The map that the overview is of."""
         name: str = self.overview["header"]["map"]
         return name
+
+
+def _at_once(shown: Trace) -> bool:
+    """Whether a view has the pictures of all layers from the start: of a short text, or where no page will ask."""
+    return shown.n_tokens <= (SAVED_TOKENS if unattended() else MOST_TOKENS)
 
 
 def stream_tokens(trace: Trace) -> int:
@@ -164,7 +173,7 @@ def _overview(
 ) -> dict[str, Any]:
     """Of one map; layers: whose pictures are in it (default: all), the others are pending."""
     shown = trace.maps[name]
-    held = set(range(shown.n_layers)) & set(range(shown.n_layers) if layers is None else layers)
+    held = set(range(shown.n_layers)).intersection(range(shown.n_layers) if layers is None else layers)
     fields, head_arrays = answers.head(shown, layer, head)
     arrays: dict[str, Any] = {**all_pictures(shown, held)}
     given = _of_changes(shown)

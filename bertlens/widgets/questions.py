@@ -114,8 +114,9 @@ def _never(_trace: Trace, _chosen: Any) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Question:
-    """One question: its arguments (names in ARGUMENTS), its answer, and what of it a page without a kernel carries.
+    """One question: its arguments, its answer, and what of it a page without a kernel carries.
 
+    arguments: names in ARGUMENTS, with "?" those that may be missing.
     answer: (trace, **arguments) -> fields and arrays. needs: a capability of `offers`, or "". carried: (trace, layers)
     -> the arguments of each answer that such a page holds, for these layers. carried_shown: the same for what is too
     much for whole layers, (trace, what is picked).
@@ -130,7 +131,8 @@ class Question:
 
     def check(self, trace: Trace, message: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a message. Raises SelectionError for what does not exist."""
-        return {name: ARGUMENTS[name](trace, message.get(name)) for name in self.arguments}
+        named = (name.removesuffix("?") for name in self.arguments if not name.endswith("?") or name[:-1] in message)
+        return {name: ARGUMENTS[name](trace, message.get(name)) for name in named}
 
     def reply(self, trace: Trace, message: Mapping[str, Any]) -> Reply:
         """The answer to a message. Raises ModelError where the trace does not offer what is needed, with the reason."""
@@ -213,11 +215,11 @@ for _question in (
     Question("pictures", layer_pictures, ("layer",)),
     Question("head", answers.head, ("layer", "head"), carried=_each_head),
     Question("norms", answers.layer_norms, ("layer",), "norms", _each_layer),
-    Question("thumbs", answers.thumbnails, ("measure",), "norms", _of_short(_measures)),
-    Question("statistics", answers.head_statistics, ("by",), carried=_of_short(_each_by)),
+    Question("thumbs", answers.thumbnails, ("measure", "layer?"), "norms", _of_short(_measures)),
+    Question("statistics", answers.head_statistics, ("by", "layer?"), carried=_of_short(_each_by)),
     Question("rows", answers.query_rows, ("query", "last")),
     Question("layer_map", answers.layer_map, ("layer", "kind"), carried=_layer_maps),
-    Question("gates", answers.gate_labels, ("threshold", "margin"), "gates", _of_short(_default_gates)),
+    Question("gates", answers.gate_labels, ("threshold", "margin", "layer?"), "gates", _of_short(_default_gates)),
     Question("evidence", answers.gate_evidence, ("layer", "head", "gate", "view"), "gates", _clearest),
     Question("norm_view", answers.norm_view, (), "norms", _of_short(_once)),
     Question("geometry", answers.layer_rows, (), "geometry", _of_short(_once)),

@@ -48,11 +48,11 @@ export interface Questions {
   pictures: { layer: number };
   head: { layer: number; head: number };
   norms: { layer: number };
-  thumbs: { measure: string };
-  statistics: { by: string };
+  thumbs: { measure: string; layer?: number };
+  statistics: { by: string; layer?: number };
   rows: { query: number; last: number };
   layer_map: { layer: number; kind: string };
-  gates: { threshold: number; margin: number };
+  gates: { threshold: number; margin: number; layer?: number };
   evidence: { layer: number; head: number; gate: string; view: string };
   norm_view: Record<never, never>;
   geometry: Record<never, never>;

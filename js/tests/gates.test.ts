@@ -1,7 +1,8 @@
 // What is said of gates beside their labels: the length they hold at, and what it does to the threshold.
 import { describe, expect, it } from "vitest";
 import { decodeOverview } from "../src/state/overview";
-import { atLength, gateAt, lengthNote, relabelled, USUAL } from "../src/views/gatemarks";
+import { atLength, gateAt, relabelled, USUAL } from "../src/views/gatemarks";
+import { lengthNote } from "../src/views/gatewords";
 import { overviewOf, TOKENS } from "./fake";
 
 const shown = (tokens: string[]) => decodeOverview(overviewOf(tokens));

@@ -1,6 +1,7 @@
 // Thumbnails that arrive layer by layer.
 import { expect, it } from "vitest";
 import { statistics } from "../src/parts/sentence";
+import { byLayers } from "../src/state/layers";
 import { askForPictures } from "../src/state/pictures";
 import { bench, HEADS, LAYERS, overviewOf, pack, settled, TOKENS } from "./fake";
 
@@ -14,9 +15,11 @@ const pictures = (layer: number, names: number) => {
   return { fields: { layer, arrays: made.index }, buffers: [made.data] };
 };
 
-function open(selected = {}) {
+async function open(selected = {}) {
   const b = bench(overviewOf(TOKENS, { pending: Array.from({ length: LAYERS }, (_, l) => l) }), selected);
+  b.store.answers.giveLayers(byLayers(b.store));
   const end = askForPictures(b.store);
+  await settled();
   const asked = () => b.model.asked.filter(({ message }) => message.op === "pictures");
   const give = async () => {
     const one = asked()[0]!;
@@ -30,7 +33,7 @@ function open(selected = {}) {
 }
 
 it("are asked for one layer at a time, the open head's first", async () => {
-  const { asked, give, store } = open({ layer: 1 });
+  const { asked, give, store } = await open({ layer: 1 });
   const order: unknown[] = [];
   while (asked().length > 0) {
     expect(asked()).toHaveLength(1);
@@ -42,7 +45,7 @@ it("are asked for one layer at a time, the open head's first", async () => {
 });
 
 it("are drawn as they arrive, and nothing else changes", async () => {
-  const { asked, give, store } = open();
+  const { asked, give, store } = await open();
   const { thumbs, overview, weights } = store.shown.value;
   expect(statistics(overview)).toEqual(overview.stats);
   await give();
@@ -61,13 +64,13 @@ it("are drawn as they arrive, and nothing else changes", async () => {
 });
 
 it("are asked for no more when the view is closed or has another text", async () => {
-  const closed = open();
+  const closed = await open();
   closed.end();
   await closed.give();
   expect(closed.asked()).toEqual([]);
   expect(closed.store.shown.value.overview.pending).toEqual([0, 1, 2]);
 
-  const changed = open();
+  const changed = await open();
   const late = changed.asked()[0]!;
   changed.model.set("overview", overviewOf(["[CLS]", "x", "[SEP]"], { trace: "other" }));
   changed.model.asked.splice(0);

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens.measures import norms
+from bertlens import colors
+from bertlens.measures import gates, norms
 from browser.views import Seen, live, signed
 from unit import tiny
 
@@ -230,3 +232,69 @@ def test_lines_and_text_of_a_long_text_are_of_a_part(seen, trace):
     assert 0 < seen.part("running").locator(".bl-word").count() <= 1024
     seen.part("running").get_by_role("button", name=re.compile("tokens 1,024")).click()
     expect(seen.part("running").locator(".bl-word").nth(0)).to_have_attribute("data-n", "1024")
+
+
+@pytest.fixture
+def opened(page_of):
+    """A function that shows a text of more than 128 tokens in an open view: what is of all layers is not there yet."""
+
+    def change(view: Any, trace: Any) -> Seen:
+        seen = live(page_of, view, width=1200)
+        expect(seen.root.get_by_role("group", name="Gates at 8 tokens")).to_be_visible()
+        seen.page.evaluate("() => { models[0].sent.length = 0; }")
+        view.trace = trace
+        seen.choice("measure", "Norm ‖αf(x)‖").click()  # the page hears of it with what the click sets
+        return seen
+
+    return change
+
+
+def test_what_is_of_all_layers_comes_layer_by_layer(opened):
+    """By norm too: thumbnails and sentences, and then the gates; each is of its own layer."""
+    lens = bl.Lens(tiny.shaken(tiny.bert(max_position_embeddings=256), scale=0.4), tiny.wordpiece())
+    trace = lens.trace("the cat sat on the mat . " * 20)
+    seen = opened(lens.trace("the cat sat on the mat").explore(layer=1, head=0), trace)
+    expect(seen.region("Atlas of heads").locator("header")).to_contain_text("‖αf(x)‖")
+    expect(seen.root.get_by_role("group", name=f"Gates at {trace.n_tokens} tokens")).to_be_visible()  # the last to come
+    expect(seen.region("Atlas of heads").get_by_text("…", exact=True)).to_have_count(0)
+    for layer in range(trace.n_layers):
+        for head in (0, trace.n_heads - 1):
+            values = norms.weighted_norm(trace, layer)[head].double()
+            pooled = torch.nn.functional.adaptive_max_pool2d(values[None], (32, 32))[0]
+            pixels = seen.pixels(seen.thumb(layer, head).locator("img:visible"))[..., :3].astype(int)
+            table = colors.table("weight", "light").astype(int)
+            entries = np.abs(pixels[..., None, :] - table).sum(-1).argmin(-1)
+            assert np.abs(entries - np.round(255 * (pooled / values.max()).numpy())).max() <= 2
+            shares = values / values.sum(-1, keepdim=True)
+            entropy = -(shares * shares.log()).sum(-1).mean()
+            says = re.compile(rf"\. By norm .* entropy {entropy:.1f} nats")
+            expect(seen.thumb(layer, head)).to_have_attribute("aria-label", says)
+    labels = [gates.label(gates.head_scores(trace))[layer][0] for layer in range(trace.n_layers)]
+    for layer, label in enumerate(labels):
+        expect(seen.thumb(layer, 0)).to_have_attribute("aria-label", re.compile(f"{label} at {trace.n_tokens} tokens"))
+    asked = seen.page.evaluate("() => models[0].sent.filter(({ op }) => op && op !== 'head')")
+    for op in ("pictures", "thumbs", "gates", "statistics"):
+        layers = [message["layer"] for message in asked if message["op"] == op and "layer" in message]
+        assert layers == [1, 0, *range(2, trace.n_layers)], op
+
+
+def test_another_text_ends_what_comes_layer_by_layer(opened):
+    lens = bl.Lens(tiny.bert(max_position_embeddings=256), tiny.wordpiece())
+    view = lens.trace("the cat sat on the mat").explore()
+    trace, other = (lens.trace(text * 20) for text in ("the cat sat on the mat . ", "the mat sat on the cat . "))
+    answer, held = view._answer, []
+
+    def changing(widget: Any, message: dict[str, Any], buffers: Any) -> None:
+        """The text changes while the second layer of the first one is asked for."""
+        if message["op"] in ("pictures", "thumbs", "statistics") and "layer" in message:
+            held.append(message["trace"])
+            if len(held) == 2:
+                view.trace = other
+        answer(widget, message, buffers)
+
+    view._answer = changing
+    seen = opened(view, trace)
+    expect(seen.root.get_by_role("group", name=f"Gates at {other.n_tokens} tokens")).to_be_visible()
+    first, last = dict.fromkeys(held)
+    assert held.count(first) <= 4  # one of each kind may have been on its way
+    assert held.count(last) == 3 * other.n_layers

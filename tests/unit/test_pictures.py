@@ -14,7 +14,7 @@ import bertlens as bl
 from bertlens import wire
 from bertlens.errors import ExportError
 from bertlens.trace import Trace
-from bertlens.widgets import cells, overview, pictures, questions
+from bertlens.widgets import answers, cells, overview, pictures, questions
 from unit import tiny
 
 KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys") if k in tiny.FAMILIES]
@@ -92,6 +92,47 @@ def test_a_page_asks_for_them(long: Trace) -> None:
     for name, array in made.items():
         np.testing.assert_array_equal(array, whole[name][2])
     assert view.overview["header"]["pending"] == list(range(long.n_layers))  # nothing is sent unasked
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments", "names"),
+    [
+        ("thumbs", {"measure": "norm"}, ["thumbs", "thumb_max"]),
+        ("thumbs", {"measure": "difference"}, ["thumbs", "thumb_max"]),
+        ("statistics", {"by": "norm"}, ["stats", "received"]),
+        ("statistics", {"by": "weight"}, ["stats", "received"]),
+        ("gates", {"threshold": 0.3, "margin": 0.1}, ["full", "content"]),
+    ],
+)
+def test_a_layer_alone_is_that_of_all_layers(long: Trace, op: str, arguments: dict[str, Any], names: list[str]) -> None:
+    view = long.explore()
+    fields, buffers = ask(view, op=op, **arguments)
+    whole = wire.unpack(fields["arrays"], buffers[0])
+    answers._scores_of.clear()  # so that a layer's are computed without the others
+    for layer in reversed(range(long.n_layers)):
+        part, buffers = ask(view, op=op, layer=layer, **arguments)
+        arrays = wire.unpack(part["arrays"], buffers[0])
+        assert sorted(arrays) == sorted(names)
+        for name in names:
+            np.testing.assert_array_equal(arrays[name], whole[name][layer : layer + 1])
+        if op == "gates":
+            assert part["labels"] == {view: labels[layer : layer + 1] for view, labels in fields["labels"].items()}
+            assert len(answers._scores_of[long]) == 2 * (long.n_layers - layer)  # of no other layer
+    for wrong in (long.n_layers, -1, None, "1"):
+        assert "layer" in ask(view, op=op, layer=wrong, **arguments)[0]["error"]
+
+
+def test_another_map_of_a_long_text_has_no_pictures_until_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "MOST_TOKENS", 2)
+    layers, sides = {"encoder": 3, "decoder": 2, "cross": 2}, {"encoder": (4, 4), "decoder": (3, 3), "cross": (3, 4)}
+    given = {name: torch.rand(n, 2, *sides[name]).softmax(-1) for name, n in layers.items()}  # of unlike depth
+    trace = bl.Trace.from_encoder_decoder(**given, encoder_tokens=list("abcd"), decoder_tokens=list("xyz"))
+    view = trace.explore()
+    name = next(name for name in trace.maps if name != view.map)
+    fields, _ = ask(view, op="overview", map=name)
+    assert fields["pending"] == list(range(trace.maps[name].n_layers))
+    whole = view.page().overviews
+    assert whole and all(header["pending"] == [] for header, _ in whole.values())
 
 
 def test_a_state_that_is_saved_without_a_page_has_them(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:

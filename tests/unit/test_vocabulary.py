@@ -59,7 +59,7 @@ def test_names_are_those_of_the_code() -> None:
         assert not word.needs or word.needs in CAPABILITIES
     asked = [name for part in (*PARTS.values(), *TABS.values()) for name in part.questions]
     assert set(asked) == set(QUESTIONS)
-    assert {name for question in QUESTIONS.values() for name in question.arguments} == set(ARGUMENTS)
+    assert {name.removesuffix("?") for question in QUESTIONS.values() for name in question.arguments} == set(ARGUMENTS)
     assert {q.needs for q in QUESTIONS.values()} | {t.needs for t in TABS.values()} <= {"", *CAPABILITIES}
 
 

@@ -92,10 +92,10 @@ def length_groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
     return groups
 
 
-def head_scores(trace: Trace, view: str = "full") -> Scores:
-    """`scores` of all heads of a trace: gate -> float64 (L, H) on the CPU. Works layer by layer."""
+def head_scores(trace: Trace, view: str = "full", layers: Sequence[int] | None = None) -> Scores:
+    """`scores` of all heads of a trace, or of these layers: gate -> float64 (L, H) on the CPU. Works layer by layer."""
     by_gate: dict[str, list[Tensor]] = {gate: [] for gate in GATES}
-    for layer in range(trace.n_layers):
+    for layer in range(trace.n_layers) if layers is None else layers:
         for gate, values in layer_scores(trace, layer, view).items():
             by_gate[gate].append(values.cpu())
     content = int((~trace.special_mask).sum())

@@ -9,22 +9,37 @@ import type { Link } from "./link";
 const LIMIT = 128e6; // bytes
 export const PATIENCE = 60_000; // ms
 
-export type Answer<T> = { state: "asking" } | { state: "answered"; value: T } | { state: "refused"; reason: string };
+export type Answer<T> =
+  | { state: "asking" }
+  | { state: "answered"; value: T; pending?: readonly number[] } // of a long text: layers that are still to come
+  | { state: "refused"; reason: string };
 
 export type Arguments<Op> = Op extends keyof Questions ? Questions[Op] : Record<string, unknown>;
+
+type Fields = Record<string, unknown>;
+export type Read = { fields: Fields; arrays: Arrays; pending?: readonly number[] };
 
 /** A kind of question: what is asked, and how the answer is read. */
 export interface Kind<T, Op extends string = string> {
   op: Op;
   needs?: string; // of what the maps offer: else it is refused with the reason, and not asked
-  read(reply: { fields: Record<string, unknown>; arrays: Arrays }, args: Arguments<Op>): T;
+  read(reply: Read, args: Arguments<Op>): T;
   bytes?(value: T): number; // that it takes beside what came
   instead?(): Promise<T | null>; // how a page without a kernel finds it out; null where the kernel is to be asked
+  layered?: boolean; // it is of all layers: of a long text it is asked for one by one
   spoken?: boolean; // the line above says what goes wrong; else the view does, where the answer would be
 }
 
 /** The attention maps that a question is about: an overview names them. */
-type Subject = { trace: string; map: string };
+export type Subject = { trace: string; map: string; byLayer?: boolean };
+
+/** Asks layer by layer until all is here or nobody looks, and puts what there is under the name. */
+export type ByLayers = <T, Op extends string>(
+  name: string,
+  kind: Kind<T, Op>,
+  of: Subject,
+  args: Arguments<Op>,
+) => Promise<void>;
 
 interface Entry {
   answer: Signal<Answer<unknown>>;
@@ -34,26 +49,25 @@ interface Entry {
 
 export class Answers {
   private entries = new Map<string, Entry>(); // what was used longest ago first
+  giveLayers: (ask: ByLayers) => void = () => undefined; // state/layers.ts, which comes later
+  private layers = new Promise<ByLayers>((resolve) => {
+    this.giveLayers = resolve;
+  });
 
   constructor(
     private ask: (op: string, fields: Record<string, unknown>) => Promise<Reply>,
-    private link: Link,
+    readonly link: Link,
     readonly limit = LIMIT,
   ) {}
 
   /** What is known of a question, which is asked if need be. `known` is the answer where none has to be asked for. */
-  get<T, Op extends string>(
-    kind: Kind<T, Op>,
-    { trace, map }: Subject,
-    args: Arguments<Op>,
-    known?: () => T,
-  ): Answer<T> {
-    const name = JSON.stringify([kind.op, trace, map, args]);
+  get<T, Op extends string>(kind: Kind<T, Op>, of: Subject, args: Arguments<Op>, known?: () => T): Answer<T> {
+    const name = JSON.stringify([kind.op, of.trace, of.map, args]);
     const entry = this.entries.get(name);
     this.entries.delete(name);
     this.entries.set(name, entry ?? this.open(name)); // the last one again
     if (!entry && known) this.settle(name, kind, known());
-    else if (!entry) this.pose(name, kind, { trace, map }, args);
+    else if (!entry) this.pose(name, kind, of, args);
     return this.entries.get(name)!.answer.value as Answer<T>;
   }
 
@@ -70,6 +84,10 @@ export class Answers {
 
   private pose<T, Op extends string>(name: string, kind: Kind<T, Op>, of: Subject, args: Arguments<Op>): void {
     const refuse = (reason: string) => this.put(name, { state: "refused", reason }, 0);
+    if (kind.layered && of.byLayer) {
+      this.layers.then((ask) => ask(name, kind, of, args));
+      return;
+    }
     const asked = () => this.plain(kind.op, of, args, (answer) => kind.read(answer, args));
     const reply = kind.instead
       ? kind.instead().then((value) => (value === null ? asked() : { value, bytes: undefined }))
@@ -86,7 +104,7 @@ export class Answers {
     op: string,
     { trace, map }: Subject,
     args: Record<string, unknown>,
-    read: (answer: { fields: Record<string, unknown>; arrays: Arrays }) => T,
+    read: (answer: Read) => T,
   ): Promise<{ value: T; bytes?: number }> {
     return this.ask(op, { trace, map, ...args }).then(({ fields, buffers }) => {
       try {
@@ -102,8 +120,13 @@ export class Answers {
     this.put(name, { state: "answered", value }, bytes + (kind.bytes?.(value) ?? 0));
   }
 
+  /** Whether somebody looks at an answer; else it goes, and is asked for again the next time. */
+  isWanted(name: string): boolean {
+    return Boolean(this.entries.get(name)?.watched) || !this.entries.delete(name);
+  }
+
   /** A late answer too: its entry may be gone. Then what is older and nobody looks at makes room. */
-  private put(name: string, answer: Answer<unknown>, bytes: number): void {
+  put(name: string, answer: Answer<unknown>, bytes: number): void {
     const entry = this.entries.get(name) ?? this.open(name);
     this.entries.set(name, Object.assign(entry, { bytes }));
     entry.answer.value = answer;
@@ -118,12 +141,12 @@ export class Answers {
   }
 }
 
-/** The answer as soon as there is one. Rejects where it is refused. */
+/** The answer as soon as all of it is here. Rejects where it is refused. */
 export const arrived = <T>(get: () => Answer<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const end = effect(() => {
       const answer = get();
-      if (answer.state === "asking") return;
+      if (answer.state === "asking" || (answer.state === "answered" && answer.pending?.length)) return;
       if (answer.state === "answered") resolve(answer.value);
       else reject(new Error(answer.reason));
       queueMicrotask(() => end());

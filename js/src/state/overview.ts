@@ -50,6 +50,7 @@ export interface Thumbs {
   measure: Measure;
   data: Uint8Array; // (L·H·rows·cols)
   max: Float32Array; // (L·H) the value of entry 255
+  pending?: readonly number[]; // layers that are still to come
 }
 
 interface Header {
@@ -71,7 +72,7 @@ interface Header {
   text: string;
   text_pair: string;
   stats: string[];
-  pending: number[]; // layers whose thumbnails and statistics are still to be asked for
+  pending: readonly number[]; // layers whose thumbnails and statistics are still to be asked for
   measures: Measure[]; // what the kernel can give of a head
   layer_maps: LayerMap[]; // and of a whole layer
   offers: Record<string, string>; // capability -> "", or the reason why it cannot be had
@@ -86,6 +87,7 @@ interface Header {
 }
 
 export interface Overview extends Header {
+  byLayer: boolean; // a long text, of which what is of all layers comes one by one
   keyside: TokenSide; // the key side, the query side again where the map is square
   square: boolean;
   thumbs: Thumbs; // of the weights
@@ -114,6 +116,7 @@ export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): O
     keyside: header.keys ?? header.queries,
     square: header.keys === null,
     pending: header.pending ?? [],
+    byLayer: Boolean(header.pending?.length),
     numbers: stats,
     thumbs: thumbsFrom("weight", arrays),
     thumbShape: [arrays.thumbs!.shape[2]!, arrays.thumbs!.shape[3]!],

@@ -58,7 +58,8 @@ const HEAD: Kind<HeadAnswer, "head"> = {
 const THUMBS: Kind<Thumbs, "thumbs"> = {
   op: "thumbs",
   spoken: true,
-  read: ({ arrays }, { measure }) => thumbsFrom(measure as Measure, arrays),
+  layered: true,
+  read: ({ arrays, pending }, { measure }) => ({ ...thumbsFrom(measure as Measure, arrays), pending }),
 };
 const OVERVIEW: Kind<Overview> = {
   op: "overview",

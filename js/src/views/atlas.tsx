@@ -37,13 +37,14 @@ export function Atlas() {
   const { page, synced, overview } = view;
   const measure = useComputed(() => view.shown.thumbs.measure).value;
   const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
-  const gates = useGates();
+  const some = useGates();
+  const gates = some?.pending?.length ? null : some; // all of them: what is counted or sorted
   const order = page.atlasOrder.value;
   const isPlain = order === "position" || order === "gate";
   const stat = useHeadValue(isPlain ? asksOf(view) || page.atlasStat.value : order);
   const says = useSentences();
   const all = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
-  const labels = gates?.labels.full;
+  const labels = some?.labels.full;
   const ofGates = measure === "weight" ? "gate" : "gate (by weight)"; // what gates are, whatever is shown
   const byValue = () => (stat ? sorted(all, ([l, h]) => stat.of(l, h), true) : all);
   const names = order === "position" ? null : order !== "gate" ? byValue() : gates ? byGate(all, gates) : all;
@@ -66,7 +67,9 @@ export function Atlas() {
         <Grid {...{ layers, heads, names, stat, labels, says }} />
       </div>
       <HeadSentence labels={labels} says={says} />
-      {labels && <Later draw={({ GateChips }) => <GateChips labels={all.map(([l, h]) => labels[l]![h]!)} />} />}
+      {gates && (
+        <Later draw={({ GateChips }) => <GateChips labels={all.map(([l, h]) => gates.labels.full[l]![h]!)} />} />
+      )}
     </section>
   );
 }
@@ -75,7 +78,7 @@ export function Atlas() {
 function HeadSentence({ labels, says }: Pick<GridProps, "labels" | "says">) {
   const { layer, head, overview, layerMap, weights } = useView().shown;
   const byWeight = useByWeight();
-  const gate = labels && labels[layer]![head]!;
+  const gate = labels?.[layer]?.[head];
   const sentence = useMemo(() => says(layer, head, weights), [weights, says]);
   return (
     <p class="bl-note bl-selected-head" data-testid="head-sentence">

@@ -34,7 +34,7 @@ const gateColumns = (gates: Gates | null): Column<HeadName>[] =>
   gates
     ? (["full", "content"] as const).map((view) => ({
         name: view === "full" ? "gate" : "gate of content tokens",
-        value: ([l, h]) => gates.labels[view][l]![h]!,
+        value: ([l, h]) => gates.labels[view][l]?.[h] ?? "",
       }))
     : [];
 

@@ -3,25 +3,28 @@ import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Answer, Kind } from "../state/answers";
 import type { Overview } from "../state/overview";
-import { GATE_LEAST_CONTENT, GATE_MARGIN, GATE_THRESHOLD, GATES } from "../vocabulary";
+import { GATE_MARGIN, GATE_THRESHOLD, GATES } from "../vocabulary";
 import { useAnswer, useView } from "./context";
 
 export interface Gates {
   names: string[]; // of the scores
-  labels: { full: string[][]; content: string[][] }; // [layer][head]
+  labels: { full: string[][]; content: string[][] }; // [layer][head], with holes while layers are still to come
   threshold: number; // as chosen
   margin: number;
   content_tokens: number; // those that are not special
   least: number | null; // the threshold at that length; null where no score gives a label
   full: Float32Array; // (L·H·G)
   content: Float32Array;
+  pending?: readonly number[]; // layers that are still to come
 }
 
 export const GATE_LABELS: Kind<Gates, "gates"> = {
   op: "gates",
   needs: "gates",
-  read: ({ fields, arrays }) => ({
+  layered: true,
+  read: ({ fields, arrays, pending }) => ({
     ...(fields as unknown as Gates),
+    pending,
     full: arrays.full!.data as Float32Array,
     content: arrays.content!.data as Float32Array,
   }),
@@ -56,7 +59,7 @@ export function useGateAnswer(wait = false): Answer<Gates> {
   return useMemo(() => {
     const usual = threshold === USUAL.threshold && margin === USUAL.margin;
     if (usual || answer.state !== "answered") return answer;
-    return { state: "answered", value: relabelled(answer.value, threshold, margin) };
+    return { ...answer, value: relabelled(answer.value, threshold, margin) };
   }, [answer, threshold, margin]);
 }
 
@@ -78,23 +81,5 @@ export const useByWeight = (): string => {
 
 export const atLength = ({ queries }: Pick<Overview, "queries">): string => `at ${queries.tokens.length} tokens`;
 
-type Lengths = Pick<Gates, "threshold" | "content_tokens" | "least">;
-
-/** What the length of the text does to its labels. */
-export function lengthNote({ threshold, content_tokens: n, least }: Lengths): string {
-  const holds = "Labels hold at this length: in much longer or shorter texts the same head often has another.";
-  if (least === null)
-    return `With ${n} content tokens no head has a label: under ${GATE_LEAST_CONTENT} noise alone looks like a gate.`;
-  if (least <= threshold) return holds;
-  const numbers = `${least.toFixed(2)} instead of ${threshold.toFixed(2)}`;
-  return `With ${n} content tokens the threshold is ${numbers}: in short texts noise reaches further. ${holds}`;
-}
-
 /** Letter and mark of a gate: told apart without colour. */
 export const gateSign = (label: string): string => `${GATES[label]?.letter ?? "?"}${GATES[label]?.mark ?? ""}`;
-
-export const GateBadge = ({ label }: { label: string }) => (
-  <span class="bl-gate" title={label}>
-    {gateSign(label)}
-  </span>
-);

@@ -14,13 +14,15 @@ import type { Kind } from "../state/answers";
 import type { Cell } from "../state/page";
 import { GATES } from "../vocabulary";
 import { showTip, useAnswer, useView } from "./context";
-import { atLength, GateBadge, type Gates as GateData, gateAt, lengthNote, useGateAnswer } from "./gatemarks";
+import { atLength, type Gates as GateData, gateAt, useGateAnswer } from "./gatemarks";
+import { GateBadge, lengthNote } from "./gatewords";
 
 const SIDE = 340; // px of the longer side of the map
 
 export function Gates() {
   const answer = useGateAnswer();
-  if (answer.state !== "answered") return <Waiting answer={answer} doing="scoring the heads" />;
+  if (answer.state !== "answered" || answer.pending?.length)
+    return <Waiting answer={answer} doing="scoring the heads" />; // of all heads: they are counted
   const data = answer.value;
   return (
     <div class="bl-gates" data-testid="gates">

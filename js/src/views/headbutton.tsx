@@ -48,6 +48,8 @@ function Picture({ thumbs, n, hidden }: PictureProps) {
   );
 }
 
+const WAITS = <span class="bl-fill bl-muted">…</span>;
+
 /** The picture by the measure shown; those that were shown before stay, hidden: measures are gone back to. */
 function Thumbnail({ n }: { n: number }) {
   const view = useView();
@@ -55,6 +57,7 @@ function Thumbnail({ n }: { n: number }) {
   const seen = useRef(new Map<string, Thumbs>()).current;
   if (seen.get("weight")?.data !== view.overview.thumbs.data) seen.clear(); // another text
   seen.set("weight", view.overview.thumbs).set(thumbs.measure, thumbs);
+  if (thumbs.pending?.includes(Math.floor(n / view.overview.n_heads))) return WAITS;
   return (
     <>
       {[...seen.values()].map((one) => (
@@ -156,7 +159,7 @@ export function HeadButton(props: HeadButtonProps) {
         onBlur={() => hideTip(view)}
       >
         {overview.pending.includes(layer) ? (
-          <span class="bl-fill bl-muted">…</span>
+          WAITS
         ) : Number.isNaN(overview.statistic(layer, head, "entropy")) ? (
           <span class="bl-nan">NaN</span>
         ) : filled ? (

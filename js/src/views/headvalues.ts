@@ -17,6 +17,7 @@ export interface HeadValue {
   name: string;
   label: string;
   signed: boolean;
+  whole: boolean; // every head has one: else more may be on its way
   most: number; // the largest size of any head
   mark?: (layer: number, head: number) => string; // beside its number
   of(layer: number, head: number): number; // NaN where there is none
@@ -31,6 +32,7 @@ interface Statistics {
 
 export const STATS: Kind<Statistics, "statistics"> = {
   op: "statistics",
+  layered: true,
   read: ({ fields, arrays }) => ({
     names: fields.names as string[],
     stats: arrays.stats!.data as Float32Array,
@@ -136,6 +138,7 @@ export function headValue(view: View, name: string, measure: Measure): HeadValue
     label: made.label ?? labelOf(view, name),
     signed: isSigned,
     mark: made.mark,
+    whole: !all.some(Number.isNaN),
     most: all.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0),
     of: (l, h) => all[l * n_heads + h]!,
     text:
@@ -160,7 +163,12 @@ export function useHeadValue(name: string): HeadValue | null {
     : [];
   const key = [view.overview, name, measure, ...pin];
   const kept = last.current;
-  if (kept && !OF_CHANGE.includes(name) && key.every((one, n) => one === kept.key[n]) && key.length === kept.key.length)
+  if (
+    kept?.value.whole &&
+    !OF_CHANGE.includes(name) &&
+    key.every((one, n) => one === kept.key[n]) &&
+    key.length === kept.key.length
+  )
     return kept.value;
   const value = headValue(view, name, measure);
   if (value) last.current = { key, value };
@@ -188,11 +196,13 @@ export function sentences({ overview, answers }: View, measure: Measure): Says {
   const statistic = (l: number, h: number, name: string) =>
     stats[at(l, h) * names.length + names.indexOf(name)] ?? Number.NaN;
   const columns = (l: number, h: number) => received.subarray(at(l, h) * K, (at(l, h) + 1) * K);
-  return measure === "norm"
-    ? (l, h, weights) =>
-        `By norm ${describe({ ...overview, statistic }, l, h, weights && heldCells(columns(l, h), K), "")}`
-    : (l, h, weights) =>
-        `${percent(statistic(l, h, "variation"))} of a row lies elsewhere by norm. ${byWeight(l, h, weights)}`;
+  const byNorm: Says =
+    measure === "norm"
+      ? (l, h, weights) =>
+          `By norm ${describe({ ...overview, statistic }, l, h, weights && heldCells(columns(l, h), K), "")}`
+      : (l, h, weights) =>
+          `${percent(statistic(l, h, "variation"))} of a row lies elsewhere by norm. ${byWeight(l, h, weights)}`;
+  return (l, h, weights) => (answer.pending?.includes(l) ? byWeight : byNorm)(l, h, weights);
 }
 
 /** What a head does in one sentence, by the measure shown. */

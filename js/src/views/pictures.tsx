@@ -1,10 +1,23 @@
-// The atlas of a long text fills while its view is open.
+// What is of all layers of a long text comes while its view is open: the atlas fills.
 import { useEffect } from "preact/hooks";
+import { byLayers } from "../state/layers";
 import { askForPictures } from "../state/pictures";
 import { useView } from "./context";
 
 export function Pictures() {
   const view = useView();
-  useEffect(() => askForPictures(view), []);
+  useEffect(() => {
+    view.answers.giveLayers(byLayers(view, (layer) => isSeen(view.root.current, layer)));
+    return askForPictures(view);
+  }, []);
   return null;
+}
+
+/** Whether any of a layer's heads is in sight, in the page and in the part of the atlas that is scrolled to. */
+function isSeen(root: Element | null, layer: number): boolean {
+  const head = root?.querySelector(`[data-head^="${layer}-"]`);
+  const part = head?.closest(".bl-scroll")?.getBoundingClientRect();
+  if (!head || !part) return false;
+  const { top, bottom } = head.getBoundingClientRect();
+  return bottom > Math.max(0, part.top) && top < Math.min(innerHeight, part.bottom);
 }

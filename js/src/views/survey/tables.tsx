@@ -3,7 +3,7 @@ import { headLabel, percent } from "../../parts/format";
 import { numbers, Table } from "../../parts/table";
 import type { HeadName } from "../../vocabulary";
 import { useView } from "../context";
-import { GateBadge } from "../gatemarks";
+import { GateBadge } from "../gatewords";
 import { alikeOf, allOf, type Choice, flagsOf, gatesOf, labelOf, type Relation } from "./data";
 
 export const HeadLink = ({ at: [l, h], pick }: { at: HeadName; pick: (l: number, h: number) => void }) => (

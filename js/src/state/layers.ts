@@ -1,0 +1,73 @@
+// What is of all layers of a long text is asked for layer by layer, all kinds in turn, the head's own layer first: what
+// is asked meanwhile waits for one layer at most. Another text, a closed view, or nobody who looks any more ends it.
+import type { Arrays } from "../wire";
+import { type ByLayers, PATIENCE } from "./answers";
+import type { Overview } from "./overview";
+import type { Store } from "./store";
+
+type Fields = Record<string, unknown> & { labels?: Record<string, unknown[]> };
+
+/** Room for all layers: not a number, or nothing, where none has come. */
+function roomFor(layers: number, part: Arrays): Arrays {
+  const room = Object.entries(part).map(([name, { dtype, shape, data }]) => {
+    const all = new (data.constructor as Float32ArrayConstructor)(layers * data.length);
+    if (dtype.startsWith("f")) all.fill(Number.NaN);
+    return [name, { dtype, shape: [layers, ...shape.slice(1)], data: all }];
+  });
+  return Object.fromEntries(room);
+}
+
+/** Fields with those of one layer more: labels are lists of layers, with holes. */
+function joined(all: Fields, part: Fields, layer: number): Fields {
+  if (!part.labels) return part;
+  const labels = Object.entries(part.labels).map(([view, [ofLayer]]) => {
+    const list = all.labels?.[view]?.slice() ?? [];
+    list[layer] = ofLayer;
+    return [view, list];
+  });
+  return { ...part, labels: Object.fromEntries(labels) };
+}
+
+/** How layers are asked for. `isSeen`: whether a layer is on the screen, which goes before those that are not. */
+export function byLayers(
+  { answers, synced }: Pick<Store, "answers" | "synced">,
+  isSeen: (layer: number) => boolean = () => true,
+): ByLayers {
+  let turn: Promise<unknown> = Promise.resolve();
+  const far = (layer: number) => {
+    const isLeftOut = synced.include_layers.peek()?.includes(layer) === false;
+    return layer === synced.layer.peek() ? 0 : isLeftOut ? 3 : isSeen(layer) ? 1 : 2;
+  };
+  return async (name, kind, of, args) => {
+    const overview = of as Overview;
+    const isOverview = kind.op === "pictures"; // which is filled
+    let arrays: Arrays | null = isOverview ? overview.arrays : null;
+    let fields: Fields = {};
+    let pending = isOverview ? overview.pending : Array.from({ length: overview.n_layers }, (_, layer) => layer);
+    const refuse = (reason: string) => answers.put(name, { state: "refused", reason }, 0);
+    const next = async () => {
+      if (!answers.isWanted(name)) return false;
+      const layer = pending.reduce((best, one) => (far(one) < far(best) ? one : best));
+      const reply = answers.plain(kind.op, of, { ...args, layer }, (answer) => answer);
+      answers.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
+      const { value: part } = await reply;
+      arrays ??= roomFor(overview.n_layers, part.arrays);
+      for (const [key, { data }] of Object.entries(part.arrays)) arrays[key]!.data.set(data, layer * data.length);
+      fields = joined(fields, part.fields, layer);
+      pending = pending.filter((one) => one !== layer);
+      const bytes = Object.values(arrays).reduce((sum, { data }) => sum + data.byteLength, 0);
+      const value = kind.read({ fields, arrays, pending }, args);
+      answers.put(name, { state: "answered", value, pending }, isOverview ? 0 : bytes);
+      return pending.length > 0;
+    };
+    try {
+      for (let more = true; more; ) {
+        const asked = turn.then(next);
+        turn = asked.catch(() => undefined);
+        more = await asked;
+      }
+    } catch (error) {
+      refuse((error as Error).message);
+    }
+  };
+}
