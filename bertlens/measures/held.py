@@ -82,7 +82,7 @@ def _bracket(rows: Tensor, least: float) -> tuple[Tensor, Tensor]:
     total = rows.sum(-1, keepdim=True)
     large = total * (LARGE / size)
     _, held = _larger(rows, large)
-    places = torch.arange(1, SAMPLE + 1, dtype=torch.float64).mul_(GOLDEN).frac_().mul_(size).long()
+    places = torch.arange(1, SAMPLE + 1, dtype=torch.float64, device=rows.device).mul_(GOLDEN).frac_().mul_(size).long()
     sample = rows[:, places]  # spread evenly, in step with nothing that the text repeats
     sample = _descending(sample.masked_fill(sample > large, 0))
     sums, squares = sample.cumsum(-1), sample.square().cumsum(-1)

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..diagonal import Diagonal
 
 OFFSETS = {"own": 0, "ahead": 1, "behind": -1}
-CHUNK = 64
+CHUNK = 64  # keys of which the largest is found first
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def gather(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Gathered
             by_run = _by_run(values, run[keys], len(members)).double() @ members
             found[name] = by_run.transpose(-1, -2).unflatten(-2, ways.shape[:2])
         if not summed:
-            summed = {name: among.new_zeros(*among.shape[:-2], size, dtype=torch.float64) for name, size in sizes(n)}
+            summed = {name: among.new_zeros(*among.shape[:-2], size, dtype=torch.float64) for name, size in _sizes(n)}
         summed["columns"][..., keys] += among.sum(-2).double()
         summed["special"][..., 0] += special.sum((-2, -1)).double()
         offset = n + first - start - count
@@ -79,7 +79,8 @@ def gather(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Gathered
     return Gathered(**vectors, **sums)
 
 
-def sizes(n: int) -> list[tuple[str, int]]:
+def _sizes(n: int) -> list[tuple[str, int]]:
+    """Of what is summed over the rows."""
     return [("columns", n), ("by_offset", 2 * n - 1), ("energy", 1), ("special", 1)]
 
 
