@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -62,3 +63,18 @@ def test_labels_of_a_model_without_norms_are_whole(show: Any) -> None:
     top = box(frame)["y"]
     assert all(box(label)["y"] >= top - 0.5 for label in labels.all())
     assert seen.part("neurons").is_visible()
+
+
+def test_a_page_of_some_layers_of_a_long_text(page_of: Any) -> None:
+    """Names of small cells keep apart, the pinned one too, and layers that are left out are said to be."""
+    lens = bl.Lens(tiny.bert(num_hidden_layers=2, max_position_embeddings=640), tiny.wordpiece())
+    view = lens.trace("the cat sat on the mat . " * 80).explore(layer=1, head=0, query=100)
+    seen = Seen(page_of(view.to_html(layers=[1]), width=950))
+    names = seen.root.locator(".bl-row-label")
+    expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_count(1)
+    places = sorted(box(name)["y"] for name in names.all())
+    assert min(b - a for a, b in pairwise(places)) >= 11  # px, the height of a letter
+    expect(seen.thumb(0, 0)).to_have_text("–")
+    seen.thumb(0, 0).hover()
+    expect(seen.tip).to_contain_text("Its layer is not in this page")
+    expect(seen.root.get_by_text("…", exact=True)).to_have_count(0)

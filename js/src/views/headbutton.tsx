@@ -48,7 +48,8 @@ function Picture({ thumbs, n, hidden }: PictureProps) {
   );
 }
 
-const WAITS = <span class="bl-fill bl-muted">…</span>;
+/** In the place of a picture that is still to come, or that a page without a kernel does not hold. */
+const NoPicture = () => <span class="bl-fill bl-muted">{useView().link.kernel.value ? "…" : "–"}</span>;
 
 /** The picture by the measure shown; those that were shown before stay, hidden: measures are gone back to. */
 function Thumbnail({ n }: { n: number }) {
@@ -57,7 +58,7 @@ function Thumbnail({ n }: { n: number }) {
   const seen = useRef(new Map<string, Thumbs>()).current;
   if (seen.get("weight")?.data !== view.overview.thumbs.data) seen.clear(); // another text
   seen.set("weight", view.overview.thumbs).set(thumbs.measure, thumbs);
-  if (thumbs.pending?.includes(Math.floor(n / view.overview.n_heads))) return WAITS;
+  if (thumbs.pending?.includes(Math.floor(n / view.overview.n_heads))) return <NoPicture />;
   return (
     <>
       {[...seen.values()].map((one) => (
@@ -125,7 +126,8 @@ export function HeadButton(props: HeadButtonProps) {
   const { overview } = view;
   const classes = useClasses(props);
   const chosen = classes.includes("bl-chosen");
-  const sentence = props.says(layer, head);
+  const absent = overview.pending.includes(layer) && !view.link.kernel.value;
+  const sentence = absent ? "Its layer is not in this page" : props.says(layer, head);
   const [label, paper] = [headLabel(layer, head), paperName(layer, head)];
   const byWeight = useByWeight();
   const says = gate && gateAt(gate, overview) + byWeight;
@@ -159,7 +161,7 @@ export function HeadButton(props: HeadButtonProps) {
         onBlur={() => hideTip(view)}
       >
         {overview.pending.includes(layer) ? (
-          WAITS
+          <NoPicture />
         ) : Number.isNaN(overview.statistic(layer, head, "entropy")) ? (
           <span class="bl-nan">NaN</span>
         ) : filled ? (

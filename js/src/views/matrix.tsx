@@ -142,7 +142,7 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
     <div class={`bl-${kind}-labels`} style={isRow ? { height: length } : { width: length }}>
       {units.map(
         ({ label, pieces }, n) =>
-          (n % step === 0 || n === pinned) && (
+          (n === pinned || (n % step === 0 && Math.abs(n - (pinned ?? -step)) >= step)) && (
             <button
               type="button"
               tabIndex={-1}
