@@ -24,6 +24,7 @@ Corpus: TypeAlias = "Iterable[Any] | str | Path"
 
 EMPTY = "the corpus holds no texts"
 WINDOW = 8  # batches read ahead, to sort them by length: a whole sorted corpus would have to be in memory
+CHARACTERS = 24_000  # of a batch of several texts: what a pass holds grows with them, and long ones gain nothing
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ def _file(path: Path) -> Iterator[Numbered]:
 def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list[Numbered]]]:
     """Successive windows of the corpus, each as batches of items of like length: padding costs time.
 
+    Long texts come few at a time, those of thousands of tokens one by one.
     Raises InputError for batches of nothing.
     """
     if batch_size < 1:
@@ -145,7 +147,16 @@ def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list
     iterator = iter(numbered)
     while window := list(itertools.islice(iterator, WINDOW * batch_size)):
         window.sort(key=lambda entry: _length(entry.item))
-        yield [window[start : start + batch_size] for start in range(0, len(window), batch_size)]
+        batches: list[list[Numbered]] = [[]]
+        room = CHARACTERS
+        for entry in window:
+            length = _length(entry.item)
+            if batches[-1] and (len(batches[-1]) == batch_size or length > room):
+                batches.append([])
+                room = CHARACTERS
+            batches[-1].append(entry)
+            room -= length
+        yield batches
 
 
 def _length(item: Item) -> int:

@@ -226,6 +226,13 @@ class Interrupting:
             yield text
 
 
+def test_long_texts_are_run_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpora, "CHARACTERS", 30)
+    texts = ["x" * size for size in (20, 8, 9, 10, 4, 50, 3)]
+    (window,) = corpora.windows(corpora.numbered(texts), 3)
+    assert [[len(entry.item) for entry in chosen] for chosen in window] == [[3, 4, 8], [9, 10], [20], [50]]
+
+
 @pytest.mark.parametrize("window", [1, 3])
 def test_interrupted_and_resumed(small: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
     """Interrupts while reading and in the middle of a sorted window; what was done is kept, in memory and on disk."""
