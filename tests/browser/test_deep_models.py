@@ -61,7 +61,8 @@ def test_labels_of_a_model_without_norms_are_whole(show: Any) -> None:
     labels = frame.locator(".bl-col-label")
     expect(labels.first).to_be_visible()
     top = box(frame)["y"]
-    assert all(box(label)["y"] >= top - 0.5 for label in labels.all())
+    empty = 1.5  # px above letters of 11 px in a line of 14 px
+    assert all(box(label)["y"] >= top - empty for label in labels.all())
     assert seen.part("neurons").is_visible()
 
 
