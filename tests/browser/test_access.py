@@ -68,7 +68,7 @@ def test_atlas_is_a_named_grid(show, pair):
     grid = seen.root.get_by_role("grid", name="6 layers by 12 heads")
     expect(grid).to_have_attribute("aria-rowcount", "6")
     expect(grid).to_have_attribute("aria-colcount", "12")
-    assert grid.get_by_role("gridcell").filter(has=seen.page.locator("[data-head]")).count() == 72
+    expect(grid.get_by_role("gridcell").filter(has=seen.page.locator("[data-head]"))).to_have_count(72)
     name = seen.thumb(0, 2).get_attribute("aria-label")
     assert name and name.startswith("L0·H2 (paper: 1-3). ") and "to the previous token; entropy" in name
 
@@ -140,12 +140,12 @@ def test_arrows_lead_from_tab_to_tab(show, pair):
         focus_is(seen, seen.tab(name))
         expect(seen.tab(name)).to_have_attribute("aria-selected", "true")
         expect(seen.root.get_by_role("tabpanel", name=name)).to_be_visible()
-    assert seen.root.locator("[role=tab][tabindex='0']").count() == 1
+    expect(seen.root.locator("[role=tab][tabindex='0']")).to_have_count(1)
 
 
 def test_lines_are_one_tab_stop_and_arrows_lead_through_them(show, pair):
     seen = show(pair.explore(layer=1, head=8, mode="lines"))
-    assert seen.root.locator(".bl-line-token[tabindex='0']").count() == 1
+    expect(seen.root.locator(".bl-line-token[tabindex='0']")).to_have_count(1)
     seen.queries().first.focus()
     for key, side, n in (
         ("ArrowDown", "queries", 1),
@@ -157,7 +157,7 @@ def test_lines_are_one_tab_stop_and_arrows_lead_through_them(show, pair):
     ):
         seen.page.keyboard.press(key)
         focus_is(seen, getattr(seen, side)().nth(n))
-    assert seen.root.locator(".bl-line-token[tabindex='0']").count() == 1
+    expect(seen.root.locator(".bl-line-token[tabindex='0']")).to_have_count(1)
     seen.page.keyboard.press("ArrowLeft")
     seen.page.keyboard.press("Enter")
     expect(seen.queries().nth(20)).to_have_attribute("aria-pressed", "true")

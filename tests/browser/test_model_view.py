@@ -254,7 +254,7 @@ def test_click_opens_a_head_beside_the_grid(show, pair):
         seen.thumb(layer, head).click()
         seen.title(f"L{layer}·H{head}")
         expect(seen.thumb(layer, head).locator("xpath=..")).to_have_attribute("aria-selected", "true")
-    assert seen.root.locator("[role=gridcell][aria-selected=true]").count() == 1
+    expect(seen.root.locator("[role=gridcell][aria-selected=true]")).to_have_count(1)
     grid, head = (seen.region(name).bounding_box() for name in ("Atlas of heads", "Head view"))
     assert grid and head
     assert grid["x"] + grid["width"] <= head["x"] + 1

@@ -118,7 +118,7 @@ def test_geometry_draws_what_its_legend_says(show, pair):
     seen = show(pair.explore(view="geometry"))
     cone = seen.root.locator("svg[aria-label='Cone index through the stream']")
     heads = cone.locator("path", has=seen.page.locator("title", has_text="heads"))
-    assert heads.count() == 6
+    expect(heads).to_have_count(6)
     legend = seen.part("geometry").locator(".bl-key li", has_text="their mean").locator("path")
     assert heads.first.get_attribute("fill") == legend.get_attribute("fill") != vocabulary.INKS["light"]["select"]
     assert heads.first.get_attribute("d").count("L") == legend.get_attribute("d").count("L") == 3  # a diamond
