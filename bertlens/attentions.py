@@ -15,20 +15,7 @@ from .patches import Patches, check_others, patches_of
 from .pieces import display
 
 # Names of template tokens, for maps that come with tokens and nothing else
-_SPECIAL = {
-    "[CLS]",
-    "[SEP]",
-    "[DIST]",
-    "<s>",
-    "</s>",
-    "<cls>",
-    "<sep>",
-    "<eos>",
-    "<bos>",
-    "[BOS]",
-    "[EOS]",
-    "<|endoftext|>",
-}
+_SPECIAL = set("[CLS] [SEP] [DIST] <s> </s> <cls> <sep> <eos> <bos> [BOS] [EOS] <|endoftext|>".split())
 _GIVEN = ("the tokens were given: every piece stands for itself",)
 _SEPARATORS = {"[SEP]", "</s>", "<sep>"}
 

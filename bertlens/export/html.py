@@ -2,11 +2,11 @@
 
 The page holds the bundle, the view's traits, and a model object (page.js) that answers the bundle's questions from
 data elements, one for each answer: only what is looked at is read, and what was deflated (deflate.py) is unpacked only
-then. They come last, after the script, which does not
-wait for them: the view is there before the rest of the page has arrived. Text of the user appears in two places only:
-escaped in the page's title and footer, and as JSON in a data element, where no "<" is left. A content policy allows our
-one script by its hash, what that makes itself (blob:, the extras), and no request at all. All of it is ASCII: a host
-that takes the page for another encoding than its own changes no letter, and not the script's hash.
+then. They come last, after the script, which does not wait for them: the view is there before the rest of the page has
+arrived. Text of the user appears in two places only: escaped in the page's title and footer, and as JSON in a data
+element, where no "<" is left. A content policy allows our one script by its hash, what that makes itself (blob:, the
+extras), and no request at all. All of it is ASCII: a host that takes the page for another encoding than its own changes
+no letter, and not the script's hash.
 """
 
 from __future__ import annotations

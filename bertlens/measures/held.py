@@ -28,14 +28,19 @@ def k90(rows: Tensor, share: float = HELD) -> Tensor:
 
 
 def _by_sorting(rows: Tensor, least: float) -> Tensor:
-    return (_descending(rows).cumsum(-1) < least).sum(-1) + 1
+    return _left(rows, rows.sum(-1, keepdim=True) - least)
 
 
-def _descending(rows: Tensor) -> Tensor:
-    """Rows from the largest to the smallest. On a CPU numpy sorts rows of floats tens of times faster than torch."""
+def _left(rows: Tensor, rest: Tensor) -> Tensor:
+    """How many keys of rows (..., K) are left when the smallest, which hold `rest` (..., 1) at most, are taken away."""
+    return rows.shape[-1] - (_ascending(rows).cumsum(-1) <= rest).sum(-1)
+
+
+def _ascending(rows: Tensor) -> Tensor:
+    """On a CPU numpy sorts rows of floats tens of times faster than torch."""
     if rows.device.type == "cpu":
-        return torch.from_numpy(np.sort(rows.numpy(), axis=-1)).flip(-1)
-    return rows.sort(-1, descending=True).values
+        return torch.from_numpy(np.sort(rows.numpy(), axis=-1))
+    return rows.sort(-1).values
 
 
 def _by_search(rows: Tensor, least: float) -> Tensor:
@@ -45,9 +50,10 @@ def _by_search(rows: Tensor, least: float) -> Tensor:
     """
     count, size = rows.shape
     low, high = _bracket(rows, least)
-    larger, held = _larger(rows, high)
+    marks = torch.gt(rows, high, out=torch.empty_like(rows))  # bools would take five times as long
+    larger, held = marks.sum(-1), marks.mul_(rows).sum(-1)
     values = rows.numpy()  # whose comparisons take a third of the time of torch's
-    within = (values >= low.numpy()) & (values <= high.numpy())
+    within = (values > low.numpy()) & (values <= high.numpy())
     places = np.flatnonzero(within)
     starts = np.searchsorted(places, np.arange(count + 1) * size)
     widths = np.diff(starts)
@@ -58,42 +64,30 @@ def _by_search(rows: Tensor, least: float) -> Tensor:
         widths[wide] = 0
     candidates = np.zeros((count, max(1, widths.max())), values.dtype)
     candidates[np.arange(candidates.shape[1]) < widths[:, None]] = values.reshape(-1)[places]
-    sums = _descending(torch.from_numpy(candidates)).cumsum(-1).add_(held)
-    found = larger[:, 0].long() + (sums < least).sum(-1) + 1
-    missed = ~((held[:, 0] < least) & (sums[:, -1] >= least))  # NaN too
+    among = torch.from_numpy(candidates)
+    rest = among.sum(-1, keepdim=True) + (held - least)[:, None]
+    found = larger.long() + _left(among, rest)
+    missed = ~((held < least) & (rest[:, 0] >= 0))  # NaN too
     if missed.any():
         found[missed] = _by_sorting(rows[missed], least)
     return found
 
 
-def _larger(rows: Tensor, least: Tensor) -> tuple[Tensor, Tensor]:
-    """(R, 1) how many weights are above one (R, 1) of each row, and their sum. Bools would take five times as long."""
-    marks = torch.gt(rows, least, out=torch.empty_like(rows))
-    return marks.sum(-1, keepdim=True), marks.mul_(rows).sum(-1, keepdim=True)
-
-
 def _bracket(rows: Tensor, least: float) -> tuple[Tensor, Tensor]:
-    """Two weights (R, 1) each between which the smallest that counts lies, probably.
+    """(R, 1) a weight that the smallest that counts is above, and one that it is not, both probably.
 
-    What is far above the mean is summed, so that a few large ones cannot mislead the sample, which is taken of the
-    rest. Keys of at most τ hold K τ at most together: where that is what may go, the smallest that counts is above τ.
+    A sample says what the keys of at most a weight hold together, which few large ones cannot mislead; what may be left
+    out is the rest of the row.
     """
     size = rows.shape[-1]
-    total = rows.sum(-1, keepdim=True)
-    large = total * (LARGE / size)
-    _, held = _larger(rows, large)
+    rest = rows.sum(-1, keepdim=True) - least
     places = torch.arange(1, SAMPLE + 1, dtype=torch.float64, device=rows.device).mul_(GOLDEN).frac_().mul_(size).long()
-    sample = rows[:, places]  # spread evenly, in step with nothing that the text repeats
-    sample = _descending(sample.masked_fill(sample > large, 0))
-    sums, squares = sample.cumsum(-1), sample.square().cumsum(-1)
-    share = ((least - held) / (total - held).clamp_min(1e-30)).clamp(0, 1)
-    last = sample.shape[-1] - 1
-    place = (sums < share * sums[:, -1:]).sum(-1, keepdim=True).clamp_max(last)
-    before = squares.gather(-1, place)
-    error = ((1 - share) ** 2 * before + share**2 * (squares[:, -1:] - before)).sqrt() * ERRORS
-    first = (sums < share * sums[:, -1:] - error).sum(-1, keepdim=True)
-    end = (sums < share * sums[:, -1:] + error).sum(-1, keepdim=True)
-    low = torch.where(end <= last, sample.gather(-1, end.clamp_max(last)), 0).maximum((total - least) / size)
-    high = torch.where(first > 0, sample.gather(-1, first.clamp_max(last)), large).maximum(low)
-    concentrated = held >= least
-    return torch.where(concentrated, large, low), torch.where(concentrated, torch.inf, high)
+    sample = _ascending(rows.index_select(1, places))  # spread evenly, in step with nothing that the text repeats
+    sums = sample.cumsum(-1)
+    error = sample.square().cumsum(-1).sub_(sums.square() / SAMPLE).clamp_min_(0).sqrt_().mul_(ERRORS)
+    wanted = rest * (SAMPLE / size)
+    under = (sums + error < wanted).sum(-1, keepdim=True)
+    upto = (sums - error < wanted).sum(-1, keepdim=True)
+    low = torch.where(under > 0, sample.gather(-1, (under - 1).clamp_min(0)), 0)
+    high = torch.where(upto < SAMPLE, sample.gather(-1, upto.clamp_max(SAMPLE - 1)), torch.inf)
+    return low.maximum(rest / size), high  # keys of at most rest / K hold no more than the rest together

@@ -18,10 +18,12 @@ from torch import Tensor
 from ..trace import Trace
 from .diagonal import Diagonal
 from .held import k90
+from .information import information
 
 MARKS = (".", ",")  # what Clark et al. count as punctuation
 SMOOTHING = 1e-4  # Clark's: 0.9999 α + 0.0001 / n
 AT_ONCE = 524_288  # weights that are looked at together: 2 MB, which a processor keeps near; 32 times that on a GPU
+PAIRS = 2_000_000  # of one word that are kept: 16 MB
 LEAST_ROWS = 64  # of a head at a time, where there are as many: fewer take longer each
 
 
@@ -65,14 +67,15 @@ class Roles:
         if not self.square:
             return None
         block = (queries.start, queries.stop, keys.start, keys.stop)
-        if block not in self._last:
-            self._last.clear()
-            self._last[block] = self._same_word(queries, keys)
-        return self._last[block]
+        if block not in self._known:
+            if sum(map(len, self._known.values())) > PAIRS:
+                self._known.clear()
+            self._known[block] = self._same_word(queries, keys)
+        return self._known[block]
 
     @cached_property
-    def _last(self) -> dict[tuple[int, ...], Tensor]:
-        """The pairs of the last block, which is looked at by weight and by norm."""
+    def _known(self) -> dict[tuple[int, ...], Tensor]:
+        """The pairs of the last blocks, which are looked at by weight and by norm, of some heads after others."""
         return {}
 
     def _same_word(self, queries: slice, keys: slice) -> Tensor:
@@ -157,14 +160,15 @@ class Rows:
     @cached_property
     def entropies(self) -> Tensor:
         """(H, R) nats."""
-        return entropy(self.values.clone())
+        return -information(self.values).sum(-1)
 
     @cached_property
     def smoothed(self) -> Tensor:
         """(H, R) nats, of 0.9999 p + 0.0001 / n."""
         least = SMOOTHING / self.n
         hidden = len(self.roles.special) - self.values.shape[2]
-        return entropy((self.values * (1 - SMOOTHING)).add_(least)) - hidden * least * math.log(least)
+        smoothed = (self.values * (1 - SMOOTHING)).add_(least)
+        return -information(smoothed).sum(-1) - hidden * least * math.log(least)
 
     def diagonal(self, offset: int) -> tuple[Tensor, int]:
         """Σ over the pairs at a distance, ÷ n tokens."""
@@ -279,8 +283,3 @@ def counted(names: Sequence[str], rows: Rows, before: Counted | None = None) -> 
 def means(found: Counted) -> Tensor:
     """float32 (H, names) numerators by denominators, NaN where there are no such tokens or pairs."""
     return torch.stack([(numerator.float() / (denominator or torch.nan)) for numerator, denominator in found], -1)
-
-
-def entropy(rows: Tensor) -> Tensor:
-    """(...) −Σ p ln p in nats of rows (..., K); overwrites p. Half the time of xlogy."""
-    return -rows.clamp_min(1e-30).log_().mul_(rows).sum(-1)

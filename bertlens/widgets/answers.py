@@ -17,11 +17,12 @@ import torch
 from torch import Tensor
 
 from ..errors import ModelError, SelectionError
-from ..measures import attention, byhead, categories, gates, geometry, norms, spectra
+from ..measures import byhead, categories, gates, geometry, norms, spectra
 from ..measures.gates.classify import head_scores
 from ..measures.geometry import projection
 from ..measures.layermaps import layer_map as map_of_layer
 from ..measures.offers import offers
+from ..measures.thumbnails import thumbnails as thumbnails_of
 from ..trace import Trace
 from ..vocabulary import CARRIED_TOKENS, LAYER_MAPS, LayerMap
 
@@ -95,19 +96,11 @@ def _layers(trace: Trace, layer: int | None) -> Sequence[int]:
 
 
 def thumbnails(trace: Trace, measure: str, layer: int | None = None) -> Answer:
-    """Thumbnails of a measure other than the weight: thumbs uint8 (L, H, t, t), thumb_max (L, H); see pooled.
+    """Thumbnails of a measure other than the weight: thumbs uint8 (L, H, t, t), thumb_max (L, H).
 
     layer: of this one alone, L = 1.
     """
-
-    def values(layer: int) -> Tensor:
-        alpha = trace.attention(layer)
-        passed_on = alpha * norms.transformed_norm(trace, layer).float()[:, None]
-        if measure == "norm":
-            return passed_on
-        return alpha - passed_on / passed_on.sum(-1, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
-
-    thumbs, largest = attention.pooled(map(values, _layers(trace, layer)), signed=measure == "difference")
+    thumbs, largest = thumbnails_of(trace, measure, layers=_layers(trace, layer))
     return {}, {"thumbs": thumbs, "thumb_max": largest}
 
 
@@ -167,8 +160,7 @@ def gate_scores(trace: Trace, view: str, layers: Sequence[int] | None = None) ->
     for layer in wanted:
         if (view, layer) not in kept:
             kept[view, layer] = head_scores(trace, view, [layer])
-    each = [kept[view, layer] for layer in wanted]
-    return gates.Scores({gate: torch.cat([scores[gate] for scores in each]) for gate in each[0]}, each[0].n)
+    return gates.joined([kept[view, layer] for layer in wanted])
 
 
 def clearest_gate(trace: Trace, layer: int, head: int, view: str) -> str:

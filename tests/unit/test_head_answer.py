@@ -87,23 +87,15 @@ def test_masks(rows: list[str], kind: dict[str, Any]) -> None:
 @pytest.fixture(scope="module")
 def long() -> Trace:
     """4,096 tokens, a global and a local layer whose queries and keys are large enough for clear patterns."""
-    import transformers as tf
-
     torch.manual_seed(3)
-    config = tf.ModernBertConfig(
-        vocab_size=len(tiny.wordpiece()),
-        hidden_size=32,
+    tokenizer = tiny.wordpiece(model_max_length=TOKENS)
+    model = tiny.modernbert(
         num_hidden_layers=2,
         num_attention_heads=2,
-        intermediate_size=32,
         local_attention=128,
         global_attn_every_n_layers=2,
         max_position_embeddings=TOKENS,
-        **dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 0),
     )
-    tokenizer = tiny.wordpiece()
-    tokenizer.model_max_length = TOKENS
-    model = tf.ModernBertModel(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(3)

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 import torch
-import transformers as tf
 
 import bertlens as bl
 from bertlens.measures import held, rows
@@ -53,18 +52,10 @@ def test_not_a_number_is_no_error() -> None:
 
 
 def local() -> bl.Trace:
-    config = tf.ModernBertConfig(
-        vocab_size=len(tiny.wordpiece()),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        local_attention=16,
-        global_attn_every_n_layers=2,
-        max_position_embeddings=1024,
-        pad_token_id=0,
+    model = tiny.modernbert(
+        num_hidden_layers=2, local_attention=16, global_attn_every_n_layers=2, max_position_embeddings=1024
     )
-    return bl.Lens(tf.ModernBertModel(config).eval(), tiny.wordpiece()).trace("the cat " * 150)
+    return bl.Lens(model, tiny.wordpiece()).trace("the cat " * 150)
 
 
 def test_a_block_of_a_local_layer_has_the_keys_that_its_queries_see(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,37 +107,11 @@ def test_cross_attention() -> None:
         assert found[name].isnan().all()
     torch.testing.assert_close(found["separator"], weights[..., [2, 5]].sum((2, 3)) / 4)
     torch.testing.assert_close(found["special"], weights[..., [0, 2, 5]].sum((2, 3)) / 4)
-    pictures, largest = attention.thumbnails(trace, size=3)
-    assert pictures.shape == (2, 3, 3, 3)
-    torch.testing.assert_close(largest, weights.amax((2, 3)))
 
 
-@pytest.mark.parametrize("size", [5, 32, 33, 70])
-def test_thumbnails(size: int) -> None:
-    """Each pixel is its block's largest weight over the head's largest, in 256 steps; short texts are not pooled."""
-    weights = torch.randn(2, 3, size, size).mul(3).softmax(-1)
-    pictures, largest = attention.thumbnails(Trace.from_attentions(weights, ["t"] * size))
-    side = min(size, 32)
-    assert pictures.shape == (2, 3, side, side) and pictures.dtype == torch.uint8
-    assert torch.equal(largest, weights.amax((2, 3)))
-    starts = [size * i // side for i in range(side)]
-    ends = [-(-size * (i + 1) // side) for i in range(side)]
-    for layer in range(2):
-        for head in range(3):
-            alpha = weights[layer, head].double().numpy()
-            for i in range(side):
-                for j in range(side):
-                    block = alpha[starts[i] : ends[i], starts[j] : ends[j]].max() / alpha.max()
-                    assert abs(int(pictures[layer, head, i, j]) - 255 * block) <= 0.5 + 1e-4
-    assert (pictures.amax((2, 3)) == 255).all()
-
-
-def test_not_a_number_does_not_break_the_picture() -> None:
+def test_not_a_number_stays_in_its_head() -> None:
     weights = torch.randn(1, 2, 6, 6).softmax(-1)
     weights[0, 0, 3] = torch.nan
     trace = Trace.from_attentions(weights, list("abcdef"))
-    pictures, largest = attention.thumbnails(trace)
-    assert (pictures[0, 0] == 0).all() and pictures[0, 1].max() == 255
-    assert largest[0].isnan().tolist() == [True, False]
     found = attention.summary(trace)
     assert all(found[name][0].isnan().tolist() == [True, False] for name in ("entropy", "k90", "max", "first"))

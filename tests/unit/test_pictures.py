@@ -13,6 +13,7 @@ from torch.nn.functional import adaptive_max_pool2d
 import bertlens as bl
 from bertlens import wire
 from bertlens.errors import ExportError
+from bertlens.measures import rows
 from bertlens.trace import Trace
 from bertlens.widgets import answers, cells, overview, pictures, questions
 from unit import tiny
@@ -41,11 +42,12 @@ def ask(view: Any, **fields: Any) -> tuple[dict[str, Any], list[bytes]]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_pictures_of_a_layer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pooled maps and plain sums of the trace's own weights; two heads at a time or all."""
+    """Pooled maps and plain sums of the trace's own weights; some rows of a head or two at a time, or all."""
     family = tiny.FAMILIES[name]
     trace = bl.Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*tiny.TEXTS[1])
-    for at_once in (1, 2 * trace.n_tokens**2, 10**9):
-        monkeypatch.setattr(pictures, "AT_ONCE", at_once)
+    for at_once in (2 * trace.n_tokens, 2 * trace.n_tokens**2, 10**9):
+        monkeypatch.setattr(rows, "AT_ONCE", at_once)
+        monkeypatch.setattr(rows, "LEAST_ROWS", 2)
         pictures._made.clear()
         fields, arrays = pictures.layer_pictures(trace, 1)
         assert fields == {"layer": 1}

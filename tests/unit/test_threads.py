@@ -44,7 +44,7 @@ def test_trace_page_and_answers_of_a_short_text(two_threads, embedded_lens, monk
 
         return run
 
-    monkeypatch.setattr(pictures.attention, "of_maps", watched("overview", pictures.attention.of_maps))
+    monkeypatch.setattr(pictures, "counted", watched("overview", pictures.counted))
     view = trace.explore(layer=1, head=8)
     monkeypatch.setattr(answers.norms, "transformed_norm", watched("page", answers.norms.transformed_norm))
     view.to_html()

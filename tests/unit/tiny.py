@@ -110,6 +110,11 @@ class Family:
 SELF = ("attention.self.query", "attention.self.key", "attention.self.value")
 
 
+def modernbert(**settings: Any) -> Any:
+    special = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+    return tf.ModernBertModel(tf.ModernBertConfig(**BERT | special | settings)).eval()
+
+
 def roberta_like(**settings: Any) -> tf.PreTrainedTokenizerFast:
     return byte_level(template=True, **settings)
 
@@ -165,19 +170,7 @@ FAMILIES = {
         rotary=True,
     ),
     "modernbert": Family(
-        lambda: tf.ModernBertModel(
-            tf.ModernBertConfig(
-                **BERT | {"num_hidden_layers": 4},
-                local_attention=6,
-                global_attn_every_n_layers=3,
-                attention_bias=True,
-                pad_token_id=0,
-                bos_token_id=2,
-                eos_token_id=3,
-                cls_token_id=2,
-                sep_token_id=3,
-            )
-        ),
+        lambda: modernbert(num_hidden_layers=4, local_attention=6, global_attn_every_n_layers=3, attention_bias=True),
         projections=("attn.Wqkv",),
         rotary=True,
     ),

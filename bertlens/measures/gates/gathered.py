@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..diagonal import Diagonal
+from ..information import information
 
 OFFSETS = {"own": 0, "ahead": 1, "behind": -1}
 CHUNK = 64  # keys of which the largest is found first
@@ -54,9 +55,9 @@ def gather(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Gathered
         skewed = _skewed(among)  # its columns are the offsets from the last row's to the first key on
         found |= {"mass": among.sum(-1).double()}
         found["after"] = skewed[..., max(0, start + count - first) :].sum(-1).double()
-        information = _information(among)
-        found["entropy"] = -(information.sum(-1) + _information(special).sum(-1)).double()
-        for name, values in (("stays", among), ("within", information)):
+        inside = information(among)
+        found["entropy"] = -(inside.sum(-1) + information(special).sum(-1)).double()
+        for name, values in (("stays", among), ("within", inside)):
             by_run = _by_run(values, run[keys], len(members)).double() @ members
             found[name] = by_run.transpose(-1, -2).unflatten(-2, ways.shape[:2])
         if not summed:
@@ -65,7 +66,7 @@ def gather(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Gathered
         summed["special"][..., 0] += special.sum((-2, -1)).double()
         offset = n + first - start - count
         summed["by_offset"][..., offset : offset + skewed.shape[-1]] += skewed.sum(-2).double()
-        summed["energy"][..., 0] += torch.linalg.vector_norm(among, dim=(-2, -1)).double() ** 2
+        summed["energy"][..., 0] += among.square().sum((-2, -1)).double()
         for diagonal in diagonals.values():  # in place: this is the last use of the rows
             diagonal.clear()
         peak, target = _largest(among)
@@ -118,11 +119,6 @@ def _largest(rows: Tensor) -> tuple[Tensor, Tensor]:
         last, at = rows[..., size:].max(-1)
         peak, target = torch.where(last > peak, last, peak), torch.where(last > peak, at + size, target)
     return peak, target
-
-
-def _information(x: Tensor) -> Tensor:
-    """x ln x, 0 for 0; three times as fast as xlogy."""
-    return x.clamp_min(1e-30).log_().mul_(x)
 
 
 def _skewed(x: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ def scores_of_rows(
 
 
 def joined(groups: Sequence[Scores]) -> Scores:
-    """The scores (H,) of groups of one layer's heads as those of all."""
+    """The scores (H,) of groups of a layer's heads, or (L', H) of groups of layers, as those of all."""
     return Scores({gate: torch.cat([scores[gate] for scores in groups]) for gate in GATES}, groups[0].n)
 
 

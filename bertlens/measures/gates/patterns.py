@@ -39,6 +39,7 @@ LEAST_TOKENS, LEAST_CONTENT = 4, 3  # below these a map has no pattern
 CUTS = 32  # at most so many places are tried for a cut between two blocks
 TINY = 1e-12
 ROUNDING = 1e-6  # of sums of float32
+AT_ONCE = 524_288  # numbers of float64 that are looked at together
 
 
 def patterns(
@@ -275,7 +276,7 @@ class _Content:
         stays = self.of.stays * blocks  # (..., K, G, n): mass of row i in its own block, 0 for other blocks' rows
         weight = (self.mass[..., None, None, :] * blocks).sum(-1).clamp_min(TINY)  # (..., K, G)
         inside = stays.sum(-1) / weight
-        expected = (_profile_share(self.mean_row, self.of.by_offset, self.mass, blocks) * blocks).sum(-1) / weight
+        expected = _expected(self.mean_row, self.of.by_offset, self.mass, blocks) / weight
         chance = blocks.mean(-1)
         ideal = _segment_contrast(blocks) if self.segmented else _cut_contrast(self.n, blocks.device)
         beyond = inside - expected
@@ -295,6 +296,14 @@ class _Content:
         counts = torch.zeros_like(peak).scatter_add(-1, target, torch.ones_like(peak))
         shared = (counts.gather(-1, target) - 1) / (self.n - 1)
         return _ratio((peak * (1 - shared)).sum(-1), self.total)
+
+
+def _expected(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Tensor) -> Tensor:
+    """(..., K, G) what of `_profile_share` falls into a row's own block, summed; a few maps at a time."""
+    some = max(1, AT_ONCE // blocks.numel())
+    parts = (x.reshape(-1, x.shape[-1]).split(some) for x in (mean_row, by_offset, mass))
+    found = [(_profile_share(c, p, m, blocks) * blocks).sum(-1) for c, p, m in zip(*parts, strict=True)]
+    return torch.cat(found).view(*mean_row.shape[:-1], *blocks.shape[:2])
 
 
 def _profile_share(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Tensor) -> Tensor:

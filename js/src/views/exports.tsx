@@ -16,7 +16,7 @@ import { lookNow } from "./look";
 import { shadesInWords, shadesOf } from "./running";
 import { RunningFigure } from "./runningfigure";
 import { tabOf } from "./tabs";
-import { lookingAt, pixelWords, seenPart } from "./zoom";
+import { lookingAt, pixelWords, seenPart } from "./zoompart";
 
 /** Model, text, layer and head, measure, the filters in force, versions. */
 function provenance({ shown, synced }: View, measure: string, more: Facts = []): Facts {

@@ -19,7 +19,7 @@ import { drawnLines, lineColour } from "./lines";
 import { linesPart } from "./linespart";
 import { lookNow } from "./look";
 import { edges, MapLegend } from "./matrix";
-import { lookAt, lookingAt, pixelWords, seenPart } from "./zoom";
+import { lookAt, lookingAt, pixelWords, seenPart } from "./zoompart";
 
 /** Heat map with tokens on both sides. */
 export function MapFigure() {

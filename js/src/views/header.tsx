@@ -1,7 +1,7 @@
 // Header: the text with Run, what the model and the tokenizer did, what went wrong, and the switches.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { Check, into } from "../parts/controls";
-import { headLabel } from "../parts/format";
+import { counted, headLabel } from "../parts/format";
 import { visibleText } from "../parts/token";
 import { useView } from "./context";
 import { Later } from "./later";
@@ -32,7 +32,7 @@ function TitleLine() {
   const { state, text } = link.now.value;
   const chips = [
     `${n_layers} layers × ${n_heads} heads${head_dim ? ` × ${head_dim}` : ""}`,
-    `${queries.tokens.length}${square ? "" : ` × ${keyside.tokens.length}`} tokens${pair ? " · 2 segments" : ""}`,
+    `${counted(queries.tokens.length)}${square ? "" : ` × ${counted(keyside.tokens.length)}`} tokens${pair ? " · 2 segments" : ""}`,
     dtype,
   ];
   return (

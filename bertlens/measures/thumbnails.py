@@ -1,0 +1,89 @@
+"""Every head's map as a small picture, from some of its rows at a time: nothing of S × S is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.functional import adaptive_max_pool2d
+
+from ..trace import Trace
+from . import norms
+from .byhead import norm_shares
+from .rows import blocks, head_groups
+
+SIDE = 32  # pixels, at most
+TINY = torch.finfo(torch.float32).tiny
+
+
+class Pooled:
+    """Maps (H, S, K), as blocks of successive rows pass, as pictures: each pixel the cell largest in size it covers."""
+
+    def __init__(self, like: Tensor, rows: int, keys: int, size: int = SIDE, signed: bool = False):
+        shape = (min(size, rows), min(size, keys))
+        self.shape, self.signed = shape, signed
+        self.windows = [(rows * at // shape[0], -(-rows * (at + 1) // shape[0])) for at in range(shape[0])]
+        self.most = like.new_zeros(len(like), shape[0], keys, dtype=torch.float32)
+        self.least = torch.zeros_like(self.most) if signed else None
+
+    def add(self, values: Tensor, start: int, first: int) -> None:
+        """Rows (H, R, C) of the queries from `start` and the keys from `first` on; other keys' cells are 0."""
+        stop, keys = start + values.shape[1], slice(first, first + values.shape[2])
+        for at, (begin, end) in enumerate(self.windows):
+            if begin >= stop or end <= start:
+                continue
+            covered = values[:, max(0, begin - start) : end - start]
+            most = self.most[:, at, keys]
+            torch.maximum(most, covered.amax(1), out=most)
+            if self.least is not None:
+                least = self.least[:, at, keys]
+                torch.minimum(least, covered.amin(1), out=least)
+
+    def pictures(self) -> tuple[Tensor, Tensor]:
+        """uint8 (H, t, t') and each map's largest absolute value m, float32 (H).
+
+        A pixel is round(255 · x / m), or, where `signed`, round(127.5 + 127.5 · x / m); 0 in a map with NaN.
+        """
+        grid = adaptive_max_pool2d(self.most, self.shape)
+        if self.least is not None:
+            low = -adaptive_max_pool2d(-self.least, self.shape)
+            grid = torch.where(grid >= -low, grid, low)
+        top = grid.abs().amax((1, 2))
+        share = grid / top.clamp_min(TINY)[:, None, None]
+        steps = (127.5 + 127.5 * share if self.signed else 255 * share).round()
+        return steps.nan_to_num(0).to(torch.uint8), top
+
+
+@torch.no_grad()
+def thumbnails(
+    trace: Trace, measure: str = "weight", size: int = SIDE, *, layers: Sequence[int] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Every head's map as a picture of at most size x size pixels: (uint8 (L, H, t, t'), float32 (L, H)), see `Pooled`.
+
+    measure: "weight" α, "norm" ‖αf(x)‖, "difference" α − its share of the row's norms. layers: only these.
+    """
+    made = [_of_layer(trace, layer, measure, size) for layer in (range(trace.n_layers) if layers is None else layers)]
+    pictures, largest = (torch.stack(parts) for parts in zip(*made, strict=True))
+    return pictures, largest
+
+
+def _of_layer(trace: Trace, layer: int, measure: str, size: int) -> tuple[Tensor, Tensor]:
+    lengths = None if measure == "weight" else norms.transformed_norm(trace, layer)
+    parts = []
+    for heads in head_groups(trace, layer):
+        pooled: Pooled | None = None
+        for start, first, alpha in blocks(trace, layer, heads):
+            values = alpha
+            if lengths is not None:
+                passed_on = lengths[heads, first : first + alpha.shape[2]]
+                if measure == "norm":
+                    values = alpha * passed_on.to(alpha.dtype)[:, None]
+                else:
+                    values = alpha - norm_shares(alpha, passed_on)
+            pooled = pooled or Pooled(alpha, trace.n_tokens, len(trace.key_tokens), size, measure == "difference")
+            pooled.add(values, start, first)
+        assert pooled is not None
+        parts.append(pooled.pictures())
+    pictures, largest = (torch.cat(part) for part in zip(*parts, strict=True))
+    return pictures, largest
