@@ -2,9 +2,9 @@
 
 Bytes are the websocket's, as the browser counts them, bundle included. Round trips are given whole and less an empty
 one, which a widget that only echoes makes in the same notebook. The next frame comes 17 ms after the last one, however
-little there is to do; "own work" is the CPU time of the page's main thread until then, less what it takes there to
-bring out a frame in which a single pixel has moved. What stands beside the head follows two frames later; "in all" is
-own work with that.
+little there is to do; "own work" is what the page's main thread does from the task that changes something to the frame
+that shows it, less a frame in which a single pixel has moved. What stands beside the head follows two frames later; "in
+all" is own work with that.
 """
 
 from __future__ import annotations
@@ -102,29 +102,48 @@ class Socket:
 
 
 class Own:
-    """CPU seconds of the page's main thread, without those of the measuring tool."""
+    """What the page's main thread does, as the browser traces it, without what any frame takes."""
 
     def __init__(self, session: CDPSession) -> None:
         self.session = session
-        self.frame = 0.0  # what any frame takes
-        session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def now(self) -> float:
-        metrics = self.session.send("Performance.getMetrics")["metrics"]
-        spent = {metric["name"]: float(metric["value"]) for metric in metrics}
-        return spent["TaskDuration"] - spent["DevToolsCommandDuration"]
+        self.frame = 0.0  # s that any frame takes
+        self._events: list[dict[str, Any]] = []
+        self._ended = 0
+        session.on("Tracing.dataCollected", lambda event: self._events.extend(event["value"]))
+        session.on("Tracing.tracingComplete", lambda _: setattr(self, "_ended", self._ended + 1))
 
     def of(self, page: Page, changes: list[tuple[str, str]]) -> tuple[list[float], list[float], list[float]]:
-        """Seconds until painted, the page's own seconds until then, and with what follows, of each change."""
-        whole, spent, in_all = [], [], []
+        """Seconds until painted, the page's own until then, and with what follows, of each change."""
+        self._events.clear()
+        config = {"includedCategories": ["toplevel", "blink.user_timing"], "excludedCategories": ["*"]}
+        self.session.send("Tracing.start", {"transferMode": "ReportEvents", "traceConfig": config})
+        whole = []
         for one in changes:
             page.wait_for_timeout(PAUSE)
-            before = self.now()
             whole += timed(page, [one])
-            spent.append(self.now() - before - self.frame)
-            page.wait_for_timeout(PAUSE)
-            in_all.append(self.now() - before - self.frame)
-        return whole, spent, in_all
+        page.wait_for_timeout(PAUSE)
+        ended = self._ended
+        self.session.send("Tracing.end")
+        while self._ended == ended:
+            page.wait_for_timeout(10)
+        return whole, self._spent("bench-drawn"), self._spent(None)
+
+    def _spent(self, until: str | None) -> list[float]:
+        """Seconds of the main thread's tasks from each "bench-act" to the mark `until`, or for PAUSE and one frame."""
+        marks = [event for event in self._events if event["name"] in ("bench-act", until)]
+        thread = {(mark["pid"], mark["tid"]) for mark in marks}
+        tasks = [
+            event
+            for event in self._events
+            if event["name"].endswith("RunTask") and event["ph"] == "X" and (event["pid"], event["tid"]) in thread
+        ]
+        begun = sorted(mark["ts"] for mark in marks if mark["name"] == "bench-act")
+        ends = sorted(mark["ts"] for mark in marks if mark["name"] == until) or [at + 1000 * PAUSE for at in begun]
+        return [
+            sum(task["dur"] for task in tasks if task["ts"] + task["dur"] >= start and task["ts"] <= end) / 1e6
+            - self.frame
+            for start, end in zip(begun, ends, strict=True)
+        ]
 
     def calibrate(self, page: Page) -> None:
         page.evaluate(DOT)

@@ -11,15 +11,20 @@ globalThis.bench = (() => {
     return performance.now();
   }
 
-  /** Milliseconds from `act()` until what it changed is painted; `changed()` says whether the page has it. */
+  /**
+   * Milliseconds from `act()` until what it changed is painted; `changed()` says whether the page has it. Two marks say
+   * in which tasks it began and was drawn.
+   */
   async function change(act, changed, patience = 60000) {
     await new Promise((done) => setTimeout(done)); // a task of its own, not one of the measuring tool
     const start = performance.now();
+    performance.mark("bench-act");
     act();
     do {
       if (performance.now() - start > patience) throw new Error(`nothing changed in ${patience} ms`);
       await frame();
     } while (!changed());
+    performance.mark("bench-drawn");
     await frame();
     return performance.now() - start;
   }
