@@ -1,6 +1,5 @@
 // The layout: which parts a widget shows, the tabs under them, and what frames them all.
 import { useSignalEffect } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { themeOf } from "../paint/palette";
 import { onGridKey } from "../parts/gridkeys";
@@ -9,6 +8,7 @@ import { Tooltip } from "../parts/tooltip";
 import { useExtras } from "../state/extras";
 import type { Tab } from "../state/overview";
 import { INKS, type Theme } from "../vocabulary";
+import { Afterwards } from "./afterwards";
 import { Atlas } from "./atlas";
 import { hideTip, showTip, useView, type View, ViewContext } from "./context";
 import { HeadPanel } from "./head";
@@ -100,11 +100,6 @@ function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
     </div>
   );
 }
-
-/** What need not be drawn in the same frame as the head. */
-const Afterwards = ({ children }: { children: ComponentChildren }) => (
-  <ViewContext.Provider value={useView().after}>{children}</ViewContext.Provider>
-);
 
 const Footer = () => (
   <footer class="bl-footer bl-muted">

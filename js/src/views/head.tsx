@@ -7,6 +7,7 @@ import { Waiting } from "../parts/section";
 import { Place } from "../parts/token";
 import { loaded } from "../state/extras";
 import { MEASURES } from "../vocabulary";
+import { Afterwards } from "./afterwards";
 import { useView, type View } from "./context";
 import { Later } from "./later";
 import { lookNow } from "./look";
@@ -76,7 +77,9 @@ export function HeadPanel() {
               <Waiting answer={loaded.value} doing="loading" />
             </Later>
           )}
-          <RowList most={narrow ? LISTED / 2 : LISTED} />
+          <Afterwards>
+            <RowList most={narrow ? LISTED / 2 : LISTED} />
+          </Afterwards>
         </div>
       )}
     </section>
@@ -118,8 +121,8 @@ function RowList({ most: listed }: { most: number }) {
       </h4>
       <Later draw={({ AboveList }) => <AboveList items={items} />} />
       <ol class={shown.some(({ unit }) => unit.label.length > LONG) ? "bl-long" : ""}>
-        {shown.map(({ n, value }) => (
-          <li key={n}>
+        {shown.map(({ n, value }, place) => (
+          <li key={place}>
             <button
               type="button"
               class={!ofColumn && n === col ? "bl-bar bl-pinned" : "bl-bar"}
