@@ -53,7 +53,7 @@ const HEAD: Kind<HeadAnswer, "head"> = {
   op: "head",
   spoken: true,
   read: ({ fields, arrays }) => headFrom(fields, arrays),
-  bytes: ({ weights }) => 2 * (weights.held?.byteLength ?? 0), // as much again for another measure of them
+  bytes: ({ weights }) => 3 * (weights.held?.byteLength ?? 0), // as much again for each other measure of them
 };
 const THUMBS: Kind<Thumbs, "thumbs"> = {
   op: "thumbs",
@@ -67,7 +67,7 @@ const OVERVIEW: Kind<Overview> = {
   read: ({ fields, arrays }) => overviewFrom(fields, arrays),
 };
 
-const drawn = new WeakMap<Cells, Partial<Record<Measure, HeadData>>>(); // of the weights: as such, and the last other measure
+const drawn = new WeakMap<Cells, Partial<Record<Measure, HeadData>>>(); // of the weights: every measure that was shown
 
 /** A head with the measure, null until all of it is here. ‖f(x)‖ comes for a layer's heads at once. */
 function headData(answers: Answers, overview: Overview, [layer, head]: HeadName, measure: Measure): HeadData | null {
@@ -83,7 +83,7 @@ function headData(answers: Answers, overview: Overview, [layer, head]: HeadName,
   const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
   const values = measuredCells(weights, norms, measure);
   const data = { slice, weights, layer, head, measure, norms, values };
-  drawn.set(weights, { weight: made?.weight, [measure]: data });
+  drawn.set(weights, { ...made, [measure]: data });
   return data;
 }
 
@@ -97,7 +97,7 @@ function thumbsOf(answers: Answers, overview: Overview, measure: Measure): Thumb
 /** Why so many heads cannot be drawn over one another, "" where they can. */
 function tooMany({ queries, keyside, head_dim }: Overview, heads: number, limit: number): string {
   const [S, K] = [queries.tokens.length, keyside.tokens.length];
-  const needed = heads * 4 * ((isLong(S, K) ? 0 : 2 * S * K) + (S + K) * (head_dim ?? 0));
+  const needed = heads * 4 * ((isLong(S, K) ? 0 : 3 * S * K) + (S + K) * (head_dim ?? 0));
   const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
   if (heads < 2 || needed <= limit) return "";
   return `${heads} heads of ${K.toLocaleString("en")} tokens need ${megabytes(needed)}, the page holds ${megabytes(limit)}: fewer heads`;
