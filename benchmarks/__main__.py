@@ -31,6 +31,7 @@ GROUPS = [
         "survey",
         "sars_cov_2",
         "notebook",
+        "longpage",
         "pages",
     )
     if Path(__file__).with_name(f"{name}.py").exists()

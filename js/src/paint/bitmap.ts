@@ -9,15 +9,15 @@ const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
 
 function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff;
-  for (const byte of bytes) crc = CRC[(crc ^ byte) & 255]! ^ (crc >>> 8);
+  for (let n = 0; n < bytes.length; n++) crc = CRC[(crc ^ bytes[n]!) & 255]! ^ (crc >>> 8);
   return ~crc >>> 0;
 }
 
 function adler32(bytes: Uint8Array): number {
   let a = 1;
   let b = 0;
-  for (const byte of bytes) {
-    a = (a + byte) % 65521;
+  for (let n = 0; n < bytes.length; n++) {
+    a = (a + bytes[n]!) % 65521;
     b = (b + a) % 65521;
   }
   return ((b << 16) | a) >>> 0;
@@ -55,6 +55,12 @@ function stored(bytes: Uint8Array): Uint8Array {
   return join(...parts, big(adler32(bytes)));
 }
 
+const palettes = new WeakMap<Uint8Array, Uint8Array>(); // as chunks: all thumbnails have the same
+function paletteChunk(palette: Uint8Array): Uint8Array {
+  if (!palettes.has(palette)) palettes.set(palette, chunk("PLTE", palette));
+  return palettes.get(palette)!;
+}
+
 /** A PNG file with one palette entry per pixel: `entries` (height·width), `palette` 256 RGB triples. */
 export function png(entries: Uint8Array, width: number, height: number, palette: Uint8Array): Uint8Array<ArrayBuffer> {
   const lines = new Uint8Array(height * (width + 1)); // every line starts with its filter, 0 = none
@@ -63,7 +69,7 @@ export function png(entries: Uint8Array, width: number, height: number, palette:
   return join(
     Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a),
     chunk("IHDR", header),
-    chunk("PLTE", palette),
+    paletteChunk(palette),
     chunk("IDAT", stored(lines)),
     chunk("IEND", new Uint8Array()),
   );
