@@ -5,6 +5,8 @@ Some rows of a few heads exist at a time, so that memory grows neither with S² 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,21 +19,38 @@ from ..measures.rows import Counted, Roles, Rows, blocks, counted, head_groups, 
 from ..measures.thumbnails import SIDE, Pooled
 from ..trace import Trace
 
+NAMES = ("thumbs", "thumb_max", "stats")
 SAVED_TOKENS = 512  # of a text of which a view that is saved or exported holds what takes work for every layer
 
+PATIENCE = 0.1  # s after which another question of the page has its turn
+
 _made: WeakKeyDictionary[Trace, dict[int, dict[str, Tensor]]] = WeakKeyDictionary()
+_begun: WeakKeyDictionary[Trace, dict[int, list[tuple[Tensor, ...]]]] = WeakKeyDictionary()  # some heads of a layer
 
 
-def layer_pictures(trace: Trace, layer: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Thumbnails and statistics of a layer's heads.
 
     Arrays: thumbs uint8 (H, t, t') and thumb_max float32 (H), see measures.thumbnails; stats float32
-    (H, len(SUMMARY)).
+    (H, len(SUMMARY)). Where they take longer than `patience` (s), the field "again" says to ask once more: what is done
+    is kept.
     """
     made = _made.setdefault(trace, {})
     if layer not in made:
-        made[layer] = _pictures(trace, layer)
+        begun = _begun.setdefault(trace, {}).setdefault(layer, [])
+        until = time.monotonic() + patience
+        for n, heads in enumerate(head_groups(trace, layer)[len(begun) :]):
+            if n and time.monotonic() > until:
+                return {"layer": layer, "again": True}, {}
+            begun.append(_pictures(trace, layer, heads))
+        made[layer] = dict(zip(NAMES, map(torch.cat, zip(*begun, strict=True)), strict=True))
+        del _begun[trace][layer]
     return {"layer": layer}, made[layer]
+
+
+def layer_pictures_in_turn(trace: Trace, layer: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """`layer_pictures` for a page, which has other questions too."""
+    return layer_pictures(trace, layer, PATIENCE)
 
 
 def all_pictures(trace: Trace, layers: Iterable[int]) -> dict[str, Tensor]:
@@ -50,17 +69,14 @@ def all_pictures(trace: Trace, layers: Iterable[int]) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def _pictures(trace: Trace, layer: int) -> dict[str, Tensor]:
+def _pictures(trace: Trace, layer: int, heads: slice) -> tuple[Tensor, ...]:
+    """Of some heads, in the order of NAMES."""
     roles = Roles.of(trace)
-    parts: dict[str, list[Tensor]] = {"thumbs": [], "thumb_max": [], "stats": []}
-    for heads in head_groups(trace, layer):
-        pooled: Pooled | None = None
-        found: Counted = []
-        for start, first, alpha in blocks(trace, layer, heads):
-            pooled = pooled or Pooled(alpha, trace.n_tokens, len(trace.key_tokens))
-            pooled.add(alpha, start, first)
-            found = counted(SUMMARY, Rows(alpha, roles, start, first), found)
-        assert pooled is not None
-        for name, part in zip(parts, (*pooled.pictures(), means(found)), strict=True):
-            parts[name].append(part.cpu())
-    return {name: torch.cat(part) for name, part in parts.items()}
+    pooled: Pooled | None = None
+    found: Counted = []
+    for start, first, alpha in blocks(trace, layer, heads):
+        pooled = pooled or Pooled(alpha, trace.n_tokens, len(trace.key_tokens))
+        pooled.add(alpha, start, first)
+        found = counted(SUMMARY, Rows(alpha, roles, start, first), found)
+    assert pooled is not None
+    return tuple(part.cpu() for part in (*pooled.pictures(), means(found)))

@@ -19,7 +19,7 @@ from ..vocabulary import LAYER_MAPS, MEASURES
 from ..wire import json_safe, pack
 from . import answers, score_maps, whatif, why
 from .picked import Picked
-from .pictures import SAVED_TOKENS, layer_pictures
+from .pictures import SAVED_TOKENS, layer_pictures_in_turn
 
 Message: TypeAlias = dict[str, Any]
 Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
@@ -212,7 +212,7 @@ def register_question(question: Question) -> None:
 
 
 for _question in (
-    Question("pictures", layer_pictures, ("layer",)),
+    Question("pictures", layer_pictures_in_turn, ("layer",)),
     Question("head", answers.head, ("layer", "head"), carried=_each_head),
     Question("norms", answers.layer_norms, ("layer",), "norms", _each_layer),
     Question("thumbs", answers.thumbnails, ("measure", "layer?"), "norms", _of_short(_measures)),

@@ -195,3 +195,16 @@ it("a sentence by norm is of norms where they are here, else by weight and said 
   expect(all.whole).toBe(true);
   end();
 });
+
+it("a layer of which only some heads are done is asked for again, in turn with other kinds", async () => {
+  const b = await open({ measure: "norm", layer: 1 });
+  await others(b);
+  const [first] = b.asked();
+  b.model.asked.splice(b.model.asked.indexOf(first!), 1);
+  first!.give({ layer: 1, again: true }, []);
+  await settled();
+  const said = [first!.message.op];
+  while (b.asked().length > 0) said.push((await b.give()).replace(/ \d/, ""));
+  expect(said.filter((op) => op === first!.message.op)).toHaveLength(LAYERS + 1);
+  expect(b.store.shown.value.overview.pending).toEqual([]);
+});

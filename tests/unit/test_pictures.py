@@ -96,6 +96,26 @@ def test_a_page_asks_for_them(long: Trace) -> None:
     assert view.overview["header"]["pending"] == list(range(long.n_layers))  # nothing is sent unasked
 
 
+def test_a_long_layer_gives_other_questions_their_turn(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some heads at a time, each computed once, until all are there: as in one go."""
+    _, whole = pictures.layer_pictures(long, 1)
+    pictures._made.clear()
+    monkeypatch.setattr(pictures, "PATIENCE", 0)
+    monkeypatch.setattr(rows, "AT_ONCE", long.n_tokens**2)
+    looked_at: list[slice] = []
+    real = pictures._pictures
+    monkeypatch.setattr(pictures, "_pictures", lambda *of: looked_at.append(of[2]) or real(*of))
+    view = long.explore()
+    for _ in range(long.n_heads - 1):
+        fields, buffers = ask(view, op="pictures", layer=1)
+        assert fields["again"] and not buffers
+    fields, buffers = ask(view, op="pictures", layer=1)
+    assert "again" not in fields and looked_at == [slice(n, n + 1) for n in range(long.n_heads)]
+    made = wire.unpack(fields["arrays"], buffers[0])
+    for name, array in whole.items():
+        np.testing.assert_allclose(made[name], array, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("op", "arguments", "names"),
     [

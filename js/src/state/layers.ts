@@ -1,5 +1,6 @@
 // What is of all layers of a long text is asked for layer by layer, all kinds in turn, the head's own layer first: what
-// is asked meanwhile waits for one layer at most. Another text, a closed view, or nobody who looks any more ends it.
+// is asked meanwhile waits for one layer at most, or some of its heads. Another text, a closed view, or nobody who looks
+// any more ends it.
 import type { Arrays } from "../wire";
 import { type ByLayers, PATIENCE } from "./answers";
 import type { Overview } from "./overview";
@@ -51,6 +52,7 @@ export function byLayers(
       const reply = answers.plain(kind.op, of, { ...args, layer }, (answer) => answer);
       answers.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
       const { value: part } = await reply;
+      if (part.fields.again) return true; // some of its heads are done
       arrays ??= roomFor(overview.n_layers, part.arrays);
       for (const [key, { data }] of Object.entries(part.arrays)) arrays[key]!.data.set(data, layer * data.length);
       fields = joined(fields, part.fields, layer);
