@@ -18,13 +18,14 @@ from torch import Tensor
 
 from ..errors import ModelError, SelectionError
 from ..measures import byhead, categories, gates, geometry, norms, spectra
-from ..measures.gates.classify import head_scores
+from ..measures.gates.classify import group_scores
 from ..measures.geometry import projection
 from ..measures.layermaps import layer_map as map_of_layer
 from ..measures.offers import offers
 from ..measures.thumbnails import thumbnails as thumbnails_of
 from ..trace import Trace
 from ..vocabulary import CARRIED_TOKENS, LAYER_MAPS, LayerMap
+from .inturn import PATIENCE, again, by_heads
 
 MOST_VALUES = 64  # singular values that are drawn
 MOST_TOKENS = CARRIED_TOKENS
@@ -138,6 +139,8 @@ def gate_labels(trace: Trace, threshold: float, margin: float, layer: int | None
     Fields: names, labels, threshold and margin as asked, content_tokens (how many), least: what a score has
     to reach at this length, None where no score gives a label.
     """
+    if layer is not None and not all(_scored(trace, view, layer, PATIENCE) for view in gates.VIEWS):
+        return again(layer)
     content = int((~trace.special_mask).sum())
     least = gates.threshold_at(content, threshold)
     fields: dict[str, Any] = {"names": list(gates.GATES), "threshold": threshold, "margin": margin, "labels": {}}
@@ -154,13 +157,23 @@ _scores_of: WeakKeyDictionary[Trace, dict[tuple[str, int], gates.Scores]] = Weak
 
 
 def gate_scores(trace: Trace, view: str, layers: Sequence[int] | None = None) -> gates.Scores:
-    """`head_scores`. They do not depend on the thresholds that a reader moves: kept as long as the trace."""
-    kept = _scores_of.setdefault(trace, {})
+    """`gates.head_scores`, each layer's computed once: they do not depend on thresholds, which a reader moves."""
     wanted = range(trace.n_layers) if layers is None else layers
     for layer in wanted:
-        if (view, layer) not in kept:
-            kept[view, layer] = head_scores(trace, view, [layer])
-    return gates.joined([kept[view, layer] for layer in wanted])
+        _scored(trace, view, layer)
+    return gates.joined([_scores_of[trace][view, layer] for layer in wanted])
+
+
+def _scored(trace: Trace, view: str, layer: int, patience: float = math.inf) -> bool:
+    """Whether a layer's scores are kept, once that has been tried for so many seconds."""
+    kept = _scores_of.setdefault(trace, {})
+    if (view, layer) not in kept:
+        parts = by_heads(trace, layer, lambda heads: group_scores(trace, layer, heads, view), view, patience)
+        if parts is None:
+            return False
+        scores = gates.joined(parts)
+        kept[view, layer] = gates.Scores({gate: values[None].cpu() for gate, values in scores.items()}, scores.n)
+    return True
 
 
 def clearest_gate(trace: Trace, layer: int, head: int, view: str) -> str:

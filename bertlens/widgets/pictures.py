@@ -6,7 +6,6 @@ Some rows of a few heads exist at a time, so that memory grows neither with S² 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,17 +14,15 @@ import torch
 from torch import Tensor
 
 from ..measures.attention import SUMMARY
-from ..measures.rows import Counted, Roles, Rows, blocks, counted, head_groups, means
+from ..measures.rows import Counted, Roles, Rows, blocks, counted, means
 from ..measures.thumbnails import SIDE, Pooled
 from ..trace import Trace
+from .inturn import PATIENCE, again, by_heads
 
 NAMES = ("thumbs", "thumb_max", "stats")
 SAVED_TOKENS = 512  # of a text of which a view that is saved or exported holds what takes work for every layer
 
-PATIENCE = 0.1  # s after which another question of the page has its turn
-
 _made: WeakKeyDictionary[Trace, dict[int, dict[str, Tensor]]] = WeakKeyDictionary()
-_begun: WeakKeyDictionary[Trace, dict[int, list[tuple[Tensor, ...]]]] = WeakKeyDictionary()  # some heads of a layer
 
 
 def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -37,14 +34,10 @@ def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tupl
     """
     made = _made.setdefault(trace, {})
     if layer not in made:
-        begun = _begun.setdefault(trace, {}).setdefault(layer, [])
-        until = time.monotonic() + patience
-        for n, heads in enumerate(head_groups(trace, layer)[len(begun) :]):
-            if n and time.monotonic() > until:
-                return {"layer": layer, "again": True}, {}
-            begun.append(_pictures(trace, layer, heads))
-        made[layer] = dict(zip(NAMES, map(torch.cat, zip(*begun, strict=True)), strict=True))
-        del _begun[trace][layer]
+        parts = by_heads(trace, layer, lambda heads: _pictures(trace, layer, heads), "pictures", patience)
+        if parts is None:
+            return again(layer)
+        made[layer] = dict(zip(NAMES, map(torch.cat, zip(*parts, strict=True)), strict=True))
     return {"layer": layer}, made[layer]
 
 

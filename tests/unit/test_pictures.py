@@ -96,24 +96,39 @@ def test_a_page_asks_for_them(long: Trace) -> None:
     assert view.overview["header"]["pending"] == list(range(long.n_layers))  # nothing is sent unasked
 
 
-def test_a_long_layer_gives_other_questions_their_turn(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("op", "arguments", "module", "work", "passes"),
+    [
+        ("pictures", {}, pictures, "_pictures", 1),
+        ("gates", {"threshold": 0.3, "margin": 0.1}, answers, "group_scores", 2),  # two views
+    ],
+)
+def test_a_long_layer_gives_other_questions_their_turn(
+    op: str,
+    arguments: dict[str, Any],
+    module: Any,
+    work: str,
+    passes: int,
+    long: Trace,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Some heads at a time, each computed once, until all are there: as in one go."""
-    _, whole = pictures.layer_pictures(long, 1)
+    view = long.explore()
+    _, buffers = ask(view, op=op, layer=1, **arguments)
     pictures._made.clear()
-    monkeypatch.setattr(pictures, "PATIENCE", 0)
+    answers._scores_of.clear()
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
     monkeypatch.setattr(rows, "AT_ONCE", long.n_tokens**2)
     looked_at: list[slice] = []
-    real = pictures._pictures
-    monkeypatch.setattr(pictures, "_pictures", lambda *of: looked_at.append(of[2]) or real(*of))
-    view = long.explore()
-    for _ in range(long.n_heads - 1):
-        fields, buffers = ask(view, op="pictures", layer=1)
-        assert fields["again"] and not buffers
-    fields, buffers = ask(view, op="pictures", layer=1)
-    assert "again" not in fields and looked_at == [slice(n, n + 1) for n in range(long.n_heads)]
-    made = wire.unpack(fields["arrays"], buffers[0])
-    for name, array in whole.items():
-        np.testing.assert_allclose(made[name], array, rtol=1e-5)
+    real = getattr(module, work)
+    monkeypatch.setattr(module, work, lambda *of: looked_at.append(of[2]) or real(*of))
+    replies = [ask(view, op=op, layer=1, **arguments) for _ in range(passes * (long.n_heads - 1) + 1)]
+    assert all(fields["again"] and not nothing for fields, nothing in replies[:-1])
+    assert "again" not in replies[-1][0]
+    assert looked_at == [slice(n, n + 1) for n in range(long.n_heads)] * passes
+    arrays = [wire.unpack(replies[-1][0]["arrays"], data[0]) for data in (buffers, replies[-1][1])]
+    for name in arrays[0]:
+        np.testing.assert_allclose(arrays[1][name], arrays[0][name], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize(

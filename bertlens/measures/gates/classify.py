@@ -94,21 +94,19 @@ def length_groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
 
 def head_scores(trace: Trace, view: str = "full", layers: Sequence[int] | None = None) -> Scores:
     """`scores` of all heads of a trace, or of these layers: gate -> float64 (L, H) on the CPU. Works layer by layer."""
-    by_gate: dict[str, list[Tensor]] = {gate: [] for gate in GATES}
-    for layer in range(trace.n_layers) if layers is None else layers:
-        for gate, values in layer_scores(trace, layer, view).items():
-            by_gate[gate].append(values.cpu())
-    content = int((~trace.special_mask).sum())
-    return Scores({gate: torch.stack(values) for gate, values in by_gate.items()}, content)
+    each = [layer_scores(trace, layer, view) for layer in (range(trace.n_layers) if layers is None else layers)]
+    return Scores({gate: torch.stack([scores[gate].cpu() for scores in each]) for gate in GATES}, each[0].n)
 
 
 def layer_scores(trace: Trace, layer: int, view: str = "full") -> Scores:
     """`scores` of a layer's heads, (H,)."""
-    groups = []
-    for heads in head_groups(trace, layer):
-        rows = ((first, alpha) for _, first, alpha in blocks(trace, layer, heads))
-        groups.append(scores_of_rows(rows, trace.special_mask, trace.segments, view=view))
-    return joined(groups)
+    return joined([group_scores(trace, layer, heads, view) for heads in head_groups(trace, layer)])
+
+
+def group_scores(trace: Trace, layer: int, heads: slice, view: str = "full") -> Scores:
+    """`scores` of some of a layer's heads."""
+    rows = ((first, alpha) for _, first, alpha in blocks(trace, layer, heads))
+    return scores_of_rows(rows, trace.special_mask, trace.segments, view=view)
 
 
 def _table(each: list[Scores], least: int, most: int, threshold: float, margin: float) -> pd.DataFrame:

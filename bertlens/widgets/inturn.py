@@ -1,0 +1,41 @@
+"""Work on a layer of a long text, some heads at a time, so that a page's other questions have their turn in between."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from ..measures.rows import head_groups
+from ..trace import Trace
+
+PATIENCE = 0.1  # s that a page's question may take before the others have their turn
+T = TypeVar("T")
+
+_begun: WeakKeyDictionary[Trace, dict[Hashable, dict[int, Any]]] = WeakKeyDictionary()
+
+
+def by_heads(
+    trace: Trace, layer: int, work: Callable[[slice], T], of: Hashable, patience: float = math.inf
+) -> list[T] | None:
+    """What `work` makes of a layer's heads, group by group; None where it takes longer than `patience` (s).
+
+    What is done by then is kept under `of`: the same call again goes on from there.
+    """
+    begun, until = _begun.setdefault(trace, {}), time.monotonic() + patience
+    groups = head_groups(trace, layer)
+    done = begun.setdefault((of, layer), {})  # by group: two threads may be at it
+    missing = [n for n in range(len(groups)) if n not in done]
+    for n in missing:
+        if n != missing[0] and time.monotonic() > until:
+            return None
+        done[n] = work(groups[n])
+    begun.pop((of, layer), None)
+    return [done[n] for n in range(len(groups))]
+
+
+def again(layer: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The answer to a page that has to ask once more."""
+    return {"layer": layer, "again": True}, {}
