@@ -11,14 +11,14 @@ from transformers import AutoTokenizer, ModernBertConfig, ModernBertModel
 
 from benchmarks.device import DEVICE, most_held, seconds
 from benchmarks.models import text
-from benchmarks.rows import Row, mb
+from benchmarks.rows import Row, mb, ms
 from bertlens import Lens, embedded
 from bertlens.export import html as html_page
 from bertlens.measures import gates
 from bertlens.survey.statistics import text_statistics
 from bertlens.widgets import answers, pictures
 
-TOKENS, PAGE = 4096, 2048
+TOKENS, PAGE, LONGEST = 4096, 2048, 8192
 
 
 def modern(**settings: Any) -> Lens:
@@ -103,6 +103,20 @@ def rows() -> Iterator[Row]:
         "≤ 3 MB, ≤ 5 MB",
         f"{mb(parts['first'])}, {mb(largest)}",
         ok=parts["first"] <= 3e6 and largest <= 5e6,
+    )
+
+    few = modern(num_hidden_layers=4)
+    trace = few.trace(text(LONGEST))
+    taken, _ = spent(lambda: trace.explore())
+    once, _ = spent(lambda: pictures.layer_pictures(trace, 3))
+    _, arrays = answers.head(trace, 3, 0)
+    picture = len(trace.explore().overview["data"])
+    head = sum(array.numel() * array.element_size() for array in arrays.values() if isinstance(array, torch.Tensor))
+    yield Row(
+        f"to the page: first picture, a head; ModernBERT-base shape of 4 layers, {LONGEST:,} tokens",
+        "≤ 6 MB, ≤ 5 MB",
+        f"{mb(picture)}, {mb(head)}; explore() {ms(taken)}, thumbnails and statistics of a global layer {once:.1f} s",
+        ok=picture <= 6e6 and head <= 5e6,
     )
 
     small = modern(num_hidden_layers=4, hidden_size=384, num_attention_heads=6, intermediate_size=576)

@@ -134,7 +134,7 @@ def layer_map(trace: Trace, layer: int, kind: str) -> Answer:
 def gate_labels(trace: Trace, threshold: float, margin: float, layer: int | None = None) -> Answer:
     """Labels and scores of all heads in both views, at the length of this text; arrays full and content (L, H, G).
 
-    layer: of this one alone, L = 1.
+    layer: of this one alone, L = 1, or, where that takes long, "again": see inturn.by_heads.
 
     Fields: names, labels, threshold and margin as asked, content_tokens (how many), least: what a score has
     to reach at this length, None where no score gives a label.
