@@ -25,7 +25,8 @@ export function scalingText(scaling: number): string {
 export const px = (length: number) => `${length}px`;
 
 /** How many, with marks for the thousands. */
-export const counted = (count: number) => count.toLocaleString("en");
+export const counted = (count: number, digits = 0) =>
+  count.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
 /** A number for a table; a dash for none. */
 export const number = (value: number | null | undefined, digits = 2) =>

@@ -4,7 +4,7 @@ import { columnMeans } from "../compute/grid";
 import type { Cells } from "../compute/windows";
 import type { Overview } from "../state/overview";
 import { STATISTICS } from "../vocabulary";
-import { percent, upTo } from "./format";
+import { counted, percent, upTo } from "./format";
 import { tokenText } from "./token";
 
 const MENTION = 0.1; // shares below this are not worth a mention
@@ -68,6 +68,6 @@ export function describe(overview: Overview, layer: number, head: number, rows?:
   const columns = (rows ? columnsOf(overview, rows) : []).filter(fits).map(({ words }) => words);
   const nowhere = `${of ? "Under" : "under"} ${100 * MENTION} % each to neighbours, itself, ${targets[3]![1]} and separators`;
   const where = main.length > 0 ? main : columns.length > 0 ? [] : [nowhere];
-  const spread = main.length + columns.length > 0 ? "" : `90 % of a row needs ${value("k90").toFixed(1)} keys; `;
+  const spread = main.length + columns.length > 0 ? "" : `90 % of a row needs ${counted(value("k90"), 1)} keys; `;
   return `${[...where, ...columns].join(", ")}; ${spread}entropy ${entropy.toFixed(1)} nats`;
 }

@@ -1,6 +1,7 @@
 // Gates wherever heads are: their letter and mark, the labels of all heads for the thresholds in force, and of what length.
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { counted } from "../parts/format";
 import type { Answer, Kind } from "../state/answers";
 import type { Overview } from "../state/overview";
 import { GATE_MARGIN, GATE_THRESHOLD, GATES } from "../vocabulary";
@@ -79,7 +80,8 @@ export const useByWeight = (): string => {
   return useComputed(() => (view.shown.measure === "weight" ? "" : ", by weight")).value;
 };
 
-export const atLength = ({ queries }: Pick<Overview, "queries">): string => `at ${queries.tokens.length} tokens`;
+export const atLength = ({ queries }: Pick<Overview, "queries">): string =>
+  `at ${counted(queries.tokens.length)} tokens`;
 
 /** Letter and mark of a gate: told apart without colour. */
 export const gateSign = (label: string): string => `${GATES[label]?.letter ?? "?"}${GATES[label]?.mark ?? ""}`;

@@ -21,10 +21,13 @@ export interface Look {
   text(value: number): string;
 }
 
+/** Decimals of weights: an even part of 4,096 is 0.0002. */
+export const digitsOf = ({ S, K }: Shown["slice"]): number => (isLong(S, K) ? 4 : 3);
+
 function lookOf({ layer, head, layerMap, measure, slice }: Shown, { top, most }: Grid, dark: boolean): Look {
   const word = layerMap?.word;
   const isSigned = !word && MEASURES[measure].signed;
-  const digits = isLong(slice.S, slice.K) ? 4 : 3; // an even part of 4,096 is 0.0002
+  const digits = digitsOf(slice);
   const text = (value: number) =>
     isSigned ? (value >= 10 ** -digits / 2 ? "+" : "") + signed(value, digits) : share(value, digits);
   return {

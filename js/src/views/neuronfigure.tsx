@@ -2,13 +2,14 @@
 import { indexed } from "../paint/colormap";
 import { inks, signedColours } from "../paint/palette";
 import { Drawing } from "../parts/chart";
-import { scalingText, share, signed } from "../parts/format";
+import { counted, scalingText, share, signed } from "../parts/format";
 import { Cells } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
 import { widest } from "../parts/textwidth";
 import { tokenText } from "../parts/token";
 import { type NeuronSheet, softmaxSteps } from "../state/neurons";
 import { useView } from "./context";
+import { digitsOf } from "./look";
 import { ends, sheetOf } from "./neurons";
 
 const [STEP, TOP, GAP] = [18, 46, 28]; // px of a key, above the keys, between the columns
@@ -19,7 +20,8 @@ function useFormula(sheet: NeuronSheet): string {
   const steps = softmaxSteps(slice, sheet);
   const scaled = `${scalingText(slice.scaling)} = ${signed(steps.scaled)}`;
   if (steps.masked) return "masked";
-  return `q·k = ${signed(steps.dot)}, ${scaled}, softmax over ${steps.seen} keys: ${share(steps.alpha)}`;
+  const alpha = share(steps.alpha, digitsOf(slice));
+  return `q·k = ${signed(steps.dot)}, ${scaled}, softmax over ${counted(steps.seen)} keys: ${alpha}`;
 }
 
 export function NeuronFigure() {
@@ -108,7 +110,8 @@ function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number;
 
 /** A key's score to both sides of a line, its weight from 0 to 1. */
 function Bars({ sheet, j, x }: { sheet: NeuronSheet; j: number; x: number }) {
-  const { accent, negative } = inks(useView().dark);
+  const { dark, shown } = useView();
+  const { accent, negative } = inks(dark);
   const [score, alpha] = [sheet.scores[j]!, sheet.alpha[j]!];
   const length = Number.isFinite(score) ? (40 * Math.abs(score)) / sheet.scoreScale : 0;
   const left = score < 0 ? length : 0;
@@ -120,7 +123,7 @@ function Bars({ sheet, j, x }: { sheet: NeuronSheet; j: number; x: number }) {
       </text>
       <rect x={x + 140} y="5" width={100 * (alpha || 0)} height="8" fill={accent} />
       <text x={x + 286} y="13" text-anchor="end">
-        {share(alpha)}
+        {share(alpha, digitsOf(shown.slice))}
       </text>
     </>
   );

@@ -6,7 +6,7 @@ import { isLong } from "../compute/windows";
 import { paint as paintValues } from "../paint/colormap";
 import { signedColours } from "../paint/palette";
 import { Check, into, Select } from "../parts/controls";
-import { headLabel, percent, px, scalingText, share, signed } from "../parts/format";
+import { counted, headLabel, percent, px, scalingText, share, signed } from "../parts/format";
 import { Legend } from "../parts/legend";
 import { AsTables, apart, type Figures, PictureTable } from "../parts/picturetable";
 import { Pixels } from "../parts/pixels";
@@ -23,6 +23,7 @@ import {
 } from "../state/neurons";
 import { TERMS } from "../terms";
 import { hideTip, showTip, useView, type View } from "./context";
+import { digitsOf } from "./look";
 
 const ROW = 20; // px, also in the style sheet
 const LINES_A_ROW = 11; // pixel lines of a strip's canvas for one key, the last two left blank
@@ -114,6 +115,7 @@ function Contrast({ sheet: { query, key, carried, chance, weights: made, seen, r
   const { slice, overview, weights } = useView().shown;
   const used = useMemo(() => reuse(slice, query, key, weights), [query, key, weights]);
   const token = <Token text={overview.keyside.tokens[key]!} />;
+  const text = (weight: number) => share(weight, digitsOf(slice));
   return (
     <p class="bl-muted" data-testid="contrast">
       {Number.isNaN(carried.n80) ? (
@@ -128,10 +130,10 @@ function Contrast({ sheet: { query, key, carried, chance, weights: made, seen, r
           </b>{" "}
           carry 80 % of what sets “{token}” apart from the other keys (<Term name="contrast" /> {signed(carried.net)});{" "}
           {chance
-            ? `random q and k take ${chance.median} (${chance.low} to ${chance.high} in 90 %) for the key at rank ${rank} of ${seen}`
+            ? `random q and k take ${chance.median} (${chance.low} to ${chance.high} in 90 %) for the key at rank ${counted(rank)} of ${counted(seen)}`
             : "random q and k hardly ever set such a key apart"}
-          . The weight {share(alpha[key]!)} is <b>{share(made!.alone)}</b> by these neurons alone, {share(made!.rest)}{" "}
-          by the rest alone, {share(made!.lot)} by as many drawn by lot.{" "}
+          . The weight {text(alpha[key]!)} is <b>{text(made!.alone)}</b> by these neurons alone, {text(made!.rest)} by
+          the rest alone, {text(made!.lot)} by as many drawn by lot.{" "}
           {used.others < slice.S - 1
             ? `The sets of ${used.others} queries spread over the text`
             : "Other queries’ sets"}{" "}
@@ -170,7 +172,9 @@ function Controls({ keys, hidden }: { keys: number; hidden: number }) {
       />
       {keys > FIRST_KEYS + 1 && (
         <Check
-          label={allKeys.value ? `all ${keys} keys` : `all keys (${hidden} with less attention are hidden)`}
+          label={
+            allKeys.value ? `all ${counted(keys)} keys` : `all keys (${counted(hidden)} with less attention are hidden)`
+          }
           checked={allKeys.value}
           onChange={into(allKeys)}
         />
@@ -199,12 +203,12 @@ function Formula({ sheet }: SheetProps) {
           + bias {signed(steps.bias)} = <b>{signed(steps.score)}</b>
         </>
       )}{" "}
-      → softmax over {steps.seen} keys: e
+      → softmax over {counted(steps.seen)} keys: e
       <sup>
         {signed(steps.score)}
         {steps.shift ? ` − ${signed(steps.shift)}` : ""}
       </sup>{" "}
-      / {steps.sum.toPrecision(4)} = <b data-testid="formula-alpha">{share(steps.alpha)}</b>
+      / {steps.sum.toPrecision(4)} = <b data-testid="formula-alpha">{share(steps.alpha, digitsOf(slice))}</b>
     </p>
   );
 }
@@ -263,7 +267,7 @@ function Columns({ sheet }: SheetProps) {
           </span>
         )}
       </Bars>
-      <Bars sheet={sheet} name="alpha" text={(j) => share(alpha[j]!)}>
+      <Bars sheet={sheet} name="alpha" text={(j) => share(alpha[j]!, digitsOf(slice))}>
         {(j) => (
           <span class="bl-bar-track">
             <span style={{ "--part": `${100 * alpha[j]!}%` }} />
@@ -312,7 +316,7 @@ function KeyTokens({ sheet: { keys, key, query } }: SheetProps) {
               class="bl-gap"
               aria-hidden="true"
               data-n={gap(n)}
-              title={`${gap(n)} keys with less attention are hidden here`}
+              title={`${counted(gap(n))} keys with less attention are hidden here`}
             />
           )}
         </button>

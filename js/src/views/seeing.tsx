@@ -1,7 +1,7 @@
 // What am I seeing? One line at the foot, always in sight, that follows the selection; every number in it is one that is shown.
 import { visible } from "../compute/attention";
 import { into } from "../parts/controls";
-import { upTo } from "../parts/format";
+import { counted, upTo } from "../parts/format";
 import { tokenText } from "../parts/token";
 import { renormalized } from "../state/display";
 import { MEASURES } from "../vocabulary";
@@ -29,9 +29,9 @@ function cellWords(view: View, row: number, col: number): string {
   const sees = (j: number) => visible(shown.slice, query.pieces[0]!, j);
   const seen = upTo(shown.slice.K).filter(sees).length;
   const isWeight = look.symbol === "α" && !renormalized(synced, shown);
-  const even = `; evenly over the ${seen} it sees: ${look.text(key.pieces.filter(sees).length / seen)}`;
+  const even = `; evenly over the ${counted(seen)} it sees: ${look.text(key.pieces.filter(sees).length / seen)}`;
   const names = `“${tokenText(query.label)}” → “${tokenText(key.label)}”`;
-  return `${names} ${look.text(own[col]!)}, place ${rank} of ${cols.length} in its row${isWeight ? even : ""}`;
+  return `${names} ${look.text(own[col]!)}, place ${counted(rank)} of ${counted(cols.length)} in its row${isWeight ? even : ""}`;
 }
 
 /** What is selected in the picture; where nothing is, how it is read and its largest cell. */
