@@ -168,6 +168,21 @@ def test_from_all_of_a_long_text_to_one_weight(seen, trace):
     assert asked == 1  # each head once
 
 
+def test_a_weight_of_a_long_text_has_four_decimals_below_too(page_of, trace):
+    """Three would print most of 2,500 keys' weights as 0.000 or 0.001."""
+    weights = trace.attention(1)[0]
+    strongest = int(weights[WORD].argmax())
+    weight = shown(float(weights[WORD, strongest]))
+    seen = live(page_of, trace.explore(layer=1, head=0, query=WORD, key=strongest), width=1200)
+    expect(seen.part("formula-alpha")).to_have_text(weight)
+    expect(seen.part("formula")).to_contain_text(f"softmax over {LENGTH:,} keys")
+    expect(seen.part("contrast")).to_contain_text(
+        re.compile(rf"The weight {weight} is \d\.\d{{4}} by these neurons alone")
+    )
+    expect(seen.part("contrast")).to_contain_text(f"for the key at rank 1 of {LENGTH:,}")
+    expect(seen.root).to_contain_text(f"place 1 of {LENGTH:,} in its row; evenly over the {LENGTH:,} it sees: 0.0004")
+
+
 def test_zoom_by_keyboard_pointer_and_wheel(seen):
     key(seen, "+")
     first = part(seen)
