@@ -67,10 +67,17 @@ const OVERVIEW: Kind<Overview> = {
   read: ({ fields, arrays }) => overviewFrom(fields, arrays),
 };
 
-const drawn = new WeakMap<Cells, Partial<Record<Measure, HeadData>>>(); // of the weights: every measure that was shown
+/** Of the weights: as such, and the last other measure; every measure that was shown where the head was the selected one. */
+const drawn = new WeakMap<Cells, Partial<Record<Measure, HeadData>>>();
 
 /** A head with the measure, null until all of it is here. ‖f(x)‖ comes for a layer's heads at once. */
-function headData(answers: Answers, overview: Overview, [layer, head]: HeadName, measure: Measure): HeadData | null {
+function headData(
+  answers: Answers,
+  overview: Overview,
+  [layer, head]: HeadName,
+  measure: Measure,
+  isMain = true,
+): HeadData | null {
   const isOpen = overview.head.layer === layer && overview.head.head === head;
   const known = isOpen ? () => headFrom(overview.head, overview.headArrays) : undefined;
   const answer = answers.get(HEAD, overview, { layer, head }, known);
@@ -83,7 +90,7 @@ function headData(answers: Answers, overview: Overview, [layer, head]: HeadName,
   const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
   const values = measuredCells(weights, norms, measure);
   const data = { slice, weights, layer, head, measure, norms, values };
-  drawn.set(weights, { ...made, [measure]: data });
+  drawn.set(weights, isMain ? { ...made, [measure]: data } : { weight: made?.weight, [measure]: data });
   return data;
 }
 
@@ -97,7 +104,7 @@ function thumbsOf(answers: Answers, overview: Overview, measure: Measure): Thumb
 /** Why so many heads cannot be drawn over one another, "" where they can. */
 function tooMany({ queries, keyside, head_dim }: Overview, heads: number, limit: number): string {
   const [S, K] = [queries.tokens.length, keyside.tokens.length];
-  const needed = heads * 4 * ((isLong(S, K) ? 0 : 3 * S * K) + (S + K) * (head_dim ?? 0));
+  const needed = 4 * ((isLong(S, K) ? 0 : (2 * heads + 1) * S * K) + heads * (S + K) * (head_dim ?? 0));
   const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
   if (heads < 2 || needed <= limit) return "";
   return `${heads} heads of ${K.toLocaleString("en")} tokens need ${megabytes(needed)}, the page holds ${megabytes(limit)}: fewer heads`;
@@ -112,7 +119,9 @@ function complete(overview: Overview, synced: Synced, answers: Answers, before: 
   const refused = tooMany(overview, 1 + others.length, answers.limit);
   const measure = overview.measures.includes(synced.measure.value) ? synced.measure.value : "weight";
   const word = overview.layer_maps.find(({ name }) => name === synced.layer_map.value);
-  const heads = [first, ...(refused ? [] : others)].map((name) => headData(answers, overview, name, measure));
+  const heads = [first, ...(refused ? [] : others)].map((name, n) =>
+    headData(answers, overview, name, measure, n === 0),
+  );
   const map = word && answers.get(LAYER_MAP, overview, { layer: first[0], kind: word.name });
   const thumbs = thumbsOf(answers, overview, measure);
   if (heads.includes(null) || (map && map.state !== "answered")) return null;
