@@ -408,11 +408,17 @@ def kinship(a: Model, b: Model) -> tuple[float, int]:
         return math.nan, 0
     found = []
     for name in names:
-        x, y = (part[name].detach().flatten() for part in (first, second))
-        at = torch.linspace(0, len(x) - 1, min(SAMPLED, len(x)), device="cpu").long()
-        pair = torch.stack([part[at.to(part.device)].double().cpu() for part in (x, y)])
+        pair = torch.stack([_sample(part[name]) for part in (first, second)])
         found.append(float(torch.corrcoef(pair)[0, 1].nan_to_num()))
     return float(torch.tensor(found, dtype=torch.float64, device="cpu").median()), len(names)
+
+
+def _sample(x: Tensor) -> Tensor:
+    """(n,) float64 values spread evenly over a matrix, the first and the last among them; indices are integers."""
+    n = min(SAMPLED, x.numel())
+    at = torch.arange(n, device="cpu") * (x.numel() - 1) // max(1, n - 1)
+    rows, columns = at.to(x.device) // x.shape[1], at.to(x.device) % x.shape[1]
+    return x[rows, columns].double().cpu()
 
 
 def _matrices(model: Model) -> dict[str, Tensor]:

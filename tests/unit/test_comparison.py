@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -275,6 +276,23 @@ def test_heads_of_two_trainings_are_not_matched_by_index() -> None:
     assert near["divergence"].abs().max() < 1e-9
     with pytest.raises(ModelError, match="as asked"):
         _ = mixed.heads
+
+
+@pytest.mark.parametrize("words", [30_522, 250_000])  # more than 2²⁴ entries, which float32 does not count
+def test_how_alike_large_matrices_are(words: int) -> None:
+    """Rows that repeat take no memory; the values compared lie evenly from the first to the last."""
+    generator = torch.Generator().manual_seed(0)
+    one, two = (torch.randn(768, generator=generator, dtype=torch.float64) for _ in range(2))
+
+    def model(row: torch.Tensor) -> Any:
+        base = torch.nn.Module()
+        base.matrix = torch.nn.Parameter(row.expand(words, 768), requires_grad=False)
+        return SimpleNamespace(base=base)
+
+    at = [i * (words * 768 - 1) // 4095 % 768 for i in range(4096)]
+    expected = np.corrcoef(one[at], two[at])[0, 1]
+    assert kinship(model(one), model(two)) == (pytest.approx(expected, abs=1e-12), 1)
+    assert kinship(model(one), model(one)) == (pytest.approx(1), 1)
 
 
 def test_nearest_is_the_smallest_naive_divergence() -> None:
