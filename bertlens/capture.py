@@ -186,9 +186,7 @@ class _Recorder:
     inputs: list[Tensor] = field(default_factory=list)
     outputs: list[Tensor] = field(default_factory=list)
     attention_outputs: list[Tensor] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.stream = StreamRecorder(lambda: getattr(_active, "recorder", None) is self)
+    stream: StreamRecorder = field(default_factory=StreamRecorder)
 
 
 class NotExpressible(ModelError):
@@ -415,21 +413,24 @@ def accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:
 def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, handles: list[Any]) -> None:
     """Temporary hooks on each layer's input and output and the attention block's output; `handles` takes them off."""
 
+    def watching() -> bool:  # no other thread's run of the same model
+        return getattr(_active, "recorder", None) is recorder
+
     def keep_input(into: list[Tensor]) -> Callable[..., None]:
         def hook(module: nn.Module, args: Any, kwargs: Any) -> None:
-            if getattr(_active, "recorder", None) is recorder:  # not another thread's run of the same model
+            if watching():
                 into.append(args[0] if args else kwargs["hidden_states"])
 
         return hook
 
     def keep_output(into: list[Tensor]) -> Callable[..., None]:
         def hook(module: nn.Module, args: Any, output: Any) -> None:
-            if getattr(_active, "recorder", None) is recorder:
+            if watching():
                 into.append(output[0] if isinstance(output, tuple) else output)
 
         return hook
 
-    recorder.stream.hook(base, adapter, handles)
+    recorder.stream.hook(base, adapter, watching, handles)
     for layer in dict.fromkeys(adapter.layers(base)):  # a shared layer is hooked once
         handles.append(layer.register_forward_pre_hook(keep_input(recorder.inputs), with_kwargs=True))
         handles.append(layer.register_forward_hook(keep_output(recorder.outputs)))

@@ -28,26 +28,28 @@ class Entry:
 
 @dataclass
 class StreamRecorder:
-    """What hooks bring during one pass, in the order of the calls. `watching` says whether a call belongs to it."""
+    """What hooks bring during one pass, in the order of the calls."""
 
-    watching: Callable[[], bool]
     attention_norm: list[Tensor] = field(default_factory=list)
     mlp_norm: list[Tensor] = field(default_factory=list)
     ids: dict[nn.Module, list[Tensor]] = field(default_factory=dict)
     entry: Entry = field(default_factory=Entry)
 
-    def hook(self, base: nn.Module, adapter: Adapter, handles: list[Any]) -> None:
-        """Temporary hooks on the modules that the adapter names; `handles` takes them off."""
+    def hook(self, base: nn.Module, adapter: Adapter, watching: Callable[[], bool], handles: list[Any]) -> None:
+        """Temporary hooks on the modules that the adapter names; `handles` takes them off.
+
+        watching: whether a call belongs to this pass.
+        """
         parts = adapter.stream
         if parts is None:
             return
 
         def ids_of(module: nn.Module, args: Any, kwargs: Any) -> None:
-            if self.watching():
+            if watching():
                 self.ids[module].append(args[0] if args else kwargs["input"])
 
         def rotation(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-            if self.watching():
+            if watching():
                 kind = kwargs.get("layer_type", args[2] if len(args) > 2 else "")
                 self.entry.rotations[kind or ""] = output
 
@@ -59,18 +61,20 @@ class StreamRecorder:
             handles.append(table.register_forward_pre_hook(ids_of, with_kwargs=True))
         if (rotary := parts.rotary(base)) is not None:
             handles.append(rotary.register_forward_hook(rotation, with_kwargs=True))
-        self._norm(parts.norm(base), entry_norm, handles)
+        self._norm(parts.norm(base), entry_norm, watching, handles)
         if adapter.post_ln:  # in pre-LN families the stream itself tells them
             for layer in dict.fromkeys(adapter.layers(base)):  # a shared layer is hooked once
-                self._norm(adapter.attention_norm(layer), self.attention_norm.append, handles)
-                self._norm(adapter.mlp_norm(layer), self.mlp_norm.append, handles)
+                self._norm(adapter.attention_norm(layer), self.attention_norm.append, watching, handles)
+                self._norm(adapter.mlp_norm(layer), self.mlp_norm.append, watching, handles)
 
-    def _norm(self, module: Any, take: Callable[[Tensor], None], handles: list[Any]) -> None:
+    def _norm(
+        self, module: Any, take: Callable[[Tensor], None], watching: Callable[[], bool], handles: list[Any]
+    ) -> None:
         if type(module) is not nn.LayerNorm:
             return
 
         def deviation(module: Any, args: Any, kwargs: Any) -> None:
-            if self.watching():
+            if watching():
                 take(inverse_deviation(args[0] if args else kwargs["input"], module.eps))
 
         handles.append(module.register_forward_pre_hook(deviation, with_kwargs=True))
