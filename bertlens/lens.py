@@ -58,12 +58,15 @@ class Lens:
         dtype: Any = None,
         device: Any = None,
     ) -> Lens:
-        """Load the encoder and tokenizer of a hub id or folder.
+        """Load the model and tokenizer of a hub id or folder, with the head that its config.json names.
+
+        Heads that name masked words, classify a text, a pair or tokens, or find an answer's span are loaded; what has
+        another one is loaded as the encoder alone, and the report of each trace says so.
 
         Weights are read from safetensors; pickled weights can run code while they load and are refused unless
         `allow_pickle`. Code that comes with a model is never run: load such a model yourself and give Lens the objects.
         Raises ModelError for what cannot be loaded whole: weights or a tokenizer that are missing, damaged or of
-        another model are named, not replaced. A pooler or task head may be missing; the report of each trace says so.
+        another model are named, not replaced. A pooler or task head may be missing; the reports say so, too.
         """
         loaded = loading.load(name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device)
         lens = cls(loaded.module, loaded.tokenizer)

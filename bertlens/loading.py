@@ -27,6 +27,17 @@ OTHERS = {"tf_model.h5": "TensorFlow", "flax_model.msgpack": "Flax"}
 # Parts at the top of an encoder that its attention does not pass through
 BESIDE = re.compile(r"(pooler|[a-z_]*head|classifier|cls|score|qa_outputs)(\.|$)")
 MOST_NAMES = 6  # in a message
+READ = {  # the end of a class whose answer measures.predictions reads -> what finds it for a config
+    "ForMaskedLM": ("AutoModelForMaskedLM", "MODEL_FOR_MASKED_LM_MAPPING"),
+    "ForPreTraining": ("AutoModelForPreTraining", "MODEL_FOR_PRETRAINING_MAPPING"),
+    "ForSequenceClassification": (
+        "AutoModelForSequenceClassification",
+        "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING",
+    ),
+    "ForTokenClassification": ("AutoModelForTokenClassification", "MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING"),
+    "ForQuestionAnswering": ("AutoModelForQuestionAnswering", "MODEL_FOR_QUESTION_ANSWERING_MAPPING"),
+}
+OTHER_HEAD = re.compile("For[A-Z]|LMHead")  # in the name of a class that has some head
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,7 @@ class Loaded:
 def load(
     name: str | Path,
     *,
-    auto: str = "AutoModel",
+    auto: str | None = None,
     allow_pickle: bool = False,
     revision: str | None = None,
     dtype: Any = None,
@@ -51,8 +62,9 @@ def load(
 ) -> Loaded:
     """The model and tokenizer of a folder or hub name; the same each time, parts without weights included.
 
-    auto: the class of transformers that finds the model, the encoder alone or with a head. seed: of the weights that a
-    checkpoint may lack, those of a head or pooler.
+    auto: the class of transformers that finds the model; None takes the head that config.json names where its answer is
+    read here and its weights are whole, else the encoder alone, and a note says so. seed: of the weights that a
+    checkpoint may lack, those of a pooler, or of the head that `auto` asks for.
     Raises ModelError for whatever cannot be loaded whole: one line that names the model and what is wrong.
     """
     import transformers
@@ -65,26 +77,54 @@ def load(
     elif not _reached(label, revision):
         common["local_files_only"] = True
     options = common | ({} if dtype is None else {"dtype": dtype}) | ({} if allow_pickle else {"use_safetensors": True})
-    with _one_line(label), _quiet(), torch.random.fork_rng(devices=[]):
+
+    def made(auto: str) -> tuple[Any, dict[str, Any]]:
         torch.random.manual_seed(seed)
         try:
-            module, report = getattr(transformers, auto).from_pretrained(
+            found: tuple[Any, dict[str, Any]] = getattr(transformers, auto).from_pretrained(
                 name, output_loading_info=True, ignore_mismatched_sizes=True, **options
             )
         except OSError:
             if allow_pickle or not _pickled_on_hub(name, revision):
                 raise
             raise _pickled(label) from None
+        return found
+
+    with _one_line(label), _quiet(), torch.random.fork_rng(devices=[]):
+        named, finder = ("", auto) if auto else _head(name, common)
+        why = "" if finder else "whose answer is not read here"
+        module, report = made(finder or "AutoModel")
+        if named and finder and (unfit := {*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])}):
+            why = f"but the checkpoint holds no weights that fit {_listed(_parts(unfit, list(module.state_dict())))}"
+            module, report = made("AutoModel")  # a random head would answer at random
         tokenizer = transformers.AutoTokenizer.from_pretrained(name, **common)
         if device is not None:
             module = module.to(device)
-    notes = _checked(label, module, report)
+    headless = f"config.json names {named}, {why}: loaded without its head"
+    notes = (*((headless,) if why else ()), *_checked(label, module, report))
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelError(
             f"{label} holds no tokenizer: every word would be unknown. Save the model's own tokenizer beside it "
             "(tokenizer.save_pretrained), or give Lens(model, tokenizer) both"
         )
     return Loaded(module, tokenizer, notes, frozenset(report["missing_keys"]))
+
+
+def _head(name: str | Path, options: dict[str, Any]) -> tuple[str, str]:
+    """The class with a head that config.json names, "" for none; and what finds it, "" where its answer is not read."""
+    import transformers
+
+    try:
+        config = transformers.AutoConfig.from_pretrained(name, **options)
+    except OSError:
+        return "", "AutoModel"  # an adapter's folder; of all else that says what is wrong
+    named = next(iter(config.architectures or ()), "")
+    if not OTHER_HEAD.search(named):
+        return "", "AutoModel"
+    finder, mapping = READ.get(f"For{named.rpartition('For')[2]}", ("", ""))
+    if not finder or type(config) not in getattr(transformers, mapping) or named == "ElectraForPreTraining":
+        return named, ""  # ELECTRA's tells replaced words from others: it names none
+    return named, finder
 
 
 def _check_folder(folder: Path, allow_pickle: bool) -> None:

@@ -19,6 +19,7 @@ import transformers as tf
 from safetensors.torch import load_file, save_file
 
 from bertlens import Lens, ModelError, cli, loading
+from bertlens.measures.predictions import predictions
 from unit import tiny
 
 
@@ -139,7 +140,7 @@ def test_a_checkpoint_with_a_task_head_is_whole(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     tiny.wordpiece().save_pretrained(tmp_path)
     trace = Lens.from_pretrained(tmp_path).trace("the cat")
-    assert ["pooler" in note for note in trace.report.notes] == [True]
+    assert trace.report.notes == []
     torch.testing.assert_close(trace.attention(1), Lens(model, tiny.wordpiece()).trace("the cat").attention(1))
 
 
@@ -216,16 +217,17 @@ def test_a_downloaded_model_is_loaded_without_asking_again(folder: Path, tmp_pat
     monkeypatch.setattr(
         huggingface_hub, "get_hf_file_metadata", lambda *a, **k: (_ for _ in ()).throw(OSError("no network"))
     )
-    for auto in (tf.AutoModel, tf.AutoTokenizer):
+    for auto in (tf.AutoConfig, tf.AutoModel, tf.AutoTokenizer):
         load = auto.from_pretrained
 
         def local(name: str, *, _load: Any = load, **options: Any) -> Any:
-            asked[len(asked)] = options.pop("local_files_only", False)
+            if name == "my/bert":  # not what transformers asks itself of the folder below
+                asked[len(asked)] = options.pop("local_files_only", False)
             return _load(folder, **options)
 
         monkeypatch.setattr(auto, "from_pretrained", local)
     assert Lens.from_pretrained("my/bert").trace("the cat").n_layers == 3
-    assert asked == {0: True, 1: True}
+    assert asked == {0: True, 1: True, 2: True}
     shutil.rmtree(folder)
 
 
@@ -245,3 +247,72 @@ def test_a_head_to_train_may_be_missing_and_nothing_else(folder: Path) -> None:
     model.save_pretrained(folder)
     with pytest.raises(ModelError, match=r"my-bert cannot be loaded .*GPT2Config"):
         start(str(folder), None, 3)
+
+
+HEADS: dict[str, dict[str, Any]] = {  # classes whose answer is read -> settings of their config
+    "BertForSequenceClassification": {"id2label": {0: "no", 1: "maybe", 2: "yes"}},
+    "BertForTokenClassification": {"id2label": {0: "O", 1: "B", 2: "I", 3: "E"}},
+    "BertForQuestionAnswering": {},
+    "BertForMaskedLM": {},
+    "BertForPreTraining": {},
+}
+
+
+def saved(name: str, folder: Path, **settings: Any) -> Any:
+    """A model of that class with random weights, saved with a tokenizer."""
+    kind = getattr(tf, name)
+    model = tiny.shaken(kind(kind.config_class(**tiny.BERT | settings)))
+    model.save_pretrained(folder)
+    tiny.wordpiece().save_pretrained(folder)
+    return model
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_model_that_answers_is_loaded_with_its_head(name: str, tmp_path: Path) -> None:
+    """Its logits are those that the saved model gives of itself, and labels have their names; of a pair too."""
+    model = saved(name, tmp_path, **HEADS[name])
+    lens = Lens.from_pretrained(tmp_path)
+    assert type(lens.model).__name__ == name and lens.notes == ()
+    for texts in (("the [MASK] sat",), ("the [MASK] sat", "it was warm")):
+        trace = lens.trace(*texts)
+        with torch.no_grad():
+            wanted = model(**tiny.wordpiece()(*texts, return_tensors="pt"))
+        table = predictions(trace, k=3)
+        if "QuestionAnswering" in name:
+            sums = wanted.start_logits[0][:, None] + wanted.end_logits[0][None]
+            allowed = (~trace.special_mask) & (trace.segments == len(texts) - 1)
+            best = sums.masked_fill(~(allowed[:, None] & allowed[None]).triu(), -torch.inf).max()
+            assert table.logit[0] == pytest.approx(float(best), abs=1e-5)
+            continue
+        logits = (wanted.prediction_logits if name == "BertForPreTraining" else wanted.logits)[0]
+        first = table.position[0]
+        row = logits if first == -1 else logits[first]
+        assert table.logit[0] == pytest.approx(float(row.max()), abs=1e-5)
+        if labels := HEADS[name].get("id2label"):
+            assert table.label[0] == labels[int(row.argmax())]
+
+
+@pytest.mark.parametrize("name", ["BertForNextSentencePrediction", "BertLMHeadModel", "ElectraForPreTraining"])
+def test_a_head_whose_answer_is_not_read_is_named(name: str, tmp_path: Path) -> None:
+    saved(name, tmp_path)
+    lens = Lens.from_pretrained(tmp_path)
+    assert [note for note in lens.notes if "pooler" not in note] == [
+        f"config.json names {name}, whose answer is not read here: loaded without its head"
+    ]
+    assert not any(char in type(lens.model).__name__ for char in ("For", "Head"))
+
+
+@pytest.mark.parametrize("damage", ["missing", "another shape"])
+def test_a_head_that_is_not_whole_is_left_out_and_named(damage: str, tmp_path: Path) -> None:
+    """A random head would answer at random."""
+    saved("BertForSequenceClassification", tmp_path)
+    if damage == "missing":
+        without("classifier.")(tmp_path)
+    else:
+        config(tmp_path, id2label={"0": "a", "1": "b", "2": "c"})
+    lens = Lens.from_pretrained(tmp_path)
+    assert type(lens.model) is tf.BertModel
+    assert lens.notes == (
+        "config.json names BertForSequenceClassification, but the checkpoint holds no weights that fit classifier: "
+        "loaded without its head",
+    )
