@@ -20,6 +20,9 @@ from ..trace import Trace
 SHARE = 0.8
 LEAST_DRAWS = 20  # for an interval
 LOTS = 200  # sets drawn by lot
+DRAWS = 20_000  # random heads: a median of whole neurons needs many
+AT_ONCE = 2**20  # keys of random heads that are held together
+MOST_KEYS = 2**23  # drawn in all: of long texts fewer heads
 
 
 def products(trace: Trace, layer: int, head: int, query: int) -> Tensor:
@@ -71,33 +74,40 @@ class Draws(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def n80_chance(d: int, keys: int, rank: int = 0, draws: int = 1000, seed: int = 0) -> Draws:
+def n80_chance(d: int, keys: int, rank: int = 0, draws: int = DRAWS, seed: int = 0) -> Draws:
     """The `n80` of random queries and keys: 5 %, 50 % and 95 % of draws, sizes in 1..d.
 
     Entries of q and of `keys` visible keys are independent standard normals; asked is the key that has the rank-th
     highest score, 0 the strongest. The more keys there are, the further the strongest stands out and the more neurons
-    it takes: of 32, a median of 3 with 5 keys, 4 with 20 and 5 with 100. Only draws with a contrast above 0 count; NaN
-    where fewer than 20 have one. Raises SelectionError for a rank that the keys do not have.
+    it takes: of 32, a median of 3 with 5 keys, 4 with 14 and 5 with 100. Only draws with a contrast above 0 count; NaN
+    where fewer than 20 have one. draws: of more than 419 keys fewer, 2²³ keys in all, and 1,000 at
+    least. Raises SelectionError for a rank that the keys do not have.
     """
     check_index(rank, keys, "rank")
     if keys < 2:
         return Draws(nan, nan, nan)
     generator = torch.Generator("cpu").manual_seed(seed)
-    query, key = torch.randn(2, draws, d, generator=generator, dtype=torch.float64, device="cpu")
-    along = (
-        torch.randn(draws, keys, generator=generator, dtype=torch.float64, device="cpu").sort(descending=True).values
-    )
-    # along q the scores decide; across it the key less the mean of the others is normal again
-    apart = along[:, rank] - (along.sum(-1) - along[:, rank]) / (keys - 1)
-    unit = torch.nn.functional.normalize(query, dim=-1)
-    key = key * (1 + 1 / (keys - 1)) ** 0.5
-    key = key + (apart - (key * unit).sum(-1))[:, None] * unit
-    sizes = _sets(query * key).sum(-1).double()
+    left, some = min(draws, max(1000, MOST_KEYS // keys)), max(1, AT_ONCE // keys)
+    parts = [_random_sizes(d, keys, rank, min(some, left - done), generator) for done in range(0, left, some)]
+    sizes = torch.cat(parts)
     sizes = sizes[sizes > 0]
     if len(sizes) < LEAST_DRAWS:
         return Draws(nan, nan, nan)
     quantiles = torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64, device="cpu")
     return Draws(*sizes.quantile(quantiles, interpolation="lower").tolist())
+
+
+def _random_sizes(d: int, keys: int, rank: int, draws: int, generator: torch.Generator) -> Tensor:
+    """(draws,) float64: the n80 of one cell of each of so many random heads, 0 where its contrast is not above 0."""
+    query, key = torch.randn(2, draws, d, generator=generator, dtype=torch.float64, device="cpu")
+    along = torch.randn(draws, keys, generator=generator, dtype=torch.float64, device="cpu")
+    own = along.kthvalue(keys - rank).values
+    # along q the scores decide; across it the key less the mean of the others is normal again
+    apart = own - (along.sum(-1) - own) / (keys - 1)
+    unit = torch.nn.functional.normalize(query, dim=-1)
+    key = key * (1 + 1 / (keys - 1)) ** 0.5
+    key = key + (apart - (key * unit).sum(-1))[:, None] * unit
+    return _sets(query * key).sum(-1).double()
 
 
 class SetWeights(NamedTuple):

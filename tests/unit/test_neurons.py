@@ -198,8 +198,21 @@ def test_chance_of_n80_is_that_of_random_queries_and_keys(d: int, keys: int, ran
         assert np.quantile(sizes, share - 0.03) <= found <= np.quantile(sizes, share + 0.03)
 
 
+@pytest.mark.parametrize(("keys", "median"), [(10, 3), (12, 3), (14, 4), (16, 4)])
+def test_the_median_of_n80_by_chance_is_that_of_12_000_whole_heads(keys: int, median: int) -> None:
+    """Scores, order and contrast of every key of every head, in numpy."""
+    random = np.random.default_rng(26)
+    q, k = random.standard_normal((12_000, 32)), random.standard_normal((12_000, keys, 32))
+    best = np.einsum("nd,nkd->nk", q, k).argmax(1)
+    chosen = k[np.arange(12_000), best]
+    parts = q * (chosen - (k.sum(1) - chosen) / (keys - 1))
+    sizes = (np.sort(parts)[:, ::-1].cumsum(1) < 0.8 * parts.sum(1, keepdims=True)).sum(1) + 1
+    assert (parts.sum(1) > 0).all() and np.median(sizes) == median == neurons.n80_chance(32, keys).median
+
+
 def test_chance_of_n80_is_the_one_documented() -> None:
-    assert [neurons.n80_chance(32, keys).median for keys in (5, 20, 100)] == [3, 4, 5]
+    assert [neurons.n80_chance(32, keys).median for keys in (5, 14, 100)] == [3, 4, 5]
+    assert neurons.n80_chance(8, 5_000).median > 1  # of many keys a thousand heads, some at a time
     assert all(math.isnan(x) for x in neurons.n80_chance(32, 1))
     assert all(math.isnan(x) for x in neurons.n80_chance(32, 20, 19))  # the weakest key never stands out
     with pytest.raises(SelectionError, match=r"rank 4 .* 0 to 3"):

@@ -5,6 +5,8 @@ import { contrastSet } from "./neurons";
 
 const LOTS = 100; // sets drawn by lot
 const LEAST_DRAWS = 20; // for an interval
+const DRAWS = 6000; // random heads: a median of whole neurons needs many
+const MOST_KEYS = 5e5; // drawn in all: of long texts fewer heads
 
 /** Numbers from 0 to 1, the same ones every time (mulberry32). */
 function uniforms(): () => number {
@@ -15,6 +17,15 @@ function uniforms(): () => number {
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** Independent standard normals, two of a pair of uniforms (Box and Muller 1958). */
+function normals(out: Float64Array, uniform: () => number): void {
+  for (let n = 0; n < out.length; n += 2) {
+    const [far, turn] = [Math.sqrt(-2 * Math.log(1 - uniform())), 2 * Math.PI * uniform()];
+    out[n] = far * Math.cos(turn);
+    out[n + 1] = far * Math.sin(turn); // beyond the end of an odd one: nothing
+  }
 }
 
 export interface Draws {
@@ -34,17 +45,17 @@ export function n80Chance(d: number, K: number, rank: number): Draws | null {
 
 function draw(d: number, K: number, rank: number): Draws | null {
   const uniform = uniforms();
-  const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
-  const normals = (n: number) => Float64Array.from({ length: n }, normal);
+  const [q, k, along] = [new Float64Array(d), new Float64Array(d), new Float64Array(K)];
   const sizes: number[] = [];
-  for (let left = Math.min(600, Math.ceil(3e5 / K)); left > 0; left--) {
-    const [q, k, along] = [normals(d), normals(d), normals(K).sort()];
-    const own = along[K - 1 - rank]!;
+  const wide = Math.sqrt(1 + 1 / (K - 1)); // the mean of the others varies too
+  for (let left = Math.min(DRAWS, Math.ceil(MOST_KEYS / K)); left > 0; left--) {
+    for (const part of [q, k, along]) normals(part, uniform);
+    const own = along.sort()[K - 1 - rank]!;
     const apart = own - (along.reduce((a, b) => a + b) - own) / (K - 1);
     const length = Math.hypot(...q);
-    const wide = Math.sqrt(1 + 1 / (K - 1)); // the mean of the others varies too
-    const across = apart - q.reduce((sum, x, n) => sum + x * k[n]!, 0) * (wide / length);
-    const { n80 } = contrastSet(q.map((x, n) => x * (wide * k[n]! + (across * x) / length)));
+    let already = 0;
+    for (let n = 0; n < d; n++) already += (q[n]! * wide * k[n]!) / length;
+    const { n80 } = contrastSet(q.map((x, n) => x * (wide * k[n]! + ((apart - already) * x) / length)));
     if (n80 > 0) sizes.push(n80);
   }
   sizes.sort((a, b) => a - b);
