@@ -7,8 +7,8 @@ from torch import Tensor
 
 from .capture import Layer
 from .errors import InputError, ModelError
+from .limits import within
 
-LONG = 1024  # tokens of a text whose log-sum-exps are no longer computed in float64
 ROWS = 256  # queries at a time
 
 
@@ -112,11 +112,11 @@ def _scores(layer: Layer, dtype: torch.dtype | None) -> Tensor:
 def log_sum_exp(layer: Layer, head: int) -> Tensor:
     """(S,) float64 log Σ_j exp(score_ij) of one head, in groups of rows: nothing of S × S is made.
 
-    The products are float64 in texts of up to LONG tokens, in longer ones float32, which takes a third of the time.
+    The products are float64 in texts of up to 1,024 tokens, in longer ones float32, which takes a third of the time.
     """
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
     query, key = cast(layer.query[head]), cast(layer.key[head * len(layer.key) // len(layer.query)])
-    if len(query) <= LONG:
+    if within("doubled", len(query)):
         query, key = query.double(), key.double()
     rows = []
     for start in range(0, len(query), ROWS):

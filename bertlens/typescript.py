@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import colors, vocabulary
+from .limits import LIMITS
 from .widgets.questions import QUESTIONS
 from .widgets.tabs import PARTS, TABS
 
@@ -79,8 +80,9 @@ def typescript() -> str:
             *_table("STATISTICS", "string", v.STATISTICS, ("label", "about", "unit")),
             f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",
-            f"export const CARRIED_TOKENS = {v.CARRIED_TOKENS};",
             f"export const GATE_LEAST_CONTENT = {v.GATE_LEAST_CONTENT};",
+            "/** The longest texts, in tokens, that something is made of: see bertlens/limits.py. */",
+            f"export const LIMITS = {_json({name: one.tokens for name, one in LIMITS.items()})} as const;",
             "",
             "/** Text, lines and areas. */",
             f"export const INKS = {_json(v.INKS)} as const;",

@@ -332,8 +332,6 @@ SOURCES: dict[str, Word] = _by_name(
     ]
 )
 
-CARRIED_TOKENS = 64  # of a text whose maps and splits a page without a kernel holds: they grow with the square
-
 # --- the widgets' state ---
 
 

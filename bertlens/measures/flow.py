@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError, ModelError, SelectionError, check_index
+from ..limits import LIMITS
 from ..trace import Trace
 from . import norms
 from .attention import mean_weight
@@ -25,7 +26,6 @@ from .block import Block, Norm, pair_norms
 
 FLOATS = 2**22  # of the largest tensor that is worked on: 16 MB in float32
 TOKENS = 1024  # that pass an MLP at once
-FLOW_TOKENS = 64
 SAID = 5e8  # bytes of a rollout: from here on it says what it needs before it starts
 
 
@@ -92,7 +92,7 @@ def attention_flow(
     queries: Sequence[int] | None = None,
     *,
     normalize: bool = False,
-    max_tokens: int = FLOW_TOKENS,
+    max_tokens: int = LIMITS["flow"].tokens,
 ) -> Tensor:
     """(n, S) the largest flow from the last layer's tokens to each input token, in [0, 1]. Abnar & Zuidema 2020.
 

@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..limits import within
+
 HELD = 0.9  # of a row
-LONG = 1536  # keys of a row from which on a search is quicker than sorting all of it
 SAMPLE = 256  # keys of a long row that say about where its smallest weight that counts lies
 GOLDEN = 0.6180339887498949
 LARGE = 8  # times the mean weight
@@ -20,7 +21,7 @@ def k90(rows: Tensor, share: float = HELD) -> Tensor:
     The size of the metastable state of Ramsauer et al. 2021, as Bonino et al. 2025 draw it per head.
     """
     size, least = rows.shape[-1], share - 1e-6
-    if size < LONG or rows.device.type != "cpu":
+    if within("sorted", size) or rows.device.type != "cpu":
         found = _by_sorting(rows, least)
     else:
         found = _by_search(rows.reshape(-1, size), least).reshape(rows.shape[:-1])

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ModelError, SelectionError
+from ..limits import within
 from ..measures import byhead, categories, gates, geometry, norms, spectra
 from ..measures.gates.classify import group_scores
 from ..measures.geometry import projection
@@ -24,11 +25,10 @@ from ..measures.layermaps import layer_map as map_of_layer
 from ..measures.offers import offers
 from ..measures.thumbnails import thumbnails as thumbnails_of
 from ..trace import Trace
-from ..vocabulary import CARRIED_TOKENS, LAYER_MAPS, LayerMap
+from ..vocabulary import LAYER_MAPS, LayerMap
 from .inturn import PATIENCE, again, by_heads
 
 MOST_VALUES = 64  # singular values that are drawn
-MOST_TOKENS = CARRIED_TOKENS
 
 Arrays: TypeAlias = dict[str, Any]
 Answer: TypeAlias = tuple[dict[str, Any], Arrays]  # JSON fields; arrays
@@ -192,7 +192,7 @@ def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> 
 
 def norm_view(trace: Trace) -> Answer:
     """Weight against norm by kind of token, and mixing ratios: see js/src/views/norms.tsx."""
-    per = "cell" if trace.n_tokens <= MOST_TOKENS else "key"
+    per = "cell" if within("by_cell", trace.n_tokens) else "key"
     shares, cancelling = categories.shares(trace), categories.cancelling(trace, per=per)
     mixing = norms.mixing_ratios(trace)
     fields = {

@@ -24,6 +24,7 @@ from .. import bundle
 from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index, check_indices
 from ..export.html import Page, to_html
 from ..export.still import to_png
+from ..limits import within
 from ..measures.offers import offers
 from ..model import checked_once
 from ..provenance import provenance, visible
@@ -38,7 +39,6 @@ from .compared import Compared
 from .corpus import Corpus
 from .overview import Shown, stream_size, stream_tokens
 from .picked import Picked
-from .pictures import SAVED_TOKENS
 from .questions import ARGUMENTS, QUESTIONS, Message, Reply, packed
 from .shared import Bundle, shared
 from .tabs import TABS
@@ -205,7 +205,7 @@ class LensWidget(anywidget.AnyWidget):
         names = args[0] if args else kwargs.get("key")
         shown = self._open
         is_saved = names is None and self.comm is not None and not self._met
-        if is_saved and shown is not None and shown.map(shown.map_name).n_tokens <= SAVED_TOKENS:
+        if is_saved and shown is not None and within("saved", shown.map(shown.map_name).n_tokens):
             self._open = shown.with_pictures()
             self._trait_values["overview"] = dict(self._open.overview)
         state: dict[str, Any] = super().get_state(*args, **kwargs)
@@ -388,7 +388,7 @@ class LensWidget(anywidget.AnyWidget):
         most = max(m.n_layers for m in trace.maps.values())
         chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
         check_size(shown, chosen)
-        pictured = chosen if stream_tokens(trace) > SAVED_TOKENS else range(most)
+        pictured = range(most) if within("saved", stream_tokens(trace)) else chosen
         picked = self._picked(chosen)
         steps = list(carried(shown, self.parts, chosen, self.map, picked))
         if bar is not None:

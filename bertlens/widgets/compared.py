@@ -9,16 +9,16 @@ from typing import Any
 from ..comparison import Comparison
 from ..errors import SelectionError, check_index
 from ..export.still import compared_png
+from ..limits import within
 from ..measures.alignment import Alignment
 from ..measures.offers import offers
 from ..provenance import visible
 from ..trace import Trace
-from ..vocabulary import CARRIED_TOKENS, MEASURES
+from ..vocabulary import MEASURES
 from . import whatif
 from .answers import Answer
 from .picked import Picked
 
-MOST_TOKENS = 128  # of texts whose heads are compared before the first picture
 WINDOW = 128  # units a side that are shown at once
 STEP = WINDOW // 2
 MOST = 5  # heads in words
@@ -54,7 +54,7 @@ class Compared:
 
     @property
     def _short(self) -> bool:
-        return self.comparison.same_heads and max(self.sizes.values()) <= MOST_TOKENS
+        return self.comparison.same_heads and within("compared", *self.sizes.values())
 
     @cached_property
     def _most(self) -> list[dict[str, Any]]:
@@ -176,7 +176,7 @@ class Compared:
 
     def held(self, layers: Iterable[int], picked: Picked) -> list[tuple[int, int]]:
         """The heads that a page without a kernel holds, those shown and the most different; [] for all."""
-        if max(self.sizes.values()) <= CARRIED_TOKENS:
+        if within("carried", *self.sizes.values()):
             return []
         most = [(row["layer"], row["head"]) for row in self._most] if self.comparison.same_heads else []
         return [name for name in dict.fromkeys((*picked.heads, *most)) if name[0] in layers]

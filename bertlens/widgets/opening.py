@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import torch
 
+from ..limits import within
 from ..measures.offers import offers
 from ..trace import Trace
 from .answers import gate_scores
 
-MOST_TOKENS = 128  # of a text whose layers are all looked at; of longer ones the first
-LONG = 512  # tokens of a text of which no layer is looked at: a view is there at once
 PLAIN = ("open", "closed", "self")  # gates that show nothing at a glance
 
 
@@ -26,9 +25,9 @@ def opening(
     """
     layers = list(range(trace.n_layers)) if layers is None else list(layers)
     heads = list(range(trace.n_heads)) if heads is None else list(heads)
-    if offers(trace)["gates"] or trace.n_tokens > LONG:
+    if offers(trace)["gates"] or not within("opened", trace.n_tokens):
         return {"layer": layers[0], "head": heads[0], "query": None, "key": None}
-    if trace.n_tokens > MOST_TOKENS:
+    if not within("opening", trace.n_tokens):
         layers = layers[:1]
     by_gate = gate_scores(trace, "full", layers)
     best = (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..changes import Change
 from ..errors import SelectionError
+from ..limits import within
 from ..measures.attention import SUMMARY
 from ..measures.offers import offers
 from ..measures.words import annotation
@@ -29,13 +30,11 @@ from .badges import badges
 from .cells import unattended
 from .compared import Compared
 from .corpus import Corpus
-from .pictures import SAVED_TOKENS, all_pictures, layer_pictures
+from .pictures import all_pictures, layer_pictures
 from .tabs import TABS
 
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
-
-MOST_TOKENS = 128  # of a text for which all is computed at once
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ class Shown:
 
 def _at_once(shown: Trace) -> bool:
     """Whether a view has the pictures of all layers from the start: of a short text, or where no page will ask."""
-    return shown.n_tokens <= (SAVED_TOKENS if unattended() else MOST_TOKENS)
+    return within("saved" if unattended() else "at_once", shown.n_tokens)
 
 
 def stream_tokens(trace: Trace) -> int:
@@ -224,7 +223,7 @@ def _of_changes(trace: Trace) -> dict[str, Any]:
     """Of a changed run, what is asked first about it, so that it is on the screen with the first picture."""
     if not trace.changes:
         return {}
-    arrays = whatif.moved(trace)[1] if trace.n_tokens <= MOST_TOKENS else {}
+    arrays = whatif.moved(trace)[1] if within("at_once", trace.n_tokens) else {}
     return {"answers": whatif.answers(trace)[0], "arrays": arrays}
 
 

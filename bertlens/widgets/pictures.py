@@ -20,7 +20,6 @@ from ..trace import Trace
 from .inturn import PATIENCE, again, by_heads
 
 NAMES = ("thumbs", "thumb_max", "stats")
-SAVED_TOKENS = 512  # of a text of which a view that is saved or exported holds what takes work for every layer
 
 _made: WeakKeyDictionary[Trace, dict[int, dict[str, Tensor]]] = WeakKeyDictionary()
 

@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from ..errors import ModelError, SelectionError, check_index
+from ..limits import within
 from ..measures import gates, sources
 from ..measures.geometry.projection import METHODS
 from ..measures.offers import offers
@@ -19,7 +20,7 @@ from ..vocabulary import LAYER_MAPS, MEASURES
 from ..wire import json_safe, pack
 from . import answers, score_maps, whatif, why
 from .picked import Picked
-from .pictures import SAVED_TOKENS, layer_pictures_in_turn
+from .pictures import layer_pictures_in_turn
 
 Message: TypeAlias = dict[str, Any]
 Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
@@ -148,7 +149,7 @@ def _of_short(carried: Carried) -> Carried:
     """Nothing of a long text: what takes work for all layers, or more than S² numbers for one."""
 
     def of(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-        if max(trace.n_tokens, len(trace.key_tokens)) <= SAVED_TOKENS:
+        if within("saved", trace.n_tokens, len(trace.key_tokens)):
             yield from carried(trace, layers)
 
     return of
@@ -176,7 +177,7 @@ def _measures(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]
 
 
 def _layer_maps(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    if trace.n_tokens <= answers.MOST_TOKENS:
+    if within("carried", trace.n_tokens):
         kinds = [word.name for word in answers.layer_maps(trace) if word.carried]
         yield from ({"layer": layer, "kind": kind} for layer, kind in product(layers, kinds))
 
@@ -197,7 +198,7 @@ def _default_gates(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, 
 
 
 def _clearest(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    if trace.n_tokens <= answers.MOST_TOKENS:
+    if within("carried", trace.n_tokens):
         for layer, head, view in product(layers, range(trace.n_heads), gates.VIEWS):
             gate = answers.clearest_gate(trace, layer, head, view)
             yield {"layer": layer, "head": head, "gate": gate, "view": view}

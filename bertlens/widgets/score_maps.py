@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ..limits import within
 from ..measures import sources
 from ..trace import Trace
-from .answers import MOST_TOKENS, Answer
+from .answers import Answer
 from .picked import Picked
 
 MOST_PAIRS = 5  # of sources, the others are one picture
@@ -67,6 +68,6 @@ def _pooled(values: Tensor, block: int) -> Tensor:
 
 
 def carried_maps(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
-    """What a page without a kernel holds: the heads shown, of a text of at most MOST_TOKENS tokens."""
-    if trace.n_tokens <= MOST_TOKENS:
+    """What a page without a kernel holds: the heads shown, of a short text."""
+    if within("carried", trace.n_tokens):
         yield from ({"layer": layer, "head": head} for layer, head in picked.heads)

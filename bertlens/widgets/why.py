@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
+from ..limits import within
 from ..measures import sources
 from ..trace import Trace
-from .answers import MOST_TOKENS, Answer
+from .answers import Answer
 from .picked import Picked
 
 LARGEST = 6  # parts shown as bars, the rest folded into one
@@ -121,12 +122,12 @@ def why_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> Answ
 
 
 def carried(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
-    """The arguments of `why` that a page without a kernel holds, for a text of at most MOST_TOKENS tokens.
+    """The arguments of `why` that a page without a kernel holds, for a short text.
 
     Of the heads shown, each query at its strongest key, what a click on the query opens, by either side; of the pinned
     cell the raw score and opened MLPs too.
     """
-    if trace.n_tokens > MOST_TOKENS:
+    if not within("carried", trace.n_tokens):
         return
     for layer, head in picked.heads:
         alpha = trace.attention(layer)[head]

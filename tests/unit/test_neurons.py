@@ -14,6 +14,7 @@ import torch
 from bertlens import scores
 from bertlens.errors import ModelError, SelectionError
 from bertlens.lens import Lens
+from bertlens.limits import LIMITS, Limit
 from bertlens.measures import neurons
 from bertlens.trace import Trace
 from unit import tiny
@@ -270,7 +271,7 @@ def test_the_set_alone_makes_the_weight_in_the_embedded_model(embedded_lens: Len
 def test_log_sum_exp(name: str, long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sums in plain float64, with masks, biases and shared keys; in groups of three rows."""
     monkeypatch.setattr(scores, "ROWS", 3)
-    monkeypatch.setattr(scores, "LONG", 0 if long else 1024)
+    monkeypatch.setitem(LIMITS, "doubled", Limit(0 if long else 1024, "", ""))
     trace = trace_of(name)
     for layer in range(trace.n_layers):
         for head in range(trace.n_heads):

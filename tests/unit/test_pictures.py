@@ -13,9 +13,10 @@ from torch.nn.functional import adaptive_max_pool2d
 import bertlens as bl
 from bertlens import wire
 from bertlens.errors import ExportError
+from bertlens.limits import LIMITS, Limit
 from bertlens.measures import rows
 from bertlens.trace import Trace
-from bertlens.widgets import answers, cells, overview, pictures, questions
+from bertlens.widgets import answers, cells, pictures
 from unit import tiny
 
 KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys") if k in tiny.FAMILIES]
@@ -24,7 +25,7 @@ KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> Trace:
     """A text that counts as long, though it is not."""
-    monkeypatch.setattr(overview, "MOST_TOKENS", 4)
+    monkeypatch.setitem(LIMITS, "at_once", Limit(4, "", ""))
     return bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat on the mat")
 
 
@@ -160,7 +161,7 @@ def test_a_layer_alone_is_that_of_all_layers(long: Trace, op: str, arguments: di
 
 
 def test_another_map_of_a_long_text_has_no_pictures_until_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overview, "MOST_TOKENS", 2)
+    monkeypatch.setitem(LIMITS, "at_once", Limit(2, "", ""))
     layers, sides = {"encoder": 3, "decoder": 2, "cross": 2}, {"encoder": (4, 4), "decoder": (3, 3), "cross": (3, 4)}
     given = {name: torch.rand(n, 2, *sides[name]).softmax(-1) for name, n in layers.items()}  # of unlike depth
     trace = bl.Trace.from_encoder_decoder(**given, encoder_tokens=list("abcd"), decoder_tokens=list("xyz"))
@@ -180,7 +181,7 @@ def test_a_state_that_is_saved_without_a_page_has_them(long: Trace, monkeypatch:
     asked = long.explore()
     ask(asked, op="hello")
     assert asked.get_state()["overview"]["header"]["pending"]  # its page asks for them
-    monkeypatch.setattr("bertlens.widgets.base.SAVED_TOKENS", 4)
+    monkeypatch.setitem(LIMITS, "saved", Limit(4, "", ""))
     assert long.explore().get_state()["overview"]["header"]["pending"]
 
 
@@ -196,9 +197,7 @@ def test_a_notebook_that_nobody_looks_at_has_them(
 def test_a_page_of_its_own_has_them(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     page = long.explore().page()
     assert page.state["overview"]["header"]["pending"] == []
-    for module in (questions, pictures):
-        monkeypatch.setattr(module, "SAVED_TOKENS", 4)
-    monkeypatch.setattr("bertlens.widgets.base.SAVED_TOKENS", 4)
+    monkeypatch.setitem(LIMITS, "saved", Limit(4, "", ""))
     pictures._made.clear()
     page = long.explore().page([1])
     assert page.state["overview"]["header"]["pending"] == [0, 2][: long.n_layers - 1]

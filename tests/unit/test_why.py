@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from bertlens import Lens, SelectionError
+from bertlens.limits import LIMITS, Limit
 from bertlens.measures import sources
 from bertlens.widgets.picked import Picked
 from bertlens.widgets.questions import QUESTIONS, packed
@@ -127,7 +128,7 @@ def test_what_a_page_without_a_kernel_holds(monkeypatch: pytest.MonkeyPatch) -> 
             assert QUESTIONS["why"].reply(trace, one)
     hidden = Picked(((1, 0),), 2, 4)  # masked: no question
     assert all(one["key"] != 4 for one in carried(trace, hidden) if one["query"] == 2)
-    monkeypatch.setattr("bertlens.widgets.why.MOST_TOKENS", trace.n_tokens - 1)
+    monkeypatch.setitem(LIMITS, "carried", Limit(trace.n_tokens - 1, "", ""))
     assert not list(carried(trace, Picked(((1, 0),), 1, 0)))
 
 

@@ -1,13 +1,12 @@
 // The values of a map, held, or, of a long text, computed where they are looked at: a window of a head's weights, norms or
 // differences is exact without the rest of the map (compute/attention.ts), so that no map of a long text is ever held.
 import { type Signal, signal } from "@preact/signals";
-import type { Measure } from "../vocabulary";
+import { LIMITS, type Measure } from "../vocabulary";
 import { type Slice, weightsIn } from "./attention";
 import { measured } from "./measure";
 
-/** A map of more cells than this is not held: 1,024 × 1,024. */
-const MOST_HELD = 2 ** 20;
-export const isLong = (rows: number, cols: number): boolean => rows * cols > MOST_HELD;
+/** A map of more cells than 1,024 × 1,024 is not held. */
+export const isLong = (rows: number, cols: number): boolean => rows * cols > LIMITS.held ** 2;
 
 /** The queries `top` … `bottom` − 1 and the keys `left` … `right` − 1 of a map, row = query. */
 export type Window = (top: number, bottom: number, left: number, right: number) => Float32Array;

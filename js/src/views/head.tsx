@@ -15,7 +15,7 @@ import { Matrix } from "./matrix";
 import { useWidth } from "./width";
 
 const LISTED = 12; // keys beside the head; half of them where there is no room beside it
-const LONG = 8; // letters of a token that take the room of its bar
+const LETTERS = 8; // letters of a token that take the room of its bar
 const [NARROW, LONG_NARROW] = [544, 700]; // px, where the list stands below; of a long text, whose picture needs more
 
 const AXES = {
@@ -120,7 +120,7 @@ function RowList({ most: listed }: { most: number }) {
         <Heading />
       </h4>
       <Later draw={({ AboveList }) => <AboveList items={items} />} />
-      <ol class={shown.some(({ unit }) => unit.label.length > LONG) ? "bl-long" : ""}>
+      <ol class={shown.some(({ unit }) => unit.label.length > LETTERS) ? "bl-long" : ""}>
         {shown.map(({ n, value }, place) => (
           <li key={place}>
             <button

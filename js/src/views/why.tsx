@@ -6,7 +6,7 @@ import { Section, Waiting } from "../parts/section";
 import { Token, tokenText } from "../parts/token";
 import { arrived } from "../state/answers";
 import type { WhyChoice, WhyPlace } from "../state/why";
-import { CARRIED_TOKENS } from "../vocabulary";
+import { LIMITS } from "../vocabulary";
 import { useAnswer, useView, type View } from "./context";
 import type { Numbers } from "./tabs";
 import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./whycharts";
@@ -145,7 +145,7 @@ function Refused({ reason }: { reason: string }) {
     <p class="bl-empty">
       {reason}
       {!link.kernel.value &&
-        ` A page without a kernel holds splits of the heads that were shown when it was saved, for texts of at most ${CARRIED_TOKENS} tokens: those of each query at its strongest key against the average, and all of the pinned cell but a chosen key.`}
+        ` A page without a kernel holds splits of the heads that were shown when it was saved, for texts of at most ${LIMITS.carried} tokens: those of each query at its strongest key against the average, and all of the pinned cell but a chosen key.`}
     </p>
   );
 }

@@ -1,0 +1,41 @@
+"""How long a text may be for what is made of it: what, how many tokens, why. One table for kernel and page.
+
+A longer text has the same in turns, in blocks or in part. `python -m bertlens.typescript` writes the page's copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The longest text that something is made of."""
+
+    tokens: int
+    what: str
+    why: str
+
+
+LIMITS: dict[str, Limit] = {
+    "carried": Limit(64, "maps and splits in a page without a kernel", "they grow with the square of the text"),
+    "flow": Limit(64, "attention flow, unless a reader raises it", "it is S² flow problems, each on L · S² pipes"),
+    "by_cell": Limit(64, "weight against norm, cell by cell: longer ones key by key", "cells are the text's square"),
+    "at_once": Limit(128, "all layers' pictures in the first one: of longer ones on request", "a view is to be there"),
+    "compared": Limit(128, "the heads of two runs before the first picture", "it waits for them"),
+    "opening": Limit(128, "the head to open on, of all layers: of longer ones of the first", "the first picture waits"),
+    "opened": Limit(
+        512, "the head to open on, of the first layer: longer ones open on head 0", "a view is there at once"
+    ),
+    "saved": Limit(512, "in a saved view, what takes work for every layer", "a page is to be written in seconds"),
+    "held": Limit(1024, "a map that the page holds: of longer ones the part that is seen", "16 MB each at 2,048"),
+    "doubled": Limit(1024, "log-sum-exps from float64 products, then float32", "which takes a third of the time"),
+    "sorted": Limit(
+        1535, "rows sorted whole for the keys that hold 90 %, then searched", "which is quicker from there"
+    ),
+}
+
+
+def within(name: str, *tokens: int) -> bool:
+    """Whether texts of so many tokens are short enough."""
+    return max(tokens) <= LIMITS[name].tokens
