@@ -20,6 +20,7 @@ from ..trace import Trace
 from ..vocabulary import CATEGORIES
 from .norms import transformed_norm
 from .ranks import spearman
+from .received import received
 
 if TYPE_CHECKING:
     import pandas
@@ -73,8 +74,8 @@ def shares(traces: Trace | Iterable[Trace], punctuation: Collection[str] | None 
         kinds = torch.nn.functional.one_hot(categories(trace, punctuation), len(NAMES)).double()  # (S, 4)
         rows = []
         for layer in range(trace.n_layers):
-            received, lengths = _received(trace, layer)
-            rows.append(torch.stack([x.sum(0) @ kinds for x in (received, received * lengths, lengths)]))
+            attended, lengths = _received(trace, layer)
+            rows.append(torch.stack([x.sum(0) @ kinds for x in (attended, attended * lengths, lengths)]))
         sums = torch.stack(rows).cpu()  # (L, 3, 4)
         attention, norm, length = attention + sums[:, 0], norm + sums[:, 1], length + sums[:, 2]
         tokens = tokens + kinds.sum(0).cpu()
@@ -117,8 +118,7 @@ def cancelling(
         pairs: list[list[tuple[Tensor, Tensor]]] = [[] for _ in NAMES]  # per kind, of every trace: (H, n) α and ‖f‖
         for trace, kind in zip(chosen, kinds, strict=True):
             lengths = transformed_norm(trace, layer)
-            alpha = trace.attention(layer)
-            alpha = alpha.mean(1, keepdim=True) if per == "key" else alpha
+            alpha = _mean_rows(trace, layer) if per == "key" else trace.attention(layer)
             for k in range(len(NAMES)):
                 weights = alpha[:, :, kind == k]
                 lengths_k = lengths[:, None, kind == k].expand_as(weights)
@@ -162,7 +162,12 @@ def table(traces: Trace | Iterable[Trace], punctuation: Collection[str] | None =
 
 def _received(trace: Trace, layer: int) -> tuple[Tensor, Tensor]:
     """(H, S) float64: the attention that each key receives from all queries, and its ‖f(x)‖."""
-    return trace.attention(layer).double().sum(1), transformed_norm(trace, layer).double()
+    return received(trace, layer).sums, transformed_norm(trace, layer).double()
+
+
+def _mean_rows(trace: Trace, layer: int) -> Tensor:
+    """(H, 1, S) float32 α averaged over the queries."""
+    return (received(trace, layer).sums / trace.n_tokens).float()[:, None]
 
 
 def _several(traces: Trace | Iterable[Trace]) -> list[Trace]:

@@ -25,7 +25,9 @@ from ..errors import InputError, SelectionError
 from ..trace import Trace
 from .block import Block, pair_norms
 from .ranks import spearman
+from .received import received
 
+AT_ONCE = 256  # tokens whose vectors are there at a time: 9 MB in BERT-base
 METHODS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n")
 
 
@@ -46,7 +48,9 @@ def transformed_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None)
 
     f(x) = (x W_V + b_V) W_O: value bias inside, output bias outside. Kobayashi et al. 2020, sections 2.2 and 3.
     """
-    return Block(trace, layer, dtype).transformed().norm(dim=-1)
+    block = Block(trace, layer, dtype)
+    parts = [block.transformed(slice(first, first + AT_ONCE)) for first in range(0, trace.n_tokens, AT_ONCE)]
+    return torch.cat([part.norm(dim=-1) for part in parts], 1)
 
 
 @torch.no_grad()
@@ -96,7 +100,7 @@ def mixing_ratio(trace: Trace, layer: int, method: str, dtype: torch.dtype | Non
     if method not in METHODS:
         raise SelectionError(f"mixing ratio {method!r} does not exist: there are {', '.join(METHODS)}")
     block = Block(trace, layer, dtype)
-    diagonal = trace.attention(layer, dtype).diagonal(0, 1, 2)
+    diagonal = _own_weights(trace, layer, dtype)
     return _mixing(block, diagonal, block.self_context(diagonal))[method]
 
 
@@ -111,7 +115,7 @@ def mixing_ratios(
     layers = []
     for layer in range(trace.n_layers):
         block = Block(trace, layer, dtype)
-        diagonal = trace.attention(layer, dtype).diagonal(0, 1, 2) if diagonals is None else diagonals[layer]
+        diagonal = _own_weights(trace, layer, dtype) if diagonals is None else diagonals[layer]
         layers.append(_mixing(block, diagonal, block.self_context(diagonal)))
     return {method: torch.stack([ratios[method] for ratios in layers]) for method in METHODS}
 
@@ -209,6 +213,11 @@ def requirements(trace: Trace, layer: int) -> None:
     """Raises the error that the norms of a layer would raise, before any work."""
     block = Block(trace, layer)
     block.norm, block.residual  # noqa: B018  each may say why not
+
+
+def _own_weights(trace: Trace, layer: int, dtype: torch.dtype | None) -> Tensor:
+    """(H, S) α_ii; in another dtype from whole maps."""
+    return received(trace, layer).own if dtype is None else trace.attention(layer, dtype).diagonal(0, 1, 2)
 
 
 def _itself(vectors: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ from ..measures.offers import offers
 from ..measures.thumbnails import thumbnails as thumbnails_of
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, LayerMap
-from .inturn import PATIENCE, again, by_heads
+from .inturn import PATIENCE, again, by_heads, passed
 
 MOST_VALUES = 64  # singular values that are drawn
 
@@ -140,7 +140,7 @@ def gate_labels(trace: Trace, threshold: float, margin: float, layer: int | None
     to reach at this length, None where no score gives a label.
     """
     if layer is not None and not all(_scored(trace, view, layer, PATIENCE) for view in gates.VIEWS):
-        return again(layer)
+        return again()
     content = int((~trace.special_mask).sum())
     least = gates.threshold_at(content, threshold)
     fields: dict[str, Any] = {"names": list(gates.GATES), "threshold": threshold, "margin": margin, "labels": {}}
@@ -191,7 +191,9 @@ def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> 
 
 
 def norm_view(trace: Trace) -> Answer:
-    """Weight against norm by kind of token, and mixing ratios: see js/src/views/norms.tsx."""
+    """Weight against norm by kind of token, and mixing ratios: see js/src/views/norms.tsx. "again": see inturn."""
+    if not within("saved", trace.n_tokens) and not passed(trace, PATIENCE):
+        return again()
     per = "cell" if within("by_cell", trace.n_tokens) else "key"
     shares, cancelling = categories.shares(trace), categories.cancelling(trace, per=per)
     mixing = norms.mixing_ratios(trace)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from ..measures.received import is_known, of_heads
 from ..measures.rows import head_groups
 from ..trace import Trace
 
@@ -36,6 +37,18 @@ def by_heads(
     return [done[n] for n in range(len(groups))]
 
 
-def again(layer: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def passed(trace: Trace, patience: float) -> bool:
+    """Whether all rows of all heads have been looked at, once that has been tried for so many seconds."""
+    until = time.monotonic() + patience
+    groups = ((layer, heads) for layer in range(trace.n_layers) for heads in head_groups(trace, layer))
+    missing = [group for group in groups if not is_known(trace, *group)]
+    for group in missing:
+        if group is not missing[0] and time.monotonic() > until:
+            return False
+        of_heads(trace, *group)
+    return True
+
+
+def again() -> tuple[dict[str, Any], dict[str, Any]]:
     """The answer to a page that has to ask once more."""
-    return {"layer": layer, "again": True}, {}
+    return {"again": True}, {}

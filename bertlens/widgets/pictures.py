@@ -35,7 +35,7 @@ def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tupl
     if layer not in made:
         parts = by_heads(trace, layer, lambda heads: _pictures(trace, layer, heads), "pictures", patience)
         if parts is None:
-            return again(layer)
+            return again()
         made[layer] = dict(zip(NAMES, map(torch.cat, zip(*parts, strict=True)), strict=True))
     return {"layer": layer}, made[layer]
 

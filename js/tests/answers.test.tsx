@@ -60,6 +60,27 @@ describe("an answer", () => {
     expect(look(b).seen).toEqual([{ state: "asking" }]);
     b.take("double");
   });
+  it("is asked for again while only a part of the work is done", async () => {
+    const b = bench();
+    const { seen } = look(b, { of: "a" });
+    for (let n = 0; n < 2; n++) {
+      b.take("double").give({ again: true });
+      await settled();
+    }
+    expect(seen).toEqual([{ state: "asking" }]);
+    expect(b.model.asked.at(-1)!.message).toMatchObject({ op: "double", ...OF, of: "a" });
+    b.take("double").give({ n: 4 });
+    await settled();
+    expect(seen).toEqual([{ state: "asking" }, { state: "answered", value: 8 }]);
+  });
+  it("is not asked for again once nobody looks", async () => {
+    const b = bench();
+    const { end } = look(b, { of: "a" });
+    end();
+    b.take("double").give({ again: true });
+    await settled();
+    expect(b.model.asked.map(({ message }) => message.op)).not.toContain("double");
+  });
   it("is refused where it cannot be read", async () => {
     const b = bench();
     const { seen } = look(b);

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 import transformers as tf
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import bertlens as bl
 from bertlens.measures import attention, byhead, gates, norms, rows
 from bertlens.survey.statistics import text_statistics
 from unit import tiny
+from unit.largest import Largest
 
 KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys") if k in tiny.FAMILIES]
 
@@ -58,21 +58,6 @@ def test_by_rows_as_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             torch.testing.assert_close(
                 parts[key], value, atol=2e-6, rtol=1e-5, equal_nan=True, msg=lambda m, k=key: k + m
             )
-
-
-class Largest(TorchDispatchMode):
-    """The number of elements of the largest tensor that an operation makes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements = 0
-
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = function(*args, **(kwargs or {}))
-        for one in made if isinstance(made, tuple | list) else (made,):
-            if isinstance(one, torch.Tensor):
-                self.elements = max(self.elements, one.numel())
-        return made
 
 
 def causal() -> bl.Lens:

@@ -88,7 +88,16 @@ export class Answers {
       this.layers.then((ask) => ask(name, kind, of, args));
       return;
     }
-    const asked = () => this.plain(kind.op, of, args, (answer) => kind.read(answer, args));
+    /** Once more where a part of the work is done, so that other questions have their turn in between. */
+    const asked = async (): Promise<{ value: T; bytes?: number }> => {
+      for (;;) {
+        const { value: part, bytes } = await this.plain(kind.op, of, args, (answer) =>
+          answer.fields.again ? null : { value: kind.read(answer, args) },
+        );
+        if (part) return { ...part, bytes };
+        if (!this.isWanted(name)) throw new Error("nobody looks any more");
+      }
+    };
     const reply = kind.instead
       ? kind.instead().then((value) => (value === null ? asked() : { value, bytes: undefined }))
       : asked();
