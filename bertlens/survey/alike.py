@@ -5,9 +5,7 @@ Length alone explains most of what differs from text to text: R² .8 to .9 for e
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,16 +14,14 @@ import torch
 from ..errors import InputError, SelectionError
 from ..trace import Trace
 from .headstats import HeadStats
+from .ownflags import OwnFlags, own_flags
+from .prediction import FEWEST, LEVEL, ROUNDING, width
 from .statistics import COUNTED, NAMES, TextStatistics, text_statistics
 from .tally import BY
 from .textlength import segments_of, span
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LEVEL = 0.05  # of texts lie outside the interval by chance
-FEWEST = 8  # texts of one length, under which nothing is said
-ROUNDING = 1e-5  # of float32 sums, relative to the larger of 1 and the mean: less is no difference
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,8 @@ class Alike:
     these are; counts (K,): how many of them have the statistic. values (K, L, H): the text's, NaN where it has none;
     mean, sd (n − 1) of the others, and reach, half the interval around the mean in which a further text of the same
     kind lies with probability 1 − LEVEL: t(1 − LEVEL/2, n − 1)·sd·√(1 + 1/n); NaN under FEWEST texts. lower
-    (2, K, L, H) int: at least and at most so many texts lie lower.
+    (2, K, L, H) int: at least and at most so many texts lie lower. own: how many flags 9 of 10 texts of the corpus have
+    at most, in the statistics that this text has.
     """
 
     tokens: int
@@ -50,6 +47,7 @@ class Alike:
     sd: np.ndarray
     reach: np.ndarray
     lower: np.ndarray
+    own: OwnFlags
 
     @property
     def z(self) -> np.ndarray:
@@ -86,10 +84,9 @@ def alike(stats: HeadStats, trace: Trace, text: TextStatistics, by: str = "weigh
         enough = (counts >= FEWEST)[:, None, None]
         mean = np.where(enough, np.stack([some.values(name, by) for name in NAMES]), np.nan)
         sd = np.where(enough, some.spreads(by), np.nan)
-    widths = np.array([_width(int(n)) for n in counts])
-    return Alike(
-        tokens, segments, *span(tokens), some.n_texts, counts, values, mean, sd, widths[:, None, None] * sd, lower
-    )
+    widths = np.array([width(int(n)) for n in counts])
+    own, reach = own_flags(some, by, ~np.isnan(values - mean)), widths[:, None, None] * sd
+    return Alike(tokens, segments, *span(tokens), some.n_texts, counts, values, mean, sd, reach, lower, own)
 
 
 def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
@@ -100,7 +97,9 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
     this kind lie, whatever the corpus), counted (False for three of the four entropies, which are nearly one
     statistic). Texts of its length: `HeadStats.of_length`. NaN and False under 8 of them.
     attrs: tokens, segments, shortest, longest, texts; unusual: how many of the counted are; compared: of how many;
-    chance: 5 % of these, what a text of the corpus's own kind gives.
+    chance: 5 % of these, what texts of the corpus's own kind give on average; most: 9 of 10 of them have at most so
+    many, as flags come in clumps; most_of: of how many texts that is, each set among the others. NaN and 0 where the
+    statistics do not hold the texts' values (files of bertlens 0.2 and older) or hold too few.
     by: "weight" or "norm". Raises SelectionError for another, InputError for statistics of another shape, and where
     there are no norms.
     """
@@ -130,23 +129,5 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
     compared = int((counted & (table["value"] - table["mean"]).notna()).sum())
     table.attrs = {name: getattr(found, name) for name in ("tokens", "segments", "shortest", "longest", "texts")}
     table.attrs |= {"unusual": int((counted & table["unusual"]).sum()), "compared": compared}
-    table.attrs["chance"] = LEVEL * compared
+    table.attrs |= {"chance": LEVEL * compared, "most": found.own.all, "most_of": int(found.own.texts.max())}
     return table
-
-
-def _width(n: int) -> float:
-    """Half the prediction interval of n values, in their standard deviations; NaN under FEWEST."""
-    return t_quantile(n - 1) * math.sqrt(1 + 1 / n) if n >= FEWEST else math.nan
-
-
-def t_quantile(freedom: int, p: float = 1 - LEVEL / 2) -> float:
-    """Quantile of Student's t, to 5e-5 from 7 degrees of freedom on (Abramowitz & Stegun 1964, 26.7.5)."""
-    z = NormalDist().inv_cdf(p)
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return sum(term / freedom**power for power, term in enumerate(terms))

@@ -15,8 +15,8 @@ from .statistics import LABELS, NAMES
 from .tally import Tally
 from .textlength import LengthBin
 
-FORMAT = 4
-WITHOUT_TEXTS = 3  # the same without the texts of `Highest`
+FORMAT = 5
+OLDER = (3, 4)  # the same without the texts of `Highest`; without the values of single texts where these are many
 PIECES = ("pieces.token", "pieces.token_count")
 _VALUES = ".values"
 _TEXTS = "texts."
@@ -59,7 +59,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"{path} does not say how long its texts were, and texts of different lengths cannot be compared: "
             "run the survey again"
         )
-    if version not in (WITHOUT_TEXTS, FORMAT) or known != ([*NAMES], [*LABELS]):
+    if version not in (*OLDER, FORMAT) or known != ([*NAMES], [*LABELS]):
         raise InputError(f"{path} was written by another version of bertlens: run the survey again")
     return header, arrays
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +11,8 @@ from ..measures.norms import METHODS
 from .statistics import CATEGORIES, LABELS, NAMES, TextStatistics
 
 BINS = 32
-KEPT = 256  # texts; of more, only how many lie in each of BINS is kept
+KEPT = 256  # texts; of more, how many lie in each of BINS is kept
+SAMPLED = 64  # and the values of so many
 BY = ("weight", "norm")
 
 
@@ -32,8 +34,8 @@ class Tally:
     once with a token: "weight.text", "weight.token", "norm.text", "norm.token" (K, L, H), counts (K,), and
     "weight.text_squares" (K, L, H), also of "norm", for the spread; "mixing.text", … (M, L); "cone.text", … (L + 1,);
     "gates" (L, H, labels) texts in which a head had a gate; "lengths.token" (L, H, categories) of ‖f(x)‖.
-    `values` of up to KEPT texts, "weight", "norm" -> (texts, K, L, H) float32, NaN where a text has none; of more there
-    is "weight.text_bins" (K, L, H, BINS) instead, the texts in each of `edges`.
+    `values` of up to KEPT texts, "weight", "norm" -> (texts, K, L, H) float32, NaN where a text has none; of more those
+    of SAMPLED texts, and "weight.text_bins" (K, L, H, BINS), the texts in each of `edges`.
     """
 
     sums: dict[str, np.ndarray] = field(default_factory=dict)
@@ -63,11 +65,12 @@ class Tally:
         return cls(sums, values)
 
     def __add__(self, other: Tally) -> Tally:
-        parts = [self, other]
-        if self.n_texts + other.n_texts > KEPT:
-            parts = [part._counted() for part in parts]
-        first, second = parts
-        return Tally(added(first.sums, second.sums), _joined(first.values, second.values))
+        values = _joined(self.values, other.values)
+        if self.n_texts + other.n_texts <= KEPT:
+            return Tally(added(self.sums, other.sums), values)
+        whole = all(by in part.values for part in (self, other) for by in BY if f"{by}.text" in part.sums)
+        sums = added(self._counted(), other._counted())
+        return Tally(sums, {by: _sample(some) for by, some in values.items()} if whole else {})
 
     @property
     def n_texts(self) -> int:
@@ -79,7 +82,7 @@ class Tally:
 
     def counts(self, by: str, k: int) -> np.ndarray:
         """(L, H, BINS) the texts in each of the `edges` of a statistic."""
-        if by in self.values:
+        if self._all_kept(by):
             return _binned(self.values[by][:, k], NAMES[k])
         layers, heads, _ = self.sums["gates"].shape
         counted: np.ndarray = self.sums.get(f"{by}.text_bins", np.zeros((len(NAMES), layers, heads, BINS)))[k]
@@ -91,7 +94,7 @@ class Tally:
         The same number twice while the texts' values are kept; where they are counted, those in the bin of the text's
         own value may be lower or not. 0 where the text has no value.
         """
-        if by in self.values:
+        if self._all_kept(by):
             found = (self.values[by] < text).sum(0)
             return np.stack([found, found])
         if f"{by}.text_bins" not in self.sums:
@@ -125,22 +128,21 @@ class Tally:
         check_shapes(self.sums, shapes)
         if not (self.n_texts > 0 and self.n_tokens > 0 and (self.sums["gates"].sum(-1) == self.n_texts).all()):
             raise ValueError(f"the sums are not of {self.n_texts} texts")
-        if [*self.values] != (there if kept else []):
+        if [*self.values] != there and (kept or self.values):
             raise ValueError(f"the values are not those of {self.n_texts} texts")
         for by, values in self.values.items():
-            most = self.n_texts if by == "weight" else len(values)
+            most = self.n_texts if by == "weight" and kept else len(values)
             right = values.shape == (most, len(NAMES), layers, heads) and values.dtype == np.float32
-            if not right or np.isinf(values).any() or len(values) > self.n_texts:
+            if not right or np.isinf(values).any() or not 0 < len(values) <= (self.n_texts if kept else SAMPLED):
                 raise ValueError(f"the values by {by} are not those of {self.n_texts} texts")
 
-    def _counted(self) -> Tally:
-        """The same with the texts counted in bins; their values are let go."""
-        if not self.values:
-            return self
-        sums = dict(self.sums)
-        for by in self.values:
-            sums[f"{by}.text_bins"] = np.stack([self.counts(by, k) for k in range(len(NAMES))])
-        return Tally(sums)
+    def _all_kept(self, by: str) -> bool:
+        return by in self.values and f"{by}.text_bins" not in self.sums
+
+    def _counted(self) -> dict[str, np.ndarray]:
+        """The sums, with all texts counted in bins."""
+        kept = [by for by in self.values if self._all_kept(by)]
+        return self.sums | {f"{by}.text_bins": np.stack([self.counts(by, k) for k in range(len(NAMES))]) for by in kept}
 
 
 def added(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -161,6 +163,12 @@ def check_shapes(sums: dict[str, np.ndarray], shapes: dict[str, tuple[int, ...]]
 def _joined(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     both = {by: [part[by] for part in (a, b) if by in part] for by in BY}
     return {by: np.concatenate(parts) for by, parts in both.items() if parts}
+
+
+def _sample(values: np.ndarray) -> np.ndarray:
+    """Of values (texts, K, L, H) those of SAMPLED texts, drawn by a hash: the same ones in whatever order they come."""
+    keys = [hashlib.blake2b(text.tobytes(), digest_size=8).digest() for text in values]
+    return values[sorted(range(len(keys)), key=keys.__getitem__)[:SAMPLED]]
 
 
 def _binned(values: np.ndarray, name: str) -> np.ndarray:

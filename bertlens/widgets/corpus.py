@@ -11,9 +11,10 @@ import torch
 from ..errors import InputError
 from ..measures.offers import offers
 from ..provenance import visible
-from ..survey.alike import FEWEST, LEVEL, Alike, alike
+from ..survey.alike import Alike, alike
 from ..survey.distances import head_map, nearest_heads
 from ..survey.headstats import HeadStats
+from ..survey.prediction import FEWEST, LEVEL
 from ..survey.statistics import COUNTED, NAMES, text_statistics
 from ..survey.syntax import predicted_words, word_attention
 from ..survey.tally import BINS, edges
@@ -106,6 +107,7 @@ class Corpus:
                 "span": (like.shortest, like.longest),
                 "texts": like.texts,
                 "counts": {which: found.counts.astype(int).tolist() for which, found in likes.items()},
+                "own": {which: found.own.texts.tolist() for which, found in likes.items()},
                 "fewest": FEWEST,
                 "level": LEVEL,
             },
@@ -171,6 +173,7 @@ class Corpus:
 def _arrays(found: Alike, by: str) -> dict[str, np.ndarray]:
     """A text among the texts of its length, (K, L, H) each, of rows by weight or by norm."""
     numbers = {"sentence": found.values, "mean": found.mean, "sd": found.sd, "reach": found.reach, "z": found.z}
+    numbers |= {"own.statistics": found.own.statistics, "own.heads": found.own.heads}
     arrays = {f"{name}.{by}": values.astype(np.float32) for name, values in numbers.items()}
     return arrays | {f"lower.{by}": found.lower.astype(np.int32), f"unusual.{by}": found.unusual.astype(np.uint8)}
 

@@ -5,7 +5,6 @@ import { markerPath } from "../src/parts/chart";
 import { sorted } from "../src/parts/sorted";
 import { alikeOf, allOf, binOf, fewOf, flagsOf, mostly, rankOf, readSurvey } from "../src/views/survey/data";
 import { trustText } from "../src/views/survey/headmap";
-import type { HeadName } from "../src/vocabulary";
 
 const edges = [0, 1, 4, 9];
 
@@ -54,6 +53,7 @@ const ALIKE = {
   span: [8, 12],
   texts: 41,
   counts: { weight: [41, 5] },
+  own: { weight: [41, 0] },
   fewest: 8,
   level: 0.05,
 };
@@ -80,6 +80,8 @@ function survey(alike: object = {}, arrays: object = {}, fields: object = {}) {
       "unusual.weight": filled(HEADS, (n) => Number(n === 3 || n === 4)),
       nearest: { dtype: "int32", shape: [L * H, 2], data: Int32Array.of(1, 2, 0, 2, 3, 0, 5, 2, 0, 1, 3, 4) },
       apart: filled([L * H, 2]),
+      "own.statistics.weight": filled([K], (n) => [2, Number.NaN][n]!),
+      "own.heads.weight": filled([L, H], (n) => (n === 1 ? 1 : Number.NaN)),
       ...Object.fromEntries(
         ["text", "sentence", "mean", "sd", "reach", "z"].map((n) => [`${n}.weight`, filled(HEADS)]),
       ),
@@ -109,8 +111,6 @@ describe("readSurvey", () => {
 });
 
 describe("sentences of a survey", () => {
-  const heads = survey().all.map((at) => ["previous", at] as ["previous", HeadName]);
-
   it("name the texts that they are of", () => {
     expect([alikeOf(survey()), allOf(survey())]).toEqual([
       "41 texts of 8 to 12 tokens",
@@ -121,21 +121,30 @@ describe("sentences of a survey", () => {
     expect(mostly(survey({}, {}, { gates_alike: false }), 0, 0)).toMatch(/in 63 % of 1,103 texts of 4 to 128 tokens$/);
   });
 
-  it("say how many flags chance gives", () => {
-    expect(flagsOf(survey(), "weight", "heads", heads)).toBe(
-      "2 of 6 heads unusual for a text of this length; chance gives 0.3",
+  it("say how many flags chance gives, and how many 9 of 10 texts have at most", () => {
+    expect(flagsOf(survey(), "weight", "previous")).toBe(
+      "2 of 6 heads unusual for a text of this length; chance gives 0.3 on average, and 9 of 10 such texts have at most 2 (n = 41)",
     );
     const hole = { "sentence.weight": filled(HEADS, (n) => (n === 4 ? Number.NaN : n)) };
-    expect(flagsOf(survey({}, hole), "weight", "heads", heads)).toBe(
-      "1 of 5 heads unusual for a text of this length; chance gives 0.3",
+    expect(flagsOf(survey({}, hole), "weight", "previous")).toMatch(
+      /^1 of 5 heads unusual .* chance gives 0\.3 on average/,
     );
     const none = { "sentence.weight": filled(HEADS, () => Number.NaN) };
-    expect(flagsOf(survey({}, none), "weight", "heads", heads)).toBe("this text has no such tokens");
+    expect(flagsOf(survey({}, none), "weight", "previous")).toBe("this text has no such tokens");
+    expect(flagsOf(survey(), "weight", [0, 1])).toBe(
+      "0 of 2 statistics unusual for a text of this length; chance gives 0.1 on average, and 9 of 10 such texts have at most 1 (n = 41)",
+    );
+  });
+
+  it("say the mean alone where the texts' own flags are not known", () => {
+    expect(flagsOf(survey({ counts: { weight: [41, 41] } }), "weight", "entropy")).toBe(
+      "0 of 6 heads unusual for a text of this length; chance gives 0.3 on average",
+    );
   });
 
   it("say nothing of too few texts but their number", () => {
     const few = survey({ texts: 7, counts: { weight: [7, 0] } });
-    expect(flagsOf(few, "weight", "heads", heads)).toBe("too few texts of this length (7)");
+    expect(flagsOf(few, "weight", "previous")).toBe("too few texts of this length (7)");
     expect([fewOf(few, 7), fewOf(few, 8)]).toEqual(["too few texts of this length (7)", ""]);
   });
 

@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens import colors
 from bertlens.measures import gates, geometry, norms, spectra
+from bertlens.survey.alike import alike as among
+from bertlens.survey.statistics import NAMES, text_statistics
 from browser.views import Seen, shown, signed
 
 HEAD = {"layer": 1, "head": 8}
@@ -332,8 +334,10 @@ def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey, em
     rows = table[(table["layer"] == 1) & (table["head"] == 8)].set_index("statistic")
     counted = rows[rows["counted"] & (rows["value"] - rows["mean"]).notna()]
     unusual, chance = int(counted["unusual"].sum()), 0.05 * len(counted)
+    most = among(stats, pair, text_statistics(pair)).own.heads[1, 8]
     expect(view.get_by_test_id("flags")).to_contain_text(
         f"{unusual} of {len(counted)} statistics unusual for a text of this length; chance gives {signed(chance, 1)}"
+        f" on average, and 9 of 10 such texts have at most {most:.0f} (n = {some.n_texts})"
     )
     flagged = [text.count("unusual") for text in story.locator("> .bl-number").all_text_contents()]
     assert sum(flagged) == rows["unusual"].sum()
@@ -434,8 +438,10 @@ def test_corpus_tables_sort_by_any_column(show, pair, survey):
     expect(first.locator("td").nth(2)).to_have_text(signed(some.spread("previous").min(), 3))
     found = bl.survey.story(stats, pair)
     found = found[found["statistic"] == "previous"]
+    most = among(stats, pair, text_statistics(pair)).own.statistics[NAMES.index("previous")]
     expect(seen.part("survey")).to_contain_text(
-        f"{found['unusual'].sum()} of 72 heads unusual for a text of this length; chance gives 3.6"
+        f"{found['unusual'].sum()} of 72 heads unusual for a text of this length; chance gives 3.6 on average, and "
+        f"9 of 10 such texts have at most {most:.0f} (n = {some.n_texts})"
     )
     table.get_by_role("button", name="z", exact=True).click()
     expect(first.locator("td").nth(4)).to_have_text(signed(found["z"].max(), 1))

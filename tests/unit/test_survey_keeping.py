@@ -312,7 +312,7 @@ def test_sums_that_are_not_those_of_a_survey(saved: bytes, tmp_path: Path, array
 
 def test_a_file_without_lengths_is_refused_with_the_reason(saved: bytes, tmp_path: Path) -> None:
     """What earlier versions wrote: sums over texts of all lengths, which say nothing of a text of one."""
-    for version, reason in ((1, "does not say how long"), (2, "does not say how long"), (5, "another version")):
+    for version, reason in ((1, "does not say how long"), (2, "does not say how long"), (6, "another version")):
         (tmp_path / "damaged.npz").write_bytes(changed(saved, tmp_path, {"format": version}))
         with pytest.raises(InputError, match=f"{reason}.*: run the survey again"):
             HeadStats.load(tmp_path / "damaged.npz")

@@ -14,7 +14,8 @@ import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.survey import HeadStats, head_stats, story, tally
-from bertlens.survey.alike import FEWEST, Alike, alike, t_quantile
+from bertlens.survey.alike import Alike, alike
+from bertlens.survey.prediction import FEWEST, t_quantile
 from bertlens.survey.statistics import COUNTED, LABELS, NAMES, text_statistics
 from bertlens.survey.tally import edges
 from bertlens.survey.textlength import LengthBin, near, span, step_of
@@ -195,6 +196,7 @@ def test_bad_input(small: Lens) -> None:
 @pytest.fixture
 def few_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally, "KEPT", 6)
+    monkeypatch.setattr(tally, "SAMPLED", 4)
 
 
 def lengths_of(stats: HeadStats) -> dict[LengthBin, int]:
@@ -260,7 +262,8 @@ def test_sums_in_any_order_across_the_limit_of_what_is_kept(small: Lens, tmp_pat
         assert ours.keys() == theirs.keys()
         for name, values in ours.items():
             np.testing.assert_allclose(values, theirs[name], rtol=1e-9, atol=1e-12, err_msg=name)
-    assert any(part.values for part in whole.bins.values()) and not all(part.values for part in whole.bins.values())
+    assert {part.n_texts <= 6 for part in whole.bins.values()} == {True, False}
+    assert all(len(part.values["norm"]) == (n if (n := part.n_texts) <= 6 else 4) for part in whole.bins.values())
     for name in ("self", "entropy"):  # what is counted in bins is what numpy counts
         values = np.array([values_of(trace_of(small, item))[NAMES.index(name)] for item in corpus], np.float32)
         for head in np.ndindex(2, 4):
@@ -376,6 +379,95 @@ def test_the_share_of_flags_is_what_chance_gives_at_every_length() -> None:
         eight = counted_in([simulated(24, draw) for _ in range(8)])
         shares.append(flags(eight, [simulated(24, draw) for _ in range(4)])[0])
     assert 0.02 <= np.mean(shares) <= 0.08, shares
+
+
+# How many flags the corpus's own texts have
+
+
+def own_counts(texts_values: np.ndarray, others_values: np.ndarray) -> np.ndarray:
+    """(texts, K, L, H) flags of each text among the others, one number at a time; its own row is among `others`."""
+    quantile = pytest.importorskip("scipy.stats").t.ppf
+    found = np.zeros(texts_values.shape, bool)
+    for place in np.ndindex(*texts_values.shape):
+        value, all_values = texts_values[place], others_values[(slice(None), *place[1:])]
+        some = list(all_values[~np.isnan(all_values)])
+        if np.isnan(value):
+            continue
+        some.remove(value)
+        mean, sd, n = np.mean(some), np.std(some, ddof=1), len(some)
+        reach = quantile(0.975, n - 1) * sd * math.sqrt(1 + 1 / n)
+        found[place] = abs(value - mean) > reach + 1e-5 * max(1, abs(mean))
+    return found
+
+
+def nine_of_ten(counts: list[int]) -> int:
+    return next(k for k in range(max(counts) + 1) if sum(count <= k for count in counts) >= 0.9 * len(counts))
+
+
+@pytest.mark.parametrize("by", ["weight", "norm"])
+def test_how_many_flags_nine_of_ten_texts_have(small: Lens, by: str) -> None:
+    corpus = texts(110, seed=8, most=14)
+    stats = head_stats(small, corpus, batch_size=1, progress=False)
+    for item in ("the unbelievable mat was warm", "the cat sat, it was warm, warm, on the mat"):
+        trace = trace_of(small, item)
+        found = alike(stats, trace, text_statistics(trace), by)
+        near = [trace_of(small, other) for other in corpus if not isinstance(other, tuple)]
+        values = np.stack([values_of(t, by) for t in near if found.shortest <= t.n_tokens <= found.longest])
+        flags = own_counts(values, values)
+        mine = ~np.isnan(found.values).any((1, 2))
+        counted = np.array([name in COUNTED for name in NAMES]) & mine
+        assert len(values) == found.texts > 15 and counted.sum() > 5
+        for k in np.flatnonzero(mine):
+            has = ~np.isnan(values[:, k]).any((1, 2))
+            assert found.own.texts[k] == has.sum()
+            assert found.own.statistics[k] == nine_of_ten(flags[has, k].sum((1, 2)).tolist())
+        for head in np.ndindex(2, 4):
+            assert found.own.heads[head] == nine_of_ten(flags[:, counted, head[0], head[1]].sum(1).tolist())
+        most = nine_of_ten(flags[:, counted].sum((1, 2, 3)).tolist())
+        attrs = story(stats, trace, by).attrs
+        assert found.own.all == most == attrs["most"] and attrs["most_of"] == len(values)
+        assert most > attrs["chance"]  # in clumps
+        fields, arrays = Corpus(stats, None, None).answer(trace)
+        assert fields["alike"]["own"][by] == found.own.texts.tolist()
+        np.testing.assert_array_equal(arrays[f"own.statistics.{by}"], found.own.statistics)
+        np.testing.assert_array_equal(arrays[f"own.heads.{by}"], found.own.heads)
+
+
+@pytest.mark.usefixtures("few_kept")
+def test_flags_of_texts_that_stand_for_others(small: Lens) -> None:
+    """Four texts of a bin with more than six stand for all of it; the interval is that of all."""
+    corpus = texts(90, seed=9, least=5, most=9)
+    stats = head_stats(small, corpus, batch_size=1, progress=False)
+    trace = small.trace("the unbelievable mat was warm")
+    found = alike(stats, trace, text_statistics(trace))
+    near = [trace_of(small, other) for other in corpus if not isinstance(other, tuple)]
+    values = np.stack([values_of(t).astype(np.float32) for t in near if found.shortest <= t.n_tokens <= found.longest])
+    k, counts = NAMES.index("next"), []
+    for part in stats.of_length(trace.n_tokens).bins.values():
+        kept = part.values["weight"]
+        flags = own_counts(kept[:, k : k + 1].astype(float), values[:, k : k + 1].astype(float)).sum((1, 2, 3))
+        counts += flags.tolist() * (4 if part.n_texts <= 6 else part.n_texts)
+    assert len(counts) == 4 * found.texts > found.own.texts[k] * 4
+    assert found.own.statistics[k] == nine_of_ten(counts)
+
+
+def test_a_file_without_texts_values_says_the_mean_alone(small: Lens, tmp_path: Path) -> None:
+    """As bertlens 0.2 wrote them: of many texts in a bin, none was kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tally, "KEPT", 6)
+        stats = head_stats(small, texts(90, seed=9, least=5, most=9), progress=False)
+        for part in stats.bins.values():
+            if part.n_texts > 6:
+                part.values.clear()
+        stats.save(tmp_path / "old.npz")
+        old = HeadStats.load(tmp_path / "old.npz")
+        trace = small.trace("the unbelievable mat was warm")
+        grown = old + head_stats(small, texts(90, seed=10, least=5, most=9), progress=False)
+    for some in (old, grown):  # what is added later would not stand for all
+        found, attrs = alike(some, trace, text_statistics(trace)), story(some, trace).attrs
+        assert found.texts > 30 and not found.own.texts.any() and np.isnan(found.own.statistics).all()
+        assert np.isnan(found.own.heads).all() and found.own.heads.shape == (2, 4)
+        assert math.isnan(attrs["most"]) and attrs["most_of"] == 0 and attrs["chance"] > 0
 
 
 @pytest.mark.data

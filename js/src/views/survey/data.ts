@@ -1,5 +1,5 @@
 // The kernel's answer to "survey": what every head does over a corpus, and in the text at hand. Reading it, naming it.
-import { percent, signed } from "../../parts/format";
+import { counted, percent, signed } from "../../parts/format";
 import type { Kind } from "../../state/answers";
 import type { CorpusChoice } from "../../state/page";
 import { type HeadName, STATISTICS } from "../../vocabulary";
@@ -50,6 +50,7 @@ interface Fields {
     span: Span;
     texts: number;
     counts: Record<By, number[]>;
+    own: Record<By, number[]>; // how many of them `mostFlags` is of (K), 0 where it is not known
     fewest: number; // texts under which nothing is compared
     level: number; // share of the texts that chance calls unusual
   };
@@ -86,6 +87,8 @@ export interface Survey extends Fields {
   /** Of the texts of its length: mean, standard deviation, half the interval, the text's z; NaN where too few. */
   alikes(what: "mean" | "sd" | "reach" | "z", name: string, by: By, layer: number, head: number): number;
   unusual(name: string, by: By, layer: number, head: number): boolean; // the text lies outside the interval
+  /** Flags that 9 of 10 of them have at most, each among the others: of a statistic, or of a head; NaN: not known. */
+  mostFlags(by: By, of: string | HeadName): number;
   /** At least and at most so many of them lie lower than the text. */
   lower(name: string, by: By, layer: number, head: number): [least: number, most: number];
   count(name: string, by: By): number; // of them that have the statistic
@@ -113,6 +116,10 @@ export function readSurvey(answer: { fields: Record<string, unknown>; arrays: Ar
     inText: (name, by, l, h) => arrays[`sentence.${by}`]!.data[at(name, l, h)]!,
     alikes: (what, name, by, l, h) => arrays[`${what}.${by}`]!.data[at(name, l, h)]!,
     unusual: (name, by, l, h) => arrays[`unusual.${by}`]!.data[at(name, l, h)] === 1,
+    mostFlags: (by, of) =>
+      typeof of === "string"
+        ? arrays[`own.statistics.${by}`]!.data[fields.names.indexOf(of)]!
+        : arrays[`own.heads.${by}`]!.data[of[0] * H + of[1]]!,
     lower: (name, by, l, h) => {
       const { data } = arrays[`lower.${by}`]!;
       return [data[at(name, l, h)]!, data[data.length / 2 + at(name, l, h)]!];
@@ -171,16 +178,25 @@ export const mostly = (data: Survey, l: number, h: number) =>
 export const fewOf = ({ alike: { fewest } }: Survey, texts: number) =>
   texts < fewest ? `too few texts of this length (${texts})` : "";
 
-/** How many of these are unusual, beside what chance gives; or that there are too few texts. */
-export function flagsOf(data: Survey, by: By, what: string, among: [name: string, at: HeadName][]): string {
+/**
+ * How many are unusual of a statistic's heads, or of a head's statistics, beside what chance gives, on average and at
+ * most in 9 of 10 texts, as flags come in clumps; or that there are too few texts.
+ */
+export function flagsOf(data: Survey, by: By, of: string | HeadName): string {
+  const one = typeof of === "string";
+  const among = one ? data.all.map((at) => [of, at] as const) : data.counted.map((name) => [name, of] as const);
   const compared = among.filter(
     ([name, at]) => !Number.isNaN(data.inText(name, by, ...at) - data.alikes("mean", name, by, ...at)),
   );
-  const unusual = compared.filter(([name, at]) => data.unusual(name, by, ...at)).length;
-  const chance = signed(data.alike.level * compared.length, 1);
   const few = fewOf(data, Math.max(...among.map(([name]) => data.count(name, by))));
   if (!few && compared.length === 0) return "this text has no such tokens";
-  return few || `${unusual} of ${compared.length} ${what} unusual for a text of this length; chance gives ${chance}`;
+  const unusual = compared.filter(([name, at]) => data.unusual(name, by, ...at)).length;
+  const most = data.mostFlags(by, of);
+  const texts = Math.max(...compared.map(([name]) => data.alike.own[by][data.names.indexOf(name)]!));
+  const chance = `chance gives ${signed(data.alike.level * compared.length, 1)} on average`;
+  const clumps = Number.isNaN(most) ? "" : `, and 9 of 10 such texts have at most ${most} (n = ${counted(texts)})`;
+  const what = one ? "heads" : "statistics";
+  return few || `${unusual} of ${compared.length} ${what} unusual for a text of this length; ${chance}${clumps}`;
 }
 
 /** How many of the texts of this length lie lower, as exactly as is known. */

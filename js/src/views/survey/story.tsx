@@ -11,12 +11,7 @@ const [WIDTH, HEIGHT] = [440, 150];
 export function Story(props: Choice) {
   const { data, by } = props;
   const { layer, head } = useView().shown;
-  const flags = flagsOf(
-    data,
-    by,
-    "statistics",
-    data.counted.map((name) => [name, [layer, head]]),
-  );
+  const flags = flagsOf(data, by, [layer, head]);
   const few = fewOf(data, data.alike.texts);
   return (
     <Section

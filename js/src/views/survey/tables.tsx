@@ -18,12 +18,7 @@ export function HeadTable(props: Choice & { across: boolean }) {
   const column = (title: string, about: string, value: (l: number, h: number) => number, digits = 3) =>
     numbers<HeadName>(title, ([l, h]) => value(l, h), { title: about, digits });
   const alike = (what: "mean" | "sd" | "z") => (l: number, h: number) => data.alikes(what, name, by, l, h);
-  const flags = flagsOf(
-    data,
-    by,
-    "heads",
-    data.all.map((at) => [name, at]),
-  );
+  const flags = flagsOf(data, by, name);
   return (
     <Table<HeadName>
       class={across ? "bl-across" : "bl-heads"}
