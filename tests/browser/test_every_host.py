@@ -46,3 +46,4 @@ def test_click_in_a_host(name, browser, tmp_path, npm):
         assert before.shape == after.shape and (before != after).any()
         assert seen.root.bounding_box()["width"] >= 900
         in_full(seen)
+        seen.beside_controls(".bl-title")  # the keys are the view's from then on

@@ -196,6 +196,78 @@ def test_keys_inside_the_view_are_not_shortcuts_of_jupyterlab(lab, notebook):
     says(notebook, "len(view.trace.changes), view.layer, view.query", "1 2 None")
 
 
+# where nothing is pressed by a click: whoever reads there still means the view by the next key
+PLACES = [
+    *[".bl-header", ".bl-title", ".bl-brand", ".bl-model", ".bl-title .bl-badge", ".bl-link-live", ".bl-help p"],
+    *[".bl-switches", ".bl-atlas .bl-muted", ".bl-atlas h3", ".bl-atlas .bl-panel-head", ".bl-selected-head b"],
+    *[".bl-selected-head", ".bl-head h3", ".bl-legend", ".bl-ramp", ".bl-corner", ".bl-list h4", ".bl-tabs"],
+    *["[role=tabpanel]", ".bl-footer", ""],
+]
+KEYS = {  # as the view's help names them; a letter is its own key
+    "Alt and left, right arrow": ["Alt+ArrowLeft", "Alt+ArrowRight"],
+    "arrow keys": ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"],
+    "Page up": ["PageUp"],
+    "Page down": ["PageDown"],
+    **{name: [name] for name in ("Home", "End", "Enter", "Escape")},
+    **{name: [] for name in ("the right button", "shift-click", "click")},
+}
+
+
+def taught(lab) -> list[str]:
+    """Every key of the view's help."""
+    lab.root.get_by_role("button", name="?", exact=True).click()
+    text = "\n".join(lab.root.locator(".bl-help dt").all_inner_texts())
+    keys = []
+    for name, presses in KEYS.items():
+        assert name in text, name
+        text = text.replace(name, "")
+        keys += presses
+    letters = re.sub(r"\b(and|or)\b|[,\s]", " ", text).split()
+    assert letters and all(len(letter) == 1 for letter in letters), f"which keys are these? {letters}"
+    return keys + letters
+
+
+def test_a_click_anywhere_in_the_view_keeps_the_keys_from_the_notebook(lab, notebook):
+    state = """() => {
+        const { activeCellIndex, mode, model } = jupyterapp.shell.currentWidget.content;
+        return [mode, activeCellIndex, ...model.sharedModel.cells.map(c => [c.id, c.source])];
+    }"""
+    keys = [*taught(lab), "d", "d", "a", "b", "y", "m"]
+    lab.thumb(1, 8).click()
+    before = notebook.page.evaluate(state)
+    for place in PLACES:
+        lab.beside_controls(place)
+        for key in keys:
+            notebook.page.keyboard.press(key)
+        assert notebook.page.evaluate(state) == before, place
+    assert lab.root.evaluate("root => getComputedStyle(root).outlineStyle") == "none"
+    for n in (1, 2):  # the other views
+        other = Seen(notebook.page, notebook.page.locator(".bertlens").nth(n))
+        other.beside_controls()
+        notebook.page.keyboard.press("x")
+        assert notebook.page.evaluate(state)[2:] == before[2:], n  # a click chooses the cell, as in any output
+    box = lab.root.get_by_label("Sentence B, optional")
+    box.click()
+    notebook.page.keyboard.press("End")
+    notebook.page.keyboard.type("x")
+    expect(box).to_have_value(f"{TEXTS[1]}x")
+    lab.root.get_by_text("Export", exact=True).click()
+    lab.root.locator(".bl-wish").get_by_text("caption", exact=True).click()  # the words of a box in a menu
+    expect(lab.root.locator(".bl-wish")).to_be_visible()
+
+
+def test_the_right_button_opens_the_menu_of_the_view_alone(lab, notebook):
+    lab.thumb(0, 2).click(button="right")
+    menu = lab.root.locator(".bl-at-pointer")
+    expect(menu.get_by_role("button").first).to_have_text(re.compile("^L0·H2 off"))
+    assert notebook.page.locator(".lm-Menu:visible").count() == 0
+    notebook.page.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+    notebook.page.locator(".jp-Cell .jp-InputPrompt").first.click(button="right")  # elsewhere it is JupyterLab's
+    expect(notebook.page.locator(".lm-Menu:visible")).to_have_count(1)
+    notebook.page.keyboard.press("Escape")
+
+
 def test_html_of_the_menu_is_a_page_that_works(lab, page_of):
     page = Seen(page_of(lab.save("Page without kernel")))
     page.title("L1·H8")
@@ -272,6 +344,7 @@ def test_marimo(open_marimo):
     expect(seen.root).to_have_attribute("data-state", "live")
     seen.thumb(0, 2).click()
     seen.title("L0·H2")
+    seen.beside_controls(".bl-title")
     assert seen.numbers("alpha")
     select = seen.root.locator("select").first
     assert select.evaluate("e => getComputedStyle(e).borderTopStyle") == "solid"  # marimo resets controls

@@ -164,6 +164,28 @@ class Seen:
         download.value.save_as(path)
         return path
 
+    def beside_controls(self, place: str = "") -> None:
+        """Click where nothing can be pressed, in an element of the view or anywhere; the view has the focus then."""
+        element = self.root.locator(place).first if place else self.root
+        x, y = element.evaluate(
+            """element => {
+                const root = element.closest(".bertlens");
+                document.activeElement.blur();
+                element.scrollIntoView({ block: "center" });
+                const { left, top, width, height } = element.getBoundingClientRect();
+                for (let y = 1; y < height; y += 3)
+                    for (let x = 1; x < width; x += 3) {
+                        const at = element.getRootNode().elementFromPoint(left + x, top + y);
+                        const control = at?.closest("button, a, input, select, summary, label, [tabindex]");
+                        const isPlain = control === root || !root.contains(control);
+                        if (element.contains(at) && isPlain) return [x, y];
+                    }
+                throw new Error("nothing of it is in sight");
+            }"""
+        )
+        element.click(position={"x": x, "y": y})
+        assert self.root.evaluate("root => root.getRootNode().activeElement === root"), place
+
     def away(self) -> None:
         """Take the pointer out of the view."""
         self.page.mouse.move(0, 0)

@@ -119,6 +119,7 @@ export function Menu({
   const leave = (to: EventTarget | null | undefined) => {
     if (to && !details.current!.contains(to as Node)) details.current!.open = false;
   };
+  const isAround = (to: EventTarget | null) => to !== null && (to as Node).contains(details.current); // a click beside a control
   useEffect(() => {
     const elsewhere = (event: Event) => leave(event.composedPath()[0]);
     document.addEventListener("pointerdown", elsewhere);
@@ -133,7 +134,7 @@ export function Menu({
         event.preventDefault();
         close();
       }}
-      onFocusOut={(event) => leave(event.relatedTarget)}
+      onFocusOut={({ relatedTarget }) => isAround(relatedTarget) || leave(relatedTarget)}
     >
       <summary class="bl-button" title={title} aria-label={title}>
         {label}

@@ -42,10 +42,12 @@ export function Explorer({ view }: { view: View }) {
         class="bertlens"
         role="group"
         aria-label="bertlens"
+        tabIndex={-1} // a click on what is no control leaves the keys here, not with the host
         style={COLOURS[themeOf(dark)]}
         data-theme={themeOf(dark)}
         data-state={link.now.value.state}
-        data-lm-suppress-shortcuts="true"
+        data-lm-suppress-shortcuts="true" // in JupyterLab
+        data-jp-suppress-context-menu="true"
         onFocusIn={({ target }) => {
           const about = (target as Element).closest<HTMLElement>("[title]");
           if (about && (target as Element).matches(":focus-visible")) showTip(view, about, about.title);
