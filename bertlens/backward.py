@@ -20,6 +20,7 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMa
 from .capture import accepted, borrowed
 from .changes import Change
 from .errors import InputError, ModelError
+from .interrupts import interruptible
 from .interventions import Run, attend, changed
 from .model import Model
 
@@ -109,7 +110,9 @@ def word_gradients(
     with _graph(model):
         handle = model.embedding.register_forward_hook(leaf, prepend=True)
         try:
-            values = metric(_output(model, inputs, changes, zeros))
+            output = _output(model, inputs, changes, zeros)
+            with interruptible():
+                values = metric(output)
         finally:
             handle.remove()
         if not leaves:
@@ -117,7 +120,8 @@ def word_gradients(
             raise ModelError(f"the model looks words up elsewhere than in its {name}: no gradient can be had there")
         if not values.requires_grad:
             raise InputError(NO_GRADIENT)
-        [gradient] = torch.autograd.grad(values.sum(), leaves)
+        with interruptible():
+            [gradient] = torch.autograd.grad(values.sum(), leaves)
     return values.detach(), leaves[0].detach(), gradient
 
 
@@ -134,7 +138,7 @@ def _output(model: Model, inputs: dict[str, Tensor], changes: Sequence[Change], 
     inputs = {name: value.clone() for name, value in inputs.items()}
     _active.zeros = zeros
     try:
-        with changed(model, Run([changes] * len(inputs["input_ids"]))):
+        with changed(model, Run([changes] * len(inputs["input_ids"]))), interruptible():
             output = model.runner(**accepted(model.runner, inputs), return_dict=True)
     finally:
         _active.zeros = None
@@ -150,8 +154,11 @@ def _backward(
     """The loss; per call of the attention interface, the zero added to its context and the loss's gradient there."""
     zeros: list[Tensor] = []
     with _graph(model):
-        value = loss(_output(model, inputs, changes, zeros))
+        output = _output(model, inputs, changes, zeros)
+        with interruptible():
+            value = loss(output)
         if not isinstance(value, Tensor) or value.numel() != 1 or not value.requires_grad:
             raise InputError(NO_GRADIENT)
-        gradients = torch.autograd.grad(value.squeeze(), zeros, allow_unused=True)
+        with interruptible():
+            gradients = torch.autograd.grad(value.squeeze(), zeros, allow_unused=True)
     return float(value.detach()), zeros, gradients

@@ -25,6 +25,7 @@ from .architectures import Adapter, text_parts, what_works
 from .attentions import not_weights
 from .changes import Change
 from .errors import BertLensError, CaptureError, ModelError
+from .interrupts import interruptible
 from .interventions import Run, attend, changed
 from .model import Model
 from .stream_record import Entry, StreamRecorder, by_layer
@@ -373,7 +374,7 @@ def _called(model: Model, inputs: dict[str, Tensor], implementation: str) -> Any
         arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
     private.announce(runner)
     size = inputs["input_ids"].numel() * getattr(getattr(base, "config", None), "hidden_size", 768)
-    with _said_in_words(model, inputs), few(size):
+    with _said_in_words(model, inputs), few(size), interruptible():
         return runner(
             **arguments, output_hidden_states=True, output_attentions=implementation == "eager", return_dict=True
         )

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from .interrupts import Held
+
 _locks: dict[int, threading.RLock] = {}  # by identity: configs compare by value and cannot be hashed
 _guard = threading.Lock()
 
@@ -25,8 +27,11 @@ def _lock_of(shared: Any) -> threading.RLock:
 
 @contextmanager
 def locked(objects: Iterable[Any]) -> Iterator[None]:
-    """Holds the locks of these objects, taken in the same order everywhere: no two threads wait for each other."""
-    with ExitStack() as stack:
+    """Holds the locks of these objects, taken in the same order everywhere: no two threads wait for each other.
+
+    What is changed on them in the block is put back in it too: Ctrl-C waits (`interrupts.Held`).
+    """
+    with Held(), ExitStack() as stack:
         for shared in sorted(objects, key=id):
             stack.enter_context(_lock_of(shared))
         yield
