@@ -39,6 +39,11 @@ Measure = Callable[..., Tensor]
 def compare(a: Trace, b: Trace, *, same_heads: bool | None = None) -> Comparison:
     """Two traces, aligned: see Comparison.
 
+    Aligned is a longest common sequence of words. Often there are several as long: where a word comes twice, or where
+    words change places. Taken is the one whose next pair both texts come to first (smallest i + j, then |i − j|, then
+    the word), the same for (b, a). `said` names the pairs that another one lacks (`queries.open`); a head's divergence
+    may depend on that choice.
+
     same_heads: whether a head of one index is the same head in both. None: where both are of one model, where their
     weights say that one was trained on from the other (`kinship`), and where attention weights were given.
     Raises InputError for anything but two traces, and for two that have no token in common.
@@ -225,10 +230,8 @@ class Comparison:
 
     @property
     def said(self) -> str:
-        """How much is aligned, and what is said of heads."""
-        n = len(self.queries.shared)
-        sizes = f"{n} of {len(self.queries.a)} {self.queries.by} of a and of {len(self.queries.b)} of b are aligned"
-        return f"{sizes}. {self.note}".rstrip()
+        """How much is aligned, which pairs could be others, and what is said of heads."""
+        return f"{self.queries.said} {self.note}".rstrip()
 
     def __repr__(self) -> str:
         return f"Comparison({self.a!r}, {self.b!r}: {self.said})"

@@ -13,6 +13,7 @@ from .words import grouped
 
 Pair = tuple[int | None, int | None]
 Key = tuple[str, ...]
+NAMED = 4  # pairs in a sentence
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Alignment:
     a: tuple[Unit, ...]
     b: tuple[Unit, ...]
     pairs: tuple[Pair, ...]
+    open: tuple[tuple[int, int], ...]  # of `shared` those that another alignment, as long as this one, does without
 
     @cached_property
     def shared(self) -> tuple[tuple[int, int], ...]:
@@ -46,6 +48,19 @@ class Alignment:
             tuple(j for i, j in self.pairs if j is not None and i is None),
         )
 
+    @property
+    def said(self) -> str:
+        """How much is aligned, and which pairs could be others."""
+        said = f"{len(self.shared)} of {len(self.a)} {self.by} of a and of {len(self.b)} of b are aligned."
+        if not self.open:
+            return said
+        named = [f"“{self.a[i].name}” ({self.a[i].pieces[0]} and {self.b[j].pieces[0]})" for i, j in self.open]
+        more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+        return (
+            f"{said} Another alignment is as long without {', '.join(named[:NAMED])}{more}: "
+            "taken are the pairs that both texts come to first."
+        )
+
 
 def align(a: Encoding, b: Encoding, one_tokenizer: bool) -> Alignment:
     """The tokens of two texts: those of words that both have, in the order of both, as many as can be.
@@ -53,23 +68,28 @@ def align(a: Encoding, b: Encoding, one_tokenizer: bool) -> Alignment:
     one_tokenizer: words are the same where their pieces are, and tokens are aligned one by one. Otherwise whole words:
     what stands between white space in the text (given words, where words were given), the same where its characters
     are, capitals or not. Template tokens are aligned with template tokens, separators with separators. Which words,
-    where there is a choice: the next ones that both texts come to first. The order of a and b does not matter.
+    where there is a choice: the next ones that both texts come to first (`common`); `open` names them. The order of a
+    and b does not matter.
     """
     words_a, words_b = ([_word(e, pieces) for pieces in grouped(e.word_ids)] for e in (a, b))
     if not one_tokenizer:
         words_a, words_b = _unbroken(a, words_a), _unbroken(b, words_b)
-    matched = common([unit.key for unit in words_a], [unit.key for unit in words_b])
+    matched, free = common([unit.key for unit in words_a], [unit.key for unit in words_b])
     if not one_tokenizer:
-        return Alignment("words", tuple(words_a), tuple(words_b), _with_gaps(matched, len(words_a), len(words_b)))
-    pairs = [pair for i, j in matched for pair in zip(words_a[i].pieces, words_b[j].pieces, strict=True)]
-    return Alignment("tokens", _tokens(a), _tokens(b), _with_gaps(pairs, len(a), len(b)))
+        pairs = _with_gaps(matched, len(words_a), len(words_b))
+        return Alignment("words", tuple(words_a), tuple(words_b), pairs, tuple(free))
+    of_tokens, open_tokens = (
+        [pair for i, j in some for pair in zip(words_a[i].pieces, words_b[j].pieces, strict=True)]
+        for some in (matched, free)
+    )
+    return Alignment("tokens", _tokens(a), _tokens(b), _with_gaps(of_tokens, len(a), len(b)), tuple(open_tokens))
 
 
-def common(x: Sequence[Key], y: Sequence[Key]) -> list[tuple[int, int]]:
-    """The longest common subsequence, as (index in x, index in y).
+def common(x: Sequence[Key], y: Sequence[Key]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The longest common subsequence, as (index in x, index in y), and those of its pairs that another one lacks.
 
-    Of several, the one whose next pair has the smallest i + j, then the smallest |i − j|, then the smaller key: a rule
-    that says the same of (y, x).
+    Of several as long, the one whose next pair has the smallest i + j, then the smallest |i − j|, then the smaller key:
+    a rule that says the same of (y, x).
     """
     numbers: dict[Key, int] = {}
     first, second = (np.array([numbers.setdefault(key, len(numbers)) for key in keys], int) for keys in (x, y))
@@ -84,7 +104,21 @@ def common(x: Sequence[Key], y: Sequence[Key]) -> list[tuple[int, int]]:
         i, j = _next(first, second, length, i, j, x)
         pairs.append((i, j))
         i, j = i + 1, j + 1
-    return pairs
+    choices = _choices(first, second, length)
+    return pairs, [pair for pair, n in zip(pairs, choices, strict=True) if n > 1]
+
+
+def _choices(first: np.ndarray, second: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """(N,) how many pairs can be the first, second, … of a longest common subsequence; each has just one of them."""
+    most = int(length[0, 0])
+    found, before = np.zeros(most, int), np.zeros(len(second) + 1, np.int32)  # what is in common before (i, j)
+    for i, key in enumerate(first):
+        same = second == key
+        at = before[:-1][same & (before[:-1] + 1 + length[i + 1, 1:] == most)]
+        found += np.bincount(at, minlength=most)
+        before[1:] = np.maximum(before[1:], before[:-1] + same)
+        np.maximum.accumulate(before, out=before)
+    return found
 
 
 def _next(

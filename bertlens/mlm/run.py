@@ -120,11 +120,13 @@ def train_and_save(
     return metrics
 
 
-def score_file(model: Any, tokenizer: Any, path: Path, length: int = 128) -> dict[str, float]:
-    """The score on at most MOST_SCORED passages of a file, evenly over it."""
+def score_file(model: Any, tokenizer: Any, path: Path, length: int = 128) -> dict[str, Any]:
+    """The score on at most MOST_SCORED passages of a file, evenly over it; "single": with one mask in each of them."""
     rows = [row for text_rows in passages([*read([path])], tokenizer, length) for row in text_rows]
     chosen = [rows[n * len(rows) // MOST_SCORED] for n in range(MOST_SCORED)] if len(rows) > MOST_SCORED else rows
-    return asdict(evaluate(model, Passages.of(chosen), Masking(tokenizer))) | {"passages": len(chosen)}
+    scored, masking = Passages.of(chosen), Masking(tokenizer)
+    single = asdict(evaluate(model, scored, masking, share=0))
+    return asdict(evaluate(model, scored, masking)) | {"passages": len(chosen), "single": single}
 
 
 def unigram(learned: Passages, held_out: Passages, masking: Masking) -> dict[str, float]:

@@ -102,14 +102,24 @@ def logits_at(model: Any, ids: Tensor, chosen: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def evaluate(model: Any, passages: Passages, masking: Masking, tokens: int = 4096, bfloat16: bool = False) -> Score:
-    """The score on passages; the masks are the same at every call, and every chosen token is shown as the mask."""
+def evaluate(
+    model: Any,
+    passages: Passages,
+    masking: Masking,
+    tokens: int = 4096,
+    bfloat16: bool = False,
+    share: float = EVALUATED,
+) -> Score:
+    """The score on passages; the masks are the same at every call, and every chosen token is shown as the mask.
+
+    share: of a passage's tokens that are masked at once; 0 masks one alone.
+    """
     device = next(model.parameters()).device
     loss, right, among, n = 0.0, 0, 0, 0
     for number, batch in enumerate(passages.batches(tokens)):
         generator = torch.Generator().manual_seed(number)
         ids = passages.rows(batch)
-        chosen = masking.chosen(ids, EVALUATED, generator)
+        chosen = masking.chosen(ids, share, generator)
         shown = torch.where(chosen, masking.mask, ids).to(device)
         with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
             logits = logits_at(model, shown, chosen.to(device)).float()

@@ -27,13 +27,59 @@ def test_the_longest_common_subsequence_either_way_round() -> None:
     chance = random.Random(0)
     for _ in range(300):
         x, y = ("".join(chance.choices("abcd"[: chance.randint(1, 4)], k=chance.randint(0, 9))) for _ in "xy")
-        pairs = common([(c,) for c in x], [(c,) for c in y])
+        pairs = common([(c,) for c in x], [(c,) for c in y])[0]
         assert len(pairs) == naive_length(x, y)
         assert all(x[i] == y[j] for i, j in pairs)
         assert all(i < k and j < m for (i, j), (k, m) in itertools.pairwise(pairs))
-        assert [(j, i) for i, j in pairs] == common([(c,) for c in y], [(c,) for c in x])
-    assert common([("x",), ("y",)], [("y",), ("x",)]) == [(0, 1)]  # a choice that no place decides: the smaller key
-    assert common([("the",), ("cat",)], [("the",), ("the",), ("cat",)]) == [(0, 0), (1, 2)]
+        assert [(j, i) for i, j in pairs] == common([(c,) for c in y], [(c,) for c in x])[0]
+    assert common([("x",), ("y",)], [("y",), ("x",)])[0] == [(0, 1)]  # a choice that no place decides: the smaller key
+    assert common([("the",), ("cat",)], [("the",), ("the",), ("cat",)])[0] == [(0, 0), (1, 2)]
+
+
+def every_longest(x: str, y: str) -> list[set[tuple[int, int]]]:
+    """All common subsequences of the greatest length, found by trying all choices of places."""
+    for size in range(min(len(x), len(y)), 0, -1):
+        found = [
+            set(zip(p, q, strict=True))
+            for p in itertools.combinations(range(len(x)), size)
+            for q in itertools.combinations(range(len(y)), size)
+            if all(x[i] == y[j] for i, j in zip(p, q, strict=True))
+        ]
+        if found:
+            return found
+    return [set()]
+
+
+def test_pairs_that_another_alignment_as_long_lacks_are_named() -> None:
+    chance, several = random.Random(1), 0
+    for _ in range(150):
+        x, y = ("".join(chance.choices("abcd"[: chance.randint(1, 4)], k=chance.randint(0, 6))) for _ in "xy")
+        pairs, free = common([(c,) for c in x], [(c,) for c in y])
+        all_of_them = every_longest(x, y)
+        assert set(pairs) in all_of_them
+        assert free == [pair for pair in pairs if not all(pair in one for one in all_of_them)]
+        several += len(all_of_them) > 1
+    assert 50 < several < 150
+
+
+def test_the_sentence_names_them_by_their_places() -> None:
+    lens = Lens(tiny.bert(), tiny.wordpiece())
+    a, b = lens.trace("the cat sat on the mat"), lens.trace("the mat sat on the cat")
+    found = align(a.encoding, b.encoding, True)
+    assert found.open == () and found.said == "6 of 8 tokens of a and of 8 of b are aligned."
+    moved = align(a.encoding, lens.trace("cat the sat on the mat").encoding, True)
+    assert moved.shared[1] == (2, 1) and moved.open == ((2, 1),)
+    assert moved.said == (
+        "7 of 8 tokens of a and of 8 of b are aligned. Another alignment is as long without “cat” (2 and 1): taken are "
+        "the pairs that both texts come to first."
+    )
+    words = align(a.encoding, lens.trace("cat the sat mat on the").encoding, False)
+    assert words.open == ((2, 1),)
+    assert words.said.startswith(
+        "6 of 8 words of a and of 8 of b are aligned. Another alignment is as long without “cat”"
+    )
+    many = align(lens.trace("the cat " * 5).encoding, lens.trace("cat the " * 4 + "cat cat").encoding, True)
+    assert len(many.open) > 4 and f" and {len(many.open) - 4} more: taken are" in many.said
 
 
 def names(found: Alignment) -> list[tuple[str | None, str | None]]:
