@@ -6,6 +6,7 @@ wording stands what must be found if a notebook uses it: words that are there wi
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 from functools import cache
@@ -18,6 +19,7 @@ import pytest
 import torch
 
 import bertlens as bl
+from bertlens.measures import attribution, gates
 from bertlens.survey import mean_interval
 
 FOLDER = Path(__file__).resolve().parent
@@ -44,6 +46,7 @@ def beside(name: str) -> ModuleType:
 
 
 MASKED = beside("masked")
+SETS: dict[str, list[tuple[str, str]]] = beside("sentences").SETS
 
 
 def words_of(number: str) -> str:
@@ -175,3 +178,86 @@ def test_08_one_head_decides_he_or_she_where_a_word_says_who():
         for right in ("he", "she")
     )
     assert (he > 0.8 and she < 0.2) == ('says "he" to nearly everyone' in said)
+
+
+def parts_of_contrasts(trace: Any, layer: int, head: int) -> float:
+    """Median over words: how many of the parts of its largest score, over the mean of other keys', make 80 % of it."""
+    q, k = (x(layer)[head].double().numpy() for x in (trace.query, trace.key))
+    counts = []
+    for query in np.flatnonzero(~trace.special_mask.numpy()):
+        key = int((k @ q[query]).argmax())
+        parts = np.sort(q[query] * (k[key] - np.delete(k, key, 0).mean(0)))[::-1]
+        counts.append(int((parts.cumsum() >= 0.8 * parts.sum()).argmax()) + 1)
+    return float(np.median(counts))
+
+
+@pytest.mark.long
+def test_02_of_five_heads_the_previous_word_head_needs_most_neurons():
+    said = words_of("02")
+    previous, others, resting = (0, 2), [(0, 5), (0, 4), (1, 8)], [(4, 5), (1, 11)]  # chosen by one set or another
+    more, rests = [], []
+    for pairs in SETS.values():
+        traces = bl.Lens.embedded().trace_batch(pairs)
+        size = {
+            head: np.array([parts_of_contrasts(trace, *head) for trace in traces])
+            for head in (previous, *others, *resting)
+        }
+        more += [bounds(size[previous] - size[head])[0] > 0 for head in (*others, *resting)]
+        rests += [bounds(size[rest] - size[head])[0] > 0 for rest in resting for head in others]
+    assert all(more) == ("of our five, the previous-word head needs most" in said)
+    assert all(rests) == ("the resting head and the previous-word head need most" in said)
+    assert (any(rests) and not all(rests)) == (
+        "Whether the resting head needs more than the other three depends" in said
+    )
+
+
+def closed(pairs: list[tuple[str, str]]) -> np.ndarray:
+    traces = bl.Lens.embedded().trace_batch(pairs)
+    return np.array([(gates.label(gates.head_scores(trace)) == "closed")[1:5].mean() for trace in traces])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SETS)
+def test_04_about_half_of_the_heads_are_closed_in_short_texts(name):
+    low, high = bounds(closed(SETS[name]))
+    words = "between two fifths and two thirds in all short ones that were tried"
+    assert (low > 2 / 5 and high < 2 / 3) == (words in words_of("04"))
+    assert (abs(low + high - 1) < 0.3) == ("in layers 1 to 4 about half of the heads are closed" in words_of("04"))
+
+
+@pytest.mark.data
+@pytest.mark.long
+def test_04_nor_are_more_or_fewer_closed_in_sentences_of_a_treebank(data):
+    """The share that a corpus gives lies where the notebook says that all do."""
+    with gzip.open(data / "gum" / "en_gum-open-dev.conllu.gz", "rt", encoding="utf-8") as lines:
+        texts = [line.removeprefix("# text = ").strip() for line in lines if line.startswith("# text = ")]
+    tokens = bl.Lens.embedded().tokenizer
+    pairs = [pair for pair in zip(texts[::2], texts[1::2], strict=False) if 19 <= len(tokens(*pair)["input_ids"]) <= 31]
+    low, high = bounds(closed(pairs[:60]))
+    print(f"closed, of the heads of layers 1 to 4, {len(pairs[:60])} pairs of GUM: {low:.3f} to {high:.3f}")
+    assert (low > 2 / 5 and high < 2 / 3) == ("between two fifths and two thirds in all short ones" in words_of("04"))
+
+
+@pytest.mark.long
+def test_09_the_slope_is_a_little_better_than_a_hat_and_sixteen_sentences_do_not_tell():
+    said = words_of("09")
+    beats = []
+    for texts in [[pair[at] for pair in pairs] for pairs in SETS.values() for at in (0, 1)]:
+        for words in map(str.split, texts):
+            words[len(words) // 2] = "[MASK]"
+            trace = language_model().trace(" ".join(words))
+            metric = bl.whatif.logit(trace.predictions(k=1)["token"].iloc[0])
+            scores = attribution.faithfulness(
+                trace,
+                {"slope": attribution.gradient_input(trace, metric)},
+                metric=metric,
+                ceiling=False,
+                progress=False,
+            )
+            beats.append(float(scores.loc["slope", "comprehensiveness_beats"]))
+    low, high = bounds(beats)
+    assert (low > 10 and high < 15) == ("better, and not by much" in said)
+    assert (low > 10) != ("not shown to be any better than drawing tokens from a hat" in said)
+    sixteen = [bounds(beats[at : at + 16])[0] > 10 for at in range(0, len(beats), 16)]
+    assert (any(sixteen) and not all(sixteen)) == ("Sixteen sentences are too few to tell" in said)
+    assert (len(beats) == 6 * 16) == ("six times as many other ones" in said)
