@@ -258,7 +258,9 @@ def head_groups(trace: Trace, layer: int) -> list[slice]:
 
 def blocks(trace: Trace, layer: int, heads: slice) -> Iterator[tuple[int, int, Tensor]]:
     """Some heads' attention as successive rows: first row, first key, (H', R, C). Other keys get nothing of them."""
-    step = max(1, _room(trace) // ((heads.stop - heads.start) * _width(trace, layer)))
+    width = _width(trace, layer)
+    step = max(1, _room(trace) // ((heads.stop - heads.start) * width))
+    step = min(step, max(width, LEAST_ROWS))  # each row more of a local layer brings a key more to all of them
     for start in range(0, trace.n_tokens, step):
         stop = min(start + step, trace.n_tokens)
         keys = trace.keys_seen(layer, start, stop)

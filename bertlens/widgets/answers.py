@@ -22,11 +22,12 @@ from ..measures import byhead, categories, gates, geometry, norms, spectra
 from ..measures.gates.classify import group_scores
 from ..measures.geometry import projection
 from ..measures.layermaps import layer_map as map_of_layer
+from ..measures.leading import leading
 from ..measures.offers import offers
 from ..measures.thumbnails import thumbnails as thumbnails_of
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, LayerMap
-from .inturn import PATIENCE, again, by_heads, passed
+from .inturn import PATIENCE, again, by_heads, in_passes, passed
 
 MOST_VALUES = 64  # singular values that are drawn
 
@@ -232,22 +233,30 @@ def histograms(trace: Trace, layer: int, head: int) -> Answer:
     return {"layer": layer, "head": head, "edges": made.edges, "counts": made.counts, "bounds": made.bounds}, {}
 
 
-def layer_ranks(trace: Trace, layer: int) -> Answer:
+def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
     """Effective ranks of a layer's heads, `spectra.layer_weights` of them and of the layer; spectra.
 
     Arrays: singular values ÷ the largest, of each head's vectors "query" … "context" (H, min(S, d)) and of its
     "attention" (H, at most MOST_VALUES).
+    head: "attention" is of this one alone, NaN of the others, and made in turns ("again", see inturn): for long texts,
+    of whose maps measures.leading has the leading values.
     """
     trace.layer_module(layer)  # the weights are still those of the trace
-    assert trace.model is not None
-    matrices = spectra.head_vectors(trace, layer) | {"attention": trace.attention(layer)}
+    heads = range(trace.n_heads) if head is None else [head]
+    if head is not None and not in_passes(trace, layer, head, PATIENCE):
+        return again()
+    matrices = spectra.head_vectors(trace, layer)
     spectrum = {name: spectra.Spectrum.of(x) for name, x in matrices.items()}
-    query, key = spectra.projections(trace.model, layer)
-    heads, whole = spectra.layer_weights(query, key)
-    rows = [
-        {name: float(one.effective_rank[head]) for name, one in spectrum.items()} | heads[head]
-        for head in range(trace.n_heads)
-    ]
     arrays = {name: (one.values / one.values[:, :1]).float() for name, one in spectrum.items()}
-    arrays["attention"] = arrays["attention"][:, :MOST_VALUES].contiguous()
-    return {"layer": layer, "heads": rows, "whole": whole, "dim": trace.head_dim}, arrays
+    ranks = {name: one.effective_rank for name, one in spectrum.items()}
+    ranks["attention"] = torch.full((trace.n_heads,), torch.nan)
+    arrays["attention"] = torch.full((trace.n_heads, min(MOST_VALUES, trace.n_tokens)), torch.nan)
+    for one in heads:
+        found = leading(trace, layer, one)
+        ranks["attention"][one] = found.effective_rank
+        arrays["attention"][one] = (found.values / found.values[0])[:MOST_VALUES]
+    assert trace.model is not None
+    of_heads, whole = spectra.layer_weights(*spectra.projections(trace.model, layer))
+    rows = [{name: float(rank[n]) for name, rank in ranks.items()} | of_heads[n] for n in range(trace.n_heads)]
+    exact = within("spectrum", trace.n_tokens)
+    return {"layer": layer, "heads": rows, "whole": whole, "dim": trace.head_dim, "exact": exact}, arrays

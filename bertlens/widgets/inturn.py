@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from ..measures.leading import advance
 from ..measures.received import is_known, of_heads
 from ..measures.rows import head_groups
 from ..trace import Trace
@@ -47,6 +48,14 @@ def passed(trace: Trace, patience: float) -> bool:
             return False
         of_heads(trace, *group)
     return True
+
+
+def in_passes(trace: Trace, layer: int, head: int, patience: float) -> bool:
+    """Whether the spectrum of a head's attention is known, after passes over its rows for so many seconds."""
+    until = time.monotonic() + patience
+    while not (done := advance(trace, layer, head)) and time.monotonic() < until:
+        pass
+    return done
 
 
 def again() -> tuple[dict[str, Any], dict[str, Any]]:

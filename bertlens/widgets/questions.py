@@ -226,7 +226,7 @@ for _question in (
     Question("geometry", answers.layer_rows, (), "geometry", _of_short(_once)),
     Question("histograms", answers.histograms, ("layer", "head"), "neurons", _each_head),
     Question("stream", answers.stream, ("station", "method"), "geometry", _stations),
-    Question("spectra", answers.layer_ranks, ("layer",), "spectra", _of_short(_each_layer)),
+    Question("spectra", answers.layer_ranks, ("layer", "head?"), "spectra", _of_short(_each_layer)),
     Question(
         "why",
         why.why,

@@ -17,6 +17,8 @@ class Largest(TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = function(*args, **(kwargs or {}))
+        if function.is_view:
+            return made  # of what is there already
         for one in made if isinstance(made, tuple | list) else (made,):
             if isinstance(one, torch.Tensor):
                 self.elements = max(self.elements, one.numel())
