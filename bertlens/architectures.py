@@ -58,22 +58,32 @@ class NotPlain(ModelError):
     """A module whose stored weight is not what it multiplies by: quantised, or adapted in another way than LoRA."""
 
 
+def check_plain(module: Any) -> None:
+    """Raises NotPlain for a projection that `affine` would not take; of its class alone, nothing is computed."""
+    if hasattr(module, "lora_A") and hasattr(module, "base_layer"):
+        check_plain(module.base_layer)
+        runs = not (module.disable_adapters or module.merged)
+        if runs and any(name in module.lora_A and name in module.lora_variant for name in module.active_adapters):
+            raise NotPlain("adapted by more than LoRA adds: merge it first (model.merge_and_unload())")  # as DoRA does
+    elif type(module) is not nn.Linear and type(module).__name__ != "Conv1D":
+        raise NotPlain(f"a {type(module).__name__}, not a plain projection: merge or dequantise the model first")
+
+
 def affine(module: nn.Module, part: int | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Weight (out, in) and bias (out,) or None of a projection, whichever class the family uses for it.
 
     part: 0, 1 or 2 takes that third of the outputs (fused q, k, v). A projection with LoRA adapters gives the weight
     that it multiplies by, what its adapters add included. Raises NotPlain for other adapters and quantised modules.
     """
+    check_plain(module)
     weight: Any
     bias: Any
-    if hasattr(module, "lora_A") and hasattr(module, "base_layer"):
+    if hasattr(module, "lora_A"):
         weight, bias = _with_lora(module)
-    elif type(module) is nn.Linear:
-        weight, bias = module.weight, module.bias
-    elif type(module).__name__ == "Conv1D":
-        weight, bias = module.weight.T, module.bias
     else:
-        raise NotPlain(f"a {type(module).__name__}, not a plain projection: merge or dequantise the model first")
+        weight, bias = module.weight, module.bias
+        if type(module) is not nn.Linear:  # a Conv1D
+            weight = weight.T
     if part is not None:
         weight = weight.chunk(3)[part]
         bias = None if bias is None else bias.chunk(3)[part]
@@ -88,8 +98,6 @@ def _with_lora(module: Any) -> tuple[torch.Tensor, torch.Tensor | None]:
     for name in module.active_adapters:
         if name not in module.lora_A:
             continue
-        if name in module.lora_variant:  # DoRA and others
-            raise NotPlain("adapted by more than LoRA adds: merge it first (model.merge_and_unload())")
         delta = module.get_delta_weight(name)
         weight = weight + (delta.T if type(module.base_layer).__name__ == "Conv1D" else delta).to(weight.dtype)
         added = getattr(module.lora_B[name], "bias", None)  # AdaLoRA's is a parameter, without one

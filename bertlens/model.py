@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from . import transformers_private as private
-from .architectures import Adapter, NotPlain, adapter_of, affine, encoder_of, require_adapter, runnable
+from .architectures import Adapter, NotPlain, adapter_of, affine, check_plain, encoder_of, require_adapter, runnable
 from .errors import ModelError
 from .locks import locked
 
@@ -81,9 +81,14 @@ class Model:
         return adapter, adapter.layers(self.base)[number]
 
     def affine(self, module: nn.Module, part: int | None = None) -> tuple[Tensor, Tensor | None]:
-        """`architectures.affine`; its ModelError says which of the model's modules is not plain."""
+        """`architectures.affine`; raises as `check_plain`."""
+        self.check_plain(module)
+        return affine(module, part)
+
+    def check_plain(self, module: nn.Module) -> None:
+        """Raises ModelError, which says which of the model's modules it is, for one that is no plain projection."""
         try:
-            return affine(module, part)
+            check_plain(module)
         except NotPlain as error:
             name = next((name for name, child in self.base.named_modules() if child is module), "a projection")
             raise ModelError(f"{name} is {error}") from None

@@ -86,10 +86,25 @@ class Block:
                 )
             self.values[head] = 0  # it is off: whatever it looks at, it passes on nothing
         self.adapter, self.module = trace.layer_module(layer)
-        weight, bias = self._affine(self.adapter.output_projection(self.module))
-        self.weight = weight.detach().to(self.dtype)  # W_O (D, H·d)
-        # b_O (D,)
-        self.bias = self.weight.new_zeros(len(weight)) if bias is None else bias.detach().to(self.dtype)
+        assert trace.model is not None
+        self.model = trace.model
+        self._projection = self.adapter.output_projection(self.module)
+        self.model.check_plain(self._projection)
+
+    @cached_property
+    def _output(self) -> tuple[Tensor, Tensor | None]:
+        return self.model.affine(self._projection)
+
+    @cached_property
+    def weight(self) -> Tensor:
+        """(D, H·d) W_O."""
+        return self._output[0].detach().to(self.dtype)
+
+    @cached_property
+    def bias(self) -> Tensor:
+        """(D,) b_O."""
+        weight, bias = self._output
+        return self.values.new_zeros(len(weight)) if bias is None else bias.detach().to(self.dtype)
 
     @property
     def n_heads(self) -> int:
@@ -103,7 +118,7 @@ class Block:
     def norm(self) -> Norm:
         """The first LayerNorm that the block's sum meets: its own in post-LN families, the MLP's in pre-LN ones."""
         find = self.adapter.attention_norm if self.adapter.post_ln else self.adapter.mlp_norm
-        return Norm.of(find(self.module), self.weight[:, 0])
+        return Norm.of(find(self.module), self.trace.attention_output(self.layer)[0].to(self.dtype))
 
     @cached_property
     def residual(self) -> Tensor:
@@ -112,7 +127,7 @@ class Block:
         bottleneck: Any = self.adapter.residual(self.module)
         if bottleneck is None:
             return x
-        weight, bias = self._affine(bottleneck.dense)
+        weight, bias = self.model.affine(bottleneck.dense)
         narrow = linear(x, weight.detach().to(self.dtype), None if bias is None else bias.detach().to(self.dtype))
         return Norm.of(bottleneck.LayerNorm, narrow)(narrow)
 
@@ -172,10 +187,6 @@ class Block:
         """(1, S, S) or (H, S, S), additive."""
         mask = self.trace.dense_mask(self.layer)
         return mask if mask is None or mask.ndim == 3 else mask[None]
-
-    def _affine(self, module: nn.Module) -> tuple[Tensor, Tensor | None]:
-        assert self.trace.model is not None
-        return self.trace.model.affine(module)
 
 
 @dataclass(frozen=True)

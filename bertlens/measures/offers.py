@@ -44,9 +44,8 @@ def _spectra(trace: Trace) -> None:
     trace.layer_module(0)
     if trace.nan_layer is not None:
         raise ModelError(f"the model computed NaN or Inf, from layer {trace.nan_layer} on: they have no spectra")
-    assert trace.model is not None
     for layer in range(trace.n_layers):
-        spectra.weights_of(trace.model, layer)
+        spectra.requirements(trace, layer)
 
 
 def _gradients(trace: Trace) -> None:

@@ -354,6 +354,14 @@ def projections(model: Model, layer: int) -> tuple[Tensor, Tensor]:
     return query.detach().double().unflatten(0, (heads, -1)), key.detach().double().unflatten(0, (heads, -1))
 
 
+def requirements(trace: Trace, layer: int) -> None:
+    """Raises the error that spectra of a layer's weights would raise, before any work."""
+    adapter, module = trace.layer_module(layer)
+    assert trace.model is not None
+    for find in (adapter.query_projection, adapter.key_projection):
+        trace.model.check_plain(find(module))
+
+
 def weights_of(model: Model, layer: int) -> tuple[Tensor, Tensor]:
     """W_Q and W_K of a layer as the model has them, (H·d, D); errors as `projections`."""
     check_index(layer, _n_layers(model), "layer")

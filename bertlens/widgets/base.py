@@ -12,6 +12,7 @@ import base64
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -51,7 +52,6 @@ if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
 
 MOST_CHARACTERS = 100_000  # of a text that the page sends
-_SETTING = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
 SELECTABLE = frozenset(trait.name for trait in TRAITS if trait.selectable)
 
 
@@ -94,6 +94,7 @@ class LensWidget(anywidget.AnyWidget):
     def __init__(
         self, trace: Trace, *, corpus: Corpus | None = None, compared: Compared | None = None, **selection: Any
     ) -> None:
+        self._setting = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
         parts = self._parts()
         _checked(trace, parts, corpus, selection)
         self._open: Shown | None = Shown.of(
@@ -148,7 +149,7 @@ class LensWidget(anywidget.AnyWidget):
     def trace(self, trace: Trace) -> None:
         if self._shown.compared is not None:
             raise InputError("this view compares two runs: bl.compare(a, b).explore() makes one of others")
-        with _SETTING:
+        with self._setting:
             before = self._shown.trace.maps.get(self.map)
             name = self.map if self.map in trace.maps else next(iter(trace.maps))
             new = trace.maps[name]
@@ -190,8 +191,9 @@ class LensWidget(anywidget.AnyWidget):
     def close(self) -> None:
         """Take the view out of its pages, and let go of its trace. A cell that runs again closes its old views."""
         super().close()
-        self._open = None
-        self._trait_values.pop("overview", None)
+        with getattr(self, "_setting", nullcontext()):  # none where its arguments were refused
+            self._open = None
+            self._trait_values.pop("overview", None)
 
     @property
     def _map(self) -> Trace:
@@ -202,14 +204,14 @@ class LensWidget(anywidget.AnyWidget):
 
         The page's own first state is sent before there is a comm.
         """
-        names = args[0] if args else kwargs.get("key")
-        shown = self._open
+        names, shown = args[0] if args else kwargs.get("key"), self._open
         is_saved = names is None and self.comm is not None and not self._met
         if is_saved and shown is not None and within("saved", shown.map(shown.map_name).n_tokens):
-            self._open = shown.with_pictures()
-            self._trait_values["overview"] = dict(self._open.overview)
-        state: dict[str, Any] = super().get_state(*args, **kwargs)
-        return state
+            pictured = shown.with_pictures()  # takes seconds: another text may come, or the view be closed
+            with self._setting:
+                if self._open is shown:
+                    self._open, self._trait_values["overview"] = pictured, dict(pictured.overview)
+        return dict(super().get_state(*args, **kwargs))
 
     # The selection. Values that are set together (an update of the page, hold_trait_notifications) are checked
     # together, after all of them are set: a check reads the others as they will be, and one refusal takes all back.
@@ -219,7 +221,7 @@ class LensWidget(anywidget.AnyWidget):
         chosen = {name: value for name, value in sync_data.items() if name in SELECTABLE}
         if not chosen:
             return
-        with _SETTING:
+        with self._setting:
             try:
                 super().set_state(chosen)
                 if "map" in chosen:  # a pin that had this value before belongs to the new map all the same

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import bertlens as bl
 from bertlens import ModelError, whatif, wire
@@ -337,6 +338,38 @@ def test_what_a_trace_gives_out_cannot_change_it() -> None:
     assert trace.maps
 
 
+class Made(TorchDispatchMode):
+    """Shapes of the float32 tensors that operations make."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shapes: set[tuple[int, ...]] = set()
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor) and result.dtype == torch.float32:
+            self.shapes.add(tuple(result.shape))
+        return result
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert", "gpt2", "LoRA"])
+def test_what_is_offered_of_half_precision_is_told_without_a_matrix(family: str) -> None:
+    """Trying looks at classes: no matrix of weights is cast to float32, or made of LoRA's."""
+    model = lora("all-linear") if family == "LoRA" else tiny.shaken(tiny.FAMILIES[family].model())
+    make = tiny.wordpiece if family == "LoRA" else tiny.FAMILIES[family].tokenizer
+    trace = bl.Lens(model.to(torch.bfloat16), make()).trace(TEXT)
+    given = {tuple(p.shape) for p in model.parameters() if p.ndim == 2}
+    matrices = given | {shape[::-1] for shape in given}
+    assert not any(trace.n_tokens in shape for shape in matrices)
+    with Made() as made:
+        offered = offers(trace)
+    assert made.shapes & matrices == set()
+    assert [name for name in ("norms", "sources", "spectra") if offered[name]] == []
+    with Made() as made:
+        norms.all_of(trace, 0)
+    assert made.shapes & matrices  # what is asked for is computed
+
+
 def test_each_capability_is_tried_once_and_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
     for name, probe in CAPABILITIES.items():
@@ -411,6 +444,54 @@ def test_two_texts_at_once_leave_one(monkeypatch: pytest.MonkeyPatch) -> None:
     fields, _ = question(view, op="head", layer=0, head=0)
     assert "error" not in fields
     assert view.overview["header"]["text"] == view.text == view.trace.text == "the warm cat"
+
+
+@pytest.mark.parametrize("then", ["another text", "closed"])
+def test_a_state_that_takes_long_brings_no_text_back(then: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pictures are computed without the lock; what is shown by then stays."""
+    lens = lens_of(tiny.bert())
+    view = lens.trace("the cat").explore()
+    make = base.Shown.with_pictures
+
+    def slow(shown: Any) -> Any:
+        if then == "closed":
+            view.close()
+        else:
+            view.trace = lens.trace("it was very warm")
+        return make(shown)
+
+    monkeypatch.setattr(base.Shown, "with_pictures", slow)
+    monkeypatch.setattr(base.Shown, "pending", lambda *given: [0])
+    view.get_state()
+    if then == "closed":
+        assert view._open is None and not view._trait_values.get("overview")
+    else:
+        assert view.trace.text == view.overview["header"]["text"] == "it was very warm"
+
+
+def test_a_view_that_prepares_a_text_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    lens = lens_of(tiny.bert())
+    view, other = (lens.trace(text).explore(layer=0, head=0) for text in ("the cat", "the mat"))
+    new, preparing, go_on = lens.trace("it was very warm"), threading.Event(), threading.Event()
+    prepare = base.Shown.of
+
+    def slow(*arguments: Any) -> Any:
+        preparing.set()
+        assert go_on.wait(10)
+        return prepare(*arguments)
+
+    monkeypatch.setattr(base.Shown, "of", slow)
+    setter = threading.Thread(target=setattr, args=(view, "trace", new))
+    click = threading.Thread(target=other.set_state, args=({"layer": 1, "head": 2},))
+    setter.start()
+    assert preparing.wait(10)
+    click.start()
+    click.join(2)
+    clicked = (other.layer, other.head)
+    go_on.set()
+    setter.join()
+    click.join()
+    assert clicked == (1, 2) and view.trace is new
 
 
 def test_head_chosen_while_a_text_is_prepared_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -351,7 +351,8 @@ def requirements(trace: Trace) -> None:
         mask = trace.dense_mask(layer)
         if mask is not None and ((mask != 0) & (mask != -torch.inf)).any():
             raise ModelError("its scores have a position bias beside q·k, which comes from no source in the stream")
-        for which in ("query", "key"):  # W_V only where a part is asked again
-            stream.projection(layer, which, 0)
-        stream.output(layer), stream.mlp(layer)
+        adapter, module = stream.adapter, stream.modules[layer]
+        attention = (adapter.query_projection, adapter.key_projection, adapter.output_projection)
+        for projection in (*(find(module) for find in attention), *adapter.mlp(module)):
+            stream.model.check_plain(projection)
     stream.embedded, stream.embedding_norm, stream.embedding_projection, stream.final_norm()
