@@ -65,6 +65,18 @@ def _added(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
     return added[0] if added.ndim == 3 and added.shape[0] == 1 else added
 
 
+def biased(layer: Layer) -> bool:
+    """Whether the scores of visible keys have something finite beside q·k."""
+    if layer.bias is None and (not isinstance(layer.mask, Tensor) or layer.mask.dtype == torch.bool):
+        return False
+    assert layer.query is not None
+    parts = (
+        _added(layer, slice(None), slice(start, start + ROWS), slice(None))
+        for start in range(0, layer.query.shape[1], ROWS)
+    )
+    return any(bool(((added != 0) & (added != -torch.inf)).any()) for added in parts)
+
+
 def seen(layer: Layer, start: int, stop: int) -> slice:
     """The keys from the first to the last that the queries start … stop - 1 see: weights of other keys are 0."""
     known = layer.key if layer.attention is None else layer.attention.mT
@@ -137,10 +149,16 @@ def _masked(products: Tensor, layer: Layer, heads: slice, queries: slice, keys: 
     return products
 
 
-def attention_part(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
-    """The part of `attention` of these heads, queries and keys, which are all that the queries see (see `seen`)."""
-    if layer.attention is not None:
-        return cast(layer.attention[heads, queries, keys])
+def visible(layer: Layer, head: int, queries: slice) -> Tensor:
+    """(R, K) bool: which keys these queries of a head see."""
+    assert layer.query is not None and layer.key is not None
+    shape = len(range(*queries.indices(layer.query.shape[1]))), layer.key.shape[1]
+    none = torch.zeros(1, *shape, device=layer.query.device)
+    return _masked(none, layer, slice(head, head + 1), queries)[0] != -torch.inf
+
+
+def scores_part(layer: Layer, heads: slice, queries: slice, keys: slice = slice(None)) -> Tensor:
+    """The part of the scores of these heads, queries and keys, hidden keys -inf."""
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
     query, key = layer.query[heads, queries], layer.key
     shared = len(layer.query) // len(key)
@@ -151,7 +169,14 @@ def attention_part(layer: Layer, heads: slice, queries: slice, keys: slice) -> T
     check_precision(query.device)
     dtype = torch.float64 if query.dtype == torch.float64 else torch.float32
     products = (query.to(dtype) @ key.to(dtype).transpose(1, 2)).mul_(layer.scaling)
-    weights = _masked(products, layer, heads, queries, keys).softmax(-1)
+    return _masked(products, layer, heads, queries, keys)
+
+
+def attention_part(layer: Layer, heads: slice, queries: slice, keys: slice) -> Tensor:
+    """The part of `attention` of these heads, queries and keys, which are all that the queries see (see `seen`)."""
+    if layer.attention is not None:
+        return cast(layer.attention[heads, queries, keys])
+    weights = scores_part(layer, heads, queries, keys).softmax(-1)
     for head, given in layer.weights.items():
         at = head - (heads.start or 0)
         if 0 <= at < len(weights):

@@ -169,6 +169,10 @@ class Trace(Sides):
         """The part of `attention` of these heads, queries and keys, which are all that `keys_seen` says or more."""
         return scores.attention_part(self._layer(layer), heads, queries, keys)
 
+    def scores_part(self, layer: int, heads: slice, queries: slice) -> Tensor:
+        """The part of `scores` of these heads and queries, and of all keys. Raises ModelError without queries."""
+        return scores.scores_part(self._neurons(layer), heads, queries)
+
     def sink(self, layer: int) -> Tensor:
         """(H, S) 1 - Σ_j α_ij ≥ 0: the attention of a query that goes to no token. 0 in most families."""
         return (1 - self.attention(layer).sum(-1)).clamp_min(0)

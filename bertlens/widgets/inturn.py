@@ -1,12 +1,14 @@
-"""Work on a layer of a long text, some heads at a time, so that a page's other questions have their turn in between."""
+"""Long work in steps, so that a page's other questions have their turn in between: heads of a layer, or any steps."""
 
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Generator, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary, ref
 
 from ..measures.leading import advance
 from ..measures.received import is_known, of_heads
@@ -14,7 +16,9 @@ from ..measures.rows import head_groups
 from ..trace import Trace
 
 PATIENCE = 0.1  # s that a page's question may take before the others have their turn
+IDLE = 10.0  # s after which what nobody went on with is forgotten when something else begins
 T = TypeVar("T")
+Here: TypeAlias = Callable[[], Trace]  # what takes many steps names its trace only within one, so as not to keep it
 
 _begun: WeakKeyDictionary[Trace, dict[Hashable, dict[int, Any]]] = WeakKeyDictionary()
 
@@ -56,6 +60,50 @@ def in_passes(trace: Trace, layer: int, head: int, patience: float) -> bool:
     while not (done := advance(trace, layer, head)) and time.monotonic() < until:
         pass
     return done
+
+
+@dataclass(eq=False)
+class _Work:
+    steps: Generator[None, None, Any]
+    asked: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_works: WeakKeyDictionary[Trace, dict[Hashable, _Work]] = WeakKeyDictionary()
+
+
+def in_steps(
+    trace: Trace, of: Hashable, begin: Callable[[Here], Generator[None, None, T]], patience: float = math.inf
+) -> T | None:
+    """What `begin` returns, which yields after every step; None where it takes longer than `patience` (s).
+
+    The same call again goes on from there.
+    """
+    weak, works, now = ref(trace), _works.setdefault(trace, {}), time.monotonic()
+
+    def here() -> Trace:
+        found = weak()
+        assert found is not None  # who asks for a step has it
+        return found
+
+    for other, work in list(works.items()):
+        if other != of and now - work.asked > IDLE:
+            works.pop(other, None)
+    work = works.setdefault(of, _Work(begin(here)))
+    with work.lock:
+        work.asked = now
+        try:
+            while True:
+                next(work.steps)
+                if time.monotonic() - now > patience:
+                    return None
+        except StopIteration as end:
+            works.pop(of, None)
+            made: T | None = end.value
+            return made
+        except BaseException:
+            works.pop(of, None)
+            raise
 
 
 def again() -> tuple[dict[str, Any], dict[str, Any]]:

@@ -239,6 +239,8 @@ for _question in (
     Question("moved", whatif.moved, (), carried=_if_changed),
     Question("matters", whatif.matters, ("metric",), "whatif", carried=whatif.carried),
     Question("matters_exact", whatif.matters_exact, ("metric", "layer"), "whatif", carried=whatif.carried_exact),
-    Question("score_maps", score_maps.score_maps, ("layer", "head"), "sources", carried_shown=score_maps.carried_maps),
+    Question(
+        "score_maps", score_maps.score_maps_in_turn, ("layer", "head"), "sources", carried_shown=score_maps.carried_maps
+    ),
 ):
     register_question(_question)

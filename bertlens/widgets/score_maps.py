@@ -1,26 +1,35 @@
-"""What the page is told about one head's scores as a sum of pictures: the largest of them, and the rest."""
+"""What the page is told about one head's scores as a sum of pictures: the largest of them, and the rest.
+
+Some rows at a time: shares first, then the pictures of the largest. Nothing of S × S is made, nor of all 36 pairs.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
+from torch.nn.functional import pad
 
 from ..limits import within
 from ..measures import sources
+from ..measures.sources import GROUPS, SIDES, Pair
 from ..trace import Trace
 from .answers import Answer
+from .inturn import PATIENCE, Here, again, in_steps
 from .picked import Picked
 
 MOST_PAIRS = 5  # of sources, the others are one picture
 MOST_CELLS = 128  # along a side
+AT_ONCE = 2**21  # scores that are looked at together: 8 MB
+TOKENS = 1024  # whose queries or keys are split together
 
 
-def score_maps(trace: Trace, layer: int, head: int) -> Answer:
+def score_maps(trace: Trace, layer: int, head: int, patience: float = math.inf) -> Answer:
     """One head's scores, less each row's mean, as a sum of maps by pairs of sources. Raises as `measures.sources.maps`.
 
     Fields: layer, head; pairs as [query's source, key's source] of the MOST_PAIRS largest by |share|, and share of
@@ -28,43 +37,146 @@ def score_maps(trace: Trace, layer: int, head: int) -> Answer:
     share of all others; gap, the largest difference between the sum of all maps and the model's own scores; block, how
     many tokens a cell is of along either side; notes. Array: values (2 + pairs, S / block, S / block) float32: the
     scores themselves, a map for each pair, and the rest; hidden cells are NaN, a cell of several tokens holds that of
-    the largest size.
+    the largest size. Where it takes longer than `patience` (s): "again", see inturn.
     """
-    maps = sources.maps(trace, layer, head, center=True)
-    shares = sources.map_shares(maps)
-    ordered = sorted((pair for pair in maps if shares[pair] != 0), key=lambda pair: -abs(shares[pair]))
-    shown, others = ordered[:MOST_PAIRS], [pair for pair in maps if pair not in ordered[:MOST_PAIRS]]
-    rest = torch.stack([maps[pair] for pair in others]).sum(0)
-    visible = ~rest.isnan()
-    scores = trace.scores(layer)[head].double()
-    mean = scores.masked_fill(~visible, 0).sum(-1, keepdim=True) / visible.sum(-1, keepdim=True)
-    whole = (scores - mean).masked_fill(~visible, torch.nan)
-    parts = [maps[pair] for pair in shown]
-    total = torch.stack([*parts, rest]).double().sum(0)
-    block = math.ceil(trace.n_tokens / MOST_CELLS)
+    made = in_steps(trace, ("score maps", layer, head), lambda here: _steps(here, layer, head), patience)
+    return again() if made is None else made
+
+
+def score_maps_in_turn(trace: Trace, layer: int, head: int) -> Answer:
+    """`score_maps` for a page, which has other questions too."""
+    return score_maps(trace, layer, head, math.inf if within("at_once", trace.n_tokens) else PATIENCE)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """One head's queries and keys as sums: group -> (S, d), queries scaled, in the dtype of the model's products."""
+
+    layer: int
+    head: int
+    queries: dict[str, Tensor]
+    keys: dict[str, Tensor]
+
+
+def _centred(values: Tensor, hidden: Tensor) -> Tensor:
+    """Less each row's mean over what is not hidden, in place; 0 where hidden."""
+    values.masked_fill_(hidden, 0)
+    mean = values.sum(-1, keepdim=True, dtype=torch.float64) / (~hidden).sum(-1, keepdim=True).clamp_min(1)
+    return values.sub_(mean.to(values.dtype)).masked_fill_(hidden, 0)
+
+
+def _steps(here: Here, layer: int, head: int) -> Generator[None, None, Answer]:
+    size, notes = here().n_tokens, sources.Stream(here()).notes
+    sides = []
+    for side in SIDES:
+        found = []
+        for start in range(0, size, TOKENS):
+            found.append(_groups(here(), layer, head, side, slice(start, min(start + TOKENS, size))))
+            yield
+        sides.append({name: torch.cat([part[name] for part in found]) for name in found[0]})
+    split = _Split(layer, head, *sides)
+    block = math.ceil(size / MOST_CELLS)
+    step = max(1, AT_ONCE // (size * block)) * block  # whole cells
+    blocks = [slice(start, min(start + step, size)) for start in range(0, size, step)]
+
+    sums = torch.zeros(len(split.queries), len(split.keys), dtype=torch.float64, device="cpu")
+    for rows in blocks:
+        sums += _covariances(here(), split, rows).cpu()
+        yield
+    shares = _shares(split, sums)
+    ordered = sorted((pair for pair, share in shares.items() if share != 0), key=lambda pair: -abs(shares[pair]))
+    shown = ordered[:MOST_PAIRS]
+    rest = _rest(split, shown)
+
+    pictures, gap = [], 0.0
+    for rows in blocks:
+        pooled, largest = _pictures(here(), split, rows, shown, rest, block)
+        pictures.append(pooled)
+        gap = max(gap, largest)
+        yield
     known = [None if math.isnan(shares[pair]) else shares[pair] for pair in shown]
     fields = {
         "layer": layer,
         "head": head,
         "pairs": [list(pair) for pair in shown],
         "share": known,
-        "rest": None if None in known else sum(shares[pair] for pair in others),
-        "gap": float((total - whole)[visible].abs().max()),
+        "rest": None if None in known else sum(share for pair, share in shares.items() if pair not in shown),
+        "gap": gap,
         "block": block,
-        "notes": list(maps.notes),
+        "notes": list(notes),
     }
-    return fields, {"values": torch.stack([_pooled(part.float(), block) for part in (whole, *parts, rest)])}
+    return fields, {"values": torch.cat(pictures, 1)}
 
 
-def _pooled(values: Tensor, block: int) -> Tensor:
-    """The value of the largest size in every block; NaN where all of a block is."""
+@torch.no_grad()
+def _groups(trace: Trace, layer: int, head: int, side: str, tokens: slice) -> dict[str, Tensor]:
+    factor = trace.scaling(layer) if side == "query" else 1.0
+    dtype = torch.float64 if trace.dtype == "float64" else torch.float32
+    return {name: (factor * x).to(dtype) for name, x in sources.groups(trace, layer, head, side, tokens).items()}
+
+
+@torch.no_grad()
+def _covariances(trace: Trace, split: _Split, rows: slice) -> Tensor:
+    """(groups, groups) float64 Σ_ij (part, less its row's mean)_ij · whole_ij / keys seen, of every pair of groups.
+
+    The rows of the whole sum to 0, so that Σ_j (q·k_j - mean) whole_j = q · Σ_j whole_j k_j: no part is made.
+    """
+    hidden = ~sources.visible_keys(trace, split.layer, split.head, rows)
+    queries, keys = ([*side.values()] for side in (split.queries, split.keys))
+    whole = _centred(torch.stack([x[rows] for x in queries]).sum(0) @ torch.stack(keys).sum(0).T, hidden)
+    whole /= (~hidden).sum(-1, keepdim=True).clamp_min(1)
+    drawn = (whole @ torch.cat(keys, 1)).unflatten(1, (len(keys), -1))  # (R, groups, d)
+    return torch.einsum("grd,rhd->gh", torch.stack([x[rows] for x in queries]).double(), drawn.double())
+
+
+def _shares(split: _Split, sums: Tensor) -> dict[Pair, float]:
+    """Of every pair that there is, in the order of GROUPS; NaN where all scores of every query are equal."""
+    found = dict(
+        zip(product(split.queries, split.keys), (sums / (sums.sum() or torch.nan)).flatten().tolist(), strict=True)
+    )
+    return {pair: found[pair] for pair in product(GROUPS, GROUPS) if pair in found}
+
+
+def _rest(split: _Split, shown: list[Pair]) -> Tensor:
+    """(S, groups · d) for every group of queries the keys of all pairs with it that are not shown."""
+    none = torch.zeros_like(next(iter(split.keys.values())))
+    return torch.cat(
+        [sum((keys for to, keys in split.keys.items() if (of, to) not in shown), none) for of in split.queries], 1
+    )
+
+
+@torch.no_grad()
+def _pictures(
+    trace: Trace, split: _Split, rows: slice, shown: list[Pair], rest: Tensor, block: int
+) -> tuple[Tensor, float]:
+    """Some rows of all pictures (2 + pairs, R / block, S / block), and the largest difference to the model's scores."""
+    own = trace.scores_part(split.layer, slice(split.head, split.head + 1), rows)[0]
+    hidden = own == -torch.inf
+    parts = (split.queries[of][rows] @ split.keys[to].T for of, to in shown)
+    others = torch.cat([x[rows] for x in split.queries.values()], 1) @ rest.T
+    apart = _centred(own, hidden).double()
+    pooled = [_pooled(own, hidden, block)]
+    for part in (*parts, others):
+        apart -= _centred(part, hidden)
+        pooled.append(_pooled(part, hidden, block))
+    return torch.stack(pooled), float(apart.abs().max())
+
+
+def _pooled(values: Tensor, hidden: Tensor, block: int) -> Tensor:
+    """float32, the value of the largest size in every block; NaN where all of a block is hidden."""
     if block == 1:
-        return values
-    filled, hidden = values.nan_to_num(0.0)[None, None], values.isnan()
-    high = functional.max_pool2d(filled, block, ceil_mode=True)
-    low = -functional.max_pool2d(-filled, block, ceil_mode=True)
-    none = functional.max_pool2d((~hidden).float()[None, None], block, ceil_mode=True) == 0
-    return torch.where(high >= -low, high, low).masked_fill(none, torch.nan)[0, 0]
+        return values.float().masked_fill(hidden, torch.nan)
+    room = [-size % block for size in values.shape]  # cells that the last blocks lack
+
+    def blocks(x: Tensor, filled: float) -> Tensor:
+        return pad(x, (0, room[1], 0, room[0]), value=filled).unflatten(1, (-1, block)).unflatten(0, (-1, block))
+
+    high, low = (
+        (sign * blocks(values.masked_fill(hidden, -sign * torch.inf), -sign * torch.inf)).amax(-1).amax(1)
+        for sign in (1, -1)
+    )
+    found = torch.where(high >= low, high, -low)
+    return found.masked_fill(high == -torch.inf, torch.nan).float()
 
 
 def carried_maps(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:

@@ -51,7 +51,7 @@ def why(
         token, amount = fetched.get((at, h), (None, None)) if at is not None and h is not None else (None, None)
         named = {"kind": kind, "layer": at, "head": h, "value": value}
         largest.append(named | {"token": token, "fetched": amount})
-    alpha = trace.attention(layer)[head, query].double()
+    alpha = trace.attention_part(layer, slice(head, head + 1), slice(query, query + 1), slice(None))[0, 0].double()
     visible = sources.visible_keys(trace, layer, head, query)
     spread = s.spread
     if against is None:
@@ -130,7 +130,7 @@ def carried(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
     if not within("carried", trace.n_tokens):
         return
     for layer, head in picked.heads:
-        alpha = trace.attention(layer)[head]
+        alpha = trace.attention_heads(layer, head, head + 1)[0]
         strongest = alpha.argmax(-1).tolist()
         cells = list(enumerate(strongest))
         pinned = None

@@ -52,6 +52,18 @@ describe("an answer", () => {
     await settled();
     expect(again.seen).toEqual([{ state: "asking" }, { state: "answered", value: 2 }]);
   });
+  it("takes as long as it takes where each of its turns is in time", async () => {
+    const b = bench();
+    const { seen } = look(b);
+    for (let turn = 0; turn < 3; turn++) {
+      vi.advanceTimersByTime(40_000);
+      b.take("double").give({ again: true });
+      await settled();
+    }
+    b.take("double").give({ n: 21 });
+    await settled();
+    expect(seen).toEqual([{ state: "asking" }, { state: "answered", value: 42 }]);
+  });
   it("is asked for again where it was refused while nobody looked", async () => {
     const b = bench();
     look(b).end();

@@ -9,12 +9,12 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 2006.15595). The factor act(s)/s is DecompX' (section 3.2).
 """
 
-from .bilinear import GROUPS, Maps, map_shares, maps, pairs
+from .bilinear import GROUPS, Maps, Pair, groups, map_shares, maps, pairs
 from .head_score import SIDES, score, visible_keys
 from .predictions import label, logit
 from .pull import Reading, mean_reading
 from .result import KINDS, NEAR_ZERO, Row, Sources, fetched_most, neurons, tokens
-from .stream import requirements
+from .stream import Stream, requirements
 from .texts import POOLINGS, similarity
 
 __all__ = [
@@ -24,10 +24,13 @@ __all__ = [
     "POOLINGS",
     "SIDES",
     "Maps",
+    "Pair",
     "Reading",
     "Row",
     "Sources",
+    "Stream",
     "fetched_most",
+    "groups",
     "label",
     "logit",
     "map_shares",

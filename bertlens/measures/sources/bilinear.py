@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...errors import SelectionError, check_index
 from ...trace import Trace
-from .head_score import rotated, visible_keys
+from .head_score import SIDES, rotated, visible_keys
 from .pull import Parts, Reading, parts
 from .stream import Stream, check_finite
 
@@ -59,6 +59,25 @@ def pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> DataFram
 
 
 @torch.no_grad()
+def groups(trace: Trace, layer: int, head: int, side: str, tokens: slice) -> dict[str, Tensor]:
+    """group of GROUPS -> (T, d) float64: the parts of some tokens' queries or keys, after any rotation.
+
+    As far as a model has such sources; they sum to the queries or keys. Raises like `score`.
+    """
+    check_index(layer, trace.n_layers, "layer")
+    check_index(head, trace.n_heads, "head")
+    stream = Stream(trace)
+    check_finite(trace)
+    chosen = torch.arange(tokens.start, tokens.stop, device=stream.device)
+    found = _grouped(parts(stream, _in_head_space(stream, layer, head, side, chosen, None), together=True))
+    rotation = stream.rotation(layer)
+    if rotation is None:
+        return found
+    cos, sin = (part[tokens] for part in rotation)
+    return {name: rotated(x, cos, sin) for name, x in found.items()}
+
+
+@torch.no_grad()
 def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
     """(query group, key group) -> (S, S): one head's scores as a sum of 36 maps, in the order of GROUPS.
 
@@ -67,18 +86,8 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
     subtracts each row's mean over its visible keys, which the softmax does not see. float32, or float64 for a float64
     model. Raises like `score`.
     """
-    check_index(layer, trace.n_layers, "layer")
-    check_index(head, trace.n_heads, "head")
     stream = Stream(trace)
-    check_finite(trace)
-    everything = torch.arange(trace.n_tokens, device=stream.device)
-    sides = []
-    for side in ("query", "key"):
-        found = parts(stream, _in_head_space(stream, layer, head, side, everything, None), together=True)
-        groups = _grouped(found)
-        rotation = stream.rotation(layer)
-        sides.append(groups if rotation is None else {name: rotated(x, *rotation) for name, x in groups.items()})
-    queries, keys = sides
+    queries, keys = (groups(trace, layer, head, side, slice(0, trace.n_tokens)) for side in SIDES)
     hidden = ~visible_keys(trace, layer, head, slice(None))
     some_hidden = bool(hidden.any())
     count = (~hidden).sum(-1, keepdim=True).double()
@@ -147,8 +156,8 @@ def _listed(found: Parts) -> tuple[list[tuple[str, float, float]], Tensor]:
 
 def _grouped(found: Parts) -> dict[str, Tensor]:
     """group -> (S, d), as far as there are such sources."""
-    groups = dict(found.embedded) | {"bias": found.bias}
+    grouped = dict(found.embedded) | {"bias": found.bias}
     for name, by_layer in (("heads", found.heads), ("mlps", found.mlps)):
         if by_layer:
-            groups[name] = torch.stack([*by_layer.values()]).sum(0)
-    return groups
+            grouped[name] = torch.stack([*by_layer.values()]).sum(0)
+    return grouped

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ...errors import SelectionError, check_index
+from ...scores import visible
 from ...trace import Trace
 from .pull import Reading, parts
 from .result import Sources
@@ -106,21 +107,21 @@ def unrotated(w: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 def shares(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None) -> Tensor:
     """(S,) float64 what each key's score counts. Raises SelectionError for keys that the query does not see."""
-    visible = visible_keys(trace, layer, head, query)
-    share = torch.zeros(len(visible), dtype=torch.float64, device=visible.device)
+    seen = visible_keys(trace, layer, head, query)
+    share = torch.zeros(len(seen), dtype=torch.float64, device=seen.device)
     if against == OTHERS:
-        if int(visible.sum()) < 2:
+        if int(seen.sum()) < 2:
             raise SelectionError(f"query {query} sees no other key: pass against=None for the score itself")
-        share[visible] = -1 / (int(visible.sum()) - 1)
+        share[seen] = -1 / (int(seen.sum()) - 1)
     elif isinstance(against, str):
         raise SelectionError(f'against={against!r}: there are "others", the index of a key, and None')
     elif against is not None:
-        check_index(against, len(visible), "key")
+        check_index(against, len(seen), "key")
         if against == key:
             raise SelectionError(f"key {key} against itself is 0: name another key")
         share[against] = -1
     for chosen in {key} | ({against} if isinstance(against, int) else set()):
-        if not visible[chosen]:
+        if not seen[chosen]:
             raise SelectionError(f"key {chosen} is hidden from query {query} by the model's mask")
     share[key] = 1
     return share
@@ -128,11 +129,10 @@ def shares(trace: Trace, layer: int, head: int, query: int, key: int, against: s
 
 def visible_keys(trace: Trace, layer: int, head: int, query: int | slice) -> Tensor:
     """(S,) bool, or (n, S) for several queries."""
-    mask = trace.dense_mask(layer)
-    if mask is None:
-        shape = (trace.n_tokens,) if isinstance(query, int) else (trace.n_tokens, trace.n_tokens)
-        return torch.ones(shape, dtype=torch.bool, device=trace._device)
-    return (mask[head] if mask.ndim == 3 else mask)[query] != -torch.inf
+    record = trace._neurons(layer)
+    return (
+        visible(record, head, query) if isinstance(query, slice) else visible(record, head, slice(query, query + 1))[0]
+    )
 
 
 def _words(trace: Trace, layer: int, head: int, query: int, key: int, against: str | int | None, side: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -123,8 +123,8 @@ class Fetch:
     layer: int
     head: int
     directions: Tensor  # (T or 1, d) what the head's context is read with
-    weights: Tensor  # (T,) what each token read counts
-    attention: Tensor  # (T, S)
+    tokens: Tensor  # (T,) those read
+    weights: Tensor  # (T,) what each of them counts
 
     @classmethod
     def of(cls, s: Sources, layer: int, head: int) -> Fetch:
@@ -150,20 +150,26 @@ class Fetch:
                 output = stream.output(step.layer)
                 size = output.weight.shape[1] // s.trace.n_heads
                 r = step.pull.back(output).vector[:, 0, head * size : (head + 1) * size]
-                alpha = stream.attention(step.layer, head, step.pull.tokens)
-                found[step.layer, head] = cls(stream, step.layer, head, r, step.pull.weights, alpha)
+                found[step.layer, head] = cls(stream, step.layer, head, r, step.pull.tokens, step.pull.weights)
         return found
 
     def values(self) -> Tensor:
         """(S,) float64 Σ_t λ_t α_tm v_m · r_t."""
-        value = self.stream.heads(self.layer, "value", self.head)
-        if len(self.directions) == 1:
-            return (self.weights @ self.attention) * (value.double() @ self.directions[0])
-        return torch.einsum("t,tm,td,md->m", self.weights, self.attention, self.directions, value.double())
+        value = self.stream.heads(self.layer, "value", self.head).double()
+        total = value.new_zeros(len(value))
+        one = len(self.directions) == 1
+        for part, alpha in self._attention():
+            weights = self.weights[part]
+            total += weights @ (alpha if one else alpha.mul_(self.directions[part] @ value.T))
+        return total * (value @ self.directions[0]) if one else total
+
+    def _attention(self) -> Iterator[tuple[slice, Tensor]]:
+        return self.stream.attention(self.layer, self.head, self.tokens)
 
     def reading(self, token: int) -> Reading:
         """The same of one of those tokens, as a reading of the layer's input there."""
-        r = (self.weights * self.attention[:, token]) @ self.directions.expand(len(self.weights), -1)  # (d,)
+        column = torch.cat([alpha[:, token] for _, alpha in self._attention()])
+        r = (self.weights * column) @ self.directions.expand(len(self.weights), -1)  # (d,)
         map = self.stream.projection(self.layer, "value", self.head)
         constant = r.new_zeros(1) if map.bias is None else (map.bias.double() @ r)[None]
         one = torch.ones(1, dtype=torch.float64, device=r.device)

@@ -7,7 +7,7 @@ Pre-LN: a = x + Σ_h O^h ctx^h + b_O,  x' = a + W2 (g ∘ (W1 n(a) + b1)) + b2. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from torch.nn.functional import linear
 
 from ...capture import Layer
 from ...errors import ModelError
-from ...scores import check_precision, dense_mask
+from ...scores import ROWS, biased, check_precision, scores_part
 from ...stream_parts import nothing
 from ...stream_record import inverse_deviation
 from ...trace import Trace
@@ -240,16 +240,14 @@ class Stream:
 
     # --- one head's attention ---
 
-    def attention(self, layer: int, head: int, tokens: Tensor) -> Tensor:
-        """(T, S) α of one head, for some queries; float64."""
-        record = self.record(layer)
-        assert record.scaling is not None
-        query, key = self.heads(layer, "query", head), self.heads(layer, "key", head)
-        scores = (query[tokens] @ key.T).double() * record.scaling
-        mask = dense_mask(record)
-        if mask is not None:
-            scores = scores + (mask[head] if mask.ndim == 3 else mask)[tokens].double()
-        return scores.softmax(-1)
+    def attention(self, layer: int, head: int, tokens: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """α of one head for some queries, some at a time: which of them, (R, S) float64."""
+        record, of = self.record(layer), slice(head, head + 1)
+        for start in range(0, len(tokens), ROWS):
+            chosen = tokens[start : start + ROWS].cpu()
+            runs = chosen.tensor_split(1 + (chosen.diff() != 1).nonzero()[:, 0])
+            scores = [scores_part(record, of, slice(int(run[0]), int(run[-1]) + 1))[0] for run in runs]
+            yield slice(start, start + len(chosen)), torch.cat(scores).double().softmax(-1)
 
     def heads(self, layer: int, which: str, head: int) -> Tensor:
         """(S, d) queries, keys or values of one head, as the model multiplies them."""
@@ -348,8 +346,7 @@ def requirements(trace: Trace) -> None:
     check_finite(trace)
     for layer in range(trace.n_layers):
         stream.rotation(layer), stream.attention_norm(layer), stream.mlp_norm(layer)
-        mask = trace.dense_mask(layer)
-        if mask is not None and ((mask != 0) & (mask != -torch.inf)).any():
+        if biased(stream.record(layer)):
             raise ModelError("its scores have a position bias beside q·k, which comes from no source in the stream")
         adapter, module = stream.adapter, stream.modules[layer]
         attention = (adapter.query_projection, adapter.key_projection, adapter.output_projection)

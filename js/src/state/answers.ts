@@ -88,22 +88,17 @@ export class Answers {
       this.layers.then((ask) => ask(name, kind, of, args));
       return;
     }
-    /** Once more where a part of the work is done, so that other questions have their turn in between. */
-    const asked = async (): Promise<{ value: T; bytes?: number }> => {
-      for (;;) {
-        const { value: part, bytes } = await this.plain(kind.op, of, args, (answer) =>
-          answer.fields.again ? null : { value: kind.read(answer, args) },
-        );
-        if (part) return { ...part, bytes };
-        if (!this.isWanted(name)) throw new Error("nobody looks any more");
-      }
+    const asked = async (): Promise<{ value: T; bytes?: number } | null> => {
+      const reply = this.plain(kind.op, of, args, (answer) => (answer.fields.again ? null : kind.read(answer, args)));
+      this.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
+      const { value, bytes } = await reply;
+      if (value !== null) return { value, bytes };
+      return this.isWanted(name) ? asked() : null; // part of it is done
     };
-    const reply = kind.instead
-      ? kind.instead().then((value) => (value === null ? asked() : { value, bytes: undefined }))
-      : asked();
-    this.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
+    const held = kind.instead?.() ?? Promise.resolve(null);
+    const reply = kind.instead ? held.then((value) => (value === null ? asked() : { value })) : asked();
     reply.then(
-      ({ value, bytes }) => this.settle(name, kind, value, bytes),
+      (made) => made && this.settle(name, kind, made.value, made.bytes),
       (error: Error) => refuse(error.message),
     );
   }
