@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .. import embedded
@@ -31,7 +32,9 @@ Held-out texts (every 200th of the corpus) during the run:
 ## Scores
 
 {share:.0%} of each passage's tokens were shown as `[MASK]`, all at once. Top 1, top 10: how often the right token was
-the first, or among the first ten, of {vocabulary:,}. {rounding}
+the first, or among the first ten, of {vocabulary:,}. "One mask": a single token of each passage is hidden, all others
+are seen, as when one word is asked for. Held-out texts are other texts of the corpus that it was trained on{of_books}.
+{rounding}
 
 | text | masked tokens | loss (nats) | top 1 | top 10 |
 | --- | ---: | ---: | ---: | ---: |
@@ -75,6 +78,9 @@ BOOKS_READER = """- Half of what it read are novels, much of it of the 19th cent
 BOOKS_CHOSEN = """: one run of the command's defaults, but for bfloat16; the
 learning rate is the better of two tried for 300 steps each on held-out texts"""
 
+BOOKS_SCORED = """: other
+paragraphs of the same books. `valid.txt.gz` are the three books set aside, of which it read nothing"""
+
 
 def card(metrics: dict[str, Any]) -> str:
     """The card's text in Markdown, every number from metrics.json."""
@@ -107,7 +113,8 @@ def card(metrics: dict[str, Any]) -> str:
         vocabulary=metrics["vocabulary"],
         curve="\n".join(_curve(run["history"])),
         rounding=rounding if shipped else "",
-        scores="\n".join(_score(*item) for item in {**metrics["scores"], "held-out texts": kept}.items()),
+        scores="\n".join(_score(*item) for item in _rows(metrics)),
+        of_books=BOOKS_SCORED if books else "",
         unigram=metrics["unigram"],
         sentences="\n".join(map(_sentence, metrics["sentences"])),
         limits=LIMITS.format(**settings, reader=BOOKS_READER if books else ""),
@@ -123,6 +130,14 @@ def _curve(history: list[dict[str, Any]]) -> list[str]:
         f"| {row['step']:,} | {row['loss']:.3f} | {row['top1']:.1%} | {row['top10']:.1%} |"
         for row in (history[n] for n in chosen)
     ]
+
+
+def _rows(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is scored and its scores."""
+    for name, row in metrics["scores"].items():
+        yield name, row
+        yield f"{name}, one mask", metrics["single"][name]
+    yield "held-out texts", metrics["held_out"]
 
 
 def _score(name: str, row: dict[str, float]) -> str:

@@ -100,7 +100,10 @@ def train_and_save(
         model.save_pretrained(output)
         tokenizer.save_pretrained(output)
         kept = model
-    scores = {path.name: score_file(kept, tokenizer, path, settings.length) for path in aside}
+    scores, single = (
+        {path.name: score_file(kept, tokenizer, path, settings.length, share) for path in aside}
+        for share in (EVALUATED, 0)
+    )
     metrics = {
         "model": model_name or embedded.NAME,
         "corpus": data,
@@ -112,6 +115,7 @@ def train_and_save(
         "before_rounding": asdict(evaluate(model, held_out, masking)),
         "unigram": unigram(learned, held_out, masking),
         "scores": scores,
+        "single": single,
         "sentences": answers(kept, tokenizer),
     }
     (output / "metrics.json").write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
@@ -120,13 +124,11 @@ def train_and_save(
     return metrics
 
 
-def score_file(model: Any, tokenizer: Any, path: Path, length: int = 128) -> dict[str, Any]:
-    """The score on at most MOST_SCORED passages of a file, evenly over it; "single": with one mask in each of them."""
+def score_file(model: Any, tokenizer: Any, path: Path, length: int = 128, share: float = EVALUATED) -> dict[str, float]:
+    """The score on at most MOST_SCORED passages of a file, evenly over it. share: as for `evaluate`."""
     rows = [row for text_rows in passages([*read([path])], tokenizer, length) for row in text_rows]
     chosen = [rows[n * len(rows) // MOST_SCORED] for n in range(MOST_SCORED)] if len(rows) > MOST_SCORED else rows
-    scored, masking = Passages.of(chosen), Masking(tokenizer)
-    single = asdict(evaluate(model, scored, masking, share=0))
-    return asdict(evaluate(model, scored, masking)) | {"passages": len(chosen), "single": single}
+    return asdict(evaluate(model, Passages.of(chosen), Masking(tokenizer), share=share)) | {"passages": len(chosen)}
 
 
 def unigram(learned: Passages, held_out: Passages, masking: Masking) -> dict[str, float]:

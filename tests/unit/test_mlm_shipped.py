@@ -18,7 +18,7 @@ from bertlens.measures.divergence import jensen_shannon
 from bertlens.measures.offers import offers
 from bertlens.mlm import differences, history, run
 from bertlens.mlm.card import card
-from bertlens.mlm.corpus import SET_ASIDE
+from bertlens.mlm.corpus import SET_ASIDE, passages, read
 from bertlens.survey import head_stats
 from bertlens.survey.statistics import NAMES
 from conftest import DATA
@@ -60,6 +60,38 @@ def test_card_says_what_was_measured(metrics: dict[str, Any]) -> None:
     kept, before = metrics["held_out"], metrics["before_rounding"]
     assert before["top1"] - kept["top1"] <= 0.01  # what the rounding costs
     assert kept["top1"] >= 0.30 > 3 * metrics["unigram"]["top1"]
+
+
+def test_the_card_and_the_readme_say_what_is_held_out(metrics: dict[str, Any]) -> None:
+    """Paragraphs of the training books are no held-out books; one mask is easier than several at once."""
+    score, single = metrics["scores"]["valid.txt.gz"], metrics["single"]["valid.txt.gz"]
+    assert single["n"] == single["passages"] == 2000 and score["n"] > 9 * single["n"]
+    card_text = (differences.SHIPPED / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert f"| valid.txt.gz, one mask | 2,000 | {single['loss']:.3f} | {single['top1']:.1%} |" in card_text
+    assert (
+        "Held-out texts are other texts of the corpus that it was trained on: other\nparagraphs of the same books."
+        in card_text
+    )
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"of other books {score['top1'] * 100:.0f} % right, {single['top1'] * 100:.0f} % with one mask" in readme
+
+
+@pytest.mark.data
+@pytest.mark.long
+def test_scores_with_one_mask(lens: bl.Lens, metrics: dict[str, Any]) -> None:
+    """One token of a passage at a time, without what scores a training."""
+    path, kept = next(DATA.rglob("valid.txt.gz")), metrics["single"]["valid.txt.gz"]
+    found = run.score_file(lens.model, lens.tokenizer, path, 128, 0)
+    assert found["n"] == kept["n"] == found["passages"] and found["top1"] == pytest.approx(kept["top1"], abs=1e-3)
+    rows = [row for text in passages([*read([path])][::25], lens.tokenizer, 128) for row in text]
+    right, draw = [], np.random.default_rng(0)
+    for row in rows:
+        place = int(draw.integers(1, len(row) - 1))
+        ids = torch.tensor([row])
+        ids[0, place] = lens.tokenizer.mask_token_id
+        with torch.no_grad():
+            right.append(int(lens.model(input_ids=ids).logits[0, place].argmax()) == row[place])
+    assert len(right) > 300 and np.mean(right) == pytest.approx(kept["top1"], abs=4 * 0.5 / len(right) ** 0.5)
 
 
 def test_ten_sentences_are_answered_as_the_card_says(lens: bl.Lens, metrics: dict[str, Any]) -> None:
