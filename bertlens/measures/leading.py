@@ -89,11 +89,11 @@ class Krylov:
             block, self.start = torch.linalg.qr(omega.to(self.trace.special_mask.device))
         else:
             block = _orthonormal(self.returned[-1], torch.cat(self.basis, 1))
-        image, returned, squares = _passed(self.trace, self.layer, self.head, block)
+        image, returned, squares = _passed(self.trace, self.layer, self.head, block, squared=not self.basis)
         self.basis.append(block)
         self.images.append(image)
         self.returned.append(returned)
-        self.squares = squares
+        self.squares += squares
         return self._said() if len(self.basis) == PASSES else self
 
     def _said(self) -> Leading:
@@ -130,13 +130,13 @@ def _orthonormal(block: Tensor, basis: Tensor) -> Tensor:
     return block
 
 
-def _passed(trace: Trace, layer: int, head: int, block: Tensor) -> tuple[Tensor, Tensor, float]:
-    """A X (S, n) and Aᵀ A X (K, n) of X (K, n), float64, and ‖A‖_F²."""
+def _passed(trace: Trace, layer: int, head: int, block: Tensor, squared: bool) -> tuple[Tensor, Tensor, float]:
+    """A X (S, n) and Aᵀ A X (K, n) of X (K, n), float64, and, where it is wanted, ‖A‖_F²."""
     image, returned, squares = block.new_zeros(trace.n_tokens, block.shape[1]), torch.zeros_like(block), 0.0
     for start, first, alpha in blocks(trace, layer, slice(head, head + 1)):
         rows, keys = alpha[0], slice(first, first + alpha.shape[2])
         found = rows @ block[keys].to(rows.dtype)
         image[start : start + len(rows)] = found
         returned[keys] += rows.T @ found
-        squares += float(rows.square().sum(dtype=torch.float64))
+        squares += float(rows.square().sum(dtype=torch.float64)) if squared else 0.0
     return image, returned, squares

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -242,10 +243,21 @@ def _room(trace: Trace) -> int:
     return AT_ONCE if trace.special_mask.device.type == "cpu" else 32 * AT_ONCE
 
 
+_known_keys: WeakKeyDictionary[Trace, dict[tuple[int, int, int], slice]] = WeakKeyDictionary()
+
+
+def _keys(trace: Trace, layer: int, start: int, stop: int) -> slice:
+    """`Trace.keys_seen`, which reads all of a mask's rows: once for all heads and measures."""
+    known = _known_keys.setdefault(trace, {})
+    if (layer, start, stop) not in known:
+        known[layer, start, stop] = trace.keys_seen(layer, start, stop)
+    return known[layer, start, stop]
+
+
 def _width(trace: Trace, layer: int) -> int:
     """Keys that some successive queries see together: few in local layers."""
     seen = (
-        trace.keys_seen(layer, at, min(at + LEAST_ROWS, trace.n_tokens)) for at in range(0, trace.n_tokens, LEAST_ROWS)
+        _keys(trace, layer, at, min(at + LEAST_ROWS, trace.n_tokens)) for at in range(0, trace.n_tokens, LEAST_ROWS)
     )
     return max(keys.stop - keys.start for keys in seen)
 
@@ -263,7 +275,7 @@ def blocks(trace: Trace, layer: int, heads: slice) -> Iterator[tuple[int, int, T
     step = min(step, max(width, LEAST_ROWS))  # each row more of a local layer brings a key more to all of them
     for start in range(0, trace.n_tokens, step):
         stop = min(start + step, trace.n_tokens)
-        keys = trace.keys_seen(layer, start, stop)
+        keys = _keys(trace, layer, start, stop)
         yield start, keys.start, trace.attention_part(layer, heads, slice(start, stop), keys)
 
 

@@ -61,3 +61,16 @@ def test_weight_against_norm_gives_other_questions_their_turn(trace: bl.Trace, m
         replies.append(answers.norm_view(trace)[0])
         assert len(replies) <= len(groups) + 1
     assert len(replies) == len(groups) and looked_at == groups
+
+
+def test_which_keys_rows_see_is_read_from_the_mask_once(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes longer than the rows themselves, for every head and measure anew."""
+    monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
+    received._known.clear()
+    rows._known_keys.clear()
+    read: list[tuple[int, int, int]] = []
+    real = bl.Trace.keys_seen
+    monkeypatch.setattr(bl.Trace, "keys_seen", lambda self, *of: read.append(of) or real(self, *of))
+    while answers.norm_view(trace)[0].get("again"):
+        pass
+    assert len(read) == len(set(read)) > 0
