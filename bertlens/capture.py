@@ -86,11 +86,12 @@ class Pass:
     output: Any
     why_no_neurons: str = ""
     entry: Entry = field(default_factory=Entry)
+    of_tokens: frozenset[str] = frozenset()  # entries (B, S) of the output that have a number for each token
 
     def text(self, row: int, n: int) -> Pass:
         """The part that belongs to one text: its row, and its first n positions (padding stands on the right)."""
         rows = self.hidden_states[0].shape[0]
-        cut = _Cut(row, n, copy=rows > 1)  # copies: one text of a batch must not keep the others alive
+        cut = _Cut(row, n, self.of_tokens, copy=rows > 1)  # copies: one text of a batch must not keep the others alive
         layers = [
             Layer(
                 query=cut(layer.query, 2),
@@ -120,14 +121,14 @@ class Pass:
             rotations={kind: (cut(cos, 1), cut(sin, 1)) for kind, (cos, sin) in self.entry.rotations.items()},
         )
         output = self.output if rows == 1 else cut.output(self.output)
-        return Pass(layers, hidden, output, self.why_no_neurons, entry)
+        return Pass(layers, hidden, output, self.why_no_neurons, entry, self.of_tokens)
 
 
 class _Cut:
     """Cuts one text out of a batch; a tensor that several layers share stays shared."""
 
-    def __init__(self, row: int, n: int, copy: bool):
-        self.row, self.n, self.copy = row, n, copy
+    def __init__(self, row: int, n: int, of_tokens: frozenset[str], copy: bool):
+        self.row, self.n, self.of_tokens, self.copy = row, n, of_tokens, copy
         self._done: dict[int, Any] = {}
 
     def __call__(self, x: Tensor | None, *position_dims: int) -> Any:
@@ -157,7 +158,7 @@ class _Cut:
         return self._done[id(mask)]
 
     def output(self, output: Any) -> Any:
-        """The model's output object for one text. Two-dimensional entries are per text, except start and end logits."""
+        """The model's output object for one text."""
         parts = {}
         for name, value in output.items():
             if isinstance(value, tuple):
@@ -174,7 +175,7 @@ class _Cut:
         part = value[self.row : self.row + 1]
         if value.ndim == 4:  # attention weights
             part = part[..., : self.n, : self.n]
-        elif name in ("start_logits", "end_logits"):
+        elif name in self.of_tokens:
             part = part[:, : self.n]
         return part.clone()
 
@@ -276,7 +277,7 @@ def through_interface(model: Model, inputs: dict[str, Tensor], run: Run | None =
         raise NotExpressible("it does not hand its queries and keys to the attention interface of transformers")
     _add_stream(recorder.attention, recorder, model.adapter)
     entry = recorder.stream.began(model.base, model.adapter) if model.adapter else Entry()
-    return Pass(recorder.attention, hidden, output, entry=entry)
+    return Pass(recorder.attention, hidden, output, entry=entry, of_tokens=_of_tokens(model, output, inputs))
 
 
 def eager_output(model: Model, inputs: dict[str, Tensor]) -> Any:
@@ -297,6 +298,21 @@ def _hidden_states(model: Model, output: Any, inputs: dict[str, Tensor]) -> tupl
     if not states or any(state is None or state.shape[:2] != inputs["input_ids"].shape for state in states):
         raise ModelError(f"{type(model.runner).__name__} returns no hidden states of its own tokens. {what_works()}")
     return tuple(states)
+
+
+def _of_tokens(model: Model, output: Any, inputs: dict[str, Tensor]) -> frozenset[str]:
+    """Names of the (B, S) entries of an output that have a number for each token.
+
+    Those that are S wide; where a text has as many tokens as vectors have entries, or as there are classes, those that
+    are known.
+    """
+    tokens, config = inputs["input_ids"].shape[1], model.base.config
+    wide = {name for name, x in output.items() if isinstance(x, Tensor) and x.ndim == 2 and x.shape[1] == tokens}
+    known = {"start_logits", "end_logits"}
+    if type(model.runner).__name__.endswith("ForPreTraining"):
+        known.add("logits")  # of a discriminator
+    widths = {getattr(config, name, 0) for name in ("hidden_size", "d_model", "num_labels", "projection_dim")} | {2}
+    return frozenset(wide & known if tokens in widths else wide)
 
 
 def _n_layers(model: Model, hidden: tuple[Tensor, ...]) -> int:
@@ -322,7 +338,8 @@ def _collect_eager(model: Model, recorder: _Recorder, output: Any, inputs: dict[
             raise ModelError(f"{name} returns no attention weights: {problem} in layer {number}. {what_works()}")
     layers = [Layer(attention=layer) for layer in weights]
     _add_stream(layers, recorder, model.adapter)
-    return Pass(layers, hidden, output, f"Only {name}'s attention weights can be shown: {because}.")
+    why = f"Only {name}'s attention weights can be shown: {because}."
+    return Pass(layers, hidden, output, why, of_tokens=_of_tokens(model, output, inputs))
 
 
 def _add_stream(layers: list[Layer], recorder: _Recorder, adapter: Adapter | None) -> None:
@@ -370,8 +387,9 @@ def _called(model: Model, inputs: dict[str, Tensor], implementation: str) -> Any
     arguments = accepted(runner, inputs)
     if any(type(module).__name__.endswith("ForMultipleChoice") for module in runner.modules()):
         arguments = {name: value[:, None] for name, value in arguments.items()}  # a text is a question's one choice
-    if "use_cache" in inspect.signature(base.forward).parameters:
-        arguments |= accepted(runner, {"use_cache": False})  # a cache would keep every key and value a second time
+    # a cache would keep every key and value a second time, XLNet's memory every state
+    caches = {"use_cache", "use_mems"} & inspect.signature(base.forward).parameters.keys()
+    arguments |= accepted(runner, dict.fromkeys(caches, False))
     private.announce(runner)
     size = inputs["input_ids"].numel() * getattr(getattr(base, "config", None), "hidden_size", 768)
     with _said_in_words(model, inputs), few(size), interruptible():

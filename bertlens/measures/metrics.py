@@ -17,7 +17,7 @@ from ..changes import check_rerun
 from ..errors import InputError, ModelError, check_index
 from ..trace import Trace
 from . import sources
-from .predictions import embedding, kind_of, labels_of, masked, words_of
+from .predictions import embedding, kind_of, labels_of, masked, one_of, words_of
 
 Read: TypeAlias = Callable[[Any], Tensor]  # the model's output, of one text -> a 0-d tensor
 
@@ -146,9 +146,9 @@ def divergence(position: int | None = None) -> Metric:
         kind = kind_of(trace)
         if kind == "words":
             read = _word(trace, position, lambda x: x)
-        elif kind == "labels" and len(labels_of(trace)) > 1 and position is None:
+        elif kind == "labels" and position is None and one_of(trace):
             read = lambda output: output.logits[0]  # noqa: E731
-        elif kind == "tags" and position is not None:
+        elif kind == "tags" and position is not None and one_of(trace):
             check_index(position, trace.n_tokens, "position")
             read = lambda output: output.logits[0, position]  # noqa: E731
         else:

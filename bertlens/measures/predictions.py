@@ -7,6 +7,7 @@ masked it names the word itself at nearly every layer (Kao et al. 2020).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -41,7 +42,9 @@ def kind_of(trace: Trace) -> str:
     names = [type(module).__name__ for module in trace.model.runner.modules()]
     for ending, kind in KINDS.items():
         if any(name.endswith(ending) for name in names):
-            return kind
+            if kind != "words" or words_of(trace._record.output) is not None:
+                return kind
+            break
     if getattr(trace._record.output, "last_hidden_state", None) is not None:
         return "similarity"
     raise ModelError(
@@ -64,10 +67,10 @@ def masked(trace: Trace) -> list[int]:
     return [int(position) for position in found]
 
 
-def words_of(output: Any) -> Tensor:
-    """(1, S, V) logits over the vocabulary."""
-    logits: Tensor = output.prediction_logits if "prediction_logits" in output else output.logits
-    return logits
+def words_of(output: Any) -> Any:
+    """(1, S, V) logits over the vocabulary; None where there are none, as of a discriminator (ELECTRA's)."""
+    logits = output.get("prediction_logits", output.get("logits"))
+    return logits if logits is not None and logits.ndim == 3 else None
 
 
 def labels_of(trace: Trace) -> list[str]:
@@ -79,17 +82,36 @@ def labels_of(trace: Trace) -> list[str]:
     return [str(names.get(n, n)) for n in range(count)]
 
 
+def chances(trace: Trace, logits: Tensor) -> Tensor | None:
+    """(..., C) float64 probabilities of classes in [0, 1] from their logits; None of a regression or a single output.
+
+    The softmax, or where the model was trained for several labels at once the logistic of each.
+    """
+    assert trace.model is not None
+    if one_of(trace):
+        return logits.double().softmax(-1)
+    several = getattr(trace.model.base.config, "problem_type", None) == "multi_label_classification"
+    return logits.double().sigmoid() if several else None
+
+
+def one_of(trace: Trace) -> bool:
+    """Whether a classifier's outputs are one distribution over its classes."""
+    assert trace.model is not None
+    problem = getattr(trace.model.base.config, "problem_type", None)
+    return problem not in ("multi_label_classification", "regression") and trace._record.output.logits.shape[-1] > 1
+
+
 def predictions(trace: Trace, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
     """DataFrame(position, layer, rank, token or label, logit, probability), one row per answer, the best first.
 
     Masked language models: the k likeliest tokens at each mask; probability is the softmax over the vocabulary.
     Classifiers of texts: at most k labels, position -1; the probability is the softmax over the labels, where the model
-    was trained for several labels at once the logistic of each, and NaN for a single output (a regression). Classifiers
-    of tokens: at most k labels at each token of the text. Question answering: the k best spans within the second
-    text (the only one, where there is one), "token" is the span's tokens, position its first; logit = start + end,
-    probability = the product of both softmaxes. Encoders without a head: one row for a pair of texts, label "cosine
-    similarity", logit the cosine of their embeddings, each text traced alone, probability NaN; an embedding is the mean
-    of the last hidden states over all its tokens.
+    was trained for several labels at once the logistic of each, NaN for a regression or a single output. Classifiers of
+    tokens: at most k labels at each token of the text, with the same. Question answering: the k best spans within the
+    second text (the only one, where there is one), "token" is the span's tokens, position its first; logit = start +
+    end, probability = the product of both softmaxes. Encoders without a head: one row for a pair of texts, label
+    "cosine similarity", logit the cosine of their embeddings, each text traced alone, probability NaN; an embedding is
+    the mean of the last hidden states over all its tokens.
 
     layer: None is the answer itself, said of the last layer; a number puts the model's own head on that layer's output
     as it is ("raw"), "all" does so for every layer. rank counts from 0.
@@ -198,36 +220,28 @@ def _words(trace: Trace, layer: int | None, k: int) -> list[Row]:
     logits = words_of(output_at(trace, layer))[0]
     rows: list[Row] = []
     for position in masked(trace):
-        rows += _best(position, logits[position], k, trace.model.tokenizer.convert_ids_to_tokens)
+        at = logits[position]
+        rows += _best(position, at, at.double().softmax(-1), k, trace.model.tokenizer.convert_ids_to_tokens)
     return rows
 
 
-def _best(position: int, logits: Tensor, k: int, name: Callable[[int], str]) -> list[Row]:
-    exact = logits.double()
-    probability = exact.softmax(-1)
-    best = exact.topk(min(k, len(exact)))
+def _best(position: int, logits: Tensor, chance: Tensor | None, k: int, name: Callable[[int], str]) -> list[Row]:
+    best = logits.double().topk(min(k, len(logits)))
     return [
-        (position, rank, name(index), float(value), float(probability[index]))
+        (position, rank, name(index), float(value), math.nan if chance is None else float(chance[index]))
         for rank, (value, index) in enumerate(zip(best.values, best.indices.tolist(), strict=True))
     ]
 
 
 def _labels(trace: Trace, layer: int | None, k: int) -> list[Row]:
-    assert trace.model is not None
-    names, config = labels_of(trace), trace.model.base.config
-    logits = output_at(trace, layer).logits[0]
-    rows = _best(-1, logits, k, lambda index: names[index])
-    if len(names) == 1:
-        return [(*row[:-1], float("nan")) for row in rows]
-    if getattr(config, "problem_type", None) == "multi_label_classification":
-        return [(*row[:-1], float(torch.tensor(row[-2], device="cpu").sigmoid())) for row in rows]
-    return rows
+    names, logits = labels_of(trace), output_at(trace, layer).logits[0]
+    return _best(-1, logits, chances(trace, logits), k, names.__getitem__)
 
 
 def _tags(trace: Trace, layer: int | None, k: int) -> list[Row]:
     names, logits = labels_of(trace), output_at(trace, layer).logits[0]
     text = (~trace.special_mask).nonzero()[:, 0].tolist()
-    return [row for at in text for row in _best(at, logits[at], k, lambda index: names[index])]
+    return [row for at in text for row in _best(at, logits[at], chances(trace, logits[at]), k, names.__getitem__)]
 
 
 def _span(trace: Trace, layer: int | None, k: int) -> list[Row]:

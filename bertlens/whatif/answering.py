@@ -18,7 +18,7 @@ from ..changes import Change
 from ..errors import SelectionError
 from ..interventions import Run
 from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
-from ..measures.predictions import embedding, kind_of, labels_of, masked, texts_apart, words_of
+from ..measures.predictions import chances, embedding, kind_of, labels_of, masked, one_of, texts_apart, words_of
 from ..trace import Trace
 from .runs import check, inputs_of
 from .slopes import estimate
@@ -92,31 +92,27 @@ def _words(trace: Trace, k: int) -> tuple[str, list[Answer]]:
     return "probability", rows
 
 
+def _classes(trace: Trace) -> tuple[str, Tensor, Tensor]:
+    """The unit of a classifier's answers, and they themselves before and after: probabilities where it has some."""
+    before, after = (output.logits[0].double() for output in _outputs(trace))
+    one, other = chances(trace, before), chances(trace, after)
+    return ("logit", before, after) if one is None or other is None else ("probability", one, other)
+
+
 def _labels(trace: Trace, k: int) -> tuple[str, list[Answer]]:
-    assert trace.model is not None
-    names, config = labels_of(trace), trace.model.base.config
-    pair = [output.logits[0].double() for output in _outputs(trace)]
-    unit = "probability"
-    if len(names) == 1:
-        unit = "logit"
-    elif getattr(config, "problem_type", None) == "multi_label_classification":
-        pair = [values.sigmoid() for values in pair]
-    else:
-        pair = [values.softmax(-1) for values in pair]
-    before, after = pair
+    names = labels_of(trace)
+    unit, before, after = _classes(trace)
     return unit, [Answer(-1, names[n], float(before[n]), float(after[n])) for n in _either(before, after, k)]
 
 
 def _tags(trace: Trace, k: int) -> tuple[str, list[Answer]]:
     names = labels_of(trace)
-    before, after = (output.logits[0].double().softmax(-1) for output in _outputs(trace))
+    unit, before, after = _classes(trace)
     own = before.argmax(-1)
     positions = (~trace.special_mask).nonzero()[:, 0].tolist()
     change = {at: abs(float(after[at, own[at]] - before[at, own[at]])) for at in positions}
     most = sorted(sorted(positions, key=lambda at: -change[at])[:k])
-    return "probability", [
-        Answer(at, names[int(own[at])], float(before[at, own[at]]), float(after[at, own[at]])) for at in most
-    ]
+    return unit, [Answer(at, names[int(own[at])], float(before[at, own[at]]), float(after[at, own[at]])) for at in most]
 
 
 def _spans(trace: Trace) -> Tensor:
@@ -231,7 +227,7 @@ def _asked_labels(trace: Trace) -> dict[str, Asked]:
     names = labels_of(trace)
     best = int(trace.original._record.output.logits[0].argmax())
     found = {"logit": _by_metric(trace, label(best), f"logit of “{names[best]}”", "logits")}
-    if len(names) > 1:
+    if one_of(trace):
         found["divergence"] = _by_metric(trace, divergence(), "KL(before ‖ after)", "nats")
     return found
 

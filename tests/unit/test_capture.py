@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,51 @@ def test_what_is_kept() -> None:
     assert 5 * layers * size * dims <= floats <= 6 * (layers + 1) * size * dims
     trace.attention(0)
     assert sum(kept.values()) < 4 * layers * 4 * size * size  # the maps alone would be more
+
+
+@dataclass
+class Scored(tf.utils.ModelOutput):  # type: ignore[name-defined]
+    hidden_states: Any = None
+    pooler_output: Any = None
+    scores: Any = None
+
+
+class Scoring(tf.BertModel):
+    """A number for each token, beside a vector of the text."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        output = super().forward(*args, **kwargs)
+        return Scored(output.hidden_states, output.pooler_output, output.last_hidden_state[..., 0])
+
+
+@pytest.mark.parametrize("words", [5, 30])  # 30: as many tokens as a vector has entries
+def test_numbers_of_tokens_lose_their_padding(words: int) -> None:
+    long = " ".join(["cat"] * words)
+    for model, name in (
+        (tf.ElectraForPreTraining(tf.ElectraConfig(**tiny.BERT, embedding_size=16)), "logits"),
+        (tf.BertForQuestionAnswering(tf.BertConfig(**tiny.BERT)), "end_logits"),
+        *([(Scoring(tf.BertConfig(**tiny.BERT)), "scores")] if words == 5 else []),
+    ):
+        lens = Lens(tiny.shaken(model), tiny.wordpiece())
+        for text, trace in zip((SHORT, long), lens.trace_batch([SHORT, long]), strict=True):
+            alone = lens.trace(text)
+            assert trace.output[name].shape == (1, trace.n_tokens), (name, text)
+            torch.testing.assert_close(trace.output[name], alone.output[name], atol=1e-5, rtol=1e-5)
+    lens = Lens(tiny.shaken(Scoring(tf.BertConfig(**tiny.BERT))), tiny.wordpiece())
+    for text, trace in zip((SHORT, long), lens.trace_batch([SHORT, long]), strict=True):
+        torch.testing.assert_close(trace.output.pooler_output, lens.trace(text).output.pooler_output)
+
+
+def test_xlnet_keeps_no_memory_of_a_text() -> None:
+    """Its memory (S, B, D) is no state of a text: of a batch it was cut along the tokens."""
+    config = tf.XLNetConfig(vocab_size=len(tiny.VOCABULARY), d_model=32, n_layer=2, n_head=4, d_inner=48)
+    lens = Lens(tiny.shaken(tf.XLNetModel(config)), tiny.wordpiece())
+    texts = [SHORT, TEXT]
+    for text, trace in zip(texts, lens.trace_batch(texts), strict=True):
+        alone = lens.trace(text)
+        assert "mems" not in trace.output and "mems" not in alone.output
+        torch.testing.assert_close(trace.output.last_hidden_state, alone.output.last_hidden_state, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(trace.attention(1), alone.attention(1), atol=1e-5, rtol=1e-5)
 
 
 def test_one_text_does_not_keep_its_batch() -> None:

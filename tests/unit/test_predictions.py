@@ -11,6 +11,7 @@ import transformers as tf
 
 from bertlens import Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.measures.offers import offers
+from bertlens.whatif import answering
 from unit import tiny
 
 MASKED = "the cat [MASK] on the [MASK]"
@@ -106,6 +107,50 @@ def test_labels() -> None:
     logits = output_of(lens, trace).logits[0]
     assert table.position.tolist() == [1, 2, 3]  # not the template's tokens
     assert table.label.tolist() == [names[int(i)] for i in logits[1:4].argmax(-1)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("SequenceClassification", {"num_labels": 3, "problem_type": "regression"}),
+        ("TokenClassification", {"num_labels": 1}),
+    ],
+)
+def test_numbers_that_are_no_classes_have_no_probability(kind: str, settings: dict[str, Any]) -> None:
+    """A softmax would say 1 of a single output, and shares of a regression's."""
+    trace = lens_of(kind, **settings).trace("it was warm")
+    run = trace.rerun(whatif.off(0, 1))
+    assert trace.predictions().probability.isna().all()
+    answers = answering.answers(run)
+    assert answers.unit == "logit"
+    assert trace.lens is not None
+    logits = output_of(trace.lens, trace).logits[0].double()
+    expected = logits[1:4, 0] if kind == "TokenClassification" else logits.sort(descending=True).values
+    assert [row.before for row in answers.rows][:3] == pytest.approx(expected.tolist(), abs=1e-5)
+    assert "divergence" not in answering.asked(run)
+    with pytest.raises(ModelError, match="no one distribution"):
+        whatif.divergence(position=1 if kind == "TokenClassification" else None)(run)
+
+
+def test_several_labels_at_once_are_no_distribution() -> None:
+    lens = lens_of("SequenceClassification", problem_type="multi_label_classification", num_labels=3)
+    run = lens.trace("it was warm").rerun(whatif.off(0, 1))
+    assert "divergence" not in answering.asked(run)
+    with pytest.raises(ModelError, match="no one distribution"):
+        whatif.divergence()(run)
+
+
+def test_a_discriminator_predicts_no_words() -> None:
+    """ELECTRA's says of each token whether it was replaced: (B, S) logits."""
+    model = tiny.shaken(tf.ElectraForPreTraining(tf.ElectraConfig(**tiny.BERT, embedding_size=16)))
+    lens = Lens(model, tiny.wordpiece())
+    trace = lens.trace(MASKED)
+    with pytest.raises(ModelError, match="not read here"):
+        trace.predictions()
+    assert "not read here" in offers(trace)["predictions"]
+    with pytest.raises(ModelError, match="not read here"):
+        answering.answers(trace.rerun(whatif.off(0, 0)))
+    assert "<main" in trace.explore().to_html()
 
 
 def test_spans() -> None:
