@@ -272,6 +272,22 @@ describe("work in slices", () => {
     vi.advanceTimersByTime(200);
     expect(order).toEqual(["tiles", "map"]);
   });
+  it("goes on with the others where a job fails, and says so", () => {
+    vi.useFakeTimers();
+    const order: string[] = [];
+    function* job(name: string): Generator<void> {
+      if (name === "broken") throw new Error(name);
+      order.push(name);
+      yield;
+    }
+    inSlices(job("broken"));
+    inSlices(job("there"));
+    expect(() => vi.advanceTimersByTime(200)).toThrow("broken");
+    vi.advanceTimersByTime(200);
+    inSlices(job("later"));
+    vi.advanceTimersByTime(200);
+    expect(order).toEqual(["there", "later"]);
+  });
 });
 
 it("a map that came as it is stays as it is", () => {

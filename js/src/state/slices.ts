@@ -7,12 +7,17 @@ let waiting = false;
 
 function work(): void {
   const end = performance.now() + SLICE;
+  waiting = false;
+  if (jobs.length > 0) wait(); // before any work: the others go on where a job fails
   while (jobs.length > 0 && performance.now() < end) {
     const job = jobs[0]!;
-    if (job.next().done) cancel(job);
+    let ends = true;
+    try {
+      ends = job.next().done === true;
+    } finally {
+      if (ends) cancel(job);
+    }
   }
-  waiting = false;
-  if (jobs.length > 0) wait();
 }
 
 function wait(): void {
