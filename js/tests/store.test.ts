@@ -441,6 +441,19 @@ it("run is running until the kernel has answered, and rejects with its words", a
   expect(b.store.running.value).toBe(false);
 });
 
+it("of two runs the one that ends first does not hide the other", async () => {
+  const b = bench();
+  await hello(b);
+  const [first, second] = [b.store.run("a", ""), b.store.run("b", "")];
+  const [one, other] = b.model.asked.filter(({ message }) => message.op === "trace");
+  one!.give({});
+  await first;
+  expect(b.store.running.value).toBe(true);
+  other!.give({});
+  await second;
+  expect(b.store.running.value).toBe(false);
+});
+
 it("what is taken out listens to nothing and paints nothing", async () => {
   const b = bench();
   b.synced.put({ layer: 1 });

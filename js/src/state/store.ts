@@ -1,6 +1,6 @@
 // The data behind one view: its traits, what was answered, what is shown, and how the kernel is doing.
 import type { AnyModel } from "@anywidget/types";
-import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { ask, ConnectionError, type Reply } from "../kernel";
 import type { Traits } from "../vocabulary";
 import { Answers, PATIENCE } from "./answers";
@@ -14,7 +14,7 @@ export interface Store {
   shown: ReadonlySignal<Shown>;
   grown: Grown;
   link: Link;
-  running: Signal<boolean>;
+  running: ReadonlySignal<boolean>; // a text is on its way
   /** Have something done once. What comes later than `patience` is said, and still taken. */
   request(
     op: string,
@@ -36,14 +36,12 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
       ? Promise.reject(new ConnectionError(link.saved.peek() ? "not in this page: run the notebook" : "no kernel"))
       : ask(model, op, fields, until, link.load);
   const answers = new Answers(send, link, limit);
-  const running = signal(false);
+  const runs = signal<object[]>([]);
+  const running = computed(() => runs.value.length > 0);
   const request: Store["request"] = (op, fields, patience = 10 * PATIENCE, tired = () => undefined) => {
     const reply = send(op, fields);
     link.follow(op, reply, patience, tired);
     return reply;
-  };
-  const stop = () => {
-    running.value = false;
   };
   const greet = () => link.greet(send("hello", {}));
   const follow = () => (isGone() ? link.lose() : greet());
@@ -54,7 +52,11 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   return {
     ...{ synced, answers, shown, grown, link, running, request },
     async run(text, text_pair) {
-      running.value = true;
+      const mine = {};
+      const stop = () => {
+        runs.value = runs.peek().filter((one) => one !== mine);
+      };
+      runs.value = [...runs.peek(), mine];
       await request("trace", { text, text_pair }, 10 * PATIENCE, stop).finally(stop);
     },
   };
