@@ -28,6 +28,34 @@ def held(page_of, pair):
     return seen
 
 
+def test_what_is_typed_while_a_run_computes_stays(page_of, pair):
+    """The answer is kept back as a slow model would: the field goes on, and what stands there can be run."""
+    page = hosted(page_of, pair.explore(layer=1, head=8))
+    seen = Seen(page)
+    expect(seen.root).to_have_attribute("data-state", "live")
+    page.evaluate("models[0].held = true")
+    box = seen.root.get_by_label("Sentence A")
+    box.fill("The cat")
+    page.keyboard.press("Enter")
+    page.keyboard.type(" sat")
+    page.evaluate(
+        """() => {
+            const { waiting } = models[0];
+            models[0].set("text", waiting.find(w => w.message.op === "trace").message.text);
+            waiting.splice(waiting.findIndex(w => w.message.op === "trace"), 1)[0].give({});
+        }"""
+    )
+    run = seen.root.get_by_role("button", name="Run")
+    expect(run).to_be_enabled()
+    page.keyboard.type(" on")
+    expect(box).to_have_value("The cat sat on")
+    run.click()
+    asked = "models[0].waiting.filter(w => w.message.op === 'trace').map(w => w.message.text)"
+    assert page.evaluate(asked) == ["The cat sat on"]
+    page.evaluate("models[0].set('text', 'Another text')")  # from Python, after the run began
+    expect(box).to_have_value("Another text")
+
+
 def waiting(seen) -> list[str]:
     """Heads that were asked for and not answered."""
     return seen.page.evaluate(

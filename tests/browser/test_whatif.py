@@ -274,6 +274,22 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
     assert view.trace is trace
 
 
+def test_escape_closes_the_form_and_leaves_the_pin(page_of: Any, masked: Trace) -> None:
+    seen, view = opened(page_of, masked, query=2, key=3)
+    seen.root.locator(".bl-doings summary").click()
+    seen.root.get_by_role("button", name="something from another text …").click()
+    form = seen.root.get_by_role("form", name="From another text")
+    form.get_by_label("The other text", exact=True).click()
+    press(seen, "Escape")
+    expect(form).to_have_count(0)
+    seen.root.get_by_label("Sentence A").click()
+    press(seen, "Escape")  # of a field, too, it is not the pin's
+    assert (view.query, view.key) == (2, 3)
+    seen.thumb(LAYER, HEAD).focus()
+    press(seen, "Escape")
+    expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_count(0)
+
+
 def test_a_patch_from_another_text(page_of: Any, masked: Trace) -> None:
     seen, view = opened(page_of, masked, query=6)
     doing(seen, "something from another text")

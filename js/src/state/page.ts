@@ -63,6 +63,12 @@ export interface Page {
   whatif: WhatIfState;
 }
 
+/** The pointer is on a cell, or on none; on the same as before is no change. */
+export function pointAt({ hover }: Page, cell: Cell | null): void {
+  const before = hover.peek();
+  if (cell?.row !== before?.row || cell?.col !== before?.col) hover.value = cell;
+}
+
 const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The signal of a setting. */

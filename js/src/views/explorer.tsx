@@ -60,8 +60,9 @@ export function Explorer({ view }: { view: View }) {
             if (go) event.preventDefault(); // the browser's own way back
             go?.();
           }
-          if (event.key === "Escape" && !event.defaultPrevented && (synced.query.value ?? synced.key.value) !== null)
-            synced.put({ query: null, key: null });
+          const isWriting = (event.target as Element).closest("form, input[type=search]"); // who leaves that means no pin
+          if (event.key !== "Escape" || event.defaultPrevented || isWriting) return;
+          if ((synced.query.value ?? synced.key.value) !== null) synced.put({ query: null, key: null });
         }}
       >
         {has("header") ? <Header /> : <Problem />}

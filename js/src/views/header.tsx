@@ -1,5 +1,9 @@
 // Header: the text with Run, what the model and the tokenizer did, what went wrong, and the switches.
+
+import type { Signal } from "@preact/signals";
 import { useSignal, useSignalEffect } from "@preact/signals";
+import type { TargetedEvent } from "preact";
+import { useRef } from "preact/hooks";
 import { Check, into } from "../parts/controls";
 import { counted, headLabel } from "../parts/format";
 import { visibleText } from "../parts/token";
@@ -94,16 +98,41 @@ function Warnings() {
   );
 }
 
+/** A field of the text shown. It is not written while it has the focus, or what was typed is not run yet. */
+function useField(shown: Signal<string>) {
+  const { running } = useView();
+  const value = useSignal(shown.value);
+  const state = useRef({ focused: false, edited: false, behind: false }).current;
+  const follow = () => {
+    const now = shown.value;
+    state.behind = state.focused || state.edited;
+    if (!state.behind) value.value = now;
+  };
+  useSignalEffect(follow);
+  useSignalEffect(() => {
+    if (running.value) Object.assign(state, { edited: false, behind: false }); // what was typed is on its way
+  });
+  return {
+    value,
+    onFocus: () => {
+      state.focused = true;
+    },
+    onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => {
+      state.edited = true;
+      value.value = currentTarget.value;
+    },
+    onBlur: () => {
+      state.focused = false;
+      if (state.behind) follow();
+    },
+  };
+}
+
 function TextForm() {
   const { synced, link, running, run } = useView();
-  const text = useSignal(synced.text.value);
-  const pair = useSignal(synced.text_pair.value);
-  useSignalEffect(() => {
-    text.value = synced.text.value;
-    pair.value = synced.text_pair.value;
-  });
+  const [text, pair] = [useField(synced.text), useField(synced.text_pair)];
   const live = link.kernel.value;
-  const box = (label: string, placeholder: string, value: typeof text) => (
+  const box = (label: string, placeholder: string, { value, ...hands }: ReturnType<typeof useField>) => (
     <input
       type="text"
       aria-label={label}
@@ -111,7 +140,7 @@ function TextForm() {
       value={value.value}
       disabled={!live}
       dir="auto"
-      onInput={(event) => into(value)(event.currentTarget.value)}
+      {...hands}
     />
   );
   return (
@@ -119,12 +148,12 @@ function TextForm() {
       class="bl-text"
       onSubmit={(event) => {
         event.preventDefault();
-        run(text.value, pair.value).catch(() => undefined); // the link says why
+        run(text.value.value, pair.value.value).catch(() => undefined); // the link says why
       }}
     >
       {box("Sentence A", "a sentence", text)}
       {box("Sentence B, optional", "a second sentence (optional)", pair)}
-      {(synced.truncation.value || text.value.length + pair.value.length > 300) && (
+      {(synced.truncation.value || text.value.value.length + pair.value.value.length > 300) && (
         <Check
           label="cut if too long"
           title="Cut the text to what the model takes; the view then says how much was dropped"

@@ -9,7 +9,7 @@ import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
 import { Token, tokenText, visibleText } from "../parts/token";
-import type { Cell } from "../state/page";
+import { type Cell, pointAt } from "../state/page";
 import { hideTip, showTip, useView } from "./context";
 import { Later } from "./later";
 import { cellText, type Look, lookNow, pinCell } from "./look";
@@ -264,7 +264,7 @@ function useCursor(): (event: KeyboardEvent) => void {
 /** The pointer's handlers. */
 function usePointer(look: Look, cell: number) {
   const view = useView();
-  const { hover } = view.page;
+  const { page } = view;
   const at = (event: MouseEvent): Cell | null => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     const row = Math.floor((event.clientY - box.top) / cell);
@@ -277,11 +277,12 @@ function usePointer(look: Look, cell: number) {
       if (hit) pinCell(view, hit.row, hit.col);
     },
     onPointerMove: (event: PointerEvent) => {
-      hover.value = at(event);
-      showTip(view, event, hover.value && <CellTip look={look} {...hover.value} />);
+      const hit = at(event);
+      pointAt(page, hit);
+      showTip(view, event, hit && <CellTip look={look} {...hit} />);
     },
     onPointerLeave: () => {
-      hover.value = null;
+      pointAt(page, null);
       hideTip(view);
     },
   };

@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import { strongestKey } from "../compute/attention";
 import { around, type Level, type Part } from "../compute/zoom";
 import { onGridKey } from "../parts/gridkeys";
-import type { Cell } from "../state/page";
+import { type Cell, pointAt } from "../state/page";
 import { hideTip, showTip, useView, type View } from "./context";
 import { cellText, type Look, pinCell } from "./look";
 import { CellTip } from "./matrix";
@@ -107,7 +107,7 @@ function pinAt(view: View, edge: number, { row, col }: Cell): void {
 /** The pointer's handlers: a click pins, a drag pans, the wheel (once the picture has the focus) and two fingers zoom. */
 export function usePointer({ level, part, n }: At, look: Look) {
   const view = useView();
-  const { hover } = view.page;
+  const { page } = view;
   const { edge } = level;
   const cell = level.px / edge;
   const fingers = useRef(new Map<number, PointerEvent>());
@@ -157,13 +157,13 @@ export function usePointer({ level, part, n }: At, look: Look) {
         return lookTo(view, { row: from.part.row - y / cell, col: from.part.col - x / cell }, false);
       }
       const at = blockOf(event);
-      hover.value = at && edge === 1 ? at : null;
+      pointAt(page, edge === 1 ? at : null);
       showTip(view, event, at && <BlockTip look={look} edge={edge} at={at} />);
     },
     onPointerUp: end,
     onPointerCancel: end,
     onPointerLeave: () => {
-      hover.value = null;
+      pointAt(page, null);
       hideTip(view);
     },
     onClick: (event: MouseEvent) => {

@@ -13,6 +13,10 @@ export function PatchForm({ done }: { done: () => void }) {
   const token = useSignal(String(focus.query));
   const other = useSignal("");
   const { tokens } = overview.queries;
+  const close = () => {
+    view.root.current?.focus({ preventScroll: true }); // what had the focus is not there any more
+    done();
+  };
   return (
     <form
       class="bl-controls bl-patch"
@@ -21,8 +25,9 @@ export function PatchForm({ done }: { done: () => void }) {
         event.preventDefault();
         const at = other.value.trim() === "" ? null : Number(other.value);
         add(view, [["patch", shown.layer, Number(token.value), what.value, text.value, at]]);
-        done();
+        close();
       }}
+      onKeyDown={(event) => event.key === "Escape" && close()}
     >
       <Select
         label={`in L${shown.layer}`}
@@ -67,7 +72,7 @@ export function PatchForm({ done }: { done: () => void }) {
       <button type="submit" class="bl-button bl-primary">
         Patch
       </button>
-      <button type="button" class="bl-button" onClick={done}>
+      <button type="button" class="bl-button" onClick={close}>
         Cancel
       </button>
     </form>

@@ -1,0 +1,103 @@
+// @vitest-environment happy-dom
+// What hands do meanwhile: text typed while a run computes, a pointer that moves within a cell.
+import { signal } from "@preact/signals";
+import type { ComponentChild } from "preact";
+import { render } from "preact";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createView, type View, ViewContext } from "../src/views/context";
+import { Header } from "../src/views/header";
+import { Matrix } from "../src/views/matrix";
+import { type Bench, bench, hello, overviewOf, TOKENS } from "./fake";
+
+const host = document.createElement("div");
+document.body.append(host);
+afterEach(() => render(null, host));
+
+function drawn(part: ComponentChild, b: Bench): View {
+  const view = createView(b.store, signal(false));
+  view.root.current = host;
+  render(<ViewContext.Provider value={view}>{part}</ViewContext.Provider>, host);
+  return view;
+}
+
+/** All is drawn again, and effects have run: these come after a frame. */
+const quiet = () => new Promise((done) => setTimeout(done, 120));
+
+describe("what is typed", () => {
+  const field = (n: number) => host.querySelectorAll<HTMLInputElement>(".bl-text input[type=text]")[n]!;
+  const type = (text: string, n = 0) => {
+    field(n).value = text;
+    field(n).dispatchEvent(new InputEvent("input", { bubbles: true }));
+  };
+  /** The view's text becomes another one. */
+  const comes = async (b: Bench, text: string, text_pair = "") => {
+    b.model.set("text", text);
+    b.model.set("text_pair", text_pair);
+    await quiet();
+  };
+  const open = async () => {
+    const b = bench(overviewOf(TOKENS, { lens: true }), { text: "old", text_pair: "" });
+    await hello(b);
+    drawn(<Header />, b);
+    await quiet();
+    return b;
+  };
+  const submit = async () => {
+    host.querySelector("form")!.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+    await quiet();
+  };
+
+  it("while a run computes stays, in the field that has the focus and in one that was left", async () => {
+    const b = await open();
+    field(0).focus();
+    type("new");
+    await submit();
+    type("newer");
+    await comes(b, "new");
+    expect(field(0).value).toBe("newer");
+    field(1).focus();
+    await comes(b, "new", "other");
+    expect([field(0).value, field(1).value]).toEqual(["newer", ""]);
+  });
+  it("and was run is gone when another text comes, but not under the hand", async () => {
+    const b = await open();
+    field(0).focus();
+    type("new");
+    await submit();
+    await comes(b, "new");
+    await comes(b, "third"); // from Python
+    expect(field(0).value).toBe("new");
+    field(0).blur();
+    await quiet();
+    expect(field(0).value).toBe("third");
+    await comes(b, "fourth");
+    expect(field(0).value).toBe("fourth");
+  });
+  it("is not lost where the run fails", async () => {
+    const b = await open();
+    field(0).focus();
+    type("too long");
+    await submit();
+    field(0).blur();
+    b.model.asked.find(({ message }) => message.op === "trace")!.give({ error: "too long" });
+    await quiet();
+    expect(field(0).value).toBe("too long");
+  });
+});
+
+it("a pointer that moves within a cell leaves what it is on as it is", () => {
+  const view = drawn(<Matrix />, bench());
+  const cells = host.querySelector(".bl-cells")!;
+  const move = (x: number, y: number) => {
+    cells.dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: y }));
+    return view.page.hover.value;
+  };
+  const first = move(0.2, 0.2);
+  expect(first).toEqual({ row: 0, col: 0 });
+  const changed = vi.fn();
+  view.page.hover.subscribe(changed);
+  move(0.6, 0.4);
+  expect(changed).toHaveBeenCalledTimes(1); // as it subscribed
+  const wide = Number.parseFloat((cells as HTMLElement).style.width) / TOKENS.length;
+  expect(move(1.5 * wide, 0.4)).toEqual({ row: 0, col: 1 });
+});
