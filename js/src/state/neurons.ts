@@ -132,6 +132,30 @@ function orderKeys(
   return { keys, hidden: candidates.length - keys.length };
 }
 
+/** Before each key in the order of the text, how many of those left by the filters are not listed. */
+export function gapsBefore(keys: readonly number[], left: readonly number[]): number[] {
+  let at = 0;
+  return keys.map((key) => {
+    const begun = at;
+    while (at < left.length && left[at]! < key) at++;
+    const hidden = at - begun;
+    if (left[at] === key) at++;
+    return hidden;
+  });
+}
+
+const BLOCK = 100; // rows that are drawn or left out together
+
+/** The rows to draw of so many, three blocks around the one that is scrolled to: all of a short list. */
+export function rowsInView(block: number, count: number): { from: number; to: number } {
+  const last = Math.max(0, Math.ceil(count / BLOCK) - 1);
+  const from = BLOCK * Math.max(0, Math.min(block, last - 1) - 1);
+  return { from, to: Math.min(count, from + 3 * BLOCK) };
+}
+
+/** The block at a row. */
+export const blockOf = (row: number): number => Math.max(0, Math.floor(row / BLOCK));
+
 /** The numbers of the line from q·k to α. Exponentials are shifted by the largest score where they would be huge. */
 export function softmaxSteps(slice: Slice, { query, key, q, scores, alpha }: CellFacts) {
   let dot = 0;

@@ -1,6 +1,6 @@
 // Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
 import type { ComponentChildren } from "preact";
-import { useCallback, useContext, useMemo } from "preact/hooks";
+import { useCallback, useContext, useMemo, useState } from "preact/hooks";
 import { reuse } from "../compute/neurons";
 import { isLong } from "../compute/windows";
 import { paint as paintValues } from "../paint/colormap";
@@ -13,12 +13,15 @@ import { Pixels } from "../parts/pixels";
 import { Term } from "../parts/term";
 import { Place, Token, tokenText } from "../parts/token";
 import {
+  blockOf,
   cellFacts,
   FIRST_KEYS,
+  gapsBefore,
   type KeyOrder,
   type NeuronOrder,
   type NeuronSheet,
   neuronSheet,
+  rowsInView,
   softmaxSteps,
 } from "../state/neurons";
 import { TERMS } from "../terms";
@@ -71,9 +74,7 @@ export function Neurons() {
       {asTable ? (
         <PictureTable title="Neurons of the query and of the keys" table={() => neuronTable(sheet, overview)} />
       ) : (
-        <div class="bl-scroll bl-neurons-scroll">
-          <Columns sheet={sheet} />
-        </div>
+        <Listed sheet={sheet} />
       )}
       <div class="bl-legends">
         <Legend {...ends(sheet.vectorScale)} label="q and k" colours={colours} />
@@ -221,13 +222,42 @@ const HEADS: [name: string, what: string, about?: string][] = [
   ["α", "softmax", TERMS.alpha!.about],
 ];
 
+/** The keys, of many only those around what is scrolled to. */
+function Listed({ sheet }: SheetProps) {
+  const [block, setBlock] = useState(0);
+  return (
+    <div
+      class="bl-scroll bl-neurons-scroll"
+      onScroll={(event) => setBlock(blockOf(event.currentTarget.scrollTop / ROW))}
+    >
+      <Columns sheet={sheet} {...rowsInView(block, sheet.keys.length)} />
+    </div>
+  );
+}
+
+/** The rows `from` … `to` − 1 of the keys listed; the others leave their room. */
+interface PartProps extends SheetProps {
+  from: number;
+  to: number;
+}
+
+const room = ({ sheet, from, to }: PartProps) => ({
+  paddingTop: px(from * ROW),
+  paddingBottom: px((sheet.keys.length - to) * ROW),
+});
+
 /** Token, k, q × k, score, α; the query's own strip above them. */
-function Columns({ sheet }: SheetProps) {
+function Columns(part: PartProps) {
   const { slice, overview } = useView().shown;
+  const { sheet, from, to } = part;
   const { keys, scores, alpha, scoreScale } = sheet;
+  const [vectors, products] = useMemo(
+    () => [sheet.kShown, sheet.productsShown].map((values) => values.subarray(from * slice.d, to * slice.d)),
+    [sheet, from, to],
+  );
   const query = overview.queries.tokens[sheet.query]!;
   const count = `${keys.length} keys by ${slice.d} neurons`;
-  const part = (score: number) => (Number.isFinite(score) ? (50 * Math.abs(score)) / scoreScale : 0);
+  const length = (score: number) => (Number.isFinite(score) ? (50 * Math.abs(score)) / scoreScale : 0);
   return (
     <div class="bl-neuron-grid">
       {HEADS.map(([name, what, about]) => (
@@ -241,6 +271,7 @@ function Columns({ sheet }: SheetProps) {
       <div class="bl-query-strip">
         <Strip
           sheet={sheet}
+          keys={[sheet.key]}
           values={sheet.qShown}
           scale={sheet.vectorScale}
           label={`Query vector of ${tokenText(query)}, ${slice.d} neurons`}
@@ -248,26 +279,40 @@ function Columns({ sheet }: SheetProps) {
       </div>
       <Bracket sheet={sheet} />
       <span class="bl-muted bl-strip-name">← q, the query vector</span>
-      <KeyTokens sheet={sheet} />
-      <Strip sheet={sheet} values={sheet.kShown} scale={sheet.vectorScale} label={`Key vectors, ${count}`} />
-      <Strip
-        sheet={sheet}
-        values={sheet.productsShown}
-        scale={sheet.productScale}
-        label={`Products of query and keys, ${count}`}
-      />
+      <KeyTokens {...part} />
+      <div style={room(part)}>
+        <Strip
+          sheet={sheet}
+          keys={keys.slice(from, to)}
+          values={vectors!}
+          scale={sheet.vectorScale}
+          label={`Key vectors, ${count}`}
+        />
+      </div>
+      <div style={room(part)}>
+        <Strip
+          sheet={sheet}
+          keys={keys.slice(from, to)}
+          values={products!}
+          scale={sheet.productScale}
+          label={`Products of query and keys, ${count}`}
+        />
+      </div>
       <Bars
-        sheet={sheet}
+        {...part}
         name="score"
         text={(j) => (scores[j] === Number.NEGATIVE_INFINITY ? "masked" : signed(scores[j]!))}
       >
         {(j) => (
           <span class="bl-score-track">
-            <span class={scores[j]! < 0 ? "bl-negative" : "bl-positive"} style={{ "--part": `${part(scores[j]!)}%` }} />
+            <span
+              class={scores[j]! < 0 ? "bl-negative" : "bl-positive"}
+              style={{ "--part": `${length(scores[j]!)}%` }}
+            />
           </span>
         )}
       </Bars>
-      <Bars sheet={sheet} name="alpha" text={(j) => share(alpha[j]!, digitsOf(slice))}>
+      <Bars {...part} name="alpha" text={(j) => share(alpha[j]!, digitsOf(slice))}>
         {(j) => (
           <span class="bl-bar-track">
             <span style={{ "--part": `${100 * alpha[j]!}%` }} />
@@ -291,16 +336,25 @@ function Bracket({ sheet: { neurons, marked, carried } }: SheetProps) {
   );
 }
 
-function KeyTokens({ sheet: { keys, key, query } }: SheetProps) {
+function KeyTokens(part: PartProps) {
   const { synced, overview, page, grid } = useView();
+  const { keys, key, query } = part.sheet;
   const units = labelled(overview.keyside.tokens);
-  const left = grid.cols.flatMap((unit) => unit.pieces); // that the filters leave
+  const isInOrder = page.keyOrder.value === "position";
   /** How many keys are left out above a row, while the keys are in the order of the text. */
-  const gap = (n: number) =>
-    page.keyOrder.value === "position" ? left.filter((j) => j > (keys[n - 1] ?? -1) && j < keys[n]!).length : 0;
+  const gaps = useMemo(() => {
+    const left = grid.cols.flatMap((unit) => unit.pieces); // by the filters
+    return isInOrder
+      ? gapsBefore(
+          keys,
+          left.sort((a, b) => a - b),
+        )
+      : [];
+  }, [keys, grid, isInOrder]);
+  const gap = (n: number) => gaps[part.from + n] ?? 0;
   return (
-    <div class="bl-neuron-tokens">
-      {keys.map((j, n) => (
+    <div class="bl-neuron-tokens" style={room(part)}>
+      {keys.slice(part.from, part.to).map((j, n) => (
         <button
           type="button"
           key={j}
@@ -325,17 +379,17 @@ function KeyTokens({ sheet: { keys, key, query } }: SheetProps) {
   );
 }
 
-interface BarsProps extends SheetProps {
+interface BarsProps extends PartProps {
   name: string;
   text: (key: number) => string;
   children: (key: number) => ComponentChildren;
 }
 
 /** One bar with its number for each key. */
-const Bars = ({ sheet, name, text, children }: BarsProps) => (
-  <div>
-    {sheet.keys.map((j) => (
-      <div key={j} class={j === sheet.key ? "bl-score bl-pinned" : "bl-score"}>
+const Bars = ({ name, text, children, ...part }: BarsProps) => (
+  <div style={room(part)}>
+    {part.sheet.keys.slice(part.from, part.to).map((j) => (
+      <div key={j} class={j === part.sheet.key ? "bl-score bl-pinned" : "bl-score"}>
         {children(j)}
         <span class="bl-number" {...{ [`data-${name}`]: j }}>
           {text(j)}
@@ -346,16 +400,17 @@ const Bars = ({ sheet, name, text, children }: BarsProps) => (
 );
 
 interface StripProps extends SheetProps {
+  keys: number[]; // of the rows
   values: Float32Array;
   scale: number;
   label: string;
 }
 
 /** Rows of neurons in colours, that of the query alone or one for each key. */
-function Strip({ sheet, values, scale, label }: StripProps) {
+function Strip({ sheet, keys, values, scale, label }: StripProps) {
   const view = useView();
   const d = sheet.neurons.length;
-  const rows = values.length / d;
+  const rows = keys.length;
   const colours = signedColours(view.dark);
   const paint = useCallback(
     (out: Uint8ClampedArray) => {
@@ -376,7 +431,7 @@ function Strip({ sheet, values, scale, label }: StripProps) {
         const { left, width, top } = event.currentTarget.getBoundingClientRect();
         const n = sheet.neurons[Math.floor(((event.clientX - left) / width) * d)];
         event.currentTarget.dataset.neuron = String(n); // what a change would be made to
-        showTip(view, event, tip(n, rows === 1 ? sheet.key : sheet.keys[Math.floor((event.clientY - top) / ROW)]));
+        showTip(view, event, tip(n, keys[rows === 1 ? 0 : Math.floor((event.clientY - top) / ROW)]));
       }}
       onPointerLeave={() => hideTip(view)}
     >
