@@ -18,7 +18,9 @@ from typing import Any, NoReturn
 
 from bertlens import __version__
 from bertlens.errors import BertLensError
+from bertlens.files import check_writable, claimed
 
+MOST_THREADS = 1024
 TOUR = "01_tour.ipynb"
 
 
@@ -203,12 +205,13 @@ def html(arguments: argparse.Namespace) -> None:
 
     import bertlens
 
+    page = arguments.output
+    check_writable(page)
     logging.disable_progress_bar()  # "Loading weights" would stand before the one line
     lens = bertlens.Lens.from_pretrained(arguments.model) if arguments.model else bertlens.Lens.embedded()
     trace = lens.trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
     # A page of some layers opens on the first of them.
     first = arguments.layers[0] if arguments.layers else 0
-    page = arguments.output
     trace.explore(layer=first).to_html(page, layers=arguments.layers)
     print(f"{page}: {trace.model_name}, {len(trace.tokens)} tokens, {page.stat().st_size:,} bytes")
 
@@ -248,14 +251,18 @@ def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
     from bertlens.casestudies.sars_cov_2.run import score_again, train_and_save
     from bertlens.casestudies.sars_cov_2.train import Settings
+    from bertlens.training import CHECKPOINT
 
     chosen = {name: getattr(arguments, name) for name in ("steps", "warmup", "learning_rate")}
     settings = Settings(seed=arguments.seed, **{name: value for name, value in chosen.items() if value is not None})
+    output = arguments.output
+    output.mkdir(parents=True, exist_ok=True)
     try:
-        if arguments.score_only:
-            metrics = score_again(arguments.data, arguments.output, reference=arguments.reference)
-        else:
-            metrics = train_and_save(arguments.data, arguments.output, settings, reference=arguments.reference)
+        with claimed(output / CHECKPOINT):
+            if arguments.score_only:
+                metrics = score_again(arguments.data, output, reference=arguments.reference)
+            else:
+                metrics = train_and_save(arguments.data, output, settings, reference=arguments.reference)
     except KeyboardInterrupt:
         raise BertLensError(f"stopped: the same command goes on from the checkpoint in {arguments.output}") from None
     test = metrics["test"]
@@ -271,15 +278,21 @@ def train_mlm(arguments: argparse.Namespace) -> None:
 
     from bertlens.mlm.run import train_and_save
     from bertlens.mlm.train import Settings
+    from bertlens.training import CHECKPOINT
 
     names = ("steps", "hours", "warmup", "learning_rate", "length")
     chosen = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     settings = Settings(seed=arguments.seed, bfloat16=arguments.bfloat16, **chosen)
+    if not 1 <= arguments.threads <= MOST_THREADS:
+        raise BertLensError(f"--threads is a number from 1 to {MOST_THREADS}")
     torch.set_num_threads(arguments.threads)
+    output = arguments.output
+    output.mkdir(parents=True, exist_ok=True)
     try:
-        metrics = train_and_save(
-            arguments.corpus, arguments.output, settings, model_name=arguments.model, score=arguments.score
-        )
+        with claimed(output / CHECKPOINT):
+            metrics = train_and_save(
+                arguments.corpus, output, settings, model_name=arguments.model, score=arguments.score
+            )
     except KeyboardInterrupt:
         raise BertLensError(f"stopped: the same command goes on from the checkpoint in {arguments.output}") from None
     held_out = metrics["held_out"]

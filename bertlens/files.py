@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from .errors import ExportError, InputError
+
+TRIAL = 1 << 16  # bytes
 
 
 @contextmanager
@@ -35,6 +38,34 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         raise ExportError(f"{path} cannot be written ({error.strerror or error})") from error
 
 
+def _file(path: str | Path) -> Path:
+    """The path without links. Raises InputError where it is a folder, or in none."""
+    path = Path(path).resolve()
+    if not path.parent.is_dir():
+        raise InputError(f"no folder {path.parent} to write {path.name} in: make it first")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name a file in it")
+    return path
+
+
+def check_writable(path: str | Path) -> None:
+    """Before long work whose result goes there. What is in the file stays.
+
+    Raises InputError where it is a folder, or in none; ExportError where nothing can be written: no right, no room.
+    """
+    path = _file(path)
+    try:
+        if path.is_char_device():
+            with path.open("wb", buffering=0) as device:
+                device.write(b"")  # a full one says so
+        elif not path.exists() or path.is_file():
+            with tempfile.TemporaryFile(dir=path.parent) as trial:
+                trial.write(bytes(TRIAL))
+                trial.flush()
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written ({error.strerror or error})") from error
+
+
 @contextmanager
 def claimed(path: str | Path) -> Iterator[None]:
     """Nobody else claims `path` meanwhile, on this machine or another that sees the same folder.
@@ -44,11 +75,7 @@ def claimed(path: str | Path) -> Iterator[None]:
     """
     from filelock import SoftFileLock, Timeout
 
-    path = Path(path).resolve()
-    if not path.parent.is_dir():
-        raise InputError(f"no folder {path.parent} to write {path.name} in: make it first")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: name a file in it")
+    path = _file(path)
     mark = path.with_name(f"{path.name}.lock")
     lock = SoftFileLock(mark)
     try:

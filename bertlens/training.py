@@ -6,7 +6,7 @@ Each step seeds its own random numbers from (seed, step), so that a run that was
 
 from __future__ import annotations
 
-import os
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,11 @@ from typing import Any
 import torch
 
 from .errors import InputError
+from .files import replacing
 
 CHECKPOINT = "checkpoint.pt"
+SEEDS = 1 << 32
+MOST_STEPS = 10**9
 
 
 def bar(total: int, done: int, quiet: bool) -> Any:
@@ -43,23 +46,44 @@ def adamw(model: Any, learning_rate: float, weight_decay: float, eps: float = 1e
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), eps=eps)
 
 
+def check_run(settings: Any) -> None:
+    """Raises InputError for a seed, steps, a warm-up or a learning rate that no run can have."""
+    if not 0 <= settings.seed < SEEDS:
+        raise InputError(f"seed is a whole number from 0 to {SEEDS - 1}, not {str(settings.seed)[:40]}")
+    if not 1 <= settings.steps <= MOST_STEPS:
+        raise InputError(f"a run has 1 step or more, at most {MOST_STEPS:,}")
+    if not 0 <= settings.warmup <= MOST_STEPS:
+        raise InputError("warm-up is a number of steps, from 0 on")
+    if not 0 <= settings.learning_rate < math.inf:
+        raise InputError(f"a learning rate is a number from 0 on, like 5e-4, not {settings.learning_rate}")
+
+
 def save_checkpoint(folder: Path, state: dict[str, Any]) -> None:
-    """Write a run's state; one that is cut off leaves the state before."""
+    """Write a run's state; one that is cut off leaves the state before. Raises ExportError where it cannot be."""
     folder.mkdir(parents=True, exist_ok=True)
-    torch.save(state, folder / f"{CHECKPOINT}.part")
-    os.replace(folder / f"{CHECKPOINT}.part", folder / CHECKPOINT)
+    with replacing(folder / CHECKPOINT) as out:
+        try:
+            torch.save(state, out)
+        except RuntimeError as error:  # torch's own for a disk that is full
+            raise OSError(str(error).splitlines()[0]) from error
 
 
 def load_checkpoint(folder: Path, run: str, device: torch.device) -> dict[str, Any] | None:
     """The state in a folder, None without one. `run` says what the run is made of: state["run"] must be the same.
 
-    Raises InputError for the checkpoint of another run.
+    Raises InputError for the checkpoint of another run, and for a damaged one.
     """
     path = folder / CHECKPOINT
     if not path.is_file():
         return None
-    state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-    if state["run"] != run:
+    try:
+        state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+        begun = state["run"]
+    except Exception:  # noqa: BLE001  a damaged file raises whatever its decoders stumble on
+        raise InputError(
+            f"{path} is damaged or no checkpoint: delete it to begin anew, or give another folder"
+        ) from None
+    if begun != run:
         raise InputError(
             f"{path.name} is from a run with other data or settings: give the same ones, or another folder"
         )

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from ..errors import InputError
+from ..files import replacing
 from ..lens import Lens
 from ..measures.divergence import jensen_shannon
 from ..survey import HeadStats, head_stats
@@ -57,13 +58,11 @@ class History:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         earlier = {name: points[name] for name in point if name in points}
         grown = {name: np.stack([*earlier.get(name, ()), np.asarray(value)]) for name, value in point.items()}
-        np.savez_compressed(self.path, names=np.array(NAMES), n_texts=len(self.texts), **grown)  # type: ignore[arg-type]
+        with replacing(self.path) as out:
+            np.savez_compressed(out, names=np.array(NAMES), n_texts=len(self.texts), **grown)  # type: ignore[arg-type]
 
     def _points(self) -> dict[str, np.ndarray]:
-        if not self.path.is_file():
-            return {}
-        with np.load(self.path, allow_pickle=False) as file:
-            return dict(file)
+        return load(self.path) if self.path.is_file() else {}
 
     def _divergence(self) -> np.ndarray:
         total = torch.zeros(())

@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from .. import embedded
-from ..errors import InputError, ModelError
+from ..errors import ExportError, InputError, ModelError
+from ..inputs import token_limit
 from ..loading import load
 from ..training import CHECKPOINT
 from . import differences
 from .card import card
-from .corpus import SET_ASIDE, Passages, files, passages, prepare, read
+from .corpus import SET_ASIDE, SHORTEST, Passages, files, passages, prepare, read
 from .history import History
 from .train import EVALUATED, Masking, Settings, evaluate, train
 
+METRICS = "metrics.json"
 MOST_SCORED = 2000  # passages of a file, evenly over it
 
 # Chosen before any model was trained, with the answers that a reader would expect.
@@ -76,13 +79,21 @@ def train_and_save(
 
     An interrupted run goes on from the checkpoint in `output`. Returns what metrics.json holds. A model made from the
     embedded encoder is kept as its differences from it, and scored as it is kept; others are saved whole.
+    Raises InputError, before any training, for a folder that holds a finished run, passages too long for the model, and
+    files that cannot be scored; ExportError where the folder cannot be written.
     """
     corpus = list(corpus)
+    if (output / METRICS).exists() and not (output / CHECKPOINT).exists():
+        raise InputError(f"{output} holds a finished run: give another folder, or delete {METRICS} to train it anew")
     paths = files(corpus)
     aside = [Path(path) for path in score] or scored_files(corpus)
     if missing := [path for path in aside if not path.is_file()]:
         raise InputError(f"no file {missing[0]} to score")
-    _, tokenizer = start(model_name, None, settings.seed)
+    bare, tokenizer = start(model_name, None, settings.seed)
+    most = token_limit(tokenizer, bare.base_model)
+    if most is not None and settings.length > most:
+        raise InputError(f"passages of {settings.length:,} tokens are too long for the model: give at most {most:,}")
+    scored = {path.name: _passages(tokenizer, path, settings.length) for path in aside}
     learned, held_out = prepare(read(paths), tokenizer, settings.length)
     model, _ = start(model_name, learned, settings.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -97,12 +108,14 @@ def train_and_save(
         differences.write(model, output / differences.FILE)
         kept, _ = differences.load(output)
     else:
-        model.save_pretrained(output)
-        tokenizer.save_pretrained(output)
+        try:
+            model.save_pretrained(output)
+            tokenizer.save_pretrained(output)
+        except (OSError, SafetensorError) as error:
+            raise ExportError(f"the model cannot be written in {output} ({error})") from error
         kept = model
     scores, single = (
-        {path.name: score_file(kept, tokenizer, path, settings.length, share) for path in aside}
-        for share in (EVALUATED, 0)
+        {name: _score(kept, tokenizer, some, share) for name, some in scored.items()} for share in (EVALUATED, 0)
     )
     metrics = {
         "model": model_name or embedded.NAME,
@@ -118,7 +131,7 @@ def train_and_save(
         "single": single,
         "sentences": answers(kept, tokenizer),
     }
-    (output / "metrics.json").write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
+    (output / METRICS).write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
     (output / "MODEL_CARD.md").write_text(card(metrics), encoding="utf-8")
     (output / CHECKPOINT).unlink(missing_ok=True)
     return metrics
@@ -126,9 +139,21 @@ def train_and_save(
 
 def score_file(model: Any, tokenizer: Any, path: Path, length: int = 128, share: float = EVALUATED) -> dict[str, float]:
     """The score on at most MOST_SCORED passages of a file, evenly over it. share: as for `evaluate`."""
-    rows = [row for text_rows in passages([*read([path])], tokenizer, length) for row in text_rows]
+    return _score(model, tokenizer, _passages(tokenizer, path, length), share)
+
+
+def _passages(tokenizer: Any, path: Path, length: int) -> Passages:
+    """At most MOST_SCORED passages of a file. Raises InputError where it is no text, or has none to score."""
+    texts = [*read([path])]
+    rows = [row for text_rows in passages(texts, tokenizer, length) for row in text_rows] if texts else []
     chosen = [rows[n * len(rows) // MOST_SCORED] for n in range(MOST_SCORED)] if len(rows) > MOST_SCORED else rows
-    return asdict(evaluate(model, Passages.of(chosen), Masking(tokenizer), share=share)) | {"passages": len(chosen)}
+    if not chosen:
+        raise InputError(f"{path} has no text to score: a passage has {SHORTEST} tokens or more")
+    return Passages.of(chosen)
+
+
+def _score(model: Any, tokenizer: Any, some: Passages, share: float) -> dict[str, float]:
+    return asdict(evaluate(model, some, Masking(tokenizer), share=share)) | {"passages": len(some)}
 
 
 def unigram(learned: Passages, held_out: Passages, masking: Masking) -> dict[str, float]:

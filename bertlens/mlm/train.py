@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import InputError
-from ..training import adamw, bar, draw, load_checkpoint, rate, save_checkpoint
+from ..training import adamw, bar, check_run, draw, load_checkpoint, rate, save_checkpoint
 from .corpus import Passages
 
 EVALUATED = 0.15  # share of a passage's tokens that are predicted when the model is scored
@@ -43,8 +43,9 @@ class Settings:
     bfloat16: bool = False  # products in bfloat16 (weights stay float32): half the time where the processor knows it
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or self.length < 16 or self.hours < 0:
-            raise InputError("a run has 1 step or more, passages of 16 tokens or more, and hours that are not negative")
+        check_run(self)
+        if self.length < 16 or not self.hours >= 0:  # NaN is not
+            raise InputError("a run has passages of 16 tokens or more, and hours that are not negative")
 
 
 @dataclass(frozen=True)
@@ -167,23 +168,22 @@ def train(
     started, before = time.monotonic() - state["seconds"], step
     every = max(1, settings.steps // settings.evaluations)
     points = {round(share * settings.steps) for share in POINTS}
-    progress = bar(settings.steps, step, quiet)
-    while not (finished := _finished(step, history, settings, time.monotonic() - started)):
-        if step - before == stop_after:
-            break
-        if step in points and at_point is not None:
-            at_point(step)
-        losses.append(_step(model, optimizer, order(step), masking, settings, step))
-        step += 1
-        progress.update()
-        if step % every == 0 or step == settings.steps:
-            score = evaluate(model, held_out, masking, bfloat16=settings.bfloat16)
-            history.append({"step": step, **asdict(score)})
-            progress.set_postfix(held_out=f"{score.loss:.3f}", top1=f"{score.top1:.1%}", refresh=False)
-            seconds = time.monotonic() - started
-            kept = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-            save_checkpoint(folder, state | kept | {"step": step, "seconds": seconds})
-    progress.close()
+    with bar(settings.steps, step, quiet) as progress:
+        while not (finished := _finished(step, history, settings, time.monotonic() - started)):
+            if step - before == stop_after:
+                break
+            if step in points and at_point is not None:
+                at_point(step)
+            losses.append(_step(model, optimizer, order(step), masking, settings, step))
+            step += 1
+            progress.update()
+            if step % every == 0 or step == settings.steps:
+                score = evaluate(model, held_out, masking, bfloat16=settings.bfloat16)
+                history.append({"step": step, **asdict(score)})
+                progress.set_postfix(held_out=f"{score.loss:.3f}", top1=f"{score.top1:.1%}", refresh=False)
+                seconds = time.monotonic() - started
+                kept = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+                save_checkpoint(folder, state | kept | {"step": step, "seconds": seconds})
     if finished and at_point is not None:
         at_point(step)
     record = {"settings": asdict(settings), "steps": step, "finished": finished, "device": device.type}

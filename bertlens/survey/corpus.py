@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ Corpus: TypeAlias = "Iterable[Any] | str | Path"
 
 EMPTY = "the corpus holds no texts"
 WINDOW = 8  # batches read ahead, to sort them by length: a whole sorted corpus would have to be in memory
+MOST_BATCH = 65_536
 CHARACTERS = 24_000  # of a batch of several texts: what a pass holds grows with them, and long ones gain nothing
 
 
@@ -68,7 +70,7 @@ def numbered(corpus: Corpus, limit: int | None = None) -> Iterator[Numbered]:
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit is how many texts to take, at least 1, not {limit}")
-    return _not_empty(itertools.islice(_entries(corpus), limit))
+    return _not_empty(itertools.islice(_entries(corpus), None if limit is None else min(limit, sys.maxsize)))
 
 
 def _not_empty(entries: Iterator[Numbered]) -> Iterator[Numbered]:
@@ -142,8 +144,8 @@ def windows(numbered: Iterable[Numbered], batch_size: int) -> Iterator[list[list
     Long texts come few at a time, those of thousands of tokens one by one.
     Raises InputError for batches of nothing.
     """
-    if batch_size < 1:
-        raise InputError(f"batch_size must be at least 1, not {batch_size}")
+    if not 1 <= batch_size <= MOST_BATCH:
+        raise InputError(f"batch_size must be at least 1 and at most {MOST_BATCH:,}, not {str(batch_size)[:40]}")
     iterator = iter(numbered)
     while window := list(itertools.islice(iterator, WINDOW * batch_size)):
         window.sort(key=lambda entry: _length(entry.item))

@@ -53,6 +53,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         version, known = header["format"], (header["statistics"], header["labels"])
     except Exception as error:  # noqa: BLE001  a damaged zip raises whatever its decoders stumble on
         said = " ".join(str(error).split())[:150] or type(error).__name__
+        if "pickle" in said:  # numpy's advice for whatever is no .npz at all
+            said = "it is no .npz file"
         raise InputError(f"{path} holds no head statistics ({said})") from None
     if version in (1, 2):
         raise InputError(

@@ -54,7 +54,10 @@ def test_bad_input_is_one_line(
     (tmp_path / "broken.npz").write_bytes(b"no")
     for arguments, message in (
         ([str(tmp_path / "missing.txt"), "-o", str(tmp_path / "a.npz")], "no corpus at"),
-        ([str(corpus), "-o", str(tmp_path / "broken.npz"), "--resume"], "holds no head statistics"),
+        (
+            [str(corpus), "-o", str(tmp_path / "broken.npz"), "--resume"],
+            "statistics (it is no .npz file)",
+        ),
         ([str(corpus), "-o", str(tmp_path / "no" / "folder.npz")], "no folder"),
     ):
         assert cli.main(["survey", *arguments]) == 2

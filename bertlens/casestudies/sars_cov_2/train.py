@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...training import adamw, bar, draw, load_checkpoint, rate, save_checkpoint
+from ...training import adamw, bar, check_run, draw, load_checkpoint, rate, save_checkpoint
 from . import model as classifier
 from .data import Sample
 from .kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary
@@ -43,6 +43,9 @@ class Settings:
     # rare ones first, at their own positions, and cost a fraction; the last ones see all (Hou et al. 2022, token
     # dropping for BERT)
     shown: tuple[tuple[float, float], ...] = ((0.0, 0.15), (0.55, 0.4), (0.8, 1.0))
+
+    def __post_init__(self) -> None:
+        check_run(self)
 
 
 @dataclass
