@@ -1,6 +1,8 @@
-"""Two sets of pairs of sentences that no notebook has: what the notebooks say must hold for them too."""
+"""Pairs of sentences that no notebook has, written or drawn: what the notebooks say must hold for them too."""
 
 from __future__ import annotations
+
+import random
 
 STORIES = [
     ("The boy dropped his hat in the water.", "A fisherman pulled it out with a long stick."),
@@ -56,4 +58,30 @@ FACTS = [
     ("Concrete gets harder for many years.", "Steel bars inside it take the forces that would tear it apart."),
 ]
 
+
+def drawn(seed: int, n: int = 24) -> list[tuple[str, str]]:
+    """n different pairs of a few templates."""
+    draw, found = random.Random(seed), {}
+    while len(found) < n:
+        one, other = draw.sample(["miller", "nurse", "soldier", "sailor", "doctor", "girl", "farmer", "clerk"], 2)
+        thing, second = draw.sample(["hat", "lamp", "boat", "letter", "cart", "clock", "ring", "coat", "chair"], 2)
+        place = draw.choice(["harbour", "market", "station", "forest", "kitchen", "garden", "church"])
+        like = draw.choice(["old", "small", "broken", "heavy", "new", "red", "cheap"])
+        first = [
+            f"The {one} lost a {like} {thing} near the {place}.",
+            f"A {like} {thing} stood in the {place}.",
+            f"Every {draw.choice(['morning', 'evening', 'Sunday'])} the {one} walked to the {place}.",
+            f"The {one} sold the {thing} and bought a {like} {second}.",
+        ]
+        then = [
+            f"The {other}, who was tired, did not want to look for it.",
+            f"Later the {other} brought a {second} and told us about it.",
+            f"Nobody but the {other} knew what the {like} {second} was for.",
+            f"It was cold, and the {other} had to go home without the {second}.",
+        ]
+        found[draw.choice(first), draw.choice(then)] = None
+    return list(found)
+
+
 SETS = {"stories": STORIES, "facts": FACTS}
+DRAWN = {f"drawn {seed}": drawn(seed) for seed in range(3)}

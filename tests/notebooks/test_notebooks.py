@@ -22,7 +22,7 @@ def sets() -> dict[str, list[tuple[str, str]]]:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: dict[str, list[tuple[str, str]]] = module.SETS
+    found: dict[str, list[tuple[str, str]]] = module.SETS | module.DRAWN
     return found
 
 
