@@ -149,12 +149,25 @@ def _masked(products: Tensor, layer: Layer, heads: slice, queries: slice, keys: 
     return products
 
 
-def visible(layer: Layer, head: int, queries: slice) -> Tensor:
-    """(R, K) bool: which keys these queries of a head see."""
+def mask_rows(layer: Layer, head: int, queries: slice) -> Tensor:
+    """(R, K) what is added to the scores of these queries of a head; -inf hides."""
     assert layer.query is not None and layer.key is not None
     shape = len(range(*queries.indices(layer.query.shape[1]))), layer.key.shape[1]
     none = torch.zeros(1, *shape, device=layer.query.device)
-    return _masked(none, layer, slice(head, head + 1), queries)[0] != -torch.inf
+    return _masked(none, layer, slice(head, head + 1), queries)[0]
+
+
+def mask_of(layer: Layer) -> str:
+    """ "full" and "causal" by name, else "shared" by all heads, or one for each: "heads"."""
+    given = [x for x in (layer.mask, layer.bias) if isinstance(x, Tensor)]
+    if given:
+        return "heads" if any(x.ndim == 3 and len(x) > 1 for x in given) else "shared"
+    return layer.mask if isinstance(layer.mask, str) else "full"
+
+
+def visible(layer: Layer, head: int, queries: slice) -> Tensor:
+    """(R, K) bool: which keys these queries of a head see."""
+    return mask_rows(layer, head, queries) != -torch.inf
 
 
 def scores_part(layer: Layer, heads: slice, queries: slice, keys: slice = slice(None)) -> Tensor:
@@ -194,11 +207,14 @@ def attention_heads(layer: Layer, start: int, stop: int) -> Tensor:
     if layer.attention is not None:
         return cast(layer.attention[start:stop])
     assert layer.query is not None
-    parts = [  # what is in the processor's cache is not read twice
-        attention_part(layer, slice(start, stop), slice(first, first + ROWS), slice(None))
-        for first in range(0, layer.query.shape[1], ROWS)
-    ]
-    return torch.cat(parts, 1)
+    whole: Tensor | None = None
+    for first in range(0, layer.query.shape[1], ROWS):  # what is in the processor's cache is not read twice
+        part = attention_part(layer, slice(start, stop), slice(first, first + ROWS), slice(None))
+        if whole is None:
+            whole = part.new_empty(len(part), layer.query.shape[1], part.shape[-1])
+        whole[:, first : first + ROWS] = part
+    assert whole is not None
+    return whole
 
 
 def attention(layer: Layer, dtype: torch.dtype | None = None) -> Tensor:

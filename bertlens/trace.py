@@ -128,6 +128,14 @@ class Trace(Sides):
         """
         return scores.mask(self._neurons(layer))
 
+    def mask_of(self, layer: int) -> str:
+        """ "full" and "causal" by name, else "shared" by all heads, or one for each: "heads"."""
+        return scores.mask_of(self._neurons(layer))
+
+    def mask_rows(self, layer: int, head: int, queries: slice) -> Tensor:
+        """(R, K) what is added to the scores of these queries of a head; -inf hides. Raises ModelError as `mask`."""
+        return scores.mask_rows(self._neurons(layer), head, queries)
+
     def dense_mask(self, layer: int) -> Tensor | None:
         """`mask` as a tensor: float (S, S) or (H, S, S), -inf hides; None where every query sees every key."""
         return scores.dense_mask(self._neurons(layer))

@@ -42,14 +42,27 @@ def statistics(
     Kobayashi et al. 2020, section 3, for the norm. Raises ModelError by norm for a family without an adapter.
     """
     roles = Roles.of(trace)
-    values, received = [], []
-    for layer in range(trace.n_layers) if layers is None else layers:
-        lengths = norms.transformed_norm(trace, layer) if by == "norm" else None
-        each = [_of_heads(trace, layer, heads, names, roles, lengths) for heads in head_groups(trace, layer)]
-        layer_values, layer_received = (torch.cat(parts) for parts in zip(*each, strict=True))
-        values.append(layer_values)
-        received.append(layer_received)
-    return ByHead((*names, *(["variation"] if by == "norm" else [])), torch.stack(values), torch.stack(received))
+    made = [
+        joined([of_heads(trace, layer, heads, by, names, roles) for heads in head_groups(trace, layer)])
+        for layer in (range(trace.n_layers) if layers is None else layers)
+    ]
+    return ByHead(made[0].names, *(torch.cat([getattr(one, part) for one in made]) for part in ("values", "received")))
+
+
+def joined(groups: Sequence[ByHead]) -> ByHead:
+    """Groups of a layer's heads as all of them."""
+    parts = (torch.cat([getattr(one, part) for one in groups], 1) for part in ("values", "received"))
+    return ByHead(groups[0].names, *parts)
+
+
+@torch.no_grad()
+def of_heads(
+    trace: Trace, layer: int, heads: slice, by: str, names: Sequence[str] = SUMMARY, roles: Roles | None = None
+) -> ByHead:
+    """`statistics` of some of a layer's heads: (1, H', names) and (1, H', K)."""
+    lengths = norms.transformed_norm(trace, layer) if by == "norm" else None
+    values, received = _of_heads(trace, layer, heads, names, roles or Roles.of(trace), lengths)
+    return ByHead((*names, *(["variation"] if by == "norm" else [])), values[None], received[None])
 
 
 def _of_heads(

@@ -63,27 +63,26 @@ def thumbnails(
 
     measure: "weight" α, "norm" ‖αf(x)‖, "difference" α − its share of the row's norms. layers: only these.
     """
-    made = [_of_layer(trace, layer, measure, size) for layer in (range(trace.n_layers) if layers is None else layers)]
+    wanted = range(trace.n_layers) if layers is None else layers
+    each = ([of_heads(trace, layer, heads, measure, size) for heads in head_groups(trace, layer)] for layer in wanted)
+    made = [[torch.cat(part) for part in zip(*groups, strict=True)] for groups in each]
     pictures, largest = (torch.stack(parts) for parts in zip(*made, strict=True))
     return pictures, largest
 
 
-def _of_layer(trace: Trace, layer: int, measure: str, size: int) -> tuple[Tensor, Tensor]:
+def of_heads(trace: Trace, layer: int, heads: slice, measure: str, size: int = SIDE) -> tuple[Tensor, Tensor]:
+    """`thumbnails` of some of a layer's heads: (uint8 (H', t, t'), float32 (H',))."""
     lengths = None if measure == "weight" else norms.transformed_norm(trace, layer)
-    parts = []
-    for heads in head_groups(trace, layer):
-        pooled: Pooled | None = None
-        for start, first, alpha in blocks(trace, layer, heads):
-            values = alpha
-            if lengths is not None:
-                passed_on = lengths[heads, first : first + alpha.shape[2]]
-                if measure == "norm":
-                    values = alpha * passed_on.to(alpha.dtype)[:, None]
-                else:
-                    values = alpha - norm_shares(alpha, passed_on)
-            pooled = pooled or Pooled(alpha, trace.n_tokens, len(trace.key_tokens), size, measure == "difference")
-            pooled.add(values, start, first)
-        assert pooled is not None
-        parts.append(pooled.pictures())
-    pictures, largest = (torch.cat(part) for part in zip(*parts, strict=True))
-    return pictures, largest
+    pooled: Pooled | None = None
+    for start, first, alpha in blocks(trace, layer, heads):
+        values = alpha
+        if lengths is not None:
+            passed_on = lengths[heads, first : first + alpha.shape[2]]
+            if measure == "norm":
+                values = alpha * passed_on.to(alpha.dtype)[:, None]
+            else:
+                values = alpha - norm_shares(alpha, passed_on)
+        pooled = pooled or Pooled(alpha, trace.n_tokens, len(trace.key_tokens), size, measure == "difference")
+        pooled.add(values, start, first)
+    assert pooled is not None
+    return pooled.pictures()

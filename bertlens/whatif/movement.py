@@ -7,7 +7,10 @@ from torch import Tensor
 
 from ..changes import Change, Cut, Hide, Neuron, Pattern
 from ..measures.divergence import jensen_shannon
+from ..measures.rows import head_groups
 from ..trace import Trace
+
+FLOATS = 2**19  # weights of a run that are looked at together
 
 
 def moved(trace: Trace) -> Tensor:
@@ -20,14 +23,23 @@ def moved(trace: Trace) -> Tensor:
     size = trace.n_layers, trace.n_heads
     result = torch.full(size, torch.nan, dtype=torch.float64, device="cpu")
     for layer in range(trace.n_layers):
-        heads = [head for head in range(trace.n_heads) if can_differ(trace, layer, head)]
-        if not heads:
-            continue
-        rows = [run.attention(layer)[heads].double() for run in (trace.original, trace)]
-        sums = [weights.sum(-1, keepdim=True) for weights in rows]
-        p, q = (weights / total for weights, total in zip(rows, sums, strict=True))
-        result[layer, heads] = jensen_shannon(p, q).nanmean(-1).cpu()
+        for heads in head_groups(trace, layer):
+            result[layer, heads] = of_heads(trace, layer, heads)
     return result
+
+
+@torch.no_grad()
+def of_heads(trace: Trace, layer: int, heads: slice) -> Tensor:
+    """`moved` of some of a layer's heads (H',), of some rows at a time."""
+    able = torch.tensor([can_differ(trace, layer, head) for head in range(trace.n_heads)][heads], device="cpu")
+    if not able.any():
+        return torch.full(able.shape, torch.nan, dtype=torch.float64, device="cpu")
+    apart, step = [], max(1, FLOATS // (len(able) * trace.n_tokens))
+    for start in range(0, trace.n_tokens, step):
+        rows = slice(start, min(start + step, trace.n_tokens))
+        both = [run.attention_part(layer, heads, rows, slice(None)).double() for run in (trace.original, trace)]
+        apart.append(jensen_shannon(*(weights / weights.sum(-1, keepdim=True) for weights in both)).cpu())
+    return torch.cat(apart, -1).nanmean(-1).where(able, torch.nan)
 
 
 def can_differ(trace: Trace, layer: int, head: int) -> bool:

@@ -8,7 +8,7 @@ exp(q·k · scaling + mask - lse) on the page, without the rest of the rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -24,11 +24,14 @@ from ..measures.geometry import projection
 from ..measures.layermaps import layer_map as map_of_layer
 from ..measures.leading import leading
 from ..measures.offers import offers
+from ..measures.rows import blocks
+from ..measures.thumbnails import of_heads as thumbnails_of_heads
 from ..measures.thumbnails import thumbnails as thumbnails_of
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, LayerMap
 from .inturn import PATIENCE, again, by_heads, in_passes, passed
 
+ROWS = 256  # of a mask that are looked at together
 MOST_VALUES = 64  # singular values that are drawn
 
 Arrays: TypeAlias = dict[str, Any]
@@ -39,7 +42,7 @@ def head(trace: Trace, layer: int, head: int) -> Answer:
     """One head: q and k (S, d), lse (S,), scaling and mask, or attention (S, K) where they do not make it."""
     fields: dict[str, Any] = {"layer": layer, "head": head}
     if not trace.has_neurons or head in trace.changed_weights(layer):
-        return fields, {"attention": trace.attention(layer)[head].float().contiguous()}
+        return fields, {"attention": trace.attention_heads(layer, head, head + 1)[0].float().contiguous()}
     mask, arrays = _layer_mask(trace, layer, head)
     fields |= {"scaling": float(trace.scaling(layer)), **mask}
     lse = trace.log_sum_exp(layer, head)
@@ -51,40 +54,48 @@ _named_masks: WeakKeyDictionary[Trace, dict[int, dict[str, Any]]] = WeakKeyDicti
 
 def _layer_mask(trace: Trace, layer: int, head: int) -> Answer:
     """A head's mask as the page reads it. One that all heads share and that has a name is read once for a layer."""
-    named = _named_masks.setdefault(trace, {})
+    kind, named = trace.mask_of(layer), _named_masks.setdefault(trace, {})
+    if kind in ("full", "causal"):
+        return {"mask": kind}, {}
     if layer in named:
         return named[layer], {}
-    mask = trace.mask(layer)
-    if mask is None or isinstance(mask, str):
-        return {"mask": mask or "full"}, {}
-    fields, arrays = _mask(mask, head)
-    if not arrays and (mask.dim() == 2 or len(mask) == 1):
+    fields, arrays = _mask(trace.n_tokens, lambda rows: trace.mask_rows(layer, head, rows))
+    if not arrays and kind == "shared":
         named[layer] = fields
     return fields, arrays
 
 
-def _mask(mask: Tensor, head: int) -> Answer:
-    """A name, how far a query sees to both sides, packed bits, or the bias itself."""
-    bias = (mask[head if mask.shape[0] > 1 else 0] if mask.dim() == 3 else mask).float()
-    seen = bias != -torch.inf
-    if not bool((bias[seen] == 0).all()):
-        return {"mask": "bias"}, {"bias": bias.contiguous()}
-    if bool(seen.all()):
+def _mask(size: int, rows_of: Callable[[slice], Tensor]) -> Answer:
+    """A name, how far a query sees to both sides, packed bits, or the bias itself; of some rows at a time."""
+    band = _band(rows_of(slice(0, 1))[0] != -torch.inf, rows_of(slice(size - 1, size))[0] != -torch.inf, size)
+    bits, full = [], True
+    for start in range(0, size, ROWS):
+        rows = slice(start, min(start + ROWS, size))
+        bias = rows_of(rows)
+        seen = bias != -torch.inf
+        if not bool((bias[seen] == 0).all()):
+            return {"mask": "bias"}, {"bias": rows_of(slice(0, size)).float().contiguous()}
+        full = full and bool(seen.all())
+        band = band if band and torch.equal(seen, _within(band, rows, seen)) else None
+        bits.append(np.packbits(seen.cpu().numpy(), axis=1, bitorder="little"))
+    if full:
         return {"mask": "full"}, {}
-    if band := _band(seen):
-        return {"mask": "band", "band": band}, {}
-    return {"mask": "bits"}, {"bits": np.packbits(seen.cpu().numpy(), axis=1, bitorder="little")}
+    return ({"mask": "band", "band": band}, {}) if band else ({"mask": "bits"}, {"bits": np.concatenate(bits)})
 
 
-def _band(seen: Tensor) -> dict[str, int] | None:
-    """How many keys a query sees to its left and right, where that is all a mask (S, K) says, as in local layers."""
-    queries, keys = (torch.arange(n, dtype=torch.int32, device=seen.device) for n in seen.shape)
-    if not bool(seen[0].any()) or not bool(seen[-1].any()):
+def _band(first: Tensor, last: Tensor, size: int) -> dict[str, int] | None:
+    """How many keys a query sees to its left and right, as the first and the last query say."""
+    if not bool(first.any()) or not bool(last.any()):
         return None
-    left = max(0, len(queries) - 1 - int(keys[seen[-1]].min()))  # the last query sees nothing less far to its left
-    right = max(0, int(keys[seen[0]].max()))
-    band = (keys >= (queries - left)[:, None]) & (keys <= (queries + right)[:, None])
-    return {"left": left, "right": right} if torch.equal(seen, band) else None
+    left = max(0, size - 1 - int(last.nonzero()[0]))  # the last query sees nothing less far to its left
+    return {"left": left, "right": max(0, int(first.nonzero()[-1]))}
+
+
+def _within(band: dict[str, int], rows: slice, like: Tensor) -> Tensor:
+    """(R, K) what these queries see of a band, as in local layers."""
+    queries = torch.arange(rows.start, rows.stop, device=like.device)[:, None]
+    keys = torch.arange(like.shape[1], device=like.device)
+    return (keys >= queries - band["left"]) & (keys <= queries + band["right"])
 
 
 def layer_norms(trace: Trace, layer: int) -> Answer:
@@ -102,7 +113,13 @@ def thumbnails(trace: Trace, measure: str, layer: int | None = None) -> Answer:
 
     layer: of this one alone, L = 1.
     """
-    thumbs, largest = thumbnails_of(trace, measure, layers=_layers(trace, layer))
+    if layer is None:
+        thumbs, largest = thumbnails_of(trace, measure)
+        return {}, {"thumbs": thumbs, "thumb_max": largest}
+    parts = by_heads(trace, layer, lambda heads: thumbnails_of_heads(trace, layer, heads, measure), measure, PATIENCE)
+    if parts is None:
+        return again()
+    thumbs, largest = (torch.cat(part)[None] for part in zip(*parts, strict=True))
     return {}, {"thumbs": thumbs, "thumb_max": largest}
 
 
@@ -110,7 +127,14 @@ def head_statistics(trace: Trace, by: str, layer: int | None = None) -> Answer:
     """Statistics of all heads, or a layer's, by weight or norm: names; arrays stats (L, H, n), received (L, H, K)."""
     if by == "norm" and (reason := offers(trace)["norms"]):
         raise ModelError(reason)
-    made = byhead.statistics(trace, by, layers=_layers(trace, layer))
+    if layer is not None:
+        of = ("statistics", by)
+        parts = by_heads(trace, layer, lambda heads: byhead.of_heads(trace, layer, heads, by), of, PATIENCE)
+        if parts is None:
+            return again()
+        made = byhead.joined(parts)
+    else:
+        made = byhead.statistics(trace, by)
     return {"names": list(made.names)}, {"stats": made.values, "received": made.received}
 
 
@@ -185,8 +209,14 @@ def clearest_gate(trace: Trace, layer: int, head: int, view: str) -> str:
 
 def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> Answer:
     """The cells that made a head's score for a gate: fields, and cells, eight (S · S, row by row) to a byte."""
-    weights = trace.attention_heads(layer, head, head + 1)[0]
-    evidence = gates.evidence(weights, trace.special_mask, gate, trace.segments, view=view)
+    one = slice(head, head + 1)
+    evidence = gates.evidence_of_rows(
+        lambda: ((start, first, weights[0]) for start, first, weights in blocks(trace, layer, one)),
+        trace.special_mask,
+        gate,
+        trace.segments,
+        view=view,
+    )
     fields = {"layer": layer, "head": head, "gate": gate, "pattern": evidence.pattern, "detail": evidence.detail}
     return fields | {"mass": evidence.mass}, {"cells": np.packbits(evidence.cells.cpu().numpy())}
 

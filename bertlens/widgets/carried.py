@@ -16,7 +16,7 @@ from ..wire import pack
 from . import answers
 from .overview import Shown
 from .picked import Picked
-from .questions import QUESTIONS, Message, Reply, packed
+from .questions import QUESTIONS, Message, Question, Reply, packed
 from .tabs import PARTS, TABS
 
 Step: TypeAlias = tuple[Message, Callable[[], Reply]]  # a question, and what answers it when the page is written
@@ -45,7 +45,14 @@ def carried(
                 continue
             picks = question.carried_shown(trace, picked) if name == chosen_map else ()
             for arguments in chain(question.carried(trace, held), picks):
-                yield {"op": question.name, "map": name, **arguments}, partial(question.reply, trace, arguments)
+                yield {"op": question.name, "map": name, **arguments}, partial(_whole, question, trace, arguments)
+
+
+def _whole(question: Question, trace: Trace, arguments: Message) -> Reply:
+    """The answer as a page gets it that asks again until all of it is done."""
+    while (reply := question.reply(trace, arguments))[0].get("again"):
+        pass
+    return reply
 
 
 def _packed(answer: Callable[..., answers.Answer], *arguments: object) -> Reply:

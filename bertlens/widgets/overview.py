@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -223,7 +224,7 @@ def _of_changes(trace: Trace) -> dict[str, Any]:
     """Of a changed run, what is asked first about it, so that it is on the screen with the first picture."""
     if not trace.changes:
         return {}
-    arrays = whatif.moved(trace)[1] if within("at_once", trace.n_tokens) else {}
+    arrays = whatif.moved(trace, math.inf)[1] if within("at_once", trace.n_tokens) else {}
     return {"answers": whatif.answers(trace)[0], "arrays": arrays}
 
 

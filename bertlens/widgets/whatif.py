@@ -6,18 +6,22 @@ to which part. Nothing else can be asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from ..changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
 from ..errors import BertLensError, InputError
+from ..measures.rows import head_groups
 from ..trace import Trace
 from ..whatif import answering as asking
-from ..whatif import moved as looks_elsewhere
+from ..whatif import movement
 from .answers import Answer
+from .inturn import PATIENCE, Here, again, in_steps
 
 MOST = 100  # changes of one run
 SHOWN = 5  # answers
@@ -156,9 +160,24 @@ def answers(trace: Trace) -> Answer:
     return {"kind": found.kind, "unit": found.unit, "rows": rows, "metrics": metrics, "why_not": ""}, {}
 
 
-def moved(trace: Trace) -> Answer:
-    """Array (L, H): how much each head looks elsewhere, nats; NaN where it cannot differ."""
-    return {}, {"moved": looks_elsewhere(trace).float()}
+def moved(trace: Trace, patience: float = PATIENCE) -> Answer:
+    """Array (L, H): how much each head looks elsewhere, nats; NaN where it cannot differ.
+
+    Where it takes longer than `patience` (s): "again", see inturn.
+    """
+    made = in_steps(trace, "moved", _moved, patience)
+    return again() if made is None else ({}, {"moved": made})
+
+
+def _moved(here: Here) -> Generator[None, None, Tensor]:
+    layers = []
+    for layer in range(here().n_layers):
+        groups = []
+        for heads in head_groups(here(), layer):
+            groups.append(movement.of_heads(here(), layer, heads).float())
+            yield
+        layers.append(torch.cat(groups))
+    return torch.stack(layers)
 
 
 # what was computed of a run, for a page without a kernel: metric -> layer -> (H,), layer -1 the estimate (L, H)

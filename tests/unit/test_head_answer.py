@@ -77,9 +77,11 @@ def test_a_local_layer_travels_as_its_width() -> None:
         (["000", "000", "000"], {"mask": "bits"}),
     ],
 )
-def test_masks(rows: list[str], kind: dict[str, Any]) -> None:
+@pytest.mark.parametrize("at_once", [1, 2, 256])
+def test_masks(rows: list[str], kind: dict[str, Any], at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "ROWS", at_once)
     seen = torch.tensor([[letter == "1" for letter in row] for row in rows])
-    fields, arrays = answers._mask(torch.where(seen, 0.0, -torch.inf), 0)
+    fields, arrays = answers._mask(len(seen), torch.where(seen, 0.0, -torch.inf).__getitem__)
     assert fields == kind
     assert set(arrays) == ({"bits"} if kind["mask"] == "bits" else set())
 

@@ -5,7 +5,7 @@ Gate names after Bonino et al. 2025 (arXiv 2502.12033); which pattern speaks for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -149,60 +149,94 @@ def evidence(
     "unstructured" has all cells of the content rows. A map that is undefined has no cells. Raises InputError for an
     unknown gate, and as `patterns`.
     """
+    whole = attention.detach()
+    return evidence_of_rows(lambda: [(0, 0, whole.clone())], special_mask, gate, segments, view=view)
+
+
+def evidence_of_rows(
+    blocks: Callable[[], Iterable[tuple[int, int, Tensor]]],
+    special_mask: Tensor,
+    gate: str,
+    segments: Tensor | None = None,
+    *,
+    view: str = "full",
+) -> Evidence:
+    """`evidence` of a map that comes as blocks of successive rows: of a long text only the cells are S × S, as bools.
+
+    blocks: called twice, gives first row, first key and the weights (R, C), as `scores_of_rows`. Overwritten.
+    """
     if gate not in GATES:
         raise InputError(f"unknown gate {gate!r}, it must be one of: {', '.join(GATES)}")
-    measured = measure(attention, special_mask, segments, view)
+    measured = measure_rows(((first, weights) for _, first, weights in blocks()), special_mask, segments, view)
     pattern = max(GATES[gate], key=lambda name: float(measured.scores[name].nan_to_num()))
-    content, n = measured.content, len(measured.content)
-    size = attention.shape[-1]
-    cells = torch.zeros(size, size, dtype=torch.bool, device=attention.device)
-    detail = ""
-    if measured.order is not None:
-        if pattern == "special columns":
-            cells[content[:, None], special_mask.nonzero()[:, 0]] = view == "full"
-        elif pattern == "unstructured":
-            cells[content] = True
-            if view == "content":
-                cells &= ~special_mask
-        else:
-            among, detail = _content_cells(measured, pattern, n)
-            cells[content[:, None], content] = among
-    rows = attention.float().clone()
-    if view == "content":
-        rows[:, special_mask] = 0
-    on = (rows * cells)[content].sum(-1) / rows[content].sum(-1).clamp_min(1e-12)
-    mass = float(on.mean()) if n else float("nan")
+    size, content = len(special_mask), measured.content
+    cells = torch.zeros(size, size, dtype=torch.bool, device=special_mask.device)
+    on = []
+    for start, first, weights in blocks():
+        stop, keys = start + len(weights), slice(first, first + weights.shape[1])
+        rows = slice(int((content < start).sum()), int((content < stop).sum()))  # of content tokens
+        at = content[rows]
+        if measured.order is not None:
+            cells[at] = _cells(measured, pattern, rows, special_mask, view)
+        weights = weights[at - start].float()
+        if view == "content":
+            weights[:, special_mask[keys]] = 0
+        on.append((weights * cells[at][:, keys]).sum(-1) / weights.sum(-1).clamp_min(1e-12))
+    mass = float(torch.cat(on).mean()) if len(content) else float("nan")
+    detail = "" if measured.order is None else _detail(measured, pattern)
     return Evidence(gate, pattern, float(measured.scores[pattern]), cells, mass, detail)
 
 
-def _content_cells(measured: Measured, pattern: str, n: int) -> tuple[Tensor, str]:
-    """(n, n) cells among content tokens, and where they are in words."""
+def _cells(measured: Measured, pattern: str, rows: slice, special_mask: Tensor, view: str) -> Tensor:
+    """(r, S) those of some content rows."""
+    if pattern == "special columns":
+        return (special_mask & (view == "full")).expand(len(measured.content[rows]), -1)
+    if pattern == "unstructured":
+        return (~special_mask | (view == "full")).expand(len(measured.content[rows]), -1)
+    among = _content_cells(measured, pattern, rows)
+    cells = torch.zeros(len(among), len(special_mask), dtype=torch.bool, device=among.device)
+    cells[:, measured.content] = among
+    return cells
+
+
+def _content_cells(measured: Measured, pattern: str, rows: slice) -> Tensor:
+    """(r, n) cells of some content rows among content tokens."""
     positions = measured.content
-    index = torch.arange(n, device=positions.device)
-    offset = index[None, :] - index[:, None]
-    near = (positions[None, :] - positions[:, None]).abs() == 1
-    simple = {
-        "self": offset == 0,
-        "next": (offset == 1) & near,
-        "previous": (offset == -1) & near,
-        "after": offset > 0,
-        "before": offset < 0,
-    }
-    if pattern in simple:
-        return simple[pattern], ""
-    cells = torch.zeros(n, n, dtype=torch.bool, device=positions.device)
+    index = torch.arange(len(positions), device=positions.device)
+    offset = index - index[rows, None]
+    if pattern in ("next", "previous"):
+        near = (positions - positions[rows, None]).abs() == 1
+        return near & (offset == (1 if pattern == "next" else -1))
+    if pattern in ("self", "after", "before"):
+        return {"self": offset == 0, "after": offset > 0, "before": offset < 0}[pattern]
+    if pattern == "both neighbours":
+        return (offset != 0) & (offset.abs() <= int(measured.width))  # type: ignore[arg-type]
+    cells = torch.zeros_like(offset, dtype=torch.bool)
+    if pattern == "content columns":
+        cells[:, _columns(measured)] = True
+        return cells
+    if pattern == "far peaks":
+        cells[torch.arange(len(cells), device=cells.device), measured.targets[rows]] = True  # type: ignore[index]
+        return cells & (offset.abs() > 1)
+    for block in measured.blocks.bool():  # type: ignore[union-attr]
+        cells |= block[rows, None] & block
+    return cells
+
+
+def _columns(measured: Measured) -> Tensor:
+    return measured.order[: int(measured.n_columns)].sort().values  # type: ignore[index,arg-type]
+
+
+def _detail(measured: Measured, pattern: str) -> str:
+    """Where the cells are, in words."""
+    positions = measured.content
     if pattern == "both neighbours":
         width = int(measured.width)  # type: ignore[arg-type]
-        return (offset != 0) & (offset.abs() <= width), f"up to {width} token{'s' * (width > 1)} away"
+        return f"up to {width} token{'s' * (width > 1)} away"
     if pattern == "content columns":
-        columns = measured.order[: int(measured.n_columns)].sort().values  # type: ignore[index,arg-type]
-        cells[:, columns] = True
-        return cells, f"column{'s' * (len(columns) > 1)} " + ", ".join(str(int(at)) for at in positions[columns])
-    if pattern == "far peaks":
-        cells[index, measured.targets] = True
-        return cells & (offset.abs() > 1), ""
-    blocks = measured.blocks.bool()  # type: ignore[union-attr]
-    for block in blocks:
-        cells |= block[:, None] & block[None, :]
-    starts = sorted(int(positions[block.nonzero()[0, 0]]) for block in blocks)
-    return cells, "cut before token " + " and ".join(str(start) for start in starts[1:])
+        columns = positions[_columns(measured)].tolist()
+        return f"column{'s' * (len(columns) > 1)} " + ", ".join(map(str, columns))
+    if pattern == "block":
+        starts = sorted(int(positions[block.nonzero()[0, 0]]) for block in measured.blocks.bool())  # type: ignore[union-attr]
+        return "cut before token " + " and ".join(map(str, starts[1:]))
+    return ""

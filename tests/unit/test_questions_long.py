@@ -1,0 +1,196 @@
+"""Every question that a page may ask, of texts of 2,304 and (marked long) 8,192 tokens: in little memory, and soon.
+
+The questions are read off the registries (QUESTIONS, and the widget's own table), so that a new one is tried too.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+import bertlens as bl
+from bertlens.trace import Trace
+from bertlens.vocabulary import LAYER_MAPS
+from bertlens.widgets.questions import QUESTIONS
+from unit import tiny
+
+SIZES = (2304, pytest.param(8192, marks=pytest.mark.long))
+MOST_BYTES = 500e6  # beside the trace
+GUARD = 60.0  # s
+HEADS = 3
+# What a page may send, for each argument that there is: a new one has to be named here.
+VALUES: dict[str, list[Any]] = {
+    "layer": [1],
+    "head": [1],
+    "query": [1500],
+    "key": [17],
+    "last": [1507],
+    "side": ["query", "key"],
+    "against": ["others"],
+    "through_mlps": [False, True],
+    "measure": ["norm", "difference"],
+    "kind": list(LAYER_MAPS),
+    "threshold": [0.35],
+    "margin": [0.1],
+    "gate": ["directional", "cluster"],
+    "view": ["content"],
+    "by": ["weight", "norm"],
+    "station": [1],
+    "method": ["pca"],
+    "metric": ["similarity"],
+}
+OWN: dict[str, list[dict[str, Any]]] = {  # the widget's own questions
+    "hello": [{}],
+    "overview": [{"map": "self"}],
+    "survey": [{}],
+    "survey_texts": [{"layer": 1}],
+    "compared": [{"layer": 1, "head": 1, "measure": "weight", "row": 1500, "col": 1500}],
+    "compared_heads": [{}],
+    "change": [{"changes": [["off", 0, 1]]}],
+    "trace": [{"text": "the cat " * 1000}],
+    "html": [{"layers": [1]}],
+    "extras": [{}],
+    "bundle": [{}],
+}
+
+
+def model() -> Any:
+    return tiny.bert(
+        num_hidden_layers=2,
+        num_attention_heads=HEADS,
+        hidden_size=8 * HEADS,
+        intermediate_size=48,
+        max_position_embeddings=8192,
+    )
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def lens(request: pytest.FixtureRequest) -> bl.Lens:
+    return bl.Lens(model(), tiny.wordpiece(model_max_length=request.param))
+
+
+@pytest.fixture(scope="module")
+def long(lens: bl.Lens) -> Trace:
+    letters = random.Random(0).choices("abcdefghijklmnopqrstuvwxyz. ", k=40_000)  # pieces of a letter each
+    words = "".join(letters).split(" ")
+    trace = lens.trace(" ".join(words), truncation=True)
+    assert trace.n_tokens == lens.tokenizer.model_max_length
+    return trace
+
+
+class Large(TorchDispatchMode):
+    """Notes tensors of a head's or a text's square that no answer may need: (H, S, S), and (S, S) in float64."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__()
+        self.least = 8 * tokens**2  # bytes
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        for x in tree_leaves(made):
+            if isinstance(x, torch.Tensor) and x.untyped_storage().nbytes() >= self.least:
+                self.found.append(f"{func}: {tuple(x.shape)} {x.dtype}")
+        return made
+
+
+def peak() -> int:
+    """The most memory that this process had, in bytes."""
+    return 1024 * int(re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[1])  # type: ignore[index]
+
+
+def forget() -> int:
+    """Begin to count anew: the memory that there is now."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak()
+
+
+def answered(view: Any, message: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    """What a page gets that asks until it is answered; and the longest turn (s)."""
+    longest, begun = 0.0, time.monotonic()
+    while True:
+        sent: list[Any] = []
+        view.send = lambda content, buffers=None: sent.append(content)  # noqa: B023
+        asked = time.monotonic()
+        view._answer(view, {"id": 1, "trace": view._shown.id, "map": "self"} | message, None)
+        longest = max(longest, time.monotonic() - asked)
+        assert time.monotonic() - begun < GUARD, f"no answer within {GUARD:.0f} s"
+        fields = sent[0]
+        if not fields.get("again"):
+            return fields, longest
+
+
+def watched(view: Any, message: dict[str, Any], most: float = MOST_BYTES) -> dict[str, Any]:
+    before = forget()
+    begun = time.monotonic()
+    with Large(view.trace.n_tokens) as large:
+        fields, longest = answered(view, message)
+    more = peak() - before
+    print(f"\n{message}: {time.monotonic() - begun:.1f} s, a turn {longest:.1f} s, {more / 1e6:.0f} MB")
+    assert large.found == []
+    assert more <= most
+    return fields
+
+
+def arguments(op: str) -> Iterator[dict[str, Any]]:
+    names = [name.removesuffix("?") for name in QUESTIONS[op].arguments]
+    assert set(names) <= set(VALUES), "name a value of the new argument in VALUES"
+    widest = max((len(VALUES[name]) for name in names), default=1)
+    for n in range(widest):
+        yield {name: VALUES[name][n % len(VALUES[name])] for name in names}
+
+
+@pytest.mark.parametrize("op", [op for op in QUESTIONS if op != "layer_map"])  # (S, S) is what it is asked for
+def test_a_question_of_a_long_text(op: str, long: Trace) -> None:
+    view = long.explore()
+    for asked in arguments(op):
+        fields = watched(view, {"op": op, **asked})
+        assert "error" not in fields
+
+
+@pytest.fixture(scope="module")
+def views(lens: bl.Lens, long: Trace) -> dict[str, Any]:
+    """For the questions that not every view answers."""
+    stats = bl.survey.head_stats(lens, ["the cat sat on the mat", "it was very warm"] * 3, progress=False)
+    compared = bl.compare(long, long.rerun(bl.whatif.off(0, 1))).explore()
+    surveyed = long.explore(stats=stats)
+    return {"survey": surveyed, "survey_texts": surveyed, "compared": compared, "compared_heads": compared}
+
+
+def test_the_widget_has_no_other_questions(long: Trace) -> None:
+    assert set(OWN) == set(long.explore()._replies)
+
+
+@pytest.mark.parametrize("op", OWN)
+def test_a_question_of_the_view_of_a_long_text(op: str, long: Trace, views: dict[str, Any]) -> None:
+    view = views.get(op) or long.explore()
+    for asked in OWN[op]:
+        fields = watched(view, {"op": op, **asked})
+        assert "error" not in fields
+
+
+@pytest.mark.parametrize(
+    ("change", "op"),
+    [
+        (bl.whatif.hide(17), {"op": "head", "layer": 1, "head": 1}),
+        (bl.whatif.cut(1, 1, 40, 17), {"op": "head", "layer": 1, "head": 1}),
+        (bl.whatif.pattern(0, 1, "uniform"), {"op": "head", "layer": 0, "head": 1}),
+        (bl.whatif.off(0, 1), {"op": "moved"}),
+    ],
+)
+def test_a_question_of_a_changed_run(change: Any, op: dict[str, Any], long: Trace) -> None:
+    view = long.rerun(change).explore()
+    # weights that a change has given travel whole: they are held once, and once more as the answer
+    given = 8 * long.n_tokens**2 + 50e6 if view.trace.changed_weights(op.get("layer", 0)) else 0
+    assert "error" not in watched(view, op, max(MOST_BYTES, given))
