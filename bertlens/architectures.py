@@ -8,14 +8,14 @@ embeddings). Queries, keys and values need none of it (see capture.py), so a fam
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
-from .errors import ModelError
+from .errors import InputError, ModelError
 from .stream_parts import STREAMS, StreamParts
 
 if TYPE_CHECKING:
@@ -275,8 +275,19 @@ for _name, _stream in STREAMS.items():
 def register_family(model_type: str, adapter: Adapter) -> None:
     """Give a family of models its adapter, which norms, geometry and spectra need. model_type: as its config says.
 
-    Adapters of one family replace each other. See docs/architecture.md for a worked example.
+    Adapters of one family replace each other. See docs/architecture.md for a worked example. Raises InputError for what
+    is no adapter.
     """
+    if not isinstance(model_type, str) or not model_type:
+        raise InputError(f"model_type is what the model's config says, such as 'bert', not {model_type!r}")
+    if not isinstance(adapter, Adapter):
+        raise InputError(f"a family is registered with an Adapter, not with {type(adapter).__name__}")
+    finders = {part.name for part in fields(adapter)} - {"family", "post_ln", "value_part", "stream"}
+    wrong = sorted(name for name in finders if not callable(getattr(adapter, name)))
+    kinds: dict[str, Any] = {"family": str, "stream": StreamParts | None}
+    wrong += [name for name, kind in kinds.items() if not isinstance(getattr(adapter, name), kind)]
+    if wrong:
+        raise InputError(f"of the adapter for {model_type!r}, {', '.join(wrong)} is not what Adapter says")
     ADAPTERS[model_type] = adapter
 
 

@@ -105,7 +105,7 @@ def word_gradients(
         if leaves or getattr(_active, "zeros", None) is not zeros:  # types that are looked up, or another thread's run
             return None
         leaves.append((output if words is None else words.to(output)).detach().clone().requires_grad_())
-        return leaves[0]
+        return leaves[0].clone()  # CTRL scales what it looks up in place, which no leaf may be
 
     with _graph(model):
         handle = model.embedding.register_forward_hook(leaf, prepend=True)
@@ -157,7 +157,7 @@ def _backward(
         output = _output(model, inputs, changes, zeros)
         with interruptible():
             value = loss(output)
-        if not isinstance(value, Tensor) or value.numel() != 1 or not value.requires_grad:
+        if not isinstance(value, Tensor) or value.numel() != 1 or value.is_complex() or not value.requires_grad:
             raise InputError(NO_GRADIENT)
         with interruptible():
             gradients = torch.autograd.grad(value.squeeze(), zeros, allow_unused=True)

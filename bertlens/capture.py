@@ -345,6 +345,12 @@ def _collect_eager(model: Model, recorder: _Recorder, output: Any, inputs: dict[
 def _add_stream(layers: list[Layer], recorder: _Recorder, adapter: Adapter | None) -> None:
     if adapter is None:
         return
+    ran = {len(recorder.inputs), len(recorder.attention_outputs), len(recorder.outputs)}
+    if ran != {len(layers)}:
+        raise CaptureError(
+            f"of {len(layers)} layers {min(ran)} were seen to run: one that is called by its forward, or more than "
+            "once, cannot be followed; call it as a module"
+        )
     for layer, x, a, y in zip(layers, recorder.inputs, recorder.attention_outputs, recorder.outputs, strict=True):
         layer.layer_input, layer.attention_output, layer.layer_output = x, a, y
     scales = (by_layer(calls, len(layers)) for calls in (recorder.stream.attention_norm, recorder.stream.mlp_norm))

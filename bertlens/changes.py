@@ -148,6 +148,8 @@ class Pattern(_InLayer):
             ) from error
         if weights.shape != (size, size):
             raise InputError(f"pattern takes weights ({size}, {size}) or 'uniform', not {tuple(weights.shape)}")
+        if not weights.isfinite().all():
+            raise InputError("pattern takes attention weights, [query, key]: there is NaN or Inf among these")
         if problem := not_weights(weights[None, None].double(), sink=True):
             raise InputError(f"pattern takes attention weights, [query, key]: {problem}")
 

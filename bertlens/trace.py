@@ -148,8 +148,8 @@ class Trace(Sides):
         return scores.scores(self._neurons(layer), dtype)
 
     def log_sum_exp(self, layer: int, head: int) -> Tensor:
-        """(S,) log Σ_j exp(score_ij) of a head's rows, in float64: α_ij = exp(score_ij - log_sum_exp_i). -inf where a
-        query sees no key. Raises ModelError without queries.
+        """(S,) log Σ_j exp(score_ij) of a head's rows: α_ij = exp(score_ij - log_sum_exp_i). -inf where a query sees no
+        key. float64; of a text of more than 1,024 tokens the scores are float32. Raises ModelError without queries.
         """
         check_index(head, self.n_heads, "head")
         return scores.log_sum_exp(self._neurons(layer), head)

@@ -120,20 +120,27 @@ def similarity(other: Trace | None = None) -> Metric:
     """
 
     def bind(trace: Trace) -> Read:
-        if "last_hidden_state" not in trace._record.output:
-            raise ModelError(f"{trace.model_name} gives no hidden states as its answer: {_ways(kind_of(trace))}")
-        before = embedding((other or trace)._record.output.last_hidden_state[0]).detach()
+        _states(trace)
+        before = embedding(_states(other or trace)).detach()
         return lambda output: torch.cosine_similarity(embedding(output.last_hidden_state[0]), before, dim=0)
 
     def reading(trace: Trace) -> sources.Reading:
-        before = embedding((other or trace)._record.output.last_hidden_state[0]).double()
-        own = embedding(trace._record.output.last_hidden_state[0]).double()
+        before, own = (embedding(_states(text)).double() for text in (other or trace, trace))
         return sources.mean_reading(trace, before / before.norm() / own.norm())
 
     if other is not None and not isinstance(other, Trace):
         raise InputError(f"similarity is with another trace, not with {type(other).__name__}: trace the other text")
     named = "the embedding before" if other is None else f"“{(other.text or '')[:24]}”"
     return Metric(f"similarity with {named}", "cosine", bind, flat=other is None, reading=reading)
+
+
+def _states(trace: Trace) -> Tensor:
+    """(S, D) the last hidden states. Raises ModelError for a model that answers with something else, or no model."""
+    output = trace._record.output
+    if trace.model is None or "last_hidden_state" not in output:
+        raise ModelError(f"{trace.model_name} gives no hidden states as its answer: {_ways(kind_of(trace))}")
+    states: Tensor = output.last_hidden_state[0]
+    return states
 
 
 def divergence(position: int | None = None) -> Metric:
@@ -179,10 +186,15 @@ def bound(metric: Metric | Read, trace: Trace) -> Read:
 
     def read(output: Any) -> Tensor:
         value: Any = metric(output)
-        value = value if isinstance(value, Tensor) else torch.as_tensor(value, device="cpu")
-        if value.numel() != 1:
-            raise InputError(f"the metric gives {value.numel()} numbers, not one: reduce them")
-        return value.squeeze()
+        try:
+            found = value if isinstance(value, Tensor) else torch.as_tensor(value, device="cpu")
+        except (TypeError, ValueError, RuntimeError):
+            raise InputError(f"the metric gives {type(value).__name__}, not a number: return one") from None
+        if found.numel() != 1:
+            raise InputError(f"the metric gives {found.numel()} numbers, not one: reduce them")
+        if found.is_complex():
+            raise InputError("the metric gives a complex number: return its real part or its length")
+        return found.squeeze()
 
     return read
 

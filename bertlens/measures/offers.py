@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from ..backward import check_differentiable
 from ..changes import check_changeable
-from ..errors import BertLensError, ModelError
+from ..errors import BertLensError, InputError, ModelError
 from ..inputs import batch_inputs
 from ..scores import check_precision
 from ..trace import Trace
@@ -88,6 +88,12 @@ def why_not(trace: Trace, capability: str) -> str:
     if capability not in tried:
         tried[capability] = _reason(trace, CAPABILITIES[capability])
     return tried[capability]
+
+
+def check_capability(whose: str, name: object) -> None:
+    """Raises InputError where what a question or a tab needs is no capability; "" is none."""
+    if not isinstance(name, str) or name not in ("", *CAPABILITIES):
+        raise InputError(f"{whose}: needs is '' or one of {', '.join(CAPABILITIES)}, not {name!r}")
 
 
 def _reason(trace: Trace, probe: Callable[[Trace], None]) -> str:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
-from ..errors import ModelError, SelectionError, check_index
+from ..errors import InputError, ModelError, SelectionError, check_index
 from ..limits import within
 from ..measures import gates, sources
 from ..measures.geometry.projection import METHODS
-from ..measures.offers import offers
+from ..measures.offers import check_capability, offers
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
 from ..wire import json_safe, pack
@@ -208,7 +208,22 @@ QUESTIONS: dict[str, Question] = {}
 
 
 def register_question(question: Question) -> None:
-    """Let pages ask one more question."""
+    """Let pages ask one more question; those of one name replace each other.
+
+    Raises InputError for what is no question, or names an argument or a capability that does not exist.
+    """
+    if not isinstance(question, Question):
+        raise InputError(f"a Question is registered, not {type(question).__name__}")
+    name, needs = question.name, question.needs
+    if not isinstance(name, str) or not name:
+        raise InputError(f"a question is named by a word, not by {name!r}")
+    if not all(callable(part) for part in (question.answer, question.carried, question.carried_shown)):
+        raise InputError(f"question {name!r}: answer, carried and carried_shown are functions")
+    if not isinstance(question.arguments, tuple) or not {str(one).removesuffix("?") for one in question.arguments} <= {
+        *ARGUMENTS
+    }:
+        raise InputError(f"question {name!r}: arguments is a tuple of some of {', '.join(ARGUMENTS)}")
+    check_capability(f"question {name!r}", needs)
     QUESTIONS[question.name] = question
 
 

@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import InputError
+from ..measures.offers import check_capability
 from ..vocabulary import Word
 from .answers import Answer
+from .questions import QUESTIONS
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,19 @@ TABS: dict[str, Tab] = {}
 
 
 def register_tab(tab: Tab) -> None:
-    """Give the Explorer one more tab, the last one."""
+    """Give the Explorer one more tab, the last one; those of one name replace each other.
+
+    Raises InputError for what is no tab, or names a question or a capability that does not exist.
+    """
+    if not isinstance(tab, Tab):
+        raise InputError(f"a Tab is registered, not {type(tab).__name__}")
+    if not all(isinstance(word, str) for word in (tab.name, tab.label, tab.about)) or not tab.name or tab.name in PARTS:
+        raise InputError(f"a tab has a name, a label and a sentence of its own, not {tab.name!r}, {tab.label!r}")
+    check_capability(f"tab {tab.name!r}", tab.needs)
+    if not isinstance(tab.questions, tuple) or not set(tab.questions) <= QUESTIONS.keys():
+        raise InputError(
+            f"tab {tab.name!r}: questions is a tuple of registered ones, not {tab.questions!r}: register_question first"
+        )
     TABS[tab.name] = tab
 
 

@@ -14,8 +14,10 @@ import transformers as tf
 from torch import Tensor
 
 from bertlens import BertLensError, InputError, Lens, ModelError, SelectionError, Trace, whatif
+from bertlens.backward import word_gradients
 from bertlens.measures import attribution, sources
 from bertlens.measures.attribution import slopes
+from bertlens.whatif.runs import inputs_of
 from unit import tiny
 from unit.naive_sources import exact_rotation
 from unit.test_sources import EVERY, PAIR, TEXT, lens_of
@@ -410,3 +412,21 @@ def test_what_cannot_be_had_is_one_sentence() -> None:
         with pytest.raises(kind) as caught:
             call()
         assert said in str(caught.value) and "\n" not in str(caught.value), (at, caught.value)
+
+
+def test_a_model_that_scales_its_embeddings_in_place() -> None:
+    """CTRL: the gradient at the words themselves, against differences of runs with one entry a little larger."""
+    config = tf.CTRLConfig(vocab_size=300, n_positions=64, n_embd=32, n_layer=2, n_head=4, dff=48)
+    lens = Lens(tiny.shaken(tf.CTRLModel(config)).double(), tiny.gpt_like())
+    trace = lens.trace("the cat")
+    inputs = inputs_of(trace)
+
+    def metric(output: Any) -> torch.Tensor:
+        return output[0].pow(3).sum((1, 2))
+
+    _, words, gradient = word_gradients(lens.borrowed, inputs, metric)
+    for token, entry in ((0, 0), (1, 7), (1, 31)):
+        step = torch.zeros_like(words)
+        step[0, token, entry] = 1e-5
+        up, down = (float(word_gradients(lens.borrowed, inputs, metric, words=words + s)[0]) for s in (step, -step))
+        assert float(gradient[0, token, entry]) == pytest.approx((up - down) / 2e-5, rel=1e-5)

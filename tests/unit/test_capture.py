@@ -226,6 +226,20 @@ def test_numbers_of_tokens_lose_their_padding(words: int) -> None:
         torch.testing.assert_close(trace.output.pooler_output, lens.trace(text).output.pooler_output)
 
 
+def test_a_layer_that_is_not_called_as_a_module() -> None:
+    """Its hooks do not run, so that what was seen is of other layers than there are."""
+
+    class Direct(type(tiny.bert().encoder.layer[0])):  # type: ignore[misc]
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return self.forward(*args, **kwargs)
+
+    model = tiny.bert()
+    model.encoder.layer[1].__class__ = Direct
+    with pytest.raises(CaptureError, match=r"^of 3 layers 2 were seen to run") as caught:
+        Lens(model, tiny.wordpiece()).trace(TEXT)
+    assert "\n" not in str(caught.value)
+
+
 def test_xlnet_keeps_no_memory_of_a_text() -> None:
     """Its memory (S, B, D) is no state of a text: of a batch it was cut along the tokens."""
     config = tf.XLNetConfig(vocab_size=len(tiny.VOCABULARY), d_model=32, n_layer=2, n_head=4, d_inner=48)

@@ -13,6 +13,7 @@ from torch import Tensor
 from bertlens import InputError, Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.measures import neurons, sources
 from bertlens.measures.offers import offers
+from bertlens.measures.sources.stream import gate
 from unit import tiny
 from unit.naive_sources import Graph, exact_rotation
 
@@ -411,6 +412,14 @@ def test_an_activation_that_is_no_gate() -> None:
     assert float(sources.neurons(trace, s, 1).sum()) == pytest.approx(part, abs=1e-10)
     with pytest.raises(ModelError, match="not 0 at 0"):
         sources.score(trace, 2, 1, 3, 4, through_mlps=True)
+
+
+def test_a_gate_at_a_score_of_exactly_0() -> None:
+    """1[s > 0] of ReLU is 0 there; Φ(0) and σ(0) are a half."""
+    zero = torch.zeros(1, dtype=torch.float64)
+    for act, expected in ((torch.relu, 0), (torch.nn.functional.gelu, 0.5), (torch.nn.functional.silu, 0.5)):
+        assert float(gate(act, zero)) == pytest.approx(expected, abs=1e-6)
+        assert float(gate(act, zero + 1e-300)) == pytest.approx(expected or 1, abs=1e-6)
 
 
 @pytest.mark.parametrize("act", ["relu", "silu", "gelu_new", "quick_gelu", "tanh", "relu2", "mish"])

@@ -185,3 +185,39 @@ def test_a_new_family(registries: None) -> None:
     block = norms.Block(trace, 1)
     torch.testing.assert_close(block.output, trace.attention_output(1), atol=1e-5, rtol=1e-5)
     assert "ERNIE" in bl.architectures.families()
+
+
+def test_a_wrong_registration_is_refused_at_once_and_breaks_nothing(registries: None) -> None:
+    bert, tables = ADAPTERS["bert"], (QUESTIONS, TABS, ADAPTERS)
+    before = [dict(table) for table in tables]
+
+    def tab(*more: Any, name: Any = "mine", label: Any = "Mine") -> Any:
+        return lambda: register_tab(Tab(name, label, "What mine shows.", *more))
+
+    def asked(*more: Any, name: Any = "mine") -> Any:
+        return lambda: register_question(Question(name, toy, *more))
+
+    cases: list[tuple[Any, str]] = [
+        (lambda: register_tab("mine"), "a Tab is registered, not str"),  # type: ignore[arg-type]
+        (tab("", ("no such",)), "register_question first"),
+        (tab("", "head"), "questions is a tuple"),
+        (tab("", ["head"]), "questions is a tuple"),
+        (tab(("head",)), "needs is '' or one of neurons, norms"),
+        (tab("gpu"), "not 'gpu'"),
+        (tab(label=None), "a name, a label and a sentence"),
+        (tab(name="atlas"), "of its own, not 'atlas'"),
+        (lambda: register_question(toy), "a Question is registered, not function"),  # type: ignore[arg-type]
+        (asked(name=3), "named by a word, not by 3"),
+        (asked(("layer", "colour")), "arguments is a tuple of some of layer, head"),
+        (asked("layer"), "arguments is a tuple"),
+        (asked((), "gpu"), "needs is '' or one of"),
+        (asked((), "", [{}]), "answer, carried and carried_shown are functions"),
+        (lambda: bl.register_family("ernie", "bert"), "with an Adapter, not with str"),  # type: ignore[arg-type]
+        (lambda: bl.register_family(None, bert), "model_type is what"),  # type: ignore[arg-type]
+        (lambda: bl.register_family("ernie", replace(bert, family=None, mlp="mlp")), "mlp, family is not what Adapter"),
+    ]
+    for number, (call, said) in enumerate(cases):
+        with pytest.raises(bl.InputError) as caught:
+            call()
+        assert said in str(caught.value) and "\n" not in str(caught.value), (number, caught.value)
+    assert [dict(table) for table in tables] == before

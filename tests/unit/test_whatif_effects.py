@@ -229,6 +229,18 @@ def test_wrong_use_is_one_sentence() -> None:
         (lambda: whatif.sweep(eager, some_number), ModelError, "cannot be changed"),
         (lambda: whatif.estimate(plain, whatif.similarity()), InputError, "begins at its extreme"),
         (lambda: whatif.estimate(words, whatif.divergence()), InputError, "begins at its extreme"),
+        (lambda: whatif.sweep(plain, whatif.similarity(given)), ModelError, "made from attention weights"),
+        (lambda: whatif.similarity()(given), ModelError, "made from attention weights"),
+        (lambda: whatif.sweep(plain, whatif.similarity(words)), ModelError, "gives no hidden states as its answer"),
+        (lambda: whatif.sweep(plain, lambda output: None), InputError, "the metric gives NoneType, not a number"),
+        (lambda: whatif.sweep(plain, lambda output: "one"), InputError, "the metric gives str, not a number"),
+        (lambda: whatif.sweep(plain, lambda output: 1j), InputError, "gives a complex number"),
+        (lambda: whatif.estimate(plain, lambda output: output[0].sum() * 1j), InputError, "gives a complex number"),
+        (
+            lambda: plain.rerun(whatif.pattern(0, 0, torch.full((5, 5), torch.nan))),
+            InputError,
+            "NaN or Inf among these",
+        ),
         (lambda: whatif.similarity("text"), InputError, "trace the other text"),  # type: ignore[arg-type]
     ]
     for number, (call, kind, said) in enumerate(cases):

@@ -23,7 +23,7 @@ from ...stream_parts import nothing
 from ...stream_record import inverse_deviation
 from ...trace import Trace
 
-SMALL = 1e-6  # where act(0)/0 is asked for, act(SMALL)/SMALL is given
+SMALL = -1e-6  # where act(0)/0 is asked for, act(SMALL)/SMALL is given: 0 for ReLU, whose gate is 1[s > 0]
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ def _rotates(base: nn.Module) -> bool:
 
 
 def gate(act: Callable[[Tensor], Tensor], s: Tensor) -> Tensor:
-    """act(s)/s, at 0 its limit; Φ(s) of GELU, 1[s > 0] of ReLU, σ(s) of SiLU."""
+    """act(s)/s, at 0 its limit from below; Φ(s) of GELU, 1[s > 0] of ReLU, σ(s) of SiLU."""
     safe = torch.where(s.abs() < torch.finfo(s.dtype).tiny, torch.full_like(s, SMALL), s)
     return act(safe) / safe
 
