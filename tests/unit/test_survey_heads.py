@@ -398,6 +398,6 @@ def test_known_heads_of_bert_base(data: Path) -> None:
 
 def test_batches_of_nothing_are_refused(small: Lens, tmp_path: Path) -> None:
     path = tmp_path / "stats.npz"
-    with pytest.raises(InputError, match="batch_size must be at least 1, not 0"):
+    with pytest.raises(InputError, match="batch_size must be at least 1 and at most 65,536, not 0"):
         survey(small, TINY, batch_size=0, save=path)
     assert not path.exists()  # nothing was counted: the corrected call must not find a file in its way
