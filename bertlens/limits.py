@@ -34,6 +34,7 @@ LIMITS: dict[str, Limit] = {
     "sorted": Limit(
         1535, "rows sorted whole for the keys that hold 90 %, then searched", "which is quicker from there"
     ),
+    "layer_map": Limit(2048, "a map of a whole layer in a view", "the page holds all of it, 67 MB at 4,096"),
 }
 
 

@@ -50,5 +50,11 @@ def _summed(trace: Trace, layer: int, heads: slice, names: Sequence[str], roles:
 
 
 def mean_weight(trace: Trace, layer: int) -> Tensor:
-    """(S, K) Attn-W: α's mean over the layer's heads."""
-    return trace.attention(layer).mean(0)
+    """(S, K) Attn-W: α's mean over the layer's heads, of some rows at a time."""
+    sums: Tensor | None = None
+    for heads in head_groups(trace, layer):
+        for start, first, alpha in blocks(trace, layer, heads):
+            sums = alpha.new_zeros(trace.n_tokens, len(trace.key_tokens)) if sums is None else sums
+            sums[start : start + alpha.shape[1], first : first + alpha.shape[2]] += alpha.sum(0)
+    assert sums is not None
+    return sums.div_(trace.n_heads)

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import ModelError, SelectionError
-from ..limits import within
+from ..errors import InputError, ModelError, SelectionError
+from ..limits import LIMITS, within
 from ..measures import byhead, categories, gates, geometry, norms, spectra
 from ..measures.gates.classify import group_scores
 from ..measures.geometry import projection
@@ -152,7 +152,12 @@ def layer_maps(trace: Trace) -> list[LayerMap]:
 
 
 def layer_map(trace: Trace, layer: int, kind: str) -> Answer:
-    """(S, S) a map of a whole layer. Raises ModelError where the trace does not offer it."""
+    """(S, S) a map of a whole layer. Raises ModelError where there is none, InputError for a text that is too long."""
+    if not within("layer_map", trace.n_tokens):
+        raise InputError(
+            f"maps of a whole layer are shown of texts of at most {LIMITS['layer_map'].tokens:,} tokens, this one has "
+            f"{trace.n_tokens:,}: choose a head, whose map is drawn at any length"
+        )
     return {}, {"values": map_of_layer(trace, layer, kind)}
 
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import bertlens as bl
-from bertlens.measures import categories, norms, received, rows
+from bertlens.errors import InputError
+from bertlens.measures import attention, categories, norms, received, rows
 from bertlens.widgets import answers
 from unit import tiny
 from unit.largest import Largest
@@ -74,3 +75,24 @@ def test_which_keys_rows_see_is_read_from_the_mask_once(trace: bl.Trace, monkeyp
     while answers.norm_view(trace)[0].get("again"):
         pass
     assert len(read) == len(set(read)) > 0
+
+
+def test_the_mean_of_a_layer_holds_one_map(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
+    for layer in range(trace.n_layers):
+        with Largest() as made:
+            found = attention.mean_weight(trace, layer)
+        assert made.elements == trace.n_tokens**2 and made.doubles == 0
+        torch.testing.assert_close(found, trace.attention(layer).mean(0), rtol=1e-5, atol=1e-8)
+
+
+def test_maps_of_a_layer_of_a_longer_text_are_refused_with_the_way_out() -> None:
+    lens = bl.Lens(tiny.bert(max_position_embeddings=2304, num_hidden_layers=1), tiny.wordpiece())
+    trace = lens.trace("the cat " * 1024)
+    assert trace.n_tokens == 2050
+    with pytest.raises(InputError) as said:
+        answers.layer_map(trace, 0, "attn-w")
+    assert str(said.value) == (
+        "maps of a whole layer are shown of texts of at most 2,048 tokens, this one has 2,050: "
+        "choose a head, whose map is drawn at any length"
+    )
