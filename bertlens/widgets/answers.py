@@ -284,8 +284,8 @@ def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
     spectrum = {name: spectra.Spectrum.of(x) for name, x in matrices.items()}
     arrays = {name: (one.values / one.values[:, :1]).float() for name, one in spectrum.items()}
     ranks = {name: one.effective_rank for name, one in spectrum.items()}
-    ranks["attention"] = torch.full((trace.n_heads,), torch.nan)
-    arrays["attention"] = torch.full((trace.n_heads, min(MOST_VALUES, trace.n_tokens)), torch.nan)
+    ranks["attention"] = torch.full((trace.n_heads,), torch.nan, device="cpu")
+    arrays["attention"] = torch.full((trace.n_heads, min(MOST_VALUES, trace.n_tokens)), torch.nan, device="cpu")
     for one in heads:
         found = leading(trace, layer, one)
         ranks["attention"][one] = found.effective_rank
