@@ -21,6 +21,7 @@ from .measures.alignment import Alignment, Unit, align
 from .measures.divergence import jensen_shannon
 from .measures.norms import transformed_norm
 from .model import Model
+from .ranking import ranked
 from .survey.distances import divergences
 from .trace import Trace
 from .vocabulary import MEASURES
@@ -202,7 +203,8 @@ class Comparison:
             raise InputError(f"n must be a whole number of at least 1, not {n!r}")
         heads = self.heads
         order = heads.flatten().argsort(descending=True, stable=True)[:n].tolist()
-        rows = [self._described(*divmod(index, heads.shape[1])) for index in order]
+        said = ranked(heads.flatten()[order].tolist())
+        rows = [self._described(*divmod(at, heads.shape[1]), text) for at, text in zip(order, said, strict=True)]
         columns = ["layer", "head", "divergence", "query", "key", "a", "b", "words"]
         return DataFrame(rows, columns=columns)
 
@@ -314,8 +316,8 @@ class Comparison:
             x = _spread(x, dim, [pair[side] for pair in alignment.pairs])
         return x
 
-    def _described(self, layer: int, head: int) -> tuple[Any, ...]:
-        """One row of `most`."""
+    def _described(self, layer: int, head: int, nats: str) -> tuple[Any, ...]:
+        """One row of `most`; `nats`: how far apart the head is, as text."""
         row, at = self.cell(layer, head)
         i, j = self.queries.pairs[row]
         assert i is not None and j is not None
@@ -325,14 +327,16 @@ class Comparison:
         ]
         p, q = self.keys.pairs[at]
         query, key = self.queries.a[i], self.keys.b[q] if p is None else self.keys.a[p]  # type: ignore[index]
+        order = sorted((0, 1), key=weights.__getitem__, reverse=True)
+        texts = dict(zip(order, ranked([weights[side] for side in order], 2), strict=True))
         said = [
-            f"{weight:.2f} in {name}" if place is not None else f"not there in {name}"
-            for name, place, weight in zip("ab", (p, q), weights, strict=True)
+            f"{texts[side]} in {'ab'[side]}" if place is not None else f"not there in {'ab'[side]}"
+            for side, place in enumerate((p, q))
         ]
         divergence = float(self.heads[layer, head])
         size = f"mean of {len(self.queries.shared)} {self.queries.by}"
-        median = f"median of {self.heads.numel()} heads {float(self.heads.flatten().quantile(0.5)):.3f}"
-        apart = f"L{layer}·H{head} is {divergence:.3f} nats apart ({size}; {median})"
+        median = f"median of {self.heads.numel()} heads {ranked([float(self.heads.flatten().quantile(0.5))])[0]}"
+        apart = f"L{layer}·H{head} is {nats} nats apart ({size}; {median})"
         most = f"most at {_at(query)}: {_at(key)} {said[0]}, {said[1]}"
         words = f"{apart}, {most}." if divergence else f"{apart}: no difference."
         return layer, head, divergence, query.name, key.name, *weights, words

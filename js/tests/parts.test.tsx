@@ -4,8 +4,9 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import cases from "../../tests/wire/ranked.json";
 import { heldCells } from "../src/compute/windows";
-import { percent, scalingText, share, signed } from "../src/parts/format";
+import { percent, ranked, scalingText, share, signed } from "../src/parts/format";
 import { describe as sentence, statistics } from "../src/parts/sentence";
 import { watchTheme } from "../src/parts/theme";
 import { Token, tokenText, visibleText } from "../src/parts/token";
@@ -27,6 +28,9 @@ describe("numbers", () => {
     expect(signed(-0.0416, 3)).toBe("−0.042");
     expect(signed(Number.NEGATIVE_INFINITY)).toBe("−∞");
     expect(signed(Number.NaN)).toBe("NaN");
+  });
+  it.each(cases as [number[], string[]][])("in an order %j are told apart", (values, texts) => {
+    expect(ranked(values)).toEqual(texts);
   });
   it("of shares are whole percents", () => {
     expect([0, 0.614, 1, Number.NaN].map(percent)).toEqual(["0 %", "61 %", "100 %", "–"]);

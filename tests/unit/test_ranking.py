@@ -1,0 +1,43 @@
+"""Numbers in an order are told apart in words: the same table as js/tests/parts.test.tsx reads."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import bertlens as bl
+from bertlens import Lens
+from bertlens.ranking import ranked
+from unit import tiny
+
+CASES = json.loads((Path(__file__).parent.parent / "wire" / "ranked.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("values", "texts"), CASES)
+def test_numbers_in_an_order(values: list[float], texts: list[str]) -> None:
+    assert ranked(values) == texts
+
+
+def test_heads_that_hardly_differ_are_told_apart() -> None:
+    """Two models 3e-3 apart: sentences in order, each number what the table has, none of them 0.000."""
+    first = Lens(tiny.bert(), tiny.wordpiece())
+    model = copy.deepcopy(first.model)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.003 * torch.randn(p.shape, generator=generator))
+    text = "the cat sat on the mat"
+    table = bl.compare(first.trace(text), Lens(model, tiny.wordpiece()).trace(text), same_heads=True).most(5)
+    assert 0 < table["divergence"].max() < 5e-4
+    found = [re.search(r"is (\S+) nats apart .* heads (\S+)\)", words) for words in table["words"]]
+    said = [one[1] for one in found if one]
+    assert len(set(said)) == 5
+    assert [float(one) for one in said] == pytest.approx(
+        table["divergence"].tolist(), abs=0.51 * 10.0 ** (2 - len(said[0]))
+    )
+    assert all(float(one[2]) > 0 for one in found if one)
