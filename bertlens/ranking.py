@@ -1,4 +1,4 @@
-"""Numbers in an order as text, and where their scale ends: as the page has both (js/src/parts/format.ts)."""
+"""Numbers in an order as text, and where their scale ends: as the page has both (js/src/parts/ranked.ts, format.ts)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ FINEST = 6  # decimals; below is the rounding of float32
 def ranked(values: Sequence[float], digits: int = 3) -> list[str]:
     """With as many decimals as tell neighbours apart and the first from 0; "less than" what reads 0 all the same."""
 
-    def zero(n: int, decimals: int) -> bool:
-        return float(f"{values[n]:.{decimals}f}") == 0
+    def text(n: int, decimals: int) -> str:
+        written = f"{values[n] if n >= 0 else 0.0:.{decimals}f}"
+        return written.replace("-", "−" if float(written) else "")
 
-    def blurred(n: int) -> bool:
-        if n == 0:
-            return zero(0, digits) and values[0] != 0
-        here, there = values[n], values[n - 1]
-        alike = f"{here:.{digits}f}" == f"{there:.{digits}f}"
-        return not zero(n, digits) and alike and f"{here:.{FINEST}f}" != f"{there:.{FINEST}f}"
+    def zero(n: int) -> bool:
+        return text(n, digits) == text(-1, digits)
+
+    def alike(n: int, decimals: int) -> bool:
+        return text(n, decimals) == text(n - 1, decimals)
 
     places = range(len(values))
-    while digits < FINEST and any(blurred(n) for n in places):
+    while any((n == 0 or not zero(n)) and alike(n, digits) and not alike(n, FINEST) for n in places):
         digits += 1
     least = f"less than {10**-digits:.{digits}f}"
-    return [least if values[n] and zero(n, digits) else f"{values[n]:.{digits}f}".replace("-", "−") for n in places]
+    return [least if values[n] and zero(n) else text(n, digits) for n in places]
 
 
 def scale_end(most: float, digits: int = 3) -> float:

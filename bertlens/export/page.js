@@ -71,6 +71,9 @@ async (widget) => {
     const answers = questions(question).map((one) => kept(name(one)));
     const message = op === "overview" ? page.overviews[map] : answers.find(Boolean);
     if (message) return [message.header, [await unpack(message.data)]];
+    const word = state.overview.header.layer_maps?.find(({ name }) => name === question.kind);
+    if (op === "layer_map" && word)
+      return [{ error: `${word.label} of layer ${layer} is not in this page, which holds those that were shown when it was saved` }];
     // every layer that is in the page is there with all of its heads
     if (layer !== undefined && !kept(name({ op: "head", map, layer, head: 0 })))
       return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];

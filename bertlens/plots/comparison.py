@@ -9,6 +9,7 @@ import numpy as np
 
 from ..comparison import Comparison
 from ..errors import InputError, check_index
+from ..ranking import scale_end
 from ..trace import Trace
 from .figure import INK, axes_or_new, plain, pyplot, signed_map, tokens_on_axes, weight_map
 
@@ -22,8 +23,8 @@ def compared_heads(c: Comparison, axes: Any = None) -> Any:
     """
     heads = c.heads.numpy()
     axes = axes_or_new(axes, 1.6 + 0.32 * heads.shape[1], 1.5 + 0.32 * heads.shape[0])
-    top = float(heads.max())
-    image = axes.imshow(heads, cmap=weight_map(), vmin=0, vmax=top or 1.0, interpolation="nearest")
+    top = scale_end(float(heads.max()))
+    image = axes.imshow(heads, cmap=weight_map(), vmin=0, vmax=top, interpolation="nearest")
     table = c.most(MOST)
     for rank, (layer, head, apart) in enumerate(
         zip(table["layer"], table["head"], table["divergence"], strict=True), 1
@@ -58,7 +59,7 @@ def compared_attention(c: Comparison, layer: int, head: int, axes: Any = None) -
     axes = np.atleast_1d(axes).ravel()
     if len(axes) < 3:
         raise InputError(f"three axes are needed, not {len(axes)}")
-    top = max(float(np.nanmax(one)) for one in maps) or 1.0
+    top = scale_end(max(float(np.nanmax(one)) for one in maps))
     weights = weight_map().with_extremes(bad=signed_map().get_bad())
     columns = [c.keys.a[i].name if i is not None else c.keys.b[j].name for i, j in c.keys.pairs]  # type: ignore[index]
     pictures = [

@@ -11,6 +11,7 @@ from ..colors import NAN, table
 from ..errors import ExportError, InputError, SelectionError
 from ..measures import gates
 from ..provenance import provenance, visible
+from ..ranking import scale_end
 from ..trace import Trace
 from ..vocabulary import INKS, MEASURES, THEMES
 from .figure import ACCENT, MM, plain, pyplot, tokens_on_axes
@@ -115,7 +116,7 @@ def _cells(axes: Any, values: np.ndarray, signed: bool, theme: str) -> Any:
     from matplotlib.colors import ListedColormap
 
     colours = ListedColormap(table("signed" if signed else "weight", theme) / 255.0).with_extremes(bad=NAN)
-    high = _top(values) or 1.0
+    high = scale_end(_top(values))
     low = -high if signed else 0.0
     half = (high - low) / 510  # entries are round(255 x): matplotlib cuts the range into 256 equal parts
     return axes.imshow(values, cmap=colours, vmin=low - half, vmax=high + half, interpolation="nearest")

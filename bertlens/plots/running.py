@@ -10,6 +10,7 @@ import numpy as np
 from ..colors import NAN, ink_on, table
 from ..errors import SelectionError, check_index
 from ..provenance import visible
+from ..ranking import scale_end
 from ..trace import Trace
 from ..vocabulary import INKS, THEMES
 from .figure import MM, plain, pyplot
@@ -55,7 +56,7 @@ def running_text(
     else:
         at, units, values = _place(grid.cols, key, len(trace.key_tokens), "key"), grid.rows, grid.values
         of, values, tokens, words = grid.cols[at], values[:, at], trace.display_tokens, trace.word_ids
-    most = float(np.nan_to_num(np.abs(values)).max()) or 1.0
+    most = scale_end(float(np.nan_to_num(np.abs(values)).max()))
     low = -most if grid.signed else 0.0
     colours = table("signed" if grid.signed else "weight", theme)
     entries = np.floor(255 * np.clip((np.nan_to_num(values) - low) / (most - low), 0, 1) + 0.5).astype(int)

@@ -10,6 +10,7 @@ import numpy as np
 from ..colors import table
 from ..errors import ModelError, SelectionError, check_index
 from ..provenance import visible
+from ..ranking import scale_end
 from ..trace import Trace
 from ..vocabulary import INKS, THEMES
 from .figure import axes_or_new, plain
@@ -36,7 +37,7 @@ def patches(
     check_index(query, trace.n_tokens, "query")
     row = trace.attention_rows(layer, query, query + 1)[head, 0].double().cpu().numpy()
     values = row[list(grid.tokens)]
-    top = float(np.nanmax(values, initial=0)) or 1.0
+    top = scale_end(float(np.nanmax(values, initial=0)))
     if axes is None:
         axes = axes_or_new(None, 4, 4 * grid.rows / grid.cols + 0.6)
         axes.figure.set_facecolor(INKS[theme]["panel"])

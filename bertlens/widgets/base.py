@@ -421,7 +421,7 @@ class LensWidget(anywidget.AnyWidget):
 
     def _picked(self, layers: Sequence[int]) -> Picked:
         heads = dict.fromkeys(((self.layer, self.head), *((layer, head) for layer, head in self.heads)))
-        return Picked(tuple(name for name in heads if name[0] in layers), self.query, self.key)
+        return Picked(tuple(name for name in heads if name[0] in layers), self.query, self.key, self.layer_map)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live widget, and a still picture for pages that cannot run widgets."""
@@ -433,7 +433,7 @@ class LensWidget(anywidget.AnyWidget):
 
     def _still(self, shown: Shown) -> bytes:
         if shown.compared is not None:
-            return shown.compared.still(self.layer, self.head, self.query, self.key)
+            return shown.compared.still(self.layer, self.head, self.query, self.key, self.layer_map)
         head = shown.overview["header"]["head"]
         # else the selection belongs to a map that the thumbnails are not of
         layer, number = (self.layer, self.head) if self.map == shown.map_name else (head["layer"], head["head"])

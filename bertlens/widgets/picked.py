@@ -12,3 +12,4 @@ class Picked:
     heads: tuple[tuple[int, int], ...]  # (layer, head)
     query: int | None
     key: int | None
+    layer_map: str = ""  # of the selected head's layer, where one is shown

@@ -182,6 +182,12 @@ def _layer_maps(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]
         yield from ({"layer": layer, "kind": kind} for layer, kind in product(layers, kinds))
 
 
+def _shown_map(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
+    names = [word.name for word in answers.layer_maps(trace)]
+    if picked.heads and picked.layer_map in names and within("saved", trace.n_tokens, len(trace.key_tokens)):
+        yield {"layer": picked.heads[0][0], "kind": picked.layer_map}
+
+
 def _each_by(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     yield {"by": "weight"}
     if not offers(trace)["norms"]:
@@ -234,7 +240,7 @@ for _question in (
     Question("thumbs", answers.thumbnails, ("measure", "layer?"), "norms", _of_short(_measures)),
     Question("statistics", answers.head_statistics, ("by", "layer?"), carried=_of_short(_each_by)),
     Question("rows", answers.query_rows, ("query", "last")),
-    Question("layer_map", answers.layer_map, ("layer", "kind"), carried=_layer_maps),
+    Question("layer_map", answers.layer_map, ("layer", "kind"), carried=_layer_maps, carried_shown=_shown_map),
     Question("gates", answers.gate_labels, ("threshold", "margin", "layer?"), "gates", _of_short(_default_gates)),
     Question("evidence", answers.gate_evidence, ("layer", "head", "gate", "view"), "gates", _clearest),
     Question("norm_view", answers.norm_view, (), "norms", _of_short(_once)),

@@ -1,11 +1,14 @@
+// @vitest-environment happy-dom
 // What the page makes of changes by itself: ranks, the strongest heads, places of labels, and the way back.
 import { signal } from "@preact/signals";
+import { render } from "preact";
 import { describe, expect, it } from "vitest";
-import { createView } from "../src/views/context";
-import { effect, spearman, strongest } from "../src/views/whatif/data";
+import { createView, useView, ViewContext } from "../src/views/context";
+import { answersOf, effect, movedMost, ofChange, spearman, strongest } from "../src/views/whatif/data";
 import { toggle, toSelected, undo } from "../src/views/whatif/doing";
+import { Matters } from "../src/views/whatif/heads";
 import { spread } from "../src/views/whatif/slopes";
-import { bench, hello, overviewOf, settled, TOKENS } from "./fake";
+import { floats as answerOf, bench, HEADS, hello, LAYERS, overviewOf, settled, TOKENS } from "./fake";
 
 const floats = (...values: number[]) => Float32Array.from(values);
 
@@ -39,6 +42,82 @@ it("keeps labels a line apart, in the order of their values", () => {
   expect(found[2]! - found[1]!).toBeGreaterThanOrEqual(14);
   expect(found[3]! - found[2]!).toBeGreaterThanOrEqual(14);
   expect(found[0]! - found[3]!).toBeGreaterThanOrEqual(14);
+});
+
+const WhichMatter = () => {
+  const answers = answersOf(useView());
+  return answers.state === "answered" ? <Matters answers={answers.value} /> : null;
+};
+
+describe("which heads matter", () => {
+  const opened = async () => {
+    const b = bench(overviewOf(TOKENS, { subject: "text" }));
+    const view = createView(b.store, signal(false));
+    view.page.whatif.colour.value = "matters";
+    const root = document.createElement("div");
+    const inView = (
+      <ViewContext.Provider value={view}>
+        <WhichMatter />
+      </ViewContext.Provider>
+    );
+    render(inView, root);
+    await settled();
+    const metrics = [["m", "logit of “cat”", "nats"]];
+    b.take("answers").give({ kind: "words", unit: "probability", rows: [], metrics, why_not: "" });
+    await settled();
+    const give = async (op: string, values: number[] | string) => {
+      const answer = answerOf("values", [values.length], Float32Array.from(values as number[]));
+      if (typeof values === "string") b.take(op).give({ error: values });
+      else b.take(op).give(answer.fields, answer.buffers);
+      await settled();
+    };
+    const said = () => root.querySelector<HTMLElement>("[data-testid=matters]")!.textContent!;
+    const value = () => ofChange(view, "matters")!;
+    return { give, said, value };
+  };
+  const nothing = new Array(LAYERS * HEADS).fill(Number.NaN);
+
+  it("says that nothing is computed where a page cannot, and names no head and no “none”", async () => {
+    const { give, said, value } = await opened();
+    await give("matters", "no kernel here");
+    await give("matters_exact", "no kernel here");
+    expect(said()).toContain("Not computed (no kernel here).");
+    expect(said()).not.toMatch(/none|falls/);
+    expect(value()).toMatchObject({ absent: true, label: "logit of “cat” without the head, change (not computed)" });
+    expect(value().text!(Number.NaN)).toBe("–");
+  });
+  it("says how far a sweep is until it ends, and “none” only then", async () => {
+    const { give, said, value } = await opened();
+    await give("matters", nothing);
+    expect(said()).toContain(`Being computed: 0 of ${LAYERS * HEADS} heads exact (●) …`);
+    expect(said()).not.toMatch(/none|falls/);
+    await give("matters_exact", [0, 0.2, 0, 0]);
+    expect(said()).toMatch(/falls without: none so far.*rises without.*L0·H1 \+0\.200.*Being computed: 4 of 12 heads/s);
+    expect(value()).toMatchObject({ absent: false });
+    expect(value().label).toMatch(/ \(being computed\)$/);
+    expect(value().text!(Number.NaN)).toBe("…");
+    for (let layer = 1; layer < LAYERS; layer++) await give("matters_exact", [0, 0, 0, 0]);
+    expect(said()).toMatch(/falls without: none *and rises.*12 of 12 heads exact/s);
+    expect(value().label).toBe("logit of “cat” without the head, change");
+  });
+  it("tells heads that hardly matter apart", async () => {
+    const { give, said } = await opened();
+    await give("matters", nothing);
+    await give("matters_exact", [-0.0004, 0.0003, 0.00031, 0]);
+    expect(said()).toMatch(/falls without: L0·H0 −0\.0004.*L0·H2 \+0\.00031.*L0·H1 \+0\.00030/s);
+  });
+});
+
+it("tells heads that look elsewhere by little apart", async () => {
+  const moved = new Float32Array(LAYERS * HEADS);
+  moved.set([0, 0.0004, 0.0002]);
+  const b = bench(overviewOf(TOKENS, { subject: "text" }));
+  const view = createView(b.store, signal(false));
+  expect(movedMost(view)).toBe("");
+  const { fields, buffers } = answerOf("moved", [moved.length], moved);
+  b.take("moved").give(fields, buffers);
+  await settled();
+  expect(movedMost(view)).toMatch(/^Most: L0·H1 0\.0004, L0·H2 0\.0002 of at most 0\.693 nats/);
 });
 
 const chip = (id: number, head: number) => ({ id, label: `L0·H${head} off`, about: "", off: [0, head], code: "" });

@@ -448,15 +448,21 @@ def test_corpus_tables_sort_by_any_column(show, pair, survey):
 
 
 def test_a_text_of_another_length_is_compared_with_nothing(show, embedded_lens, survey):
-    """Too few texts: their number, and neither flag nor z; gates say which texts they are of."""
+    """Too few texts: one sentence with the way out in place of rows of dashes; gates say which texts they are of."""
     stats = survey["stats"]
     seen = show(bl.SurveyView(embedded_lens.trace("The cat sat on the mat."), **HEAD, **survey))
     view = seen.part("survey")
-    expect(view.get_by_test_id("flags")).to_have_text("too few texts of this length (2).")
+    low, high = stats.span
+    _, shortest, longest = stats.of_length(9).provenance["lengths"]
+    expect(view.get_by_test_id("flags")).to_have_text(
+        f"The corpus has 2 texts of {shortest} to {longest} tokens, and at least 8 are needed to say what is "
+        f"usual: trace a text of another length (the corpus has {low} to {high} tokens), or take statistics of more "
+        "texts of this one (survey.head_stats)."
+    )
+    expect(view.locator(".bl-story")).to_have_count(0)
     expect(view).not_to_contain_text("unusual")
     first = view.get_by_role("table", name="Heads").locator("tbody tr").first.locator("td")
     assert [first.nth(column).text_content() for column in (1, 2, 4)] == ["–"] * 3
-    low, high = stats.span
     expect(view).to_contain_text(f"% of {stats.n_texts} texts of {low} to {high} tokens")
     view.get_by_role("button", name="Difference", exact=True).click()
     expect(view).to_contain_text("too few texts of this length (2); click a head")

@@ -121,8 +121,9 @@ def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
     assert chosen == [pair.display_tokens[j] for j in shown_keys]
     assert np.allclose(numbers, row[shown_keys], atol=6e-3)
     alpha = pair.attention(1)[8, 3]
-    left = 1 - float(alpha[shown_keys].double().sum())
-    expect(says).to_contain_text(f"Shown are {len(shown_keys)} of the 21 keys; the others get {left:.3f} together")
+    few = f"Shown are {len(shown_keys)} of the 21 keys"
+    expect(says).to_contain_text(f"{few}: “on” and those that get most attention.")
+    expect(says).not_to_contain_text("the others")
     press("ArrowRight")
     e, total = math.exp(score), float(row.exp().sum())
     found = re.search(r"= ([\d.e+]+?)\. .* together: ([\d.e+]+)\.$", says.inner_text())
@@ -131,6 +132,8 @@ def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
     assert np.allclose(printed, [e, total], rtol=5e-3)
     press("ArrowRight")
     expect(says).to_contain_text(f"= {shown(float(alpha[4]))}: {100 * float(alpha[4]):.0f} % of the attention")
+    left = 1 - float(alpha[shown_keys].double().sum())
+    expect(says).to_contain_text(f"{few}; the others get {left:.3f} together.")
     press("ArrowRight")
     expect(says).to_contain_text(f"“sat” attends to: on {shown(float(alpha[4]))}")
     expect(slide).to_contain_text("7 of 7")

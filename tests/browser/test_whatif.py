@@ -14,6 +14,7 @@ import torch
 from playwright.sync_api import Locator, expect
 
 from bertlens import Trace, whatif
+from bertlens.ranking import ranked
 from browser.views import Seen, live, number, shown, signed
 
 LAYER, HEAD = 1, 8
@@ -190,8 +191,8 @@ def test_which_heads_matter(page_of: Any, masked: Trace) -> None:
     for part, heads in ((falls, order[:5]), (rises, order[::-1][:5])):
         named = [(int(l), int(h)) for l, h in re.findall(r"L(\d)·H(\d+)", part)]  # noqa: E741
         assert named == heads
-        for layer, head in heads:
-            assert signed(change[layer, head], 3) in part
+        for text in ranked([change[at] for at in heads]):
+            assert text in part
     seen.select("order").select_option("matters")
     expect(seen.root.locator(".bl-sorted")).to_be_visible()
     assert next(tuple(map(int, name.split("-"))) for name in seen.thumbs()) == order[-1]
@@ -199,6 +200,30 @@ def test_which_heads_matter(page_of: Any, masked: Trace) -> None:
     expect(seen.part("sweep-state")).to_contain_text("no estimate: it begins at its extreme")
     expect(seen.part("sweep-state")).to_contain_text("72 of 72")
     expect(seen.part("matters")).to_contain_text("falls without: none")
+
+
+def test_what_is_pressed_is_what_is_shown_in_any_order(page_of: Any, text: Trace) -> None:
+    """Colours stay those of the change while heads are in order by something else, which their numbers are of."""
+    seen, _ = opened(page_of, text)
+    seen.thumb(LAYER, HEAD).focus()
+    press(seen, "x")
+    expect(bar(seen)).to_contain_text("L1·H8 off")
+    place = seen.thumb(4, 5)
+    expect(place.locator(".bl-fill")).to_have_text(re.compile(r"^0\.\d{3}$"))
+    colour = place.locator(".bl-fill").evaluate("one => one.style.background")
+    about = seen.root.locator(".bl-atlas header > .bl-muted")
+    for order in ("entropy", "gate"):
+        seen.select("order").select_option(order)
+        expect(seen.choice("atlas", "Looks elsewhere")).to_have_attribute("aria-pressed", "true")
+        expect(about).to_have_text(re.compile("^looks elsewhere now, nats, sorted: (entropy|gate)"))
+        assert place.locator(".bl-fill").evaluate("one => one.style.background") == colour
+    seen.select("order").select_option("entropy")
+    of_head = text.rerun(whatif.off(LAYER, HEAD)).attention(4)[5].double()
+    entropy = float(-(of_head * of_head.clamp_min(1e-300).log()).sum(1).mean())
+    expect(place.locator(".bl-thumb-caption b")).to_have_text(signed(entropy))
+    seen.choice("atlas", "Patterns").click()
+    expect(about).to_have_text(re.compile("^α, sorted: entropy"))
+    expect(place.locator(".bl-fill")).to_have_count(0)
 
 
 def test_a_cell_a_token_a_neuron(page_of: Any, text: Trace) -> None:

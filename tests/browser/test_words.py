@@ -10,8 +10,10 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens import vocabulary
-from bertlens.measures import gates
+from bertlens.measures import gates, norms
+from bertlens.measures.layermaps import layer_map
 from browser.maps import WORDS, attention
+from unit import tiny
 
 
 def test_statistics_measures_maps_and_gates_carry_their_sentence(show, pair):
@@ -91,6 +93,49 @@ def test_layer_map_is_said_and_ringed_as_a_layer(show, pair):
     expect(seen.root.locator(".bl-thumb.bl-chosen")).to_have_count(0)
     expect(seen.root.locator(".bl-layer[aria-pressed=true]")).to_have_text("L1")
     expect(seen.part("neurons")).to_contain_text("L1·H8, one head of the layer shown above")
+
+
+def test_a_map_of_a_layer_that_a_page_does_not_hold_is_never_another_measure(show, pair):
+    """What is shown keeps its name, and one sentence says how a page holds the map: shown when it is saved."""
+    seen = show(pair.explore(layer=1, head=8))
+    before = seen.matrix()
+    for name in ("alti", "value-zeroing"):
+        seen.select("layer 1").select_option(name)
+        label = vocabulary.LAYER_MAPS[name].label
+        expect(seen.part("problem")).to_contain_text(
+            f"{label} of layer 1 is not in this page, which holds those that were shown when it was saved"
+        )
+        expect(seen.select("layer 1")).to_have_value("")
+        expect(seen.part("head-title")).to_have_text("L1·H8")
+        assert (seen.matrix() == before).all()
+    seen = show(pair.explore(layer=1, head=8, layer_map="alti", query=3, key=4))
+    expect(seen.part("head-title")).to_have_text("L1 ALTI")
+    expect(seen.select("layer 1")).to_have_value("alti")
+    alti = float(layer_map(pair, 1, "alti")[3, 4])
+    expect(seen.part("row-list").locator(".bl-pinned .bl-number")).to_have_text(f"{alti:.3f}")
+    seen.select("layer 1").select_option("value-zeroing")
+    expect(seen.part("problem")).to_contain_text("Value Zeroing of layer 1 is not in this page")
+    expect(seen.part("head-title")).to_have_text("L1 ALTI")
+    expect(seen.select("layer 1")).to_have_value("alti")
+
+
+def test_a_difference_that_is_nothing_draws_no_bars(show):
+    """A model whose tokens all pass on a vector of one length: weight and share by norm are the same."""
+    model = tiny.bert()
+    with torch.no_grad():
+        for layer in model.encoder.layer:
+            layer.attention.self.value.weight.zero_()
+    trace = bl.Lens(model, tiny.wordpiece()).trace("the cat sat on the mat")
+    values = norms.weighted_norm(trace, 1)[2]
+    off = (trace.attention(1)[2] - values / values.sum(-1, keepdim=True)).abs().max()
+    assert off < 1e-6
+    seen = show(trace.explore(layer=1, head=2, query=3, measure="difference"))
+    rows = seen.part("row-list").locator(".bl-bar")
+    assert rows.count() == 8
+    assert set(rows.locator(".bl-number").all_inner_texts()) == {"0.000"}
+    read = "all => all.map(one => one.style.getPropertyValue('--part'))"
+    assert set(rows.locator(".bl-bar-track > span").evaluate_all(read)) == {"0%"}
+    expect(seen.root.locator(".bl-head .bl-legend").first).to_contain_text("−0.001")
 
 
 def test_thresholds_move_labels_on_a_saved_page(show, pair):

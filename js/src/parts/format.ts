@@ -13,22 +13,6 @@ export function signed(value: number, digits = 2): string {
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
-const FINEST = 6; // decimals; below is the rounding of float32
-
-/** Numbers in an order: with as many decimals as tell neighbours apart and the first from 0; "less than" what reads 0. */
-export function ranked(values: number[], digits = 3): string[] {
-  const isZero = (text: string) => Number(text) === 0;
-  const text = (n: number, decimals: number) => values[n]!.toFixed(decimals);
-  const isBlurred = (n: number) => {
-    const now = text(n, digits);
-    if (n === 0) return isZero(now) && values[0] !== 0;
-    return !isZero(now) && now === text(n - 1, digits) && text(n, FINEST) !== text(n - 1, FINEST);
-  };
-  while (digits < FINEST && values.some((_, n) => isBlurred(n))) digits++;
-  const least = `less than ${(10 ** -digits).toFixed(digits)}`;
-  return values.map((value, n) => (value !== 0 && isZero(text(n, digits)) ? least : signed(value, digits)));
-}
-
 /** Where a scale ends: no lower than the least number that its digits can say, so that nothing is drawn beside 0.000. */
 export const scaleEnd = (most: number, digits = 3) => Math.max(most, 10 ** -digits);
 

@@ -110,8 +110,8 @@ function tooMany({ queries, keyside, head_dim }: Overview, heads: number, limit:
   return `${heads} heads of ${K.toLocaleString("en")} tokens need ${megabytes(needed)}, the page holds ${megabytes(limit)}: fewer heads`;
 }
 
-/** The record of what is selected, null until all of it is here. All of it is asked for at once. */
-function complete(overview: Overview, synced: Synced, answers: Answers, before: Shown): Shown | null {
+/** The record of what is selected, null until all of it is here, all of it asked for at once; "refused": no such map. */
+function complete(overview: Overview, synced: Synced, answers: Answers, before: Shown): Shown | "refused" | null {
   const exists = ([l, h]: HeadName) => l >= 0 && l < overview.n_layers && h >= 0 && h < overview.n_heads;
   const wanted: HeadName = [synced.layer.value, synced.head.value];
   const first: HeadName = exists(wanted) ? wanted : [overview.head.layer, overview.head.head];
@@ -124,6 +124,7 @@ function complete(overview: Overview, synced: Synced, answers: Answers, before: 
   );
   const map = word && answers.get(LAYER_MAP, overview, { layer: first[0], kind: word.name });
   const thumbs = thumbsOf(answers, overview, measure);
+  if (map?.state === "refused") return "refused";
   if (heads.includes(null) || (map && map.state !== "answered")) return null;
   const [main, ...overlays] = heads as [HeadData, ...HeadData[]];
   return {
@@ -166,6 +167,9 @@ export function createShown(
     const answer = answers.get(OVERVIEW, { trace, map: wanted }, {});
     return answer.state === "answered" ? answer.value : before.trace === trace ? before : sent.value;
   };
+  /** A map of a layer that cannot be had: what is shown again has its own name. */
+  const goBack = ({ layer, head, layerMap }: Shown) =>
+    untracked(() => synced.put({ layer, head, layer_map: layerMap?.word.name ?? "" }));
   /** A saved page has one head: what is selected is again what is shown. */
   const stay = ({ layer, head, overview: { map } }: Shown) => {
     link.say("saved", `this page holds only ${headLabel(layer, head)}: run the notebook for others`);
@@ -177,8 +181,9 @@ export function createShown(
     const isOther = grown.value.of !== came;
     const overview = isOther ? came : grown.value.now;
     const next = complete(overview, synced, answers, before);
-    if (next) shown.value = next;
+    if (next && next !== "refused") shown.value = next;
     else if (link.saved.value) stay(before);
+    else if (next === "refused" && !isOther) goBack(before);
     else if (isOther) shown.value = initial(overview);
     if (isOther) grown.value = { of: came, now: came };
   });

@@ -41,21 +41,22 @@ export function Atlas() {
   const gates = some?.pending?.length ? null : some; // all of them: what is counted or sorted
   const order = page.atlasOrder.value;
   const isPlain = order === "position" || order === "gate";
-  const stat = useHeadValue(isPlain ? asksOf(view) || page.atlasStat.value : order);
+  const asked = asksOf(view); // then colours and bars are of that, in whatever order
+  const stat = useHeadValue(asked || (isPlain ? page.atlasStat.value : order));
+  const by = useHeadValue(isPlain ? page.atlasStat.value : order);
   const says = useSentences();
   const all = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
   const labels = some?.labels.full;
   const ofGates = measure === "weight" ? "gate" : "gate (by weight)"; // what gates are, whatever is shown
-  const byValue = () => (stat ? sorted(all, ([l, h]) => stat.of(l, h), true) : all);
+  const byValue = () => (by ? sorted(all, ([l, h]) => by.of(l, h), true) : all);
   const names = order === "position" ? null : order !== "gate" ? byValue() : gates ? byGate(all, gates) : all;
   return (
     <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
       <header class="bl-panel-head">
         <h3>Atlas</h3>
         <span class="bl-muted">
-          {asksOf(view) && order === "position"
-            ? stat?.label
-            : `${MEASURES[measure].symbol}, ${!names ? "layers down, heads across" : `sorted: ${order === "gate" ? ofGates : stat?.label}`}`}
+          {asked ? stat?.label : MEASURES[measure].symbol}
+          {names ? `, sorted: ${order === "gate" ? ofGates : by?.label}` : !asked && ", layers down, heads across"}
         </span>
         <Later draw={({ WhatIfMenu }) => <WhatIfMenu />} />
       </header>
@@ -64,7 +65,7 @@ export function Atlas() {
       </Later>
       <SpanStrip overview={overview} />
       <div class="bl-scroll">
-        <Grid {...{ layers, heads, names, stat, labels, says }} />
+        <Grid {...{ layers, heads, names, stat, by, labels, says }} />
       </div>
       <HeadSentence labels={labels} says={says} />
       {gates && (
@@ -106,7 +107,8 @@ interface GridProps {
   layers: number[];
   heads: number[];
   names: HeadName[] | null; // in another order than by layer and head
-  stat: HeadValue | null;
+  stat: HeadValue | null; // of colours and bars
+  by: HeadValue | null; // of the order
   labels?: string[][];
   says: Says;
 }
@@ -148,10 +150,10 @@ function Grid(props: GridProps) {
   );
 }
 
-const Buttons = ({ cells, stat, labels, says }: GridProps & { cells: HeadName[] }) => (
+const Buttons = ({ cells, stat, by, labels, says }: GridProps & { cells: HeadName[] }) => (
   <>
     {cells.map(([l, h]) => (
-      <HeadButton key={`${l}-${h}`} layer={l} head={h} stat={stat} gate={labels?.[l]?.[h]} says={says} />
+      <HeadButton key={`${l}-${h}`} layer={l} head={h} stat={stat} by={by} gate={labels?.[l]?.[h]} says={says} />
     ))}
   </>
 );
@@ -217,13 +219,13 @@ function RowHeader({ layer, children }: { layer: number; children: ComponentChil
 
 /** Mean of a statistic over some heads, as a bar against the largest head. */
 function Summary({ layers, heads, stat, name }: GridProps & { name: string }) {
-  if (!stat) return null;
+  if (!stat || stat.absent) return null;
   const values = layers.flatMap((l) => heads.map((h) => stat.of(l, h)));
   const mean = meanOf(values);
   const text = `${name}, mean ${stat.label}: ${stat.text(mean)}`;
   return (
     <span class="bl-summary" role="img" aria-label={text} title={text}>
-      <span style={{ "--part": `${(100 * Math.abs(mean)) / (stat.most || 1)}%` }} />
+      <span style={{ "--part": `${(100 * Math.abs(mean)) / stat.most}%` }} />
     </span>
   );
 }

@@ -3,6 +3,7 @@ import { useMemo, useRef } from "preact/hooks";
 import { columnMeans, type Unit } from "../compute/grid";
 import { isLong } from "../compute/windows";
 import { Segmented, Select } from "../parts/controls";
+import { scaleEnd } from "../parts/format";
 import { Waiting } from "../parts/section";
 import { Place } from "../parts/token";
 import { loaded } from "../state/extras";
@@ -109,7 +110,8 @@ function RowList({ most: listed }: { most: number }) {
   const means = useMemo(() => columnMeans(grid.values), [grid]);
   const items = useMemo(() => itemsOf(view, means), [grid, means, row, col]);
   const look = lookNow(view);
-  const most = Math.abs(items[0]?.value ?? 0) || 1;
+  const most = scaleEnd(Math.abs(items[0]?.value ?? 0), look.digits);
+  const part = (value: number) => Math.abs(Number(value.toFixed(look.digits))) / most; // a number that reads 0 has no bar
   const ofColumn = row === null && col !== null;
   const pinned = items.findIndex(({ n }) => !ofColumn && n === col);
   const shown = pinned < listed ? items.slice(0, listed) : [...items.slice(0, listed - 1), items[pinned]!];
@@ -130,7 +132,7 @@ function RowList({ most: listed }: { most: number }) {
             >
               <Place units={side} n={n} />
               <span class="bl-bar-track">
-                <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${(100 * Math.abs(value)) / most}%` }} />
+                <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${100 * part(value)}%` }} />
               </span>
               <span class="bl-number">{look.text(value)}</span>
             </button>

@@ -77,7 +77,8 @@ function toggleOverlay({ synced }: View, layer: number, head: number): void {
 interface HeadButtonProps {
   layer: number;
   head: number;
-  stat: HeadValue | null;
+  stat: HeadValue | null; // of its colour
+  by: HeadValue | null; // by which heads are in order
   gate?: string;
   says: Says;
 }
@@ -93,8 +94,8 @@ function useStep({ layer, head, stat, gate }: HeadButtonProps): string {
 /** The head's value as a colour and a number. */
 function Fill({ value, stat, mark }: { value: number; stat: HeadValue; mark?: string }) {
   const { dark, page } = useView();
-  const most = stat.most || 1;
-  if (Number.isNaN(value)) return <span class="bl-fill bl-muted">–</span>;
+  const { most } = stat;
+  if (Number.isNaN(value)) return <span class="bl-fill bl-muted">{stat.text(value)}</span>;
   const background = cssColor(value, stat.signed ? -most : 0, most, coloursOf(stat.signed, dark));
   return (
     <span class="bl-fill" style={{ background, color: inkOn(background) }} data-mark={mark}>
@@ -121,7 +122,7 @@ function useClasses(props: HeadButtonProps): string[] {
 }
 
 export function HeadButton(props: HeadButtonProps) {
-  const { layer, head, stat, gate } = props;
+  const { layer, head, stat, by, gate } = props;
   const view = useView();
   const { overview } = view;
   const classes = useClasses(props);
@@ -132,9 +133,9 @@ export function HeadButton(props: HeadButtonProps) {
   const byWeight = useByWeight();
   const says = gate && gateAt(gate, overview) + byWeight;
   const order = view.page.atlasOrder.value;
-  const value = stat?.text(stat.of(layer, head));
-  const filled = stat && (view.page.atlasFill.value || asksOf(view));
-  const caption = order === "position" ? filled && value : order === "gate" && gate ? gateSign(gate) : value;
+  const text = (value: HeadValue | null) => value?.text(value.of(layer, head));
+  const filled = stat && !stat.absent && (view.page.atlasFill.value || asksOf(view));
+  const caption = order === "position" ? filled && text(stat) : order === "gate" && gate ? gateSign(gate) : text(by);
   const content = (
     <>
       <b>{label}</b> <span class="bl-muted">{paper}</span> {says}

@@ -3,7 +3,7 @@ import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import type { Unit } from "../compute/grid";
 import { type Cells, heldCells } from "../compute/windows";
-import { percent, share, signed, upTo } from "../parts/format";
+import { percent, scaleEnd, share, signed, upTo } from "../parts/format";
 import { describe, statisticLabel } from "../parts/sentence";
 import { tokenText } from "../parts/token";
 import type { Answer, Kind } from "../state/answers";
@@ -18,6 +18,7 @@ export interface HeadValue {
   label: string;
   signed: boolean;
   whole: boolean; // every head has one: else more may be on its way
+  absent: boolean; // none has one yet, or can: the atlas keeps its pictures
   most: number; // the largest size of any head
   mark?: (layer: number, head: number) => string; // beside its number
   of(layer: number, head: number): number; // NaN where there is none
@@ -46,7 +47,9 @@ const OF_PIN = ["cell", "row", "contrast", "token"];
 
 type Of = (layer: number, head: number) => number;
 /** null until it is here. What a change does brings its own label. */
-export type Found = ({ of: Of; unit: string } & Partial<Pick<HeadValue, "label" | "mark" | "signed" | "text">>) | null;
+export type Found =
+  | ({ of: Of; unit: string } & Partial<Pick<HeadValue, "label" | "mark" | "signed" | "absent" | "text">>)
+  | null;
 const NOTHING: Of = () => Number.NaN;
 
 /** An answer's value: nothing where it is refused, null while it is on its way. */
@@ -139,7 +142,8 @@ export function headValue(view: View, name: string, measure: Measure): HeadValue
     signed: isSigned,
     mark: made.mark,
     whole: !all.some(Number.isNaN),
-    most: all.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0),
+    absent: made.absent ?? false,
+    most: scaleEnd(all.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0)),
     of: (l, h) => all[l * n_heads + h]!,
     text:
       made.text ??

@@ -5,7 +5,7 @@ import type { Unit } from "../compute/grid";
 import { chooseLines, type Line, type Series } from "../compute/lines";
 import { headColour, headDash, signColour } from "../paint/palette";
 import { into, Slider } from "../parts/controls";
-import { headLabel, px, share } from "../parts/format";
+import { headLabel, px, scaleEnd, share } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Token, tokenText } from "../parts/token";
 import type { Cell } from "../state/page";
@@ -35,7 +35,8 @@ export function drawnLines(view: View): Drawn {
   const names = shown.overlays.map(({ layer, head }, n) => ({ name: headLabel(layer, head), grid: overlays[n]! }));
   const all = [{ name: look.name, grid }, ...(shown.layerMap ? [] : names)];
   const series = all.map((one): Series => ({ ...one, muted: page.muted.value.has(one.name) }));
-  const full = look.symbol === "α" && !view.from ? 1 : Math.max(...series.map((s) => s.grid.most)) || 1;
+  const full =
+    look.symbol === "α" && !view.from ? 1 : scaleEnd(Math.max(...series.map((s) => s.grid.most)), look.digits);
   const digits = Math.max(2, 1 - Math.floor(Math.log10(full)));
   return { series, full, minimum: page.lineMinimum.value * full, look, digits };
 }

@@ -2,7 +2,7 @@
 import type { Grid } from "../compute/grid";
 import { isLong } from "../compute/windows";
 import { coloursOf } from "../paint/palette";
-import { headLabel, share, signed } from "../parts/format";
+import { headLabel, scaleEnd, share, signed } from "../parts/format";
 import { tokenText } from "../parts/token";
 import type { Shown } from "../state/shown";
 import { MEASURES } from "../vocabulary";
@@ -16,6 +16,7 @@ export interface Look {
   signed: boolean;
   lo: number;
   hi: number;
+  digits: number; // of its numbers
   beyond: string; // what the legend says where values lie beyond hi
   colours: Uint8Array;
   text(value: number): string;
@@ -28,6 +29,7 @@ function lookOf({ layer, head, layerMap, measure, slice }: Shown, { top, most }:
   const word = layerMap?.word;
   const isSigned = !word && MEASURES[measure].signed;
   const digits = digitsOf(slice);
+  const end = scaleEnd(top, digits);
   const text = (value: number) =>
     isSigned ? (value >= 10 ** -digits / 2 ? "+" : "") + signed(value, digits) : share(value, digits);
   return {
@@ -36,8 +38,9 @@ function lookOf({ layer, head, layerMap, measure, slice }: Shown, { top, most }:
     symbol: word?.symbol ?? MEASURES[measure].symbol,
     title: word?.about.replace(/\.$/, "") ?? MEASURES[measure].title,
     signed: isSigned,
-    lo: isSigned ? -(top || 1) : 0,
-    hi: top || 1,
+    lo: isSigned ? -end : 0,
+    hi: end,
+    digits,
     beyond: top < most ? `, larger ones alike${most < Number.POSITIVE_INFINITY ? ` (up to ${text(most)})` : ""}` : "",
     colours: coloursOf(isSigned, dark),
     text,

@@ -3,6 +3,7 @@ import { useCallback, useState } from "preact/hooks";
 import type { Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
 import { Segmented } from "../parts/controls";
+import { scaleEnd } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
@@ -38,7 +39,7 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
   const at = tokens.indexOf(pieceOf(ofColumn ? grid.cols[col] : grid.rows[row ?? -1]));
   const known = new Map(items.map((item) => [pieceOf(item.unit), item]));
   const values = Float32Array.from(tokens, (piece) => known.get(piece)?.value ?? Number.NaN);
-  const hi = values.reduce((a, b) => Math.max(a, Math.abs(b) || 0), 0) || 1;
+  const hi = scaleEnd(values.reduce((a, b) => Math.max(a, Math.abs(b) || 0), 0));
   const isSeen = under === "picture";
   const paint = useCallback(
     (out: Uint8ClampedArray) => {

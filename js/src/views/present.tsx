@@ -5,6 +5,7 @@ import { products } from "../compute/neurons";
 import { cssColor } from "../paint/colormap";
 import { coloursOf } from "../paint/palette";
 import { percent, scalingText, share, signed } from "../parts/format";
+import { ranked } from "../parts/ranked";
 import { tokenText } from "../parts/token";
 import { cellFacts, softmaxSteps } from "../state/neurons";
 import { MEASURES } from "../vocabulary";
@@ -88,8 +89,7 @@ function neuronSteps(view: View, query: number, key: number): Step[] {
   const chosen = new Set([key, ...largest(Float32Array.from(facts.alpha), BARS - 1).positions]);
   const keys = [...chosen].sort((a, b) => a - b);
   const rest = facts.alpha.reduce((total, one, j) => total + (chosen.has(j) ? 0 : one), 0);
-  const others =
-    seen > keys.length ? ` Shown are ${keys.length} of the ${seen} keys; the others get ${share(rest)} together.` : "";
+  const some = seen > keys.length ? ` Shown are ${keys.length} of the ${seen} keys` : "";
   const exps = facts.scores.map((one) => Math.exp(one - shift));
   const e = (text: string) => (shift ? `e^(${text} − ${signed(shift)})` : `e^${text}`);
   const digits = (value: number) => value.toPrecision(3);
@@ -125,7 +125,7 @@ function neuronSteps(view: View, query: number, key: number): Step[] {
       title: "The score",
       says: masked
         ? `${asks} cannot see ${offers}: its score is −∞.`
-        : `${signed(dot)} ${factor} = ${signed(scaled)}${add}: the score of ${offers}.${others}`,
+        : `${signed(dot)} ${factor} = ${signed(scaled)}${add}: the score of ${offers}.${some && `${some}: ${offers} and those that get most attention.`}`,
       body: bars(facts.scores, signed),
     },
     {
@@ -135,7 +135,7 @@ function neuronSteps(view: View, query: number, key: number): Step[] {
     },
     {
       title: "The softmax",
-      says: `${digits(exps[key]!)} ÷ ${digits(sum)} = ${share(alpha)}: ${percent(alpha)} of the attention of ${asks} goes to ${offers}.${others}`,
+      says: `${digits(exps[key]!)} ÷ ${digits(sum)} = ${share(alpha)}: ${percent(alpha)} of the attention of ${asks} goes to ${offers}.${some && `${some}; the others get ${ranked([rest])[0]} together.`}`,
       body: bars(facts.alpha, share),
     },
   ];

@@ -4,7 +4,7 @@ import type { TokenSide, Unit } from "../compute/grid";
 import { largest } from "../compute/largest";
 import { cssColor, inkOn } from "../paint/colormap";
 import { into, Segmented } from "../parts/controls";
-import { counted } from "../parts/format";
+import { counted, scaleEnd } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { tokenText } from "../parts/token";
@@ -38,8 +38,11 @@ export function shadesOf(view: View, to = view.page.textSide.value === "to", hov
   const of = side[at];
   if (!of || units.length === 0) return null;
   const own = to ? values.column(at) : values.row(at);
-  const most = own.reduce((a, b) => Math.max(a, Math.abs(b) || 0), 0) || 1;
   const look = lookNow(view);
+  const most = scaleEnd(
+    own.reduce((a, b) => Math.max(a, Math.abs(b) || 0), 0),
+    look.digits,
+  );
   return { to, at, of, units, values: own, look: { ...look, lo: look.signed ? -most : 0, hi: most } };
 }
 

@@ -3,7 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { inks } from "../paint/palette";
 import { Chart, MARGIN, Marks, markerPath, scale } from "../parts/chart";
 import { Segmented, Slider } from "../parts/controls";
-import { percent, signed, upTo } from "../parts/format";
+import { percent, upTo } from "../parts/format";
+import { ranked } from "../parts/ranked";
 import { Section, Waiting } from "../parts/section";
 import { Table } from "../parts/table";
 import { textWidth } from "../parts/textwidth";
@@ -50,6 +51,8 @@ export function Stream() {
   const hits = upTo(tokens.length).filter((n) => word && tokens[n]!.toLowerCase().includes(word.toLowerCase()));
   const units = tokens.map((label) => ({ label }));
   const plane = answer.state === "answered" ? answer.value : null;
+  const nearest = plane ? upTo(plane.k).map((n) => focus.query * plane.k + n) : [];
+  const cosines = ranked([1, ...nearest.map((n) => plane!.cosines[n]!)]).slice(1); // told apart from 1 too
   return (
     <Section
       class="bl-stream"
@@ -106,9 +109,9 @@ export function Stream() {
                   </button>
                 ),
               },
-              { name: "cosine", value: (n) => plane.cosines[n]!, show: (n) => signed(plane.cosines[n]!, 3) },
+              { name: "cosine", value: (n) => plane.cosines[n]!, show: (n) => cosines[n - nearest[0]!] },
             ]}
-            rows={upTo(plane.k).map((n) => focus.query * plane.k + n)}
+            rows={nearest}
           />
         </div>
       ) : (

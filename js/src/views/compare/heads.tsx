@@ -2,7 +2,7 @@
 import { useContext } from "preact/hooks";
 import { cssColor, inkOn } from "../../paint/colormap";
 import { weightColours } from "../../paint/palette";
-import { headLabel } from "../../parts/format";
+import { headLabel, scaleEnd } from "../../parts/format";
 import { onGridKey } from "../../parts/gridkeys";
 import { Legend } from "../../parts/legend";
 import { AsTables, PictureTable } from "../../parts/picturetable";
@@ -51,7 +51,7 @@ function Atlas({ apart }: { apart: number[] }) {
   const title = "Heads, what changed most first";
   const { layer, head } = synced;
   const chosen = order.findIndex((one) => one.layer === layer.value && one.head === head.value);
-  const top = order[0]!.nats || 1;
+  const top = scaleEnd(order[0]!.nats);
   const colours = weightColours(dark);
   const move = onGridKey(
     { rows: 1, cols: order.length },

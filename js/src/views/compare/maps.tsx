@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { indexed } from "../../paint/colormap";
 import { coloursOf } from "../../paint/palette";
-import { headLabel, signed, upTo } from "../../parts/format";
+import { headLabel, scaleEnd, signed, upTo } from "../../parts/format";
 import { HeatChart, type Run } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
 import { Section, Waiting } from "../../parts/section";
@@ -55,7 +55,7 @@ function Three({ maps }: { maps: Maps }) {
   ) as [string[], string[]];
   const change = useMemo(() => differenceOf(maps), [maps]);
   const measure = MEASURES[maps.measure as Measure];
-  const top = Math.max(sizeOf(maps.a), sizeOf(maps.b)) || 1;
+  const top = scaleEnd(Math.max(sizeOf(maps.a), sizeOf(maps.b)));
   const cell = Math.min(CELL, SIDE / Math.max(rows.length, cols.length));
   const pin = (value: number | null, from: number, n: number) =>
     value === null || value < from || value >= from + n ? null : value - from;

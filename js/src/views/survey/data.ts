@@ -178,6 +178,14 @@ export const mostly = (data: Survey, l: number, h: number) =>
 export const fewOf = ({ alike: { fewest } }: Survey, texts: number) =>
   texts < fewest ? `too few texts of this length (${texts})` : "";
 
+/** That there are too few texts of this length to compare with, and what to do. */
+export function tooFew({ alike: { texts, segments, span, fewest }, span: known }: Survey): string {
+  return (
+    `The corpus has ${many(texts, segments)} of ${tokens(span)}, and at least ${fewest} are needed to say what is usual: trace a text ` +
+    `of another length (the corpus has ${tokens(known)}), or take statistics of more texts of this one (survey.head_stats).`
+  );
+}
+
 /**
  * How many are unusual of a statistic's heads, or of a head's statistics, beside what chance gives, on average and at
  * most in 9 of 10 texts, as flags come in clumps; or that there are too few texts.

@@ -4,7 +4,7 @@ import { Chart, MARGIN, scale } from "../../parts/chart";
 import { headLabel, number, signed, upTo } from "../../parts/format";
 import { Section } from "../../parts/section";
 import { useView } from "../context";
-import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, sizeOf } from "./data";
+import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, sizeOf, tooFew } from "./data";
 
 const [WIDTH, HEIGHT] = [440, 150];
 
@@ -12,7 +12,20 @@ export function Story(props: Choice) {
   const { data, by } = props;
   const { layer, head } = useView().shown;
   const flags = flagsOf(data, by, [layer, head]);
-  const few = fewOf(data, data.alike.texts);
+  const most = (
+    <p class="bl-note">
+      {headLabel(layer, head)} is {mostly(data, layer, head)}.
+    </p>
+  );
+  if (fewOf(data, data.alike.texts))
+    return (
+      <Section title="Does the story hold?" about={headLabel(layer, head)}>
+        <p class="bl-empty" data-testid="flags">
+          {tooFew(data)}
+        </p>
+        {most}
+      </Section>
+    );
   return (
     <Section
       title="Does the story hold?"
@@ -20,23 +33,18 @@ export function Story(props: Choice) {
     >
       <Distribution {...props} />
       <p data-testid="flags">
-        <b>{flags}</b>
-        {!few && " (the four entropies count once)"}.
+        <b>{flags}</b> (the four entropies count once).
       </p>
       <div class="bl-story">
         {data.names.map((statistic) => (
           <Line key={statistic} {...props} statistic={statistic} />
         ))}
       </div>
-      {!few && (
-        <p class="bl-muted">
-          │ mean of the texts of this length, and the band in which {100 * (1 - data.alike.level)} % of such texts lie;
-          “unusual” lies outside it.
-        </p>
-      )}
-      <p class="bl-note">
-        {headLabel(layer, head)} is {mostly(data, layer, head)}.
+      <p class="bl-muted">
+        │ mean of the texts of this length, and the band in which {100 * (1 - data.alike.level)} % of such texts lie;
+        “unusual” lies outside it.
       </p>
+      {most}
     </Section>
   );
 }
@@ -122,7 +130,7 @@ function Line({ data, by, name, put, statistic }: Choice & { statistic: string }
   const top =
     1.05 * sizeOf([value, middle + reach, ...data.all.map(([l, h]) => data.mean(statistic, by, "text", l, h))]);
   const place = (value: number) => `${100 * Math.max(0, Math.min(1, value / top))}%`;
-  const few = !Number.isNaN(value) && fewOf(data, data.alike.texts) === "" && fewOf(data, data.count(statistic, by));
+  const few = !Number.isNaN(value) && fewOf(data, data.count(statistic, by));
   const unusual = data.counted.includes(statistic) ? "unusual" : "(unusual)";
   if (Number.isNaN(data.mean(statistic, by, "text", layer, head))) return null;
   return (

@@ -11,7 +11,7 @@ import { type Answers, answersOf, movedMost } from "./data";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
 import { Matters } from "./heads";
 import { PatchForm } from "./patch";
-import { amount, Slopes } from "./slopes";
+import { amounts, Slopes } from "./slopes";
 import { TriedOut } from "./tried";
 
 const SHOWN = 3; // answers in the line
@@ -151,6 +151,10 @@ export function AnswerLine() {
   const positions = [...new Set(rows.map(({ position }) => position))];
   const best = kind === "tags" ? rows : [...rows].sort((a, b) => b.after - a.after);
   const shown = best.filter(({ position }) => kind !== "words" || position === positions[0]).slice(0, SHOWN);
+  const numbers = amounts(
+    shown.map(({ after }) => after),
+    unit,
+  );
   return (
     <span class="bl-group bl-answer" data-testid="answer">
       <span
@@ -163,7 +167,7 @@ export function AnswerLine() {
       {shown.map(({ name, position, after }, n) => (
         <span key={n} title={`${name}: ${after.toFixed(4)} (${unit})`}>
           {kind === "tags" && <Token text={`${overview.queries.tokens[position]}:`} />}{" "}
-          {unit !== "cosine" && <Token text={name} />} <b class="bl-number">{amount(after, unit)}</b>
+          {unit !== "cosine" && <Token text={name} />} <b class="bl-number">{numbers[n]}</b>
         </span>
       ))}
     </span>

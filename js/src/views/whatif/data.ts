@@ -1,5 +1,6 @@
 // What changes do, as the kernel answers it, and as numbers of heads.
 import { headLabel, signed } from "../../parts/format";
+import { ranked } from "../../parts/ranked";
 import { sorted } from "../../parts/sorted";
 import type { Answer, Kind } from "../../state/answers";
 import type { HeadName } from "../../vocabulary";
@@ -63,6 +64,7 @@ export function metricOf(view: View) {
 export interface Sweep {
   values: Float32Array; // (L·H)
   exact: number; // heads that are
+  known: number; // heads that have a number, if estimated
   isExact(layer: number, head: number): boolean;
   estimated: Float32Array | null;
   refused: string;
@@ -84,7 +86,8 @@ export function sweep(view: View, metric: string): Sweep {
     values.set(next.value, layers++ * n_heads);
   }
   const refused = next?.state === "refused" ? next.reason : first.state === "refused" ? first.reason : "";
-  return { values, exact: layers * n_heads, isExact: (l) => l < layers, estimated, refused };
+  const exact = layers * n_heads;
+  return { values, exact, known: estimated ? values.length : exact, isExact: (l) => l < layers, estimated, refused };
 }
 
 /** "moved" or "matters" of every head, for the atlas. */
@@ -106,13 +109,15 @@ export function ofChange(view: View, name: string): Found {
   }
   const metric = metricOf(view);
   if (!metric) return null;
-  const { values, isExact } = sweep(view, metric.name);
+  const { values, known, isExact, refused } = sweep(view, metric.name);
+  const state = refused ? "not computed" : "being computed";
   return {
     of: (l, h) => values[at(l, h)]!,
     unit: "",
-    label: `${metric.label} without the head, change`,
+    label: `${metric.label} without the head, change${known < values.length ? ` (${state})` : ""}`,
     signed: true,
-    text: (value) => effect(value),
+    absent: known === 0,
+    text: (value) => (Number.isNaN(value) && !refused ? "…" : effect(value)),
     mark: (l, h) => (isExact(l, h) ? "●" : "○"),
   };
 }
@@ -164,6 +169,7 @@ export function movedMost(view: View): string {
   ];
   if (can === 0) return "No head runs after the change: none can look elsewhere.";
   if (most.length === 0) return `None of the ${can} heads that can differ looks elsewhere.`;
-  const heads = most.map(({ name: [l, h], value }) => `${headLabel(l, h)} ${nats(value)}`).join(", ");
+  const texts = ranked(most.map(({ value }) => value));
+  const heads = most.map(({ name: [l, h] }, n) => `${headLabel(l, h)} ${texts[n]}`).join(", ");
   return `Most: ${heads} of at most ${nats(Math.LN2)} nats, mean over queries; ${can} of ${answer.value.length} heads can differ.`;
 }

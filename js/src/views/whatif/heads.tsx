@@ -1,18 +1,18 @@
 // Which heads matter? What the answer loses, or gains, without each head alone: in words beside the atlas's colours.
 import { Select } from "../../parts/controls";
 import { headLabel } from "../../parts/format";
+import { ranked } from "../../parts/ranked";
 import { Section } from "../../parts/section";
 import type { HeadName } from "../../vocabulary";
 import { useView } from "../context";
-import { type Answers, effect, metricOf, spearman, strongest, sweep } from "./data";
+import { type Answers, metricOf, type Sweep, spearman, strongest, sweep } from "./data";
 
 export function Matters({ answers }: { answers: Answers }) {
   const view = useView();
   const { page, overview } = view;
   const metric = metricOf(view);
   if (!metric) return null;
-  const { values, exact, isExact, estimated, refused } = sweep(view, metric.name);
-  const total = values.length;
+  const found = sweep(view, metric.name);
   return (
     <Section
       title="Which heads matter?"
@@ -29,15 +29,27 @@ export function Matters({ answers }: { answers: Answers }) {
           }}
         />
       )}
-      <Strongest title={`${metric.label} falls without`} sign={-1} {...{ values, isExact }} />
-      <Strongest title="and rises without, so their loss helps it" sign={1} {...{ values, isExact }} />
+      {found.known > 0 && (
+        <>
+          <Strongest title={`${metric.label} falls without`} sign={-1} found={found} />
+          <Strongest title="and rises without, so their loss helps it" sign={1} found={found} />
+        </>
+      )}
       <p class="bl-muted" data-testid="sweep-state">
-        {refused
-          ? refused
-          : `${exact} of ${total} heads exact (●)${exact < total ? `, the others ${estimated ? "estimated (○)" : "to come"} …` : `, ${metric.unit}, in this text${agreement(estimated, values)}`}`}
+        {stateOf(found, metric.unit)}
       </p>
     </Section>
   );
+}
+
+/** How far the numbers are: not computed, being computed, or all there. */
+function stateOf({ values, exact, known, estimated, refused }: Sweep, unit: string): string {
+  const heads = `${exact} of ${values.length} heads`;
+  const others = estimated ? ", the others estimated (○)" : "";
+  if (refused && known === 0) return `Not computed (${refused}).`;
+  if (refused) return `${heads} exact (●)${others} (${refused}).`;
+  if (exact < values.length) return `Being computed: ${heads} exact (●)${others} …`;
+  return `${heads} exact (●), ${unit}, in this text${agreement(estimated, values)}`;
 }
 
 /** How well the estimate ordered the heads. */
@@ -52,24 +64,26 @@ function agreement(estimated: Float32Array | null, exact: Float32Array): string 
 interface StrongestProps {
   title: string;
   sign: 1 | -1;
-  values: Float32Array;
-  isExact: (layer: number, head: number) => boolean;
+  found: Sweep;
 }
 
 /** Five heads at most, each a button that shows it. */
-function Strongest({ title, sign, values, isExact }: StrongestProps) {
+function Strongest({ title, sign, found: { values, known, isExact } }: StrongestProps) {
   const { overview, synced } = useView();
   const heads = strongest(values, overview.n_heads, sign);
+  const texts = ranked(heads.map(({ value }) => value));
   const show = ([layer, head]: HeadName) => synced.put({ layer, head, layer_map: "" });
   return (
     <p>
-      <span class={sign < 0 ? "bl-falls" : "bl-rises"} aria-hidden="true" /> {title}: {heads.length === 0 && "none"}
-      {heads.map(({ name, value }) => (
+      <span class={sign < 0 ? "bl-falls" : "bl-rises"} aria-hidden="true" /> {title}:{" "}
+      {heads.length === 0 && (known < values.length ? "none so far" : "none")}
+      {heads.map(({ name, value }, n) => (
         <button type="button" key={String(name)} class="bl-head-link" onClick={() => show(name)}>
           {headLabel(...name)}{" "}
           <span class="bl-number" title={value.toFixed(4)}>
             {isExact(...name) ? "" : "≈ "}
-            {effect(value)}
+            {sign > 0 && texts[n]! < "l" && "+"}
+            {texts[n]}
           </span>
         </button>
       ))}

@@ -2,6 +2,7 @@
 import { inks } from "../../paint/palette";
 import { Drawing, scale } from "../../parts/chart";
 import { signed } from "../../parts/format";
+import { ranked } from "../../parts/ranked";
 import { tokenText } from "../../parts/token";
 import { useView } from "../context";
 import type { AnswerRow } from "./data";
@@ -27,8 +28,13 @@ const short = (name: string) => {
   return text.length > 14 ? `${text.slice(0, 13)}…` : text;
 };
 
-/** The number as an answer has it. */
-export const amount = (value: number, unit: string) => (unit === "logit" ? signed(value) : signed(value, 3));
+/** The number as an answer has it; a cosine is told apart from 1. */
+const amount = (value: number, unit: string) =>
+  unit === "logit" ? signed(value) : unit === "cosine" ? ranked([1, value])[1]! : signed(value, 3);
+
+/** The numbers of an answer, the best first. */
+export const amounts = (values: number[], unit: string) =>
+  unit === "cosine" ? values.map((value) => amount(value, unit)) : ranked(values, unit === "logit" ? 2 : 3);
 
 export function Slopes({ rows, unit, label }: { rows: AnswerRow[]; unit: string; label: string }) {
   const { dark } = useView();

@@ -1,0 +1,15 @@
+// Numbers in an order as text: bertlens/ranking.py has the same in Python.
+import { signed } from "./format";
+
+const FINEST = 6; // decimals; below is the rounding of float32
+
+/** Numbers in an order: with as many decimals as tell neighbours apart and the first from 0; "less than" what reads 0. */
+export function ranked(values: number[], digits = 3): string[] {
+  const text = (n: number, decimals: number) => signed(values[n] ?? 0, decimals);
+  const isZero = (n: number) => Number(text(n, digits)) === 0;
+  const areAlike = (n: number, decimals: number) => text(n, decimals) === text(n - 1, decimals);
+  const isBlurred = (n: number) => (n === 0 || !isZero(n)) && areAlike(n, digits) && !areAlike(n, FINEST);
+  while (values.some((_, n) => isBlurred(n))) digits++;
+  const least = `less than ${(10 ** -digits).toFixed(digits)}`;
+  return values.map((value, n) => (value && isZero(n) ? least : text(n, digits)));
+}
