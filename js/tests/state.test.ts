@@ -90,6 +90,19 @@ describe("display", () => {
   });
 });
 
+describe("cells of a long text", () => {
+  it("are kept as far as their room goes, those used last", () => {
+    const [S, d] = [30_000, 1]; // 480 kB each
+    const slice = { S, K: S, d, scaling: 1, mask: { kind: "full" } as const, q: noise(S, 3), k: noise(S, 4) };
+    const first = cellFacts(slice, 0, 1);
+    const second = cellFacts(slice, 1, 1);
+    expect(cellFacts(slice, 0, 1)).toBe(first);
+    for (let query = 2; query < 9; query++) cellFacts(slice, query, 1);
+    expect(cellFacts(slice, 0, 1)).toBe(first); // used after the second
+    expect(cellFacts(slice, 1, 1)).not.toBe(second);
+  });
+});
+
 describe("neurons", () => {
   const [S, d] = [20, 8];
   const slice = { S, K: S, d, scaling: 0.25, mask: { kind: "full" } as const, q: noise(S * d, 3), k: noise(S * d, 4) };

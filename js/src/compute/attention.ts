@@ -9,6 +9,9 @@ type Mask =
   | { kind: "bits"; bits: Uint8Array; stride: number } // a bit per key, lowest first, `stride` bytes a query, 1 = visible
   | { kind: "bias"; bias: Float32Array }; // (S·K) added to the scores, −Infinity = masked
 
+/** Bytes of what is worked out for single cells of a head and kept, the last ones: of a long text it counts with the head. */
+export const CELLS = 4e6;
+
 export interface Slice {
   S: number; // queries
   K: number; // keys

@@ -1,5 +1,5 @@
 // The numbers of the neuron view for one query and one key in focus: what the view paints and an export prints.
-import { rowWeights, type Slice, scores } from "../compute/attention";
+import { CELLS, rowWeights, type Slice, scores } from "../compute/attention";
 import { type Draws, n80Chance, type SetWeights, setWeights } from "../compute/neuronchance";
 import { type ContrastSet, contrast, contrastSet, products } from "../compute/neurons";
 
@@ -43,9 +43,16 @@ export function cellFacts(slice: Slice, query: number, key: number): CellFacts {
   const cells = known.get(slice) ?? new Map<string, CellFacts>();
   known.set(slice, cells);
   const name = `${query} ${key}`;
-  if (!cells.has(name)) cells.set(name, factsOf(slice, query, key));
-  return cells.get(name)!;
+  const facts = cells.get(name) ?? factsOf(slice, query, key);
+  cells.delete(name);
+  cells.set(name, facts); // the last one again
+  for (const oldest of cells.keys()) if (oldest !== name && cells.size * bytesOf(facts) > CELLS) cells.delete(oldest);
+  return facts;
 }
+
+/** What a cell takes; about the same for each of a head's. */
+const bytesOf = ({ scores, alpha, parts }: CellFacts): number =>
+  scores.byteLength + alpha.byteLength + parts.byteLength;
 
 function factsOf(slice: Slice, query: number, key: number): CellFacts {
   const parts = contrast(slice, query, key);

@@ -1,6 +1,6 @@
 // What is shown: one record that caption, controls and pixels read, changed only when all that is selected is here.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
-import { type Slice, sliceFrom } from "../compute/attention";
+import { CELLS, type Slice, sliceFrom } from "../compute/attention";
 import { type Cells, heldCells, isLong, measuredCells, weightCells } from "../compute/windows";
 import { headLabel } from "../parts/format";
 import type { HeadName, Measure } from "../vocabulary";
@@ -53,7 +53,7 @@ const HEAD: Kind<HeadAnswer, "head"> = {
   op: "head",
   spoken: true,
   read: ({ fields, arrays }) => headFrom(fields, arrays),
-  bytes: ({ weights }) => 3 * (weights.held?.byteLength ?? 0), // as much again for each other measure of them
+  bytes: ({ slice, weights }) => (isLong(slice.S, slice.K) ? CELLS : 0) + 3 * (weights.held?.byteLength ?? 0), // as much again for each other measure of them
 };
 const THUMBS: Kind<Thumbs, "thumbs"> = {
   op: "thumbs",
