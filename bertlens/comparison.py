@@ -204,7 +204,8 @@ class Comparison:
         heads = self.heads
         order = heads.flatten().argsort(descending=True, stable=True)[:n].tolist()
         said = ranked(heads.flatten()[order].tolist())
-        rows = [self._described(*divmod(at, heads.shape[1]), text) for at, text in zip(order, said, strict=True)]
+        width = heads.shape[1]
+        rows = [self._described(at // width, at % width, text) for at, text in zip(order, said, strict=True)]
         columns = ["layer", "head", "divergence", "query", "key", "a", "b", "words"]
         return DataFrame(rows, columns=columns)
 
