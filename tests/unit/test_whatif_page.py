@@ -236,7 +236,8 @@ def test_a_change_that_names_a_token_of_the_pair() -> None:
     run = trace.rerun(whatif.hide(3))
     [row] = whatif.answers(run).rows
     one, other = (of.output.last_hidden_state[0].double().mean(0) for of in (trace, run))
-    assert row.before == 1 and row.after == pytest.approx(float(torch.cosine_similarity(one, other, dim=0)), abs=1e-9)
+    cosine = float(torch.cosine_similarity(one, other, dim=0))
+    assert row.before == 1 and row.after == pytest.approx(cosine, abs=1e-7)  # of float32 outputs
 
 
 def test_a_page_holds_what_was_swept() -> None:
