@@ -12,6 +12,7 @@ export { AboveList } from "./views/patches";
 export { Pictures } from "./views/pictures";
 export { QuerySelect } from "./views/queryselect";
 export { Ranking } from "./views/ranking";
+export { Refused } from "./views/refused";
 export { Running } from "./views/running";
 export { Seeing } from "./views/seeing";
 export { pythonLine } from "./views/share";

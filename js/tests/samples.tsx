@@ -3,11 +3,12 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { svgFile } from "../src/export/figure";
+import type { Split } from "../src/state/why";
 import { createView, type View, ViewContext } from "../src/views/context";
 import { AtlasFigure, LinesFigure, MapFigure } from "../src/views/figures";
 import { NeuronFigure } from "../src/views/neuronfigure";
 import { EarlierLayers, LargestChart, PairsChart, Waterfall } from "../src/views/whycharts";
-import { cellWords, type Pairs, placeWords, type Split } from "../src/views/whydata";
+import { cellWords, type Pairs, placeWords } from "../src/views/whydata";
 import type { Traits } from "../src/vocabulary";
 import { bench, overviewOf } from "./fake";
 

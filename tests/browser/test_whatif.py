@@ -282,8 +282,7 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
     split = sources.score(trace, **cell)
     kind, layer, head, value = max((row for row in split.rows if row[0] == "head"), key=lambda row: abs(row[3]))
     assert kind == "head" and layer is not None and head is not None
-    seen.part("why").get_by_role("button", name=f"Try it: L{layer}·H{head} off").focus()
-    press(seen, "Enter")
+    seen.part("why").get_by_role("button", name=f"Try it: L{layer}·H{head} off").click()
     run = trace.rerun(whatif.off(layer, head))
 
     def contrast(of: Trace) -> float:
@@ -294,8 +293,31 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
     said = seen.part("tried")
     expect(said).to_contain_text(f"the split gave L{layer}·H{head} {signed(value)} of {signed(split.total)} nats")
     expect(said).to_contain_text(f"is {signed(contrast(run))}: it made {signed(contrast(trace) - contrast(run))}.")
-    bar(seen).get_by_role("button", name="Undo").click()
+    expect(bar(seen)).to_contain_text(f"L{layer}·H{head} off")
+    expect(seen.part("elsewhere")).not_to_contain_text("computing")  # what comes above has come
+
+    # the reader is where it was tried: the result, the split beside it and the way back in sight, no word of Python
+    panel = seen.root.get_by_role("tabpanel")
+    back = panel.get_by_role("button", name="Undo")
+    expect(seen.tab("Why")).to_have_attribute("aria-selected", "true")
+    expect(back).to_be_focused()
+    for part in (said, back, panel.get_by_test_id("why-says")):
+        expect(part).to_be_in_viewport(ratio=1)
+    expect(panel.get_by_test_id("why-parts")).to_contain_text(signed(value))
+    assert "trace" not in panel.inner_text()
+
+    # another part instead of the first
+    name = panel.get_by_role("button", name="Try it").last.get_attribute("aria-label") or ""
+    panel.get_by_role("button", name=name).click()
+    expect(said).to_contain_text(f"the split gave {name.removeprefix('Try it: ').removesuffix(' off')}")
+    assert len(view.trace.changes) == 1
+    seen.thumb(0, 0).click()  # of another head nothing was tried
+    expect(panel).to_contain_text("a changed one: scores are split for the model’s own run")
+    seen.thumb(3, 7).click()
+    expect(said).to_have_count(1)
+    panel.get_by_role("button", name="Reset").click()
     expect(said).to_have_count(0)
+    expect(seen.part("why")).to_be_visible()
     assert view.trace is trace
 
 

@@ -36,8 +36,8 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
       ? Promise.reject(new ConnectionError(link.saved.peek() ? "not in this page: run the notebook" : "no kernel"))
       : ask(model, op, fields, until, link.load);
   const answers = new Answers(send, link, limit);
-  const runs = signal<object[]>([]);
-  const running = computed(() => runs.value.length > 0);
+  const runs = signal(0);
+  const running = computed(() => runs.value > 0);
   const request: Store["request"] = (op, fields, patience = 10 * PATIENCE, tired = () => undefined) => {
     const reply = send(op, fields);
     link.follow(op, reply, patience, tired);
@@ -52,11 +52,12 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   return {
     ...{ synced, answers, shown, grown, link, running, request },
     async run(text, text_pair) {
-      const mine = {};
+      let counted = 1;
       const stop = () => {
-        runs.value = runs.peek().filter((one) => one !== mine);
+        runs.value -= counted;
+        counted = 0; // tired first, answered later
       };
-      runs.value = [...runs.peek(), mine];
+      runs.value++;
       await request("trace", { text, text_pair }, 10 * PATIENCE, stop).finally(stop);
     },
   };

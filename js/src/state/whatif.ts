@@ -1,6 +1,6 @@
 // What was asked of changes on this page: which changes are on their way, how the atlas shows what they do.
 import { type Signal, signal } from "@preact/signals";
-import type { WhyPlace } from "./why";
+import type { Part, Split } from "./why";
 
 /** A change as it is asked for: its number, where it is known, or what is done and to which part. */
 export type Asked = number | (string | number | null)[];
@@ -15,11 +15,8 @@ export interface Doing {
 /** A part of a score that was switched off to see whether the split was right. */
 export interface Tried {
   subject: string;
-  place: WhyPlace;
-  against: "others" | number | null;
-  part: { layer: number; head: number | null }; // without a head the MLP
-  split: number; // nats
-  before: number; // the score's, or the difference's
+  split: Split; // of the model's own run
+  part: Part; // of it
 }
 
 export interface WhatIfState {

@@ -43,7 +43,7 @@ export function Explorer({ view }: { view: View }) {
         role="group"
         aria-label="bertlens"
         tabIndex={-1} // a click on what is no control leaves the keys here, not with the host
-        style={COLOURS[themeOf(dark)]}
+        style={{ outline: "none", ...COLOURS[themeOf(dark)] }}
         data-theme={themeOf(dark)}
         data-state={link.now.value.state}
         data-lm-suppress-shortcuts="true" // in JupyterLab
@@ -172,7 +172,7 @@ function Details() {
         {open.name !== "table" && !open.why_not && <Later draw={({ TablesSwitch }) => <TablesSwitch />} />}
       </div>
       <div role="tabpanel" aria-label={open.label}>
-        {open.why_not ? <p class="bl-empty">{open.why_not}</p> : <Body key={open.name} tab={open} />}
+        {open.why_not ? <Later draw={({ Refused }) => <Refused tab={open} />} /> : <Body key={open.name} tab={open} />}
       </div>
     </section>
   );

@@ -3,7 +3,7 @@
 import type { Signal } from "@preact/signals";
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { TargetedEvent } from "preact";
-import { useRef } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Check, into } from "../parts/controls";
 import { counted, headLabel } from "../parts/format";
 import { visibleText } from "../parts/token";
@@ -102,30 +102,34 @@ function Warnings() {
 function useField(shown: Signal<string>) {
   const { running } = useView();
   const value = useSignal(shown.value);
-  const state = useRef({ focused: false, edited: false, behind: false }).current;
-  const follow = () => {
-    const now = shown.value;
-    state.behind = state.focused || state.edited;
-    if (!state.behind) value.value = now;
-  };
-  useSignalEffect(follow);
-  useSignalEffect(() => {
-    if (running.value) Object.assign(state, { edited: false, behind: false }); // what was typed is on its way
+  const [[follow, leave, hands]] = useState(() => {
+    let [focused, edited, behind] = [false, false, false];
+    const follow = () => {
+      const now = shown.value;
+      behind = focused || edited;
+      if (!behind) value.value = now;
+    };
+    const leave = () => {
+      if (running.value) edited = behind = false; // what was typed is on its way
+    };
+    const hands = {
+      onFocus: () => {
+        focused = true;
+      },
+      onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => {
+        edited = true;
+        value.value = currentTarget.value;
+      },
+      onBlur: () => {
+        focused = false;
+        if (behind) follow();
+      },
+    };
+    return [follow, leave, hands] as const;
   });
-  return {
-    value,
-    onFocus: () => {
-      state.focused = true;
-    },
-    onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => {
-      state.edited = true;
-      value.value = currentTarget.value;
-    },
-    onBlur: () => {
-      state.focused = false;
-      if (state.behind) follow();
-    },
-  };
+  useSignalEffect(follow);
+  useSignalEffect(leave);
+  return { value, ...hands };
 }
 
 function TextForm() {

@@ -1,11 +1,12 @@
 // Why view: the score of the cell in focus, split exactly by where it came from, and the way back to earlier heads.
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { Segmented, Select } from "../parts/controls";
 import { headLabel, signed } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
 import { Token, tokenText } from "../parts/token";
 import { arrived } from "../state/answers";
-import type { WhyChoice, WhyPlace } from "../state/why";
+import type { Split, WhyChoice, WhyPlace } from "../state/why";
 import { LIMITS } from "../vocabulary";
 import { useAnswer, useView, type View } from "./context";
 import type { Numbers } from "./tabs";
@@ -19,7 +20,6 @@ import {
   type Pairs,
   placeOf,
   placeWords,
-  type Split,
   samePlace,
   times,
   WHY,
@@ -163,11 +163,31 @@ function OneSide({ go }: { go: Go }) {
   const isOf = Object.entries(question).every(([name, value]) => split[name as keyof Split] === value);
   return (
     <>
-      <Sentence split={split} />
-      <p class="bl-muted">
+      <SplitParts split={split} go={go}>
         {weightWords(view, split)} · {chosenWords(focus)}
         {!isOf && " · computing what was asked for …"}
-      </p>
+      </SplitParts>
+      <div class="bl-hidden" aria-live="polite">
+        {`${tokenText(overview.keyside.tokens[split.query]!)} at ${tokenText(overview.keyside.tokens[split.key]!)}, ${headLabel(split.layer, split.head)}: net ${signed(split.total)} nats`}
+      </div>
+    </>
+  );
+}
+
+/** A split: what it says of the weights, a line about it (`children`), its parts. */
+export function SplitParts({
+  split,
+  go,
+  children,
+}: {
+  split: Split;
+  go: Go | null; // to another cell
+  children: ComponentChildren;
+}) {
+  return (
+    <>
+      <Sentence split={split} />
+      <p class="bl-muted">{children}</p>
       <div class="bl-norms">
         <Section
           title="How the score was put together"
@@ -177,7 +197,7 @@ function OneSide({ go }: { go: Go }) {
         </Section>
         <Section
           title="Largest parts"
-          about={split.largest.some(({ token }) => token !== null) ? "click a head to ask there" : ""}
+          about={go && split.largest.some(({ token }) => token !== null) ? "click a head to ask there" : ""}
         >
           <Largest split={split} go={go} />
         </Section>
@@ -188,9 +208,6 @@ function OneSide({ go }: { go: Go }) {
         )}
       </div>
       <Foot sum={split} />
-      <div class="bl-hidden" aria-live="polite">
-        {`${tokenText(overview.keyside.tokens[split.query]!)} at ${tokenText(overview.keyside.tokens[split.key]!)}, ${headLabel(split.layer, split.head)}: net ${signed(split.total)} nats`}
-      </div>
     </>
   );
 }

@@ -9,9 +9,10 @@ import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
 import { textWidth, widest } from "../parts/textwidth";
 import { tokenText } from "../parts/token";
+import type { Part, Split } from "../state/why";
 import { SOURCES } from "../vocabulary";
 import { showTip, useView } from "./context";
-import { difference, nats, type Pairs, type Part, partName, type Split } from "./whydata";
+import { difference, nats, type Pairs, partName } from "./whydata";
 
 const [STEP, BAR, WIDTH] = [24, 16, 240]; // px of a row, of its bar, from the lowest to the highest value
 

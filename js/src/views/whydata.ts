@@ -3,44 +3,9 @@ import { visible } from "../compute/attention";
 import { headLabel, share, signed } from "../parts/format";
 import { tokenText } from "../parts/token";
 import type { Kind } from "../state/answers";
-import type { WhyPlace } from "../state/why";
+import type { Part, Split, Sum, WhyPlace } from "../state/why";
 import { SOURCES } from "../vocabulary";
 import type { View } from "./context";
-
-/** One part of a score; layer and head where there is one, token where an earlier head fetched most of it. */
-export interface Part {
-  kind: string;
-  layer: number | null;
-  head: number | null;
-  value: number;
-  token: number | null;
-  fetched: number | null;
-}
-
-interface Sum extends WhyPlace {
-  total: number;
-  model: number;
-  gap: number;
-  notes: string[];
-}
-
-/** The answer to "why": see bertlens/widgets/why.py. */
-export interface Split extends Sum {
-  side: "query" | "key";
-  against: "others" | number | null;
-  through_mlps: boolean;
-  weight: number;
-  other_weight: number | null;
-  seen: number;
-  ratio: number | null;
-  spread: number | null;
-  absolute: number;
-  kinds: [kind: string, value: number][];
-  largest: Part[];
-  others: { count: number; value: number };
-  heads: Float32Array | null; // (layer·H)
-  mlps: Float32Array | null; // (layer); null also where they are opened
-}
 
 /** The answer to "why_pairs": kinds of the query down, of the key across. */
 export interface Pairs extends Sum {

@@ -1,10 +1,10 @@
 // The largest parts of a score: an earlier head leads to where it fetched its own, and each can be tried out.
 import { signed } from "../parts/format";
-import type { WhyPlace } from "../state/why";
+import type { Part, Split, WhyPlace } from "../state/why";
 import { useView, type View } from "./context";
 import { canTry, tryOut } from "./whatif/tried";
 import { fromToken, othersName, spreadWords } from "./whycharts";
-import { type Part, partName, placeOf, readAt, type Split, samePlace } from "./whydata";
+import { partName, placeOf, readAt, samePlace } from "./whydata";
 
 export type Go = (place: WhyPlace, places: WhyPlace[]) => void;
 
@@ -14,23 +14,23 @@ export function trailOf(view: View): WhyPlace[] {
   return trace === view.overview.trace && samePlace(places.at(-1), placeOf(view)) ? places : [];
 }
 
-/** The largest parts, an earlier head as a chip that leads to the cell where it fetched most of its own. */
-export function Largest({ split, go }: { split: Split; go: Go }) {
+/** The largest parts, an earlier head as a chip that leads (`go`) to the cell where it fetched most of its own. */
+export function Largest({ split, go }: { split: Split; go: Go | null }) {
   const view = useView();
   const { tokens } = view.overview.keyside;
   const here = placeOf(view);
   const most = Math.max(...split.largest.map(({ value }) => Math.abs(value)), Math.abs(split.others.value)) || 1;
-  const follow = ({ layer, head, token }: Part) => {
+  const follow = ({ layer, head, token }: Part, go: Go) => {
     const trail = trailOf(view);
     const next = { layer: layer!, head: head!, query: readAt(split), key: token! };
     go(next, [...(trail.length > 0 ? trail : [here]), next]);
   };
-  const chip = (part: Part) => (
+  const chip = (part: Part, go: Go) => (
     <button
       type="button"
       class="bl-chip"
       title={`${signed(part.fetched!, 4)} of its ${signed(part.value, 4)} nats fetched there: ask why it looks there`}
-      onClick={() => follow(part)}
+      onClick={() => follow(part, go)}
     >
       {partName(part)} · {fromToken(part, tokens)} ›
     </button>
@@ -56,7 +56,7 @@ export function Largest({ split, go }: { split: Split; go: Go }) {
           <li key={n}>
             {line(
               <>
-                {part.token === null ? partName(part) : chip(part)}
+                {part.token === null || !go ? partName(part) : chip(part, go)}
                 {canTry(view, part) && (
                   <button
                     type="button"

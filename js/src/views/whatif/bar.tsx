@@ -12,7 +12,6 @@ import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing
 import { Matters } from "./heads";
 import { PatchForm } from "./patch";
 import { amounts, Slopes } from "./slopes";
-import { TriedOut } from "./tried";
 
 const SHOWN = 3; // answers in the line
 
@@ -39,7 +38,6 @@ export function WhatIf() {
       {(changed || matters || patching.value) && (
         <section class="bl-whatif" aria-label="What if">
           {changed && <Chips />}
-          {changed && <TriedOut />}
           {patching.value && <PatchForm done={() => into(patching)(false)} />}
           <div class="bl-whatif-parts">
             {changed && answers && <AnswerSlopes answers={answers} />}

@@ -3,60 +3,56 @@ import { scores, visible } from "../../compute/attention";
 import { headLabel, signed } from "../../parts/format";
 import { tokenText } from "../../parts/token";
 import type { Tried } from "../../state/whatif";
+import type { Part, Split } from "../../state/why";
 import { useView, type View } from "../context";
-import type { Part, Split } from "../whydata";
 import { partName } from "../whydata";
-import { add } from "./doing";
+import { put } from "./doing";
 
 /** Whether a part can be switched off. */
 export const canTry = (view: View, { kind, layer }: Part): boolean =>
   layer !== null && (kind === "head" || kind === "mlp") && view.link.kernel.value && !view.overview.offers.whatif;
 
-/** Switch a part of a split off. */
+/** Switch a part of a split off, and nothing else: the reader stays where it was tried. */
 export function tryOut(view: View, split: Split, part: Part): void {
-  const { layer, head, query, key, against, total } = split;
-  view.page.whatif.tried.value = {
-    subject: view.overview.subject,
-    place: { layer, head, query, key },
-    against,
-    part: { layer: part.layer!, head: part.head },
-    split: part.value,
-    before: total,
-  };
-  add(view, [part.head === null ? ["mlp", part.layer] : ["off", part.layer, part.head]]);
+  const { page, overview } = view;
+  page.whatif.tried.value = { subject: overview.subject, split, part };
+  page.tabChosen.value = true;
+  put(view, () => [part.head === null ? ["mlp", part.layer] : ["off", part.layer, part.head]]);
 }
 
-/** The score of the place in the run shown, less that of what it is against. */
-function scoreNow({ shown }: View, { place, against }: Tried): number {
+/** The score of the split's cell in the run shown, less that of what it is against. */
+function scoreNow({ shown }: View, { query, key, against }: Split): number {
   const { slice } = shown;
-  const row = scores(slice, place.query);
-  if (against === null) return row[place.key]!;
-  if (typeof against === "number") return row[place.key]! - row[against]!;
-  const others = Array.from(row).filter((_, j) => j !== place.key && visible(slice, place.query, j));
-  return row[place.key]! - others.reduce((sum, one) => sum + one, 0) / others.length;
+  const row = scores(slice, query);
+  if (against === null) return row[key]!;
+  if (typeof against === "number") return row[key]! - row[against]!;
+  const others = Array.from(row).filter((_, j) => j !== key && visible(slice, query, j));
+  return row[key]! - others.reduce((sum, one) => sum + one, 0) / others.length;
 }
 
-/** The split beside the experiment, while that is the run shown and its head too. */
-export function TriedOut() {
-  const view = useView();
-  const { page, overview, shown } = view;
+/** What was tried, while that is the run shown, and its head too. */
+export function triedNow({ page, overview, shown }: View): Tried | null {
   const tried = page.whatif.tried.value;
   if (tried?.subject !== overview.subject || !shown.slice.q) return null;
-  const { place, part, split, before } = tried;
+  const { split, part } = tried;
   const code = part.head === null ? `whatif.mlp(${part.layer})` : `whatif.off(${part.layer}, ${part.head})`;
   const isAlone = overview.changes.length === 1 && overview.changes[0]!.code === code;
-  if (!isAlone || shown.layer !== place.layer || shown.head !== place.head) return null;
-  const after = scoreNow(view, tried);
-  const { tokens } = overview.keyside;
+  return isAlone && shown.layer === split.layer && shown.head === split.head ? tried : null;
+}
+
+/** The split beside the experiment. */
+export function TriedOut({ split, part }: Tried) {
+  const view = useView();
+  const { query, key, layer, head, against, total } = split;
+  const after = scoreNow(view, split);
+  const { tokens } = view.overview.keyside;
   const token = (n: number) => `“${tokenText(tokens[n]!)}”`;
-  const kind = part.head === null ? "mlp" : "head";
-  const numbers = `${before.toFixed(4)} → ${after.toFixed(4)} nats`;
   return (
-    <p class="bl-note" data-testid="tried" title={numbers}>
-      {token(place.query)} at {token(place.key)} in {headLabel(place.layer, place.head)}: the split gave{" "}
-      {partName({ kind, ...part })} <b class="bl-number">{signed(split)}</b> of {signed(before)} nats. In the run
-      without it the {tried.against === null ? "score" : "difference"} is {signed(after)}: it made{" "}
-      <b class="bl-number">{signed(before - after)}</b>. The split keeps all else as it was; the run does not.
+    <p class="bl-note" data-testid="tried" title={`${total.toFixed(4)} → ${after.toFixed(4)} nats`}>
+      {token(query)} at {token(key)} in {headLabel(layer, head)}: the split gave {partName(part)}{" "}
+      <b class="bl-number">{signed(part.value)}</b> of {signed(total)} nats. In the run without it the{" "}
+      {against === null ? "score" : "difference"} is {signed(after)}: it made{" "}
+      <b class="bl-number">{signed(total - after)}</b>. The split keeps all else as it was; the run does not.
     </p>
   );
 }

@@ -1,0 +1,62 @@
+// A tab with nothing to show: why not; where the run shown is a changed one, what was tried there and the way back.
+import { useEffect, useRef } from "preact/hooks";
+import type { Tab } from "../state/overview";
+import type { Tried } from "../state/whatif";
+import { useView } from "./context";
+import { reset, undo } from "./whatif/doing";
+import { TriedOut, triedNow } from "./whatif/tried";
+import { SplitParts } from "./why";
+
+const seen = new WeakSet<Tried>(); // have been brought into sight
+
+export const Refused = ({ tab }: { tab: Tab }) =>
+  useView().overview.changes.length > 0 ? <OwnRun key={tab.name} tab={tab} /> : <p class="bl-empty">{tab.why_not}</p>;
+
+/** Of a tab that is of the model's own run alone. */
+function OwnRun({ tab }: { tab: Tab }) {
+  const view = useView();
+  const box = useRef<HTMLElement>(null);
+  const tried = tab.name === "why" ? triedNow(view) : null;
+  useEffect(() => {
+    if (!tried || seen.has(tried)) return;
+    seen.add(tried);
+    box.current!.querySelector("button")!.focus({ preventScroll: true }); // what was clicked is not there any more
+    box.current!.firstElementChild!.scrollIntoView({ block: "nearest" });
+  }, [tried]);
+  const live = view.link.kernel.value;
+  const button = (label: string, about: string, act: () => void) => (
+    <button
+      type="button"
+      class="bl-button"
+      disabled={!live}
+      title={live ? about : "Changes need a kernel: open the notebook"}
+      onClick={act}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <section ref={box} class="bl-why" data-testid="own-run">
+      <div class="bl-own-run">
+        {tried ? (
+          <TriedOut {...tried} />
+        ) : (
+          <p>
+            {tab.name === "why"
+              ? "The run shown is a changed one: scores are split for the model’s own run."
+              : tab.why_not}
+          </p>
+        )}
+        <p class="bl-controls">
+          {button("Undo", "The changes as they were before the last one", () => undo(view))}
+          {button("Reset", "The model’s own run", () => reset(view))}
+        </p>
+      </div>
+      {tried && (
+        <SplitParts split={tried.split} go={null}>
+          the split of the model’s own run, as it was
+        </SplitParts>
+      )}
+    </section>
+  );
+}
