@@ -37,6 +37,8 @@ LIMITS: dict[str, Limit] = {
     "layer_map": Limit(2048, "a map of a whole layer in a view", "the page holds all of it, 67 MB at 4,096"),
 }
 
+PAGE = ("carried", "saved", "held")  # what the page reads itself
+
 
 def within(name: str, *tokens: int) -> bool:
     """Whether texts of so many tokens are short enough."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import colors, vocabulary
-from .limits import LIMITS
+from .limits import LIMITS, PAGE
 from .widgets.questions import QUESTIONS
 from .widgets.tabs import PARTS, TABS
 
@@ -82,7 +82,7 @@ def typescript() -> str:
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",
             f"export const GATE_LEAST_CONTENT = {v.GATE_LEAST_CONTENT};",
             "/** The longest texts, in tokens, that something is made of: see bertlens/limits.py. */",
-            f"export const LIMITS = {_json({name: one.tokens for name, one in LIMITS.items()})} as const;",
+            f"export const LIMITS = {_json({name: LIMITS[name].tokens for name in PAGE})} as const;",
             "",
             "/** Text, lines and areas. */",
             f"export const INKS = {_json(v.INKS)} as const;",
