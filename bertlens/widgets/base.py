@@ -433,7 +433,7 @@ class LensWidget(anywidget.AnyWidget):
 
     def _still(self, shown: Shown) -> bytes:
         if shown.compared is not None:
-            return shown.compared.still(self.layer, self.head, self.query, self.key, self.layer_map)
+            return shown.compared.still(self.layer, self.head, self.query, self.key)
         head = shown.overview["header"]["head"]
         # else the selection belongs to a map that the thumbnails are not of
         layer, number = (self.layer, self.head) if self.map == shown.map_name else (head["layer"], head["head"])
