@@ -70,11 +70,11 @@ def test_bundle_has_no_evaluation_or_address_and_no_markup_of_ours():
 def test_bundle_keeps_its_budget():
     """Compressed (gzip -9, 1 kB = 1000 B): widget.js and the style travel with every output, extras.js when wanted.
 
-    110 kB for all rooms as they were planned, 10 for texts of any length and for images.
+    110 kB for all rooms as they were planned, 10 for texts of any length and for images, 2 for what they say of both.
     """
     sizes = {path.name: len(gzip.compress(path.read_bytes(), 9)) / 1000 for path in STATIC.iterdir()}
     assert sizes["widget.js"] + sizes["widget.css"] <= 43
-    assert sum(sizes.values()) <= 120
+    assert sum(sizes.values()) <= 122
 
 
 def modules() -> dict[str, Path]:
