@@ -1,6 +1,7 @@
 // What the Why tab asks about one cell, how it is read, and what is said of it in words.
 import { visible } from "../compute/attention";
-import { headLabel, share, signed } from "../parts/format";
+import { counted, headLabel, signed } from "../parts/format";
+import { ranked } from "../parts/ranked";
 import { tokenText } from "../parts/token";
 import type { Kind } from "../state/answers";
 import type { Part, Split, Sum, WhyPlace } from "../state/why";
@@ -79,15 +80,15 @@ export function otherWords(view: View, { against, seen }: Split): string {
   if (typeof against === "number") return `its weight on ${tokens(view, against)}`;
   const sees = view.shown.slice.mask.kind === "full" ? "" : " that it sees";
   if (seen === 2) return `its weight on the other token${sees}`;
-  return `the geometric mean of its weights on the other ${seen - 1} tokens${sees}`;
+  return `the geometric mean of its weights on the other ${counted(seen - 1)} tokens${sees}`;
 }
 
 /** The weights themselves: that of the cell, and what it is compared with. */
 export function weightWords(view: View, { weight, against, other_weight, seen }: Split): string {
-  const own = `weight ${share(weight)}`;
-  if (other_weight === null) return own;
-  if (typeof against === "number") return `${own}; on ${tokens(view, against)} ${share(other_weight)}`;
-  return `${own}; plain mean of the other ${seen - 1}: ${share(other_weight)}`;
+  if (other_weight === null) return `weight ${ranked([weight])}`;
+  const [own, other] = ranked([weight, other_weight]);
+  if (typeof against === "number") return `weight ${own}; on ${tokens(view, against)} ${other}`;
+  return `weight ${own}; plain mean of the other ${counted(seen - 1)}: ${other}`;
 }
 
 /** The cell, for the caption of a file. */
