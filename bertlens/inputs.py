@@ -21,6 +21,7 @@ from .pieces import Pieces, Text, cut_side, display, is_byte_level, resting_stat
 MOST_CHARACTERS = 1_000_000  # of a text: tokenizers take some 60 bytes for each, before anything can be cut
 
 
+EMPTY = "No token comes from the text: what is shown are the special tokens that the tokenizer adds"
 UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"
 
 
@@ -61,6 +62,8 @@ class InputReport:
         words = "" if self.n_words is None else f" in {_count(self.n_words, 'word')}"
         limit = "" if self.limit is None else f" of at most {self.limit}"
         lines = [f"{_count(self.n_tokens, 'token')}{limit}: {_count(self.n_pieces, 'piece')} of text{words}"]
+        if not self.n_pieces:
+            lines.append(EMPTY)
         for name, dropped in self.truncated.items():
             lines.append(f"cut: the {self.dropped_end} {_count(dropped, 'token')} of {name} dropped")
         if self.mostly_unknown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..inputs import UNKNOWN, InputReport
+from ..inputs import EMPTY, UNKNOWN, InputReport
 
 MOST_LABEL = 48  # characters
 
@@ -20,6 +20,8 @@ def badges(report: InputReport | None) -> list[dict[str, str]]:
     if dropped:
         parts = " and ".join(f"the {report.dropped_end} {n} of {name}" for name, n in report.truncated.items() if n)
         add("truncated", f"cut to {report.limit} tokens", f"The model takes no more; dropped: {parts}.")
+    if not report.n_pieces:
+        add("empty", "no text: special tokens alone", f"{EMPTY}.")
     if report.mostly_unknown:
         share = f"{len(report.unknown)} of {report.n_pieces} tokens unknown"
         add("mostly_unknown", share, f"More than half of the text has no piece of its own: {UNKNOWN}")

@@ -102,6 +102,24 @@ def test_new_text_is_traced_and_keeps_what_makes_sense(trace, lens):
     assert view.trace.lens is lens
 
 
+def test_a_text_without_a_token_is_said(lens):
+    """In Python's report and in the page's header, at the start and after Run with an empty field."""
+    said = "No token comes from the text: what is shown are the special tokens that the tokenizer adds"
+
+    def found(view):
+        return [badge["detail"] for badge in view.overview["header"]["badges"] if badge["severity"] == "warning"]
+
+    for text in ("", " \n"):
+        empty = lens.trace(text)
+        assert said in empty.report.lines() and found(empty.explore()) == [f"{said}."]
+    view = lens.trace("the cat").explore()
+    assert found(view) == [] and said not in view.trace.report.lines()
+    question(view, op="trace", text="", text_pair="")
+    assert found(view) == [f"{said}."]
+    question(view, op="trace", text="", text_pair="it was warm")
+    assert found(view) == []
+
+
 def test_pin_follows_its_word_to_its_only_other_place(trace):
     view = trace.explore(query=2)  # cat
     question(view, op="trace", text="warm it was the cat", text_pair=None)
