@@ -106,6 +106,7 @@ def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
     expect(slide).to_be_visible()
     press, says = seen.page.keyboard.press, slide.get_by_test_id("says")
     expect(says).to_contain_text("“sat” asks")
+    slide.get_by_test_id("says").click()  # text, nothing that can be pressed: the keys stay with the slide
     press("ArrowRight")
     expect(says).to_have_text("“sat” asks with its query q, “on” offers its key k: 32 numbers each.")
     dot = float(pair.query(1)[8, 3].double() @ pair.key(1)[8, 4].double())

@@ -202,6 +202,7 @@ function Slide({ close }: { close: () => void }) {
     <div
       ref={slide}
       class="bl-slide"
+      tabIndex={-1}
       onKeyDown={(event) => {
         const act = keys[event.key];
         if (!act) return;
