@@ -120,6 +120,29 @@ def test_labels_take_the_room_that_they_need_and_stay_apart(show, embedded_lens)
     assert longer.root.locator(".bl-corner").evaluate(clear)  # no label of a row or a column runs over it
 
 
+@pytest.mark.parametrize("width", [WIDE, 480])
+def test_every_column_of_short_sentences_has_its_label_and_none_touches_the_next(show, pair, width):
+    seen = opened(show, pair, width)
+    assert seen.col_labels() == pair.display_tokens == seen.row_labels()
+    apart, ink = seen.root.evaluate(
+        """root => {
+            const labels = [...root.querySelectorAll(".bl-col-label")];
+            const { transform, fontFamily } = getComputedStyle(labels[0]);
+            const [, sine] = transform.match(/[-.0-9]+/g).map(Number);
+            const ruler = document.createElement("canvas").getContext("2d");
+            ruler.font = `11px ${fontFamily}`;
+            const ink = labels.map((one) => ruler.measureText(one.textContent));
+            const left = labels.map((one) => parseFloat(one.style.left));
+            const pairs = labels.slice(1).map((_, n) => n);
+            return [
+                pairs.map((n) => Math.abs(sine) * (left[n + 1] - left[n])),
+                pairs.map((n) => ink[n].actualBoundingBoxDescent + ink[n + 1].actualBoundingBoxAscent),
+            ];
+        }"""
+    )
+    assert all(distance >= height for distance, height in zip(apart, ink, strict=True)), (apart, ink)
+
+
 def test_boundary_of_sentences_is_one_plain_line(show, pair):
     seen = opened(show, pair, WIDE)
     for side, other in (("row", "width"), ("col", "height")):
