@@ -183,6 +183,7 @@ def test_twelve_heads_differ_in_colour_and_dash(show, pair):
 
 def test_hover_left_token_keeps_only_its_lines_and_numbers_the_keys(show, pair):
     seen = show(bl.HeadView(pair, **LINES))
+    expect(seen.part("lines").locator("canvas")).to_have_count(2)
     faint, strong = seen.part("lines").locator("canvas").all()
     expect(faint).to_have_css("opacity", "1")
     seen.queries().nth(3).hover()
@@ -219,6 +220,28 @@ def test_hover_with_many_heads_gives_each_token_a_strip_per_head(show, pair):
     assert squares.evaluate_all("all => all.map(one => one.title)") == [
         f"L1·H{h}: {shown(w)}" for h, w in zip(order, weights, strict=True)
     ]
+
+
+@pytest.mark.parametrize("width", [974, 480])  # px of the window; JupyterLab's output is 950 in a window of 1400
+def test_numbers_beside_the_lines_are_whole_or_give_way_to_squares(show, pair, width):
+    seen = show(pair.explore(**LINES, heads=[[1, 3], [0, 2]]), width=width, height=1000)
+    beside = """root => [...root.querySelectorAll(".bl-line-numbers")].filter(one => one.children.length).map(one => {
+        const room = one.parentElement.getBoundingClientRect(), [first, last] = [one.children[0], one.lastElementChild];
+        const [left, right] = [first.getBoundingClientRect().left, last.getBoundingClientRect().right];
+        const isCut = [one, ...one.children].some(part => part.scrollWidth > part.clientWidth && part.clientWidth > 0);
+        return { numbers: one.innerText, whole: !isCut && left >= room.left && right <= room.right };
+    })"""
+    for heads in (3, 1):
+        for measure in ("Weight α", "Difference"):
+            seen.choice("measure", measure).click()
+            for token in (seen.queries().nth(20), seen.keys().nth(20)):
+                token.hover()
+                expect(seen.part("lines")).to_contain_text("all lines of the token in focus")
+                found = seen.root.evaluate(beside)
+                assert found and all(one["whole"] for one in found), (heads, measure, found)
+                assert heads == 3 or all(one["numbers"] for one in found)
+        if heads == 3:
+            seen.root.get_by_role("button", name="only L1·H8").click()
 
 
 def test_click_pins_a_token_until_clicked_again(show, pair):

@@ -17,7 +17,8 @@ import { type Look, lookNow, pinCell } from "./look";
 import { keyNorms } from "./matrix";
 import { useWidth } from "./width";
 
-const MOST_NUMBERS = 3; // heads whose weights are printed beside the tokens
+const MOST_NUMBERS = 3; // heads whose weights are printed beside the tokens, where these have the room
+const [WORD, BAR, LEAST] = [60, 24, 60]; // px that a token keeps, its norm's bar, the least for the lines
 const FAINT = 0.18; // strength of the other lines while a token is in focus
 
 /** What is drawn as lines, and how. */
@@ -73,10 +74,13 @@ function LinesOf({ whole }: { whole: View }) {
   const focus = useFocus();
   const norms = shown.layerMap || !shown.norms ? null : keyNorms(shown.norms, cols);
   const caption = lines.length < passed ? `the ${lines.length} strongest of ${passed} lines` : `${passed} lines`;
-  const { digits } = drawn;
-  const column = Math.min(130, Math.max(digits > 2 ? 112 : 76, width * 0.22));
-  const middle = Math.max(60, width - 2 * column - 14);
-  const shared = { drawn, focus, height: rows.length > 120 ? 16 : 20 };
+  const active = drawn.series.filter((s) => !s.muted).length;
+  const word = WORD + (norms ? BAR : 0);
+  const number = 6 + 8 * beside(drawn, drawn.full).length;
+  const crowded = active > MOST_NUMBERS || 2 * (word + active * number) + LEAST + 14 > width;
+  const column = Math.max(word + (crowded ? Math.min(48, 9 * active) : active * number), Math.min(130, width * 0.22));
+  const middle = Math.max(LEAST, width - 2 * column - 14);
+  const shared = { drawn, focus, crowded, height: rows.length > 120 ? 16 : 20 };
   return (
     <div class="bl-lines" ref={frame} data-testid="lines">
       <LineKey series={drawn.series} look={drawn.look} />
@@ -247,12 +251,16 @@ interface TokensProps {
   isQuery: boolean;
   drawn: Drawn;
   focus: Ends;
+  crowded: boolean;
   height: number;
   norms: Float32Array | null;
 }
 
+/** A weight beside a token. */
+const beside = ({ look, digits }: Drawn, weight: number) => (look.signed ? look.text(weight) : weight.toFixed(digits));
+
 /** The tokens at one end of the lines; a click pins one. */
-function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
+function Tokens({ units, isQuery, drawn, focus, crowded, height, norms }: TokensProps) {
   const view = useView();
   const { row, col, page, grid, from } = view;
   const { row: first, col: second } = page.cursor.value; // where Tab leads to, on one of the sides
@@ -275,12 +283,12 @@ function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
       onPointerLeave={() => into(page.hover)(null)}
       onClick={() => pin(n === pinned ? null : n)}
     >
-      {isQuery && <Beside drawn={drawn} row={n} col={focus.col} />}
+      {isQuery && <Beside drawn={drawn} crowded={crowded} row={n} col={focus.col} />}
       <Token text={label} />
       {norms && (
         <span class="bl-key-norm" title={`‖f(x)‖ ${share(norms[n]!)}`} style={{ width: px((18 * norms[n]!) / most) }} />
       )}
-      {!isQuery && <Beside drawn={drawn} row={focus.row} col={n} />}
+      {!isQuery && <Beside drawn={drawn} crowded={crowded} row={focus.row} col={n} />}
     </button>
   );
   const box = useRef<HTMLDivElement>(null);
@@ -301,12 +309,11 @@ function Tokens({ units, isQuery, drawn, focus, height, norms }: TokensProps) {
   );
 }
 
-/** Per head, the weight beside a token while the one at the other end is in focus: numbers, or squares if many. */
-function Beside({ drawn, row, col }: { drawn: Drawn } & Ends) {
+/** Per head, the weight beside a token while the one at the other end is in focus: numbers, or squares where these lack the room. */
+function Beside({ drawn, crowded, row, col }: { drawn: Drawn; crowded: boolean } & Ends) {
   const { dark } = useView();
   const { series, full, look, digits } = drawn;
   if (row === null || col === null) return <span class="bl-line-numbers" />;
-  const crowded = series.filter((s) => !s.muted).length > MOST_NUMBERS;
   const one = ({ name, grid, muted }: Series, n: number) => {
     const weight = grid.values.at(row, col);
     const colour = lineColour(drawn, n, weight, dark);
@@ -319,7 +326,7 @@ function Beside({ drawn, row, col }: { drawn: Drawn } & Ends) {
       />
     ) : (
       <span key={name} class="bl-number" style={{ color: `color-mix(in srgb, ${colour} 75%, var(--ink))` }}>
-        {look.signed ? look.text(weight) : weight.toFixed(digits)}
+        {beside(drawn, weight)}
       </span>
     );
   };
