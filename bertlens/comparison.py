@@ -102,7 +102,10 @@ class Comparison:
     @cached_property
     def _apart(self) -> Tensor:
         """(L, H, n) float64: the divergence of every aligned row."""
-        return torch.stack([self._rows(layer) for layer in range(self.a.n_layers)])
+        while not self.advance():
+            pass
+        each = [self._known[at] for at in range(len(self._known))]
+        return torch.cat(each, 1).unflatten(1, (self.a.n_layers, -1)).transpose(0, 1)
 
     def cell(self, layer: int, head: int) -> tuple[int, int]:
         """Where a head differs most: the aligned row that does, and the column of it whose weight does.
@@ -282,15 +285,24 @@ class Comparison:
             chunks[-1].append(pair)
         return chunks
 
-    def _rows(self, layer: int) -> Tensor:
-        """(H, n) float64 on the CPU: `_apart` of one layer."""
-        found = []
-        for pairs in self._chunks:
-            (p, alone_p), (q, alone_q) = self._split(0, layer, pairs), self._split(1, layer, pairs)
-            # with 0 on the other side a column's part is ½ p ln 2
-            alone = alone_p.sum(-1).cpu().double() + alone_q.sum(-1).cpu().double()
-            found.append(jensen_shannon(p, q.to(p)).cpu().double() + math.log(2) / 2 * alone)
-        return torch.cat(found, 1)
+    def advance(self) -> bool:
+        """Compare some rows more, unless all are; whether `heads` has all that it needs. What is done is kept."""
+        done, count = len(self._known), self.a.n_layers * len(self._chunks)
+        if done < count:
+            self._known[done] = self._rows(done // len(self._chunks), self._chunks[done % len(self._chunks)])
+        return done + 1 >= count
+
+    @cached_property
+    def _known(self) -> dict[int, Tensor]:
+        """Rows that were compared, layer by layer, chunk by chunk; by number, as two threads may be at it."""
+        return {}
+
+    def _rows(self, layer: int, pairs: Sequence[tuple[int, int]]) -> Tensor:
+        """(H, n) float64 on the CPU: `_apart` of some pairs of one layer."""
+        (p, alone_p), (q, alone_q) = self._split(0, layer, pairs), self._split(1, layer, pairs)
+        # with 0 on the other side a column's part is ½ p ln 2
+        alone = alone_p.sum(-1).cpu().double() + alone_q.sum(-1).cpu().double()
+        return jensen_shannon(p, q.to(p)).cpu().double() + math.log(2) / 2 * alone
 
     def _union(self, side: int, layer: int) -> Tensor:
         """(H, n, all keys) aligned rows over the keys of both, where the first run lies."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import torch
 from torch import Tensor
@@ -38,7 +38,14 @@ class Roles:
     punctuation: Tensor  # exactly "." or ","
     punctuation_all: Tensor  # Unicode P
     pair: bool  # a text of two segments
-    trace: Trace
+    _trace: ref[Trace]  # so that work which waits for its next turn does not keep it
+
+    @property
+    def trace(self) -> Trace:
+        """Whose tokens these are: who asks has it."""
+        found = self._trace()
+        assert found is not None
+        return found
 
     @classmethod
     def of(cls, trace: Trace) -> Roles:
@@ -56,7 +63,7 @@ class Roles:
             punctuation=mask([token in MARKS for token in text]),
             punctuation_all=mask([token != "" and all(map(_is_mark, token)) for token in text]),
             pair=square and bool(trace.segments.any()),
-            trace=trace,
+            _trace=ref(trace),
         )
 
     def same_segment(self, queries: slice, keys: slice) -> Tensor | None:

@@ -6,7 +6,7 @@ weighs the same, Clark et al. 2019) or token by token (average="token": numerato
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,13 +86,35 @@ def text_statistics(trace: Trace, lengths_of: Callable[[Trace, int], Tensor] | N
 
     lengths_of: gives ‖f(x)‖ (H, S) of a trace's layer: one `Lengths` for many traces of one model is faster.
     """
+    steps = text_steps(lambda: trace, lengths_of)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            made: TextStatistics = end.value
+            return made
+
+
+@torch.no_grad()
+def text_steps(
+    here: Callable[[], Trace], lengths_of: Callable[[Trace, int], Tensor] | None = None
+) -> Generator[None, None, TextStatistics]:
+    """`text_statistics`, which yields after some heads of a layer; here: gives the trace, which is held in no pause."""
     lengths_of = lengths_of or Lengths()
-    roles = Roles.of(trace)
-    with_norms = not why_not(trace, "norms")
-    layers = [
-        _Layer.of(trace, number, roles, lengths_of(trace, number) if with_norms else None)
-        for number in range(trace.n_layers)
-    ]
+    roles = Roles.of(here())
+    with_norms = not why_not(here(), "norms")
+    layers = []
+    for number in range(here().n_layers):
+        lengths = lengths_of(here(), number) if with_norms else None
+        parts = []
+        for heads in head_groups(here(), number):
+            parts.append(_Heads.of(here(), number, heads, roles, None if lengths is None else lengths[heads]))
+            yield
+        layers.append(_Layer.of(parts, lengths))
+    return _joined(here(), layers, with_norms)
+
+
+def _joined(trace: Trace, layers: Sequence[_Layer], with_norms: bool) -> TextStatistics:
     mixing, cone = None, None
     if with_norms:
         ratios = norms.mixing_ratios(trace, diagonals=[layer.diagonal for layer in layers])
@@ -121,17 +143,11 @@ class _Layer:
     diagonal: Tensor  # (H, S) α_ii
 
     @classmethod
-    def of(cls, trace: Trace, layer: int, roles: Roles, lengths: Tensor | None) -> _Layer:
-        groups = head_groups(trace, layer)
-        parts = [_Heads(None if lengths is None else lengths[heads]) for heads in groups]
-        scores = [
-            gates.scores_of_rows(part.passing(trace, layer, heads, roles), trace.special_mask, trace.segments)
-            for heads, part in zip(groups, parts, strict=True)
-        ]
+    def of(cls, parts: Sequence[_Heads], lengths: Tensor | None) -> _Layer:
         return cls(
             {by: torch.cat([_plain(part.found[by]) for part in parts], -1) for by in parts[0].found},
             [n for _, n in parts[0].found["weight"]],
-            [LABELS.index(str(name)) for name in gates.label(gates.joined(scores))],
+            [LABELS.index(str(name)) for name in gates.label(gates.joined([part.scores for part in parts]))],
             lengths,
             torch.cat([torch.cat(part.diagonal, -1) for part in parts]),
         )
@@ -149,6 +165,14 @@ class _Heads:
     lengths: Tensor | None
     found: dict[str, Counted] = field(default_factory=dict)  # "weight", "norm"
     diagonal: list[Tensor] = field(default_factory=list)  # parts of α_ii
+    scores: gates.Scores = field(init=False)
+
+    @classmethod
+    def of(cls, trace: Trace, layer: int, heads: slice, roles: Roles, lengths: Tensor | None) -> _Heads:
+        made = cls(lengths)
+        rows = made.passing(trace, layer, heads, roles)
+        made.scores = gates.scores_of_rows(rows, trace.special_mask, trace.segments)
+        return made
 
     def passing(self, trace: Trace, layer: int, heads: slice, roles: Roles) -> Iterator[tuple[int, Tensor]]:
         for start, first, alpha in blocks(trace, layer, heads):

@@ -22,14 +22,14 @@ from ..measures import byhead, categories, gates, geometry, norms, spectra
 from ..measures.gates.classify import group_scores
 from ..measures.geometry import projection
 from ..measures.layermaps import layer_map as map_of_layer
-from ..measures.leading import leading
+from ..measures.leading import advance, leading
 from ..measures.offers import offers
 from ..measures.rows import blocks
 from ..measures.thumbnails import of_heads as thumbnails_of_heads
 from ..measures.thumbnails import thumbnails as thumbnails_of
 from ..trace import Trace
 from ..vocabulary import LAYER_MAPS, LayerMap
-from .inturn import PATIENCE, again, by_heads, in_passes, passed
+from .inturn import PATIENCE, advanced, again, by_heads, passed
 
 ROWS = 256  # of a mask that are looked at together
 MOST_VALUES = 64  # singular values that are drawn
@@ -278,7 +278,7 @@ def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
     """
     trace.layer_module(layer)  # the weights are still those of the trace
     heads = range(trace.n_heads) if head is None else [head]
-    if head is not None and not in_passes(trace, layer, head, PATIENCE):
+    if head is not None and not advanced(lambda: advance(trace, layer, head), PATIENCE):
         return again()
     matrices = spectra.head_vectors(trace, layer)
     spectrum = {name: spectra.Spectrum.of(x) for name, x in matrices.items()}

@@ -56,7 +56,9 @@ def _whole(question: Question, trace: Trace, arguments: Message) -> Reply:
 
 
 def _packed(answer: Callable[..., answers.Answer], *arguments: object) -> Reply:
-    return packed(*answer(*arguments))
+    while (made := answer(*arguments))[0].get("again"):
+        pass
+    return packed(*made)
 
 
 def check_size(shown: Shown, layers: Sequence[int]) -> None:

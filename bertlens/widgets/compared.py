@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from ..trace import Trace
 from ..vocabulary import MEASURES
 from . import whatif
 from .answers import Answer
+from .inturn import PATIENCE, advanced, again
 from .picked import Picked
 
 WINDOW = 128  # units a side that are shown at once
@@ -105,10 +107,15 @@ class Compared:
         return fields | {"heads": self.heads()[0], "open": opened}, arrays
 
     def heads(self) -> Answer:
-        """How far every head is apart, and the five that are most; or, not matched by index, the nearest of each."""
+        """How far every head is apart, and the five that are most; or, not matched by index, the nearest of each.
+
+        The former of long texts in turns: "again", see inturn.
+        """
         c = self.comparison
         if not c.same_heads:
             return {"nearest": self._nearest}, {}
+        if not advanced(c.advance, math.inf if within("saved", *self.sizes.values()) else PATIENCE):
+            return again()
         words = [
             {
                 "layer": row["layer"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,17 +10,19 @@ import numpy as np
 import torch
 
 from ..errors import InputError
+from ..limits import within
 from ..measures.offers import offers
 from ..provenance import visible
 from ..survey.alike import Alike, alike
 from ..survey.distances import head_map, nearest_heads
 from ..survey.headstats import HeadStats
 from ..survey.prediction import FEWEST, LEVEL
-from ..survey.statistics import COUNTED, NAMES, text_statistics
+from ..survey.statistics import COUNTED, NAMES, text_steps
 from ..survey.syntax import predicted_words, word_attention
 from ..survey.tally import BINS, edges
 from ..trace import Trace
 from .answers import Answer
+from .inturn import PATIENCE, again, in_steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,12 +75,17 @@ class Corpus:
         return offers(trace)["gates"]  # square and without NaN
 
     def answer(self, trace: Trace) -> Answer:
-        """Everything for the page: see js/src/views/survey/data.ts. Raises InputError where `why_not` says why."""
+        """Everything for the page: see js/src/views/survey/data.ts. Raises InputError where `why_not` says why.
+
+        Of a long text in turns: "again", see inturn.
+        """
         if reason := self.why_not(trace):
             raise InputError(reason)
         stats, (layers, heads) = self.stats, self.stats.shape
         by = ["weight", "norm"] if stats.has_norms and not offers(trace)["norms"] else ["weight"]
-        text = text_statistics(trace)
+        text = in_steps(trace, "survey", text_steps, math.inf if within("saved", trace.n_tokens) else PATIENCE)
+        if text is None:
+            return again()
         arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in NAMES]).astype(np.float32)}
         likes = {which: alike(stats, trace, text, which) for which in by}
         like = likes["weight"]

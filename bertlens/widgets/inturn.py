@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, ref
 
-from ..measures.leading import advance
 from ..measures.received import is_known, of_heads
 from ..measures.rows import head_groups
 from ..trace import Trace
@@ -54,10 +53,10 @@ def passed(trace: Trace, patience: float) -> bool:
     return True
 
 
-def in_passes(trace: Trace, layer: int, head: int, patience: float) -> bool:
-    """Whether the spectrum of a head's attention is known, after passes over its rows for so many seconds."""
+def advanced(advance: Callable[[], bool], patience: float) -> bool:
+    """Whether something is done, after steps (`advance` makes one and says so) for so many seconds."""
     until = time.monotonic() + patience
-    while not (done := advance(trace, layer, head)) and time.monotonic() < until:
+    while not (done := advance()) and time.monotonic() < until:
         pass
     return done
 

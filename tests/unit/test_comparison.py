@@ -223,7 +223,7 @@ def test_the_most_different_heads_in_words() -> None:
         for number, value in ((said[10], row.a), (said[12], row.b)):
             assert (number is None and value == 0) or number == f"{value:.2f}"
         # the row that is named is the one in which the head differs most
-        rows = [float(x) for x in c._rows(layer)[head]]
+        rows = c._apart[layer, head].tolist()
         assert c.queries.shared[int(np.argmax(rows))][0] == query
 
 
