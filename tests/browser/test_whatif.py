@@ -300,6 +300,7 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
     panel = seen.root.get_by_role("tabpanel")
     back = panel.get_by_role("button", name="Undo")
     expect(seen.tab("Why")).to_have_attribute("aria-selected", "true")
+    expect(seen.tab("Why")).to_have_css("text-decoration-line", "none")  # it shows something
     expect(back).to_be_focused()
     for part in (said, back, panel.get_by_test_id("why-says")):
         expect(part).to_be_in_viewport(ratio=1)
@@ -313,6 +314,7 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
     assert len(view.trace.changes) == 1
     seen.thumb(0, 0).click()  # of another head nothing was tried
     expect(panel).to_contain_text("a changed one: scores are split for the model’s own run")
+    expect(seen.tab("Why")).to_have_css("text-decoration-line", "line-through")
     seen.thumb(3, 7).click()
     expect(said).to_have_count(1)
     panel.get_by_role("button", name="Reset").click()
