@@ -11,6 +11,7 @@ import transformers as tf
 from bertlens import InputError, Lens, ModelError, SelectionError
 from bertlens.measures import sources
 from unit import tiny
+from unit.largest import Largest
 from unit.naive_sources import exact_rotation
 from unit.test_sources import EVERY, FAMILIES, PAIR, TEXT, lens_of
 
@@ -222,3 +223,18 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertlens.measures.sources.texts.ROOM", 1)
     assert sources.similarity(a, b).to_numpy() == pytest.approx(whole.to_numpy(), abs=1e-12)
     assert set(FAMILIES) - {"esm", "esm, absolute positions", "albert, two groups of two"} <= set(TOKENS) == set(TEXTS)
+
+
+def test_similarity_of_a_long_text_holds_no_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither all heads' maps nor one, and the same numbers as from all rows at once."""
+    model = tiny.shaken(tiny.bert(num_hidden_layers=1, max_position_embeddings=512)).double()
+    lens = Lens(model, tiny.wordpiece())
+    a, b = lens.trace("the cat sat on the mat . " * 40), lens.trace(TEXT)
+    whole = sources.similarity(a, b)
+    monkeypatch.setattr("bertlens.measures.sources.texts.ROOM", a.n_tokens**2 - 1)
+    monkeypatch.setattr("bertlens.measures.rows.AT_ONCE", 70 * a.n_tokens)
+    with Largest() as made:
+        table = sources.similarity(a, b)
+    assert made.elements < a.n_tokens**2
+    assert table.to_numpy() == pytest.approx(whole.to_numpy(), abs=1e-12)
+    assert float(table.to_numpy().sum()) == pytest.approx(table.attrs["cosine"], abs=1e-10)

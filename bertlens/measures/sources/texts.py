@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ...errors import InputError, SelectionError
 from ...trace import Trace
+from ..rows import blocks, head_groups
 from .stream import Affine, Normed, Stream, check_finite
 
 if TYPE_CHECKING:
@@ -94,10 +95,9 @@ def _pushed(stream: Stream, sources: range) -> Tensor:
     for layer in range(stream.trace.n_layers):
         post = stream.post_ln
         read = state if post else normed(stream.attention_norm(layer), state)
-        alpha = stream.trace.attention(layer).to(stream.dtype)  # (H, S, S)
-        heads = [affine(stream.projection(layer, "value", h), read) for h in range(len(alpha))]  # (c, S, d) each
-        context = torch.cat([weights @ values for weights, values in zip(alpha, heads, strict=True)], -1)
-        state = state + affine(stream.output(layer), context)
+        heads = [affine(stream.projection(layer, "value", h), read) for h in range(stream.trace.n_heads)]
+        values = torch.stack([x.transpose(0, 1) for x in heads])  # (H, S, c, d)
+        state = state + affine(stream.output(layer), _mixed(stream, layer, values))
         if post:
             state = normed(stream.attention_norm(layer), state)
         gates, inner = stream.gates(layer, everything)
@@ -106,3 +106,13 @@ def _pushed(stream: Stream, sources: range) -> Tensor:
         if post:
             state = normed(stream.mlp_norm(layer), state)
     return normed(stream.final_norm(), state)
+
+
+def _mixed(stream: Stream, layer: int, values: Tensor) -> Tensor:
+    """(c, S, H·d) Σ_j α_ij v_j of values (H, S, c, d), the heads side by side; some rows of the maps at a time."""
+    context, flat = torch.empty_like(values), values.flatten(2)
+    for heads in head_groups(stream.trace, layer):
+        for start, first, alpha in blocks(stream.trace, layer, heads):
+            found = alpha.to(stream.dtype) @ flat[heads, first : first + alpha.shape[2]]
+            context[heads, start : start + alpha.shape[1]] = found.unflatten(2, values.shape[2:])
+    return context.permute(2, 1, 0, 3).flatten(2)
