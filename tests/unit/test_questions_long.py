@@ -198,3 +198,13 @@ def test_a_question_of_a_changed_run(change: Any, op: dict[str, Any], long: Trac
     # weights that a change has given travel whole: they are held once, and once more as the answer
     given = 8 * long.n_tokens**2 + 50e6 if view.trace.changed_weights(op.get("layer", 0)) else 0
     assert "error" not in watched(view, op, max(MOST_BYTES, given))
+
+
+def test_a_survey_of_one_long_text(long: Trace) -> None:
+    """Beside the trace: its statistics, gates and norms, and where they are kept."""
+    before = forget()
+    with Large(long.n_tokens) as large:
+        stats = bl.survey.head_stats(None, [long], progress=False)
+    assert large.found == []
+    assert peak() - before <= MOST_BYTES
+    assert stats.n_tokens == long.n_tokens and stats.has_norms
