@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 KINDS = ("map", "tokens", "heads")
-FLOATS = 2**22  # weights of one side that are worked on at a time
+FLOATS = 2**20  # weights of one side that are worked on at a time: a dozen tensors of 4 MB
 SINK = 1e-5  # attention to no token below this is rounding
 KIN = 0.5  # correlation of weights from which two models are of one training
 SAMPLED = 4096  # values of each matrix

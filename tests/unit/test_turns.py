@@ -77,7 +77,6 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("rows", "leading"):
         monkeypatch.setattr(f"bertlens.measures.{module}.within", lambda name, *tokens: False, raising=False)
     monkeypatch.setattr("bertlens.measures.rows.AT_ONCE", 1 << 16)
-    monkeypatch.setattr("bertlens.comparison.FLOATS", 1 << 20)
 
 
 @pytest.mark.parametrize("op", IN_TURN)
