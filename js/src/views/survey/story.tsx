@@ -20,9 +20,7 @@ export function Story(props: Choice) {
   if (fewOf(data, data.alike.texts))
     return (
       <Section title="Does the story hold?" about={headLabel(layer, head)}>
-        <p class="bl-empty" data-testid="flags">
-          {tooFew(data)}
-        </p>
+        <p data-testid="flags">{tooFew(data)}</p>
         {most}
       </Section>
     );

@@ -4,7 +4,7 @@ import { Waiting } from "../../parts/section";
 import type { CorpusChoice } from "../../state/page";
 import { useAnswer, useView } from "../context";
 import { StatisticChoice } from "./choice";
-import { aboutOf, allOf, type Choice, labelOf, SURVEY } from "./data";
+import { aboutOf, allOf, type Choice, fewOf, labelOf, SURVEY } from "./data";
 import { HeadGrid } from "./grid";
 import { HeadMap } from "./headmap";
 import { LayerCurves } from "./layers";
@@ -23,6 +23,7 @@ export function SurveyTab() {
     put: (change) => into(page.corpus)({ ...page.corpus.value, ...change }),
     pick: (layer, head) => synced.put({ layer, head, layer_map: "" }),
   };
+  const few = fewOf(data, data.alike.texts) !== ""; // a sentence instead of a picture
   return (
     <div data-testid="survey">
       <Controls {...shared} />
@@ -32,9 +33,12 @@ export function SurveyTab() {
       <div class="bl-corpus">
         <div class="bl-stack">
           <HeadGrid {...shared} />
-          <LayerCurves {...shared} />
+          {!few && <LayerCurves {...shared} />}
         </div>
-        <Story {...shared} />
+        <div class="bl-stack">
+          <Story {...shared} />
+          {few && <LayerCurves {...shared} />}
+        </div>
         {data.headMap && data.map && <HeadMap {...shared} places={data.headMap} trust={data.map} />}
         <HeadTable {...shared} across={!data.headMap} />
         {data.relations.length > 0 && <RelationTable {...shared} />}
