@@ -33,14 +33,18 @@ export function SurveyTab() {
       <div class="bl-corpus">
         <div class="bl-stack">
           <HeadGrid {...shared} />
-          {!few && <LayerCurves {...shared} />}
+          <LayerCurves {...shared} />
         </div>
-        <div class="bl-stack">
-          <Story {...shared} />
-          {few && <LayerCurves {...shared} />}
-        </div>
+        {!few && <Story {...shared} />}
         {data.headMap && data.map && <HeadMap {...shared} places={data.headMap} trust={data.map} />}
-        <HeadTable {...shared} across={!data.headMap} />
+        {few ? (
+          <div class={data.headMap ? "bl-stack bl-few" : "bl-stack"}>
+            <Story {...shared} />
+            <HeadTable {...shared} across={false} />
+          </div>
+        ) : (
+          <HeadTable {...shared} across={!data.headMap} />
+        )}
         {data.relations.length > 0 && <RelationTable {...shared} />}
       </div>
       {data.sentence && data.guesses && <Parse {...shared} sentence={data.sentence} guesses={data.guesses} />}
