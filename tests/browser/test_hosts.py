@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from browser.views import Seen
+
 SHEETS = """<style>
 div.body h3 { font-size: 40px; margin: 30px; }
 main div.body select { padding: 0 40px; font-size: 40px; }
@@ -27,7 +29,10 @@ def framed(html: str, head: str, classes: str = "") -> str:
 def test_style_sheets_of_hosts_change_nothing(page_of: Any, pair: Any) -> None:
     html = pair.explore().to_html()
     alone, hosted = (page_of(page) for page in (html, framed(html, SHEETS, "body")))
-    looks = [page.locator(".bertlens").locator(PARTS).evaluate_all(LOOK) for page in (alone, hosted)]
+    looks = []
+    for page in (alone, hosted):
+        assert Seen(page).numbers("alpha")  # all is drawn
+        looks.append(page.locator(".bertlens").locator(PARTS).evaluate_all(LOOK))
     assert len(looks[0]) > 20 and looks[1] == looks[0]
 
 

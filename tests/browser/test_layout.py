@@ -130,13 +130,13 @@ def test_every_column_of_short_sentences_has_its_label_and_none_touches_the_next
             const { transform, fontFamily } = getComputedStyle(labels[0]);
             const [, sine] = transform.match(/[-.0-9]+/g).map(Number);
             const ruler = document.createElement("canvas").getContext("2d");
-            ruler.font = `11px ${fontFamily}`;
+            ruler.font = `110px ${fontFamily}`;  // ten times as large: small letters are told in whole pixels
             const ink = labels.map((one) => ruler.measureText(one.textContent));
             const left = labels.map((one) => parseFloat(one.style.left));
             const pairs = labels.slice(1).map((_, n) => n);
             return [
                 pairs.map((n) => Math.abs(sine) * (left[n + 1] - left[n])),
-                pairs.map((n) => ink[n].actualBoundingBoxDescent + ink[n + 1].actualBoundingBoxAscent),
+                pairs.map((n) => (ink[n].actualBoundingBoxDescent + ink[n + 1].actualBoundingBoxAscent) / 10),
             ];
         }"""
     )

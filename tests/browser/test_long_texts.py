@@ -223,7 +223,7 @@ def test_zoom_by_keyboard_pointer_and_wheel(seen):
     assert seen.page.evaluate("() => models[0].state.query") == LENGTH - 1  # two fingers are no click
     seen.page.set_viewport_size({"width": 480, "height": 900})
     expect(seen.part("zoom-part")).to_contain_text("all 2,500 queries")
-    assert seen.root.evaluate("e => e.scrollWidth <= e.clientWidth")
+    seen.page.wait_for_function("() => (e => e.scrollWidth <= e.clientWidth)(document.querySelector('.bertlens'))")
 
 
 def test_lines_and_text_of_a_long_text_are_of_a_part(seen, trace):

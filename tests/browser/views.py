@@ -116,6 +116,7 @@ class Seen:
     def numbers(self, column: str) -> dict[int, str]:
         """The neuron view's column "score" or "alpha" as printed: key position to text."""
         pairs = self.part("neurons").locator(f"[data-{column}]")
+        pairs.first.wait_for()
         return dict(pairs.evaluate_all(f"all => all.map(one => [Number(one.dataset.{column}), one.textContent])"))
 
     def pixels(self, picture: Locator) -> np.ndarray:
