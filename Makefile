@@ -2,6 +2,7 @@
 # Stamp files in it say what it already has; change pyproject.toml, constraints.txt or js/ and it is brought up to date.
 #
 #   make demo [DEMO_ARGS="--no-browser --port 9999"]   JupyterLab on the tour notebook
+#   make check                                         lint, types, the page's tests and the unit tests of what changed: 2 minutes
 #   make test [BROWSER=no]                             everything that is checked; BROWSER=no leaves the browser tests out
 #   make test-long                                     what takes minutes: every model class, 100 re-runs, notebooks on other texts
 #   make hosts                                         Voilà, Solara, Panel, Shiny, Sphinx, for their tests in make test-long
@@ -20,10 +21,13 @@ PINS := pyproject.toml constraints.txt hatch_build.py
 OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\),.*/\1/p' pyproject.toml)
 INSTALL := .venv/bin/pip install -q -c constraints.txt
 
-.PHONY: demo test test-long hosts clip test-oldest fuzz bench build screenshots
+.PHONY: demo check test test-long hosts clip test-oldest fuzz bench build screenshots
 
 demo: .venv/.demo $(BUNDLE)
 	.venv/bin/bertlens demo --folder notebooks $(DEMO_ARGS)
+
+check: .venv/.test $(BUNDLE)
+	.venv/bin/python tests/check.py
 
 test: .venv/.test $(BUNDLE)
 	.venv/bin/python tests/run_all.py $(if $(filter no,$(BROWSER)),--no-browser)

