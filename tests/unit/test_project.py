@@ -1,16 +1,12 @@
-"""The project as a whole: what its sources must not contain, what the bundle weighs, what a wheel carries."""
+"""The project as a whole: what its sources must not contain, what the bundle weighs."""
 
 from __future__ import annotations
 
 import ast
 import gzip
-import importlib.util
 import re
-import shutil
 import subprocess
 import sys
-import tarfile
-import zipfile
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -166,42 +162,6 @@ def test_every_dependency_has_a_pin():
     assert names - pinned == set()
 
 
-def source(folder: Path) -> Path:
-    """The tracked files and the bundle, as a folder of their own: a build leaves files where it runs."""
-    for path in tracked():
-        (folder / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, folder / path.relative_to(ROOT))
-    shutil.copytree(STATIC, folder / "bertlens" / "static", dirs_exist_ok=True)
-    return folder
-
-
-def built(source: Path, *kinds: str, out: Path) -> list[Path]:
-    """What `python -m build` makes of a folder; without isolation: the test environment has the build backend."""
-    command = [sys.executable, "-m", "build", *kinds, "--no-isolation", "--outdir", str(out), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return sorted(out.iterdir())
-
-
-@pytest.mark.long
-def test_sdist_builds_the_same_wheel(tmp_path):
-    pytest.importorskip("build")
-    (tmp_path / "of_source").mkdir()
-    tree = source(tmp_path / "source")
-    [sdist, wheel] = sorted(built(tree, "--sdist", "--wheel", out=tmp_path / "of_source"), key=lambda p: p.suffix)
-    if importlib.util.find_spec("twine"):
-        done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", sdist, wheel], capture_output=True)
-        assert done.returncode == 0, done.stdout.decode()
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path / "unpacked", filter="data")
-    [unpacked] = (tmp_path / "unpacked").iterdir()
-    [again] = built(unpacked, "--wheel", out=tmp_path / "of_sdist")
-    files = [
-        {name: zipfile.ZipFile(path).read(name) for name in zipfile.ZipFile(path).namelist()} for path in (wheel, again)
-    ]
-    assert wheel.name == again.name and files[0] == files[1]
-
-
 def test_versions_agree():
     version = re.search(r'__version__ = "(.*)"', (ROOT / "bertlens" / "__init__.py").read_text())
     assert version is not None
@@ -215,25 +175,3 @@ def test_versions_agree():
 def test_the_moving_picture_is_light():
     clip = ROOT / "docs" / "images" / "clip.webp"
     assert "docs/images/clip.webp" in (ROOT / "README.md").read_text() and clip.stat().st_size <= 2_000_000
-
-
-def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_path):
-    pytest.importorskip("build")
-    [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
-    names = zipfile.ZipFile(wheel).namelist()
-    notebooks = {f"bertlens/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert "bertlens/notebooks/01_tour.ipynb" in notebooks
-    files = (
-        "static/widget.js",
-        "static/loader.js",
-        "static/extras.js",
-        "static/widget.css",
-        "export/page.js",
-        "cli.py",
-        "py.typed",
-    )
-    assert notebooks | {f"bertlens/{name}" for name in files} <= set(names)
-    model = {"config.json", "model.safetensors", "kmers.json", "metrics.json", "MODEL_CARD.md"}
-    assert {f"bertlens/casestudies/sars_cov_2/model/{name}" for name in model} <= set(names)
-    assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert not [name for name in names if name.startswith(("js/", "tests/", "node_modules/"))]
