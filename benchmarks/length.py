@@ -13,12 +13,13 @@ from transformers import AutoTokenizer, ModernBertConfig, ModernBertModel
 from benchmarks.device import DEVICE, most_held, seconds
 from benchmarks.models import text
 from benchmarks.rows import Row, mb, ms
-from bertlens import Lens, embedded
+from bertlens import Lens
 from bertlens.export import html as html_page
 from bertlens.measures import gates
+from bertlens.model import offline_model
 from bertlens.survey.statistics import text_statistics
 from bertlens.trace import Trace
-from bertlens.widgets import answers, pictures
+from bertlens.widgets.answers import heads, thumbnails
 from bertlens.widgets.questions import QUESTIONS
 
 TOKENS, PAGE, LONGEST = 4096, 2048, 8192
@@ -27,7 +28,7 @@ TOKENS, PAGE, LONGEST = 4096, 2048, 8192
 def modern(**settings: Any) -> Lens:
     """ModernBERT's family with random weights and the embedded model's vocabulary."""
     torch.manual_seed(0)
-    known = AutoTokenizer.from_pretrained(embedded.folder(), model_max_length=8192)
+    known = AutoTokenizer.from_pretrained(offline_model.folder(), model_max_length=8192)
     config = ModernBertConfig(
         vocab_size=len(known),
         pad_token_id=known.pad_token_id,
@@ -48,7 +49,7 @@ def spent(work: Callable[[], Any]) -> tuple[float, float]:
     return seconds() - begun, most_held() - before
 
 
-def until_answered(ask: Callable[[], answers.Answer]) -> None:
+def until_answered(ask: Callable[[], heads.Answer]) -> None:
     """Ask as often as the answer says "again"."""
     while ask()[0].get("again"):
         pass
@@ -82,7 +83,7 @@ def rows() -> Iterator[Row]:
         "explore(), until the first picture is sent": (0.3, lambda: trace.explore()),
         "all thumbnails and statistics of the atlas, in the background": (
             1.5,
-            lambda: (pictures._made.clear(), pictures.all_pictures(trace, range(trace.n_layers))),
+            lambda: (thumbnails._made.clear(), thumbnails.all_pictures(trace, range(trace.n_layers))),
         ),
         "gates of all heads": (1.5, lambda: gates.head_scores(trace)),
         "survey, one text": (1.5, lambda: text_statistics(trace)),
@@ -100,7 +101,7 @@ def rows() -> Iterator[Row]:
         )
     view = trace.explore()
     picture = len(view.overview["data"])
-    _, arrays = answers.head(trace, 1, 0)
+    _, arrays = heads.head(trace, 1, 0)
     head = sum(array.numel() * array.element_size() for array in arrays.values() if isinstance(array, torch.Tensor))
     yield Row(
         f"to the page: first picture, a head; {shape}",
@@ -123,8 +124,8 @@ def rows() -> Iterator[Row]:
     few = modern(num_hidden_layers=4)
     trace = few.trace(text(LONGEST))
     taken, _ = spent(lambda: trace.explore())
-    once, _ = spent(lambda: pictures.layer_pictures(trace, 3))
-    _, arrays = answers.head(trace, 3, 0)
+    once, _ = spent(lambda: thumbnails.layer_pictures(trace, 3))
+    _, arrays = heads.head(trace, 3, 0)
     picture = len(trace.explore().overview["data"])
     head = sum(array.numel() * array.element_size() for array in arrays.values() if isinstance(array, torch.Tensor))
     yield Row(
@@ -136,9 +137,9 @@ def rows() -> Iterator[Row]:
 
     small = modern(num_hidden_layers=4, hidden_size=384, num_attention_heads=6, intermediate_size=576)
     trace = small.trace(text(LONGEST))
-    asked: dict[str, Callable[[], answers.Answer]] = {
-        "spectra of a head": lambda: answers.layer_ranks(trace, 0, 1),
-        "weight against norm": lambda: answers.norm_view(trace),
+    asked: dict[str, Callable[[], heads.Answer]] = {
+        "spectra of a head": lambda: heads.layer_ranks(trace, 0, 1),
+        "weight against norm": lambda: heads.norm_view(trace),
     }
     for name, ask in asked.items():
         taken, more = spent(partial(until_answered, ask))

@@ -9,7 +9,8 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
 from benchmarks.device import DEVICE
-from bertlens import Lens, embedded
+from bertlens import Lens
+from bertlens.model import offline_model
 
 WORDS = "the old cat sat on a red mat while two small dogs ran past it to the river and back home again".split()
 
@@ -17,7 +18,7 @@ WORDS = "the old cat sat on a red mat while two small dogs ran past it to the ri
 @cache
 def tokenizer() -> Any:
     """The embedded model's, whose vocabulary is that of bert-base-uncased."""
-    return AutoTokenizer.from_pretrained(embedded.folder())
+    return AutoTokenizer.from_pretrained(offline_model.folder())
 
 
 @cache

@@ -8,15 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .above import FUNCTIONS
+from .base.registered import FUNCTIONS
 
 if TYPE_CHECKING:
-    from .architectures import Adapter, register_family
-    from .comparison import Comparison, compare
+    from .comparison.runs import Comparison, compare
     from .errors import BertLensError, CaptureError, ExportError, InputError, ModelError, SelectionError
-    from .inputs import InputReport
     from .lens import Lens
-    from .trace import Trace
+    from .model.families import Adapter, register_family
+    from .text.encoding import InputReport
+    from .trace.trace import Trace
     from .vocabulary import LayerMap, register_layer_map
     from .widgets import (
         CompareView,
@@ -35,8 +35,8 @@ __version__ = "0.2.0"
 _NAMES = {
     "lens": ("Lens",),
     "trace": ("Trace",),
-    "inputs": ("InputReport",),
-    "architectures": ("Adapter", "register_family"),
+    "text.encoding": ("InputReport",),
+    "model.families": ("Adapter", "register_family"),
     "comparison": ("Comparison", "compare"),
     "vocabulary": ("LayerMap", "register_layer_map"),
     "widgets": (
@@ -92,7 +92,7 @@ def _later(module: str, name: str) -> Any:
 # What methods of the layers below call above themselves
 FUNCTIONS["compare_view"] = _later(".widgets", "CompareView")
 FUNCTIONS["explore"] = _later(".widgets", "Explorer")
-FUNCTIONS["masked_language_model"] = _later(".mlm", "lens")
+FUNCTIONS["masked_language_model"] = _later(".training", "lens")
 FUNCTIONS["predictions"] = _later(".measures.predictions", "predictions")
 FUNCTIONS["rerun"] = _later(".whatif", "rerun")
 FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bertlens import __version__
+from bertlens.base.atomic import check_writable, claimed
 from bertlens.errors import BertLensError
-from bertlens.files import check_writable, claimed
 
 MOST_THREADS = 1024
 TOUR = "01_tour.ipynb"
@@ -251,7 +251,7 @@ def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
     from bertlens.casestudies.sars_cov_2.run import score_again, train_and_save
     from bertlens.casestudies.sars_cov_2.train import Settings
-    from bertlens.training import CHECKPOINT
+    from bertlens.training.steps import CHECKPOINT
 
     chosen = {name: getattr(arguments, name) for name in ("steps", "warmup", "learning_rate")}
     settings = Settings(seed=arguments.seed, **{name: value for name, value in chosen.items() if value is not None})
@@ -276,9 +276,9 @@ def train_mlm(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
     import torch
 
-    from bertlens.mlm.run import train_and_save
-    from bertlens.mlm.train import Settings
-    from bertlens.training import CHECKPOINT
+    from bertlens.training.run import train_and_save
+    from bertlens.training.steps import CHECKPOINT
+    from bertlens.training.train import Settings
 
     names = ("steps", "hours", "warmup", "learning_rate", "length")
     chosen = {name: value for name in names if (value := getattr(arguments, name)) is not None}

@@ -8,14 +8,15 @@ from typing import Any
 
 from torch import nn
 
-from . import capture, crosscheck, embedded, loading
-from .above import above
+from .base.locks import locked
+from .base.registered import registered
 from .errors import InputError, ModelError
-from .inputs import Encoding, batch_inputs, encode, token_limit
-from .locks import locked
-from .model import Model
-from .scores import check_precision
-from .trace import Trace
+from .model import loading, offline_model
+from .model.borrowed import Model
+from .run import forward, trust
+from .run.attention import check_precision
+from .text.encoding import Encoding, batch_inputs, encode, token_limit
+from .trace.trace import Trace
 
 
 class Lens:
@@ -78,15 +79,15 @@ class Lens:
         """The offline default: all-MiniLM-L6-v2 (6 layers x 12 heads x 32) from the `demo` extra.
 
         mlm: the same encoder trained on as a masked language model (a BertForMaskedLM), which says what may stand
-        behind a [MASK]; what it was trained on and how well it answers is in bertlens/mlm/model/MODEL_CARD.md.
+        behind a [MASK]; what it was trained on and how well it answers is in bertlens/training/model/MODEL_CARD.md.
         Raises ModelError where the extra is not installed, or weights are not the known ones.
         """
         if mlm:
-            lens_of_language_model: Lens = above("masked_language_model")()
+            lens_of_language_model: Lens = registered("masked_language_model")()
             return lens_of_language_model
-        with embedded.quietly():
-            lens = cls.from_pretrained(embedded.folder())
-        lens.borrowed.name = embedded.NAME
+        with offline_model.quietly():
+            lens = cls.from_pretrained(offline_model.folder())
+        lens.borrowed.name = offline_model.NAME
         return lens
 
     @classmethod
@@ -95,7 +96,7 @@ class Lens:
 
         `casestudies.sars_cov_2.annotate(trace)` says what each token is on the spike. Source: Bonino et al. 2025.
         """
-        lens: Lens = above("sars_cov_2")()
+        lens: Lens = registered("sars_cov_2")()
         return lens
 
     def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace:
@@ -177,7 +178,7 @@ class Lens:
         apart = len(set(lengths)) > 1 and batch_size > 1
         if apart:
             first = self.inputs(encodings[:1])
-            apart = crosscheck.sees_padding(self.borrowed, first, self._pad_id, self.limit)
+            apart = trust.sees_padding(self.borrowed, first, self._pad_id, self.limit)
         return _batches(lengths, batch_size, same_length=apart)
 
     def inputs(self, encodings: Sequence[Encoding]) -> dict[str, Any]:
@@ -201,7 +202,7 @@ class Lens:
         check_precision(self.borrowed.device)
         inputs = self.inputs(encodings)
         fingerprint = self.borrowed.fingerprint()
-        record = capture.run(self.borrowed, inputs, crosscheck.why_eager(self.borrowed, inputs, self.limit))
+        record = forward.run(self.borrowed, inputs, trust.why_eager(self.borrowed, inputs, self.limit))
         return [
             Trace(encoding, self.model_name, self.borrowed, self, fingerprint, _pass=record.text(row, len(encoding)))
             for row, encoding in enumerate(encodings)

@@ -1,4 +1,4 @@
-// Bundles the front end into bertlens/static: widget.js and widget.css, which every widget carries or (loader.js) takes
+// Bundles the front end into bertlens/page/static: widget.js and widget.css, which every widget carries or (loader.js) takes
 // from a model that all share, and extras.js, which the page asks the kernel for when a view or an export that needs it is
 // first opened. No network at run time.
 //
@@ -16,7 +16,7 @@ import { build } from "esbuild";
 import { minify } from "terser";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const out = fileURLToPath(new URL("../bertlens/static/", import.meta.url));
+const out = fileURLToPath(new URL("../bertlens/page/static/", import.meta.url));
 const common = {
   bundle: true,
   minify: true,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import ExportError, InputError
+from ..errors import ExportError, InputError
 
 TRIAL = 1 << 16  # bytes
 

@@ -1,6 +1,7 @@
 """How long a text may be for what is made of it: what, how many tokens, why. One table for kernel and page.
 
-A longer text has the same in turns, in blocks or in part. `python -m bertlens.typescript` writes the page's copy.
+A longer text has the same in turns, in blocks or in part.
+`python -m bertlens.widgets.typescript` writes the page's copy.
 """
 
 from __future__ import annotations

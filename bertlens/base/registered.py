@@ -11,6 +11,6 @@ from typing import Any
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
-def above(name: str) -> Callable[..., Any]:
+def registered(name: str) -> Callable[..., Any]:
     """The function registered under a name."""
     return FUNCTIONS[name]

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..inputs import Encoding
-from .words import grouped
+from ..measures.words import grouped
+from ..text.encoding import Encoding
 
 Pair = tuple[int | None, int | None]
 Key = tuple[str, ...]

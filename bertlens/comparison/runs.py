@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from .above import above
-from .errors import InputError, ModelError, SelectionError, check_index
-from .measures.alignment import Alignment, Unit, align
-from .measures.divergence import jensen_shannon
-from .measures.norms import transformed_norm
-from .model import Model
-from .ranking import ranked
-from .survey.distances import divergences
-from .trace import Trace
-from .vocabulary import MEASURES
+from ..base.ranking import ranked
+from ..base.registered import registered
+from ..errors import InputError, ModelError, SelectionError, check_index
+from ..measures.divergence import jensen_shannon
+from ..measures.norms import transformed_norm
+from ..model.borrowed import Model
+from ..survey.distances import divergences
+from ..trace.trace import Trace
+from ..vocabulary import MEASURES
+from .alignment import Alignment, Unit, align
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -190,7 +190,7 @@ class Comparison:
 
         selection: its traits (layer=, head=, query=, key=, measure=, theme=). Opens on the head that differs most.
         """
-        return above("compare_view")(self, **selection)
+        return registered("compare_view")(self, **selection)
 
     def most(self, n: int = 5) -> DataFrame:
         """The n heads that differ most: DataFrame(layer, head, divergence, query, key, a, b, words), the first first.

@@ -1,6 +1,6 @@
 """What leaves the notebook: pages, pictures, arrays and tables, each with where it comes from."""
 
-from ..provenance import provenance
+from ..trace.provenance import provenance
 from .arrays import save_csv, save_npz
 from .html import Page, to_html
 from .still import to_png

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.atomic import replacing
 from ..errors import check_index, check_indices
-from ..files import replacing
-from ..provenance import provenance
-from ..trace import Trace
+from ..trace.provenance import provenance
+from ..trace.trace import Trace
 
 _NOTE = "an apostrophe stands before what a spreadsheet would take for a formula"
 # Where a cell may begin, for one or another of the separators that spreadsheets take. The apostrophe is among what gets

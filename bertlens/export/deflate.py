@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..wire import DTYPES
+from ..base.wire import DTYPES
 
 WORTH = 0.9  # deflated bytes of plain ones, at most
 

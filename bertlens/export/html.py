@@ -22,10 +22,10 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from .. import bundle
+from ..base.atomic import replacing
+from ..base.wire import json_safe
 from ..errors import ExportError
-from ..files import replacing
-from ..wire import json_safe
+from ..page import bundle
 from .deflate import carried
 
 LIMIT = 20_000_000  # bytes of a page

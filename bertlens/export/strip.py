@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import colors
-from ..provenance import visible
+from ..base import colors
+from ..trace.provenance import visible
 
 if TYPE_CHECKING:
     from ..measures.attribution import Attribution

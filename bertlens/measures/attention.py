@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ..trace import Trace
+from ..trace.trace import Trace
 from .rows import Counted, Roles, Rows, blocks, counted, head_groups, means
 
 SUMMARY = (

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ..errors import ModelError
-from ..trace import Trace
+from ..trace.trace import Trace
 
 Map = Callable[[Tensor], Tensor]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..trace import Trace
+from ..trace.trace import Trace
 from . import norms
 from .attention import SUMMARY
 from .divergence import total_variation

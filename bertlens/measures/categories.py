@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..trace import Trace
+from ..trace.trace import Trace
 from ..vocabulary import CATEGORIES
 from .norms import transformed_norm
 from .ranks import spearman

@@ -17,9 +17,9 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
+from ..base.limits import LIMITS
 from ..errors import InputError, ModelError, SelectionError, check_index
-from ..limits import LIMITS
-from ..trace import Trace
+from ..trace.trace import Trace
 from . import norms
 from .attention import mean_weight
 from .block import Block, Norm, pair_norms

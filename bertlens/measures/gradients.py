@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..backward import context_gradients
 from ..errors import InputError, ModelError, SelectionError
-from ..inputs import batch_inputs
-from ..trace import Trace
+from ..run.backward import context_gradients
+from ..text.encoding import batch_inputs
+from ..trace.trace import Trace
 
 Loss = Callable[[Any], Tensor]
 PER = ("text", "token")

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..limits import within
+from ..base.limits import within
 
 HELD = 0.9  # of a row
 SAMPLE = 256  # keys of a long row that say about where its smallest weight that counts lies

@@ -7,7 +7,7 @@ from importlib import import_module
 from torch import Tensor
 
 from ..errors import ModelError, SelectionError
-from ..trace import Trace
+from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS
 from .offers import offers
 

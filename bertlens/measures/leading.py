@@ -21,8 +21,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from ..limits import within
-from ..trace import Trace
+from ..base.limits import within
+from ..trace.trace import Trace
 from .rows import blocks
 from .spectra import Spectrum
 

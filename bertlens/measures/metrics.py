@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from ..changes import check_rerun
 from ..errors import InputError, ModelError, check_index
-from ..trace import Trace
+from ..run.changes import check_rerun
+from ..trace.trace import Trace
 from . import sources
 from .predictions import embedding, kind_of, labels_of, masked, one_of, words_of
 

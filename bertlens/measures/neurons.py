@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..errors import SelectionError, check_index
-from ..trace import Trace
+from ..trace.trace import Trace
 
 SHARE = 0.8
 LEAST_DRAWS = 20  # for an interval

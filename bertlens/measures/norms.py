@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError, SelectionError
-from ..trace import Trace
+from ..trace.trace import Trace
 from .block import Block, pair_norms
 from .ranks import spearman
 from .received import received

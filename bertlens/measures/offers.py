@@ -9,12 +9,12 @@ from collections.abc import Callable
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
-from ..backward import check_differentiable
-from ..changes import check_changeable
 from ..errors import BertLensError, InputError, ModelError
-from ..inputs import batch_inputs
-from ..scores import check_precision
-from ..trace import Trace
+from ..run.attention import check_precision
+from ..run.backward import check_differentiable
+from ..run.changes import check_changeable
+from ..text.encoding import batch_inputs
+from ..trace.trace import Trace
 from . import norms, predictions, sources, spectra
 from .gates.classify import check_gates
 

@@ -15,11 +15,11 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from ..capture import output_of
 from ..errors import ModelError, SelectionError, check_index
-from ..inputs import batch_inputs
-from ..interventions import Run, wrapped
-from ..trace import Trace
+from ..run.forward import output_of
+from ..run.interventions import Run, wrapped
+from ..text.encoding import batch_inputs
+from ..trace.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd

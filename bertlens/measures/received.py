@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from ..trace import Trace
+from ..trace.trace import Trace
 from .diagonal import Diagonal
 from .rows import blocks, head_groups
 

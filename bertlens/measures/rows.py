@@ -16,10 +16,10 @@ from weakref import WeakKeyDictionary, ref
 import torch
 from torch import Tensor
 
-from ..trace import Trace
+from ..trace.trace import Trace
 from .diagonal import Diagonal
-from .held import k90
 from .information import information
+from .k90 import k90
 
 MARKS = (".", ",")  # what Clark et al. count as punctuation
 SMOOTHING = 1e-4  # Clark's: 0.9999 α + 0.0001 / n

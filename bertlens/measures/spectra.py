@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..architectures import require_adapter
 from ..errors import InputError, check_index
-from ..model import Model
-from ..trace import Trace
-from .held import k90
+from ..model.borrowed import Model
+from ..model.families import require_adapter
+from ..trace.trace import Trace
+from .k90 import k90
 
 __all__ = ["k90"]
 

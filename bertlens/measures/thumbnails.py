@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import adaptive_max_pool2d
 
-from ..trace import Trace
+from ..trace.trace import Trace
 from . import norms
 from .byhead import norm_shares
 from .rows import blocks, head_groups

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ..pieces import Annotator
-from ..trace import Trace
+from ..text.tokenizer import Annotator
+from ..trace.trace import Trace
 
 
 def units(trace: Trace) -> list[list[int]]:

@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..base.locks import locked
+from ..errors import ModelError
 from . import transformers_private as private
-from .architectures import Adapter, NotPlain, adapter_of, affine, check_plain, encoder_of, require_adapter, runnable
-from .errors import ModelError
-from .locks import locked
+from .families import Adapter, NotPlain, adapter_of, affine, check_plain, encoder_of, require_adapter, runnable
 
 SAMPLED = 8  # values of each parameter that a fingerprint holds
 

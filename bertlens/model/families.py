@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from .errors import InputError, ModelError
+from ..errors import InputError, ModelError
 from .stream_parts import STREAMS, StreamParts
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .errors import BertLensError, ModelError
+from ..errors import BertLensError, ModelError
 
 REACHABLE = 3.0  # seconds that the hub has to answer in
 WEIGHTS = "model.safetensors"

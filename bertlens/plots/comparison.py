@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..comparison import Comparison
+from ..base.ranking import scale_end
+from ..comparison.runs import Comparison
 from ..errors import InputError, check_index
-from ..ranking import scale_end
-from ..trace import Trace
+from ..trace.trace import Trace
 from .figure import INK, axes_or_new, plain, pyplot, signed_map, tokens_on_axes, weight_map
 
 MOST = 5

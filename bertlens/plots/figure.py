@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..colors import NAN, table
+from ..base.colors import NAN, table
 from ..errors import ExportError
 from ..vocabulary import INKS
 

@@ -11,7 +11,7 @@ from ..errors import check_index
 from ..lens import Lens
 from ..measures import geometry
 from ..measures.spectra import singular_values, weights_table
-from ..trace import Trace
+from ..trace.trace import Trace
 from ..vocabulary import SERIES, VECTORS
 from .figure import ACCENT, INK, MUTED, axes_or_new, pyplot, quiet, weight_map
 

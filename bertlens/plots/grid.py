@@ -9,9 +9,9 @@ import numpy as np
 
 from ..errors import SelectionError, check_index
 from ..measures import norms
-from ..measures.layermaps import layer_map as map_of_layer
+from ..measures.layer_maps import layer_map as map_of_layer
 from ..measures.words import annotation, grouped
-from ..trace import Trace
+from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES, PAIR_FILTERS, UNITS
 
 _SEGMENTS = {"all": (None, None), "AA": (0, 0), "AB": (0, 1), "BA": (1, 0), "BB": (1, 1)}

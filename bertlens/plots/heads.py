@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..colors import NAN, table
+from ..base.colors import NAN, table
+from ..base.ranking import scale_end
 from ..errors import ExportError, InputError, SelectionError
 from ..measures import gates
-from ..provenance import provenance, visible
-from ..ranking import scale_end
-from ..trace import Trace
+from ..trace.provenance import provenance, visible
+from ..trace.trace import Trace
 from ..vocabulary import INKS, MEASURES, THEMES
 from .figure import ACCENT, MM, plain, pyplot, tokens_on_axes
 from .grid import shown_grid

@@ -11,7 +11,7 @@ import torch
 from ..errors import check_index
 from ..measures import categories, norms
 from ..measures.ranks import spearman
-from ..trace import Trace
+from ..trace.trace import Trace
 from ..vocabulary import CATEGORIES, SERIES
 from .figure import INK, MUTED, axes_or_new, plain, quiet, weight_map
 

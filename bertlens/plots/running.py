@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..colors import NAN, ink_on, table
+from ..base.colors import NAN, ink_on, table
+from ..base.ranking import scale_end
 from ..errors import SelectionError, check_index
-from ..provenance import visible
-from ..ranking import scale_end
-from ..trace import Trace
+from ..trace.provenance import visible
+from ..trace.trace import Trace
 from ..vocabulary import INKS, THEMES
 from .figure import MM, plain, pyplot
 from .grid import Unit, shown_grid

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..measures import sources as splits
-from ..trace import Trace
+from ..trace.trace import Trace
 from ..vocabulary import SOURCES
 from .figure import INK, MUTED, axes_or_new, plain, pyplot, quiet, signed_map
 

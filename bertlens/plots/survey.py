@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError, SelectionError, check_index
 from ..measures.categories import NAMES as CATEGORIES
-from ..trace import Trace
+from ..trace.trace import Trace
 from .figure import ACCENT, INK, MUTED, axes_or_new, plain, quiet
 
 if TYPE_CHECKING:

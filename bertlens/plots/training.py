@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SelectionError
-from ..mlm import history as runs
+from ..training import history as runs
 from .figure import ACCENT, INK, MUTED, axes_or_new, quiet
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..colors import table
+from ..base.colors import table
+from ..base.ranking import scale_end
 from ..errors import ModelError, SelectionError, check_index
-from ..provenance import visible
-from ..ranking import scale_end
-from ..trace import Trace
+from ..trace.provenance import visible
+from ..trace.trace import Trace
 from ..vocabulary import INKS, THEMES
 from .figure import axes_or_new, plain
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .capture import Layer
-from .errors import InputError, ModelError
-from .limits import within
+from ..base.limits import within
+from ..errors import InputError, ModelError
+from .forward import Layer
 
 ROWS = 256  # queries at a time
 

@@ -17,12 +17,12 @@ from torch import Tensor, nn
 from transformers import AttentionInterface
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
-from .capture import accepted, borrowed
+from ..base.interrupts import interruptible
+from ..errors import InputError, ModelError
+from ..model.borrowed import Model
 from .changes import Change
-from .errors import InputError, ModelError
-from .interrupts import interruptible
+from .forward import accepted, borrowed
 from .interventions import Run, attend, changed
-from .model import Model
 
 IMPLEMENTATION = "bertlens-backward"
 NO_GRADIENT = "loss must return one number computed from the model's output, as a tensor"

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from .attentions import not_weights
-from .errors import InputError, ModelError, SelectionError, check_index
+from ..errors import InputError, ModelError, SelectionError, check_index
+from ..text.given_maps import not_weights
 
 if TYPE_CHECKING:
-    from .trace import Trace
+    from ..trace.trace import Trace
 
 PARTS = ("layer", "attention", "mlp")
 

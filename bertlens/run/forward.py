@@ -20,16 +20,16 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, PreTrainedModel
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
-from . import transformers_private as private
-from .architectures import Adapter, text_parts, what_works
-from .attentions import not_weights
+from ..base.interrupts import interruptible
+from ..base.one_thread import few
+from ..errors import BertLensError, CaptureError, ModelError
+from ..model import transformers_private as private
+from ..model.borrowed import Model
+from ..model.families import Adapter, text_parts, what_works
+from ..text.given_maps import not_weights
 from .changes import Change
-from .errors import BertLensError, CaptureError, ModelError
-from .interrupts import interruptible
 from .interventions import Run, attend, changed
-from .model import Model
-from .stream_record import Entry, StreamRecorder, by_layer
-from .threads import few
+from .recorder import Entry, StreamRecorder, by_layer
 
 IMPLEMENTATION = "bertlens"
 # What a model may pass to its attention function beside q, k, v and mask without changing what they say: anything else

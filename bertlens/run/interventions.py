@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+from ..errors import ModelError, SelectionError, check_index
+from ..model.borrowed import Model
 from .changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample
-from .errors import ModelError, SelectionError, check_index
-from .model import Model
 
 _active = threading.local()
 

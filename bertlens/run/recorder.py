@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .architectures import Adapter
+from ..model.families import Adapter
 
 
 @dataclass(slots=True)

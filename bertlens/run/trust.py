@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 from transformers import PretrainedConfig
 
-from . import capture, scores
-from . import transformers_private as private
-from .model import Model
+from ..model import transformers_private as private
+from ..model.borrowed import Model
+from . import attention, forward
 
 TOKENS = 12  # of the short text
 TOLERANCE = 1e-4  # in float32: of weights, and of hidden states beside their largest value
@@ -55,7 +55,7 @@ def sees_padding(model: Model, inputs: dict[str, Tensor], pad_id: int, limit: in
             value[:, shown:] = pad_id if name == "input_ids" else 0
         reason = why_eager(model, inputs, limit)
         with model.locked(), private.without_user_hooks(model.runner):
-            found, right = (capture.run(model, given, reason).text(0, shown) for given in (padded, alone))
+            found, right = (forward.run(model, given, reason).text(0, shown) for given in (padded, alone))
         _sees_padding[key] = not _equal(found.hidden_states, right.hidden_states)
     return _sees_padding[key]
 
@@ -96,16 +96,16 @@ def _compared(model: Model, inputs: dict[str, Tensor]) -> tuple[str, bool]:
     if not private.supports_sdpa(model.base):
         return "its class was never declared to run with sdpa attention", True
     try:
-        record = capture.through_interface(model, inputs).text(0, inputs["input_ids"].shape[1])
-    except capture.NotExpressible as error:
+        record = forward.through_interface(model, inputs).text(0, inputs["input_ids"].shape[1])
+    except forward.NotExpressible as error:
         return str(error), True
-    eager = capture.eager_output(model, inputs)
+    eager = forward.eager_output(model, inputs)
     told = all(bool(state.isfinite().all()) for state in eager.hidden_states)
     if not _equal(record.hidden_states, [state[0] for state in eager.hidden_states]):
         return "through the attention interface its hidden states are not those of its eager run", told
     given = getattr(eager, "attentions", None) or ()
     if not all(
-        _equal([scores.attention(layer).to(weights.dtype)], weights)
+        _equal([attention.attention(layer).to(weights.dtype)], weights)
         for layer, weights in zip(record.layers, given, strict=False)
         if weights is not None
     ):

@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .alike import story
     from .distances import clustering, head_distances, head_map, nearest_heads
     from .frequency import frequency_correlation
     from .gradients import attention_gradients
     from .heads import head_stats
     from .headstats import HeadStats
     from .intervals import mean_interval
+    from .similar_texts import story
     from .syntax import Decisions, best_heads, decide, predicted_words, relation_scores, word_attention
     from .treebank import Sentence, read_treebank
 
@@ -36,7 +36,7 @@ _HOMES = {
     "predicted_words": ".syntax",
     "read_treebank": ".treebank",
     "relation_scores": ".syntax",
-    "story": ".alike",
+    "story": ".similar_texts",
     "word_attention": ".syntax",
 }
 __all__ = [

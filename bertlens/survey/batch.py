@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..model import checked_once
+from ..model.borrowed import checked_once
 from .corpus import Numbered, traces_of
 from .headstats import HeadStats
 from .statistics import Lengths, text_statistics

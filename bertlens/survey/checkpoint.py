@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import Any
 
+from ..base.atomic import claimed
 from ..errors import ExportError, SaveError
-from ..files import claimed
 from .headstats import HeadStats
 
 SAVE_EVERY = 120  # seconds

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import BertLensError, InputError
-from ..trace import Trace
-from .files import opened
+from ..trace.trace import Trace
+from .open import opened
 from .treebank import sentences
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tqdm.auto import tqdm
 
 from ..measures import norms
-from ..trace import Trace
+from ..trace.trace import Trace
 from .corpus import Corpus, numbered, size, traces_of, windows
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from ..backward import context_gradients
 from ..errors import InputError, ModelError
-from ..inputs import Encoding
 from ..measures import categories
 from ..measures.gradients import Gradients
 from ..measures.rows import MARKS
+from ..run.backward import context_gradients
+from ..text.encoding import Encoding
 from .corpus import Corpus, Numbered, numbered, size, windows
 from .statistics import CATEGORIES
 

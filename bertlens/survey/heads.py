@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from tqdm.auto import tqdm
 
 from ..errors import InputError
-from ..provenance import made_with, model_provenance
-from ..trace import Trace
+from ..trace.provenance import made_with, model_provenance
+from ..trace.trace import Trace
 from .batch import batch_stats
+from .checkpoint import Keeper, keeping
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
-from .highest import Highest
-from .keeping import Keeper, keeping
 from .scale import run
 from .statistics import Lengths
+from .top_texts import Highest
 
 if TYPE_CHECKING:
     from ..lens import Lens

@@ -19,13 +19,13 @@ import torch
 from ..errors import InputError, SelectionError, check_index
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
-from ..trace import Trace
+from ..trace.trace import Trace
 from .corpus import Item, digest
-from .highest import Highest, KeptText
 from .statistics import CATEGORIES, LABELS, NAMES, TextStatistics
 from .statsfile import PIECES, Held, held, read, write
-from .tally import BY, Tally, added, check_shapes, edges
+from .sums import BY, Tally, added, check_shapes, edges
 from .textlength import LengthBin, bin_of, near, span
+from .top_texts import Highest, KeptText
 
 if TYPE_CHECKING:
     import pandas as pd

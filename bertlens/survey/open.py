@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import InputError
-from ..inputs import MOST_CHARACTERS
+from ..text.encoding import MOST_CHARACTERS
 
 _NO_UTF8 = re.compile("[\udc80-\udcff]")  # what "surrogateescape" makes of bytes that are no UTF-8
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..trace import Trace
+from ..trace.trace import Trace
 from .batch import batch_stats
+from .checkpoint import Keeper
 from .corpus import Numbered, windows
 from .headstats import HeadStats
-from .keeping import Keeper
 from .statistics import Lengths
 
 if TYPE_CHECKING:

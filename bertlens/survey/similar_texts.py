@@ -12,12 +12,12 @@ import numpy as np
 import torch
 
 from ..errors import InputError, SelectionError
-from ..trace import Trace
+from ..trace.trace import Trace
 from .headstats import HeadStats
 from .ownflags import OwnFlags, own_flags
 from .prediction import FEWEST, LEVEL, ROUNDING, width
 from .statistics import COUNTED, NAMES, TextStatistics, text_statistics
-from .tally import BY
+from .sums import BY
 from .textlength import segments_of, span
 
 if TYPE_CHECKING:

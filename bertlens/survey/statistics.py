@@ -19,8 +19,8 @@ from ..measures.byhead import norm_shares
 from ..measures.geometry import cone_index
 from ..measures.offers import why_not
 from ..measures.rows import MARKS, Counted, Roles, Rows, blocks, counted, head_groups
-from ..model import Model
-from ..trace import Trace
+from ..model.borrowed import Model
+from ..trace.trace import Trace
 from ..vocabulary import GATES
 
 NAMES = (

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.atomic import replacing
 from ..errors import InputError
-from ..files import replacing
-from .highest import Highest
 from .statistics import LABELS, NAMES
-from .tally import Tally
+from .sums import Tally
 from .textlength import LengthBin
+from .top_texts import Highest
 
 FORMAT = 5
 OLDER = (3, 4)  # the same without the texts of `Highest`; without the values of single texts where these are many

@@ -18,7 +18,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from ..errors import InputError, SelectionError
-from ..trace import Trace
+from ..trace.trace import Trace
 from . import corpus
 from .intervals import share_interval
 from .treebank import ROOT, Sentence, Treebank, read_treebank

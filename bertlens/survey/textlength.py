@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..trace import Trace
+from ..trace.trace import Trace
 
 STEPS = 8  # bins to a doubling: each is 9 % wide
 LEAST, MOST = (3, 4), (5, 4)  # of a text's length: what counts as like it

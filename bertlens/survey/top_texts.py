@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..trace import Trace
+from ..trace.trace import Trace
 from .corpus import Item
 
 MOST = 5  # texts for each head and statistic, all different

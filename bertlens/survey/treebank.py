@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO, TypeAlias, cast
 
 from ..errors import InputError
-from .files import Lines, opened
+from .open import Lines, opened
 
 ROOT = -1
 

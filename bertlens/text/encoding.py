@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from .errors import InputError
-from .pieces import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
+from ..errors import InputError
+from .tokenizer import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
 
 MOST_CHARACTERS = 1_000_000  # of a text: tokenizers take some 60 bytes for each, before anything can be cut
 

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .errors import InputError
-from .inputs import Encoding, InputReport
+from ..errors import InputError
+from .encoding import Encoding, InputReport
 from .patches import Patches, check_others, patches_of
-from .pieces import display
+from .tokenizer import display
 
 # Names of template tokens, for maps that come with tokens and nothing else
 _SPECIAL = set("[CLS] [SEP] [DIST] <s> </s> <cls> <sep> <eos> <bos> [BOS] [EOS] <|endoftext|>".split())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError
+from ..errors import InputError
 
 MOST_BYTES = 100_000  # of a picture, which travels with every first picture of a view
 _LARGEST = 512  # pixels of its longer side

@@ -9,9 +9,9 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from . import __version__
-from . import transformers_private as private
-from .model import Model
+from .. import __version__
+from ..model import transformers_private as private
+from ..model.borrowed import Model
 from .trace import Trace
 
 _HIDDEN = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}

@@ -7,8 +7,8 @@ import copy
 import torch
 from torch import Tensor
 
-from .errors import ModelError
-from .inputs import Encoding, InputReport
+from ..errors import ModelError
+from ..text.encoding import Encoding, InputReport
 
 
 class Sides:

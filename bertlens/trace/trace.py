@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from . import scores
-from .above import above
-from .architectures import Adapter, families
-from .attentions import checked_maps, n_keys, named_patches, named_tokens
-from .capture import Layer, Pass
-from .changes import Change
-from .errors import InputError, ModelError, check_index
-from .inputs import Encoding
-from .model import Fingerprint, Model
-from .patches import Patches
-from .sides import Sides
+from ..base.registered import registered
+from ..errors import InputError, ModelError, check_index
+from ..model.borrowed import Fingerprint, Model
+from ..model.families import Adapter, families
+from ..run import attention
+from ..run.changes import Change
+from ..run.forward import Layer, Pass
+from ..text.encoding import Encoding
+from ..text.given_maps import checked_maps, n_keys, named_patches, named_tokens
+from ..text.patches import Patches
+from .tokens import Sides
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,11 +111,11 @@ class Trace(Sides):
 
     def key(self, layer: int) -> Tensor:
         """(H, S, d), like `query`; where heads share a key head it is repeated for each."""
-        return scores.per_head(self._give(self._neurons(layer).key), self.n_heads)
+        return attention.per_head(self._give(self._neurons(layer).key), self.n_heads)
 
     def value(self, layer: int) -> Tensor:
         """(H, S, d), bias included. Raises ModelError without values."""
-        return scores.per_head(self._give(self._neurons(layer).value), self.n_heads)
+        return attention.per_head(self._give(self._neurons(layer).value), self.n_heads)
 
     def scaling(self, layer: int) -> float:
         """The factor on q·k that the model itself passed (1/√d in BERT; ESM scales q and passes 1)."""
@@ -126,60 +126,60 @@ class Trace(Sides):
 
         Raises ModelError without queries.
         """
-        return scores.mask(self._neurons(layer))
+        return attention.mask(self._neurons(layer))
 
     def mask_of(self, layer: int) -> str:
         """ "full" and "causal" by name, else "shared" by all heads, or one for each: "heads"."""
-        return scores.mask_of(self._neurons(layer))
+        return attention.mask_of(self._neurons(layer))
 
     def mask_rows(self, layer: int, head: int, queries: slice) -> Tensor:
         """(R, K) what is added to the scores of these queries of a head; -inf hides. Raises ModelError as `mask`."""
-        return scores.mask_rows(self._neurons(layer), head, queries)
+        return attention.mask_rows(self._neurons(layer), head, queries)
 
     def dense_mask(self, layer: int) -> Tensor | None:
         """`mask` as a tensor: float (S, S) or (H, S, S), -inf hides; None where every query sees every key."""
-        return scores.dense_mask(self._neurons(layer))
+        return attention.dense_mask(self._neurons(layer))
 
     def scores(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, S) q·k · scaling [query, key], hidden keys -inf. `dtype` computes in another one, say torch.float64.
 
         Raises ModelError without queries, and where a change has given a head's weights.
         """
-        return scores.scores(self._neurons(layer), dtype)
+        return attention.scores(self._neurons(layer), dtype)
 
     def log_sum_exp(self, layer: int, head: int) -> Tensor:
         """(S,) log Σ_j exp(score_ij) of a head's rows: α_ij = exp(score_ij - log_sum_exp_i). -inf where a query sees no
         key. float64; of a text of more than 1,024 tokens the scores are float32. Raises ModelError without queries.
         """
         check_index(head, self.n_heads, "head")
-        return scores.log_sum_exp(self._neurons(layer), head)
+        return attention.log_sum_exp(self._neurons(layer), head)
 
     def attention(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given.
 
         Rows sum to 1, or to less where the model or a change lets attention go to no token (`sink`).
         """
-        return scores.attention(self._layer(layer), dtype)
+        return attention.attention(self._layer(layer), dtype)
 
     def attention_rows(self, layer: int, start: int, stop: int) -> Tensor:
         """(H, stop - start, K) the rows of `attention` for the queries start … stop - 1, and no others."""
-        return scores.attention_rows(self._layer(layer), start, stop)
+        return attention.attention_rows(self._layer(layer), start, stop)
 
     def attention_heads(self, layer: int, start: int, stop: int) -> Tensor:
         """(stop - start, S, K) `attention` of the heads start … stop - 1, and of no others."""
-        return scores.attention_heads(self._layer(layer), start, stop)
+        return attention.attention_heads(self._layer(layer), start, stop)
 
     def keys_seen(self, layer: int, start: int, stop: int) -> slice:
         """The keys from the first to the last that one of the queries start … stop - 1 sees: others get nothing."""
-        return scores.seen(self._layer(layer), start, stop)
+        return attention.seen(self._layer(layer), start, stop)
 
     def attention_part(self, layer: int, heads: slice, queries: slice, keys: slice) -> Tensor:
         """The part of `attention` of these heads, queries and keys, which are all that `keys_seen` says or more."""
-        return scores.attention_part(self._layer(layer), heads, queries, keys)
+        return attention.attention_part(self._layer(layer), heads, queries, keys)
 
     def scores_part(self, layer: int, heads: slice, queries: slice) -> Tensor:
         """The part of `scores` of these heads and queries, and of all keys. Raises ModelError without queries."""
-        return scores.scores_part(self._neurons(layer), heads, queries)
+        return attention.scores_part(self._neurons(layer), heads, queries)
 
     def sink(self, layer: int) -> Tensor:
         """(H, S) 1 - Σ_j α_ij ≥ 0: the attention of a query that goes to no token. 0 in most families."""
@@ -274,7 +274,7 @@ class Trace(Sides):
         where it cannot make a change; SelectionError for parts that do not exist and for a token left without keys;
         InputError for anything that is no change, and for another trace that does not fit.
         """
-        made: Trace = above("rerun")(self, *changes)
+        made: Trace = registered("rerun")(self, *changes)
         return made
 
     def predictions(self, k: int = 5, layer: int | str | None = None) -> pd.DataFrame:
@@ -282,7 +282,7 @@ class Trace(Sides):
 
         See `bertlens.measures.predictions.predictions`.
         """
-        table: pd.DataFrame = above("predictions")(self, k, layer)
+        table: pd.DataFrame = registered("predictions")(self, k, layer)
         return table
 
     def changed_weights(self, layer: int) -> tuple[int, ...]:
@@ -300,7 +300,7 @@ class Trace(Sides):
 
     def explore(self, **selection: Any) -> Any:
         """The Explorer widget on this trace; `selection` sets its traits (layer=, head=, query=, mode=, ...)."""
-        return above("explore")(self, **selection)
+        return registered("explore")(self, **selection)
 
     def __repr__(self) -> str:
         keys = "" if self.key_encoding is None else f" to {len(self.key_tokens)}"
@@ -439,4 +439,4 @@ class Trace(Sides):
     @staticmethod
     def _give(x: Tensor | None) -> Tensor:
         assert x is not None
-        return scores.cast(x)
+        return attention.cast(x)

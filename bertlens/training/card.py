@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .. import embedded
+from ..model import offline_model
 
 HEAD = """# {title}
 
@@ -85,7 +85,7 @@ paragraphs of the same books. `valid.txt.gz` are the three books set aside, of w
 def card(metrics: dict[str, Any]) -> str:
     """The card's text in Markdown, every number from metrics.json."""
     run, settings = metrics["run"], metrics["run"]["settings"]
-    shipped = metrics["model"] == embedded.NAME
+    shipped = metrics["model"] == offline_model.NAME
     names = ", ".join(f"`{name}` (SHA-256 {sha[:12]}…)" for name, sha in metrics["corpus"].items())
     file_terms = f"{names}. Its terms are those of whoever made it: say them here before you pass it on."
     books = set(metrics["corpus"]) == {f"part-0{n}.txt.gz" for n in range(5)}

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..pieces import resting_state
 from ..survey.corpus import items
+from ..text.tokenizer import resting_state
 
 ENDINGS = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 SET_ASIDE = ("valid", "test")  # files of a folder whose names begin so are for scoring only

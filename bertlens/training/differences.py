@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .. import embedded
 from ..errors import ModelError
+from ..model import offline_model
 
 SHIPPED = Path(__file__).parent / "model"
 FILE = "differences.npz"
@@ -31,7 +31,7 @@ def base_weights() -> dict[str, Tensor]:
     """The embedded encoder's weights under the names that they have in a BertForMaskedLM."""
     from safetensors.torch import load_file
 
-    weights = load_file(embedded.folder() / "model.safetensors")
+    weights = load_file(offline_model.folder() / "model.safetensors")
     return {f"bert.{name}": value for name, value in weights.items() if not name.startswith("pooler")}
 
 
@@ -75,9 +75,9 @@ def load(folder: Path = SHIPPED, sha256: str | None = None) -> tuple[Any, Any]:
             if f"{name}.step" in changes.files:
                 change *= float(changes[f"{name}.step"])
             weights[name] = weights[name] + change if name in weights else change
-    source = embedded.folder()
+    source = offline_model.folder()
     config = BertConfig.from_pretrained(source, architectures=["BertForMaskedLM"])
-    with embedded.quietly():
+    with offline_model.quietly():
         model = BertForMaskedLM.from_pretrained(None, config=config, state_dict=_tied(weights))
     return model.eval(), AutoTokenizer.from_pretrained(source)
 

@@ -12,8 +12,8 @@ from zipfile import BadZipFile
 import numpy as np
 import torch
 
+from ..base.atomic import replacing
 from ..errors import InputError
-from ..files import replacing
 from ..lens import Lens
 from ..measures.divergence import jensen_shannon
 from ..survey import HeadStats, head_stats

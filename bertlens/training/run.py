@@ -12,15 +12,15 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from .. import embedded
 from ..errors import ExportError, InputError, ModelError
-from ..inputs import token_limit
-from ..loading import load
-from ..training import CHECKPOINT
+from ..model import offline_model
+from ..model.loading import load
+from ..text.encoding import token_limit
 from . import differences
 from .card import card
 from .corpus import SET_ASIDE, SHORTEST, Passages, files, passages, prepare, read
 from .history import History
+from .steps import CHECKPOINT
 from .train import EVALUATED, Masking, Settings, evaluate, train
 
 METRICS = "metrics.json"
@@ -47,9 +47,9 @@ def start(source: str | None, corpus: Passages | None, seed: int) -> tuple[Any, 
     A head that the source does not have is new; its bias begins as the log frequency of each token in `corpus`.
     Raises ModelError where the tokenizer knows no mask, the model cannot have such a head, or the source is not whole.
     """
-    name = embedded.folder() if source is None else source
+    name = offline_model.folder() if source is None else source
     torch.manual_seed(seed)
-    with embedded.quietly():
+    with offline_model.quietly():
         loaded = load(name, auto="AutoModelForMaskedLM", dtype=torch.float32, seed=seed)
     model: Any = loaded.module
     if loaded.tokenizer.mask_token_id is None:
@@ -118,7 +118,7 @@ def train_and_save(
         {name: _score(kept, tokenizer, some, share) for name, some in scored.items()} for share in (EVALUATED, 0)
     )
     metrics = {
-        "model": model_name or embedded.NAME,
+        "model": model_name or offline_model.NAME,
         "corpus": data,
         "tokens": len(learned.ids),
         "vocabulary": len(tokenizer),

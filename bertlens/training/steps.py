@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from .errors import InputError
-from .files import replacing
+from ..base.atomic import replacing
+from ..errors import InputError
 
 CHECKPOINT = "checkpoint.pt"
 SEEDS = 1 << 32

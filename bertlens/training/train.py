@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import InputError
-from ..training import adamw, bar, check_run, draw, load_checkpoint, rate, save_checkpoint
 from .corpus import Passages
+from .steps import adamw, bar, check_run, draw, load_checkpoint, rate, save_checkpoint
 
 EVALUATED = 0.15  # share of a passage's tokens that are predicted when the model is scored
 FLAT = 0.002  # nats: less than this is no fall of the held-out loss

@@ -13,13 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..capture import output_of
-from ..changes import Change
 from ..errors import SelectionError
-from ..interventions import Run
 from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
 from ..measures.predictions import chances, embedding, kind_of, labels_of, masked, one_of, texts_apart, words_of
-from ..trace import Trace
+from ..run.changes import Change
+from ..run.forward import output_of
+from ..run.interventions import Run
+from ..trace.trace import Trace
 from .runs import check, inputs_of
 from .slopes import estimate
 from .sweeps import Index, steps

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample
-from ..trace import Trace
+from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample
+from ..trace.trace import Trace
 
 
 def off(layer: int, head: int | None = None) -> Change:

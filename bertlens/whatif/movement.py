@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..changes import Change, Cut, Hide, Neuron, Pattern
 from ..measures.divergence import jensen_shannon
 from ..measures.rows import head_groups
-from ..trace import Trace
+from ..run.changes import Change, Cut, Hide, Neuron, Pattern
+from ..trace.trace import Trace
 
 FLOATS = 2**19  # weights of a run that are looked at together
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from torch import Tensor
 
-from ..capture import output_of, run
-from ..changes import Change, Patch, check_changeable, check_rerun
-from ..crosscheck import why_eager
 from ..errors import InputError, ModelError
-from ..inputs import batch_inputs
-from ..interventions import Run
-from ..scores import check_precision
-from ..trace import Trace
+from ..run.attention import check_precision
+from ..run.changes import Change, Patch, check_changeable, check_rerun
+from ..run.forward import output_of, run
+from ..run.interventions import Run
+from ..run.trust import why_eager
+from ..text.encoding import batch_inputs
+from ..trace.trace import Trace
 
 
 def rerun(trace: Trace, *changes: Change) -> Trace:

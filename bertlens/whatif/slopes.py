@@ -8,7 +8,7 @@ from torch import Tensor
 from ..errors import InputError
 from ..measures.gradients import gradients
 from ..measures.metrics import Metric, Read, bound
-from ..trace import Trace
+from ..trace.trace import Trace
 from .runs import check
 
 

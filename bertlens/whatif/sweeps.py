@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..capture import output_of
-from ..changes import Change, Cut, Hide, Off
 from ..errors import ModelError, SelectionError, check_index, check_indices
-from ..interventions import Run, wrapped
 from ..measures.metrics import Metric, Read, bound, row_of
-from ..trace import Trace
+from ..run.changes import Change, Cut, Hide, Off
+from ..run.forward import output_of
+from ..run.interventions import Run, wrapped
+from ..trace.trace import Trace
 from .runs import check, inputs_of
 
 KINDS = ("heads", "layers", "tokens", "cells")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import LensWidget
+from .widget import LensWidget
 
 
 class HeadAtlas(LensWidget):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..inputs import EMPTY, UNKNOWN, InputReport
+from ..text.encoding import EMPTY, UNKNOWN, InputReport
 
 MOST_LABEL = 48  # characters
 

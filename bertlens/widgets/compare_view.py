@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..comparison import Comparison
+from ..comparison.runs import Comparison
 from ..errors import InputError
-from .base import LensWidget
-from .compared import Compared
+from .answers.compare import Compared
+from .widget import LensWidget
 
 
 class CompareView(LensWidget):

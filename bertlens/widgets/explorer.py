@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import check_indices
-from ..trace import Trace
-from .base import LensWidget
-from .corpus import Corpus
-from .opening import opening
+from ..trace.trace import Trace
+from .answers.survey import Corpus
+from .first_head import opening
 from .tabs import TABS
+from .widget import LensWidget
 
 if TYPE_CHECKING:
     import numpy as np

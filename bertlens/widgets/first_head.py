@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import torch
 
-from ..limits import within
+from ..base.limits import within
 from ..measures.offers import offers
-from ..trace import Trace
-from .answers import gate_scores
+from ..trace.trace import Trace
+from .answers.heads import gate_scores
 
 PLAIN = ("open", "closed", "self")  # gates that show nothing at a glance
 

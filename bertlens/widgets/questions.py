@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
+from ..base.limits import within
+from ..base.wire import json_safe, pack
 from ..errors import InputError, ModelError, SelectionError, check_index
-from ..limits import within
 from ..measures import gates, sources
 from ..measures.geometry.projection import METHODS
 from ..measures.offers import check_capability, offers
-from ..trace import Trace
+from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
-from ..wire import json_safe, pack
-from . import answers, score_maps, whatif, why
-from .picked import Picked
-from .pictures import layer_pictures_in_turn
+from .answers import heads, score_maps, whatif, why
+from .answers.thumbnails import layer_pictures_in_turn
+from .selection import Picked
 
 Message: TypeAlias = dict[str, Any]
 Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
@@ -124,7 +124,7 @@ class Question:
     """
 
     name: str
-    answer: Callable[..., answers.Answer]
+    answer: Callable[..., heads.Answer]
     arguments: tuple[str, ...] = ()
     needs: str = ""
     carried: Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]] = _never
@@ -178,12 +178,12 @@ def _measures(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]
 
 def _layer_maps(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     if within("carried", trace.n_tokens):
-        kinds = [word.name for word in answers.layer_maps(trace) if word.carried]
+        kinds = [word.name for word in heads.layer_maps(trace) if word.carried]
         yield from ({"layer": layer, "kind": kind} for layer, kind in product(layers, kinds))
 
 
 def _shown_map(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
-    names = [word.name for word in answers.layer_maps(trace)]
+    names = [word.name for word in heads.layer_maps(trace)]
     if picked.heads and picked.layer_map in names and within("saved", trace.n_tokens, len(trace.key_tokens)):
         yield {"layer": picked.heads[0][0], "kind": picked.layer_map}
 
@@ -206,7 +206,7 @@ def _default_gates(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, 
 def _clearest(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     if within("carried", trace.n_tokens):
         for layer, head, view in product(layers, range(trace.n_heads), gates.VIEWS):
-            gate = answers.clearest_gate(trace, layer, head, view)
+            gate = heads.clearest_gate(trace, layer, head, view)
             yield {"layer": layer, "head": head, "gate": gate, "view": view}
 
 
@@ -235,19 +235,19 @@ def register_question(question: Question) -> None:
 
 for _question in (
     Question("pictures", layer_pictures_in_turn, ("layer",)),
-    Question("head", answers.head, ("layer", "head"), carried=_each_head),
-    Question("norms", answers.layer_norms, ("layer",), "norms", _each_layer),
-    Question("thumbs", answers.thumbnails, ("measure", "layer?"), "norms", _of_short(_measures)),
-    Question("statistics", answers.head_statistics, ("by", "layer?"), carried=_of_short(_each_by)),
-    Question("rows", answers.query_rows, ("query", "last")),
-    Question("layer_map", answers.layer_map, ("layer", "kind"), carried=_layer_maps, carried_shown=_shown_map),
-    Question("gates", answers.gate_labels, ("threshold", "margin", "layer?"), "gates", _of_short(_default_gates)),
-    Question("evidence", answers.gate_evidence, ("layer", "head", "gate", "view"), "gates", _clearest),
-    Question("norm_view", answers.norm_view, (), "norms", _of_short(_once)),
-    Question("geometry", answers.layer_rows, (), "geometry", _of_short(_once)),
-    Question("histograms", answers.histograms, ("layer", "head"), "neurons", _each_head),
-    Question("stream", answers.stream, ("station", "method"), "geometry", _stations),
-    Question("spectra", answers.layer_ranks, ("layer", "head?"), "spectra", _of_short(_each_layer)),
+    Question("head", heads.head, ("layer", "head"), carried=_each_head),
+    Question("norms", heads.layer_norms, ("layer",), "norms", _each_layer),
+    Question("thumbs", heads.thumbnails, ("measure", "layer?"), "norms", _of_short(_measures)),
+    Question("statistics", heads.head_statistics, ("by", "layer?"), carried=_of_short(_each_by)),
+    Question("rows", heads.query_rows, ("query", "last")),
+    Question("layer_map", heads.layer_map, ("layer", "kind"), carried=_layer_maps, carried_shown=_shown_map),
+    Question("gates", heads.gate_labels, ("threshold", "margin", "layer?"), "gates", _of_short(_default_gates)),
+    Question("evidence", heads.gate_evidence, ("layer", "head", "gate", "view"), "gates", _clearest),
+    Question("norm_view", heads.norm_view, (), "norms", _of_short(_once)),
+    Question("geometry", heads.layer_rows, (), "geometry", _of_short(_once)),
+    Question("histograms", heads.histograms, ("layer", "head"), "neurons", _each_head),
+    Question("stream", heads.stream, ("station", "method"), "geometry", _stations),
+    Question("spectra", heads.layer_ranks, ("layer", "head?"), "spectra", _of_short(_each_layer)),
     Question(
         "why",
         why.why,

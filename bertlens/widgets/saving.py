@@ -7,16 +7,16 @@ from functools import partial
 from itertools import chain
 from typing import TypeAlias
 
-from .. import bundle
+from ..base.wire import pack
 from ..export import html
 from ..export.deflate import deflated
 from ..measures.offers import offers
-from ..trace import Trace
-from ..wire import pack
-from . import answers
-from .overview import Shown
-from .picked import Picked
+from ..page import bundle
+from ..trace.trace import Trace
+from .answers import heads
 from .questions import QUESTIONS, Message, Question, Reply, packed
+from .selection import Picked
+from .shown import Shown
 from .tabs import PARTS, TABS
 
 Step: TypeAlias = tuple[Message, Callable[[], Reply]]  # a question, and what answers it when the page is written
@@ -55,7 +55,7 @@ def _whole(question: Question, trace: Trace, arguments: Message) -> Reply:
     return reply
 
 
-def _packed(answer: Callable[..., answers.Answer], *arguments: object) -> Reply:
+def _packed(answer: Callable[..., heads.Answer], *arguments: object) -> Reply:
     while (made := answer(*arguments))[0].get("again"):
         pass
     return packed(*made)
@@ -101,6 +101,6 @@ def _share(trace: Trace, layers: Sequence[int]) -> tuple[float, float]:
     for layer, head in zip(
         (held[0], held[len(held) // 2], held[-1]), (0, trace.n_heads // 2, trace.n_heads - 1), strict=True
     ):
-        index, blob = pack(answers.head(trace, layer, head)[1])
+        index, blob = pack(heads.head(trace, layer, head)[1])
         found.append(len(deflated(blob, index)[0]) / len(blob))
     return min(found), max(found)

@@ -11,7 +11,7 @@ import sys
 import anywidget
 import traitlets
 
-from .. import bundle
+from ..page import bundle
 
 
 class Bundle(anywidget.AnyWidget):

@@ -14,24 +14,24 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..changes import Change
+from ..base.limits import within
+from ..base.one_thread import few
+from ..base.wire import json_safe, pack
 from ..errors import SelectionError
-from ..limits import within
 from ..measures.attention import SUMMARY
 from ..measures.offers import offers
 from ..measures.words import annotation
-from ..patches import Patches
-from ..provenance import versions
-from ..threads import few
-from ..trace import Trace
+from ..run.changes import Change
+from ..text.patches import Patches
+from ..trace.provenance import versions
+from ..trace.trace import Trace
 from ..vocabulary import MEASURES
-from ..wire import json_safe, pack
-from . import answers, whatif
+from .answers import heads, whatif
+from .answers.compare import Compared
+from .answers.survey import Corpus
+from .answers.thumbnails import all_pictures, layer_pictures
 from .badges import badges
-from .cells import unattended
-from .compared import Compared
-from .corpus import Corpus
-from .pictures import all_pictures, layer_pictures
+from .host import unattended
 from .tabs import TABS
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _overview(
     """Of one map; layers: whose pictures are in it (default: all), the others are pending."""
     shown = trace.maps[name]
     held = set(range(shown.n_layers)).intersection(range(shown.n_layers) if layers is None else layers)
-    fields, head_arrays = answers.head(shown, layer, head)
+    fields, head_arrays = heads.head(shown, layer, head)
     arrays: dict[str, Any] = {**all_pictures(shown, held)}
     given = _of_changes(shown)
     arrays |= given.pop("arrays", {})
@@ -207,7 +207,7 @@ def _overview(
         "measures": list(MEASURES) if not reasons["norms"] else ["weight"],
         "layer_maps": [
             {"name": word.name, "label": word.label, "about": word.about, "symbol": word.symbol}
-            for word in answers.layer_maps(shown)
+            for word in heads.layer_maps(shown)
         ],
         "offers": dict(reasons),
         "tabs": [_tab(tab_name, reasons, corpus, compared, shown) for tab_name in TABS],

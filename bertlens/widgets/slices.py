@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, ref
 
 from ..measures.received import is_known, of_heads
 from ..measures.rows import head_groups
-from ..trace import Trace
+from ..trace.trace import Trace
 
 PATIENCE = 0.1  # s that a page's question may take before the others have their turn
 IDLE = 10.0  # s after which what nobody went on with is forgotten when something else begins

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..trace import Trace
-from .base import LensWidget
-from .corpus import Corpus
+from ..trace.trace import Trace
+from .answers.survey import Corpus
+from .widget import LensWidget
 
 if TYPE_CHECKING:
     import numpy as np

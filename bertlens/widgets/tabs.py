@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import InputError
 from ..measures.offers import check_capability
 from ..vocabulary import Word
-from .answers import Answer
+from .answers.heads import Answer
 from .questions import QUESTIONS
 
 

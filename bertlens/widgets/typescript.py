@@ -1,5 +1,6 @@
-"""The page's copy of the vocabulary: `python -m bertlens.typescript` writes js/src/vocabulary.ts and js/src/terms.ts.
+"""The page's copy of the vocabulary, js/src/vocabulary.ts and js/src/terms.ts.
 
+`python -m bertlens.widgets.typescript` writes it.
 Names become types, words and colours become tables. A test fails where the file is not what this writes.
 """
 
@@ -10,12 +11,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import colors, vocabulary
-from .limits import LIMITS, PAGE
-from .widgets.questions import QUESTIONS
-from .widgets.tabs import PARTS, TABS
+from .. import vocabulary
+from ..base import colors
+from ..base.limits import LIMITS, PAGE
+from .questions import QUESTIONS
+from .tabs import PARTS, TABS
 
-TARGET = Path(__file__).parents[1] / "js" / "src" / "vocabulary.ts"
+TARGET = Path(__file__).parents[2] / "js" / "src" / "vocabulary.ts"
 TERMS = TARGET.with_name("terms.ts")
 _TYPES = {
     "text": "string",
@@ -42,8 +44,8 @@ def typescript() -> str:
     v = vocabulary
     return "\n".join(
         [
-            "// Names, words and colours that kernel and page share, written by `python -m bertlens.typescript`:",
-            "// do not edit, change bertlens/vocabulary.py (or widgets/questions.py, widgets/tabs.py) instead.",
+            "// Names, words and colours that kernel and page share; `python -m bertlens.widgets.typescript` writes",
+            "// this. Do not edit, change bertlens/vocabulary.py (or widgets/questions.py, widgets/tabs.py) instead.",
             "",
             *_union("Measure", v.MEASURES),
             *_union("TabName", TABS),
@@ -81,7 +83,7 @@ def typescript() -> str:
             f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",
             f"export const GATE_LEAST_CONTENT = {v.GATE_LEAST_CONTENT};",
-            "/** The longest texts, in tokens, that something is made of: see bertlens/limits.py. */",
+            "/** The longest texts, in tokens, that something is made of: see bertlens/base/limits.py. */",
             f"export const LIMITS = {_json({name: LIMITS[name].tokens for name in PAGE})} as const;",
             "",
             "/** Text, lines and areas. */",
@@ -107,7 +109,7 @@ def terms() -> str:
     """The text of js/src/terms.ts: the first picture does without these words."""
     return "\n".join(
         [
-            "// Terms of the tabs with one sentence each, written by `python -m bertlens.typescript`: do not edit.",
+            "// Terms of the tabs with one sentence each, by `python -m bertlens.widgets.typescript`: do not edit.",
             *_table("TERMS", "string", vocabulary.TERMS, ("label", "about")),
             "",
         ]

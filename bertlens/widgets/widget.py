@@ -21,27 +21,27 @@ import ipywidgets
 import traitlets
 from traitlets import TraitError
 
-from .. import bundle
+from ..base.limits import within
+from ..base.one_thread import few
+from ..base.wire import messages
 from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index, check_indices
 from ..export.html import Page, to_html
 from ..export.still import to_png
-from ..limits import within
 from ..measures.offers import offers
-from ..model import checked_once
-from ..provenance import provenance, visible
-from ..threads import few
-from ..trace import Trace
+from ..model.borrowed import checked_once
+from ..page import bundle
+from ..trace.provenance import provenance, visible
+from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS
-from ..wire import messages
-from . import whatif
-from .carried import Step, carried, check_size
-from .cells import CELLS
-from .compared import Compared
-from .corpus import Corpus
-from .overview import Shown, stream_size, stream_tokens
-from .picked import Picked
+from .answers import whatif
+from .answers.compare import Compared
+from .answers.survey import Corpus
+from .host import CELLS
 from .questions import ARGUMENTS, QUESTIONS, Message, Reply, packed
+from .saving import Step, carried, check_size
+from .selection import Picked
 from .shared import Bundle, shared
+from .shown import Shown, stream_size, stream_tokens
 from .tabs import TABS
 from .traits import KINDS
 

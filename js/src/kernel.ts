@@ -1,5 +1,5 @@
 // Questions from the page to the kernel: a message with an id each way, bytes in the answer's buffers. A large answer comes
-// in pieces, messages of the same id that say where in how many bytes theirs belong (bertlens/wire.py).
+// in pieces, messages of the same id that say where in how many bytes theirs belong (bertlens/base/wire.py).
 import type { AnyModel } from "@anywidget/types";
 import { bytesOf } from "./wire";
 

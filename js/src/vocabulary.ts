@@ -1,5 +1,5 @@
-// Names, words and colours that kernel and page share, written by `python -m bertlens.typescript`:
-// do not edit, change bertlens/vocabulary.py (or widgets/questions.py, widgets/tabs.py) instead.
+// Names, words and colours that kernel and page share; `python -m bertlens.widgets.typescript` writes
+// this. Do not edit, change bertlens/vocabulary.py (or widgets/questions.py, widgets/tabs.py) instead.
 
 export type Measure = "weight" | "norm" | "difference";
 export type TabName = "neurons" | "why" | "norms" | "gates" | "geometry" | "compare" | "survey" | "table";
@@ -79,7 +79,7 @@ export const STATISTICS: Record<string, { label: string; about: string; unit: st
 export const GATE_THRESHOLD = 0.35;
 export const GATE_MARGIN = 0.1;
 export const GATE_LEAST_CONTENT = 8;
-/** The longest texts, in tokens, that something is made of: see bertlens/limits.py. */
+/** The longest texts, in tokens, that something is made of: see bertlens/base/limits.py. */
 export const LIMITS = {"carried": 64, "saved": 512, "held": 1024} as const;
 
 /** Text, lines and areas. */

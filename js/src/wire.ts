@@ -1,4 +1,4 @@
-// Arrays between kernel and page: the page's half of bertlens/wire.py. tests/wire/vectors.json binds the two.
+// Arrays between kernel and page: the page's half of bertlens/base/wire.py. tests/wire/vectors.json binds the two.
 // Little-endian, C order, each array at a multiple of 8 bytes; a DataView from the kernel may itself start anywhere,
 // so an array is copied when its place in memory is not aligned for its type.
 

@@ -8,7 +8,7 @@ import type { Traits } from "../src/vocabulary";
 type Numbers = Float32Array | Float64Array | Uint8Array;
 type Packed = { index: { name: string; dtype: string; shape: number[]; offset: number }[]; data: DataView };
 
-/** As bertlens/wire.py packs: every array at a multiple of 8 bytes. */
+/** As bertlens/base/wire.py packs: every array at a multiple of 8 bytes. */
 export function pack(arrays: Record<string, { shape: number[]; data: Numbers }>): Packed {
   const index: Packed["index"] = [];
   const parts: Uint8Array[] = [];

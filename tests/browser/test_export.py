@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import colors
+from bertlens.base import colors
 from bertlens.errors import ExportError
 from browser.maps import WORDS, attention, encoder_decoder
 from browser.views import TEXTS, Seen, shown

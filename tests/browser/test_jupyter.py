@@ -104,7 +104,7 @@ def test_kernel_states(lab, notebook, tmp_path):
     box = lab.root.get_by_label("Sentence A")
     free = tmp_path / "free"
     notebook.kernel(
-        "import pathlib, threading, time\nfrom bertlens.locks import locked\n"
+        "import pathlib, threading, time\nfrom bertlens.base.locks import locked\n"
         f"free = pathlib.Path({str(free)!r})\n"
         "def hold():\n    with locked([lens.model.config]):\n"
         "        while not free.exists():\n            time.sleep(0.1)\n"

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import colors, wire
-from bertlens.widgets import answers
+from bertlens.base import colors, wire
+from bertlens.widgets.answers import heads
 from browser.views import Seen, hosted, live, plain_overview, shown
 
 
@@ -262,7 +262,7 @@ def test_new_text_while_a_head_is_asked_for(held, embedded_lens):
 
 def test_buffers_may_start_anywhere(held, pair):
     """A DataView that is not aligned for its numbers."""
-    fields, arrays = answers.head(pair, 0, 2)
+    fields, arrays = heads.head(pair, 0, 2)
     index, blob = wire.pack(arrays)
     held.thumb(0, 2).click()
     held.page.evaluate(

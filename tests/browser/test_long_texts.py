@@ -13,7 +13,7 @@ import torch
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import colors
+from bertlens.base import colors
 from bertlens.measures import gates, norms
 from browser.views import Seen, live, signed
 from unit import tiny

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import colors
+from bertlens.base import colors
 from bertlens.measures import gates, geometry, norms, spectra
-from bertlens.survey.alike import alike as among
+from bertlens.survey.similar_texts import alike as among
 from bertlens.survey.statistics import NAMES, text_statistics
 from browser.views import Seen, shown, signed
 

@@ -10,7 +10,7 @@ import torch
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import colors
+from bertlens.base import colors
 from bertlens.errors import InputError, SelectionError
 from browser.maps import WORDS, attention, causal, encoder_decoder
 from browser.views import Seen, hosted, in_frame, shown

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import colors
+from bertlens.base import colors
 from browser.maps import causal
 from browser.views import number, shown, signed
 

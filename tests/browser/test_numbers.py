@@ -14,7 +14,8 @@ import pytest
 import torch
 
 import bertlens as bl
-from bertlens import colors, embedded
+from bertlens.base import colors
+from bertlens.model import offline_model
 from browser.views import TEXTS, number, shown, signed
 
 LAYER, HEAD, QUERY, KEY = 1, 8, 3, 4  # sat -> on
@@ -37,7 +38,7 @@ class Eager:
 def eager(embedded_lens) -> Any:
     from transformers import AutoModel, AutoTokenizer
 
-    folder = embedded.folder()
+    folder = offline_model.folder()
     model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
     inputs = AutoTokenizer.from_pretrained(folder)(*TEXTS, return_tensors="pt", padding=False, truncation=False)
     found: dict[str, list[torch.Tensor]] = {"query": [], "key": []}

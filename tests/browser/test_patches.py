@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import colors
+from bertlens.base import colors
 from browser.test_axe import findings
 from browser.views import Seen, shown
 

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from bertlens import colors
+from bertlens.base import colors
 from browser.views import Seen
 
 TOY = """

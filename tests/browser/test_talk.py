@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens import colors
+from bertlens.base import colors
 from bertlens.measures import geometry, norms
 from browser.test_axe import AXE, FINDINGS
 from browser.views import PATIENCE, Seen, number, shown, signed

@@ -14,7 +14,7 @@ import torch
 from playwright.sync_api import Locator, expect
 
 from bertlens import Trace, whatif
-from bertlens.ranking import ranked
+from bertlens.base.ranking import ranked
 from browser.views import Seen, live, number, shown, signed
 
 LAYER, HEAD = 1, 8

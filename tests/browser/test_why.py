@@ -15,9 +15,9 @@ import pytest
 import torch
 from playwright.sync_api import Locator, expect
 
+from bertlens.base.ranking import ranked
 from bertlens.export.html import to_html
 from bertlens.measures import sources
-from bertlens.ranking import ranked
 from bertlens.widgets.questions import QUESTIONS
 from browser.views import Seen, hosted, number, signed
 

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens import vocabulary
 from bertlens.measures import gates, norms
-from bertlens.measures.layermaps import layer_map
+from bertlens.measures.layer_maps import layer_map
 from browser.maps import WORDS, attention
 from unit import tiny
 

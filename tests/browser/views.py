@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
-from bertlens import bundle
 from bertlens.export.html import question_name
+from bertlens.page import bundle
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlens import Trace
-from bertlens.architectures import adapter_of
+from bertlens.model.families import adapter_of
 
 # how q, k are projected and MLPs made, by path from a layer: activation, outer projection
 ACTIVATIONS = ("intermediate.intermediate_act_fn", "ffn.activation", "activation", "mlp.act_fn", "mlp.act")

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from bertlens import Lens, Trace
-from bertlens.measures.alignment import Alignment, align, common
+from bertlens.comparison.alignment import Alignment, align, common
 from unit import tiny
 
 

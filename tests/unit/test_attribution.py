@@ -14,9 +14,9 @@ import transformers as tf
 from torch import Tensor
 
 from bertlens import BertLensError, InputError, Lens, ModelError, SelectionError, Trace, whatif
-from bertlens.backward import word_gradients
 from bertlens.measures import attribution, sources
 from bertlens.measures.attribution import slopes
+from bertlens.run.backward import word_gradients
 from bertlens.whatif.runs import inputs_of
 from unit import tiny
 from unit.naive_sources import exact_rotation

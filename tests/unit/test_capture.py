@@ -17,7 +17,7 @@ import pytest
 import torch
 import transformers as tf
 
-from bertlens import locks
+from bertlens.base import locks
 from bertlens.errors import CaptureError, ModelError
 from bertlens.lens import Lens
 from unit import tiny

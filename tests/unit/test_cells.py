@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens.widgets import base, cells
+from bertlens.widgets import host, widget
 from unit import tiny
 
 
@@ -38,8 +38,8 @@ class Notebook:
 @pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> Notebook:
     shell = Notebook()
-    monkeypatch.setattr(cells, "_shell", lambda: shell)
-    monkeypatch.setattr(base, "CELLS", cells.Cells())
+    monkeypatch.setattr(host, "_shell", lambda: shell)
+    monkeypatch.setattr(widget, "CELLS", host.Cells())
     return shell
 
 

@@ -13,10 +13,10 @@ from safetensors import SafetensorError
 
 import bertlens
 from bertlens import ExportError, InputError, cli
-from bertlens.files import check_writable, claimed
-from bertlens.mlm import run
-from bertlens.mlm.history import FILE
-from bertlens.training import CHECKPOINT, load_checkpoint, save_checkpoint
+from bertlens.base.atomic import check_writable, claimed
+from bertlens.training import run
+from bertlens.training.history import FILE
+from bertlens.training.steps import CHECKPOINT, load_checkpoint, save_checkpoint
 from unit import tiny
 
 WORDS = "the cat sat on the warm mat and it was very warm there . "

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlens import colors
+from bertlens.base import colors
 
 PANEL = {"light": "#ffffff", "dark": "#171b21"}
 SELECTION = {"light": "#e4572e", "dark": "#ff8a5c"}

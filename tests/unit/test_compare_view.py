@@ -11,11 +11,12 @@ import torch
 from PIL import Image
 
 import bertlens as bl
-from bertlens import InputError, Lens, ModelError, SelectionError, colors, wire
+from bertlens import InputError, Lens, ModelError, SelectionError
+from bertlens.base import colors, wire
 from bertlens.export.still import compared_png
 from bertlens.measures import norms
 from bertlens.vocabulary import MEASURES
-from bertlens.widgets import compared
+from bertlens.widgets.answers import compare
 from unit import tiny
 from unit.test_export import HOSTILE, Page, attention
 from unit.test_widgets import question
@@ -165,10 +166,10 @@ def test_of_long_texts_a_window_and_no_heads_before_they_are_asked_for() -> None
 
 @pytest.mark.parametrize("size", [5, 128, 129, 200, 1000])
 def test_a_window_shows_its_unit(size: int) -> None:
-    assert [compared.start(300, unit) for unit in (0, 95, 96, 250)] == [0, 0, 64, 172]  # as js/tests/compare.test.ts
+    assert [compare.start(300, unit) for unit in (0, 95, 96, 250)] == [0, 0, 64, 172]  # as js/tests/compare.test.ts
     for unit in range(size):
-        first = compared.start(size, unit)
-        assert 0 <= first <= unit < first + compared.WINDOW and (first + compared.WINDOW <= size or first == 0)
+        first = compare.start(size, unit)
+        assert 0 <= first <= unit < first + compare.WINDOW and (first + compare.WINDOW <= size or first == 0)
 
 
 def test_other_maps_are_not_chosen_here() -> None:

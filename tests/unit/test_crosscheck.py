@@ -9,7 +9,8 @@ import pytest
 import torch
 import transformers as tf
 
-from bertlens import InputError, Lens, crosscheck
+from bertlens import InputError, Lens
+from bertlens.run import trust
 from unit import tiny
 
 TEXT = "the cat sat on the mat"
@@ -18,8 +19,8 @@ TEXT = "the cat sat on the mat"
 @pytest.fixture(autouse=True)
 def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is known of any class."""
-    monkeypatch.setattr(crosscheck, "_eagerly", {})
-    monkeypatch.setattr(crosscheck, "_sees_padding", {})
+    monkeypatch.setattr(trust, "_eagerly", {})
+    monkeypatch.setattr(trust, "_sees_padding", {})
     return
 
 
@@ -113,8 +114,8 @@ def test_nan_does_not_count_as_a_difference_nor_as_agreement() -> None:
     model = tiny.bert()
     with torch.no_grad():
         model.encoder.layer[1].attention.self.key.weight[0, 0] = torch.nan
-    assert Lens(model, tiny.wordpiece()).trace(TEXT).has_neurons and not crosscheck._eagerly
-    assert Lens(tiny.bert(), tiny.wordpiece()).trace(TEXT).has_neurons and len(crosscheck._eagerly) == 1
+    assert Lens(model, tiny.wordpiece()).trace(TEXT).has_neurons and not trust._eagerly
+    assert Lens(tiny.bert(), tiny.wordpiece()).trace(TEXT).has_neurons and len(trust._eagerly) == 1
 
 
 def test_a_half_precision_model_is_trusted_at_its_own_precision() -> None:

@@ -18,7 +18,6 @@ from torch.utils._pytree import tree_flatten
 import bertlens as bl
 from bertlens import survey, whatif
 from bertlens.errors import ModelError
-from bertlens.inputs import batch_inputs
 from bertlens.measures import (
     attention,
     byhead,
@@ -26,7 +25,7 @@ from bertlens.measures import (
     gates,
     geometry,
     gradients,
-    layermaps,
+    layer_maps,
     neurons,
     norms,
     rows,
@@ -34,9 +33,10 @@ from bertlens.measures import (
 )
 from bertlens.measures import offers as offered
 from bertlens.measures.sources import maps as source_maps
+from bertlens.text.encoding import batch_inputs
 from bertlens.vocabulary import LAYER_MAPS
-from bertlens.widgets import answers
-from bertlens.widgets.pictures import all_pictures
+from bertlens.widgets.answers import heads
+from bertlens.widgets.answers.thumbnails import all_pictures
 from unit import elsewhere, test_surroundings, tiny
 
 # 47 tokens: a prime, so that nothing but a map of them has a multiple of 47² entries
@@ -63,7 +63,7 @@ MORE: dict[str, Callable[[bl.Lens, bl.Trace], Any]] = {
         categories.cancelling([trace]).pooled,
         norms.frequency_correlation([trace, *lens.trace_batch(CORPUS)]).per_layer,
     ],
-    "layer maps": lambda lens, trace: [layermaps.layer_map(trace, 1, name) for name in LAYER_MAPS],
+    "layer maps": lambda lens, trace: [layer_maps.layer_map(trace, 1, name) for name in LAYER_MAPS],
     "evidence": lambda lens, trace: [
         gates.evidence(trace.attention(0)[1], trace.special_mask, gate, trace.segments).cells for gate in gates.GATES
     ],
@@ -108,7 +108,7 @@ MORE: dict[str, Callable[[bl.Lens, bl.Trace], Any]] = {
         c.head(1, 1, 2, measure="norm"),
     ],
     "moved": lambda lens, trace: whatif.moved(trace.rerun(whatif.off(0, 1))),
-    "first picture": lambda lens, trace: [all_pictures(trace, range(3))["stats"], answers.head(trace, 1, 0)[1]["lse"]],
+    "first picture": lambda lens, trace: [all_pictures(trace, range(3))["stats"], heads.head(trace, 1, 0)[1]["lse"]],
     "what can be had": lambda lens, trace: len([reason for reason in offered.offers(trace).values() if not reason]),
 }
 WORK = {name: work for name, work in test_surroundings.WORK.items() if name not in ("faithfulness", "export")} | MORE

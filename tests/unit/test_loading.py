@@ -18,8 +18,9 @@ import torch
 import transformers as tf
 from safetensors.torch import load_file, save_file
 
-from bertlens import Lens, ModelError, cli, loading
+from bertlens import Lens, ModelError, cli
 from bertlens.measures.predictions import predictions
+from bertlens.model import loading
 from unit import tiny
 
 
@@ -233,7 +234,7 @@ def test_a_downloaded_model_is_loaded_without_asking_again(folder: Path, tmp_pat
 
 def test_a_head_to_train_may_be_missing_and_nothing_else(folder: Path) -> None:
     """The same head for the same seed; the encoder below it has to be there."""
-    from bertlens.mlm.run import start
+    from bertlens.training.run import start
 
     (first, _), (again, _), (other, _) = (start(str(folder), None, seed) for seed in (3, 3, 4))
     [one, two, three] = (model.cls.predictions.transform.dense.weight for model in (first, again, other))

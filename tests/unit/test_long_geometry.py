@@ -8,7 +8,7 @@ import torch
 import bertlens as bl
 from bertlens.errors import InputError
 from bertlens.measures import attention, categories, norms, received, rows
-from bertlens.widgets import answers
+from bertlens.widgets.answers import heads
 from unit import tiny
 from unit.largest import Largest
 
@@ -33,7 +33,7 @@ def test_weight_against_norm_holds_no_map(trace: bl.Trace, monkeypatch: pytest.M
     monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
     received._known.clear()
     with Largest() as made:
-        while (fields_arrays := answers.norm_view(trace))[0].get("again"):
+        while (fields_arrays := heads.norm_view(trace))[0].get("again"):
             pass
     fields, arrays = fields_arrays
     assert made.elements < trace.n_tokens**2 and made.doubles < trace.n_tokens**2 / 4
@@ -50,7 +50,7 @@ def test_weight_against_norm_holds_no_map(trace: bl.Trace, monkeypatch: pytest.M
 
 
 def test_weight_against_norm_gives_other_questions_their_turn(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "PATIENCE", 0.0)
+    monkeypatch.setattr(heads, "PATIENCE", 0.0)
     monkeypatch.setattr(rows, "AT_ONCE", trace.n_tokens)
     received._known.clear()
     looked_at: list[tuple[int, int]] = []
@@ -59,7 +59,7 @@ def test_weight_against_norm_gives_other_questions_their_turn(trace: bl.Trace, m
     groups = [(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
     replies = []
     while not replies or replies[-1].get("again"):
-        replies.append(answers.norm_view(trace)[0])
+        replies.append(heads.norm_view(trace)[0])
         assert len(replies) <= len(groups) + 1
     assert len(replies) == len(groups) and looked_at == groups
 
@@ -72,7 +72,7 @@ def test_which_keys_rows_see_is_read_from_the_mask_once(trace: bl.Trace, monkeyp
     read: list[tuple[int, int, int]] = []
     real = bl.Trace.keys_seen
     monkeypatch.setattr(bl.Trace, "keys_seen", lambda self, *of: read.append(of) or real(self, *of))
-    while answers.norm_view(trace)[0].get("again"):
+    while heads.norm_view(trace)[0].get("again"):
         pass
     assert len(read) == len(set(read)) > 0
 
@@ -91,7 +91,7 @@ def test_maps_of_a_layer_of_a_longer_text_are_refused_with_the_way_out() -> None
     trace = lens.trace("the cat " * 1024)
     assert trace.n_tokens == 2050
     with pytest.raises(InputError) as said:
-        answers.layer_map(trace, 0, "attn-w")
+        heads.layer_map(trace, 0, "attn-w")
     assert str(said.value) == (
         "maps of a whole layer are shown of texts of at most 2,048 tokens, this one has 2,050: "
         "choose a head, whose map is drawn at any length"

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import bertlens as bl
-from bertlens.measures import held, rows
+from bertlens.measures import k90, rows
 from unit import tiny
 
 SIZE = 4096
@@ -30,16 +30,16 @@ def test_nine_tenths_of_long_rows(name: str, monkeypatch: pytest.MonkeyPatch) ->
     """The least number of keys that hold 0.9, to the rounding of float32, as sorting all of them in float64 says."""
     torch.manual_seed(0)
     weights = SHAPES[name]()
-    found = held.k90(weights)
+    found = k90.k90(weights)
     sums = weights.double().sort(-1, descending=True).values.cumsum(-1)
     least = (sums < 0.9 - 1e-6 - 1e-7).sum(-1) + 1
     most = (sums < 0.9 - 1e-6 + 1e-7).sum(-1) + 1
     assert ((found >= least.clamp_max(SIZE)) & (found <= most.clamp_max(SIZE))).all()
     sorted_rows = []
     monkeypatch.setattr(
-        held, "_by_sorting", lambda part, share: sorted_rows.append(len(part)) or torch.ones(len(part)).long()
+        k90, "_by_sorting", lambda part, share: sorted_rows.append(len(part)) or torch.ones(len(part)).long()
     )
-    held.k90(weights)
+    k90.k90(weights)
     if name in ("flat", "broad", "sharp"):  # the search is worth it: hardly a row is sorted after all
         assert sum(sorted_rows) <= 0.1 * len(weights)
 
@@ -47,8 +47,8 @@ def test_nine_tenths_of_long_rows(name: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_not_a_number_is_no_error() -> None:
     weights = torch.randn(3, SIZE).softmax(-1)
     weights[1, 7] = torch.nan
-    found = held.k90(weights)
-    torch.testing.assert_close(found[[0, 2]], held.k90(weights[[0, 2]]))
+    found = k90.k90(weights)
+    torch.testing.assert_close(found[[0, 2]], k90.k90(weights[[0, 2]]))
 
 
 def local() -> bl.Trace:

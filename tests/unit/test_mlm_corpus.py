@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from bertlens.errors import InputError
-from bertlens.mlm import corpus
-from bertlens.mlm.corpus import Passages, files, passages, prepare
+from bertlens.training import corpus
+from bertlens.training.corpus import Passages, files, passages, prepare
 
 
 @pytest.fixture(scope="module")

@@ -13,17 +13,17 @@ import pytest
 import torch
 
 import bertlens as bl
-from bertlens import embedded
 from bertlens.measures.divergence import jensen_shannon
 from bertlens.measures.offers import offers
-from bertlens.mlm import differences, history, run
-from bertlens.mlm.card import card
-from bertlens.mlm.corpus import SET_ASIDE, passages, read
+from bertlens.model import offline_model
 from bertlens.survey import head_stats
 from bertlens.survey.statistics import NAMES
+from bertlens.training import differences, history, run
+from bertlens.training.card import card
+from bertlens.training.corpus import SET_ASIDE, passages, read
 from conftest import DATA
 
-pytest.importorskip(embedded.PACKAGE)
+pytest.importorskip(offline_model.PACKAGE)
 MOST = 8_000_000  # bytes of the wheel
 BOOKS = DATA / "text" / "books"
 

@@ -19,11 +19,11 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import cli
-from bertlens.mlm import run
-from bertlens.mlm.corpus import Passages, prepare
-from bertlens.mlm.history import History
-from bertlens.mlm.train import POINTS, Masking, Settings, evaluate, logits_at, train
-from bertlens.training import CHECKPOINT, rate
+from bertlens.training import run
+from bertlens.training.corpus import Passages, prepare
+from bertlens.training.history import History
+from bertlens.training.steps import CHECKPOINT, rate
+from bertlens.training.train import POINTS, Masking, Settings, evaluate, logits_at, train
 from unit import tiny
 
 TINY = Settings(steps=12, tokens=256, length=32, warmup=2, evaluations=4, learning_rate=3e-3)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from bertlens import scores
+from bertlens.base.limits import LIMITS, Limit
 from bertlens.errors import ModelError, SelectionError
 from bertlens.lens import Lens
-from bertlens.limits import LIMITS, Limit
 from bertlens.measures import neurons
+from bertlens.run import attention as run_attention
 from bertlens.trace import Trace
 from unit import tiny
 
@@ -270,7 +270,7 @@ def test_the_set_alone_makes_the_weight_in_the_embedded_model(embedded_lens: Len
 @pytest.mark.parametrize("name", KINDS)
 def test_log_sum_exp(name: str, long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sums in plain float64, with masks, biases and shared keys; in groups of three rows."""
-    monkeypatch.setattr(scores, "ROWS", 3)
+    monkeypatch.setattr(run_attention, "ROWS", 3)
     monkeypatch.setitem(LIMITS, "doubled", Limit(0 if long else 1024, "", ""))
     trace = trace_of(name)
     for layer in range(trace.n_layers):

@@ -12,13 +12,15 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import bertlens as bl
-from bertlens import ModelError, whatif, wire
+from bertlens import ModelError, whatif
+from bertlens.base import wire
 from bertlens.measures import flow, gates, geometry, neurons, norms, sources, spectra
 from bertlens.measures.gradients import gradients
 from bertlens.measures.offers import CAPABILITIES, offers, why_not
-from bertlens.model import Fingerprint
+from bertlens.model.borrowed import Fingerprint
 from bertlens.survey import attention_gradients, head_stats
-from bertlens.widgets import answers, base
+from bertlens.widgets import widget
+from bertlens.widgets.answers import heads
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.test_widgets import question
@@ -29,7 +31,7 @@ USES: dict[str, Any] = {
     "neurons": lambda trace: neurons.contrast(trace, 0, 0, 1, 2),
     "norms": lambda trace: [norms.all_of(trace, layer) for layer in range(trace.n_layers)],
     "geometry": geometry.layer_table,
-    "spectra": lambda trace: [answers.layer_ranks(trace, layer) for layer in range(trace.n_layers)],
+    "spectra": lambda trace: [heads.layer_ranks(trace, layer) for layer in range(trace.n_layers)],
     "gates": gates.classify,
     "gradients": lambda trace: gradients(trace, loss=lambda output: output[0].sum()),
     "whatif": lambda trace: trace.rerun(whatif.off(0, 0)),
@@ -451,7 +453,7 @@ def test_a_state_that_takes_long_brings_no_text_back(then: str, monkeypatch: pyt
     """Its pictures are computed without the lock; what is shown by then stays."""
     lens = lens_of(tiny.bert())
     view = lens.trace("the cat").explore()
-    make = base.Shown.with_pictures
+    make = widget.Shown.with_pictures
 
     def slow(shown: Any) -> Any:
         if then == "closed":
@@ -460,8 +462,8 @@ def test_a_state_that_takes_long_brings_no_text_back(then: str, monkeypatch: pyt
             view.trace = lens.trace("it was very warm")
         return make(shown)
 
-    monkeypatch.setattr(base.Shown, "with_pictures", slow)
-    monkeypatch.setattr(base.Shown, "pending", lambda *given: [0])
+    monkeypatch.setattr(widget.Shown, "with_pictures", slow)
+    monkeypatch.setattr(widget.Shown, "pending", lambda *given: [0])
     view.get_state()
     if then == "closed":
         assert view._open is None and not view._trait_values.get("overview")
@@ -473,14 +475,14 @@ def test_a_view_that_prepares_a_text_holds_up_no_other(monkeypatch: pytest.Monke
     lens = lens_of(tiny.bert())
     view, other = (lens.trace(text).explore(layer=0, head=0) for text in ("the cat", "the mat"))
     new, preparing, go_on = lens.trace("it was very warm"), threading.Event(), threading.Event()
-    prepare = base.Shown.of
+    prepare = widget.Shown.of
 
     def slow(*arguments: Any) -> Any:
         preparing.set()
         assert go_on.wait(10)
         return prepare(*arguments)
 
-    monkeypatch.setattr(base.Shown, "of", slow)
+    monkeypatch.setattr(widget.Shown, "of", slow)
     setter = threading.Thread(target=setattr, args=(view, "trace", new))
     click = threading.Thread(target=other.set_state, args=({"layer": 1, "head": 2},))
     setter.start()
@@ -497,13 +499,13 @@ def test_a_view_that_prepares_a_text_holds_up_no_other(monkeypatch: pytest.Monke
 def test_head_chosen_while_a_text_is_prepared_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     lens = lens_of(tiny.bert())
     view = lens.trace("the cat").explore(layer=0, head=0)
-    prepare = base.Shown.of
+    prepare = widget.Shown.of
 
     def chosen_meanwhile(*arguments: Any) -> Any:
         view.head = 1
         return prepare(*arguments)
 
-    monkeypatch.setattr(base.Shown, "of", chosen_meanwhile)
+    monkeypatch.setattr(widget.Shown, "of", chosen_meanwhile)
     view.trace = lens.trace("it was warm")
     assert view.head == 1
 

@@ -8,7 +8,7 @@ import pytest
 import bertlens as bl
 from bertlens.errors import SelectionError
 from bertlens.measures import gates
-from bertlens.widgets.opening import opening
+from bertlens.widgets.first_head import opening
 
 WORDS = ["[CLS]", *"a b c d e f g h i j".split(), "[SEP]"]
 N = len(WORDS)

@@ -14,9 +14,9 @@ from PIL import Image
 
 import bertlens as bl
 from bertlens import plots
-from bertlens.colors import table
+from bertlens.base.colors import table
 from bertlens.errors import InputError, ModelError, SelectionError
-from bertlens.patches import MOST_BYTES
+from bertlens.text.patches import MOST_BYTES
 from unit import tiny
 
 

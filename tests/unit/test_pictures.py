@@ -11,12 +11,13 @@ import torch
 from torch.nn.functional import adaptive_max_pool2d
 
 import bertlens as bl
-from bertlens import wire
+from bertlens.base import wire
+from bertlens.base.limits import LIMITS, Limit
 from bertlens.errors import ExportError
-from bertlens.limits import LIMITS, Limit
 from bertlens.measures import rows
 from bertlens.trace import Trace
-from bertlens.widgets import answers, cells, pictures
+from bertlens.widgets import host
+from bertlens.widgets.answers import heads, thumbnails
 from unit import tiny
 
 KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys") if k in tiny.FAMILIES]
@@ -49,8 +50,8 @@ def test_pictures_of_a_layer(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     for at_once in (2 * trace.n_tokens, 2 * trace.n_tokens**2, 10**9):
         monkeypatch.setattr(rows, "AT_ONCE", at_once)
         monkeypatch.setattr(rows, "LEAST_ROWS", 2)
-        pictures._made.clear()
-        fields, arrays = pictures.layer_pictures(trace, 1)
+        thumbnails._made.clear()
+        fields, arrays = thumbnails.layer_pictures(trace, 1)
         assert fields == {"layer": 1}
         weights = trace.attention(1).double()
         side = min(32, trace.n_tokens)
@@ -76,7 +77,7 @@ def test_a_view_of_a_long_text_looks_at_no_layer(long: Trace, monkeypatch: pytes
     def refuse(*_args: Any) -> None:
         raise AssertionError("computed before it was asked for")
 
-    monkeypatch.setattr(pictures, "_pictures", refuse)
+    monkeypatch.setattr(thumbnails, "_pictures", refuse)
     view = long.explore(layer=0, head=1)
     header = view.overview["header"]
     assert header["pending"] == list(range(long.n_layers))
@@ -100,8 +101,8 @@ def test_a_page_asks_for_them(long: Trace) -> None:
 @pytest.mark.parametrize(
     ("op", "arguments", "module", "work", "passes"),
     [
-        ("pictures", {}, pictures, "_pictures", 1),
-        ("gates", {"threshold": 0.3, "margin": 0.1}, answers, "group_scores", 2),  # two views
+        ("pictures", {}, thumbnails, "_pictures", 1),
+        ("gates", {"threshold": 0.3, "margin": 0.1}, heads, "group_scores", 2),  # two views
     ],
 )
 def test_a_long_layer_gives_other_questions_their_turn(
@@ -116,8 +117,8 @@ def test_a_long_layer_gives_other_questions_their_turn(
     """Some heads at a time, each computed once, until all are there: as in one go."""
     view = long.explore()
     _, buffers = ask(view, op=op, layer=1, **arguments)
-    pictures._made.clear()
-    answers._scores_of.clear()
+    thumbnails._made.clear()
+    heads._scores_of.clear()
     monkeypatch.setattr(module, "PATIENCE", 0.0)
     monkeypatch.setattr(rows, "AT_ONCE", long.n_tokens**2)
     looked_at: list[slice] = []
@@ -146,7 +147,7 @@ def test_a_layer_alone_is_that_of_all_layers(long: Trace, op: str, arguments: di
     view = long.explore()
     fields, buffers = ask(view, op=op, **arguments)
     whole = wire.unpack(fields["arrays"], buffers[0])
-    answers._scores_of.clear()  # so that a layer's are computed without the others
+    heads._scores_of.clear()  # so that a layer's are computed without the others
     for layer in reversed(range(long.n_layers)):
         part, buffers = ask(view, op=op, layer=layer, **arguments)
         arrays = wire.unpack(part["arrays"], buffers[0])
@@ -155,7 +156,7 @@ def test_a_layer_alone_is_that_of_all_layers(long: Trace, op: str, arguments: di
             np.testing.assert_array_equal(arrays[name], whole[name][layer : layer + 1])
         if op == "gates":
             assert part["labels"] == {view: labels[layer : layer + 1] for view, labels in fields["labels"].items()}
-            assert len(answers._scores_of[long]) == 2 * (long.n_layers - layer)  # of no other layer
+            assert len(heads._scores_of[long]) == 2 * (long.n_layers - layer)  # of no other layer
     for wrong in (long.n_layers, -1, None, "1"):
         assert "layer" in ask(view, op=op, layer=wrong, **arguments)[0]["error"]
 
@@ -190,7 +191,7 @@ def test_a_notebook_that_nobody_looks_at_has_them(
     long: Trace, monkeypatch: pytest.MonkeyPatch, allow_stdin: bool
 ) -> None:
     parent = {"content": {"allow_stdin": allow_stdin}}
-    monkeypatch.setattr(cells, "_shell", lambda: SimpleNamespace(get_parent=lambda: parent))
+    monkeypatch.setattr(host, "_shell", lambda: SimpleNamespace(get_parent=lambda: parent))
     assert bool(long.explore().overview["header"]["pending"]) is allow_stdin
 
 
@@ -198,19 +199,19 @@ def test_a_page_of_its_own_has_them(long: Trace, monkeypatch: pytest.MonkeyPatch
     page = long.explore().page()
     assert page.state["overview"]["header"]["pending"] == []
     monkeypatch.setitem(LIMITS, "saved", Limit(4, "", ""))
-    pictures._made.clear()
+    thumbnails._made.clear()
     page = long.explore().page([1])
     assert page.state["overview"]["header"]["pending"] == [0, 2][: long.n_layers - 1]
     asked = {question["op"] for question, _ in page.answers}
     assert {"head", "norms"} <= asked
     assert asked.isdisjoint({"gates", "spectra", "geometry", "thumbs", "statistics", "norm_view"})
-    assert list(pictures._made[long]) == [1]
+    assert list(thumbnails._made[long]) == [1]
 
 
 def test_a_page_that_is_too_large_is_refused_before_any_work(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     view = long.explore()
     monkeypatch.setattr("bertlens.export.html.LIMIT", 1000)
-    monkeypatch.setattr(pictures, "_pictures", lambda *_: pytest.fail("computed"))
+    monkeypatch.setattr(thumbnails, "_pictures", lambda *_: pytest.fail("computed"))
     with pytest.raises(ExportError, match="not even one layer"):
         view.to_html()
 

@@ -12,7 +12,7 @@ import pytest
 
 import bertlens as bl
 from bertlens import plots
-from bertlens.colors import table
+from bertlens.base.colors import table
 from bertlens.errors import ExportError, ModelError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import norms

@@ -12,7 +12,7 @@ import torch
 
 import bertlens as bl
 from bertlens import Lens
-from bertlens.ranking import ranked
+from bertlens.base.ranking import ranked
 from unit import tiny
 
 CASES = json.loads((Path(__file__).parent.parent / "wire" / "ranked.json").read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ from bertlens.casestudies.sars_cov_2.model import build, load, save
 from bertlens.casestudies.sars_cov_2.scores import Scores, count, score
 from bertlens.casestudies.sars_cov_2.tokenizer import SpikeTokenizer
 from bertlens.casestudies.sars_cov_2.train import Batches, Settings, _shift, _some, class_weights, train
-from bertlens.training import CHECKPOINT
+from bertlens.training.steps import CHECKPOINT
 from unit import sars
 
 TINY = Settings(

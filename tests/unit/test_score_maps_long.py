@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from bertlens.limits import LIMITS, Limit
+from bertlens.base.limits import LIMITS, Limit
 from bertlens.measures import sources
 from bertlens.trace import Trace
-from bertlens.widgets import inturn, score_maps
+from bertlens.widgets import slices
+from bertlens.widgets.answers import score_maps
 from bertlens.widgets.questions import QUESTIONS
 from unit.test_sources import TEXT, lens_of
 
@@ -37,15 +38,15 @@ def test_in_blocks_and_turns_they_are_the_same(kind: str, monkeypatch: pytest.Mo
     assert made[0]["pairs"] == fields["pairs"]
     assert made[0]["share"] == pytest.approx(fields["share"], abs=1e-6) and made[0]["gap"] < 1e-4
     torch.testing.assert_close(made[1]["values"], arrays["values"], atol=1e-5, rtol=0, equal_nan=True)
-    assert not inturn._works[trace]
+    assert not slices._works[trace]
 
 
 def test_begun_and_left_they_do_not_keep_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = traced()
     assert score_maps.score_maps(trace, 2, 1, patience=0.0)[0]["again"]
-    monkeypatch.setattr(inturn, "IDLE", -1.0)
+    monkeypatch.setattr(slices, "IDLE", -1.0)
     assert score_maps.score_maps(trace, 2, 0, patience=0.0)[0]["again"]
-    assert [work[-1] for work in inturn._works[trace]] == [0]  # what nobody went on with is forgotten
+    assert [work[-1] for work in slices._works[trace]] == [0]  # what nobody went on with is forgotten
     weak = weakref.ref(trace)
     del trace
     gc.collect()

@@ -13,7 +13,7 @@ import pytest
 from ipywidgets.widgets.widget import _remove_buffers
 
 import bertlens as bl
-from bertlens import bundle
+from bertlens.page import bundle
 from bertlens.widgets import shared
 from unit.tiny import bert, wordpiece
 

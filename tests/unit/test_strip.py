@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertlens import Trace, colors
+from bertlens import Trace
+from bertlens.base import colors
 from bertlens.measures.attribution import Attribution, attention_gradient, gradient_input, occlusion
-from bertlens.provenance import visible
+from bertlens.trace.provenance import visible
 from bertlens.whatif import logit
 from unit.test_attribution import words_lens
 from unit.test_export import HOSTILE, attention

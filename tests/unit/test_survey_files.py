@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bertlens import InputError, Lens, cli
-from bertlens.inputs import MOST_CHARACTERS
 from bertlens.survey import corpus, head_distances, head_stats, read_treebank, relation_scores
+from bertlens.text.encoding import MOST_CHARACTERS
 from unit import tiny
 
 SENTENCE = "1\tthe\tthe\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n\n"

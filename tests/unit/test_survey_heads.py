@@ -20,7 +20,7 @@ from bertlens.survey import corpus as corpora
 from bertlens.survey.heads import head_stats
 from bertlens.survey.headstats import HeadStats
 from bertlens.survey.statistics import CATEGORIES, LABELS, NAMES
-from bertlens.survey.tally import edges
+from bertlens.survey.sums import edges
 from unit import survey_naive as naive
 from unit import tiny
 from unit.interrupts import interrupt_after

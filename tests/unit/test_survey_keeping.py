@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertlens import InputError, Lens, cli
+from bertlens.base.atomic import claimed
 from bertlens.errors import SaveError
-from bertlens.files import claimed
-from bertlens.survey import HeadStats, batch, head_stats, keeping
+from bertlens.survey import HeadStats, batch, checkpoint, head_stats
 from unit import survey_naive as naive
 from unit import tiny
 from unit.test_files import full_disk
@@ -147,7 +147,7 @@ def test_a_disk_that_is_full_for_a_while_does_not_end_a_run(
     small: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Saving in between fails, the run goes on, and its end is saved."""
-    monkeypatch.setattr(keeping, "SAVE_EVERY", -1)
+    monkeypatch.setattr(checkpoint, "SAVE_EVERY", -1)
     count = batch.text_statistics
 
     def in_trouble(*arguments: Any) -> Any:

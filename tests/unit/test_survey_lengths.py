@@ -13,13 +13,13 @@ import pytest
 import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
-from bertlens.survey import HeadStats, head_stats, story, tally
-from bertlens.survey.alike import Alike, alike
+from bertlens.survey import HeadStats, head_stats, story, sums
 from bertlens.survey.prediction import FEWEST, t_quantile
+from bertlens.survey.similar_texts import Alike, alike
 from bertlens.survey.statistics import COUNTED, LABELS, NAMES, text_statistics
-from bertlens.survey.tally import edges
+from bertlens.survey.sums import edges
 from bertlens.survey.textlength import LengthBin, near, span, step_of
-from bertlens.widgets.corpus import Corpus
+from bertlens.widgets.answers.survey import Corpus
 from unit import survey_naive as naive
 from unit import tiny
 
@@ -195,8 +195,8 @@ def test_bad_input(small: Lens) -> None:
 
 @pytest.fixture
 def few_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "KEPT", 6)
-    monkeypatch.setattr(tally, "SAMPLED", 4)
+    monkeypatch.setattr(sums, "KEPT", 6)
+    monkeypatch.setattr(sums, "SAMPLED", 4)
 
 
 def lengths_of(stats: HeadStats) -> dict[LengthBin, int]:
@@ -454,7 +454,7 @@ def test_flags_of_texts_that_stand_for_others(small: Lens) -> None:
 def test_a_file_without_texts_values_says_the_mean_alone(small: Lens, tmp_path: Path) -> None:
     """As bertlens 0.2 wrote them: of many texts in a bin, none was kept."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally, "KEPT", 6)
+        patch.setattr(sums, "KEPT", 6)
         stats = head_stats(small, texts(90, seed=9, least=5, most=9), progress=False)
         for part in stats.bins.values():
             if part.n_texts > 6:

@@ -13,8 +13,8 @@ import pytest
 from bertlens import InputError, Lens, SelectionError, Trace, cli
 from bertlens.survey import head_stats
 from bertlens.survey.headstats import HeadStats
-from bertlens.survey.highest import LETTERS, MOST, Highest, KeptText
 from bertlens.survey.statistics import NAMES, text_statistics
+from bertlens.survey.top_texts import LETTERS, MOST, Highest, KeptText
 from unit import tiny
 
 WORDS = ["the", "cat", "sat", "on", "mat", "it", "was", "warm", "very", "unbelievable", ".", ","]

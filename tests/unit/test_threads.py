@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bertlens.threads import SMALL, few
-from bertlens.widgets import answers, pictures
+from bertlens.base.one_thread import SMALL, few
+from bertlens.widgets.answers import heads, thumbnails
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def test_trace_page_and_answers_of_a_short_text(two_threads, embedded_lens, monk
 
         return run
 
-    monkeypatch.setattr(pictures, "counted", watched("overview", pictures.counted))
+    monkeypatch.setattr(thumbnails, "counted", watched("overview", thumbnails.counted))
     view = trace.explore(layer=1, head=8)
-    monkeypatch.setattr(answers.norms, "transformed_norm", watched("page", answers.norms.transformed_norm))
+    monkeypatch.setattr(heads.norms, "transformed_norm", watched("page", heads.norms.transformed_norm))
     view.to_html()
     assert seen == {"pass": 1, "overview": 1, "page": 1}
     assert torch.get_num_threads() == 2

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens.widgets import inturn
+from bertlens.widgets import slices
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 from unit.test_questions_long import OWN, VALUES
@@ -73,7 +73,7 @@ def message_of(op: str) -> dict[str, Any]:
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock on which every step takes longer than a page's patience; two or more steps for a head's rows."""
     clock = iter(range(10**9))
-    monkeypatch.setattr(inturn.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(slices.time, "monotonic", lambda: float(next(clock)))
     for module in ("rows", "leading"):
         monkeypatch.setattr(f"bertlens.measures.{module}.within", lambda name, *tokens: False, raising=False)
     monkeypatch.setattr("bertlens.measures.rows.AT_ONCE", 1 << 16)
@@ -97,7 +97,7 @@ def test_turns_give_what_one_turn_gives(op: str, lens: bl.Lens, hurried: None, m
     view, message = opened(lens, trace, op), message_of(op)
     while (found := asked(view, message))[0].get("again"):
         pass
-    monkeypatch.setattr(inturn.time, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(slices.time, "monotonic", lambda: 0.0)
     whole = asked(opened(lens, trace, op), message)
     assert {**whole[0], "id": 0} == {**found[0], "id": 0} and whole[1] == found[1]
 

@@ -16,13 +16,15 @@ import torch
 import transformers as tf
 
 import bertlens as bl
-from bertlens import transformers_private, typescript, vocabulary, wire
-from bertlens.architectures import ADAPTERS
+from bertlens import vocabulary
+from bertlens.base import wire
 from bertlens.measures import attention, categories, gates, norms, sources
 from bertlens.measures.offers import CAPABILITIES, offers
 from bertlens.measures.rows import STATISTICS
+from bertlens.model import transformers_private
+from bertlens.model.families import ADAPTERS, families
 from bertlens.survey.statistics import LABELS, NAMES
-from bertlens.widgets import Question, Tab, register_question, register_tab, sheet
+from bertlens.widgets import Question, Tab, register_question, register_tab, sheet, typescript
 from bertlens.widgets.questions import ARGUMENTS, QUESTIONS
 from bertlens.widgets.tabs import PARTS, TABS
 from unit import tiny
@@ -31,10 +33,10 @@ from unit.test_widgets import question
 
 def test_the_page_has_this_vocabulary() -> None:
     assert typescript.TARGET.read_text(encoding="utf-8") == typescript.typescript(), (
-        "js/src/vocabulary.ts is stale: python -m bertlens.typescript"
+        "js/src/vocabulary.ts is stale: python -m bertlens.widgets.typescript"
     )
     assert typescript.TERMS.read_text(encoding="utf-8") == typescript.terms(), (
-        "js/src/terms.ts is stale: python -m bertlens.typescript"
+        "js/src/terms.ts is stale: python -m bertlens.widgets.typescript"
     )
 
 
@@ -184,7 +186,7 @@ def test_a_new_family(registries: None) -> None:
     assert {name for name, reason in offers(trace).items() if reason} == {"predictions"}  # of an encoder: of a pair
     block = norms.Block(trace, 1)
     torch.testing.assert_close(block.output, trace.attention_output(1), atol=1e-5, rtol=1e-5)
-    assert "ERNIE" in bl.architectures.families()
+    assert "ERNIE" in families()
 
 
 def test_a_wrong_registration_is_refused_at_once_and_breaks_nothing(registries: None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens.widgets import base
+from bertlens.widgets import widget
 from unit.tiny import bert, wordpiece
 
 LONG = 60  # s, for a machine that is busy
@@ -26,7 +26,7 @@ class Writing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, view: Any) -> None:
         self.reached, self.go, self.text = threading.Event(), threading.Event(), ""
-        real = base.carried
+        real = widget.carried
 
         def slowly(*args: Any) -> Any:
             for n, answer in enumerate(real(*args)):
@@ -35,7 +35,7 @@ class Writing:
                     assert self.go.wait(LONG)
                 yield answer
 
-        monkeypatch.setattr(base, "carried", slowly)
+        monkeypatch.setattr(widget, "carried", slowly)
         self.thread = threading.Thread(target=self._write, args=(view,))
         self.thread.start()
         assert self.reached.wait(LONG)

@@ -14,12 +14,13 @@ import torch
 from torch import Tensor
 
 import bertlens as bl
-from bertlens import InputError, Lens, ModelError, SelectionError, Trace, crosscheck, whatif
-from bertlens.architectures import adapter_of
-from bertlens.changes import Change
+from bertlens import InputError, Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.measures import flow, norms
 from bertlens.measures.gradients import gradients
 from bertlens.measures.offers import offers
+from bertlens.model.families import adapter_of
+from bertlens.run import trust
+from bertlens.run.changes import Change
 from unit import tiny
 from unit.test_capture import mixed_model, same, state
 
@@ -564,7 +565,7 @@ def test_a_model_that_is_run_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
     lens = lens_of("bert")
     texts = ("the cat sat on the mat", "the mat sat on the cat")
     right, other = map(lens.trace, texts)
-    monkeypatch.setitem(crosscheck._eagerly, crosscheck._key(lens.borrowed), "for this test")
+    monkeypatch.setitem(trust._eagerly, trust._key(lens.borrowed), "for this test")
     trace, there = map(lens.trace, texts)
     assert not trace.has_neurons
     for change, expected in (
@@ -634,15 +635,15 @@ def test_changes_are_values_in_words() -> None:
 def test_views_of_a_changed_run(tmp_path: Path) -> None:
     """A head whose weights were set travels as weights, the others as q and k; no neurons are offered; it is said."""
     from bertlens.export.arrays import save_csv
-    from bertlens.provenance import provenance
-    from bertlens.widgets import answers
+    from bertlens.trace.provenance import provenance
+    from bertlens.widgets.answers import heads
 
     trace = lens_of("bert").trace("the cat sat")
     found = trace.rerun(whatif.cut(1, 2, 0, 1, renormalize=False), whatif.cut(0, 1, 2, 3))
-    _, arrays = answers.head(found, 1, 2)
+    _, arrays = heads.head(found, 1, 2)
     assert set(arrays) == {"attention"} and torch.equal(arrays["attention"], found.attention(1)[2])
-    assert set(answers.head(found, 1, 1)[1]) == {"q", "k", "lse"}
-    fields, arrays = answers.head(found, 0, 1)  # a cut is a mask
+    assert set(heads.head(found, 1, 1)[1]) == {"q", "k", "lse"}
+    fields, arrays = heads.head(found, 0, 1)  # a cut is a mask
     assert fields["mask"] == "bits" and set(arrays) == {"q", "k", "lse", "bits"}
     assert "head 1.2" in offers(found)["neurons"] and not offers(trace)["neurons"]
     assert provenance(found)["changes"] == list(map(str, found.changes)) and provenance(trace)["changes"] == []

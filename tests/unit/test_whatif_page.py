@@ -12,7 +12,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens import InputError, Lens, Trace, whatif
 from bertlens.whatif.answering import asked
-from bertlens.widgets import whatif as page
+from bertlens.widgets.answers import whatif as page
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
 
@@ -254,7 +254,7 @@ def test_a_page_holds_what_was_swept() -> None:
 
 
 def test_weights_are_compared_once_for_a_question() -> None:
-    from bertlens.model import checked_once
+    from bertlens.model.borrowed import checked_once
 
     lens = lens_of(tf.BertModel)
     trace = lens.trace(*PAIR)

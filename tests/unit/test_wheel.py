@@ -20,7 +20,7 @@ def source(folder: Path) -> Path:
     for path in tracked():
         (folder / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, folder / path.relative_to(ROOT))
-    shutil.copytree(STATIC, folder / "bertlens" / "static", dirs_exist_ok=True)
+    shutil.copytree(STATIC, folder / "bertlens" / "page" / "static", dirs_exist_ok=True)
     return folder
 
 
@@ -58,10 +58,10 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
     notebooks = {f"bertlens/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert "bertlens/notebooks/01_tour.ipynb" in notebooks
     files = (
-        "static/widget.js",
-        "static/loader.js",
-        "static/extras.js",
-        "static/widget.css",
+        "page/static/widget.js",
+        "page/static/loader.js",
+        "page/static/extras.js",
+        "page/static/widget.css",
         "export/page.js",
         "cli.py",
         "py.typed",

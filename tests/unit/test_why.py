@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from bertlens import Lens, SelectionError
-from bertlens.limits import LIMITS, Limit
+from bertlens.base.limits import LIMITS, Limit
 from bertlens.measures import sources
-from bertlens.widgets.picked import Picked
+from bertlens.widgets.answers.score_maps import MOST_PAIRS, carried_maps, score_maps
+from bertlens.widgets.answers.why import LARGEST, carried, carried_pairs, why, why_pairs
 from bertlens.widgets.questions import QUESTIONS, packed
-from bertlens.widgets.score_maps import MOST_PAIRS, carried_maps, score_maps
-from bertlens.widgets.why import LARGEST, carried, carried_pairs, why, why_pairs
+from bertlens.widgets.selection import Picked
 from unit.test_sources import TEXT, lens_of
 
 
@@ -173,7 +173,7 @@ def test_score_as_a_sum_of_pictures(name: str) -> None:
 def test_pictures_of_many_tokens_hold_the_largest_of_each_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = lens_of("gpt2").trace(TEXT)
     whole = score_maps(trace, 1, 0)[1]["values"].numpy()
-    monkeypatch.setattr("bertlens.widgets.score_maps.MOST_CELLS", 3)
+    monkeypatch.setattr("bertlens.widgets.answers.score_maps.MOST_CELLS", 3)
     fields, arrays = score_maps(trace, 1, 0)
     block, size = fields["block"], arrays["values"].shape[-1]
     assert block == math.ceil(trace.n_tokens / 3) > 1 and size <= 3

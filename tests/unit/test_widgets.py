@@ -14,10 +14,10 @@ import torch
 from traitlets import TraitError
 
 import bertlens as bl
-from bertlens import wire
+from bertlens.base import wire
 from bertlens.errors import BertLensError, SelectionError
 from bertlens.vocabulary import TRAITS
-from bertlens.widgets.base import LensWidget
+from bertlens.widgets.widget import LensWidget
 from unit.tiny import bert, wordpiece
 
 WIDGETS = [bl.Explorer, bl.HeadAtlas, bl.HeadView, bl.NeuronView]

@@ -1,6 +1,6 @@
 """Writes vectors.json, the arrays and bytes that both halves of the codec must agree on: `python make_vectors.py`.
 
-Built with `struct` alone, so that it is a second opinion and not bertlens.wire talking to itself.
+Built with `struct` alone, so that it is a second opinion and not bertlens.base.wire talking to itself.
 Values: finite numbers as JSON numbers (exact), the others as "NaN", "Infinity", "-Infinity", "-0".
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bertlens import wire
+from bertlens.base import wire
 
 sys.path.insert(0, str(Path(__file__).parent))
 import make_vectors

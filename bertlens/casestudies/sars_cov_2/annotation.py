@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import InputError
-from ...pieces import Annotator
+from ...text.tokenizer import Annotator
 from .anchoring import anchor, translate
 from .domains import domain_of
 from .kmers import KMER, STRIDE, Vocabulary, clean
@@ -15,7 +15,7 @@ from .kmers import KMER, STRIDE, Vocabulary, clean
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...trace import Trace
+    from ...trace.trace import Trace
 
 
 @dataclass(frozen=True)

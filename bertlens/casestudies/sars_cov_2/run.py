@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ...training import CHECKPOINT
+from ...training.steps import CHECKPOINT
 from . import data
 from .card import card
 from .kmers import Vocabulary

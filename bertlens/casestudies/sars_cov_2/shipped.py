@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...embedded import quietly
 from ...lens import Lens
+from ...model.offline_model import quietly
 from .model import NAME, load
 
 

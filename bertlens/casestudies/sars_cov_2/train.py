@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...training import adamw, bar, check_run, draw, load_checkpoint, rate, save_checkpoint
+from ...training.steps import adamw, bar, check_run, draw, load_checkpoint, rate, save_checkpoint
 from . import model as classifier
 from .data import Sample
 from .kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary

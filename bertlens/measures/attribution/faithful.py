@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...errors import InputError
-from ...trace import Trace
+from ...trace.trace import Trace
 from ..metrics import Metric, Read
 from .removal import Without
 from .result import Attribution

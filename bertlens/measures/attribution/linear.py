@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ...trace import Trace
+from ...trace.trace import Trace
 from ..metrics import Metric, Read
 from ..sources import Reading
 from ..sources.stream import Affine, Normed, Stream, check_finite

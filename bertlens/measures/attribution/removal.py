@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...capture import output_of
-from ...changes import Hide
 from ...errors import InputError, ModelError, SelectionError
-from ...inputs import batch_inputs
-from ...interventions import Run
-from ...trace import Trace
+from ...run.changes import Hide
+from ...run.forward import output_of
+from ...run.interventions import Run
+from ...text.encoding import batch_inputs
+from ...trace.trace import Trace
 from ..metrics import Metric, Read, row_of
 from .result import Attribution, reader
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ...above import above
+from ...base.registered import registered
 from ...errors import ModelError
-from ...scores import check_precision
-from ...trace import Trace
+from ...run.attention import check_precision
+from ...trace.trace import Trace
 from ..metrics import Metric, Read, bound
 from ..words import merge_keys, units
 
@@ -89,7 +89,7 @@ class Attribution:
 
     def _repr_html_(self) -> str:
         """Its tokens as text, coloured by their values, in a notebook."""
-        return str(above("token_strip")(self))
+        return str(registered("token_strip")(self))
 
     def __repr__(self) -> str:
         return f"Attribution({self.said}; {' '.join(self.notes)})"

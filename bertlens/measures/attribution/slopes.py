@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...backward import word_gradients
 from ...errors import InputError, ModelError, SelectionError
-from ...inputs import batch_inputs
-from ...trace import Trace
+from ...run.backward import word_gradients
+from ...text.encoding import batch_inputs
+from ...trace.trace import Trace
 from ..gradients import gradients
 from ..metrics import Metric, Read, row_of
 from .result import Attribution, reader

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ...trace import Trace
+from ...trace.trace import Trace
 from ..rows import blocks, head_groups
 from .instance import target_agreement
 from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, joined, label, labels, scores_of_rows, threshold_at

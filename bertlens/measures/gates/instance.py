@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ...trace import Trace
+from ...trace.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd

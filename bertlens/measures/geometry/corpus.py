@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ...trace import Trace
+from ...trace.trace import Trace
 from .vectors import (
     LEAST_POINTS,
     anisotropy,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ...errors import ModelError, check_index
-from ...trace import Trace
+from ...trace.trace import Trace
 from ..spectra import head_vectors
 
 KINDS = ("query", "key", "value", "context")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ...trace import Trace
+from ...trace.trace import Trace
 from ..block import Block
 from .vectors import cone_share, moments, participation_ratio
 

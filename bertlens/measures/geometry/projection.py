@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError, SelectionError, check_index
-from ...trace import Trace
+from ...trace.trace import Trace
 
 METHODS = ("pca", "umap")
 ROWS = 256  # of cosines at a time

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ...errors import SelectionError, check_index
-from ...trace import Trace
+from ...trace.trace import Trace
 from .head_score import SIDES, rotated, visible_keys
 from .pull import Parts, Reading, parts
 from .stream import Stream, check_finite

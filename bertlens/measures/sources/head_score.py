@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from ...errors import SelectionError, check_index
-from ...scores import visible
-from ...trace import Trace
+from ...run.attention import visible
+from ...trace.trace import Trace
 from .pull import Reading, parts
 from .result import Sources
 from .stream import Stream, check_finite

@@ -12,7 +12,7 @@ from torch.nn.functional import gelu, relu
 from transformers import PreTrainedModel
 
 from ...errors import ModelError, SelectionError, check_index
-from ...trace import Trace
+from ...trace.trace import Trace
 from .pull import Reading, parts
 from .result import Sources
 from .stream import Normed, Stream, check_activation, check_finite, gate

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...trace import Trace
+from ...trace.trace import Trace
 from .stream import Affine, Normed, Stream
 
 

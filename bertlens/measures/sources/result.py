@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError, SelectionError, check_index
-from ...trace import Trace
+from ...trace.trace import Trace
 from .pull import Parts, Reading, descend, parts
 from .stream import Stream
 

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from ...capture import Layer
 from ...errors import ModelError
-from ...scores import ROWS, biased, check_precision, scores_part
-from ...stream_parts import nothing
-from ...stream_record import inverse_deviation
-from ...trace import Trace
+from ...model.stream_parts import nothing
+from ...run.attention import ROWS, biased, check_precision, scores_part
+from ...run.forward import Layer
+from ...run.recorder import inverse_deviation
+from ...trace.trace import Trace
 
 SMALL = -1e-6  # where act(0)/0 is asked for, act(SMALL)/SMALL is given: 0 for ReLU, whose gate is 1[s > 0]
 

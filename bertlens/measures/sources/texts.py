@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError, SelectionError
-from ...trace import Trace
+from ...trace.trace import Trace
 from ..rows import blocks, head_groups
 from .stream import Affine, Normed, Stream, check_finite
 

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from ..comparison import Comparison
-from ..errors import SelectionError, check_index
-from ..export.still import compared_png
-from ..limits import within
-from ..measures.alignment import Alignment
-from ..measures.offers import offers
-from ..provenance import visible
-from ..trace import Trace
-from ..vocabulary import MEASURES
+from ...base.limits import within
+from ...comparison.alignment import Alignment
+from ...comparison.runs import Comparison
+from ...errors import SelectionError, check_index
+from ...export.still import compared_png
+from ...measures.offers import offers
+from ...trace.provenance import visible
+from ...trace.trace import Trace
+from ...vocabulary import MEASURES
+from ..selection import Picked
+from ..slices import PATIENCE, advanced, again
 from . import whatif
-from .answers import Answer
-from .inturn import PATIENCE, advanced, again
-from .picked import Picked
+from .heads import Answer
 
 WINDOW = 128  # units a side that are shown at once
 STEP = WINDOW // 2

@@ -16,20 +16,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import InputError, ModelError, SelectionError
-from ..limits import LIMITS, within
-from ..measures import byhead, categories, gates, geometry, norms, spectra
-from ..measures.gates.classify import group_scores
-from ..measures.geometry import projection
-from ..measures.layermaps import layer_map as map_of_layer
-from ..measures.leading import advance, leading
-from ..measures.offers import offers
-from ..measures.rows import blocks
-from ..measures.thumbnails import of_heads as thumbnails_of_heads
-from ..measures.thumbnails import thumbnails as thumbnails_of
-from ..trace import Trace
-from ..vocabulary import LAYER_MAPS, LayerMap
-from .inturn import PATIENCE, advanced, again, by_heads, passed
+from ...base.limits import LIMITS, within
+from ...errors import InputError, ModelError, SelectionError
+from ...measures import byhead, categories, gates, geometry, norms, spectra
+from ...measures.gates.classify import group_scores
+from ...measures.geometry import projection
+from ...measures.layer_maps import layer_map as map_of_layer
+from ...measures.leading import advance, leading
+from ...measures.offers import offers
+from ...measures.rows import blocks
+from ...measures.thumbnails import of_heads as thumbnails_of_heads
+from ...measures.thumbnails import thumbnails as thumbnails_of
+from ...trace.trace import Trace
+from ...vocabulary import LAYER_MAPS, LayerMap
+from ..slices import PATIENCE, advanced, again, by_heads, passed
 
 ROWS = 256  # of a mask that are looked at together
 MOST_VALUES = 64  # singular values that are drawn

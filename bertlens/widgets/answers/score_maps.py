@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ..limits import within
-from ..measures import sources
-from ..measures.sources import GROUPS, SIDES, Pair
-from ..trace import Trace
-from .answers import Answer
-from .inturn import PATIENCE, Here, again, in_steps
-from .picked import Picked
+from ...base.limits import within
+from ...measures import sources
+from ...measures.sources import GROUPS, SIDES, Pair
+from ...trace.trace import Trace
+from ..selection import Picked
+from ..slices import PATIENCE, Here, again, in_steps
+from .heads import Answer
 
 MOST_PAIRS = 5  # of sources, the others are one picture
 MOST_CELLS = 128  # along a side

@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ..errors import InputError
-from ..limits import within
-from ..measures.offers import offers
-from ..provenance import visible
-from ..survey.alike import Alike, alike
-from ..survey.distances import head_map, nearest_heads
-from ..survey.headstats import HeadStats
-from ..survey.prediction import FEWEST, LEVEL
-from ..survey.statistics import COUNTED, NAMES, text_steps
-from ..survey.syntax import predicted_words, word_attention
-from ..survey.tally import BINS, edges
-from ..trace import Trace
-from .answers import Answer
-from .inturn import PATIENCE, again, in_steps
+from ...base.limits import within
+from ...errors import InputError
+from ...measures.offers import offers
+from ...survey.distances import head_map, nearest_heads
+from ...survey.headstats import HeadStats
+from ...survey.prediction import FEWEST, LEVEL
+from ...survey.similar_texts import Alike, alike
+from ...survey.statistics import COUNTED, NAMES, text_steps
+from ...survey.sums import BINS, edges
+from ...survey.syntax import predicted_words, word_attention
+from ...trace.provenance import visible
+from ...trace.trace import Trace
+from ..slices import PATIENCE, again, in_steps
+from .heads import Answer
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..survey.treebank import Sentence
+    from ...survey.treebank import Sentence
 
 
 class Corpus:

@@ -13,11 +13,11 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from ..measures.attention import SUMMARY
-from ..measures.rows import Counted, Roles, Rows, blocks, counted, means
-from ..measures.thumbnails import SIDE, Pooled
-from ..trace import Trace
-from .inturn import PATIENCE, again, by_heads
+from ...measures.attention import SUMMARY
+from ...measures.rows import Counted, Roles, Rows, blocks, counted, means
+from ...measures.thumbnails import SIDE, Pooled
+from ...trace.trace import Trace
+from ..slices import PATIENCE, again, by_heads
 
 NAMES = ("thumbs", "thumb_max", "stats")
 

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
-from ..errors import BertLensError, InputError
-from ..measures.rows import head_groups
-from ..trace import Trace
-from ..whatif import answering as asking
-from ..whatif import movement
-from .answers import Answer
-from .inturn import PATIENCE, Here, again, in_steps
+from ...errors import BertLensError, InputError
+from ...measures.rows import head_groups
+from ...run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
+from ...trace.trace import Trace
+from ...whatif import answering as asking
+from ...whatif import movement
+from ..slices import PATIENCE, Here, again, in_steps
+from .heads import Answer
 
 MOST = 100  # changes of one run
 SHOWN = 5  # answers

@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from ..limits import within
-from ..measures import sources
-from ..trace import Trace
-from .answers import Answer
-from .picked import Picked
+from ...base.limits import within
+from ...measures import sources
+from ...trace.trace import Trace
+from ..selection import Picked
+from .heads import Answer
 
 LARGEST = 6  # parts shown as bars, the rest folded into one
 

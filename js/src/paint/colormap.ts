@@ -1,4 +1,4 @@
-// Numbers -> pixels, with the tables that bertlens/colors.py made. No DOM: a canvas, a PNG and a test take the same bytes.
+// Numbers -> pixels, with the tables that bertlens/base/colors.py made. No DOM: a canvas, a PNG and a test take the same bytes.
 import { NAN, SIGNED, type Theme, WEIGHT } from "../vocabulary";
 
 export type Scale = "weight" | "signed";
@@ -29,7 +29,7 @@ function decode(nodes: readonly string[]): Table {
 
 export const rgb = (color: string): number[] => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
 
-/** One channel of the colour at `part` of the way along the nodes, as bertlens/colors.py rounds it. */
+/** One channel of the colour at `part` of the way along the nodes, as bertlens/base/colors.py rounds it. */
 function between(nodes: Uint8Array, part: number, channel: number): number {
   const at = part * (nodes.length / 3 - 1);
   const low = Math.floor(at);

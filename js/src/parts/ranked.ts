@@ -1,4 +1,4 @@
-// Numbers in an order as text: bertlens/ranking.py has the same in Python.
+// Numbers in an order as text: bertlens/base/ranking.py has the same in Python.
 import { signed } from "./format";
 
 const FINEST = 6; // decimals; below is the rounding of float32

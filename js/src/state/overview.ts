@@ -3,7 +3,7 @@ import type { Span, TokenSide } from "../compute/grid";
 import type { Measure, Traits } from "../vocabulary";
 import { type Arrays, fromBase64, unpack } from "../wire";
 
-/** What the tokenizer did: bertlens.inputs.InputReport.to_dict(). */
+/** What the tokenizer did: bertlens.text.encoding.InputReport.to_dict(). */
 export interface Badge {
   kind: string;
   label: string;
@@ -28,7 +28,7 @@ export interface Tab {
   why_not: string | null;
 }
 
-/** A change of the run: bertlens/widgets/whatif.py. */
+/** A change of the run: bertlens/widgets/answers/whatif.py. */
 export interface Change {
   id: number; // by which the kernel knows it
   label: string;
@@ -37,7 +37,7 @@ export interface Change {
   code: string; // in Python, "" where it takes more than numbers
 }
 
-/** Tokens that are the patches of an image, row by row: bertlens/patches.py. */
+/** Tokens that are the patches of an image, row by row: bertlens/text/patches.py. */
 export interface Patches {
   rows: number;
   cols: number;

@@ -33,7 +33,7 @@ export interface Sum extends WhyPlace {
   notes: string[];
 }
 
-/** The answer to "why": see bertlens/widgets/why.py. */
+/** The answer to "why": see bertlens/widgets/answers/why.py. */
 export interface Split extends Sum {
   side: "query" | "key";
   against: "others" | number | null;

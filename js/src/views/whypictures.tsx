@@ -15,7 +15,7 @@ import { difference, nats } from "./whydata";
 const [SIDE, LARGE] = [112, 420]; // px of a small picture, of the one shown large
 const REST = 250; // ms
 
-/** The answer to "score_maps": see bertlens/widgets/score_maps.py. */
+/** The answer to "score_maps": see bertlens/widgets/answers/score_maps.py. */
 interface ScoreMaps {
   layer: number;
   head: number;

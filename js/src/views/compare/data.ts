@@ -1,4 +1,4 @@
-// Two runs as the kernel tells of them (bertlens/widgets/compared.py), and what is selected of them. Units of both texts
+// Two runs as the kernel tells of them (bertlens/widgets/answers/compare.py), and what is selected of them. Units of both texts
 // are counted together, gaps included; a difference is always b − a.
 import { type Answer, arrived, type Kind } from "../../state/answers";
 import type { Overview } from "../../state/overview";
@@ -49,7 +49,7 @@ export type Maps = Asked & {
 export const comparedOf = ({ compared }: Overview) => compared as unknown as Compared;
 export const keysOf = ({ keys, queries }: Compared): Pair[] => keys ?? queries;
 
-const WINDOW = 128; // as bertlens/widgets/compared.py
+const WINDOW = 128; // as bertlens/widgets/answers/compare.py
 const STEP = WINDOW / 2;
 
 /** The first unit of the window that shows one. */

@@ -1,0 +1,1 @@
+"""The front end as it was built: its files and their fingerprint."""

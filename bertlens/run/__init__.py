@@ -1,0 +1,1 @@
+"""One forward or backward pass: what is recorded of it, what is changed in it, and attention weights made of it."""

@@ -1,0 +1,1 @@
+"""What the kernel answers to each question of the page, as `(fields, arrays)`."""
