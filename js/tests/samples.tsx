@@ -1,5 +1,5 @@
 // Figures with hostile and with everyday content: drawn by figures.test.tsx, and written as files by
-// `node tests/print_samples.mjs` for tests/unit/test_figures.py, where a strict XML parser reads them.
+// `node tests/print_samples.mjs` for tests/unit/plots/test_figures.py, where a strict XML parser reads them.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { svgFile } from "../src/export/figure";

@@ -28,7 +28,7 @@ from bertlens.widgets import Question, Tab, register_question, register_tab, she
 from bertlens.widgets.questions import ARGUMENTS, QUESTIONS
 from bertlens.widgets.tabs import PARTS, TABS
 from unit import tiny
-from unit.test_widgets import question
+from unit.widgets.test_widgets import question
 
 
 def test_the_page_has_this_vocabulary() -> None:

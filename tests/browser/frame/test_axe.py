@@ -13,7 +13,7 @@ import bertlens as bl
 from bertlens import whatif
 from browser.views import Seen
 
-AXE = Path(__file__).parents[2] / "js" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[3] / "js" / "node_modules" / "axe-core" / "axe.min.js"
 CELL = {"layer": 1, "head": 8, "query": 3, "key": 4}
 FINDINGS = """async () => (await axe.run(".bertlens")).violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.base import colors
 from bertlens.measures import geometry, norms
-from browser.test_axe import AXE, FINDINGS
+from browser.frame.test_axe import AXE, FINDINGS
 from browser.views import PATIENCE, Seen, number, shown, signed
 
 CELL = {"layer": 1, "head": 8, "query": 3, "key": 4}

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.base import colors
-from browser.test_axe import findings
+from browser.frame.test_axe import findings
 from browser.views import Seen, shown
 
 ROWS, COLS = 4, 6

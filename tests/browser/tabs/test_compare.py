@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens import Lens, whatif
-from browser.test_axe import AXE, FINDINGS
+from browser.frame.test_axe import AXE, FINDINGS
 from browser.views import Seen, live, signed
 from unit import tiny
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.survey.statistics import NAMES, text_statistics
-from browser.test_axe import AXE, FINDINGS
+from browser.frame.test_axe import AXE, FINDINGS
 from browser.views import PATIENCE, Seen, live, number
 
 CELL = {"layer": 1, "head": 8, "view": "table", "settings": {"table_of": "atlas"}}

@@ -125,5 +125,5 @@ def test_the_page_draws_the_same_tables() -> None:
         for scale in ("weight", "signed")
         for theme in colors.THEMES
     }
-    path = Path(__file__).parent.parent / "wire" / "tables.json"
+    path = Path(__file__).parents[2] / "wire" / "tables.json"
     assert json.loads(path.read_text()) == vectors

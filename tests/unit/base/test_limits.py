@@ -9,7 +9,7 @@ import pytest
 
 from bertlens.base.limits import LIMITS, within
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PYTHON = {path: path.read_text(encoding="utf-8") for path in (ROOT / "bertlens").rglob("*.py")}
 PAGE = [path.read_text(encoding="utf-8") for path in (ROOT / "js" / "src").rglob("*.ts*")]
 

@@ -15,7 +15,7 @@ from bertlens import Lens
 from bertlens.base.ranking import ranked
 from unit import tiny
 
-CASES = json.loads((Path(__file__).parent.parent / "wire" / "ranked.json").read_text(encoding="utf-8"))
+CASES = json.loads((Path(__file__).parents[2] / "wire" / "ranked.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("values", "texts"), CASES)

@@ -15,8 +15,8 @@ from bertlens.base import colors
 from bertlens.measures.attribution import Attribution, attention_gradient, gradient_input, occlusion
 from bertlens.trace.provenance import visible
 from bertlens.whatif import logit
-from unit.test_attribution import words_lens
-from unit.test_export import HOSTILE, attention
+from unit.export.test_export import HOSTILE, attention
+from unit.measures.test_attribution import words_lens
 
 TOKEN = re.compile(r"<span title='(.*?)' style='[^']*background:([^;]+);color:(#\w+)'>(.*?)<br><small>(.*?)</small>")
 

@@ -19,9 +19,9 @@ from bertlens.measures.attribution import slopes
 from bertlens.run.backward import word_gradients
 from bertlens.whatif.runs import inputs_of
 from unit import tiny
+from unit.measures.test_sources import EVERY, PAIR, TEXT, lens_of
+from unit.measures.test_sources_predictions import EACH, TEXTS, TOKENS, cases, with_head
 from unit.naive_sources import exact_rotation
-from unit.test_sources import EVERY, PAIR, TEXT, lens_of
-from unit.test_sources_predictions import EACH, TEXTS, TOKENS, cases, with_head
 
 MASKED = "the cat [MASK] on the warm mat"
 CAT = tiny.VOCABULARY.index("cat")

@@ -14,7 +14,7 @@ from bertlens import InputError, Lens, Trace, whatif
 from bertlens.measures import attribution
 from bertlens.measures.attribution.faithful import bins_of
 from unit import tiny
-from unit.test_attribution import MASKED, words_lens
+from unit.measures.test_attribution import MASKED, words_lens
 
 TEXT = "the cat sat on the warm mat , it was very warm"
 

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from bertlens import InputError, Lens, ModelError, SelectionError, Trace
 from bertlens.measures import flow, norms
+from unit.measures.test_norms import DTYPES, close, lens_of
 from unit.naive import ADAPTED, PARTS, NaiveBlock
-from unit.test_norms import DTYPES, close, lens_of
 
 TEXT = "the cat sat on the mat, it was warm."
 SECOND_NORM = {  # of the layer, in post-LN families

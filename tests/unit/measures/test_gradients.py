@@ -13,7 +13,7 @@ from torch import Tensor
 from bertlens import InputError, Lens, ModelError, SelectionError, Trace
 from bertlens.measures.gradients import gradients
 from unit import tiny
-from unit.test_norms import lens_of
+from unit.measures.test_norms import lens_of
 
 TEXT = ("the cat sat on the mat", "it was warm")
 

@@ -23,7 +23,7 @@ from bertlens.widgets import widget
 from bertlens.widgets.answers import heads
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
-from unit.test_widgets import question
+from unit.widgets.test_widgets import question
 
 TEXT = "the cat sat on the mat"
 # A capability and something that needs it

@@ -380,7 +380,7 @@ def test_a_position_head_is_seen_as_one(embedded_lens: Lens) -> None:
 
 def test_adapters_quantised_and_unseen_rotations() -> None:
     """LoRA is in the weights that parts go through; what is no plain projection is declined in a sentence."""
-    from unit.test_offers import lora, quantised
+    from unit.measures.test_offers import lora, quantised
 
     peft = pytest.importorskip("peft")
     assert peft

@@ -12,8 +12,8 @@ from bertlens import InputError, Lens, ModelError, SelectionError
 from bertlens.measures import sources
 from unit import tiny
 from unit.largest import Largest
+from unit.measures.test_sources import EVERY, FAMILIES, PAIR, TEXT, lens_of
 from unit.naive_sources import exact_rotation
-from unit.test_sources import EVERY, FAMILIES, PAIR, TEXT, lens_of
 
 OPENED = pytest.mark.parametrize("through_mlps", [False, True], ids=["closed", "opened"])
 TOKENS = {

@@ -21,10 +21,10 @@ import transformers as tf
 from bertlens import Lens, ModelError, Trace
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from unit import tiny, zoo
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TABLE = ROOT / "docs" / "models.md"
 TEXT, SHORT = "the cat sat on the mat", "it was very warm"
 TOLERANCE = 1e-4  # of weights, and of hidden states beside their largest value

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-JS = Path(__file__).parents[2] / "js"
+JS = Path(__file__).parents[3] / "js"
 SVG = "{http://www.w3.org/2000/svg}"
 ALLOWED = {SVG + name for name in ("svg", "title", "desc", "metadata", "g", "text", "rect", "path", "image")}
 NAMES = ("matrix", "large", "lines", "neurons", "atlas", "column")

@@ -11,8 +11,8 @@ import torch
 import bertlens as bl
 from bertlens import InputError, SelectionError, Trace, whatif
 from bertlens.measures import attribution
-from unit.test_attribution import MASKED, words_lens
-from unit.test_comparison import A, B, lens_of
+from unit.comparison.test_comparison import A, B, lens_of
+from unit.measures.test_attribution import MASKED, words_lens
 
 matplotlib: Any = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

@@ -9,7 +9,7 @@ import pytest
 
 from bertlens import InputError, Trace
 from bertlens.measures import sources
-from unit.test_sources import TEXT, lens_of
+from unit.measures.test_sources import TEXT, lens_of
 
 matplotlib: Any = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

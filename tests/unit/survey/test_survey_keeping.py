@@ -25,7 +25,7 @@ from bertlens.errors import SaveError
 from bertlens.survey import HeadStats, batch, checkpoint, head_stats
 from unit import survey_naive as naive
 from unit import tiny
-from unit.test_files import full_disk
+from unit.base.test_files import full_disk
 
 TEXTS = ["the cat sat", "it was warm", "the mat", "warm, very warm"]
 
@@ -85,7 +85,7 @@ print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, signal.getsignal(signa
 def test_signals_end_the_run_and_not_its_saving(tmp_path: Path, signals: list[int], while_saving: list[int]) -> None:
     """Ctrl-C, SIGTERM, several at once, and again while the file is written."""
     path = tmp_path / "stats.npz"
-    code = RUN.format(tests=str(Path(__file__).parents[1]), signals=signals, while_saving=while_saving)
+    code = RUN.format(tests=str(Path(__file__).parents[2]), signals=signals, while_saving=while_saving)
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["3", "True", "True", "True"], done.stderr[-2000:]
     assert HeadStats.load(path).n_texts == 3
@@ -94,7 +94,7 @@ def test_signals_end_the_run_and_not_its_saving(tmp_path: Path, signals: list[in
 
 def test_a_signal_at_the_very_end_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "stats.npz"
-    code = RUN.format(tests=str(Path(__file__).parents[1]), signals=[], while_saving=[2, 15])
+    code = RUN.format(tests=str(Path(__file__).parents[2]), signals=[], while_saving=[2, 15])
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["9", "False", "True", "True"], done.stderr[-2000:]
     assert HeadStats.load(path).n_texts == 9

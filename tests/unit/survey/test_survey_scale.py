@@ -142,7 +142,7 @@ def work():
 def test_a_local_cluster_needs_the_main_guard(tmp_path: Path, call: str) -> None:
     """Without it each worker would run the script again: one sentence, before a process is started."""
     script = tmp_path / "survey.py"
-    script.write_text(SCRIPT.format(tests=str(Path(__file__).parents[1]), call=call))
+    script.write_text(SCRIPT.format(tests=str(Path(__file__).parents[2]), call=call))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200)
     if call == "work()":
         last = done.stderr.splitlines()[-1]

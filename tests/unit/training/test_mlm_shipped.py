@@ -72,7 +72,7 @@ def test_the_card_and_the_readme_say_what_is_held_out(metrics: dict[str, Any]) -
         "Held-out texts are other texts of the corpus that it was trained on: other\nparagraphs of the same books."
         in card_text
     )
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     assert f"of other books {score['top1'] * 100:.0f} % right, {single['top1'] * 100:.0f} % with one mask" in readme
 
 

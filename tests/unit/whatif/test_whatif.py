@@ -22,7 +22,7 @@ from bertlens.model.families import adapter_of
 from bertlens.run import trust
 from bertlens.run.changes import Change
 from unit import tiny
-from unit.test_capture import mixed_model, same, state
+from unit.run.test_capture import mixed_model, same, state
 
 TEXT, PAIR, SHORT = tiny.TEXTS
 EVERY = pytest.mark.parametrize("name", tiny.FAMILIES)
@@ -174,7 +174,7 @@ def eager_states(
 
     monkeypatch.setattr(module, "eager_attention_forward", masked)
     model.config._attn_implementation = "eager"
-    from unit.test_families import accepted, inputs_of
+    from unit.model.test_families import accepted, inputs_of
 
     with torch.no_grad():
         output = model(**accepted(model, inputs_of(trace)), output_hidden_states=True)

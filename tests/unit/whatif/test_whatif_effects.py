@@ -14,7 +14,7 @@ from torch import Tensor
 from bertlens import BertLensError, InputError, Lens, ModelError, SelectionError, Trace, whatif
 from bertlens.whatif import sweeps
 from unit import tiny
-from unit.test_capture import same, state
+from unit.run.test_capture import same, state
 
 MASKED = "the cat [MASK] on the mat"
 
@@ -138,7 +138,7 @@ def test_the_model_comes_back_from_a_broken_sweep(kind: type[BaseException]) -> 
 @pytest.mark.parametrize("name", ["bert", "distilbert", "electra", "gpt2"])  # rotary families round to float32
 def test_the_estimate_is_the_slope_of_a_heads_gate(name: str) -> None:
     """−d metric / dξ at ξ = 1 by finite differences: the head's columns of W_O times 1 ± h, in float64."""
-    from unit.test_whatif import w_o
+    from unit.whatif.test_whatif import w_o
 
     family = tiny.FAMILIES[name]
     lens = Lens(tiny.shaken(family.model(), scale=0.19).double(), family.tokenizer())

@@ -18,8 +18,8 @@ from bertlens.measures import norms
 from bertlens.vocabulary import MEASURES
 from bertlens.widgets.answers import compare
 from unit import tiny
-from unit.test_export import HOSTILE, Page, attention
-from unit.test_widgets import question
+from unit.export.test_export import HOSTILE, Page, attention
+from unit.widgets.test_widgets import question
 
 A, B = "the unbelievable cat sat on the mat", "the cat was very warm on the mat ."
 

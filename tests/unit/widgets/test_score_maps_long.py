@@ -15,7 +15,7 @@ from bertlens.trace import Trace
 from bertlens.widgets import slices
 from bertlens.widgets.answers import score_maps
 from bertlens.widgets.questions import QUESTIONS
-from unit.test_sources import TEXT, lens_of
+from unit.measures.test_sources import TEXT, lens_of
 
 
 def traced(kind: str = "bert") -> Trace:

@@ -12,7 +12,7 @@ import bertlens as bl
 from bertlens.widgets import slices
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
-from unit.test_questions_long import OWN, VALUES
+from unit.widgets.test_questions_long import OWN, VALUES
 
 LAYERS, HEADS = 2, 3
 # each question that takes turns, with the least number of them: of one head in a layer, of all of a layer, of all heads

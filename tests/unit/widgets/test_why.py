@@ -16,7 +16,7 @@ from bertlens.widgets.answers.score_maps import MOST_PAIRS, carried_maps, score_
 from bertlens.widgets.answers.why import LARGEST, carried, carried_pairs, why, why_pairs
 from bertlens.widgets.questions import QUESTIONS, packed
 from bertlens.widgets.selection import Picked
-from unit.test_sources import TEXT, lens_of
+from unit.measures.test_sources import TEXT, lens_of
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
