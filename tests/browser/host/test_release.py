@@ -14,7 +14,7 @@ import pytest
 from browser.conftest import HOST_NOISE
 from browser.harness import Jupyter, watched
 from browser.views import Seen
-from unit.test_project import built, source
+from unit.test_wheel import built, source
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
