@@ -21,7 +21,7 @@ from bertlens.vocabulary import SETTINGS, TRAITS
 from bertlens.widgets.questions import ARGUMENTS, QUESTIONS
 from unit.tiny import bert, wordpiece
 
-MESSAGES = int(os.environ.get("BERTLENS_MESSAGES", "10000"))
+MESSAGES = int(os.environ.get("BERTLENS_MESSAGES", "4000"))
 SEED = int(os.environ.get("BERTLENS_SEED", "0"))
 
 WORDS = [

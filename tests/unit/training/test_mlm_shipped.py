@@ -105,6 +105,22 @@ def test_ten_sentences_are_answered_as_the_card_says(lens: bl.Lens, metrics: dic
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["valid.txt.gz", "wiki.test.raw.gz"])
+def test_scores_of_some_passages_are_near(
+    lens: bl.Lens, metrics: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """150 passages, evenly over the file; the whole of it is scored by the long test below."""
+    monkeypatch.setattr(run, "MOST_SCORED", 150)
+    kept, length = metrics["scores"][name], metrics["run"]["settings"]["length"]
+    score = run.score_file(lens.model, lens.tokenizer, next(DATA.rglob(name)), length)
+    assert score["passages"] == 150 and score["n"] > 1000
+    for share in ("top1", "top10"):
+        assert score[share] == pytest.approx(kept[share], abs=4 * 0.5 / score["n"] ** 0.5)
+    assert score["loss"] == pytest.approx(kept["loss"], rel=0.08)
+
+
+@pytest.mark.data
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["valid.txt.gz", "wiki.test.raw.gz"])
 def test_scores_are_those_of_the_shipped_weights(lens: bl.Lens, metrics: dict[str, Any], name: str) -> None:
     path = next(DATA.rglob(name))
     kept = metrics["scores"][name]
