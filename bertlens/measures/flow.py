@@ -12,7 +12,6 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -57,14 +56,9 @@ def rollout(trace: Trace, kind: str = "attnresln-n", *, normalize: bool = True) 
     return rolled
 
 
-_rollouts: WeakKeyDictionary[Trace, Tensor] = WeakKeyDictionary()
-
-
 def rollout_to(trace: Trace, layer: int) -> Tensor:
     """(S, S) the rollout of AttnResLn-N up to one layer. That of all layers is kept as long as the trace."""
-    if trace not in _rollouts:
-        _rollouts[trace] = rollout(trace)
-    return _rollouts[trace][layer].clone()
+    return trace.kept("rollout", lambda: rollout(trace))[layer].clone()
 
 
 @torch.no_grad()

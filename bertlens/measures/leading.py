@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -40,25 +39,27 @@ class Leading:
     exact: bool  # all values, not the leading ones
 
 
-_found: WeakKeyDictionary[Trace, dict[tuple[int, int], Leading | Krylov]] = WeakKeyDictionary()
-
-
 def leading(trace: Trace, layer: int, head: int) -> Leading:
     """Of a head's attention. Raises InputError for NaN and Inf."""
     while not advance(trace, layer, head):
         pass
-    done = _found[trace][layer, head]
+    done = _states(trace)[layer, head]
     assert isinstance(done, Leading)
     return done
 
 
 def advance(trace: Trace, layer: int, head: int) -> bool:
     """One pass more over the head's rows; whether `leading` has all that it needs. What is done is kept."""
-    known = _found.setdefault(trace, {})
-    state = known.get((layer, head)) or Krylov(trace, layer, head)
+    states = _states(trace)
+    state = states.get((layer, head)) or Krylov(layer, head)
     if isinstance(state, Krylov):
-        known[layer, head] = _whole(trace, layer, head) if within("spectrum", trace.n_tokens) else state.grown()
-    return isinstance(known[layer, head], Leading)
+        states[layer, head] = _whole(trace, layer, head) if within("spectrum", trace.n_tokens) else state.grown(trace)
+    return isinstance(states[layer, head], Leading)
+
+
+def _states(trace: Trace) -> dict[tuple[int, int], Leading | Krylov]:
+    """By layer and head, how far their spectra have come."""
+    return trace.kept("leading", dict)
 
 
 def _whole(trace: Trace, layer: int, head: int) -> Leading:
@@ -70,7 +71,6 @@ def _whole(trace: Trace, layer: int, head: int) -> Leading:
 class Krylov:
     """The space of Ω, AᵀA Ω, (AᵀA)² Ω … of a random block Ω (K, WIDTH), block by block, and what A makes of it."""
 
-    trace: Trace
     layer: int
     head: int
     basis: list[Tensor] = field(default_factory=list)  # orthonormal (K, WIDTH)
@@ -80,16 +80,16 @@ class Krylov:
     squares: float = 0.0  # ‖A‖_F²
 
     @torch.no_grad()
-    def grown(self) -> Leading | Krylov:
+    def grown(self, trace: Trace) -> Leading | Krylov:
         """With one block more; after PASSES blocks, what they say."""
         if not self.basis:
             draws = torch.Generator().manual_seed(0)
-            size = (len(self.trace.key_tokens), WIDTH)
+            size = (len(trace.key_tokens), WIDTH)
             omega = torch.randn(size, generator=draws, dtype=torch.float64, device="cpu")
-            block, self.start = torch.linalg.qr(omega.to(self.trace.special_mask.device))
+            block, self.start = torch.linalg.qr(omega.to(trace.special_mask.device))
         else:
             block = _orthonormal(self.returned[-1], torch.cat(self.basis, 1))
-        image, returned, squares = _passed(self.trace, self.layer, self.head, block, squared=not self.basis)
+        image, returned, squares = _passed(trace, self.layer, self.head, block, squared=not self.basis)
         self.basis.append(block)
         self.images.append(image)
         self.returned.append(returned)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MappingProxyType
-from weakref import WeakKeyDictionary
 
 from ..errors import BertLensError, InputError, ModelError
 from ..run.attention import check_precision
@@ -68,8 +67,6 @@ CAPABILITIES: dict[str, Callable[[Trace], None]] = {
     "sources": sources.requirements,
 }
 
-_tried: WeakKeyDictionary[Trace, dict[str, str]] = WeakKeyDictionary()
-
 
 def offers(trace: Trace) -> MappingProxyType[str, str]:
     """What a trace offers: capability -> "" where it can be had, else the reason why not, in words.
@@ -84,10 +81,7 @@ def offers(trace: Trace) -> MappingProxyType[str, str]:
 def why_not(trace: Trace, capability: str) -> str:
     """One of `offers` alone: the others are not tried."""
     check_precision(trace.special_mask.device)
-    tried = _tried.setdefault(trace, {})
-    if capability not in tried:
-        tried[capability] = _reason(trace, CAPABILITIES[capability])
-    return tried[capability]
+    return trace.kept(("offers", capability), lambda: _reason(trace, CAPABILITIES[capability]))
 
 
 def check_capability(whose: str, name: object) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -192,18 +191,18 @@ def texts_apart(trace: Trace) -> tuple[Trace, Trace]:
     """
     _check_apart(trace)
     original = trace.original
-    kept = _apart.get(original)
-    if kept is None or kept[0].fingerprint != original.fingerprint:
-        assert trace.lens is not None and trace.text is not None and trace.text_pair is not None
-        kept = trace.lens.trace(trace.text), trace.lens.trace(trace.text_pair)
-        _apart[original] = kept
+    apart = original.kept("apart", lambda: _traced_apart(original))
+    if apart[0].fingerprint != original.fingerprint:  # the model had other weights for a while
+        apart = _traced_apart(original)
     if not trace.changes:
-        return kept
-    first, second = (text.rerun(*trace.changes) for text in kept)
+        return apart
+    first, second = (text.rerun(*trace.changes) for text in apart)
     return first, second
 
 
-_apart: WeakKeyDictionary[Trace, tuple[Trace, Trace]] = WeakKeyDictionary()  # of an original run
+def _traced_apart(pair: Trace) -> tuple[Trace, Trace]:
+    assert pair.lens is not None and pair.text is not None and pair.text_pair is not None
+    return pair.lens.trace(pair.text), pair.lens.trace(pair.text_pair)
 
 
 def _layers(trace: Trace, layer: int | str) -> list[int]:

@@ -6,7 +6,6 @@ Rows pass in blocks, a few heads at a time, so that memory does not grow with SÂ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -24,9 +23,6 @@ class Received:
     own: Tensor  # (H, S) Î±_ii
 
 
-_known: WeakKeyDictionary[Trace, dict[tuple[int, int], Received]] = WeakKeyDictionary()
-
-
 def received(trace: Trace, layer: int) -> Received:
     """Of all heads of a layer."""
     parts = [of_heads(trace, layer, heads) for heads in head_groups(trace, layer)]
@@ -35,21 +31,22 @@ def received(trace: Trace, layer: int) -> Received:
 
 def is_known(trace: Trace, layer: int, heads: slice) -> bool:
     """Whether `of_heads` is there already."""
-    return (layer, heads.start) in _known.get(trace, {})
+    return trace.keeps(("received", layer, heads.start))
+
+
+def of_heads(trace: Trace, layer: int, heads: slice) -> Received:
+    """Of one of the groups of `rows.head_groups`: work of a few tenths of a second at 8,192 tokens."""
+    return trace.kept(("received", layer, heads.start), lambda: _received(trace, layer, heads))
 
 
 @torch.no_grad()
-def of_heads(trace: Trace, layer: int, heads: slice) -> Received:
-    """Of one of the groups of `rows.head_groups`: work of a few tenths of a second at 8,192 tokens."""
-    known = _known.setdefault(trace, {})
-    if (layer, heads.start) not in known:
-        sums = own = None
-        for start, first, alpha in blocks(trace, layer, heads):
-            if sums is None or own is None:
-                sums = alpha.new_zeros(len(alpha), len(trace.key_tokens), dtype=torch.float64)
-                own = alpha.new_zeros(len(alpha), trace.n_tokens)
-            sums[:, first : first + alpha.shape[2]] += alpha.sum(1)
-            own[:, start : start + alpha.shape[1]] = Diagonal(alpha, start - first).get()
-        assert sums is not None and own is not None
-        known[layer, heads.start] = Received(sums, own)
-    return known[layer, heads.start]
+def _received(trace: Trace, layer: int, heads: slice) -> Received:
+    sums = own = None
+    for start, first, alpha in blocks(trace, layer, heads):
+        if sums is None or own is None:
+            sums = alpha.new_zeros(len(alpha), len(trace.key_tokens), dtype=torch.float64)
+            own = alpha.new_zeros(len(alpha), trace.n_tokens)
+        sums[:, first : first + alpha.shape[2]] += alpha.sum(1)
+        own[:, start : start + alpha.shape[1]] = Diagonal(alpha, start - first).get()
+    assert sums is not None and own is not None
+    return Received(sums, own)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 import torch
 from torch import Tensor
@@ -250,15 +250,9 @@ def _room(trace: Trace) -> int:
     return AT_ONCE if trace.special_mask.device.type == "cpu" else 32 * AT_ONCE
 
 
-_known_keys: WeakKeyDictionary[Trace, dict[tuple[int, int, int], slice]] = WeakKeyDictionary()
-
-
 def _keys(trace: Trace, layer: int, start: int, stop: int) -> slice:
     """`Trace.keys_seen`, which reads all of a mask's rows: once for all heads and measures."""
-    known = _known_keys.setdefault(trace, {})
-    if (layer, start, stop) not in known:
-        known[layer, start, stop] = trace.keys_seen(layer, start, stop)
-    return known[layer, start, stop]
+    return trace.kept(("keys seen", layer, start, stop), lambda: trace.keys_seen(layer, start, stop))
 
 
 def _width(trace: Trace, layer: int) -> int:

@@ -7,14 +7,15 @@ Every answer is a new tensor, so a trace cannot be changed through what it gave 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from ..base.kept import Kept
 from ..base.registered import registered
 from ..errors import InputError, ModelError, check_index
 from ..model.borrowed import Fingerprint, Model
@@ -30,6 +31,7 @@ from .tokens import Sides
 if TYPE_CHECKING:
     import pandas as pd
 
+T = TypeVar("T")
 NO_NEURONS_GIVEN = "Only attention weights were given, without the queries and keys they come from."
 
 
@@ -59,6 +61,7 @@ class Trace(Sides):
     _original: Trace | None = None
     _pass: Pass | None = None
     _others: dict[str, Trace] = field(default_factory=dict)
+    _kept: Kept = field(default_factory=Kept, init=False)
 
     # --- the shape ---
 
@@ -297,6 +300,17 @@ class Trace(Sides):
         """Whether what follows on the layer's attention block was changed in this run."""
         check_index(layer, self.n_layers, "layer")
         return any(change.touches(layer) and not change.needs_attention for change in self.changes)
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` returned when this key was first asked for: made once, also by two threads, kept with the trace.
+
+        A value must not hold the trace itself, which would then not be freed at once.
+        """
+        return self._kept.get(key, make)
+
+    def keeps(self, key: Hashable) -> bool:
+        """Whether `kept` has a value for the key already."""
+        return key in self._kept
 
     def explore(self, **selection: Any) -> Any:
         """The Explorer widget on this trace; `selection` sets its traits (layer=, head=, query=, mode=, ...)."""

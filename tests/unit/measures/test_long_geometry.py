@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -21,7 +23,7 @@ def trace() -> bl.Trace:
 
 def test_what_keys_receive_is_the_sum_of_the_maps(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
-    received._known.clear()
+    trace = replace(trace)  # with nothing kept
     for layer in range(trace.n_layers):
         weights, found = trace.attention(layer, torch.float64), received.received(trace, layer)
         torch.testing.assert_close(found.sums, weights.sum(1), rtol=1e-5, atol=1e-7)
@@ -31,7 +33,7 @@ def test_what_keys_receive_is_the_sum_of_the_maps(trace: bl.Trace, monkeypatch: 
 def test_weight_against_norm_holds_no_map(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither all heads' maps nor one in float64, and the numbers of sums written out."""
     monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
-    received._known.clear()
+    trace = replace(trace)  # with nothing kept
     with Largest() as made:
         while (fields_arrays := heads.norm_view(trace))[0].get("again"):
             pass
@@ -52,7 +54,7 @@ def test_weight_against_norm_holds_no_map(trace: bl.Trace, monkeypatch: pytest.M
 def test_weight_against_norm_gives_other_questions_their_turn(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heads, "PATIENCE", 0.0)
     monkeypatch.setattr(rows, "AT_ONCE", trace.n_tokens)
-    received._known.clear()
+    trace = replace(trace)  # with nothing kept
     looked_at: list[tuple[int, int]] = []
     real = rows.blocks
     monkeypatch.setattr(received, "blocks", lambda *of: looked_at.append((of[1], of[2].start)) or real(*of))
@@ -67,8 +69,7 @@ def test_weight_against_norm_gives_other_questions_their_turn(trace: bl.Trace, m
 def test_which_keys_rows_see_is_read_from_the_mask_once(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes longer than the rows themselves, for every head and measure anew."""
     monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
-    received._known.clear()
-    rows._known_keys.clear()
+    trace = replace(trace)
     read: list[tuple[int, int, int]] = []
     real = bl.Trace.keys_seen
     monkeypatch.setattr(bl.Trace, "keys_seen", lambda self, *of: read.append(of) or real(self, *of))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import threading
+import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ import torch
 
 import bertlens as bl
 from bertlens import survey, whatif
-from bertlens.measures import attribution, flow
+from bertlens.measures import attribution, flow, leading, offers, received
 from unit import tiny
 
 TEXT, CORPUS = "the cat sat on the mat", ["the cat sat on the mat", "it was very warm", "the mats"]
@@ -19,6 +22,14 @@ TEXT, CORPUS = "the cat sat on the mat", ["the cat sat on the mat", "it was very
 
 def pooled(output: Any) -> torch.Tensor:
     return output[0].square().sum()
+
+
+def kept_with(trace: bl.Trace) -> None:
+    """What the measures keep with a trace."""
+    offers.offers(trace)
+    received.received(trace, 0)
+    leading.advance(trace, 0, 0)
+    flow.rollout_to(trace, 1)
 
 
 WORK: dict[str, Callable[[bl.Lens], Any]] = {
@@ -30,6 +41,7 @@ WORK: dict[str, Callable[[bl.Lens], Any]] = {
     "gradients": lambda lens: survey.attention_gradients(lens, CORPUS, loss=pooled),
     "word gradients": lambda lens: attribution.gradient_input(lens.trace(TEXT), pooled),
     "survey": lambda lens: survey.head_stats(lens, CORPUS, progress=False),
+    "kept": lambda lens: kept_with(lens.trace(TEXT)),
     "flow": lambda lens: flow.globenc(lens.trace(TEXT), 1),
 }
 
@@ -57,3 +69,46 @@ def test_no_tensor_waits_for_the_collector(family: str, work: str) -> None:
     finally:
         gc.enable()
     assert left == []
+
+
+def test_a_kept_value_is_made_once_and_freed_with_its_trace() -> None:
+    lens = bl.Lens(tiny.bert(), tiny.wordpiece())
+    trace, other = lens.trace(TEXT), lens.trace(TEXT)
+    begun, go_on, calls = threading.Event(), threading.Event(), []
+
+    def make() -> torch.Tensor:
+        calls.append(begun.set())
+        go_on.wait(10)
+        return torch.zeros(3)
+
+    with ThreadPoolExecutor(2) as threads:
+        asked = [threads.submit(trace.kept, "slow", make) for _ in range(2)]
+        begun.wait(10)
+        assert trace.kept("other", lambda: 1) == 1 and not trace.keeps("slow")  # a slow one keeps no other waiting
+        go_on.set()
+        first, second = (one.result(10) for one in asked)
+    assert first is second and len(calls) == 1 and trace.keeps("slow") and not other.keeps("slow")
+    with pytest.raises(ZeroDivisionError):
+        trace.kept("failed", lambda: 1 // 0)
+    assert trace.kept("failed", lambda: 2) == 2
+    freed = weakref.ref(first)
+    del first, second, asked
+    gc.disable()
+    try:
+        del trace
+        assert freed() is None
+    finally:
+        gc.enable()
+
+
+def test_a_spectrum_that_is_left_unfinished_is_freed_with_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leading, "within", lambda name, *tokens: False)
+    trace = bl.Lens(tiny.bert(), tiny.wordpiece()).trace(TEXT)
+    assert not leading.advance(trace, 0, 0)
+    freed = weakref.ref(trace)
+    gc.disable()
+    try:
+        del trace
+        assert freed() is None
+    finally:
+        gc.enable()
