@@ -224,9 +224,7 @@ def why(page: Page, socket: Socket) -> Row:
     """The pinned cell's score by its sources: the tab opened, then other heads of the last layers, each asked."""
     says = "document.querySelector('[data-testid=why-says]')?.textContent.includes('in L{}·H{}')"
     tabs = "[...document.querySelectorAll('[role=tab]')]"
-    page.evaluate(f"() => {tabs}.find(tab => tab.textContent === 'Geometry').click()")  # brings the second module
-    page.wait_for_selector(".bl-geometry svg", timeout=PATIENCE)
-    socket.settle(page)  # what Geometry asked for
+    socket.settle(page)
     layer, head = page.evaluate(f"() => {TITLE}.match(/\\d+/g)")
     opened = timed(page, [(f"{tabs}.find(tab => tab.textContent === 'Why').click()", says.format(layer, head))])[0]
     others = timed(

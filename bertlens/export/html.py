@@ -4,9 +4,8 @@ The page holds the bundle, the view's traits, and a model object (page.js) that 
 data elements, one for each answer: only what is looked at is read, and what was deflated (deflate.py) is unpacked only
 then. They come last, after the script, which does not wait for them: the view is there before the rest of the page has
 arrived. Text of the user appears in two places only: escaped in the page's title and footer, and as JSON in a data
-element, where no "<" is left. A content policy allows our one script by its hash, what that makes itself (blob:, the
-extras), and no request at all. All of it is ASCII: a host that takes the page for another encoding than its own changes
-no letter, and not the script's hash.
+element, where no "<" is left. A content policy allows our one script by its hash, and no request at all. All of it is
+ASCII: a host that takes the page for another encoding than its own changes no letter, and not the script's hash.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from ..page import bundle
 from .deflate import carried
 
 LIMIT = 20_000_000  # bytes of a page
-_EXPORT = re.compile(r"export\s*\{\s*([\w$]+)\s+as\s+default\s*\};?\s*$")
+_EXPORT = "export{widget as default};\n"  # how js/build.mjs ends the bundle
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 _PAGE = Template("""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '$hash' blob:; \
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '$hash'; \
 style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="$generator">
@@ -91,7 +90,6 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     data = {
         "state": {**page.state, "overview": _message(**page.state["overview"])},
         "overviews": {name: _message(header, data) for name, (header, data) in page.overviews.items()},
-        "extras": base64.b64encode(bundle.extras()).decode(),
         "holds": page.holds,
         "about": page.about,
     }
@@ -153,11 +151,10 @@ def _css() -> str:
 def _script() -> str:
     """The bundle with page.js called on its default export, safe inside a script element."""
     widget = bundle.text("widget.js")
-    exported = _EXPORT.search(widget)
-    if exported is None:
+    if not widget.endswith(_EXPORT):
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
     start = Path(__file__).with_name("page.js").read_text(encoding="utf-8").rstrip()
-    script = f"{widget[: exported.start()]}\n;({start})({exported[1]});\n"
+    script = f"{widget.removesuffix(_EXPORT)};({start})(widget);\n"
     # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
     script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")

@@ -67,7 +67,6 @@ async (widget) => {
   const answer = async ({ id, trace, ...question }) => {
     const { op, map, layer } = question;
     if (op === "hello") return [{ kernel: false }];
-    if (op === "extras") return [{}, [view(page.extras)]];
     const answers = questions(question).map((one) => kept(name(one)));
     const message = op === "overview" ? page.overviews[map] : answers.find(Boolean);
     if (message) return [message.header, [await unpack(message.data)]];
@@ -97,7 +96,7 @@ async (widget) => {
     save_changes() {},
     async send(message) {
       // never before send returns; and answers may still be on their way, unlike what is in the page's data
-      await (["hello", "extras", "overview"].includes(message.op) || whole);
+      await (["hello", "overview"].includes(message.op) || whole);
       const [fields, buffers = []] = await answer(message).catch(damaged);
       emit("msg:custom", { ...fields, id: message.id }, buffers);
     },

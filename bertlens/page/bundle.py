@@ -1,4 +1,4 @@
-"""The front end as it was built: what every widget carries, and the second half, which a page asks for."""
+"""The front end as it was built, whole or packed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ STATIC = Path(__file__).parent / "static"
 def text(name: str) -> str:
     """The text of a file of the bundle."""
     return (STATIC / name).read_text(encoding="utf-8")
-
-
-@cache
-def extras() -> bytes:
-    """extras.js, gzipped: it travels with pages and answers."""
-    return gzip.compress((STATIC / "extras.js").read_bytes(), 9, mtime=0)
 
 
 @cache

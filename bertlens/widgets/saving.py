@@ -83,7 +83,7 @@ def check_size(shown: Shown, layers: Sequence[int]) -> None:
 def _rest(shown: Shown) -> int:
     """What every page of this text takes, about: the bundle and the first picture."""
     files = len(bundle.text("widget.js")) + len(bundle.text("widget.css"))
-    return files + (len(bundle.extras()) + len(shown.overview["data"])) * 4 // 3
+    return files + len(shown.overview["data"]) * 4 // 3
 
 
 def _most_bytes(trace: Trace) -> int:

@@ -1,4 +1,4 @@
-"""The page's copy of the vocabulary, js/src/vocabulary.ts and js/src/terms.ts.
+"""The page's copy of the vocabulary, js/src/vocabulary.ts.
 
 `python -m bertlens.widgets.typescript` writes it.
 Names become types, words and colours become tables. A test fails where the file is not what this writes.
@@ -18,7 +18,6 @@ from .questions import QUESTIONS
 from .tabs import PARTS, TABS
 
 TARGET = Path(__file__).parents[2] / "js" / "src" / "vocabulary.ts"
-TERMS = TARGET.with_name("terms.ts")
 _TYPES = {
     "text": "string",
     "number": "number",
@@ -80,6 +79,7 @@ def typescript() -> str:
             *_table("CATEGORIES", "string", v.CATEGORIES, ("label", "about")),
             *_table("SOURCES", "string", v.SOURCES, ("label", "about")),
             *_table("STATISTICS", "string", v.STATISTICS, ("label", "about", "unit")),
+            *_table("TERMS", "string", v.TERMS, ("label", "about")),
             f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",
             f"export const GATE_LEAST_CONTENT = {v.GATE_LEAST_CONTENT};",
@@ -100,17 +100,6 @@ def typescript() -> str:
             f"export const WEIGHT: Record<Theme, readonly string[]> = {_json(_nodes('weight'))};",
             "/** The same for the two arms of a signed table: from zero to the negative end, and to the positive. */",
             f"export const SIGNED: Record<Theme, readonly string[]> = {_json(_nodes('signed'))};",
-            "",
-        ]
-    )
-
-
-def terms() -> str:
-    """The text of js/src/terms.ts: the first picture does without these words."""
-    return "\n".join(
-        [
-            "// Terms of the tabs with one sentence each, by `python -m bertlens.widgets.typescript`: do not edit.",
-            *_table("TERMS", "string", vocabulary.TERMS, ("label", "about")),
             "",
         ]
     )
@@ -163,4 +152,3 @@ def _nodes(scale: str) -> dict[str, list[str]]:
 
 if __name__ == "__main__":
     TARGET.write_text(typescript(), encoding="utf-8")
-    TERMS.write_text(terms(), encoding="utf-8")

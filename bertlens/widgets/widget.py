@@ -126,7 +126,6 @@ class LensWidget(anywidget.AnyWidget):
             "trace": self._reply_trace,
             "change": self._reply_change,
             "html": self._reply_html,
-            "extras": lambda shown, message: ({}, [bundle.extras()]),
             "bundle": lambda shown, message: ({"packed": bundle.packed()}, []),
         }
         self.on_msg(self._answer)

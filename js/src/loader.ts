@@ -38,6 +38,18 @@ async function load(model: Model, signal: AbortSignal): Promise<AnyWidget> {
   }
 }
 
+/** The widget, loaded once for a document by the first view; where that fails or goes away, each other tries in turn. */
+async function shared(model: Model, signal: AbortSignal): Promise<AnyWidget> {
+  const loading = page[LOADING];
+  if (loading) return loading.catch(() => shared(model, signal));
+  const own = load(model, signal);
+  page[LOADING] = own;
+  own.catch(() => {
+    page[LOADING] = undefined;
+  });
+  return own;
+}
+
 export default {
   /** JupyterLab 4.6 holds on to the models of views that were closed: not to their bytes. */
   initialize({ model, signal }: InitializeProps<Traits>) {
@@ -47,11 +59,9 @@ export default {
   },
   async render(props: RenderProps<Traits>) {
     const signal = props.signal ?? new AbortController().signal;
-    page[LOADING] ??= load(props.model as unknown as Model, signal).catch((error) => {
-      page[LOADING] = undefined; // the next view tries again
-      throw error;
-    });
-    const widget = (await page[LOADING]) as { render(props: RenderProps<Traits>): () => void };
+    const widget = (await shared(props.model as unknown as Model, signal)) as {
+      render(props: RenderProps<Traits>): () => void;
+    };
     return signal.aborted ? undefined : widget.render(props);
   },
 };

@@ -5,10 +5,9 @@ import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Waiting } from "../src/parts/section";
 import { type Answer, arrived, type Kind } from "../src/state/answers";
-import { load, loaded } from "../src/state/extras";
 import { createView, useAnswer, type View, ViewContext } from "../src/views/context";
-import { openTab } from "../src/views/explorer";
-import { bench, floats, headAnswer, hello, overviewOf, settled, TOKENS } from "./fake";
+import { openTab } from "../src/views/opentab";
+import { bench, floats, headAnswer, overviewOf, settled, TOKENS } from "./fake";
 
 const OF = { trace: "t1", map: "self" };
 const KIND: Kind<number, "double"> = { op: "double", read: ({ fields }) => 2 * Number(fields.n) };
@@ -280,23 +279,5 @@ describe("the open tab", () => {
     expect(name()).toBe("table");
     expect(open({ neurons: "", gates: "" }, { parts: ["neurons"] }).name()).toBe("neurons");
     expect(open({}).name()).toBeUndefined();
-  });
-});
-
-describe("the extras", () => {
-  it("are refused after a minute, said in the line, and asked for again after an error", async () => {
-    const b = bench();
-    await hello(b);
-    const first = load(b.store);
-    expect(loaded.value).toEqual({ state: "asking" });
-    vi.advanceTimersByTime(60_000);
-    expect(loaded.value).toEqual({ state: "refused", reason: "no answer in 60 s" });
-    expect(b.store.link.now.value.text).toBe("no answer in 60 s");
-    b.take("extras").give({ error: "no file" });
-    await expect(first).rejects.toThrow("no file");
-    expect(loaded.value).toEqual({ state: "refused", reason: "no file" });
-    load(b.store).catch(() => undefined);
-    expect(loaded.value).toEqual({ state: "asking" });
-    expect(b.take("extras").message.op).toBe("extras");
   });
 });

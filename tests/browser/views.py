@@ -243,7 +243,6 @@ class Model {
   listeners() { return [...this.handlers.values()].reduce((sum, list) => sum + list.length, 0); }
   answer({ id, trace, ...question }) {
     if (question.op === "hello") return [{ kernel: this.kernel }];
-    if (question.op === "extras") return [{}, [bytes(extras)]];
     const found = this.answers[JSON.stringify(Object.entries(question).sort())];
     return found ? [found[0], found.slice(1).map(bytes)] : [{ error: `no answer to ${question.op}` }];
   }
@@ -255,7 +254,6 @@ class Model {
     else setTimeout(() => give(...this.answer(message)));
   }
 }
-const extras = JSON.parse(document.getElementById("extras").textContent);
 const code = JSON.parse(document.getElementById("code").textContent);
 const widget = (await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))).default;
 window.models = JSON.parse(document.getElementById("views").textContent).map((view) => new Model(view));
@@ -317,8 +315,7 @@ def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **opt
 
     css = bundle.text("widget.css")
     code = bundle.text("widget.js")
-    extras = base64.b64encode(bundle.extras()).decode()
-    data = embed("code", code) + embed("extras", extras) + embed("views", plain)
+    data = embed("code", code) + embed("views", plain)
     page: Page = page_of(
         f"<!doctype html><html><head><meta charset=utf-8><title>host</title><style>{css}</style></head><body {body}>"
         f"{data}<script type=module>{_HOST}</script></body></html>",

@@ -35,9 +35,6 @@ def test_the_page_has_this_vocabulary() -> None:
     assert typescript.TARGET.read_text(encoding="utf-8") == typescript.typescript(), (
         "js/src/vocabulary.ts is stale: python -m bertlens.widgets.typescript"
     )
-    assert typescript.TERMS.read_text(encoding="utf-8") == typescript.terms(), (
-        "js/src/terms.ts is stale: python -m bertlens.widgets.typescript"
-    )
 
 
 def test_every_word_explains_itself_in_a_sentence() -> None:

@@ -60,7 +60,6 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
     files = (
         "page/static/widget.js",
         "page/static/loader.js",
-        "page/static/extras.js",
         "page/static/widget.css",
         "export/page.js",
         "cli.py",

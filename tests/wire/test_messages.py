@@ -56,7 +56,7 @@ HARD = [
     "x" * 9999,
 ]
 OPERATIONS = ["hello", "overview", "survey", "trace", *QUESTIONS]
-COSTLY = ["html", "extras"]  # a page is a megabyte: fewer of them
+COSTLY = ["html"]  # a page is a megabyte: fewer of them
 NAMES = ["map", "layers", "text", "text_pair", *ARGUMENTS]
 
 

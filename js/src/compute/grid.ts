@@ -20,6 +20,13 @@ export interface Unit {
   special: boolean;
 }
 
+/** A row or column of the grid in a list, with its number there. */
+export interface Item {
+  unit: Unit;
+  n: number; // row or column of the grid
+  value: number;
+}
+
 export interface Grid {
   rows: Unit[];
   cols: Unit[];
@@ -157,3 +164,19 @@ export function columnSums(values: Float32Array, cols: number): Float64Array {
 /** Mean over the rows of every column, (cols); not known of a long map before all its rows have been computed. */
 export const columnMeans = ({ rows, cols, held, swept }: Cells): Float64Array | undefined =>
   (held ? columnSums(held, cols) : swept.value?.sums)?.map((sum) => sum / rows);
+
+/** Whether a unit begins in a span. */
+export const within = ([, start, end]: Span, unit: Unit) => unit.pieces[0]! >= start && unit.pieces[0]! < end;
+
+/** Where the second sentence and the named runs of tokens begin. */
+export const edges = (spans: Span[], list: Unit[]): number[] =>
+  [
+    ...new Set([
+      ...spans.map((span) => list.findIndex((unit) => within(span, unit))),
+      list.findIndex((u, n) => n > 0 && u.segment === 1 && list[n - 1]!.segment === 0),
+    ]),
+  ].filter((n) => n > 0);
+
+/** ‖f(x)‖ of every column. */
+export const keyNorms = (norms: Float32Array, cols: Unit[]) =>
+  Float32Array.from(cols, (unit) => unit.pieces.reduce((n, j) => n + norms[j]!, 0));

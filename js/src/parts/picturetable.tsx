@@ -1,7 +1,7 @@
 // A picture as the table that it was drawn from: every chart has one, and one switch shows them all instead of charts.
 import { createContext } from "preact";
 import { largest } from "../compute/largest";
-import type { CsvCell } from "../export/csv";
+import type { CsvCell, Facts } from "../export/csv";
 import { signed } from "./format";
 import { Table } from "./table";
 import { tokenText } from "./token";
@@ -11,6 +11,11 @@ export interface Figures {
   columns: string[];
   rows: CsvCell[][];
   about?: string;
+}
+
+/** A table for a file, and what is to be said of it beside where it comes from. */
+export interface Numbers extends Figures {
+  facts?: Facts;
 }
 
 /** Whether pictures are shown as tables. */

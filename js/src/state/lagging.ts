@@ -3,6 +3,24 @@ import { batch, effect, type ReadonlySignal, signal, untracked } from "@preact/s
 
 const LONGEST = 200; // ms; a hidden page draws no frames
 
+/** Do something once the next frame has been painted; who changes their mind calls what this gives. */
+export function afterFrame(go: () => void): () => void {
+  let frame = 0;
+  const once = () => {
+    cancel();
+    go();
+  };
+  const timer = setTimeout(once, LONGEST);
+  frame = requestAnimationFrame(() => {
+    frame = requestAnimationFrame(once); // the first frame has ended when the second begins
+  });
+  const cancel = () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
+  return cancel;
+}
+
 /**
  * Copies that follow together, once the frame that shows a change has been painted; at once where `subject` changes:
  * what is asked about another text must not wait.
@@ -10,13 +28,8 @@ const LONGEST = 200; // ms; a hidden page draws no frames
 export function lagging<T extends Record<string, ReadonlySignal>>(signals: T, subject: ReadonlySignal): T {
   const now = () => Object.entries(signals).map(([name, one]) => [name, one.value] as const);
   const copies = Object.fromEntries(untracked(now).map(([name, value]) => [name, signal(value)]));
-  let frame = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let cancel = () => {};
   let before: unknown = subject.peek();
-  const cancel = () => {
-    cancelAnimationFrame(frame);
-    clearTimeout(timer);
-  };
   const follow = () => {
     cancel();
     batch(() => {
@@ -29,10 +42,7 @@ export function lagging<T extends Record<string, ReadonlySignal>>(signals: T, su
     if (now().every(([name, value]) => copies[name]!.peek() === value)) return cancel();
     if (isOther) return follow();
     cancel();
-    timer = setTimeout(follow, LONGEST);
-    frame = requestAnimationFrame(() => {
-      frame = requestAnimationFrame(follow); // the first frame has ended when the second begins
-    });
+    cancel = afterFrame(follow);
   });
   return copies as unknown as T;
 }

@@ -3,15 +3,8 @@ import { grid, type Unit } from "../compute/grid";
 import { heldCells } from "../compute/windows";
 import type { Answer, Kind } from "./answers";
 import type { Overview } from "./overview";
-import { rowsFromHeads } from "./savedrows";
+import { type Rows, rowsFromHeads } from "./savedrows";
 import type { Store } from "./store";
-
-/** (L·H·K) each, the mean over the queries asked for; NaN for heads that are not in the page. */
-export interface Rows {
-  weight: Float32Array;
-  norm: Float32Array | null; // ‖αf(x)‖
-  share: Float32Array | null; // of the row's norm
-}
 
 const floats = (array?: { data: unknown }) => (array ? (array.data as Float32Array) : null);
 

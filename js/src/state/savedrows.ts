@@ -2,7 +2,13 @@
 import { rowWeights, sliceFrom } from "../compute/attention";
 import type { Answers } from "./answers";
 import type { Overview } from "./overview";
-import type { Rows } from "./rows";
+
+/** (L·H·K) each, the mean over the queries asked for; NaN for heads that are not in the page. */
+export interface Rows {
+  weight: Float32Array;
+  norm: Float32Array | null; // ‖αf(x)‖
+  share: Float32Array | null; // of the row's norm
+}
 
 /** The rows for the queries `query` … `last`, their mean. Only these rows are computed, and no map is kept. */
 export async function rowsFromHeads(

@@ -5,13 +5,16 @@ import { useMemo } from "preact/hooks";
 import { headLabel, meanOf, paperName, upTo } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { sorted } from "../parts/sorted";
+import type { HeadValue } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { GATES, type HeadName, MEASURES } from "../vocabulary";
 import { useView } from "./context";
+import { GateChips } from "./gatechips";
 import { type Gates, gateAt, useByWeight, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
-import { asksOf, type HeadValue, type Says, useHeadValue, useSentences } from "./headvalues";
-import { Later } from "./later";
+import { asksOf, type Says, useHeadValue, useSentences } from "./headvalues";
+import { Ranking } from "./ranking";
+import { WhatIfMenu } from "./whatif/bar";
 
 const ACROSS = 12; // sorted heads in a row
 
@@ -58,19 +61,15 @@ export function Atlas() {
           {asked ? stat?.label : MEASURES[measure].symbol}
           {names ? `, sorted: ${order === "gate" ? ofGates : by?.label}` : !asked && ", layers down, heads across"}
         </span>
-        <Later draw={({ WhatIfMenu }) => <WhatIfMenu />} />
+        <WhatIfMenu />
       </header>
-      <Later draw={({ Ranking }) => <Ranking value={stat} gates={gates ? ofGates : ""} />}>
-        <div class="bl-controls bl-ranking" />
-      </Later>
+      <Ranking value={stat} gates={gates ? ofGates : ""} />
       <SpanStrip overview={overview} />
       <div class="bl-scroll">
         <Grid {...{ layers, heads, names, stat, by, labels, says }} />
       </div>
       <HeadSentence labels={labels} says={says} />
-      {gates && (
-        <Later draw={({ GateChips }) => <GateChips labels={all.map(([l, h]) => gates.labels.full[l]![h]!)} />} />
-      )}
+      {gates && <GateChips labels={all.map(([l, h]) => gates.labels.full[l]![h]!)} />}
     </section>
   );
 }

@@ -1,16 +1,18 @@
 // The atlas as a table: a line for each head, with its gates and every statistic, by weight and by norm.
+
 import { headLabel, paperName } from "../parts/format";
+import type { Numbers } from "../parts/picturetable";
 import { statistics } from "../parts/sentence";
 import { type Column, Table } from "../parts/table";
 import { arrived } from "../state/answers";
+import type { HeadValue } from "../state/headvalue";
 import { type HeadName, MEASURES, type Measure } from "../vocabulary";
 import { included } from "./atlas";
 import { useView, type View } from "./context";
 import { GATE_LABELS, type Gates, relabelled, USUAL, useGates } from "./gatemarks";
-import { type HeadValue, headValue, STATS } from "./headvalues";
+import { headValue, STATS } from "./headvalues";
 import { HeadLink } from "./survey/tables";
 import { HeadTexts } from "./survey/texts";
-import type { Numbers } from "./tabs";
 
 /** The heads of the atlas. */
 function headsOf({ overview, synced }: View): HeadName[] {

@@ -1,20 +1,22 @@
 // The layout: which parts a widget shows, the tabs under them, and what frames them all.
 import { useSignalEffect } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { themeOf } from "../paint/palette";
 import { onGridKey } from "../parts/gridkeys";
-import { Waiting } from "../parts/section";
 import { Tooltip } from "../parts/tooltip";
-import { useExtras } from "../state/extras";
-import type { Tab } from "../state/overview";
 import { INKS, type Theme } from "../vocabulary";
-import { Afterwards } from "./afterwards";
 import { Atlas } from "./atlas";
 import { hideTip, showTip, useView, type View, ViewContext } from "./context";
+import { Afterwards, Deferred } from "./deferred";
 import { HeadPanel } from "./head";
 import { Header, Problem } from "./header";
-import { Later } from "./later";
+import { openTab, tabsOf } from "./opentab";
+import { Pictures } from "./pictures";
+import { Refused } from "./refused";
+import { Seeing } from "./seeing";
 import { Switches } from "./switches";
+import { TabBody, TablesSwitch } from "./tables";
+import { WhatIf } from "./whatif/bar";
 
 const TEXTS = 20; // that were run and can be run again
 
@@ -27,14 +29,13 @@ export function Explorer({ view }: { view: View }) {
   const { synced, link, root, page, dark, history } = view;
   const parts = synced.parts.value;
   const has = (name: string) => parts.includes(name);
-  const [painted, setPainted] = useState(!has("atlas") && !has("head"));
+  const picture = has("atlas") || has("head");
   useEffect(() => view.history.watch(), []);
   useSignalEffect(() => {
     const { text, text_pair } = view.overview;
     const others = page.texts.peek().filter(([a, b]) => a !== text || b !== text_pair);
     page.texts.value = [[text, text_pair] as [string, string], ...others].slice(0, TEXTS);
   });
-  useEffect(() => setPainted(true), []); // the details can wait until atlas and head are on the screen
   return (
     <ViewContext.Provider value={view}>
       <div
@@ -67,18 +68,13 @@ export function Explorer({ view }: { view: View }) {
       >
         {has("header") ? <Header /> : <Problem />}
         {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
-        <Later
-          draw={({ Style, Pictures, WhatIf }) => (
-            <>
-              <Style />
-              <Pictures />
-              <WhatIf />
-            </>
-          )}
-        />
-        {(has("atlas") || has("head")) && <Main atlas={has("atlas")} head={has("head")} />}
-        {painted && <Details />}
-        {has("head") && <Later draw={({ Seeing }) => <Seeing />} />}
+        <Pictures />
+        <WhatIf />
+        {picture && <Main atlas={has("atlas")} head={has("head")} />}
+        <Deferred picture={picture}>
+          <Details />
+          {has("head") && <Seeing />}
+        </Deferred>
         {has("header") && <Footer />}
         <div class="bl-hidden" aria-live="polite">
           {page.said.value}
@@ -114,19 +110,6 @@ const Footer = () => (
     <span>arrows move · Enter pins · Esc unpins · ? keys</span>
   </footer>
 );
-
-/** The widget's tabs, but for those that nobody gave anything for. */
-const tabsOf = ({ overview, synced }: View): Tab[] =>
-  overview.tabs.filter(({ name, why_not }) => why_not !== null && synced.parts.value.includes(name));
-
-/** The open tab: the widget's own, unless that has nothing to show and nobody asked for it; then the first that has. */
-export function openTab(view: View): Tab | undefined {
-  const tabs = tabsOf(view);
-  const own = tabs.find(({ name }) => name === view.synced.view.value);
-  const asked = view.page.tabChosen.value || !view.synced.parts.value.includes("head");
-  if (own && (own.why_not === "" || asked)) return own;
-  return tabs.find(({ why_not }) => why_not === "") ?? tabs[0];
-}
 
 function Details() {
   const view = useView();
@@ -169,23 +152,17 @@ function Details() {
             ))}
           </div>
         )}
-        {open.name !== "table" && !open.why_not && <Later draw={({ TablesSwitch }) => <TablesSwitch />} />}
+        {open.name !== "table" && !open.why_not && <TablesSwitch />}
       </div>
       <div role="tabpanel" aria-label={open.label}>
-        {open.why_not ? <Later draw={({ Refused }) => <Refused tab={open} />} /> : <Body key={open.name} tab={open} />}
+        {open.why_not ? (
+          <Refused tab={open} />
+        ) : (
+          <Afterwards>
+            <TabBody key={open.name} tab={open} />
+          </Afterwards>
+        )}
       </div>
     </section>
-  );
-}
-
-/** A tab's body, which comes with the extras. */
-function Body({ tab }: { tab: Tab }) {
-  const extras = useExtras(useView());
-  if (extras.state !== "answered") return <Waiting answer={extras} doing="loading" />;
-  const { TabBody } = extras.value;
-  return (
-    <Afterwards>
-      <TabBody tab={tab} />
-    </Afterwards>
   );
 }

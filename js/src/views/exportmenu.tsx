@@ -5,8 +5,8 @@ import { download, fileName, pngFromSvg } from "../export/download";
 import { Check, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
 import { useView, type View } from "./context";
-import { openTab } from "./explorer";
 import { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./exports";
+import { openTab } from "./opentab";
 import { Share } from "./share";
 import { tabOf } from "./tabs";
 

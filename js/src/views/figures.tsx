@@ -1,5 +1,6 @@
 // Head and atlas on paper: as the view shows them, but as charts.
 import { useContext } from "preact/hooks";
+import { edges } from "../compute/grid";
 import { chooseLines } from "../compute/lines";
 import { isLong } from "../compute/windows";
 import { indexed } from "../paint/colormap";
@@ -18,7 +19,7 @@ import { commonScale, thumbnail } from "./headbutton";
 import { drawnLines, lineColour } from "./lines";
 import { linesPart } from "./linespart";
 import { lookNow } from "./look";
-import { edges, MapLegend } from "./matrix";
+import { MapLegend } from "./matrix";
 import { lookAt, lookingAt, pixelWords, seenPart } from "./zoompart";
 
 /** Heat map with tokens on both sides. */

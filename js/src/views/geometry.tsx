@@ -7,7 +7,7 @@ import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
 import { Term } from "../parts/term";
 import type { Kind } from "../state/answers";
-import { TERMS } from "../terms";
+import { TERMS } from "../vocabulary";
 import { useAnswer, useView } from "./context";
 import { Directionality, RankTable, Spectra } from "./spectra";
 import { Stream } from "./stream";

@@ -1,19 +1,21 @@
 // Head panel: the selected head as matrix or lines, and the list of what the pinned token attends to.
 import { useMemo, useRef } from "preact/hooks";
-import { columnMeans, type Unit } from "../compute/grid";
+import { columnMeans, type Item } from "../compute/grid";
 import { isLong } from "../compute/windows";
 import { Segmented, Select } from "../parts/controls";
 import { scaleEnd } from "../parts/format";
-import { Waiting } from "../parts/section";
 import { Place } from "../parts/token";
-import { loaded } from "../state/extras";
-import { MEASURES } from "../vocabulary";
-import { Afterwards } from "./afterwards";
+import { MEASURES, type Traits } from "../vocabulary";
 import { useView, type View } from "./context";
-import { Later } from "./later";
+import { Afterwards } from "./deferred";
+import { Lines } from "./lines";
 import { lookNow } from "./look";
 import { Matrix } from "./matrix";
+import { AboveList } from "./patches";
+import { Running } from "./running";
+import { Sums } from "./sums";
 import { useWidth } from "./width";
+import { Zoomed } from "./zoom";
 
 const LISTED = 12; // keys beside the head; half of them where there is no room beside it
 const LETTERS = 8; // letters of a token that take the room of its bar
@@ -29,7 +31,6 @@ export function HeadPanel() {
   const view = useView();
   const { synced, overview, grid } = view;
   const look = lookNow(view);
-  const isMatrix = synced.mode.value === "matrix";
   const words = overview.layer_maps.map(({ name, label, about }) => ({ value: name, label, title: about }));
   const frame = useRef<HTMLElement>(null);
   const long = isLong(grid.rows.length, grid.cols.length);
@@ -67,17 +68,7 @@ export function HeadPanel() {
         <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>
       ) : (
         <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
-          {isMatrix && !long ? (
-            <Matrix />
-          ) : (
-            <Later
-              draw={({ Lines, Running, Zoomed }) =>
-                isMatrix ? <Zoomed /> : synced.mode.value === "text" ? <Running /> : <Lines />
-              }
-            >
-              <Waiting answer={loaded.value} doing="loading" />
-            </Later>
-          )}
+          <HeadPicture mode={synced.mode.value} long={long} />
           <Afterwards>
             <RowList most={narrow ? LISTED / 2 : LISTED} />
           </Afterwards>
@@ -87,10 +78,10 @@ export function HeadPanel() {
   );
 }
 
-export interface Item {
-  unit: Unit;
-  n: number; // row or column of the grid
-  value: number;
+function HeadPicture({ mode, long }: { mode: Traits["mode"]; long: boolean }) {
+  if (mode === "text") return <Running />;
+  if (mode === "lines") return <Lines />;
+  return long ? <Zoomed /> : <Matrix />;
 }
 
 /** The row of the pinned query, else the column of the pinned key, else the means over queries; the largest first. */
@@ -121,7 +112,7 @@ function RowList({ most: listed }: { most: number }) {
       <h4>
         <Heading />
       </h4>
-      <Later draw={({ AboveList }) => <AboveList items={items} />} />
+      <AboveList items={items} />
       <ol class={shown.some(({ unit }) => unit.label.length > LETTERS) ? "bl-long" : ""}>
         {shown.map(({ n, value }, place) => (
           <li key={place}>
@@ -139,11 +130,7 @@ function RowList({ most: listed }: { most: number }) {
           </li>
         ))}
       </ol>
-      <Later
-        draw={({ Sums }) => (
-          <Sums items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
-        )}
-      />
+      <Sums items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
     </aside>
   );
 }

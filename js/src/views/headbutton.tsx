@@ -1,15 +1,17 @@
 // One head in the atlas: its thumbnail with the gate's letter, what it says on hover, and what a click does.
+
 import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import { dataUri, png } from "../paint/bitmap";
 import { cssColor, inkOn } from "../paint/colormap";
 import { coloursOf } from "../paint/palette";
 import { headLabel, paperName } from "../parts/format";
+import type { HeadValue } from "../state/headvalue";
 import type { Thumbs } from "../state/overview";
 import { MEASURES } from "../vocabulary";
 import { hideTip, showTip, useView, type View } from "./context";
 import { gateAt, gateSign, useByWeight } from "./gatemarks";
-import { asksOf, type HeadValue, isOff, type Says } from "./headvalues";
+import { asksOf, isOff, type Says } from "./headvalues";
 
 /** The value of the last colour when all thumbnails share one scale: 1 for weights, else the largest of all. */
 export const commonScale = ({ measure, max }: Thumbs) =>

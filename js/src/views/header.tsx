@@ -8,15 +8,19 @@ import { Check, into } from "../parts/controls";
 import { counted, headLabel } from "../parts/format";
 import { visibleText } from "../parts/token";
 import { useView } from "./context";
-import { Later } from "./later";
+import { ExportMenu } from "./exportmenu";
+import { Help } from "./help";
+import { Notices } from "./notices";
 import { Switches } from "./switches";
+import { Texts } from "./texts";
+import { AnswerLine } from "./whatif/bar";
 
 export function Header() {
   const { overview, page } = useView();
   return (
     <header class="bl-header">
       <TitleLine />
-      {page.help.value && <Later draw={({ Help }) => <Help />} />}
+      {page.help.value && <Help />}
       <Problem />
       {overview.lens && <TextForm />}
       <Warnings />
@@ -56,9 +60,9 @@ function TitleLine() {
           {chip}
         </span>
       ))}
-      {!overview.lens && <Later draw={({ AnswerLine }) => <AnswerLine />} />}
+      {!overview.lens && <AnswerLine />}
       <span class="bl-spacer" />
-      <Later draw={({ Notices }) => <Notices />} />
+      <Notices />
       <span class={`bl-badge bl-link-${state}`} role="status" data-testid="link">
         {state === "error" || state === "slow" ? "kernel: see below" : text}
       </span>
@@ -71,11 +75,7 @@ function TitleLine() {
       >
         ?
       </button>
-      <Later draw={({ ExportMenu }) => <ExportMenu />}>
-        <button type="button" class="bl-button" disabled>
-          Export ▾
-        </button>
-      </Later>
+      <ExportMenu />
     </div>
   );
 }
@@ -173,14 +173,8 @@ function TextForm() {
       >
         {running.value ? "…" : "Run"}
       </button>
-      <Later
-        draw={({ AnswerLine, Texts }) => (
-          <>
-            <Texts />
-            <AnswerLine />
-          </>
-        )}
-      />
+      <Texts />
+      <AnswerLine />
     </form>
   );
 }

@@ -7,23 +7,12 @@ import { percent, scaleEnd, share, signed, upTo } from "../parts/format";
 import { describe, statisticLabel } from "../parts/sentence";
 import { tokenText } from "../parts/token";
 import type { Answer, Kind } from "../state/answers";
-import { type Extras, load, loaded } from "../state/extras";
+import type { Found, HeadValue, Of } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { MEASURES, type Measure, STATISTICS } from "../vocabulary";
 import { useView, type View } from "./context";
-
-/** A number of every head, for one measure and one pin. */
-export interface HeadValue {
-  name: string;
-  label: string;
-  signed: boolean;
-  whole: boolean; // every head has one: else more may be on its way
-  absent: boolean; // none has one yet, or can: the atlas keeps its pictures
-  most: number; // the largest size of any head
-  mark?: (layer: number, head: number) => string; // beside its number
-  of(layer: number, head: number): number; // NaN where there is none
-  text(value: number): string;
-}
+import { ofRow } from "./ofrow";
+import { ofChange } from "./whatif/data";
 
 interface Statistics {
   names: string[];
@@ -45,11 +34,6 @@ export const STATS: Kind<Statistics, "statistics"> = {
 const OF_CHANGE = ["moved", "matters"];
 const OF_PIN = ["cell", "row", "contrast", "token"];
 
-type Of = (layer: number, head: number) => number;
-/** null until it is here. What a change does brings its own label. */
-export type Found =
-  | ({ of: Of; unit: string } & Partial<Pick<HeadValue, "label" | "mark" | "signed" | "absent" | "text">>)
-  | null;
 const NOTHING: Of = () => Number.NaN;
 
 /** An answer's value: nothing where it is refused, null while it is on its way. */
@@ -82,16 +66,9 @@ function token({ answers, overview }: View, { pieces }: Unit, by: "weight" | "no
   return found(answers.get(STATS, overview, { by }), of, "share");
 }
 
-/** What the extras make; null until they are here, `nothing` where they cannot be had. */
-function later<T>(view: View, make: (extras: Extras) => T | null, nothing: T): T | null {
-  const extras = loaded.value;
-  if (extras.state === "asking") load(view).catch(() => undefined);
-  return extras.state === "answered" ? make(extras.value) : extras.state === "asking" ? null : nothing;
-}
-
 /** Of the pinned query's row, by the measure shown. */
 function ofPinnedRow(view: View, name: string, query: Unit, measure: Measure): Found {
-  const of = later(view, ({ ofRow }) => ofRow(view, name, query, measure), NOTHING);
+  const of = ofRow(view, name, query, measure);
   return of && { of, unit: name === "contrast" ? "share" : name === "cell" ? "cell" : "nats" };
 }
 
@@ -114,7 +91,7 @@ const hasNorms = ({ measures }: Overview) => measures.includes("norm");
 
 function make(view: View, name: string, measure: Measure): Found {
   const { overview, grid, row, col } = view;
-  if (OF_CHANGE.includes(name)) return later(view, ({ ofChange }) => ofChange(view, name), { of: NOTHING, unit: "" });
+  if (OF_CHANGE.includes(name)) return ofChange(view, name);
   if (name === "variation") return hasNorms(overview) ? statistic(view, name, "norm") : { of: NOTHING, unit: "share" };
   if (!OF_PIN.includes(name)) return byMeasure(measure, (by) => statistic(view, name, by));
   const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];

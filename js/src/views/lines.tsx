@@ -1,7 +1,7 @@
 // Head view as lines: tokens left (queries) and right (keys), opacity = weight, one colour and dash per head.
 import type { RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Unit } from "../compute/grid";
+import { keyNorms, type Unit } from "../compute/grid";
 import { chooseLines, type Line, type Series } from "../compute/lines";
 import { headColour, headDash, signColour } from "../paint/palette";
 import { into, Slider } from "../parts/controls";
@@ -14,7 +14,6 @@ import { included } from "./atlas";
 import { useView, type View, ViewContext } from "./context";
 import { PartOfLines, useLinesPart } from "./linespart";
 import { type Look, lookNow, pinCell } from "./look";
-import { keyNorms } from "./matrix";
 import { useWidth } from "./width";
 
 const MOST_NUMBERS = 3; // heads whose weights are printed beside the tokens, where these have the room

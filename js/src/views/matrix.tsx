@@ -1,7 +1,7 @@
 // Head view as a matrix: one cell per query and key, labels on both sides, a cursor for keys and screen readers.
 import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Span, Unit } from "../compute/grid";
+import { edges, keyNorms, type Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
 import { into, Select } from "../parts/controls";
 import { counted, px, share } from "../parts/format";
@@ -11,8 +11,8 @@ import { Pixels } from "../parts/pixels";
 import { Token, tokenText, visibleText } from "../parts/token";
 import { type Cell, pointAt } from "../state/page";
 import { hideTip, showTip, useView } from "./context";
-import { Later } from "./later";
 import { cellText, type Look, lookNow, pinCell } from "./look";
+import { NormStrip, SpanStrip } from "./strips";
 import { useWidth } from "./width";
 
 const [LEAST_LABELS, MOST_LABELS] = [44, 170]; // px beside the rows
@@ -98,9 +98,9 @@ export function Matrix() {
           </div>
           <div class="bl-cols">
             <Labels units={cols} cell={cell} isRow={false} />
-            {norms && <Later draw={({ NormStrip }) => <NormStrip norms={norms} cols={cols} cell={cell} />} />}
+            {norms && <NormStrip norms={norms} cols={cols} cell={cell} />}
           </div>
-          {overview.spans.length > 0 && <Later draw={({ SpanStrip }) => <SpanStrip cols={cols} cell={cell} />} />}
+          {overview.spans.length > 0 && <SpanStrip cols={cols} cell={cell} />}
           <Labels units={rows} cell={cell} isRow />
           <Cells look={look} cell={cell} />
         </div>
@@ -304,17 +304,6 @@ export function CellTip({ look, row, col, of = "" }: Cell & { look: Look; of?: s
   );
 }
 
-export const within = ([, start, end]: Span, unit: Unit) => unit.pieces[0]! >= start && unit.pieces[0]! < end;
-
-/** Where the second sentence and the named runs of tokens begin. */
-export const edges = (spans: Span[], list: Unit[]): number[] =>
-  [
-    ...new Set([
-      ...spans.map((span) => list.findIndex((unit) => within(span, unit))),
-      list.findIndex((u, n) => n > 0 && u.segment === 1 && list[n - 1]!.segment === 0),
-    ]),
-  ].filter((n) => n > 0);
-
 /** Frames: where sentences begin, what the pointer is on, what is pinned, where the keyboard's cursor is. */
 function Marks({ cell, cursor }: { cell: number; cursor: Cell | null }) {
   const { page, grid, row, col, overview } = useView();
@@ -344,7 +333,3 @@ function Marks({ cell, cursor }: { cell: number; cursor: Cell | null }) {
     </>
   );
 }
-
-/** ‖f(x)‖ of every column. */
-export const keyNorms = (norms: Float32Array, cols: Unit[]) =>
-  Float32Array.from(cols, (unit) => unit.pieces.reduce((n, j) => n + norms[j]!, 0));

@@ -24,7 +24,7 @@ import {
   rowsInView,
   softmaxSteps,
 } from "../state/neurons";
-import { TERMS } from "../terms";
+import { TERMS } from "../vocabulary";
 import { hideTip, showTip, useView, type View } from "./context";
 import { digitsOf } from "./look";
 

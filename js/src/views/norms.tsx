@@ -13,8 +13,7 @@ import { numbers, Table } from "../parts/table";
 import { Token, tokenText } from "../parts/token";
 import type { Kind } from "../state/answers";
 import type { Cell } from "../state/page";
-import { TERMS } from "../terms";
-import { CATEGORIES } from "../vocabulary";
+import { CATEGORIES, TERMS } from "../vocabulary";
 import { showTip, tipped, useAnswer, useView } from "./context";
 import { useLargest } from "./swept";
 

@@ -1,6 +1,6 @@
 // Above the list beside the head: where tokens are patches of an image, what it lists drawn as an image.
 import { useCallback, useState } from "preact/hooks";
-import type { Unit } from "../compute/grid";
+import type { Item, Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
 import { Segmented } from "../parts/controls";
 import { scaleEnd } from "../parts/format";
@@ -10,7 +10,6 @@ import { Pixels } from "../parts/pixels";
 import { Token, tokenText } from "../parts/token";
 import type { Patches } from "../state/overview";
 import { hideTip, showTip, useView } from "./context";
-import type { Item } from "./head";
 import { lookNow } from "./look";
 import { Sweeping } from "./sweeping";
 

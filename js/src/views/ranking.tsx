@@ -1,9 +1,10 @@
 // What heads are asked: how the atlas is ordered and coloured, by a statistic or by what is pinned, and from which value on.
 import { Check, into, Select, Slider } from "../parts/controls";
 import { statistics } from "../parts/sentence";
+import type { HeadValue } from "../state/headvalue";
 import { STATISTICS } from "../vocabulary";
 import { useView, type View } from "./context";
-import { type HeadValue, labelOf } from "./headvalues";
+import { labelOf } from "./headvalues";
 import { useInSight } from "./insight";
 
 /** All that there is to choose from, for this text. */

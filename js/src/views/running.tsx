@@ -1,6 +1,6 @@
 // Running text: the text as text, shaded by what one token looks at, or by who looks at it. For long texts, and to project.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { TokenSide, Unit } from "../compute/grid";
+import { edges, type TokenSide, type Unit } from "../compute/grid";
 import { largest } from "../compute/largest";
 import { cssColor, inkOn } from "../paint/colormap";
 import { into, Segmented } from "../parts/controls";
@@ -11,7 +11,6 @@ import { tokenText } from "../parts/token";
 import { MEASURES } from "../vocabulary";
 import { useView, type View } from "./context";
 import { type Look, lookNow, pinCell } from "./look";
-import { edges } from "./matrix";
 import { useSwept } from "./swept";
 
 const CLOSES = /^[.,;:!?%)\]}’”]/; // stands at the word before

@@ -1,5 +1,7 @@
 // Running text on paper: the words in lines, each on its shade, the token that they are shaded by framed.
+
 import { useContext } from "preact/hooks";
+import { edges } from "../compute/grid";
 import { cssColor, inkOn } from "../paint/colormap";
 import { inks } from "../paint/palette";
 import { Drawing } from "../parts/chart";
@@ -8,7 +10,6 @@ import { Paper } from "../parts/paper";
 import { textWidth } from "../parts/textwidth";
 import { tokenText } from "../parts/token";
 import { useView } from "./context";
-import { edges } from "./matrix";
 import { legendOf, shadesOf, written } from "./running";
 
 const [LETTER, LINE, BLANK, WIDE] = [11, 20, 4, 560];

@@ -6,13 +6,12 @@ import { coloursOf } from "../paint/palette";
 import { signed } from "../parts/format";
 import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
-import { cellText } from "../parts/picturetable";
+import { cellText, type Numbers } from "../parts/picturetable";
 import { Section, Waiting } from "../parts/section";
 import { Table } from "../parts/table";
 import { arrived, type Kind } from "../state/answers";
 import type { Tab } from "../state/overview";
 import { useAnswer, useView, type View } from "./context";
-import type { Numbers } from "./tabs";
 
 const SIDE = 440; // px of the longer side
 

@@ -6,8 +6,7 @@ import { counted, headLabel, number, signed, upTo } from "../parts/format";
 import { Section, Waiting } from "../parts/section";
 import { numbers, Table } from "../parts/table";
 import type { Kind } from "../state/answers";
-import { TERMS } from "../terms";
-import { LIMITS } from "../vocabulary";
+import { LIMITS, TERMS } from "../vocabulary";
 import { useAnswer, useView } from "./context";
 
 type Row = Record<string, number | null>;

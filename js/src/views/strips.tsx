@@ -1,13 +1,12 @@
 // What stands between the columns' labels and the cells: norms of the keys, named runs of them.
 import { useCallback, useMemo } from "preact/hooks";
-import type { Unit } from "../compute/grid";
+import { keyNorms, type Unit, within } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
 import { weightColours } from "../paint/palette";
 import { px, share } from "../parts/format";
 import { Pixels } from "../parts/pixels";
 import { Token } from "../parts/token";
 import { hideTip, showTip, useView } from "./context";
-import { keyNorms, within } from "./matrix";
 
 /** ‖f(x)‖ of every key, above its column: what the weights are multiplied with. */
 export function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; cell: number }) {

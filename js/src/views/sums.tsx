@@ -1,10 +1,10 @@
 // Below the list beside the head: what it leaves out, what a row holds, and what is to be known of norms.
 import { strongestKey } from "../compute/attention";
+import type { Item } from "../compute/grid";
 import { counted, share } from "../parts/format";
 import { Token } from "../parts/token";
 import { renormalized } from "../state/display";
 import { useView } from "./context";
-import type { Item } from "./head";
 import { lookNow } from "./look";
 
 /** What the list leaves out, what a row holds, and what is to be known of norms. */

@@ -4,7 +4,9 @@ import type { Overview } from "../state/overview";
 import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../vocabulary";
 import { included } from "./atlas";
 import { useView, type View } from "./context";
-import { Later } from "./later";
+import { Find } from "./find";
+import { GoBack } from "./goback";
+import { QuerySelect } from "./queryselect";
 
 /** What sets one trait. */
 const setter =
@@ -31,7 +33,7 @@ export function Switches() {
           onChange={set("map")}
         />
       )}
-      {has("neurons") && !has("head") && <Later draw={({ QuerySelect }) => <QuerySelect />} />}
+      {has("neurons") && !has("head") && <QuerySelect />}
       {overview.measures.length > 1 && has("head", "atlas", "compare") && (
         <Segmented
           label="measure"
@@ -52,14 +54,10 @@ export function Switches() {
         <Segmented label="tokens" value={synced.units.value} choices={unitChoices(overview)} onChange={set("units")} />
       )}
       {has("head", "neurons") && <SpecialTokens />}
-      <Later
-        draw={({ Find, GoBack }) => (
-          <span class="bl-group bl-hand">
-            {has("head") && <Find />}
-            <GoBack />
-          </span>
-        )}
-      />
+      <span class="bl-group bl-hand">
+        {has("head") && <Find />}
+        <GoBack />
+      </span>
     </div>
   );
 }

@@ -1,16 +1,17 @@
 // Table: the numbers of the head view as a real table, for reading, copying and screen readers.
+
 import { useMemo } from "preact/hooks";
 import { scores } from "../compute/attention";
 import { largest } from "../compute/largest";
 import { into, Segmented } from "../parts/controls";
 import { signed } from "../parts/format";
+import type { Numbers } from "../parts/picturetable";
 import { type Column, Table } from "../parts/table";
 import { Token } from "../parts/token";
 import { AtlasTable, atlasNumbers } from "./atlastable";
 import { useView, type View } from "./context";
 import { lookNow } from "./look";
 import { largestCells, useSwept } from "./swept";
-import type { Numbers } from "./tabs";
 
 const MOST = 100;
 

@@ -3,6 +3,7 @@ import { Check, into } from "../parts/controls";
 import { AsTables } from "../parts/picturetable";
 import type { Tab } from "../state/overview";
 import { useView } from "./context";
+import { ExportMenu } from "./exportmenu";
 import { tabOf } from "./tabs";
 
 export function TablesSwitch() {
@@ -21,7 +22,7 @@ export function TabBody({ tab }: { tab: Tab }) {
   const { body: Body } = tabOf(tab.name);
   return (
     <AsTables.Provider value={useView().page.tables.value}>
-      <Body tab={tab} />
+      <Body tab={tab} menu={<ExportMenu />} />
     </AsTables.Provider>
   );
 }

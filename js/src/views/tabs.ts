@@ -1,8 +1,7 @@
 // What stands behind each tab: its body, and what a file of it holds. A tab without an entry is drawn as a sheet.
-import type { ComponentType } from "preact";
-import type { Facts } from "../export/csv";
+import type { ComponentChildren, ComponentType } from "preact";
 import { upTo } from "../parts/format";
-import type { Figures } from "../parts/picturetable";
+import type { Numbers } from "../parts/picturetable";
 import { arrived } from "../state/answers";
 import type { Tab } from "../state/overview";
 import type { TabName } from "../vocabulary";
@@ -22,13 +21,8 @@ import { SurveyTab } from "./survey/tab";
 import { TableTab, tableNumbers } from "./table";
 import { Why, WhyFigure, whyNumbers } from "./why";
 
-/** A table for a file, and what is to be said of it beside where it comes from. */
-export interface Numbers extends Figures {
-  facts?: Facts;
-}
-
 interface TabContent {
-  body: ComponentType<{ tab: Tab }>;
+  body: ComponentType<{ tab: Tab; menu: ComponentChildren }>; // menu: of exports, for tabs that stand alone
   measure: string; // what its files say they are of
   figure: ComponentType<{ tab: Tab }> | null; // whose charts a file shows
   numbers: (view: View, tab: Tab) => Numbers | Promise<Numbers>;

@@ -1,15 +1,16 @@
 // Why view: the score of the cell in focus, split exactly by where it came from, and the way back to earlier heads.
+
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { Segmented, Select } from "../parts/controls";
 import { headLabel, signed } from "../parts/format";
+import type { Numbers } from "../parts/picturetable";
 import { Section, Waiting } from "../parts/section";
 import { Token, tokenText } from "../parts/token";
 import { arrived } from "../state/answers";
 import type { Split, WhyChoice, WhyPlace } from "../state/why";
 import { LIMITS } from "../vocabulary";
 import { useAnswer, useView, type View } from "./context";
-import type { Numbers } from "./tabs";
 import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./whycharts";
 import {
   asked,

@@ -39,7 +39,7 @@ def text(pair: Trace) -> Trace:
 
 
 def opened(page_of: Any, trace: Trace, **selection: Any) -> tuple[Seen, Any]:
-    """A live view, ready: the extras have come."""
+    """A live view, ready."""
     view = trace.explore(**({"layer": LAYER, "head": HEAD} | selection))
     seen = live(page_of, view)
     expect(seen.root.locator(".bl-doings summary")).to_be_visible()

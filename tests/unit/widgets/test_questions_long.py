@@ -59,7 +59,6 @@ OWN: dict[str, list[dict[str, Any]]] = {  # the widget's own questions
     "change": [{"changes": [["off", 0, 1]]}],
     "trace": [{"text": "the cat " * 1000}],
     "html": [{"layers": [1]}],
-    "extras": [{}],
     "bundle": [{}],
 }
 

@@ -1,13 +1,13 @@
 // Two runs in one view: what they are, their tokens aligned, the heads by how far apart they are, and one head in both.
+import type { ComponentChildren } from "preact";
 import { onGridKey } from "../../parts/gridkeys";
 import { Token } from "../../parts/token";
 import { useView } from "../context";
-import { ExportMenu } from "../exportmenu";
 import { comparedOf, type Pair } from "./data";
 import { Heads } from "./heads";
 import { HeadMaps, RowTable } from "./maps";
 
-export function Compare() {
+export function Compare({ menu }: { menu: ComponentChildren }) {
   const { sides, said, by, queries, keys } = comparedOf(useView().overview);
   const [unit, hasGaps] = [by.slice(0, -1), queries.some((pair) => pair.includes(null))];
   const original = sides.some(({ changes }) => changes.length > 0) && "nothing changed";
@@ -25,7 +25,7 @@ export function Compare() {
             </>
           ))}
         </dl>
-        <ExportMenu />
+        {menu}
       </div>
       <p data-testid="compare-said">{said}</p>
       <Strip />

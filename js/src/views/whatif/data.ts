@@ -3,9 +3,9 @@ import { headLabel, signed } from "../../parts/format";
 import { ranked } from "../../parts/ranked";
 import { sorted } from "../../parts/sorted";
 import type { Answer, Kind } from "../../state/answers";
+import type { Found } from "../../state/headvalue";
 import type { HeadName } from "../../vocabulary";
 import type { View } from "../context";
-import type { Found } from "../headvalues";
 
 export interface AnswerRow {
   position: number; // -1: of the whole text
