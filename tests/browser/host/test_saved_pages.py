@@ -19,7 +19,7 @@ from browser.views import Seen
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 CELLS = [SETUP, "trace.explore(layer=1, head=8)", "trace.explore(layer=3, head=2)"]
-MOST = 350_000  # bytes of a saved notebook with two Explorers, their state and their still pictures
+MOST = 400_000  # bytes of a saved notebook with two Explorers, their state and their still pictures
 
 
 @pytest.fixture(scope="module")
