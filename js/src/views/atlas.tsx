@@ -9,6 +9,7 @@ import type { HeadValue } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { GATES, type HeadName, MEASURES } from "../vocabulary";
 import { useView } from "./context";
+import { Deferred } from "./deferred";
 import { GateChips } from "./gatechips";
 import { type Gates, gateAt, useByWeight, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
@@ -61,15 +62,19 @@ export function Atlas() {
           {asked ? stat?.label : MEASURES[measure].symbol}
           {names ? `, sorted: ${order === "gate" ? ofGates : by?.label}` : !asked && ", layers down, heads across"}
         </span>
-        <WhatIfMenu />
+        <Deferred>
+          <WhatIfMenu />
+        </Deferred>
       </header>
-      <Ranking value={stat} gates={gates ? ofGates : ""} />
+      <Deferred instead={<div class="bl-controls bl-ranking" />}>
+        <Ranking value={stat} gates={gates ? ofGates : ""} />
+      </Deferred>
       <SpanStrip overview={overview} />
       <div class="bl-scroll">
         <Grid {...{ layers, heads, names, stat, by, labels, says }} />
       </div>
       <HeadSentence labels={labels} says={says} />
-      {gates && <GateChips labels={all.map(([l, h]) => gates.labels.full[l]![h]!)} />}
+      <Deferred>{gates && <GateChips labels={all.map(([l, h]) => gates.labels.full[l]![h]!)} />}</Deferred>
     </section>
   );
 }

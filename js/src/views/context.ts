@@ -34,6 +34,7 @@ export interface View extends Omit<Store, "shown">, Values<Display> {
   history: History;
   address: Location | null; // of a page that is all ours
   tip: Signal<Tip | null>;
+  painted: Signal<boolean>; // the first picture is on the screen, or there is none
   root: { current: HTMLDivElement | null };
 }
 
@@ -67,7 +68,8 @@ export function createView(store: Store, dark: ReadonlySignal<boolean>, address:
     },
   );
   store.synced.settings.subscribe((settings) => applySettings(kept.page, settings ?? {}));
-  const plain = { ...others, ...kept, history, address, tip: signal(null), root: { current: null } };
+  const painted = signal(!["atlas", "head"].some((name) => store.synced.parts.peek().includes(name)));
+  const plain = { ...others, ...kept, history, address, tip: signal(null), painted, root: { current: null } };
   const viewOf = (of: Record<string, ReadonlySignal>) => {
     const getters = Object.entries({ ...of, dark }).map(
       ([name, one]) => [name, { enumerable: true, get: () => one.value }] as const,

@@ -2,8 +2,10 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { themeOf } from "../paint/palette";
+import { into } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Tooltip } from "../parts/tooltip";
+import { afterFrame } from "../state/lagging";
 import { INKS, type Theme } from "../vocabulary";
 import { Atlas } from "./atlas";
 import { hideTip, showTip, useView, type View, ViewContext } from "./context";
@@ -31,6 +33,7 @@ export function Explorer({ view }: { view: View }) {
   const has = (name: string) => parts.includes(name);
   const picture = has("atlas") || has("head");
   useEffect(() => view.history.watch(), []);
+  useEffect(() => afterFrame(() => into(view.painted)(true)), []);
   useSignalEffect(() => {
     const { text, text_pair } = view.overview;
     const others = page.texts.peek().filter(([a, b]) => a !== text || b !== text_pair);
@@ -68,10 +71,12 @@ export function Explorer({ view }: { view: View }) {
       >
         {has("header") ? <Header /> : <Problem />}
         {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
-        <Pictures />
-        <WhatIf />
+        <Deferred>
+          <Pictures />
+          <WhatIf />
+        </Deferred>
         {picture && <Main atlas={has("atlas")} head={has("head")} />}
-        <Deferred picture={picture}>
+        <Deferred>
           <Details />
           {has("head") && <Seeing />}
         </Deferred>

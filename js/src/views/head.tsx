@@ -7,7 +7,7 @@ import { scaleEnd } from "../parts/format";
 import { Place } from "../parts/token";
 import { MEASURES, type Traits } from "../vocabulary";
 import { useView, type View } from "./context";
-import { Afterwards } from "./deferred";
+import { Afterwards, Deferred } from "./deferred";
 import { Lines } from "./lines";
 import { lookNow } from "./look";
 import { Matrix } from "./matrix";
@@ -112,7 +112,9 @@ function RowList({ most: listed }: { most: number }) {
       <h4>
         <Heading />
       </h4>
-      <AboveList items={items} />
+      <Deferred>
+        <AboveList items={items} />
+      </Deferred>
       <ol class={shown.some(({ unit }) => unit.label.length > LETTERS) ? "bl-long" : ""}>
         {shown.map(({ n, value }, place) => (
           <li key={place}>
@@ -130,7 +132,9 @@ function RowList({ most: listed }: { most: number }) {
           </li>
         ))}
       </ol>
-      <Sums items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
+      <Deferred>
+        <Sums items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
+      </Deferred>
     </aside>
   );
 }

@@ -8,6 +8,7 @@ import { Check, into } from "../parts/controls";
 import { counted, headLabel } from "../parts/format";
 import { visibleText } from "../parts/token";
 import { useView } from "./context";
+import { Deferred } from "./deferred";
 import { ExportMenu } from "./exportmenu";
 import { Help } from "./help";
 import { Notices } from "./notices";
@@ -75,7 +76,15 @@ function TitleLine() {
       >
         ?
       </button>
-      <ExportMenu />
+      <Deferred
+        instead={
+          <button type="button" class="bl-button" disabled>
+            Export ▾
+          </button>
+        }
+      >
+        <ExportMenu />
+      </Deferred>
     </div>
   );
 }
@@ -173,8 +182,10 @@ function TextForm() {
       >
         {running.value ? "…" : "Run"}
       </button>
-      <Texts />
-      <AnswerLine />
+      <Deferred>
+        <Texts />
+        <AnswerLine />
+      </Deferred>
     </form>
   );
 }

@@ -4,6 +4,7 @@ import type { Overview } from "../state/overview";
 import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../vocabulary";
 import { included } from "./atlas";
 import { useView, type View } from "./context";
+import { Deferred } from "./deferred";
 import { Find } from "./find";
 import { GoBack } from "./goback";
 import { QuerySelect } from "./queryselect";
@@ -54,10 +55,12 @@ export function Switches() {
         <Segmented label="tokens" value={synced.units.value} choices={unitChoices(overview)} onChange={set("units")} />
       )}
       {has("head", "neurons") && <SpecialTokens />}
-      <span class="bl-group bl-hand">
-        {has("head") && <Find />}
-        <GoBack />
-      </span>
+      <Deferred>
+        <span class="bl-group bl-hand">
+          {has("head") && <Find />}
+          <GoBack />
+        </span>
+      </Deferred>
     </div>
   );
 }
