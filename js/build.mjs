@@ -51,7 +51,7 @@ for (const { path, text } of outputFiles) {
 
 await build({
   ...common,
-  entryPoints: { loader: "src/loader.ts" },
+  entryPoints: { loader: "src/host/loader.ts" },
   format: "esm",
   define: { BUNDLE_KEY: JSON.stringify(key) },
 });

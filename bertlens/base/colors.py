@@ -1,6 +1,6 @@
 """The colour tables of widget, PNG and export, all from the anchors below.
 
-A table has 256 entries; the page's copy is in js/src/vocabulary.ts (see typescript.py). It follows its
+A table has 256 entries; the page's copy is in js/src/generated/vocabulary.ts (see typescript.py). It follows its
 anchors through OKLab and is sampled at equal steps of lightness, so equal steps of value look equally far apart, in
 colour, in grey print and to colour-blind eyes. Zero has the colour of the panel, so that "no attention" recedes.
 """

@@ -1,4 +1,4 @@
-"""Numbers in an order as text, and where their scale ends: as the page has both (js/src/parts/ranked.ts, format.ts)."""
+"""Numbers in an order as text, and where their scale ends: as the page has both (js/src/paint/ranked.ts, format.ts)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ..vocabulary import INKS, THEMES
 from .figure import MM, plain, pyplot
 from .grid import Unit, shown_grid
 
-_CLOSES = re.compile(r"[.,;:!?%)\]}’”]")  # as in js/src/views/running.tsx
+_CLOSES = re.compile(r"[.,;:!?%)\]}’”]")  # as in js/src/head/running.tsx
 _POINT = 72 / MM  # of a mm
 _MARGIN, _LINE, _BLANK, _PAD = 4, 1.8, 0.4, 1  # points; letters' sizes; letters' sizes; points
 

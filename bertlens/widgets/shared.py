@@ -15,7 +15,7 @@ from ..page import bundle
 
 
 class Bundle(anywidget.AnyWidget):
-    """What js/src/loader.ts looks for: the front end, packed."""
+    """What js/src/host/loader.ts looks for: the front end, packed."""
 
     _esm = "export default {}"
     packed = traitlets.Unicode().tag(sync=True)

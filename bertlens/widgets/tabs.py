@@ -1,6 +1,6 @@
 """The parts that a widget is put together from, among them the Explorer's tabs: what each is called, needs and asks.
 
-A new tab is one record, added here or by `register_tab`. Its body on the page is bound in js/src/views/tabs.ts; a tab
+A new tab is one record, added here or by `register_tab`. Its body on the page is bound in js/src/tabs/tabs.ts; a tab
 without one there is drawn as a sheet of what its first question answers (see `sheet`).
 """
 

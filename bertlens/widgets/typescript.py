@@ -1,4 +1,4 @@
-"""The page's copy of the vocabulary, js/src/vocabulary.ts.
+"""The page's copy of the vocabulary, js/src/generated/vocabulary.ts.
 
 `python -m bertlens.widgets.typescript` writes it.
 Names become types, words and colours become tables. A test fails where the file is not what this writes.
@@ -17,7 +17,7 @@ from ..base.limits import LIMITS, PAGE
 from .questions import QUESTIONS
 from .tabs import PARTS, TABS
 
-TARGET = Path(__file__).parents[2] / "js" / "src" / "vocabulary.ts"
+TARGET = Path(__file__).parents[2] / "js" / "src" / "generated" / "vocabulary.ts"
 _TYPES = {
     "text": "string",
     "number": "number",
@@ -39,7 +39,7 @@ _CHOICES = {
 
 
 def typescript() -> str:
-    """The text of js/src/vocabulary.ts."""
+    """The text of js/src/generated/vocabulary.ts."""
     v = vocabulary
     return "\n".join(
         [

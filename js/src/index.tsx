@@ -1,13 +1,13 @@
 // The widget: an anywidget module that binds one model to one view.
 import type { AnyWidget, RenderProps } from "@anywidget/types";
 import { render as draw } from "preact";
-import { watchTheme } from "./parts/theme";
+import { Explorer } from "./frame/explorer";
+import type { Traits } from "./generated/vocabulary";
+import { watchTheme } from "./host/theme";
+import { synced as bind } from "./kernel/synced";
 import { restore, stateFrom } from "./state/snapshot";
 import { createStore } from "./state/store";
-import { synced as bind } from "./state/synced";
-import { createView } from "./views/context";
-import { Explorer } from "./views/explorer";
-import type { Traits } from "./vocabulary";
+import { createView } from "./state/view";
 import "./style/index.css";
 
 const widget: AnyWidget<Traits> = {

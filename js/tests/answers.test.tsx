@@ -3,10 +3,10 @@
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Answer, arrived, type Kind } from "../src/kernel/answers";
 import { Waiting } from "../src/parts/section";
-import { type Answer, arrived, type Kind } from "../src/state/answers";
-import { createView, useAnswer, type View, ViewContext } from "../src/views/context";
-import { openTab } from "../src/views/opentab";
+import { openTab } from "../src/state/opentab";
+import { createView, useAnswer, type View, ViewContext } from "../src/state/view";
 import { bench, floats, headAnswer, overviewOf, settled, TOKENS } from "./fake";
 
 const OF = { trace: "t1", map: "self" };

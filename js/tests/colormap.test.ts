@@ -1,8 +1,8 @@
 // Numbers to pixels, against the tables that Python wrote.
 import { describe, expect, it } from "vitest";
 import vectors from "../../tests/wire/tables.json";
+import { NAN } from "../src/generated/vocabulary";
 import { cssColor, entry, indexed, inkOn, paint, table } from "../src/paint/colormap";
-import { NAN } from "../src/vocabulary";
 
 const pixel = (out: Uint8ClampedArray, n: number) => [...out.slice(4 * n, 4 * n + 4)];
 const rgba = (colors: Uint8Array, n: number) => [...colors.slice(3 * n, 3 * n + 3), 255];

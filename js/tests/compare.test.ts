@@ -1,6 +1,6 @@
 // Two runs compared: names of aligned units, and the window that a selection opens.
 import { describe, expect, it } from "vitest";
-import { differenceOf, type Maps, named, type Pair, startOf, windowOf } from "../src/views/compare/data";
+import { differenceOf, type Maps, named, type Pair, startOf, windowOf } from "../src/tabs/compare/data";
 
 describe("named", () => {
   it("takes a's name, else b's, and tells names apart that come again", () => {

@@ -7,7 +7,7 @@ import { largest } from "../src/compute/largest";
 import { n80Chance, setWeights } from "../src/compute/neuronchance";
 import { contrast, contrastSet, expectedJaccard, products, reuse } from "../src/compute/neurons";
 import { heldCells, weightCells } from "../src/compute/windows";
-import type { Arrays } from "../src/wire";
+import type { Arrays } from "../src/kernel/wire";
 
 type Values = { shape: number[]; values: (number | string)[] };
 type Pair = {

@@ -1,9 +1,9 @@
 // A model, an overview and heads for tests of the page's state: the test is the kernel and answers when it wants.
 import type { AnyModel } from "@anywidget/types";
 import { type Slice, scores } from "../src/compute/attention";
+import type { Traits } from "../src/generated/vocabulary";
+import { synced as bind, type Synced } from "../src/kernel/synced";
 import { createStore, type Store } from "../src/state/store";
-import { synced as bind, type Synced } from "../src/state/synced";
-import type { Traits } from "../src/vocabulary";
 
 type Numbers = Float32Array | Float64Array | Uint8Array;
 type Packed = { index: { name: string; dtype: string; shape: number[]; offset: number }[]; data: DataView };

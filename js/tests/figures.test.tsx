@@ -2,19 +2,19 @@
 // Exported figures: what stands in them is the data that went in, and nothing else.
 import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
-import { svgFile } from "../src/export/figure";
+import { atlasFigure, headCsv, headFigure } from "../src/frame/export";
+import { LinesFigure, MapFigure } from "../src/frame/figures";
+import { HEADS } from "../src/generated/vocabulary";
 import { dataUri, png } from "../src/paint/bitmap";
 import { cssColor, indexed, table } from "../src/paint/colormap";
 import { inks } from "../src/paint/palette";
 import { Drawing, Key } from "../src/parts/chart";
+import { svgFile } from "../src/parts/figure";
 import { Cells, HeatChart } from "../src/parts/heatchart";
 import { Legend } from "../src/parts/legend";
 import type { Sheet } from "../src/parts/paper";
 import { textWidth, wrap } from "../src/parts/textwidth";
-import { createView } from "../src/views/context";
-import { atlasFigure, headCsv, headFigure } from "../src/views/exports";
-import { LinesFigure, MapFigure } from "../src/views/figures";
-import { HEADS } from "../src/vocabulary";
+import { createView } from "../src/state/view";
 import { bench, headAnswer, overviewOf, settled, TOKENS } from "./fake";
 import { drawn, EVERYDAY, HOSTILE, samples, viewOf } from "./samples";
 

@@ -1,8 +1,8 @@
 // What is said of gates beside their labels: the length they hold at, and what it does to the threshold.
 import { describe, expect, it } from "vitest";
+import { atLength, gateAt, relabelled, USUAL } from "../src/atlas/gatemarks";
+import { lengthNote } from "../src/atlas/gatewords";
 import { decodeOverview } from "../src/state/overview";
-import { atLength, gateAt, relabelled, USUAL } from "../src/views/gatemarks";
-import { lengthNote } from "../src/views/gatewords";
 import { overviewOf, TOKENS } from "./fake";
 
 const shown = (tokens: string[]) => decodeOverview(overviewOf(tokens));

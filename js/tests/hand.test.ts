@@ -1,14 +1,14 @@
 // Going back, handing a state on, finding a token, and numbers of a row, apart from any page.
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { matches } from "../src/frame/find";
+import { pythonLine } from "../src/frame/share";
+import { SETTINGS } from "../src/generated/vocabulary";
 import { createHistory } from "../src/state/history";
 import { createPage } from "../src/state/page";
 import { entropyOf, unitValues, variationOf } from "../src/state/rows";
 import { fragmentOf, restore, settingsOf, stateFrom, stateOf } from "../src/state/snapshot";
-import { createView } from "../src/views/context";
-import { matches } from "../src/views/find";
-import { pythonLine } from "../src/views/share";
-import { SETTINGS } from "../src/vocabulary";
+import { createView } from "../src/state/view";
 import { bench, overviewOf, settled, TOKENS } from "./fake";
 
 describe("history", () => {

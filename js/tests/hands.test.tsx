@@ -4,9 +4,9 @@ import { signal } from "@preact/signals";
 import type { ComponentChild } from "preact";
 import { render } from "preact";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createView, type View, ViewContext } from "../src/views/context";
-import { Header } from "../src/views/header";
-import { Matrix } from "../src/views/matrix";
+import { Header } from "../src/frame/header";
+import { Matrix } from "../src/head/matrix";
+import { createView, type View, ViewContext } from "../src/state/view";
 import { type Bench, bench, hello, overviewOf, TOKENS } from "./fake";
 
 const host = document.createElement("div");

@@ -1,7 +1,7 @@
 // What is drawn a frame after the head.
 import { computed, effect, signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { lagging } from "../src/state/lagging";
+import { lagging } from "../src/state/nextframe";
 
 let frames: (() => void)[] = [];
 const frame = () => {

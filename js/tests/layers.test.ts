@@ -1,13 +1,13 @@
 // What is of all layers of a long text: asked for layer by layer, all kinds in turn, what is seen first.
 import { effect } from "@preact/signals";
 import { expect, it } from "vitest";
-import { arrived } from "../src/state/answers";
-import { byLayers } from "../src/state/layers";
-import { askForPictures } from "../src/state/pictures";
-import type { View } from "../src/views/context";
-import { GATE_LABELS, relabelled, USUAL } from "../src/views/gatemarks";
-import { headValue, STATS, sentences } from "../src/views/headvalues";
-import type { Traits } from "../src/vocabulary";
+import { GATE_LABELS, relabelled, USUAL } from "../src/atlas/gatemarks";
+import { headValue, STATS, sentences } from "../src/atlas/headvalues";
+import type { Traits } from "../src/generated/vocabulary";
+import { arrived } from "../src/kernel/answers";
+import { byLayers } from "../src/state/layerqueue";
+import { askForPictures } from "../src/state/thumbnails";
+import type { View } from "../src/state/view";
 import { bench, floats, HEADS, headAnswer, LAYERS, overviewOf, pack, settled, TOKENS } from "./fake";
 
 const S = TOKENS.length;

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 // The bundle that all views of a document share: who loads it may go away meanwhile.
 import { afterEach, expect, it, vi } from "vitest";
-import loader from "../src/loader";
+import loader from "../src/host/loader";
 
 const PAGE = globalThis as Record<symbol, unknown>;
 afterEach(() => {

@@ -4,9 +4,9 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
-import { blockOf, gapsBefore, rowsInView } from "../src/state/neurons";
-import { createView, ViewContext } from "../src/views/context";
-import { Neurons } from "../src/views/neurons";
+import { blockOf, gapsBefore, rowsInView } from "../src/compute/neuronsheet";
+import { createView, ViewContext } from "../src/state/view";
+import { Neurons } from "../src/tabs/neurons/neurons";
 import { bench, overviewOf } from "./fake";
 
 const MOST = 16_000; // pixels a side that browsers still give a canvas

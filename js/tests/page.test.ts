@@ -4,7 +4,7 @@ import type { AnyModel } from "@anywidget/types";
 import { Window } from "happy-dom";
 import { expect, it, vi } from "vitest";
 import script from "../../bertlens/export/page.js?raw";
-import { ask } from "../src/kernel";
+import { ask } from "../src/kernel/kernel";
 
 const held = (text: string) => ({ $bytes: btoa(text) });
 const DATA = {

@@ -3,9 +3,9 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { afterEach, describe, expect, it } from "vitest";
-import { createView, ViewContext } from "../src/views/context";
-import { AboveList } from "../src/views/patches";
-import type { Traits } from "../src/vocabulary";
+import type { Traits } from "../src/generated/vocabulary";
+import { AboveList } from "../src/head/patches";
+import { createView, ViewContext } from "../src/state/view";
 import { bench, overviewOf } from "./fake";
 
 const TOKENS = ["[CLS]", "r0 c0", "r0 c1", "r0 c2", "r1 c0", "r1 c1", "r1 c2"];

@@ -1,8 +1,8 @@
 // Thumbnails that arrive layer by layer.
 import { expect, it } from "vitest";
 import { statistics } from "../src/parts/sentence";
-import { byLayers } from "../src/state/layers";
-import { askForPictures } from "../src/state/pictures";
+import { byLayers } from "../src/state/layerqueue";
+import { askForPictures } from "../src/state/thumbnails";
 import { bench, HEADS, LAYERS, overviewOf, pack, settled, TOKENS } from "./fake";
 
 const S = TOKENS.length;

@@ -2,14 +2,14 @@
 // `node tests/print_samples.mjs` for tests/unit/plots/test_figures.py, where a strict XML parser reads them.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { svgFile } from "../src/export/figure";
+import { AtlasFigure, LinesFigure, MapFigure } from "../src/frame/figures";
+import type { Traits } from "../src/generated/vocabulary";
+import { svgFile } from "../src/parts/figure";
+import { createView, type View, ViewContext } from "../src/state/view";
 import type { Split } from "../src/state/why";
-import { createView, type View, ViewContext } from "../src/views/context";
-import { AtlasFigure, LinesFigure, MapFigure } from "../src/views/figures";
-import { NeuronFigure } from "../src/views/neuronfigure";
-import { EarlierLayers, LargestChart, PairsChart, Waterfall } from "../src/views/whycharts";
-import { cellWords, type Pairs, placeWords } from "../src/views/whydata";
-import type { Traits } from "../src/vocabulary";
+import { NeuronFigure } from "../src/tabs/neurons/neuronfigure";
+import { EarlierLayers, LargestChart, PairsChart, Waterfall } from "../src/tabs/why/whycharts";
+import { cellWords, type Pairs, placeWords } from "../src/tabs/why/whydata";
 import { bench, overviewOf } from "./fake";
 
 export const HOSTILE = [

@@ -1,10 +1,10 @@
 // The corpus view's own arithmetic: where a value lies among the texts of a corpus, and how tables sort.
 import { describe, expect, it } from "vitest";
+import { sorted } from "../src/compute/sorted";
 import { headColour, layerMarker } from "../src/paint/palette";
 import { markerPath } from "../src/parts/chart";
-import { sorted } from "../src/parts/sorted";
-import { alikeOf, allOf, binOf, fewOf, flagsOf, mostly, rankOf, readSurvey } from "../src/views/survey/data";
-import { trustText } from "../src/views/survey/headmap";
+import { alikeOf, allOf, binOf, fewOf, flagsOf, mostly, rankOf, readSurvey } from "../src/tabs/survey/data";
+import { trustText } from "../src/tabs/survey/headmap";
 
 const edges = [0, 1, 4, 9];
 

@@ -3,11 +3,11 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { describe, expect, it } from "vitest";
-import { createView, useView, ViewContext } from "../src/views/context";
-import { answersOf, effect, movedMost, ofChange, spearman, strongest } from "../src/views/whatif/data";
-import { toggle, toSelected, undo } from "../src/views/whatif/doing";
-import { Matters } from "../src/views/whatif/heads";
-import { spread } from "../src/views/whatif/slopes";
+import { answersOf, effect, movedMost, ofChange, spearman, strongest } from "../src/state/effects";
+import { createView, useView, ViewContext } from "../src/state/view";
+import { toggle, toSelected, undo } from "../src/whatif/doing";
+import { Matters } from "../src/whatif/heads";
+import { spread } from "../src/whatif/slopes";
 import { floats as answerOf, bench, HEADS, hello, LAYERS, overviewOf, settled, TOKENS } from "./fake";
 
 const floats = (...values: number[]) => Float32Array.from(values);

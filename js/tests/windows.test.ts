@@ -5,8 +5,8 @@ import { grid, type Unit } from "../src/compute/grid";
 import { blocksOf, emptySweep, sweep } from "../src/compute/sweep";
 import { heldCells, measuredCells, weightCells } from "../src/compute/windows";
 import { around, levelsOf, partAt, picture, Tiles } from "../src/compute/zoom";
-import { inSlices } from "../src/state/slices";
-import type { Measure } from "../src/vocabulary";
+import type { Measure } from "../src/generated/vocabulary";
+import { inSlices } from "../src/state/idle";
 
 /** Numbers that look random, always the same. */
 function random(seed: number): () => number {

@@ -1,7 +1,7 @@
 // The page's half of the codec against the vectors that tests/wire/test_wire.py reads too.
 import { describe, expect, it } from "vitest";
 import text from "../../tests/wire/vectors.json?raw";
-import { unpack } from "../src/wire";
+import { unpack } from "../src/kernel/wire";
 
 type Entry = { name: string; dtype: string; shape: number[]; offset: number };
 type Case = { name: string; index: Entry[]; blob: string; values: Record<string, (number | string)[]> };

@@ -33,7 +33,7 @@ from unit.widgets.test_widgets import question
 
 def test_the_page_has_this_vocabulary() -> None:
     assert typescript.TARGET.read_text(encoding="utf-8") == typescript.typescript(), (
-        "js/src/vocabulary.ts is stale: python -m bertlens.widgets.typescript"
+        "js/src/generated/vocabulary.ts is stale: python -m bertlens.widgets.typescript"
     )
 
 

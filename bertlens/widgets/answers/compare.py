@@ -79,7 +79,7 @@ class Compared:
             opened |= {"query": query, "key": key}
         return opened | dict(selection)
 
-    # What the page gets: js/src/views/compare/data.ts
+    # What the page gets: js/src/tabs/compare/data.ts
 
     def first(self, layer: int, head: int) -> Answer:
         """The first picture: both runs in words, the aligned units, and of short texts the heads and one open head."""

@@ -227,7 +227,7 @@ def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> 
 
 
 def norm_view(trace: Trace) -> Answer:
-    """Weight against norm by kind of token, and mixing ratios: see js/src/views/norms.tsx. "again": see inturn."""
+    """Weight against norm by kind of token, and mixing ratios: see js/src/tabs/norms/norms.tsx. "again": see inturn."""
     if not within("saved", trace.n_tokens) and not passed(trace, PATIENCE):
         return again()
     per = "cell" if within("by_cell", trace.n_tokens) else "key"
@@ -254,7 +254,7 @@ def layer_rows(trace: Trace) -> Answer:
 
 
 def stream(trace: Trace, station: int, method: str) -> Answer:
-    """Tokens at one station of the stream on a plane, and their nearest by cosine: see js/src/views/stream.tsx."""
+    """Tokens at one station of the stream on a plane, and their nearest by cosine: see js/src/tabs/geometry/stream.tsx."""
     made = projection.project(trace, station, method)
     near, cosines = projection.nearest(projection.station(trace, station))
     fields = {"station": station, "method": method, "umap": projection.has_umap()}

@@ -75,7 +75,7 @@ class Corpus:
         return offers(trace)["gates"]  # square and without NaN
 
     def answer(self, trace: Trace) -> Answer:
-        """Everything for the page: see js/src/views/survey/data.ts. Raises InputError where `why_not` says why.
+        """Everything for the page: see js/src/tabs/survey/data.ts. Raises InputError where `why_not` says why.
 
         Of a long text in turns: "again", see inturn.
         """
@@ -135,7 +135,7 @@ class Corpus:
         return fields, arrays
 
     def texts(self, trace: Trace, layer: int) -> Answer:
-        """The texts in which each head of a layer has a statistic most, for js/src/views/survey/texts.tsx.
+        """The texts in which each head of a layer has a statistic most, for js/src/tabs/survey/texts.tsx.
 
         "held" False, and no more, where the statistics hold no texts. Raises InputError where `why_not` says why.
         """

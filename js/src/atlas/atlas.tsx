@@ -2,20 +2,19 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { headLabel, meanOf, paperName, upTo } from "../parts/format";
+import { sorted } from "../compute/sorted";
+import { GATES, type HeadName, MEASURES } from "../generated/vocabulary";
+import { headLabel, meanOf, paperName, upTo } from "../paint/format";
+import { Deferred } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
-import { sorted } from "../parts/sorted";
 import type { HeadValue } from "../state/headvalue";
 import type { Overview } from "../state/overview";
-import { GATES, type HeadName, MEASURES } from "../vocabulary";
-import { useView } from "./context";
-import { Deferred } from "./deferred";
+import { useView } from "../state/view";
 import { GateChips } from "./gatechips";
 import { type Gates, gateAt, useByWeight, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
 import { asksOf, type Says, useHeadValue, useSentences } from "./headvalues";
 import { Ranking } from "./ranking";
-import { WhatIfMenu } from "./whatif/bar";
 
 const ACROSS = 12; // sorted heads in a row
 
@@ -36,7 +35,8 @@ function byGate(heads: HeadName[], { names, labels, full }: Gates): HeadName[] {
   return sorted(sorted(heads, score, true), ([l, h]) => order.indexOf(labels.full[l]![h]!), false);
 }
 
-export function Atlas() {
+/** All heads; `menu` stands in its title line. */
+export function Atlas({ menu }: { menu?: ComponentChildren }) {
   const view = useView();
   const { page, synced, overview } = view;
   const measure = useComputed(() => view.shown.thumbs.measure).value;
@@ -62,9 +62,7 @@ export function Atlas() {
           {asked ? stat?.label : MEASURES[measure].symbol}
           {names ? `, sorted: ${order === "gate" ? ofGates : by?.label}` : !asked && ", layers down, heads across"}
         </span>
-        <Deferred>
-          <WhatIfMenu />
-        </Deferred>
+        {menu}
       </header>
       <Deferred instead={<div class="bl-controls bl-ranking" />}>
         <Ranking value={stat} gates={gates ? ofGates : ""} />

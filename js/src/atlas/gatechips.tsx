@@ -1,8 +1,9 @@
 // Gates of the heads shown as buttons: each lets the heads of other gates recede.
+
+import { sorted } from "../compute/sorted";
+import { GATES } from "../generated/vocabulary";
 import { into } from "../parts/controls";
-import { sorted } from "../parts/sorted";
-import { GATES } from "../vocabulary";
-import { useView } from "./context";
+import { useView } from "../state/view";
 import { atLength, gateSign, useByWeight } from "./gatemarks";
 
 /** How many heads have which gate; a click lets the others recede. */

@@ -1,11 +1,11 @@
 // Gates wherever heads are: their letter and mark, the labels of all heads for the thresholds in force, and of what length.
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { counted } from "../parts/format";
-import type { Answer, Kind } from "../state/answers";
+import { GATE_MARGIN, GATE_THRESHOLD, GATES } from "../generated/vocabulary";
+import type { Answer, Kind } from "../kernel/answers";
+import { counted } from "../paint/format";
 import type { Overview } from "../state/overview";
-import { GATE_MARGIN, GATE_THRESHOLD, GATES } from "../vocabulary";
-import { useAnswer, useView } from "./context";
+import { useAnswer, useView } from "../state/view";
 
 export interface Gates {
   names: string[]; // of the scores

@@ -1,5 +1,5 @@
 // What the tabs say of gates: what the length of the text does to them, and a gate as its letter and mark.
-import { GATE_LEAST_CONTENT } from "../vocabulary";
+import { GATE_LEAST_CONTENT } from "../generated/vocabulary";
 import { type Gates, gateSign } from "./gatemarks";
 
 type Lengths = Pick<Gates, "threshold" | "content_tokens" | "least">;

@@ -2,14 +2,14 @@
 
 import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
+import { MEASURES } from "../generated/vocabulary";
 import { dataUri, png } from "../paint/bitmap";
 import { cssColor, inkOn } from "../paint/colormap";
+import { headLabel, paperName } from "../paint/format";
 import { coloursOf } from "../paint/palette";
-import { headLabel, paperName } from "../parts/format";
 import type { HeadValue } from "../state/headvalue";
 import type { Thumbs } from "../state/overview";
-import { MEASURES } from "../vocabulary";
-import { hideTip, showTip, useView, type View } from "./context";
+import { hideTip, showTip, useView, type View } from "../state/view";
 import { gateAt, gateSign, useByWeight } from "./gatemarks";
 import { asksOf, isOff, type Says } from "./headvalues";
 

@@ -3,16 +3,16 @@ import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import type { Unit } from "../compute/grid";
 import { type Cells, heldCells } from "../compute/windows";
-import { percent, scaleEnd, share, signed, upTo } from "../parts/format";
+import { MEASURES, type Measure, STATISTICS } from "../generated/vocabulary";
+import type { Answer, Kind } from "../kernel/answers";
+import { percent, scaleEnd, share, signed, upTo } from "../paint/format";
 import { describe, statisticLabel } from "../parts/sentence";
 import { tokenText } from "../parts/token";
-import type { Answer, Kind } from "../state/answers";
+import { ofChange } from "../state/effects";
 import type { Found, HeadValue, Of } from "../state/headvalue";
 import type { Overview } from "../state/overview";
-import { MEASURES, type Measure, STATISTICS } from "../vocabulary";
-import { useView, type View } from "./context";
-import { ofRow } from "./ofrow";
-import { ofChange } from "./whatif/data";
+import { useView, type View } from "../state/view";
+import { ofRow } from "./rowvalues";
 
 interface Statistics {
   names: string[];

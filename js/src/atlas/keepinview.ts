@@ -1,6 +1,6 @@
 // The chosen head stays in sight where the atlas scrolls: it may be chosen elsewhere, in a table or by a key.
 import { useEffect } from "preact/hooks";
-import { useView } from "./context";
+import { useView } from "../state/view";
 
 /** Scrolls the atlas, never the page around it, to the chosen head, should it lie outside. */
 export function useInSight() {

@@ -1,11 +1,12 @@
 // What heads are asked: how the atlas is ordered and coloured, by a statistic or by what is pinned, and from which value on.
+
+import { STATISTICS } from "../generated/vocabulary";
 import { Check, into, Select, Slider } from "../parts/controls";
 import { statistics } from "../parts/sentence";
 import type { HeadValue } from "../state/headvalue";
-import { STATISTICS } from "../vocabulary";
-import { useView, type View } from "./context";
+import { useView, type View } from "../state/view";
 import { labelOf } from "./headvalues";
-import { useInSight } from "./insight";
+import { useInSight } from "./keepinview";
 
 /** All that there is to choose from, for this text. */
 const valueChoices = (view: View): { value: string; label: string; title?: string }[] =>

@@ -1,9 +1,9 @@
 // Numbers of every head from the pinned query's row.
 import type { Unit } from "../compute/grid";
+import type { Measure } from "../generated/vocabulary";
 import { renormalized } from "../state/display";
 import { entropyOf, rowsOf, unitValues, variationOf } from "../state/rows";
-import type { Measure } from "../vocabulary";
-import type { View } from "./context";
+import type { View } from "../state/view";
 
 /** "cell", "row" or "contrast" of every head by the measure shown; null until it is here. */
 export function ofRow(

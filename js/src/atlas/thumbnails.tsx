@@ -1,8 +1,8 @@
 // What is of all layers of a long text comes while its view is open: the atlas fills.
 import { useEffect } from "preact/hooks";
-import { byLayers } from "../state/layers";
-import { askForPictures } from "../state/pictures";
-import { useView } from "./context";
+import { byLayers } from "../state/layerqueue";
+import { askForPictures } from "../state/thumbnails";
+import { useView } from "../state/view";
 
 export function Pictures() {
   const view = useView();

@@ -1,7 +1,7 @@
 // One head on one text, recomputed in the page from what the kernel sends: q, k, scaling, mask and the log-sum-exp of each
 // row, or the attention itself where the model has no q and k to show. Sums are float64, so printed numbers are as exact
 // as float32 q and k; with the log-sum-exp any window is exp(q·k × scaling + mask − lse) without the rest of its rows.
-import type { Arrays } from "../wire";
+import type { Arrays } from "../kernel/wire";
 
 type Mask =
   | { kind: "full" } // every query sees every key

@@ -1,5 +1,5 @@
 // What a head view can show of a head: its weights, the norm of what it passes on, or how the two differ.
-import type { Measure } from "../vocabulary";
+import type { Measure } from "../generated/vocabulary";
 
 /**
  * Norm or difference of a window's cells, row = query. `norms` is ‖f(x_j)‖ of its keys: α_ij f(x_j) has the norm

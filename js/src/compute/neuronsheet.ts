@@ -1,7 +1,7 @@
 // The numbers of the neuron view for one query and one key in focus: what the view paints and an export prints.
-import { CELLS, rowWeights, type Slice, scores } from "../compute/attention";
-import { type Draws, n80Chance, type SetWeights, setWeights } from "../compute/neuronchance";
-import { type ContrastSet, contrast, contrastSet, products } from "../compute/neurons";
+import { CELLS, rowWeights, type Slice, scores } from "./attention";
+import { type Draws, n80Chance, type SetWeights, setWeights } from "./neuronchance";
+import { type ContrastSet, contrast, contrastSet, products } from "./neurons";
 
 export type NeuronOrder = "contribution" | "index" | "query";
 export type KeyOrder = "position" | "attention" | "score";

@@ -1,7 +1,7 @@
 // The values of a map, held, or, of a long text, computed where they are looked at: a window of a head's weights, norms or
 // differences is exact without the rest of the map (compute/attention.ts), so that no map of a long text is ever held.
 import { type Signal, signal } from "@preact/signals";
-import { LIMITS, type Measure } from "../vocabulary";
+import { LIMITS, type Measure } from "../generated/vocabulary";
 import { type Slice, weightsIn } from "./attention";
 import { measured } from "./measure";
 

@@ -1,7 +1,7 @@
 // Numbers as CSV (RFC 4180), with where they come from in '#' lines above: pandas.read_csv(path, comment="#") reads it.
 // As bertlens/export/arrays.py writes it: text is always quoted, and an apostrophe stands before what a spreadsheet would
 // take for a formula, at the beginning or where one of its separators has a cell begin.
-import { inert } from "../parts/inert";
+import { inert } from "./inert";
 
 export type Facts = [name: string, value: string][];
 export type CsvCell = string | number | null;

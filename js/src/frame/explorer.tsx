@@ -1,24 +1,24 @@
 // The layout: which parts a widget shows, the tabs under them, and what frames them all.
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { Atlas } from "../atlas/atlas";
+import { Pictures } from "../atlas/thumbnails";
+import { INKS, type Theme } from "../generated/vocabulary";
+import { HeadPanel } from "../head/head";
 import { themeOf } from "../paint/palette";
 import { into } from "../parts/controls";
+import { Afterwards, Deferred } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
 import { Tooltip } from "../parts/tooltip";
-import { afterFrame } from "../state/lagging";
-import { INKS, type Theme } from "../vocabulary";
-import { Atlas } from "./atlas";
-import { hideTip, showTip, useView, type View, ViewContext } from "./context";
-import { Afterwards, Deferred } from "./deferred";
-import { HeadPanel } from "./head";
+import { afterFrame } from "../state/nextframe";
+import { openTab, tabsOf } from "../state/opentab";
+import { hideTip, showTip, useView, type View, ViewContext } from "../state/view";
+import { Refused } from "../tabs/refused";
+import { WhatIf, WhatIfMenu } from "../whatif/bar";
 import { Header, Problem } from "./header";
-import { openTab, tabsOf } from "./opentab";
-import { Pictures } from "./pictures";
-import { Refused } from "./refused";
-import { Seeing } from "./seeing";
+import { Seeing } from "./statusline";
 import { Switches } from "./switches";
-import { TabBody, TablesSwitch } from "./tables";
-import { WhatIf } from "./whatif/bar";
+import { TabBody, TablesSwitch } from "./tabbody";
 
 const TEXTS = 20; // that were run and can be run again
 
@@ -97,7 +97,13 @@ function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
     <div class={atlas && head ? "bl-main" : "bl-main bl-single"} style={{ "--atlas-width": `${42 * heads + 56}px` }}>
       {atlas && (
         <Afterwards>
-          <Atlas />
+          <Atlas
+            menu={
+              <Deferred>
+                <WhatIfMenu />
+              </Deferred>
+            }
+          />
         </Afterwards>
       )}
       {head && <HeadPanel />}

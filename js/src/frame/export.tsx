@@ -1,22 +1,22 @@
 // What is on screen as files: figures with captions, numbers with provenance.
 import type { ComponentChildren } from "preact";
+import { sentences } from "../atlas/headvalues";
 import { isLong } from "../compute/windows";
 import { type CsvCell, csv, type Facts } from "../export/csv";
 import { captionLines, facts } from "../export/facts";
-import { SCREEN, svgFile } from "../export/figure";
-import { headLabel, paperName } from "../parts/format";
+import { MEASURES } from "../generated/vocabulary";
+import { lookingAt, pixelWords, seenPart } from "../head/long/zoompart";
+import { shadesInWords, shadesOf } from "../head/running";
+import { RunningFigure } from "../head/runningfigure";
+import { lookNow } from "../head/scale";
+import { headLabel, paperName } from "../paint/format";
+import { SCREEN, svgFile } from "../parts/figure";
 import type { Sheet } from "../parts/paper";
 import { tokenText } from "../parts/token";
 import type { Tab } from "../state/overview";
-import { MEASURES } from "../vocabulary";
-import { type View, ViewContext } from "./context";
+import { type View, ViewContext } from "../state/view";
+import { tabOf } from "../tabs/tabs";
 import { AtlasFigure, LinesFigure, MapFigure } from "./figures";
-import { sentences } from "./headvalues";
-import { lookNow } from "./look";
-import { shadesInWords, shadesOf } from "./running";
-import { RunningFigure } from "./runningfigure";
-import { tabOf } from "./tabs";
-import { lookingAt, pixelWords, seenPart } from "./zoompart";
 
 /** Model, text, layer and head, measure, the filters in force, versions. */
 function provenance({ shown, synced }: View, measure: string, more: Facts = []): Facts {

@@ -4,11 +4,11 @@ import { signal } from "@preact/signals";
 import { download, fileName, pngFromSvg } from "../export/download";
 import { Check, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
-import { useView, type View } from "./context";
-import { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./exports";
-import { openTab } from "./opentab";
+import { openTab } from "../state/opentab";
+import { useView, type View } from "../state/view";
+import { tabOf } from "../tabs/tabs";
+import { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./export";
 import { Share } from "./share";
-import { tabOf } from "./tabs";
 
 /** How figures are to look: the reader's wish for all views of the document. */
 const wish = signal<Sheet>({ mm: 0, points: 8, dark: false, caption: false, selection: false });

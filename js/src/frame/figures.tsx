@@ -1,26 +1,26 @@
 // Head and atlas on paper: as the view shows them, but as charts.
 import { useContext } from "preact/hooks";
+import { included } from "../atlas/atlas";
+import { commonScale, thumbnail } from "../atlas/headbutton";
 import { edges } from "../compute/grid";
 import { chooseLines } from "../compute/lines";
 import { isLong } from "../compute/windows";
+import { MEASURES } from "../generated/vocabulary";
+import { drawnLines, lineColour } from "../head/lines";
+import { linesPart } from "../head/long/linespart";
+import { lookAt, lookingAt, pixelWords, seenPart } from "../head/long/zoompart";
+import { MapLegend } from "../head/matrix";
+import { lookNow } from "../head/scale";
 import { indexed } from "../paint/colormap";
+import { share } from "../paint/format";
 import { coloursOf, headColour, headDash, inks } from "../paint/palette";
 import { Drawing } from "../parts/chart";
-import { share } from "../parts/format";
 import { cellWithin, Embedded, HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
 import { Paper } from "../parts/paper";
 import { widest } from "../parts/textwidth";
 import { tokenText } from "../parts/token";
-import { MEASURES } from "../vocabulary";
-import { included } from "./atlas";
-import { useView } from "./context";
-import { commonScale, thumbnail } from "./headbutton";
-import { drawnLines, lineColour } from "./lines";
-import { linesPart } from "./linespart";
-import { lookNow } from "./look";
-import { MapLegend } from "./matrix";
-import { lookAt, lookingAt, pixelWords, seenPart } from "./zoompart";
+import { useView } from "../state/view";
 
 /** Heat map with tokens on both sides. */
 export function MapFigure() {

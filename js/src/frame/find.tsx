@@ -1,9 +1,9 @@
 // Find a token by its text or its place, and pin it.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { Unit } from "../compute/grid";
+import { pinCell } from "../head/scale";
 import { tokenText } from "../parts/token";
-import { useView } from "./context";
-import { pinCell } from "./look";
+import { useView } from "../state/view";
 
 const [ABOVE, BESIDE] = [80, 96]; // px that labels cover of a frame that scrolls
 

@@ -1,5 +1,5 @@
 // Back and forward: two buttons, which keep the focus where there is nothing more to go to.
-import { useView } from "./context";
+import { useView } from "../state/view";
 
 export function GoBack() {
   const { history } = useView();

@@ -4,17 +4,17 @@ import type { Signal } from "@preact/signals";
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { TargetedEvent } from "preact";
 import { useState } from "preact/hooks";
+import { counted, headLabel } from "../paint/format";
 import { Check, into } from "../parts/controls";
-import { counted, headLabel } from "../parts/format";
+import { Deferred } from "../parts/deferred";
 import { visibleText } from "../parts/token";
-import { useView } from "./context";
-import { Deferred } from "./deferred";
+import { useView } from "../state/view";
+import { AnswerLine } from "../whatif/bar";
 import { ExportMenu } from "./exportmenu";
 import { Help } from "./help";
 import { Notices } from "./notices";
 import { Switches } from "./switches";
 import { Texts } from "./texts";
-import { AnswerLine } from "./whatif/bar";
 
 export function Header() {
   const { overview, page } = useView();

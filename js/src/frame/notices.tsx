@@ -1,6 +1,6 @@
 // What the tokenizer did that is harmless, behind one sign.
 import { Menu } from "../parts/controls";
-import { useView } from "./context";
+import { useView } from "../state/view";
 
 export function Notices() {
   const badges = useView().overview.badges.filter(({ severity }) => severity !== "warning");

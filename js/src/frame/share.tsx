@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { copy } from "../parts/copy";
 import { fragmentOf, settingsOf, traitsOf } from "../state/snapshot";
-import { useView, type View } from "./context";
+import { useView, type View } from "../state/view";
 
 /** A plain value as Python writes it. */
 function python(value: unknown): string {

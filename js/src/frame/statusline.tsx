@@ -1,15 +1,15 @@
 // What am I seeing? One line at the foot, always in sight, that follows the selection; every number in it is one that is shown.
 import { visible } from "../compute/attention";
+import { MEASURES } from "../generated/vocabulary";
+import { Present } from "../head/present";
+import { shadesInWords, shadesOf } from "../head/running";
+import { lookNow } from "../head/scale";
+import { largestCells } from "../head/swept";
+import { counted, upTo } from "../paint/format";
 import { into } from "../parts/controls";
-import { counted, upTo } from "../parts/format";
 import { tokenText } from "../parts/token";
 import { renormalized } from "../state/display";
-import { MEASURES } from "../vocabulary";
-import { useView, type View } from "./context";
-import { lookNow } from "./look";
-import { Present } from "./present";
-import { shadesInWords, shadesOf } from "./running";
-import { largestCells } from "./swept";
+import { useView, type View } from "../state/view";
 
 const HOW = {
   matrix: "Rows look (queries), columns are looked at (keys); a cell is the",

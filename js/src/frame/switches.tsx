@@ -1,13 +1,14 @@
 // The switches that head view, lists and tables follow: form, map, sentence pair, pieces or words, special tokens.
+
+import { included } from "../atlas/atlas";
+import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../generated/vocabulary";
 import { Check, Segmented, Select, wordChoices } from "../parts/controls";
+import { Deferred } from "../parts/deferred";
+import { QuerySelect } from "../parts/queryselect";
 import type { Overview } from "../state/overview";
-import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../vocabulary";
-import { included } from "./atlas";
-import { useView, type View } from "./context";
-import { Deferred } from "./deferred";
+import { useView, type View } from "../state/view";
 import { Find } from "./find";
 import { GoBack } from "./goback";
-import { QuerySelect } from "./queryselect";
 
 /** What sets one trait. */
 const setter =

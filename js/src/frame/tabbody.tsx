@@ -2,9 +2,9 @@
 import { Check, into } from "../parts/controls";
 import { AsTables } from "../parts/picturetable";
 import type { Tab } from "../state/overview";
-import { useView } from "./context";
+import { useView } from "../state/view";
+import { tabOf } from "../tabs/tabs";
 import { ExportMenu } from "./exportmenu";
-import { tabOf } from "./tabs";
 
 export function TablesSwitch() {
   const { tables } = useView().page;

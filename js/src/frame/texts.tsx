@@ -1,7 +1,7 @@
 // The texts that were run in this view: the one before at one click, the others in a list.
 import { Menu } from "../parts/controls";
 import { visibleText } from "../parts/token";
-import { useView } from "./context";
+import { useView } from "../state/view";
 
 const SHOWN = 60; // characters of a text
 

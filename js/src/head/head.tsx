@@ -2,20 +2,20 @@
 import { useMemo, useRef } from "preact/hooks";
 import { columnMeans, type Item } from "../compute/grid";
 import { isLong } from "../compute/windows";
+import { MEASURES, type Traits } from "../generated/vocabulary";
+import { scaleEnd } from "../paint/format";
 import { Segmented, Select } from "../parts/controls";
-import { scaleEnd } from "../parts/format";
+import { Afterwards, Deferred } from "../parts/deferred";
 import { Place } from "../parts/token";
-import { MEASURES, type Traits } from "../vocabulary";
-import { useView, type View } from "./context";
-import { Afterwards, Deferred } from "./deferred";
+import { useWidth } from "../parts/width";
+import { useView, type View } from "../state/view";
 import { Lines } from "./lines";
-import { lookNow } from "./look";
+import { Sums } from "./listfooter";
+import { Zoomed } from "./long/zoom";
 import { Matrix } from "./matrix";
 import { AboveList } from "./patches";
 import { Running } from "./running";
-import { Sums } from "./sums";
-import { useWidth } from "./width";
-import { Zoomed } from "./zoom";
+import { lookNow } from "./scale";
 
 const LISTED = 12; // keys beside the head; half of them where there is no room beside it
 const LETTERS = 8; // letters of a token that take the room of its bar

@@ -1,20 +1,20 @@
 // Head view as lines: tokens left (queries) and right (keys), opacity = weight, one colour and dash per head.
 import type { RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { included } from "../atlas/atlas";
 import { keyNorms, type Unit } from "../compute/grid";
 import { chooseLines, type Line, type Series } from "../compute/lines";
+import type { HeadName } from "../generated/vocabulary";
+import { headLabel, px, scaleEnd, share } from "../paint/format";
 import { headColour, headDash, signColour } from "../paint/palette";
 import { into, Slider } from "../parts/controls";
-import { headLabel, px, scaleEnd, share } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Token, tokenText } from "../parts/token";
+import { useWidth } from "../parts/width";
 import type { Cell } from "../state/page";
-import type { HeadName } from "../vocabulary";
-import { included } from "./atlas";
-import { useView, type View, ViewContext } from "./context";
-import { PartOfLines, useLinesPart } from "./linespart";
-import { type Look, lookNow, pinCell } from "./look";
-import { useWidth } from "./width";
+import { useView, type View, ViewContext } from "../state/view";
+import { PartOfLines, useLinesPart } from "./long/linespart";
+import { type Look, lookNow, pinCell } from "./scale";
 
 const MOST_NUMBERS = 3; // heads whose weights are printed beside the tokens, where these have the room
 const [WORD, BAR, LEAST] = [60, 24, 60]; // px that a token keeps, its norm's bar, the least for the lines

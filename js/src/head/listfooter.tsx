@@ -1,11 +1,11 @@
 // Below the list beside the head: what it leaves out, what a row holds, and what is to be known of norms.
 import { strongestKey } from "../compute/attention";
 import type { Item } from "../compute/grid";
-import { counted, share } from "../parts/format";
+import { counted, share } from "../paint/format";
 import { Token } from "../parts/token";
 import { renormalized } from "../state/display";
-import { useView } from "./context";
-import { lookNow } from "./look";
+import { useView } from "../state/view";
+import { lookNow } from "./scale";
 
 /** What the list leaves out, what a row holds, and what is to be known of norms. */
 export function Sums({ items, rest, ofColumn }: { items: Item[]; rest: Item[]; ofColumn: boolean }) {

@@ -3,17 +3,17 @@ import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { edges, keyNorms, type Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
+import { counted, px, share } from "../paint/format";
 import { into, Select } from "../parts/controls";
-import { counted, px, share } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
 import { Token, tokenText, visibleText } from "../parts/token";
+import { useWidth } from "../parts/width";
 import { type Cell, pointAt } from "../state/page";
-import { hideTip, showTip, useView } from "./context";
-import { cellText, type Look, lookNow, pinCell } from "./look";
+import { hideTip, showTip, useView } from "../state/view";
+import { cellText, type Look, lookNow, pinCell } from "./scale";
 import { NormStrip, SpanStrip } from "./strips";
-import { useWidth } from "./width";
 
 const [LEAST_LABELS, MOST_LABELS] = [44, 170]; // px beside the rows
 const [TILT, TEXT, STRIP] = [(66 * Math.PI) / 180, 11, 12]; // of the columns' labels; px of a text, of the norms below them

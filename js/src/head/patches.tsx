@@ -2,15 +2,15 @@
 import { useCallback, useState } from "preact/hooks";
 import type { Item, Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
+import { scaleEnd } from "../paint/format";
 import { Segmented } from "../parts/controls";
-import { scaleEnd } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
 import { Token, tokenText } from "../parts/token";
 import type { Patches } from "../state/overview";
-import { hideTip, showTip, useView } from "./context";
-import { lookNow } from "./look";
+import { hideTip, showTip, useView } from "../state/view";
+import { lookNow } from "./scale";
 import { Sweeping } from "./sweeping";
 
 export function AboveList({ items }: { items: Item[] }) {

@@ -2,16 +2,16 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { largest } from "../compute/largest";
 import { products } from "../compute/neurons";
+import { cellFacts, softmaxSteps } from "../compute/neuronsheet";
+import { MEASURES } from "../generated/vocabulary";
 import { cssColor } from "../paint/colormap";
+import { percent, scalingText, share, signed } from "../paint/format";
 import { coloursOf } from "../paint/palette";
-import { percent, scalingText, share, signed } from "../parts/format";
-import { ranked } from "../parts/ranked";
+import { ranked } from "../paint/ranked";
 import { tokenText } from "../parts/token";
-import { cellFacts, softmaxSteps } from "../state/neurons";
-import { MEASURES } from "../vocabulary";
-import { useView, type View } from "./context";
-import { lookNow } from "./look";
+import { useView, type View } from "../state/view";
 import { Strip, shadesInWords, shadesOf } from "./running";
+import { lookNow } from "./scale";
 
 const BUTTONS: Record<string, string> = {
   ArrowLeft: "← back",

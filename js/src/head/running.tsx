@@ -2,15 +2,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { edges, type TokenSide, type Unit } from "../compute/grid";
 import { largest } from "../compute/largest";
+import { MEASURES } from "../generated/vocabulary";
 import { cssColor, inkOn } from "../paint/colormap";
+import { counted, scaleEnd } from "../paint/format";
 import { into, Segmented } from "../parts/controls";
-import { counted, scaleEnd } from "../parts/format";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { tokenText } from "../parts/token";
-import { MEASURES } from "../vocabulary";
-import { useView, type View } from "./context";
-import { type Look, lookNow, pinCell } from "./look";
+import { useView, type View } from "../state/view";
+import { type Look, lookNow, pinCell } from "./scale";
 import { useSwept } from "./swept";
 
 const CLOSES = /^[.,;:!?%)\]}’”]/; // stands at the word before

@@ -9,7 +9,7 @@ import { Legend } from "../parts/legend";
 import { Paper } from "../parts/paper";
 import { textWidth } from "../parts/textwidth";
 import { tokenText } from "../parts/token";
-import { useView } from "./context";
+import { useView } from "../state/view";
 import { legendOf, shadesOf, written } from "./running";
 
 const [LETTER, LINE, BLANK, WIDE] = [11, 20, 4, 560];

@@ -1,12 +1,12 @@
 // How the displayed measure looks: its symbol, its colours, its scale, its numbers. One answer for map and legend.
 import type { Grid } from "../compute/grid";
 import { isLong } from "../compute/windows";
+import { MEASURES } from "../generated/vocabulary";
+import { headLabel, scaleEnd, share, signed } from "../paint/format";
 import { coloursOf } from "../paint/palette";
-import { headLabel, scaleEnd, share, signed } from "../parts/format";
 import { tokenText } from "../parts/token";
 import type { Shown } from "../state/shown";
-import { MEASURES } from "../vocabulary";
-import type { View } from "./context";
+import type { View } from "../state/view";
 
 export interface Look {
   name: string; // "L1·H8", "L1 AttnRes-N"

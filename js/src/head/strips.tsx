@@ -2,11 +2,11 @@
 import { useCallback, useMemo } from "preact/hooks";
 import { keyNorms, type Unit, within } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
+import { px, share } from "../paint/format";
 import { weightColours } from "../paint/palette";
-import { px, share } from "../parts/format";
 import { Pixels } from "../parts/pixels";
 import { Token } from "../parts/token";
-import { hideTip, showTip, useView } from "./context";
+import { hideTip, showTip, useView } from "../state/view";
 
 /** ‖f(x)‖ of every key, above its column: what the weights are multiplied with. */
 export function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; cell: number }) {

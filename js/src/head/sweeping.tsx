@@ -1,6 +1,6 @@
 // How far the rows of a long map have been computed, where that is waited for.
-import { counted } from "../parts/format";
-import { useView } from "./context";
+import { counted } from "../paint/format";
+import { useView } from "../state/view";
 import { useSwept } from "./swept";
 
 /** Beside a list that needs every row: of the mean query, or of a key where a cell needs its whole row. */

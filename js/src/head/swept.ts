@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { largest } from "../compute/largest";
 import { emptySweep, type Sweep, sweep } from "../compute/sweep";
 import type { Cells } from "../compute/windows";
-import { inSlices } from "../state/slices";
+import { inSlices } from "../state/idle";
 
 const sweeps = new WeakMap<Cells, { state: Sweep; job: Iterator<void>; users: number; stop: () => void }>();
 

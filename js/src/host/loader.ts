@@ -1,9 +1,9 @@
 // What a view in a Jupyter kernel carries instead of the bundle, which all views of the kernel share: it is in one model
 // that they name. Where that cannot be had, the kernel is asked. Code and style are put into a document once.
 import type { AnyModel, AnyWidget, InitializeProps, RenderProps } from "@anywidget/types";
-import { ask } from "./kernel";
-import type { Traits } from "./vocabulary";
-import { fromBase64 } from "./wire";
+import type { Traits } from "../generated/vocabulary";
+import { ask } from "../kernel/kernel";
+import { fromBase64 } from "../kernel/wire";
 
 type Model = AnyModel<Traits & { bundle: string }>;
 type Packed = { packed: string };

@@ -1,10 +1,10 @@
 // What the kernel answered: each question asked once, kept within a budget, and in one of three states for who looks.
 // What is looked at is never let go of, so that nothing is asked for in a circle.
 import { effect, type Signal, signal } from "@preact/signals";
-import type { Reply } from "../kernel";
-import type { Questions } from "../vocabulary";
-import { type Arrays, unpack } from "../wire";
+import type { Questions } from "../generated/vocabulary";
+import type { Reply } from "./kernel";
 import type { Link } from "./link";
+import { type Arrays, unpack } from "./wire";
 
 const LIMIT = 128e6; // bytes
 export const PATIENCE = 60_000; // ms

@@ -1,6 +1,6 @@
 // How the kernel is doing: whether there is one, what waits for it, what went wrong. One line of text says it.
 import { computed, type Signal, signal } from "@preact/signals";
-import { ConnectionError, KernelError, type Reply, StaleError } from "../kernel";
+import { ConnectionError, KernelError, type Reply, StaleError } from "./kernel";
 
 const ASKING_AFTER = 300; // ms until the page says that it waits
 const SLOW_AFTER = 6000; // ms until it says that the kernel is busy or gone

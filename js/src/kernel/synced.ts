@@ -1,7 +1,7 @@
 // State that is shared with the kernel: one signal per trait, written both ways.
 import type { AnyModel } from "@anywidget/types";
 import { batch, type Signal, signal } from "@preact/signals";
-import { TRAIT_NAMES, type Traits } from "../vocabulary";
+import { TRAIT_NAMES, type Traits } from "../generated/vocabulary";
 
 export type Synced = { readonly [K in keyof Traits]: Signal<Traits[K]> } & {
   /** Change several traits at once, here and in the kernel. */

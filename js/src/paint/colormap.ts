@@ -1,5 +1,5 @@
 // Numbers -> pixels, with the tables that bertlens/base/colors.py made. No DOM: a canvas, a PNG and a test take the same bytes.
-import { NAN, SIGNED, type Theme, WEIGHT } from "../vocabulary";
+import { NAN, SIGNED, type Theme, WEIGHT } from "../generated/vocabulary";
 
 export type Scale = "weight" | "signed";
 

@@ -1,5 +1,5 @@
 // Which colours a view uses in which theme: tables of colours, and those that the vocabulary names.
-import { HEADS, INKS, SERIES, type Theme, VECTORS } from "../vocabulary";
+import { HEADS, INKS, SERIES, type Theme, VECTORS } from "../generated/vocabulary";
 import { cssColor, type Table, table } from "./colormap";
 
 export const themeOf = (dark: boolean): Theme => (dark ? "dark" : "light");

@@ -1,6 +1,6 @@
 // A button that puts text on the clipboard, and says whether it could.
 import { useState } from "preact/hooks";
-import { inert } from "./inert";
+import { inert } from "../export/inert";
 
 /** Rejects where the browser does not allow it. */
 export function copy(text: string): Promise<void> {

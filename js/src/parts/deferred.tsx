@@ -1,6 +1,6 @@
 // What need not be drawn in the same frame as the head.
 import type { ComponentChildren } from "preact";
-import { useView, ViewContext } from "./context";
+import { useView, ViewContext } from "../state/view";
 
 /** Drawn a frame later than the head, each time that the selection changes. */
 export const Afterwards = ({ children }: { children: ComponentChildren }) => (

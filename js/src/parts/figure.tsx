@@ -1,11 +1,11 @@
 // Charts as one SVG file: one below the other, with a title above; the facts are in its metadata, and below where wanted.
 import { type ComponentChildren, render } from "preact";
 import { inks } from "../paint/palette";
-import { Drawing } from "../parts/chart";
-import { Embedded } from "../parts/heatchart";
-import { type LegendProps, Paper, type PaperSheet, type Sheet } from "../parts/paper";
-import { textWidth, wrap } from "../parts/textwidth";
-import { visibleText } from "../parts/token";
+import { Drawing } from "./chart";
+import { Embedded } from "./heatchart";
+import { type LegendProps, Paper, type PaperSheet, type Sheet } from "./paper";
+import { textWidth, wrap } from "./textwidth";
+import { visibleText } from "./token";
 
 /** What every figure says about itself. */
 interface About {

@@ -2,7 +2,7 @@
 import { createContext } from "preact";
 import { largest } from "../compute/largest";
 import type { CsvCell, Facts } from "../export/csv";
-import { signed } from "./format";
+import { signed } from "../paint/format";
 import { Table } from "./table";
 import { tokenText } from "./token";
 

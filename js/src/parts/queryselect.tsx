@@ -1,7 +1,8 @@
 // A list to choose the query from.
-import { Select } from "../parts/controls";
-import { tokenText } from "../parts/token";
-import { useView } from "./context";
+
+import { useView } from "../state/view";
+import { Select } from "./controls";
+import { tokenText } from "./token";
 
 /** The query, where no head view pins one. */
 export function QuerySelect() {

@@ -1,6 +1,6 @@
 // What tabs are made of: sections with a heading, and what stands where an answer will be.
 import type { ComponentChildren } from "preact";
-import type { Answer } from "../state/answers";
+import type { Answer } from "../kernel/answers";
 
 export const Section = (props: {
   title: string;

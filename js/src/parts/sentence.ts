@@ -2,9 +2,9 @@
 
 import { columnMeans } from "../compute/grid";
 import type { Cells } from "../compute/windows";
+import { STATISTICS } from "../generated/vocabulary";
+import { counted, percent, upTo } from "../paint/format";
 import type { Overview } from "../state/overview";
-import { STATISTICS } from "../vocabulary";
-import { counted, percent, upTo } from "./format";
 import { tokenText } from "./token";
 
 const MENTION = 0.1; // shares below this are not worth a mention

@@ -1,10 +1,10 @@
 // The one table: row headers, a caption, a copy button; columns sort by a click on their header where that is wanted.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { sorted } from "../compute/sorted";
+import { number } from "../paint/format";
 import { CopyButton } from "./copy";
-import { number } from "./format";
 import { Section } from "./section";
-import { sorted } from "./sorted";
 
 export interface Column<Row> {
   name: string; // also above the column, unless there is a label

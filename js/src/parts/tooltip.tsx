@@ -1,7 +1,7 @@
 // The one tooltip of a view. It repeats what can also be had by focus or click; nothing lives in it alone.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useView } from "../views/context";
-import { px } from "./format";
+import { px } from "../paint/format";
+import { useView } from "../state/view";
 
 export function Tooltip() {
   const { tip, root } = useView();

@@ -4,10 +4,10 @@ import { computed, type ReadonlySignal } from "@preact/signals";
 import { strongestKey } from "../compute/attention";
 import { type Grid, grid, spanUnits, type TokenSide, type Unit, units } from "../compute/grid";
 import { type Cells, isLong } from "../compute/windows";
+import type { Synced } from "../kernel/synced";
 import type { Overview } from "./overview";
 import type { Shown } from "./shown";
 import type { Store } from "./store";
-import type { Synced } from "./synced";
 
 export interface Display {
   grid: ReadonlySignal<Grid>;

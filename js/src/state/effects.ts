@@ -1,11 +1,12 @@
 // What changes do, as the kernel answers it, and as numbers of heads.
-import { headLabel, signed } from "../../parts/format";
-import { ranked } from "../../parts/ranked";
-import { sorted } from "../../parts/sorted";
-import type { Answer, Kind } from "../../state/answers";
-import type { Found } from "../../state/headvalue";
-import type { HeadName } from "../../vocabulary";
-import type { View } from "../context";
+
+import { sorted } from "../compute/sorted";
+import type { HeadName } from "../generated/vocabulary";
+import type { Answer, Kind } from "../kernel/answers";
+import { headLabel, signed } from "../paint/format";
+import { ranked } from "../paint/ranked";
+import type { Found } from "./headvalue";
+import type { View } from "./view";
 
 export interface AnswerRow {
   position: number; // -1: of the whole text

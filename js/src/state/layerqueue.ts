@@ -1,8 +1,9 @@
 // What is of all layers of a long text is asked for layer by layer, all kinds in turn, the head's own layer first: what
 // is asked meanwhile waits for one layer at most, or some of its heads. Another text, a closed view, or nobody who looks
 // any more ends it.
-import type { Arrays } from "../wire";
-import { type ByLayers, PATIENCE } from "./answers";
+
+import { type ByLayers, PATIENCE } from "../kernel/answers";
+import type { Arrays } from "../kernel/wire";
 import type { Overview } from "./overview";
 import type { Store } from "./store";
 

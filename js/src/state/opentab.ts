@@ -1,6 +1,6 @@
 // The tabs of a widget, and which of them is open.
-import type { Tab } from "../state/overview";
-import type { View } from "./context";
+import type { Tab } from "./overview";
+import type { View } from "./view";
 
 /** The widget's tabs, but for those that nobody gave anything for. */
 export const tabsOf = ({ overview, synced }: View): Tab[] =>

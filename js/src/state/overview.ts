@@ -1,7 +1,7 @@
 // The overview: what the page gets of a trace at first, all that it can show before it asks the kernel anything.
 import type { Span, TokenSide } from "../compute/grid";
-import type { Measure, Traits } from "../vocabulary";
-import { type Arrays, fromBase64, unpack } from "../wire";
+import type { Measure, Traits } from "../generated/vocabulary";
+import { type Arrays, fromBase64, unpack } from "../kernel/wire";
 
 /** What the tokenizer did: bertlens.text.encoding.InputReport.to_dict(). */
 export interface Badge {

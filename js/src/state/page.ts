@@ -1,8 +1,8 @@
 // State of this page alone: what the pointer is on, how lists are sorted, what is unfolded. Never synced; where its
 // settings start, and a state that is brought back, come from outside (state/snapshot.ts).
 import { type Signal, signal } from "@preact/signals";
-import { SETTINGS } from "../vocabulary";
-import type { KeyOrder, NeuronOrder } from "./neurons";
+import type { KeyOrder, NeuronOrder } from "../compute/neuronsheet";
+import { SETTINGS } from "../generated/vocabulary";
 import { createWhatIf, type WhatIfState } from "./whatif";
 import { createWhy, type WhyState } from "./why";
 

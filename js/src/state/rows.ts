@@ -1,7 +1,7 @@
 // Rows of all heads for one query: the kernel's answer, or, on a page without one, computed from the heads that it holds.
 import { grid, type Unit } from "../compute/grid";
 import { heldCells } from "../compute/windows";
-import type { Answer, Kind } from "./answers";
+import type { Answer, Kind } from "../kernel/answers";
 import type { Overview } from "./overview";
 import { type Rows, rowsFromHeads } from "./savedrows";
 import type { Store } from "./store";

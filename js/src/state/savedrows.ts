@@ -1,6 +1,6 @@
 // Rows of all heads on a page without a kernel, from the heads' queries and keys that it carries.
 import { rowWeights, sliceFrom } from "../compute/attention";
-import type { Answers } from "./answers";
+import type { Answers } from "../kernel/answers";
 import type { Overview } from "./overview";
 
 /** (L·H·K) each, the mean over the queries asked for; NaN for heads that are not in the page. */

@@ -2,13 +2,13 @@
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { CELLS, type Slice, sliceFrom } from "../compute/attention";
 import { type Cells, heldCells, isLong, measuredCells, weightCells } from "../compute/windows";
-import { headLabel } from "../parts/format";
-import type { HeadName, Measure } from "../vocabulary";
-import type { Arrays } from "../wire";
-import type { Answers, Kind } from "./answers";
-import type { Link } from "./link";
+import type { HeadName, Measure } from "../generated/vocabulary";
+import type { Answers, Kind } from "../kernel/answers";
+import type { Link } from "../kernel/link";
+import type { Synced } from "../kernel/synced";
+import type { Arrays } from "../kernel/wire";
+import { headLabel } from "../paint/format";
 import { decodeOverview, type LayerMap, type Overview, overviewFrom, type Thumbs, thumbsFrom } from "./overview";
-import type { Synced } from "./synced";
 
 /** One head as it was answered: the kernel's slice and the attention recomputed from it. */
 interface HeadAnswer {

@@ -1,9 +1,9 @@
 // All that a reader can set in a view, as one plain record: what undo brings back, and what a link or a line of Python
 // carries. It holds only what is not the default.
 import { batch } from "@preact/signals";
-import { DEFAULTS, SETTINGS, type Settings, type Traits } from "../vocabulary";
+import { DEFAULTS, SETTINGS, type Settings, type Traits } from "../generated/vocabulary";
+import type { Synced } from "../kernel/synced";
 import { type Page, settingOf } from "./page";
-import type { Synced } from "./synced";
 
 export type State = Record<string, unknown>;
 interface Kept {

@@ -1,12 +1,12 @@
 // The data behind one view: its traits, what was answered, what is shown, and how the kernel is doing.
 import type { AnyModel } from "@anywidget/types";
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { ask, ConnectionError, type Reply } from "../kernel";
-import type { Traits } from "../vocabulary";
-import { Answers, PATIENCE } from "./answers";
-import { Link } from "./link";
+import type { Traits } from "../generated/vocabulary";
+import { Answers, PATIENCE } from "../kernel/answers";
+import { ask, ConnectionError, type Reply } from "../kernel/kernel";
+import { Link } from "../kernel/link";
+import type { Synced } from "../kernel/synced";
 import { createShown, type Grown, type Shown } from "./shown";
-import type { Synced } from "./synced";
 
 export interface Store {
   synced: Synced;

@@ -1,6 +1,6 @@
 // Thumbnails and statistics of a long text: they arrive once the head is on the screen, and grow into its overview.
 import { effect } from "@preact/signals";
-import type { Kind } from "./answers";
+import type { Kind } from "../kernel/answers";
 import type { Store } from "./store";
 
 /** Its arrays are the overview's own, filled. */

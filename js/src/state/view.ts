@@ -2,16 +2,16 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useRef } from "preact/hooks";
-import type { Answer, Arguments, Kind } from "../state/answers";
-import { createDisplay, type Display } from "../state/display";
-import { createHistory, type History } from "../state/history";
-import { lagging } from "../state/lagging";
-import type { Overview } from "../state/overview";
-import { createPage, type Page } from "../state/page";
-import type { Shown } from "../state/shown";
-import { applySettings, restore, stateOf } from "../state/snapshot";
-import type { Store } from "../state/store";
-import type { Asked } from "../state/whatif";
+import type { Answer, Arguments, Kind } from "../kernel/answers";
+import { createDisplay, type Display } from "./display";
+import { createHistory, type History } from "./history";
+import { lagging } from "./nextframe";
+import type { Overview } from "./overview";
+import { createPage, type Page } from "./page";
+import type { Shown } from "./shown";
+import { applySettings, restore, stateOf } from "./snapshot";
+import type { Store } from "./store";
+import type { Asked } from "./whatif";
 
 const TIP = 60; // px that a tooltip may be high
 

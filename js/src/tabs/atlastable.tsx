@@ -1,16 +1,16 @@
 // The atlas as a table: a line for each head, with its gates and every statistic, by weight and by norm.
 
-import { headLabel, paperName } from "../parts/format";
+import { included } from "../atlas/atlas";
+import { GATE_LABELS, type Gates, relabelled, USUAL, useGates } from "../atlas/gatemarks";
+import { headValue, STATS } from "../atlas/headvalues";
+import { type HeadName, MEASURES, type Measure } from "../generated/vocabulary";
+import { arrived } from "../kernel/answers";
+import { headLabel, paperName } from "../paint/format";
 import type { Numbers } from "../parts/picturetable";
 import { statistics } from "../parts/sentence";
 import { type Column, Table } from "../parts/table";
-import { arrived } from "../state/answers";
 import type { HeadValue } from "../state/headvalue";
-import { type HeadName, MEASURES, type Measure } from "../vocabulary";
-import { included } from "./atlas";
-import { useView, type View } from "./context";
-import { GATE_LABELS, type Gates, relabelled, USUAL, useGates } from "./gatemarks";
-import { headValue, STATS } from "./headvalues";
+import { useView, type View } from "../state/view";
 import { HeadLink } from "./survey/tables";
 import { HeadTexts } from "./survey/texts";
 

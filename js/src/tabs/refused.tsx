@@ -1,11 +1,11 @@
 // A tab with nothing to show: why not; where the run shown is a changed one, what was tried there and the way back.
 import { useEffect, useRef } from "preact/hooks";
 import type { Tab } from "../state/overview";
+import { useView } from "../state/view";
 import type { Tried } from "../state/whatif";
-import { useView } from "./context";
-import { reset, undo } from "./whatif/doing";
-import { TriedOut, triedNow } from "./whatif/tried";
-import { SplitParts } from "./why";
+import { reset, undo } from "../whatif/doing";
+import { TriedOut, triedNow } from "./why/tried";
+import { SplitParts } from "./why/why";
 
 const seen = new WeakSet<Tried>(); // have been brought into sight
 

@@ -1,17 +1,17 @@
 // The body of a tab that was registered at run time: heat maps and tables, as its first question answers them.
 import { useMemo } from "preact/hooks";
 import type { CsvCell } from "../export/csv";
+import { arrived, type Kind } from "../kernel/answers";
 import { indexed } from "../paint/colormap";
+import { signed } from "../paint/format";
 import { coloursOf } from "../paint/palette";
-import { signed } from "../parts/format";
 import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
 import { cellText, type Numbers } from "../parts/picturetable";
 import { Section, Waiting } from "../parts/section";
 import { Table } from "../parts/table";
-import { arrived, type Kind } from "../state/answers";
 import type { Tab } from "../state/overview";
-import { useAnswer, useView, type View } from "./context";
+import { useAnswer, useView, type View } from "../state/view";
 
 const SIDE = 440; // px of the longer side
 

@@ -3,15 +3,15 @@
 import { useMemo } from "preact/hooks";
 import { scores } from "../compute/attention";
 import { largest } from "../compute/largest";
+import { lookNow } from "../head/scale";
+import { largestCells, useSwept } from "../head/swept";
+import { signed } from "../paint/format";
 import { into, Segmented } from "../parts/controls";
-import { signed } from "../parts/format";
 import type { Numbers } from "../parts/picturetable";
 import { type Column, Table } from "../parts/table";
 import { Token } from "../parts/token";
+import { useView, type View } from "../state/view";
 import { AtlasTable, atlasNumbers } from "./atlastable";
-import { useView, type View } from "./context";
-import { lookNow } from "./look";
-import { largestCells, useSwept } from "./swept";
 
 const MOST = 100;
 

@@ -1,25 +1,25 @@
 // What stands behind each tab: its body, and what a file of it holds. A tab without an entry is drawn as a sheet.
 import type { ComponentChildren, ComponentType } from "preact";
-import { upTo } from "../parts/format";
+import { GATE_LABELS, relabelled, USUAL } from "../atlas/gatemarks";
+import type { TabName } from "../generated/vocabulary";
+import { arrived } from "../kernel/answers";
+import { upTo } from "../paint/format";
 import type { Numbers } from "../parts/picturetable";
-import { arrived } from "../state/answers";
 import type { Tab } from "../state/overview";
-import type { TabName } from "../vocabulary";
+import type { View } from "../state/view";
 import { compareNumbers } from "./compare/data";
 import { HeadMaps } from "./compare/maps";
 import { Compare } from "./compare/tab";
-import type { View } from "./context";
-import { GATE_LABELS, relabelled, USUAL } from "./gatemarks";
-import { Gates } from "./gates";
-import { Geometry, LAYER_ROWS } from "./geometry";
-import { NeuronFigure } from "./neuronfigure";
-import { Neurons, sheetOf } from "./neurons";
-import { NORM_VIEW, Norms } from "./norms";
+import { Gates } from "./gates/gates";
+import { Geometry, LAYER_ROWS } from "./geometry/geometry";
+import { NeuronFigure } from "./neurons/neuronfigure";
+import { Neurons, sheetOf } from "./neurons/neurons";
+import { NORM_VIEW, Norms } from "./norms/norms";
 import { Sheet, sheetNumbers } from "./sheet";
 import { alikeOf, allOf, gatesOf, SURVEY } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
 import { TableTab, tableNumbers } from "./table";
-import { Why, WhyFigure, whyNumbers } from "./why";
+import { Why, WhyFigure, whyNumbers } from "./why/why";
 
 interface TabContent {
   body: ComponentType<{ tab: Tab; menu: ComponentChildren }>; // menu: of exports, for tabs that stand alone

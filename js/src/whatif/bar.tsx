@@ -1,13 +1,13 @@
 // What if it did not? The model's answer, the changes of the run as chips, and what they do; keys and menus that change.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { into, Menu, Segmented } from "../../parts/controls";
-import { px } from "../../parts/format";
-import { Section } from "../../parts/section";
-import { Token, tokenText } from "../../parts/token";
-import type { Doing } from "../../state/whatif";
-import { useView, type View } from "../context";
-import { asksOf } from "../headvalues";
-import { type Answers, answersOf, movedMost } from "./data";
+import { asksOf } from "../atlas/headvalues";
+import { px } from "../paint/format";
+import { into, Menu, Segmented } from "../parts/controls";
+import { Section } from "../parts/section";
+import { Token, tokenText } from "../parts/token";
+import { type Answers, answersOf, movedMost } from "../state/effects";
+import { useView, type View } from "../state/view";
+import type { Doing } from "../state/whatif";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
 import { Matters } from "./heads";
 import { PatchForm } from "./patch";

@@ -1,12 +1,12 @@
 // Changing the run from the page: what is asked of the kernel, the steps back, and what can be changed where.
 
-import { headLabel } from "../../parts/format";
-import { tokenText } from "../../parts/token";
-import { cellFacts } from "../../state/neurons";
-import type { Change } from "../../state/overview";
-import type { Asked, Doing } from "../../state/whatif";
-import type { HeadName } from "../../vocabulary";
-import { change, type View } from "../context";
+import { cellFacts } from "../compute/neuronsheet";
+import type { HeadName } from "../generated/vocabulary";
+import { headLabel } from "../paint/format";
+import { tokenText } from "../parts/token";
+import type { Change } from "../state/overview";
+import { change, type View } from "../state/view";
+import type { Asked, Doing } from "../state/whatif";
 
 const NEEDS = "changes need a kernel: open the notebook";
 

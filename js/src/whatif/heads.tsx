@@ -1,11 +1,12 @@
 // Which heads matter? What the answer loses, or gains, without each head alone: in words beside the atlas's colours.
-import { Select } from "../../parts/controls";
-import { headLabel } from "../../parts/format";
-import { ranked } from "../../parts/ranked";
-import { Section } from "../../parts/section";
-import type { HeadName } from "../../vocabulary";
-import { useView } from "../context";
-import { type Answers, metricOf, type Sweep, spearman, strongest, sweep } from "./data";
+
+import type { HeadName } from "../generated/vocabulary";
+import { headLabel } from "../paint/format";
+import { ranked } from "../paint/ranked";
+import { Select } from "../parts/controls";
+import { Section } from "../parts/section";
+import { type Answers, metricOf, type Sweep, spearman, strongest, sweep } from "../state/effects";
+import { useView } from "../state/view";
 
 export function Matters({ answers }: { answers: Answers }) {
   const view = useView();

@@ -1,8 +1,8 @@
 // A part of the run taken from another text: which part, at which token, and where in the other text.
 import { useSignal } from "@preact/signals";
-import { into, Select } from "../../parts/controls";
-import { tokenText } from "../../parts/token";
-import { useView } from "../context";
+import { into, Select } from "../parts/controls";
+import { tokenText } from "../parts/token";
+import { useView } from "../state/view";
 import { add } from "./doing";
 
 export function PatchForm({ done }: { done: () => void }) {

@@ -1,11 +1,12 @@
 // Answers before and after a change: one line each, its slope and its numbers.
-import { inks } from "../../paint/palette";
-import { Drawing, scale } from "../../parts/chart";
-import { signed } from "../../parts/format";
-import { ranked } from "../../parts/ranked";
-import { tokenText } from "../../parts/token";
-import { useView } from "../context";
-import type { AnswerRow } from "./data";
+
+import { signed } from "../paint/format";
+import { inks } from "../paint/palette";
+import { ranked } from "../paint/ranked";
+import { Drawing, scale } from "../parts/chart";
+import { tokenText } from "../parts/token";
+import type { AnswerRow } from "../state/effects";
+import { useView } from "../state/view";
 
 const [WIDTH, LINE, TOP] = [330, 17, 26]; // px; of a line of text; above the lines
 const [FROM, TO] = [140, 206];

@@ -1,13 +1,13 @@
 // Of a long text, lines of some tokens at a time; what leads out of them is counted at their edges.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { extremes, type Grid } from "../compute/grid";
-import { heldCells, isLong } from "../compute/windows";
-import { into, Slider } from "../parts/controls";
-import { counted } from "../parts/format";
-import { tokenText } from "../parts/token";
-import { inSlices } from "../state/slices";
-import type { View } from "./context";
-import { lookNow, pinCell } from "./look";
+import { extremes, type Grid } from "../../compute/grid";
+import { heldCells, isLong } from "../../compute/windows";
+import { counted } from "../../paint/format";
+import { into, Slider } from "../../parts/controls";
+import { tokenText } from "../../parts/token";
+import { inSlices } from "../../state/idle";
+import type { View } from "../../state/view";
+import { lookNow, pinCell } from "../scale";
 
 const TOKENS = 100; // on each side
 const NAMED = 3; // links that are named at an edge

@@ -1,18 +1,18 @@
 // Head view as a matrix of a long text: all of it in blocks of cells, and every part of it down to single cells. Only what
 // is seen is computed (compute/windows.ts), in slices.
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { paint as paintValues } from "../paint/colormap";
-import { inks } from "../paint/palette";
-import { Segmented } from "../parts/controls";
-import { counted, px } from "../parts/format";
-import { Pixels } from "../parts/pixels";
-import { Token, tokenText } from "../parts/token";
-import { inSlices } from "../state/slices";
-import { useView } from "./context";
-import { type Look, lookNow, pinCell } from "./look";
-import { CellGrid, MapLegend } from "./matrix";
-import { sweepOf, useSwept } from "./swept";
-import { useWidth } from "./width";
+import { paint as paintValues } from "../../paint/colormap";
+import { counted, px } from "../../paint/format";
+import { inks } from "../../paint/palette";
+import { Segmented } from "../../parts/controls";
+import { Pixels } from "../../parts/pixels";
+import { Token, tokenText } from "../../parts/token";
+import { useWidth } from "../../parts/width";
+import { inSlices } from "../../state/idle";
+import { useView } from "../../state/view";
+import { CellGrid, MapLegend } from "../matrix";
+import { type Look, lookNow, pinCell } from "../scale";
+import { sweepOf, useSwept } from "../swept";
 import { COLUMN_LABEL, keysOf, lookTo, reveal, usePointer, zoom } from "./zoommoves";
 import {
   type At,

@@ -1,12 +1,12 @@
 // How the part of a long map that is looked at moves: by keys, pointer and fingers, and to what is pinned.
 import { useRef } from "preact/hooks";
-import { strongestKey } from "../compute/attention";
-import { around, type Level, type Part } from "../compute/zoom";
-import { onGridKey } from "../parts/gridkeys";
-import { type Cell, pointAt } from "../state/page";
-import { hideTip, showTip, useView, type View } from "./context";
-import { cellText, type Look, pinCell } from "./look";
-import { CellTip } from "./matrix";
+import { strongestKey } from "../../compute/attention";
+import { around, type Level, type Part } from "../../compute/zoom";
+import { onGridKey } from "../../parts/gridkeys";
+import { type Cell, pointAt } from "../../state/page";
+import { hideTip, showTip, useView, type View } from "../../state/view";
+import { CellTip } from "../matrix";
+import { cellText, type Look, pinCell } from "../scale";
 import { type At, blockAt, blockText, lookingAt, partWords, pixelWords, snapped } from "./zoompart";
 
 /** px of a column from which its label has room. */

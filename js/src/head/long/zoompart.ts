@@ -1,14 +1,14 @@
 // What of a long map is looked at: its part, what a pixel of it is, and the numbers.
-import { strongestKey } from "../compute/attention";
-import { colourEnd, type Grid, largestOf, type Unit } from "../compute/grid";
-import { type Cells, heldCells } from "../compute/windows";
-import { type Level, levelsOf, type Part, partAt, picture, Tiles } from "../compute/zoom";
-import { counted } from "../parts/format";
-import { tokenText } from "../parts/token";
-import type { Cell } from "../state/page";
-import type { View } from "./context";
-import { cellText, type Look, lookNow } from "./look";
-import { sweepOf } from "./swept";
+import { strongestKey } from "../../compute/attention";
+import { colourEnd, type Grid, largestOf, type Unit } from "../../compute/grid";
+import { type Cells, heldCells } from "../../compute/windows";
+import { type Level, levelsOf, type Part, partAt, picture, Tiles } from "../../compute/zoom";
+import { counted } from "../../paint/format";
+import { tokenText } from "../../parts/token";
+import type { Cell } from "../../state/page";
+import type { View } from "../../state/view";
+import { cellText, type Look, lookNow } from "../scale";
+import { sweepOf } from "../swept";
 
 const kept = new WeakMap<Cells, Tiles>();
 export function tilesFor(cells: Cells): Tiles {

@@ -1,10 +1,11 @@
 // Two runs as the kernel tells of them (bertlens/widgets/answers/compare.py), and what is selected of them. Units of both texts
 // are counted together, gaps included; a difference is always b − a.
+
+import type { HeadName } from "../../generated/vocabulary";
+import { type Answer, arrived, type Kind } from "../../kernel/answers";
 import type { Numbers } from "../../parts/picturetable";
-import { type Answer, arrived, type Kind } from "../../state/answers";
 import type { Overview } from "../../state/overview";
-import type { HeadName } from "../../vocabulary";
-import { useAnswer, type View } from "../context";
+import { useAnswer, type View } from "../../state/view";
 
 export type Pair = [a: string | null, b: string | null, place: number]; // null is a gap; place: in a, where a has it
 

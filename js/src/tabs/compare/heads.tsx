@@ -1,15 +1,15 @@
 // All heads by how far apart they are in two runs; where they are not matched by index, the one of b that is most alike.
 import { useContext } from "preact/hooks";
+import { sorted } from "../../compute/sorted";
 import { cssColor, inkOn } from "../../paint/colormap";
+import { headLabel, scaleEnd } from "../../paint/format";
 import { weightColours } from "../../paint/palette";
-import { headLabel, scaleEnd } from "../../parts/format";
 import { onGridKey } from "../../parts/gridkeys";
 import { Legend } from "../../parts/legend";
 import { AsTables, PictureTable } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
-import { sorted } from "../../parts/sorted";
 import { numbers, Table } from "../../parts/table";
-import { useView } from "../context";
+import { useView } from "../../state/view";
 import { comparedOf, useHeads } from "./data";
 
 const MOST = Math.LN2.toFixed(3); // nats that two rows can be apart

@@ -1,16 +1,16 @@
 // One head in a, in b, and b − a, on one scale; and the row of the chosen query as numbers.
 import { useMemo } from "preact/hooks";
+import { sorted } from "../../compute/sorted";
+import { MEASURES, type Measure } from "../../generated/vocabulary";
 import { indexed } from "../../paint/colormap";
+import { headLabel, scaleEnd, signed, upTo } from "../../paint/format";
 import { coloursOf } from "../../paint/palette";
-import { headLabel, scaleEnd, signed, upTo } from "../../parts/format";
 import { HeatChart, type Run } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
 import { Section, Waiting } from "../../parts/section";
-import { sorted } from "../../parts/sorted";
 import { numbers, Table } from "../../parts/table";
 import { Token, tokenText } from "../../parts/token";
-import { MEASURES, type Measure } from "../../vocabulary";
-import { hideTip, showTip, useView } from "../context";
+import { hideTip, showTip, useView } from "../../state/view";
 import { comparedOf, differenceOf, keysOf, type Maps, named, type Pair, useMaps, windowOf } from "./data";
 
 const SIDE = 360; // px of a picture's longer side

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { onGridKey } from "../../parts/gridkeys";
 import { Token } from "../../parts/token";
-import { useView } from "../context";
+import { useView } from "../../state/view";
 import { comparedOf, type Pair } from "./data";
 import { Heads } from "./heads";
 import { HeadMaps, RowTable } from "./maps";

@@ -1,21 +1,21 @@
 // Gate view: what kind of gate the selected head is, by which scores, on the evidence of which cells.
 import { useMemo } from "preact/hooks";
-import { extremes } from "../compute/grid";
-import { entry, rgb } from "../paint/colormap";
-import { inks, weightColours } from "../paint/palette";
-import { into, Segmented, Slider } from "../parts/controls";
-import { headLabel, percent, share, upTo } from "../parts/format";
-import { HeatChart } from "../parts/heatchart";
-import { Legend } from "../parts/legend";
-import { Section, Waiting } from "../parts/section";
-import { Table } from "../parts/table";
-import { Token } from "../parts/token";
-import type { Kind } from "../state/answers";
-import type { Cell } from "../state/page";
-import { GATES } from "../vocabulary";
-import { showTip, useAnswer, useView } from "./context";
-import { atLength, type Gates as GateData, gateAt, useGateAnswer } from "./gatemarks";
-import { GateBadge, lengthNote } from "./gatewords";
+import { atLength, type Gates as GateData, gateAt, useGateAnswer } from "../../atlas/gatemarks";
+import { GateBadge, lengthNote } from "../../atlas/gatewords";
+import { extremes } from "../../compute/grid";
+import { GATES } from "../../generated/vocabulary";
+import type { Kind } from "../../kernel/answers";
+import { entry, rgb } from "../../paint/colormap";
+import { headLabel, percent, share, upTo } from "../../paint/format";
+import { inks, weightColours } from "../../paint/palette";
+import { into, Segmented, Slider } from "../../parts/controls";
+import { HeatChart } from "../../parts/heatchart";
+import { Legend } from "../../parts/legend";
+import { Section, Waiting } from "../../parts/section";
+import { Table } from "../../parts/table";
+import { Token } from "../../parts/token";
+import type { Cell } from "../../state/page";
+import { showTip, useAnswer, useView } from "../../state/view";
 
 const SIDE = 340; // px of the longer side of the map
 

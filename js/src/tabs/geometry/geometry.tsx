@@ -1,14 +1,15 @@
 // Geometry view: the cone of the stream from layer to layer, the lengths of a head's vectors, ranks and symmetry.
-import { inks, vectorColour } from "../paint/palette";
-import { Chart, Drawing, MARGIN, Marks, markerPath, type Scale, scale } from "../parts/chart";
-import { curvePath } from "../parts/curve";
-import { headLabel, number, share, upTo } from "../parts/format";
-import { Section, Waiting } from "../parts/section";
-import { numbers, Table } from "../parts/table";
-import { Term } from "../parts/term";
-import type { Kind } from "../state/answers";
-import { TERMS } from "../vocabulary";
-import { useAnswer, useView } from "./context";
+
+import { TERMS } from "../../generated/vocabulary";
+import type { Kind } from "../../kernel/answers";
+import { headLabel, number, share, upTo } from "../../paint/format";
+import { inks, vectorColour } from "../../paint/palette";
+import { Chart, Drawing, MARGIN, Marks, markerPath, type Scale, scale } from "../../parts/chart";
+import { curvePath } from "../../parts/curve";
+import { Section, Waiting } from "../../parts/section";
+import { numbers, Table } from "../../parts/table";
+import { Term } from "../../parts/term";
+import { useAnswer, useView } from "../../state/view";
 import { Directionality, RankTable, Spectra } from "./spectra";
 import { Stream } from "./stream";
 

@@ -1,13 +1,14 @@
 // Spectra of a head's vectors and attention, ranks and symmetry of the heads of a layer: part of the geometry view.
-import { inks, vectorColour } from "../paint/palette";
-import { Chart, Key, MARGIN, markerPath, scale } from "../parts/chart";
-import { curvePath } from "../parts/curve";
-import { counted, headLabel, number, signed, upTo } from "../parts/format";
-import { Section, Waiting } from "../parts/section";
-import { numbers, Table } from "../parts/table";
-import type { Kind } from "../state/answers";
-import { LIMITS, TERMS } from "../vocabulary";
-import { useAnswer, useView } from "./context";
+
+import { LIMITS, TERMS } from "../../generated/vocabulary";
+import type { Kind } from "../../kernel/answers";
+import { counted, headLabel, number, signed, upTo } from "../../paint/format";
+import { inks, vectorColour } from "../../paint/palette";
+import { Chart, Key, MARGIN, markerPath, scale } from "../../parts/chart";
+import { curvePath } from "../../parts/curve";
+import { Section, Waiting } from "../../parts/section";
+import { numbers, Table } from "../../parts/table";
+import { useAnswer, useView } from "../../state/view";
 
 type Row = Record<string, number | null>;
 

@@ -1,16 +1,16 @@
 // The stream as a picture: the tokens of one station of the stream on a plane, and which lie nearest by cosine.
 import { useEffect, useState } from "preact/hooks";
-import { inks } from "../paint/palette";
-import { Chart, MARGIN, Marks, markerPath, scale } from "../parts/chart";
-import { Segmented, Slider } from "../parts/controls";
-import { percent, upTo } from "../parts/format";
-import { ranked } from "../parts/ranked";
-import { Section, Waiting } from "../parts/section";
-import { Table } from "../parts/table";
-import { textWidth } from "../parts/textwidth";
-import { Place, tokenText } from "../parts/token";
-import type { Kind } from "../state/answers";
-import { useAnswer, useView } from "./context";
+import type { Kind } from "../../kernel/answers";
+import { percent, upTo } from "../../paint/format";
+import { inks } from "../../paint/palette";
+import { ranked } from "../../paint/ranked";
+import { Chart, MARGIN, Marks, markerPath, scale } from "../../parts/chart";
+import { Segmented, Slider } from "../../parts/controls";
+import { Section, Waiting } from "../../parts/section";
+import { Table } from "../../parts/table";
+import { textWidth } from "../../parts/textwidth";
+import { Place, tokenText } from "../../parts/token";
+import { useAnswer, useView } from "../../state/view";
 
 interface Plane {
   station: number; // 0 is what the first layer takes in, l + 1 what layer l hands on

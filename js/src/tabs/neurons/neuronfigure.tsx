@@ -1,15 +1,16 @@
 // The neuron view on paper: how a query's vector and the keys' vectors make scores and attention, neuron by neuron.
-import { indexed } from "../paint/colormap";
-import { inks, signedColours } from "../paint/palette";
-import { Drawing } from "../parts/chart";
-import { counted, scalingText, share, signed } from "../parts/format";
-import { Cells } from "../parts/heatchart";
-import { Legend } from "../parts/legend";
-import { widest } from "../parts/textwidth";
-import { tokenText } from "../parts/token";
-import { type NeuronSheet, softmaxSteps } from "../state/neurons";
-import { useView } from "./context";
-import { digitsOf } from "./look";
+
+import { type NeuronSheet, softmaxSteps } from "../../compute/neuronsheet";
+import { digitsOf } from "../../head/scale";
+import { indexed } from "../../paint/colormap";
+import { counted, scalingText, share, signed } from "../../paint/format";
+import { inks, signedColours } from "../../paint/palette";
+import { Drawing } from "../../parts/chart";
+import { Cells } from "../../parts/heatchart";
+import { Legend } from "../../parts/legend";
+import { widest } from "../../parts/textwidth";
+import { tokenText } from "../../parts/token";
+import { useView } from "../../state/view";
 import { ends, sheetOf } from "./neurons";
 
 const [STEP, TOP, GAP] = [18, 46, 28]; // px of a key, above the keys, between the columns

@@ -1,17 +1,7 @@
 // Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
 import type { ComponentChildren } from "preact";
 import { useCallback, useContext, useMemo, useState } from "preact/hooks";
-import { reuse } from "../compute/neurons";
-import { isLong } from "../compute/windows";
-import { paint as paintValues } from "../paint/colormap";
-import { signedColours } from "../paint/palette";
-import { Check, into, Select } from "../parts/controls";
-import { counted, headLabel, percent, px, scalingText, share, signed } from "../parts/format";
-import { Legend } from "../parts/legend";
-import { AsTables, apart, type Figures, PictureTable } from "../parts/picturetable";
-import { Pixels } from "../parts/pixels";
-import { Term } from "../parts/term";
-import { Place, Token, tokenText } from "../parts/token";
+import { reuse } from "../../compute/neurons";
 import {
   blockOf,
   cellFacts,
@@ -23,10 +13,20 @@ import {
   neuronSheet,
   rowsInView,
   softmaxSteps,
-} from "../state/neurons";
-import { TERMS } from "../vocabulary";
-import { hideTip, showTip, useView, type View } from "./context";
-import { digitsOf } from "./look";
+} from "../../compute/neuronsheet";
+import { isLong } from "../../compute/windows";
+import { TERMS } from "../../generated/vocabulary";
+import { digitsOf } from "../../head/scale";
+import { paint as paintValues } from "../../paint/colormap";
+import { counted, headLabel, percent, px, scalingText, share, signed } from "../../paint/format";
+import { signedColours } from "../../paint/palette";
+import { Check, into, Select } from "../../parts/controls";
+import { Legend } from "../../parts/legend";
+import { AsTables, apart, type Figures, PictureTable } from "../../parts/picturetable";
+import { Pixels } from "../../parts/pixels";
+import { Term } from "../../parts/term";
+import { Place, Token, tokenText } from "../../parts/token";
+import { hideTip, showTip, useView, type View } from "../../state/view";
 
 const ROW = 20; // px, also in the style sheet
 const LINES_A_ROW = 11; // pixel lines of a strip's canvas for one key, the last two left blank

@@ -1,21 +1,21 @@
 // Norm view: weight against norm. What a head looks at, and how much of that it passes on, per kind of token.
 import { useMemo } from "preact/hooks";
-import { indexed } from "../paint/colormap";
-import { inks, seriesColour, weightColours } from "../paint/palette";
-import { Chart, Key, MARGIN, markerPath, type Scale, scale } from "../parts/chart";
-import { into, Select } from "../parts/controls";
-import { curvePath } from "../parts/curve";
-import { headLabel, meanOf, percent, share, upTo } from "../parts/format";
-import { HeatChart } from "../parts/heatchart";
-import { Legend } from "../parts/legend";
-import { Section, Waiting } from "../parts/section";
-import { numbers, Table } from "../parts/table";
-import { Token, tokenText } from "../parts/token";
-import type { Kind } from "../state/answers";
-import type { Cell } from "../state/page";
-import { CATEGORIES, TERMS } from "../vocabulary";
-import { showTip, tipped, useAnswer, useView } from "./context";
-import { useLargest } from "./swept";
+import { CATEGORIES, TERMS } from "../../generated/vocabulary";
+import { useLargest } from "../../head/swept";
+import type { Kind } from "../../kernel/answers";
+import { indexed } from "../../paint/colormap";
+import { headLabel, meanOf, percent, share, upTo } from "../../paint/format";
+import { inks, seriesColour, weightColours } from "../../paint/palette";
+import { Chart, Key, MARGIN, markerPath, type Scale, scale } from "../../parts/chart";
+import { into, Select } from "../../parts/controls";
+import { curvePath } from "../../parts/curve";
+import { HeatChart } from "../../parts/heatchart";
+import { Legend } from "../../parts/legend";
+import { Section, Waiting } from "../../parts/section";
+import { numbers, Table } from "../../parts/table";
+import { Token, tokenText } from "../../parts/token";
+import type { Cell } from "../../state/page";
+import { showTip, tipped, useAnswer, useView } from "../../state/view";
 
 const MOST_POINTS = 2000;
 

@@ -1,7 +1,8 @@
 // Which statistic, and of what rows.
+
+import { MEASURES } from "../../generated/vocabulary";
 import { Segmented, Select, wordChoices } from "../../parts/controls";
 import type { CorpusChoice } from "../../state/page";
-import { MEASURES } from "../../vocabulary";
 import { labelOf } from "./data";
 
 type By = CorpusChoice["by"];

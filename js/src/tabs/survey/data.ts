@@ -1,9 +1,10 @@
 // The kernel's answer to "survey": what every head does over a corpus, and in the text at hand. Reading it, naming it.
-import { counted, percent, signed } from "../../parts/format";
-import type { Kind } from "../../state/answers";
+
+import { type HeadName, STATISTICS } from "../../generated/vocabulary";
+import type { Kind } from "../../kernel/answers";
+import type { Arrays, TypedArray } from "../../kernel/wire";
+import { counted, percent, signed } from "../../paint/format";
 import type { CorpusChoice } from "../../state/page";
-import { type HeadName, STATISTICS } from "../../vocabulary";
-import type { Arrays, TypedArray } from "../../wire";
 
 export type By = CorpusChoice["by"];
 

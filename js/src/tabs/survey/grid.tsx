@@ -1,13 +1,14 @@
 // The atlas of a corpus: every head as a cell in the colour of a statistic, of the text's, or of their difference.
+
+import { gateSign } from "../../atlas/gatemarks";
 import { cssColor } from "../../paint/colormap";
+import { headLabel, number, signed, upTo } from "../../paint/format";
 import { coloursOf } from "../../paint/palette";
 import { Segmented } from "../../parts/controls";
-import { headLabel, number, signed, upTo } from "../../parts/format";
 import { onGridKey } from "../../parts/gridkeys";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
-import { tipped, useView } from "../context";
-import { gateSign } from "../gatemarks";
+import { tipped, useView } from "../../state/view";
 import { alikeOf, allOf, type Choice, fewOf, labelOf, mostly, type Survey, sizeOf } from "./data";
 
 type Colour = Choice["colour"];

@@ -1,13 +1,13 @@
 // Map of heads: near where their attention over the corpus is alike.
 import { useState } from "preact/hooks";
 import { cssColor } from "../../paint/colormap";
+import { headLabel, number, percent, signed, upTo } from "../../paint/format";
 import { headColour, inks, layerMarker, weightColours } from "../../paint/palette";
 import { Drawing, Marks, markerPath } from "../../parts/chart";
 import { Segmented } from "../../parts/controls";
-import { headLabel, number, percent, signed, upTo } from "../../parts/format";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
-import { tipped, useView } from "../context";
+import { tipped, useView } from "../../state/view";
 import { type Choice, labelOf, type MapTrust, mostly, type Near, sizeOf } from "./data";
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 330, 14];

@@ -1,11 +1,12 @@
 // Layer by layer: a statistic by weight and by norm, mixing ratios, the cone, ‖f(x)‖ by kind of token.
+
+import { meanOf, number, signed, upTo } from "../../paint/format";
 import { seriesColour } from "../../paint/palette";
 import { Chart, MARGIN, Marks, markerPath, type Scale, scale } from "../../parts/chart";
 import { Select } from "../../parts/controls";
 import { curvePath } from "../../parts/curve";
-import { meanOf, number, signed, upTo } from "../../parts/format";
 import { Section } from "../../parts/section";
-import { useView } from "../context";
+import { useView } from "../../state/view";
 import { type By, type Choice, labelOf } from "./data";
 
 const GROUPS: Record<string, [label: string, unit: string]> = {

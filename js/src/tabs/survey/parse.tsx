@@ -1,10 +1,11 @@
 // A treebank's sentence: its gold arcs above the words, below the arcs that the selected head predicts.
+
+import { headLabel } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { Drawing } from "../../parts/chart";
 import { Segmented } from "../../parts/controls";
-import { headLabel } from "../../parts/format";
 import { Section } from "../../parts/section";
-import { useView } from "../context";
+import { useView } from "../../state/view";
 import type { Choice, Sentence } from "./data";
 
 const DIRECTIONS = ["dep->head", "head->dep"];

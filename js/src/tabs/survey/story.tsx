@@ -1,9 +1,10 @@
 // Does the story hold? The selected head's value in this text among its values in all texts of the corpus.
+
+import { headLabel, number, signed, upTo } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { Chart, MARGIN, scale } from "../../parts/chart";
-import { headLabel, number, signed, upTo } from "../../parts/format";
 import { Section } from "../../parts/section";
-import { useView } from "../context";
+import { useView } from "../../state/view";
 import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, sizeOf, tooFew } from "./data";
 
 const [WIDTH, HEIGHT] = [440, 150];

@@ -1,9 +1,10 @@
 // Heads by any column, and the best head of each grammatical relation.
-import { headLabel, percent } from "../../parts/format";
+
+import { GateBadge } from "../../atlas/gatewords";
+import type { HeadName } from "../../generated/vocabulary";
+import { headLabel, percent } from "../../paint/format";
 import { numbers, Table } from "../../parts/table";
-import type { HeadName } from "../../vocabulary";
-import { useView } from "../context";
-import { GateBadge } from "../gatewords";
+import { useView } from "../../state/view";
 import { alikeOf, allOf, type Choice, flagsOf, gatesOf, labelOf, type Relation } from "./data";
 
 export const HeadLink = ({ at: [l, h], pick }: { at: HeadName; pick: (l: number, h: number) => void }) => (

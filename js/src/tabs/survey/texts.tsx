@@ -1,12 +1,13 @@
 // The texts of the corpus in which the head shown does it most, each at a click run in the view where there is a kernel.
+
+import type { Kind } from "../../kernel/answers";
+import type { Arrays } from "../../kernel/wire";
+import { headLabel, number } from "../../paint/format";
 import { into } from "../../parts/controls";
-import { headLabel, number } from "../../parts/format";
 import { Section, Waiting } from "../../parts/section";
 import { visibleText } from "../../parts/token";
-import type { Kind } from "../../state/answers";
 import type { CorpusChoice } from "../../state/page";
-import type { Arrays } from "../../wire";
-import { useAnswer, useView } from "../context";
+import { useAnswer, useView } from "../../state/view";
 import { StatisticChoice } from "./choice";
 import { labelOf, many } from "./data";
 

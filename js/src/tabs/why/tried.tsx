@@ -1,12 +1,12 @@
 // A part of a score tried out: what the split said of it, and what switching it off does.
 import { scores, visible } from "../../compute/attention";
-import { headLabel, signed } from "../../parts/format";
+import { headLabel, signed } from "../../paint/format";
 import { tokenText } from "../../parts/token";
+import { useView, type View } from "../../state/view";
 import type { Tried } from "../../state/whatif";
 import type { Part, Split } from "../../state/why";
-import { useView, type View } from "../context";
-import { partName } from "../whydata";
-import { put } from "./doing";
+import { put } from "../../whatif/doing";
+import { partName } from "./whydata";
 
 /** Whether a part can be switched off. */
 export const canTry = (view: View, { kind, layer }: Part): boolean =>

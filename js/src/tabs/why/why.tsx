@@ -2,15 +2,15 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { Segmented, Select } from "../parts/controls";
-import { headLabel, signed } from "../parts/format";
-import type { Numbers } from "../parts/picturetable";
-import { Section, Waiting } from "../parts/section";
-import { Token, tokenText } from "../parts/token";
-import { arrived } from "../state/answers";
-import type { Split, WhyChoice, WhyPlace } from "../state/why";
-import { LIMITS } from "../vocabulary";
-import { useAnswer, useView, type View } from "./context";
+import { LIMITS } from "../../generated/vocabulary";
+import { arrived } from "../../kernel/answers";
+import { headLabel, signed } from "../../paint/format";
+import { Segmented, Select } from "../../parts/controls";
+import type { Numbers } from "../../parts/picturetable";
+import { Section, Waiting } from "../../parts/section";
+import { Token, tokenText } from "../../parts/token";
+import { useAnswer, useView, type View } from "../../state/view";
+import type { Split, WhyChoice, WhyPlace } from "../../state/why";
 import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./whycharts";
 import {
   asked,

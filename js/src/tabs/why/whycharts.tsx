@@ -1,17 +1,17 @@
 // The pictures of the Why tab as charts, on the screen and on paper: bars from 0 to the net, the largest parts, the
 // earlier layers, and the kinds of both sides.
 import { useMemo } from "preact/hooks";
-import { cssColor, indexed } from "../paint/colormap";
-import { inks, signedColours } from "../paint/palette";
-import { Drawing } from "../parts/chart";
-import { signed, upTo } from "../parts/format";
-import { HeatChart } from "../parts/heatchart";
-import { Legend } from "../parts/legend";
-import { textWidth, widest } from "../parts/textwidth";
-import { tokenText } from "../parts/token";
-import type { Part, Split } from "../state/why";
-import { SOURCES } from "../vocabulary";
-import { showTip, useView } from "./context";
+import { SOURCES } from "../../generated/vocabulary";
+import { cssColor, indexed } from "../../paint/colormap";
+import { signed, upTo } from "../../paint/format";
+import { inks, signedColours } from "../../paint/palette";
+import { Drawing } from "../../parts/chart";
+import { HeatChart } from "../../parts/heatchart";
+import { Legend } from "../../parts/legend";
+import { textWidth, widest } from "../../parts/textwidth";
+import { tokenText } from "../../parts/token";
+import { showTip, useView } from "../../state/view";
+import type { Part, Split } from "../../state/why";
 import { difference, nats, type Pairs, partName } from "./whydata";
 
 const [STEP, BAR, WIDTH] = [24, 16, 240]; // px of a row, of its bar, from the lowest to the highest value

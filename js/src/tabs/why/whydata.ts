@@ -1,12 +1,12 @@
 // What the Why tab asks about one cell, how it is read, and what is said of it in words.
-import { visible } from "../compute/attention";
-import { counted, headLabel, signed } from "../parts/format";
-import { ranked } from "../parts/ranked";
-import { tokenText } from "../parts/token";
-import type { Kind } from "../state/answers";
-import type { Part, Split, Sum, WhyPlace } from "../state/why";
-import { SOURCES } from "../vocabulary";
-import type { View } from "./context";
+import { visible } from "../../compute/attention";
+import { SOURCES } from "../../generated/vocabulary";
+import type { Kind } from "../../kernel/answers";
+import { counted, headLabel, signed } from "../../paint/format";
+import { ranked } from "../../paint/ranked";
+import { tokenText } from "../../parts/token";
+import type { View } from "../../state/view";
+import type { Part, Split, Sum, WhyPlace } from "../../state/why";
 
 /** The answer to "why_pairs": kinds of the query down, of the key across. */
 export interface Pairs extends Sum {

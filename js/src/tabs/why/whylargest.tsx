@@ -1,8 +1,8 @@
 // The largest parts of a score: an earlier head leads to where it fetched its own, and each can be tried out.
-import { signed } from "../parts/format";
-import type { Part, Split, WhyPlace } from "../state/why";
-import { useView, type View } from "./context";
-import { canTry, tryOut } from "./whatif/tried";
+import { signed } from "../../paint/format";
+import { useView, type View } from "../../state/view";
+import type { Part, Split, WhyPlace } from "../../state/why";
+import { canTry, tryOut } from "./tried";
 import { fromToken, othersName, spreadWords } from "./whycharts";
 import { partName, placeOf, readAt, samePlace } from "./whydata";
 

@@ -1,15 +1,15 @@
 // A head's scores as a sum of small maps by source of the query · source of the key, all on one scale.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { indexed } from "../paint/colormap";
-import { inks, signedColours } from "../paint/palette";
-import { Drawing } from "../parts/chart";
-import { headLabel, percent, signed, upTo } from "../parts/format";
-import { Cells, HeatChart } from "../parts/heatchart";
-import { Legend } from "../parts/legend";
-import { Section } from "../parts/section";
-import type { Kind } from "../state/answers";
-import type { HeadName } from "../vocabulary";
-import { showTip, useAnswer, useView } from "./context";
+import type { HeadName } from "../../generated/vocabulary";
+import type { Kind } from "../../kernel/answers";
+import { indexed } from "../../paint/colormap";
+import { headLabel, percent, signed, upTo } from "../../paint/format";
+import { inks, signedColours } from "../../paint/palette";
+import { Drawing } from "../../parts/chart";
+import { Cells, HeatChart } from "../../parts/heatchart";
+import { Legend } from "../../parts/legend";
+import { Section } from "../../parts/section";
+import { showTip, useAnswer, useView } from "../../state/view";
 import { difference, nats } from "./whydata";
 
 const [SIDE, LARGE] = [112, 420]; // px of a small picture, of the one shown large
