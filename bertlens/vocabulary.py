@@ -1,7 +1,8 @@
 """Every name that kernel and page share, with the words that people read for it.
 
 The one place for measures, maps of a layer, gates, kinds of token, statistics, traits and their choices, thresholds and
-inks. `python -m bertlens.widgets.typescript` writes the page's copy of it, js/src/generated/vocabulary.ts. Nothing here computes.
+inks. `python -m bertlens.widgets.typescript` writes the page's copy of it, js/src/generated/vocabulary.ts.
+Nothing here computes.
 """
 
 from __future__ import annotations

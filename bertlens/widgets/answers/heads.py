@@ -254,7 +254,7 @@ def layer_rows(trace: Trace) -> Answer:
 
 
 def stream(trace: Trace, station: int, method: str) -> Answer:
-    """Tokens at one station of the stream on a plane, and their nearest by cosine: see js/src/tabs/geometry/stream.tsx."""
+    """Tokens at one station of the stream on a plane, and their nearest by cosine (js/src/tabs/geometry/stream.tsx)."""
     made = projection.project(trace, station, method)
     near, cosines = projection.nearest(projection.station(trace, station))
     fields = {"station": station, "method": method, "umap": projection.has_umap()}
