@@ -1,8 +1,8 @@
 """Arrays between kernel and page: named arrays <-> (JSON index, one block of bytes).
 
 The page's half is js/src/kernel/wire.ts; tests/wire/vectors.json binds the two. Index and bytes travel separately: the
-index inside a JSON header (`header["arrays"]`), the bytes as a trait or a message buffer. Everything is little-endian, in
-C order, and each array starts at a multiple of 8, so that the page can view it without a copy.
+index inside a JSON header (`header["arrays"]`), the bytes as a trait or a message buffer. Everything is little-endian,
+in C order, and each array starts at a multiple of 8, so that the page can view it without a copy.
 """
 
 from __future__ import annotations
