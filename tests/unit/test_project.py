@@ -178,3 +178,11 @@ def test_versions_agree():
 def test_the_moving_picture_is_light():
     clip = ROOT / "docs" / "images" / "clip.webp"
     assert "docs/images/clip.webp" in (ROOT / "README.md").read_text() and clip.stat().st_size <= 2_000_000
+
+
+def test_documents_name_files_that_are_there():
+    named = re.compile(r"`((?:bertlens|js|tests|docs|benchmarks)/[\w./-]+\.\w+)`")
+    for document in (*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
+        paths = named.findall(document.read_text(encoding="utf-8"))
+        assert [path for path in paths if not (ROOT / path).exists()] == [], document.name
+    assert "`js/src/head/matrix.tsx`" in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
