@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError, ModelError, check_index
-from ..run.changes import check_rerun
+from ..trace.checks import check_rerun
 from ..trace.trace import Trace
 from . import sources
 from .predictions import embedding, kind_of, labels_of, masked, one_of, words_of

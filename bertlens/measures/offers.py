@@ -11,8 +11,8 @@ from types import MappingProxyType
 from ..errors import BertLensError, InputError, ModelError
 from ..run.attention import check_precision
 from ..run.backward import check_differentiable
-from ..run.changes import check_changeable
 from ..text.encoding import batch_inputs
+from ..trace.checks import check_changeable
 from ..trace.trace import Trace
 from . import norms, predictions, sources, spectra
 from .gates.classify import check_gates

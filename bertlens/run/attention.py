@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..base.limits import within
 from ..errors import InputError, ModelError
-from .forward import Layer
+from .record import Layer
 
 ROWS = 256  # queries at a time
 

@@ -29,7 +29,8 @@ from ..model.families import Adapter, text_parts, what_works
 from ..text.given_maps import not_weights
 from .changes import Change
 from .interventions import Run, attend, changed
-from .recorder import Entry, StreamRecorder, by_layer
+from .record import Entry, Layer, Pass
+from .recorder import StreamRecorder, by_layer
 
 IMPLEMENTATION = "bertlens"
 # What a model may pass to its attention function beside q, k, v and mask without changing what they say: anything else
@@ -51,133 +52,6 @@ _HARMLESS = {
     "token_type_ids",
     "use_cache",
 }
-
-
-@dataclass(slots=True)
-class Layer:
-    """One layer's quantities for a batch (B texts) or, after `Pass.text`, for one text (without the B)."""
-
-    query: Tensor | None = None  # (B, H, S, d), as multiplied: after rotary, bias included
-    key: Tensor | None = None  # (B, Hk, S, d); Hk < H where several heads share a key head
-    value: Tensor | None = None  # (B, Hk, S, dv)
-    scaling: float | None = None
-    mask: Tensor | str | None = None  # bool (True = visible) or additive float (B|1, H|1, S, S), "causal", None
-    bias: Tensor | None = None  # additive position bias (1|B, H, S, S) where the family has one
-    context: Tensor | None = None  # (B, S, H*dv), heads concatenated, before W_O
-    attention: Tensor | None = None  # (B, H, S, S), only where queries and keys cannot be had
-    attention_output: Tensor | None = None  # (B, S, D)
-    layer_input: Tensor | None = None  # (B, S, D)
-    layer_output: Tensor | None = None  # (B, S, D)
-    # of a run with changes (interventions.py), which is of one text
-    weights: dict[int, Tensor] = field(default_factory=dict)  # head -> (S, S) α that is no softmax of the scores
-    patterned: frozenset[int] = frozenset()  # heads whose α was given: they have no scores
-    contexts: dict[int, str] = field(default_factory=dict)  # head -> "zero" or "other", where it is not Σ α v
-    # 1/s of the attention block's and the MLP's LayerNorm (B, S): post-LN families only
-    attention_scale: Tensor | None = None
-    mlp_scale: Tensor | None = None
-
-
-@dataclass(slots=True)
-class Pass:
-    """One forward pass over a right-padded batch."""
-
-    layers: list[Layer]
-    hidden_states: tuple[Tensor, ...]
-    output: Any
-    why_no_neurons: str = ""
-    entry: Entry = field(default_factory=Entry)
-    of_tokens: frozenset[str] = frozenset()  # entries (B, S) of the output that have a number for each token
-
-    def text(self, row: int, n: int) -> Pass:
-        """The part that belongs to one text: its row, and its first n positions (padding stands on the right)."""
-        rows = self.hidden_states[0].shape[0]
-        cut = _Cut(row, n, self.of_tokens, copy=rows > 1)  # copies: one text of a batch must not keep the others alive
-        layers = [
-            Layer(
-                query=cut(layer.query, 2),
-                key=cut(layer.key, 2),
-                value=cut(layer.value, 2),
-                scaling=layer.scaling,
-                mask=cut.mask(layer.mask),
-                bias=cut(layer.bias, 2, 3),
-                context=cut(layer.context, 1),
-                attention=cut(layer.attention, 2, 3),
-                attention_output=cut(layer.attention_output, 1),
-                layer_input=cut(layer.layer_input, 1),
-                layer_output=cut(layer.layer_output, 1),
-                weights=dict(layer.weights),
-                patterned=layer.patterned,
-                contexts=dict(layer.contexts),
-                attention_scale=cut(layer.attention_scale, 1),
-                mlp_scale=cut(layer.mlp_scale, 1),
-            )
-            for layer in self.layers
-        ]
-        hidden = tuple(cut(state, 1) for state in self.hidden_states)
-        entry = Entry(
-            position_ids=cut(self.entry.position_ids, 1),
-            type_ids=cut(self.entry.type_ids, 1),
-            inverse_deviation=cut(self.entry.inverse_deviation, 1),
-            rotations={kind: (cut(cos, 1), cut(sin, 1)) for kind, (cos, sin) in self.entry.rotations.items()},
-        )
-        output = self.output if rows == 1 else cut.output(self.output)
-        return Pass(layers, hidden, output, self.why_no_neurons, entry, self.of_tokens)
-
-
-class _Cut:
-    """Cuts one text out of a batch; a tensor that several layers share stays shared."""
-
-    def __init__(self, row: int, n: int, of_tokens: frozenset[str], copy: bool):
-        self.row, self.n, self.of_tokens, self.copy = row, n, of_tokens, copy
-        self._done: dict[int, Any] = {}
-
-    def __call__(self, x: Tensor | None, *position_dims: int) -> Any:
-        if x is None:
-            return None
-        if id(x) not in self._done:
-            part = x[self.row if x.shape[0] > 1 else 0]
-            for dim in position_dims:
-                part = part.narrow(dim - 1, 0, self.n)
-            self._done[id(x)] = part.clone() if self.copy else part
-        return self._done[id(x)]
-
-    def mask(self, mask: Tensor | str | None) -> Tensor | str | None:
-        """The mask among one text's own tokens: None where all is visible, "causal" where that is all it says."""
-        if not isinstance(mask, Tensor):
-            return mask
-        if id(mask) not in self._done:
-            part = mask[self.row if mask.shape[0] > 1 else 0][..., : self.n, : self.n]
-            visible = part if part.dtype == torch.bool else part == 0
-            lower = torch.ones(self.n, self.n, dtype=torch.bool, device=mask.device).tril()
-            if visible.all():
-                self._done[id(mask)] = None
-            elif part.dtype == torch.bool and (visible == lower).all():
-                self._done[id(mask)] = "causal"
-            else:
-                self._done[id(mask)] = part.clone() if self.copy else part
-        return self._done[id(mask)]
-
-    def output(self, output: Any) -> Any:
-        """The model's output object for one text."""
-        parts = {}
-        for name, value in output.items():
-            if isinstance(value, tuple):
-                parts[name] = tuple(self._entry(name, item) for item in value)
-            else:
-                parts[name] = self._entry(name, value)
-        return type(output)(**parts)
-
-    def _entry(self, name: str, value: Any) -> Any:
-        if not isinstance(value, Tensor) or value.ndim == 0:
-            return value
-        if value.ndim == 3:  # most are hidden states, which the pass has too
-            return self(value, 1)[None]
-        part = value[self.row : self.row + 1]
-        if value.ndim == 4:  # attention weights
-            part = part[..., : self.n, : self.n]
-        elif name in self.of_tokens:
-            part = part[:, : self.n]
-        return part.clone()
 
 
 @dataclass

@@ -279,10 +279,10 @@ def _set_contexts(done: Attended, b: int, row: Sequence[Change]) -> None:
             context[b, :, change.head] = context[b, :, change.head].mean(0)
             done.contexts.setdefault(change.head, "other")
         elif isinstance(change, Resample):
-            context[b, :, change.head] = change.context.to(context)
+            context[b, :, change.head] = change.vectors.to(context)
             done.contexts[change.head] = "other"
         elif isinstance(change, Patch):
-            context[b, change.token] = change.context.to(context)
+            context[b, change.token] = change.vectors.to(context)
             done.contexts |= dict.fromkeys(range(context.shape[2]), "other")
 
 
@@ -340,7 +340,7 @@ def _hook(model: Model, run: Run, handles: list[Any], forwards: list[tuple[nn.Mo
         if patches:
             state = state.clone()
             for b, change in patches:
-                state[b, change.token] = change.state.to(state)
+                state[b, change.token] = change.vectors.to(state)
             output = (state, *output[1:]) if isinstance(output, tuple) else state
         if run.watch:
             run.outputs.append(output)
@@ -366,7 +366,7 @@ def _hook(model: Model, run: Run, handles: list[Any], forwards: list[tuple[nn.Mo
             for b, _ in off:
                 output[b] = 0
             for b, change in patches:
-                output[b, change.token] = change.made.to(output)
+                output[b, change.token] = change.vectors.to(output)
         if run.layer in run.keep:
             run.kept[run.layer] = output
         return output if off or patches else None

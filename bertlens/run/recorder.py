@@ -14,16 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ..model.families import Adapter
-
-
-@dataclass(slots=True)
-class Entry:
-    """What went into the embeddings of a batch (B texts), or, cut, of one text (without the B)."""
-
-    position_ids: Tensor | None = None  # (B|1, S), None without position embeddings
-    type_ids: Tensor | None = None  # (B|1, S), None where the model added no types
-    inverse_deviation: Tensor | None = None  # (B, S) 1/s of the embeddings' LayerNorm
-    rotations: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)  # cosines and sines (B|1, S, d)
+from .record import Entry
 
 
 @dataclass

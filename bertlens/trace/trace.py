@@ -22,7 +22,7 @@ from ..model.borrowed import Fingerprint, Model
 from ..model.families import Adapter, families
 from ..run import attention
 from ..run.changes import Change
-from ..run.forward import Layer, Pass
+from ..run.record import Layer, Pass
 from ..text.encoding import Encoding
 from ..text.given_maps import checked_maps, n_keys, named_patches, named_tokens
 from ..text.patches import Patches

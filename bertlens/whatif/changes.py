@@ -36,7 +36,7 @@ def resample(layer: int, head: int, other_trace: Trace) -> Change:
 
     Scores and attention stay what the head computed.
     """
-    return Resample(layer, head, other_trace)
+    return Resample(layer, head, other_trace, _label(other_trace))
 
 
 def pattern(layer: int, head: int, alpha: Any) -> Change:
@@ -89,4 +89,9 @@ def patch(layer: int, token: int, other_trace: Trace, other_token: int | None = 
     that token, through W_O); "mlp" what its MLP adds. The residual of "attention" and "mlp" stays this run's.
     Without `other_token` both texts must have the same token at that index. "layer" and "mlp" need an adapter.
     """
-    return Patch(layer, token, other_trace, other_token, what)
+    return Patch(layer, token, other_trace, _label(other_trace), other_token, what)
+
+
+def _label(other: Any) -> str:
+    text = (other.text or other.model_name) if isinstance(other, Trace) else ""
+    return text if len(text) <= 24 else f"{text[:23]}…"

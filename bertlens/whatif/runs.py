@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from torch import Tensor
 
-from ..errors import InputError, ModelError
+from ..errors import InputError, ModelError, SelectionError, check_index
 from ..run.attention import check_precision
-from ..run.changes import Change, Patch, check_changeable, check_rerun
+from ..run.changes import PARTS, Change, Mlp, Patch, Pattern, Resample
 from ..run.forward import output_of, run
 from ..run.interventions import Run
 from ..run.trust import why_eager
 from ..text.encoding import batch_inputs
+from ..text.given_maps import not_weights
+from ..trace.checks import check_changeable, check_rerun
 from ..trace.trace import Trace
 
 
@@ -23,7 +25,7 @@ def rerun(trace: Trace, *changes: Change) -> Trace:
     check(trace, changes)
     model = trace.model
     assert model is not None
-    every = (*trace.changes, *map(_resolved, changes))
+    every = (*trace.changes, *map(_with_vectors, changes))
     inputs = inputs_of(trace)
     eagerly = "" if trace.has_neurons else why_eager(model, inputs, getattr(trace.lens, "limit", None))
     record = run(model, inputs, eagerly, every)
@@ -50,7 +52,9 @@ def check(trace: Trace, changes: Sequence[Any]) -> None:
             )
         if change.needs_attention:
             check_changeable(trace)
-        change.check(trace)
+        _check_indices(trace, change)
+        if type(change) in _CHECKS:
+            _CHECKS[type(change)](trace, change)
 
 
 def inputs_of(trace: Trace, copies: int = 1) -> dict[str, Tensor]:
@@ -58,16 +62,115 @@ def inputs_of(trace: Trace, copies: int = 1) -> dict[str, Tensor]:
     return batch_inputs([trace.encoding] * copies, 0, trace.special_mask.device)
 
 
-def _resolved(change: Change) -> Change:
-    """A patch of an MLP with the vector that the other run's MLP made, which no trace holds: one more pass."""
-    if not isinstance(change, Patch) or change.what != "mlp" or change.made is not None:
+def _check_indices(trace: Trace, change: Change) -> None:
+    tokens = trace.n_tokens
+    sizes = {"layer": trace.n_layers, "head": trace.n_heads, "query": tokens, "key": tokens, "token": tokens}
+    sizes |= {"n": trace.head_dim or 0, "neuron": 2**62}  # of an MLP's size the pass knows: see interventions.py
+    for part in fields(change):
+        index = getattr(change, part.name)
+        if part.name in sizes and (index is not None or part.default is not None):
+            check_index(index, sizes[part.name], "neuron" if part.name == "n" else part.name)
+
+
+def _check_pattern(trace: Trace, change: Pattern) -> None:
+    size = trace.n_tokens
+    takes = f"pattern takes weights ({size}, {size}) or 'uniform', not"
+    if change.uniform:
+        if change.alpha != "uniform":
+            raise InputError(f"{takes} {change.alpha!r}")
+        return
+    try:
+        weights = change.weights
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{takes} {type(change.alpha).__name__}") from error
+    if weights.shape != (size, size):
+        raise InputError(f"{takes} {tuple(weights.shape)}")
+    if not weights.isfinite().all():
+        raise InputError("pattern takes attention weights, [query, key]: there is NaN or Inf among these")
+    if problem := not_weights(weights[None, None].double(), sink=True):
+        raise InputError(f"pattern takes attention weights, [query, key]: {problem}")
+
+
+def _check_resample(trace: Trace, change: Resample) -> None:
+    other = _checked_other(change.other, trace, "resample")
+    if other.n_tokens != trace.n_tokens:
+        raise InputError(
+            f"resample needs texts of one length, not {trace.n_tokens} and {other.n_tokens} tokens: "
+            "use patch(..., what='attention') for single tokens"
+        )
+
+
+def _check_patch(trace: Trace, change: Patch) -> None:
+    if change.what not in PARTS:
+        raise SelectionError(f"no part {change.what!r} to patch: there are {', '.join(PARTS)}")
+    other = _checked_other(change.other, trace, "patch", context=change.what != "layer")
+    if change.other_token is None:
+        here = trace.tokens[change.token]
+        there = other.tokens[change.token] if change.token < other.n_tokens else None
+        if here != there:
+            found = "no such token" if there is None else repr(there)
+            raise InputError(f"token {change.token} is {here!r} here and {found} in the other text: pass other_token=")
+    check_index(change.source, other.n_tokens, "other_token")
+    for text in (trace, other):
+        if change.what == "layer":
+            text.layer_output(change.layer)  # says why there is none
+        elif change.what == "mlp":
+            _check_mlp(text, change.layer, "patch(what='mlp')")
+
+
+_CHECKS: dict[type[Change], Callable[[Trace, Any], None]] = {
+    Pattern: _check_pattern,
+    Resample: _check_resample,
+    Patch: _check_patch,
+    Mlp: lambda trace, change: _check_mlp(trace, change.layer, "mlp"),
+}
+
+
+def _checked_other(other: Any, trace: Trace, name: str, context: bool = True) -> Trace:
+    if not isinstance(other, Trace):
+        raise InputError(
+            f"{name} takes from another trace, not from {type(other).__name__}: trace the other text first"
+        )
+    if context:
+        other.context(0)  # says why there is none
+    first, second = (
+        [t.n_layers, t.n_heads, t.hidden_state(0).shape[1], *(t.context(0).shape[1:] if context else ())]
+        for t in (trace, other)
+    )
+    if first != second:
+        raise InputError(f"{name} takes from a model of the same shape: trace the other text with this lens")
+    return other
+
+
+def _check_mlp(trace: Trace, layer: int, name: str) -> None:
+    _, module = trace.layer_module(layer)
+    if getattr(module, "num_feedforward_networks", 1) > 1:
+        raise InputError(f"{name} needs one MLP in a layer, {trace.model_name} has several: change its heads instead")
+
+
+def _with_vectors(change: Change) -> Change:
+    """A change that is taken from another run, with what is taken."""
+    if not isinstance(change, Resample | Patch) or change.vectors is not None:
         return change
-    other = change.other
-    other.check_unchanged()
-    kept = Run([other.changes], keep=frozenset([change.layer]))
-    assert other.model is not None
-    output_of(other.model, inputs_of(other), kept)
-    made = kept.kept[change.layer]
-    if made.shape[1] != other.n_tokens:
+    other, layer = change.other, change.layer
+    if isinstance(change, Resample):
+        vectors = other.head_context(layer)[change.head]
+    elif change.what == "layer":
+        vectors = other.layer_output(layer)[change.source]
+    elif change.what == "attention":
+        vectors = other.head_context(layer)[:, change.source]
+    else:
+        vectors = _mlp_output(other, layer)[change.source]
+    return replace(change, vectors=vectors.clone())
+
+
+def _mlp_output(trace: Trace, layer: int) -> Tensor:
+    """(S, D) what a layer's MLP made, which no trace holds: one more pass."""
+    trace.check_unchanged()
+    assert trace.model is not None
+    kept = Run([trace.changes], keep=frozenset([layer]))
+    output_of(trace.model, inputs_of(trace), kept)
+    made = kept.kept[layer]
+    if made.shape[1] != trace.n_tokens:
         raise ModelError("the model runs its MLPs on parts of a text: patch(what='mlp') cannot be made")
-    return replace(change, made=made[0, change.source])
+    return made[0]

@@ -19,7 +19,7 @@ from torch.nn.functional import linear
 from ...errors import ModelError
 from ...model.stream_parts import nothing
 from ...run.attention import ROWS, biased, check_precision, scores_part
-from ...run.forward import Layer
+from ...run.record import Layer
 from ...run.recorder import inverse_deviation
 from ...trace.trace import Trace
 
