@@ -9,10 +9,10 @@ from pathlib import Path
 
 from benchmarks.rows import Row
 from bertlens.casestudies.sars_cov_2 import SpikeTokenizer, load
+from bertlens.casestudies.sars_cov_2.baselines import logistic_regression
+from bertlens.casestudies.sars_cov_2.confusion import Scores, score
 from bertlens.casestudies.sars_cov_2.model import SHIPPED
-from bertlens.casestudies.sars_cov_2.peers import logistic_regression
 from bertlens.casestudies.sars_cov_2.run import prepare
-from bertlens.casestudies.sars_cov_2.scores import Scores, score
 from bertlens.casestudies.sars_cov_2.train import Batches, evaluate
 
 FILE = "sars_cov_2/spike_variants.tsv.gz"

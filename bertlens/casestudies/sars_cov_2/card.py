@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from .confusion import DRAWS
 from .kmers import KMER, STRIDE
 from .model import NAME
-from .scores import DRAWS
 
 CLOSE = 2  # nucleotides
 

@@ -10,11 +10,11 @@ from typing import Any
 from ...errors import InputError
 from ...training.steps import CHECKPOINT
 from . import data
+from .baselines import compare
 from .card import card
+from .confusion import Scores
 from .kmers import Vocabulary
 from .model import SHIPPED, load, save
-from .peers import compare
-from .scores import Scores
 from .train import Batches, Settings, evaluate, train
 
 METRICS = "metrics.json"

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from ...training.steps import adamw, bar, check_run, draw, load_checkpoint, rate, save_checkpoint
 from . import model as classifier
+from .confusion import Scores, score
 from .data import Sample
 from .kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary
-from .scores import Scores, score
 from .tokenizer import SpikeTokenizer
 
 

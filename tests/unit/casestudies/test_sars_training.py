@@ -13,9 +13,9 @@ import torch
 import bertlens as bl
 from bertlens import cli
 from bertlens.casestudies.sars_cov_2 import data, run
+from bertlens.casestudies.sars_cov_2.confusion import Scores, count, score
 from bertlens.casestudies.sars_cov_2.kmers import windows
 from bertlens.casestudies.sars_cov_2.model import build, load, save
-from bertlens.casestudies.sars_cov_2.scores import Scores, count, score
 from bertlens.casestudies.sars_cov_2.tokenizer import SpikeTokenizer
 from bertlens.casestudies.sars_cov_2.train import Batches, Settings, _shift, _some, class_weights, train
 from bertlens.training.steps import CHECKPOINT

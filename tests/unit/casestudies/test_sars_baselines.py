@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import bertlens as bl
-from bertlens.casestudies.sars_cov_2 import peers
+from bertlens.casestudies.sars_cov_2 import baselines
 from bertlens.casestudies.sars_cov_2.card import near
 from bertlens.casestudies.sars_cov_2.model import build, save
 from bertlens.casestudies.sars_cov_2.nearest import edit_distance, nearest
@@ -73,7 +73,7 @@ def test_the_logistic_regression_is_scikit_learns():
     features = counts.fit_transform(s.sequence for s in train)
     model = linear.LogisticRegression(max_iter=5000, tol=1e-8).fit(features, [labels.index(s.variant) for s in train])
     expected = torch.tensor(model.decision_function(counts.transform(s.sequence for s in test)))
-    found = peers.logistic_regression(train, test, labels)
+    found = baselines.logistic_regression(train, test, labels)
     torch.testing.assert_close(found.softmax(1), expected.softmax(1), atol=1e-4, rtol=1e-3)
 
 
@@ -90,7 +90,7 @@ def compared(tmp_path_factory):
     for i, start in zip(tests[:3], (made[tests[0]], made[tests[1]], learned), strict=True):  # the last just far enough
         sequence = start.sequence
         made[i] = replace(made[i], sequence=sequence[:600] + "ACGTAC" + sequence[600:])
-    return made, peers.compare(folder, made)
+    return made, baselines.compare(folder, made)
 
 
 def test_the_comparison_counts_who_is_right_near_and_far(compared):

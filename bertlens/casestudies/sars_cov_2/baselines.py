@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from ...survey.intervals import jeffreys
+from .confusion import Scores, count
 from .data import Sample
 from .kmers import windows
 from .model import load
 from .nearest import FAR, nearest
-from .scores import Scores, count
 from .train import Batches, answer
 
 
