@@ -11,14 +11,18 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from bertlens import __version__
 from bertlens.base.atomic import check_writable, claimed
 from bertlens.errors import BertLensError
+
+if TYPE_CHECKING:
+    from bertlens.lens import Lens
 
 MOST_THREADS = 1024
 TOUR = "01_tour.ipynb"
@@ -39,76 +43,113 @@ def layer_list(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(f"layers are numbers with commas between, like 0,1,5; got {text!r}") from None
 
 
+# Arguments of a command: names, and what argparse is told of them. Those that several commands share come first.
+Argument = tuple[tuple[str, ...], dict[str, Any]]
+
+
+def argument(*names: str, **options: Any) -> Argument:
+    return names, options
+
+
+MODEL = argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+SEED = argument("--seed", type=int, default=0, help="default: %(default)s")
+STEPS = argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
+LEARNING = (
+    argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises"),
+    argument("--learning-rate", type=float, metavar="X", help="at its highest"),
+)
+
+DEMO = (
+    argument(
+        "--folder",
+        type=Path,
+        help="where the notebooks go (default: a new temporary folder); yours are not overwritten",
+    ),
+)
+HTML = (
+    argument("text", help="the text to look at"),
+    argument("text_pair", nargs="?", help="a second text, for a pair"),
+    argument("-o", "--output", type=Path, required=True, metavar="PAGE.html", help="the file to write"),
+    MODEL,
+    argument("--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"),
+    argument("--truncation", action="store_true", help="cut a text that is too long for the model"),
+)
+SURVEY = (
+    argument("corpus", type=Path, help="a file with a text a line, .jsonl (text, or a and b), or .conllu; also .gz"),
+    argument("-o", "--output", type=Path, required=True, metavar="STATS.npz", help="the file to write"),
+    MODEL,
+    argument("--limit", type=int, metavar="N", help="only the first N texts"),
+    argument("--batch-size", type=int, default=8, metavar="N", help="texts run together (default: %(default)s)"),
+    argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
+    argument("--resume", action="store_true", help="go on with the statistics that the file already holds"),
+    argument("--no-texts", action="store_true", help="keep no text of the corpus in the file"),
+)
+TRAIN_SARS_COV_2 = (
+    argument("--data", type=Path, required=True, metavar="PATH", help="labelled spike genes"),
+    argument("-o", "--output", type=Path, default=Path("sars-cov-2"), metavar="FOLDER", help="default: %(default)s"),
+    argument(
+        "--reference", type=Path, metavar="PATH", help="file with the lineage B spike (default: the shipped one's)"
+    ),
+    STEPS,
+    *LEARNING,
+    SEED,
+    argument(
+        "--score-only",
+        action="store_true",
+        help="train nothing: score the trained folder again, on the file it was trained on, and write its model card",
+    ),
+)
+TRAIN_MLM = (
+    MODEL,
+    argument(
+        "--corpus", type=Path, nargs="+", required=True, metavar="PATH", help="text files (a text a line), or folders"
+    ),
+    argument("--score", type=Path, nargs="+", default=[], metavar="FILE", help="files to score it on at the end"),
+    argument("-o", "--output", type=Path, required=True, metavar="FOLDER"),
+    STEPS,
+    argument("--hours", type=float, metavar="X", help="at most so many hours"),
+    *LEARNING,
+    argument("--length", type=int, metavar="N", help="tokens of a passage, at most"),
+    argument("--bfloat16", action="store_true", help="faster where the processor knows bfloat16"),
+    argument("--threads", type=int, default=1, metavar="N", help="default: %(default)s; more change last digits"),
+    SEED,
+)
+
+
 def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="bertlens", description="Look into the attention heads of BERT-family models.", allow_abbrev=False
     )
     top.add_argument("--version", action="version", version=f"bertlens {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
-    for add in (_demo, _html, _survey, _train_sars_cov_2, _train_mlm):
-        add(commands)
-    return top
 
+    def command(run: Callable[[argparse.Namespace], None], arguments: Sequence[Argument], **about: Any) -> None:
+        name = run.__name__.replace("_", "-")
+        its_parser = commands.add_parser(name, **about)
+        for names, options in arguments:
+            its_parser.add_argument(*names, **options)
+        its_parser.set_defaults(run=run)
 
-def _demo(commands: Any) -> None:
-    """The arguments of `demo`; the others go to JupyterLab."""
-    command = commands.add_parser(
-        "demo",
+    command(
+        demo,
+        DEMO,
         help="open JupyterLab on the tour notebook",
         description="Copy the notebooks into a folder and open JupyterLab on the tour. "
         "Other arguments go to JupyterLab, for example --no-browser --port 9999.",
         allow_abbrev=False,
     )
-    command.add_argument(
-        "--folder",
-        type=Path,
-        help="where the notebooks go (default: a new temporary folder); yours are not overwritten",
-    )
-    command.set_defaults(run=demo)
-
-
-def _html(commands: Any) -> None:
-    """The arguments of `html`."""
-    command = commands.add_parser("html", help="write the Explorer as one page that works without a kernel or network")
-    command.add_argument("text", help="the text to look at")
-    command.add_argument("text_pair", nargs="?", help="a second text, for a pair")
-    command.add_argument("-o", "--output", type=Path, required=True, metavar="PAGE.html", help="the file to write")
-    command.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
-    command.add_argument(
-        "--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"
-    )
-    command.add_argument("--truncation", action="store_true", help="cut a text that is too long for the model")
-    command.set_defaults(run=html)
-
-
-def _survey(commands: Any) -> None:
-    """The arguments of `survey`."""
-    command = commands.add_parser(
-        "survey",
+    command(html, HTML, help="write the Explorer as one page that works without a kernel or network")
+    command(
+        survey,
+        SURVEY,
         help="statistics of every head over a corpus",
         description="Run a corpus through the model and write the statistics of every head to one file: "
         "bertlens.survey.HeadStats.load reads it. A run that is stopped keeps what it has; --resume goes on.",
         allow_abbrev=False,
     )
-    command.add_argument(
-        "corpus", type=Path, help="a file with a text a line, .jsonl (text, or a and b), or .conllu; also .gz"
-    )
-    command.add_argument("-o", "--output", type=Path, required=True, metavar="STATS.npz", help="the file to write")
-    command.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
-    command.add_argument("--limit", type=int, metavar="N", help="only the first N texts")
-    command.add_argument(
-        "--batch-size", type=int, default=8, metavar="N", help="texts run together (default: %(default)s)"
-    )
-    command.add_argument("--truncation", action="store_true", help="cut texts that are too long for the model")
-    command.add_argument("--resume", action="store_true", help="go on with the statistics that the file already holds")
-    command.add_argument("--no-texts", action="store_true", help="keep no text of the corpus in the file")
-    command.set_defaults(run=survey)
-
-
-def _train_sars_cov_2(commands: Any) -> None:
-    """The arguments of `train-sars-cov-2`."""
-    command = commands.add_parser(
-        "train-sars-cov-2",
+    command(
+        train_sars_cov_2,
+        TRAIN_SARS_COV_2,
         help="train the SARS-CoV-2 case study's classifier on your own file",
         description="Train the variant classifier of the case study. Nothing is downloaded: give a file of spike genes "
         "with labels, TSV (columns variant, sequence; better also split, lineage) or FASTA (>id variant=Alpha "
@@ -116,29 +157,9 @@ def _train_sars_cov_2(commands: Any) -> None:
         "github.com/andersen-lab/HCoV-19-Genomics. A run that was cut off goes on when started again.",
         allow_abbrev=False,
     )
-    command.add_argument("--data", type=Path, required=True, metavar="PATH", help="labelled spike genes")
-    command.add_argument(
-        "-o", "--output", type=Path, default=Path("sars-cov-2"), metavar="FOLDER", help="default: %(default)s"
-    )
-    command.add_argument(
-        "--reference", type=Path, metavar="PATH", help="file with the lineage B spike (default: the shipped one's)"
-    )
-    command.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
-    command.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
-    command.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
-    command.add_argument("--seed", type=int, default=0, help="default: %(default)s")
-    command.add_argument(
-        "--score-only",
-        action="store_true",
-        help="train nothing: score the trained folder again, on the file it was trained on, and write its model card",
-    )
-    command.set_defaults(run=train_sars_cov_2)
-
-
-def _train_mlm(commands: Any) -> None:
-    """The arguments of `train-mlm`."""
-    command = commands.add_parser(
-        "train-mlm",
+    command(
+        train_mlm,
+        TRAIN_MLM,
         help="make a masked language model of an encoder, with your own text",
         description="Train an encoder of the BERT family, with a new head if it has none, to predict masked tokens of "
         "your text. Writes the model, its history (what every head does at points of the run) and a model card. A run "
@@ -146,25 +167,7 @@ def _train_mlm(commands: Any) -> None:
         "for the scores in the card.",
         allow_abbrev=False,
     )
-    command.add_argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
-    command.add_argument(
-        "--corpus", type=Path, nargs="+", required=True, metavar="PATH", help="text files (a text a line), or folders"
-    )
-    command.add_argument(
-        "--score", type=Path, nargs="+", default=[], metavar="FILE", help="files to score it on at the end"
-    )
-    command.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
-    command.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
-    command.add_argument("--hours", type=float, metavar="X", help="at most so many hours")
-    command.add_argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises")
-    command.add_argument("--learning-rate", type=float, metavar="X", help="at its highest")
-    command.add_argument("--length", type=int, metavar="N", help="tokens of a passage, at most")
-    command.add_argument("--bfloat16", action="store_true", help="faster where the processor knows bfloat16")
-    command.add_argument(
-        "--threads", type=int, default=1, metavar="N", help="default: %(default)s; more change last digits"
-    )
-    command.add_argument("--seed", type=int, default=0, help="default: %(default)s")
-    command.set_defaults(run=train_mlm)
+    return top
 
 
 def notebooks() -> Path:
@@ -201,15 +204,9 @@ def demo(arguments: argparse.Namespace) -> None:
 
 def html(arguments: argparse.Namespace) -> None:
     """Trace the text and write the page."""
-    from transformers.utils import logging
-
-    import bertlens
-
     page = arguments.output
     check_writable(page)
-    logging.disable_progress_bar()  # "Loading weights" would stand before the one line
-    lens = bertlens.Lens.from_pretrained(arguments.model) if arguments.model else bertlens.Lens.embedded()
-    trace = lens.trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
+    trace = _lens(arguments.model).trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
     # A page of some layers opens on the first of them.
     first = arguments.layers[0] if arguments.layers else 0
     trace.explore(layer=first).to_html(page, layers=arguments.layers)
@@ -220,16 +217,12 @@ def survey(arguments: argparse.Namespace) -> None:
     """Take the statistics and say in two lines what they are of."""
     import warnings
 
-    from transformers.utils import logging
-
-    import bertlens
     from bertlens.survey import head_stats
 
     output = arguments.output
     if output.exists() and not arguments.resume:
         raise BertLensError(f"{output} is there already: --resume goes on with it, or give another name")
-    logging.disable_progress_bar()
-    lens = bertlens.Lens.from_pretrained(arguments.model) if arguments.model else bertlens.Lens.embedded()
+    lens = _lens(arguments.model)
     with warnings.catch_warnings(record=True) as stopped:
         warnings.simplefilter("always", UserWarning)
         stats = head_stats(
@@ -251,24 +244,17 @@ def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
     from bertlens.casestudies.sars_cov_2.run import score_again, train_and_save
     from bertlens.casestudies.sars_cov_2.train import Settings
-    from bertlens.training.steps import CHECKPOINT
 
-    chosen = {name: getattr(arguments, name) for name in ("steps", "warmup", "learning_rate")}
-    settings = Settings(seed=arguments.seed, **{name: value for name, value in chosen.items() if value is not None})
-    output = arguments.output
-    output.mkdir(parents=True, exist_ok=True)
-    try:
-        with claimed(output / CHECKPOINT):
-            if arguments.score_only:
-                metrics = score_again(arguments.data, output, reference=arguments.reference)
-            else:
-                metrics = train_and_save(arguments.data, output, settings, reference=arguments.reference)
-    except KeyboardInterrupt:
-        raise BertLensError(f"stopped: the same command goes on from the checkpoint in {arguments.output}") from None
+    settings = Settings(**_given(arguments, "seed", "steps", "warmup", "learning_rate"))
+    with _training_in(arguments.output) as output:
+        if arguments.score_only:
+            metrics = score_again(arguments.data, output, reference=arguments.reference)
+        else:
+            metrics = train_and_save(arguments.data, output, settings, reference=arguments.reference)
     test = metrics["test"]
     print(
-        f"{arguments.output}: accuracy {test['accuracy']:.2f}, macro-F1 {test['macro_f1']:.2f} on {test['n']} test "
-        f"sequences; how far that carries is in {arguments.output / 'MODEL_CARD.md'}"
+        f"{output}: accuracy {test['accuracy']:.2f}, macro-F1 {test['macro_f1']:.2f} on {test['n']} test "
+        f"sequences; how far that carries is in {output / 'MODEL_CARD.md'}"
     )
 
 
@@ -277,29 +263,48 @@ def train_mlm(arguments: argparse.Namespace) -> None:
     import torch
 
     from bertlens.training.run import train_and_save
-    from bertlens.training.steps import CHECKPOINT
     from bertlens.training.train import Settings
 
-    names = ("steps", "hours", "warmup", "learning_rate", "length")
-    chosen = {name: value for name in names if (value := getattr(arguments, name)) is not None}
-    settings = Settings(seed=arguments.seed, bfloat16=arguments.bfloat16, **chosen)
+    names = ("seed", "steps", "hours", "warmup", "learning_rate", "length", "bfloat16")
+    settings = Settings(**_given(arguments, *names))
     if not 1 <= arguments.threads <= MOST_THREADS:
         raise BertLensError(f"--threads is a number from 1 to {MOST_THREADS}")
     torch.set_num_threads(arguments.threads)
-    output = arguments.output
-    output.mkdir(parents=True, exist_ok=True)
-    try:
-        with claimed(output / CHECKPOINT):
-            metrics = train_and_save(
-                arguments.corpus, output, settings, model_name=arguments.model, score=arguments.score
-            )
-    except KeyboardInterrupt:
-        raise BertLensError(f"stopped: the same command goes on from the checkpoint in {arguments.output}") from None
+    with _training_in(arguments.output) as output:
+        metrics = train_and_save(arguments.corpus, output, settings, model_name=arguments.model, score=arguments.score)
     held_out = metrics["held_out"]
     print(
-        f"{arguments.output}: {held_out['top1']:.1%} of masked tokens right, {held_out['top10']:.1%} among the "
-        f"first ten, on {held_out['n']:,} held-out tokens; the rest is in {arguments.output / 'MODEL_CARD.md'}"
+        f"{output}: {held_out['top1']:.1%} of masked tokens right, {held_out['top10']:.1%} among the "
+        f"first ten, on {held_out['n']:,} held-out tokens; the rest is in {output / 'MODEL_CARD.md'}"
     )
+
+
+def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """The options among `names` that were given, or that have a default."""
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+
+
+@contextmanager
+def _training_in(folder: Path) -> Iterator[Path]:
+    """The folder, made and claimed for one run. Raises BertLensError where the run is stopped by Ctrl-C."""
+    from bertlens.training.folder import CHECKPOINT
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with claimed(folder / CHECKPOINT):
+            yield folder
+    except KeyboardInterrupt:
+        raise BertLensError(f"stopped: the same command goes on from the checkpoint in {folder}") from None
+
+
+def _lens(model: str | None) -> Lens:
+    """A lens on a hub name or folder, or on the embedded encoder; loading shows no progress bar."""
+    from transformers.utils import logging
+
+    from bertlens import Lens
+
+    logging.disable_progress_bar()  # "Loading weights" would stand before the one line
+    return Lens.from_pretrained(model) if model else Lens.embedded()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,11 +21,11 @@ def training(
 ) -> Any:
     """How every head changes over a training run: a thin line for each, layers from light to dark, their means thick.
 
-    history: the file of a run or its arrays (`mlm.history.load`), by default of the shipped masked language model.
+    history: the file of a run or its arrays (`training.history.load`), by default of the shipped masked language model.
     statistic: None for the mean Jensen-Shannon divergence (nats, at most ln 2 = 0.69) of a head's rows from those that
     it had at the start, or one of the survey's statistics by weight, mean over texts ("previous", "entropy", ...).
     head: (layer, head) to be drawn apart. Steps are on a scale of square roots: most happens early. Returns the
-    matplotlib axes. Raises InputError as `mlm.history.load`, SelectionError for a statistic or a head that it lacks.
+    matplotlib axes. Raises InputError as `training.history.load`, SelectionError for a statistic or head that it lacks.
     """
     arrays = history if isinstance(history, Mapping) else runs.load(history)
     names, steps = [str(name) for name in arrays["names"]], np.asarray(arrays["step"])

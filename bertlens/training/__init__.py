@@ -16,6 +16,6 @@ def lens() -> Lens:
     from ..lens import Lens
     from . import differences
 
-    made = Lens(*differences.load(sha256=differences.SHA256))
-    made.borrowed.name = differences.NAME
-    return made
+    lens = Lens(*differences.load(known=differences.SHA256))
+    lens.borrowed.name = differences.NAME
+    return lens

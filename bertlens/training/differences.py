@@ -7,7 +7,6 @@ kept in float16.
 
 from __future__ import annotations
 
-import hashlib
 import io
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from torch import Tensor
 
 from ..errors import ModelError
 from ..model import offline_model
+from .folder import sha256
 
 SHIPPED = Path(__file__).parent / "model"
 FILE = "differences.npz"
@@ -54,7 +54,7 @@ def write(model: Any, path: Path, step: float = STEP) -> None:
             file.writestr(ZipInfo(f"{name}.npy"), content.getvalue(), ZIP_LZMA)  # without a date: the same bytes again
 
 
-def load(folder: Path = SHIPPED, sha256: str | None = None) -> tuple[Any, Any]:
+def load(folder: Path = SHIPPED, known: str | None = None) -> tuple[Any, Any]:
     """(BertForMaskedLM in eval mode, tokenizer): the embedded encoder with the differences added.
 
     Raises ModelError where the file is not there, or is not the one with this SHA-256.
@@ -64,7 +64,7 @@ def load(folder: Path = SHIPPED, sha256: str | None = None) -> tuple[Any, Any]:
     path = folder / FILE
     if not path.is_file():
         raise ModelError("this installation carries no masked language model: install bertlens again")
-    if sha256 is not None and (digest := hashlib.sha256(path.read_bytes()).hexdigest()) != sha256:
+    if known is not None and (digest := sha256(path)) != known:
         raise ModelError(f"{FILE} is not the known one (SHA-256 {digest[:12]}…): install bertlens again")
     weights = {name: value.float() for name, value in base_weights().items()}
     with np.load(path, allow_pickle=False) as changes:

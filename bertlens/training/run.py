@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -19,11 +18,11 @@ from ..text.encoding import token_limit
 from . import differences
 from .card import card
 from .corpus import SET_ASIDE, SHORTEST, Passages, files, passages, prepare, read
+from .folder import CHECKPOINT, refuse_finished, sha256, write_scores
 from .history import History
-from .steps import CHECKPOINT
+from .steps import training_device
 from .train import EVALUATED, Masking, Settings, evaluate, train
 
-METRICS = "metrics.json"
 MOST_SCORED = 2000  # passages of a file, evenly over it
 
 # Chosen before any model was trained, with the answers that a reader would expect.
@@ -83,8 +82,7 @@ def train_and_save(
     files that cannot be scored; ExportError where the folder cannot be written.
     """
     corpus = list(corpus)
-    if (output / METRICS).exists() and not (output / CHECKPOINT).exists():
-        raise InputError(f"{output} holds a finished run: give another folder, or delete {METRICS} to train it anew")
+    refuse_finished(output)
     paths = files(corpus)
     aside = [Path(path) for path in score] or scored_files(corpus)
     if missing := [path for path in aside if not path.is_file()]:
@@ -96,10 +94,9 @@ def train_and_save(
     scored = {path.name: _passages(tokenizer, path, settings.length) for path in aside}
     learned, held_out = prepare(read(paths), tokenizer, settings.length)
     model, _ = start(model_name, learned, settings.seed)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    masking, model = Masking(tokenizer), model.to(device)
+    masking, model = Masking(tokenizer), model.to(training_device())
     history = History(model, tokenizer, held_out, masking, output)
-    data = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    data = {path.name: sha256(path) for path in paths}
     record = train(
         model, learned, held_out, masking, output, settings, data=json.dumps(data, sort_keys=True), at_point=history
     )
@@ -131,8 +128,7 @@ def train_and_save(
         "single": single,
         "sentences": answers(kept, tokenizer),
     }
-    (output / METRICS).write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
-    (output / "MODEL_CARD.md").write_text(card(metrics), encoding="utf-8")
+    write_scores(output, metrics, card(metrics))
     (output / CHECKPOINT).unlink(missing_ok=True)
     return metrics
 

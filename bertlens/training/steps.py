@@ -1,4 +1,4 @@
-"""What every training run shares: a progress bar, a checkpoint that is never half written, warm-up and decay.
+"""What every training run shares: optimizer steps with warm-up and decay, random numbers, going on after a cut.
 
 Each step seeds its own random numbers from (seed, step), so that a run that was cut off goes on as if it had not been
 (on a CPU to the bit).
@@ -6,31 +6,37 @@ Each step seeds its own random numbers from (seed, step), so that a run that was
 
 from __future__ import annotations
 
+import json
 import math
 import sys
+import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from ..base.atomic import replacing
 from ..errors import InputError
+from .folder import load_checkpoint, save_checkpoint
 
-CHECKPOINT = "checkpoint.pt"
 SEEDS = 1 << 32
 MOST_STEPS = 10**9
 
 
-def bar(total: int, done: int, quiet: bool) -> Any:
-    """A progress bar of steps on stderr."""
-    from transformers.utils.logging import tqdm
-
-    return tqdm(total=total, initial=done, unit="step", disable=quiet, file=sys.stderr, mininterval=1)
+def training_device() -> torch.device:
+    """Where models are trained: on a GPU where there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def draw(seed: int, step: int) -> torch.Generator:
+def of_step(seed: int, step: int) -> torch.Generator:
     """The random numbers of one step."""
     return torch.Generator().manual_seed(7_000_003 * (seed + 1) + step)
+
+
+def of_epoch(seed: int, epoch: int) -> torch.Generator:
+    """The random numbers that an epoch's order is drawn with."""
+    return torch.Generator().manual_seed(1_000_003 * seed + epoch)
 
 
 def rate(step: int, warmup: int, steps: int) -> float:
@@ -38,15 +44,7 @@ def rate(step: int, warmup: int, steps: int) -> float:
     return min(1.0, (step + 1) / max(1, warmup), (steps - step) / max(1, steps - warmup))
 
 
-def adamw(model: Any, learning_rate: float, weight_decay: float, eps: float = 1e-8) -> torch.optim.AdamW:
-    """AdamW over all parameters; matrices decay, biases and LayerNorms do not."""
-    matrices = [p for p in model.parameters() if p.ndim > 1]
-    vectors = [p for p in model.parameters() if p.ndim <= 1]
-    groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), eps=eps)
-
-
-def check_run(settings: Any) -> None:
+def check_settings(settings: Any) -> None:
     """Raises InputError for a seed, steps, a warm-up or a learning rate that no run can have."""
     if not 0 <= settings.seed < SEEDS:
         raise InputError(f"seed is a whole number from 0 to {SEEDS - 1}, not {str(settings.seed)[:40]}")
@@ -58,33 +56,84 @@ def check_run(settings: Any) -> None:
         raise InputError(f"a learning rate is a number from 0 on, like 5e-4, not {settings.learning_rate}")
 
 
-def save_checkpoint(folder: Path, state: dict[str, Any]) -> None:
-    """Write a run's state; one that is cut off leaves the state before. Raises ExportError where it cannot be."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / CHECKPOINT) as out:
-        try:
-            torch.save(state, out)
-        except RuntimeError as error:  # torch's own for a disk that is full
-            raise OSError(str(error).splitlines()[0]) from error
+class Run:
+    """A training run: model, optimizer, progress bar on stderr, and `state`, what a checkpoint keeps beside them.
 
-
-def load_checkpoint(folder: Path, run: str, device: torch.device) -> dict[str, Any] | None:
-    """The state in a folder, None without one. `run` says what the run is made of: state["run"] must be the same.
-
-    Raises InputError for the checkpoint of another run, and for a damaged one.
+    settings: a dataclass with seed, steps, warmup, learning_rate, weight_decay, clip. A checkpoint in `folder` of a run
+    with the same settings and the same `inputs` (plain JSON values) is gone on from; else `state` is that of a fresh
+    run. Raises InputError where the folder holds a checkpoint of another run.
     """
-    path = folder / CHECKPOINT
-    if not path.is_file():
-        return None
-    try:
-        state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-        begun = state["run"]
-    except Exception:  # noqa: BLE001  a damaged file raises whatever its decoders stumble on
-        raise InputError(
-            f"{path} is damaged or no checkpoint: delete it to begin anew, or give another folder"
-        ) from None
-    if begun != run:
-        raise InputError(
-            f"{path.name} is from a run with other data or settings: give the same ones, or another folder"
+
+    def __init__(
+        self,
+        model: Any,
+        settings: Any,
+        folder: Path,
+        inputs: dict[str, Any],
+        state: dict[str, Any],
+        *,
+        eps: float = 1e-8,
+        quiet: bool = False,
+    ):
+        from transformers.utils.logging import tqdm
+
+        self.model, self.settings, self.folder = model, settings, folder
+        self.device = next(model.parameters()).device
+        matrices = [p for p in model.parameters() if p.ndim > 1]
+        vectors = [p for p in model.parameters() if p.ndim <= 1]  # biases and LayerNorms do not decay
+        groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+        self.optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), eps=eps)
+        run = json.dumps({"settings": asdict(settings), **inputs})
+        saved = load_checkpoint(folder, run, self.device)
+        self.state: dict[str, Any] = saved or {"run": run, "step": 0, "seconds": 0.0, "history": [], **state}
+        if saved:
+            model.load_state_dict(saved.pop("model"))
+            self.optimizer.load_state_dict(saved.pop("optimizer"))
+        self.started = time.monotonic() - self.state["seconds"]
+        self.progress = tqdm(
+            total=settings.steps, initial=self.step, unit="step", disable=quiet, file=sys.stderr, mininterval=1
         )
-    return state
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.progress.close()
+
+    @property
+    def step(self) -> int:
+        """How many steps are done."""
+        return int(self.state["step"])
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken, those of earlier calls included."""
+        return time.monotonic() - self.started
+
+    def learn(self, loss: Tensor) -> float:
+        """One optimizer step down the gradient of `loss`, which is returned as a number."""
+        settings, share = self.settings, rate(self.step, self.settings.warmup, self.settings.steps)
+        for group in self.optimizer.param_groups:
+            group["lr"] = settings.learning_rate * share
+        self.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
+        self.optimizer.step()
+        self.state["step"] += 1
+        self.progress.update()
+        return float(loss.detach())
+
+    def save(self) -> None:
+        """Write the checkpoint."""
+        weights = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+        save_checkpoint(self.folder, self.state | weights | {"seconds": self.seconds})
+
+    def record(self) -> dict[str, Any]:
+        """What metrics.json says of every run."""
+        return {
+            "settings": asdict(self.settings),
+            "steps": self.step,
+            "device": self.device.type,
+            "seconds": round(self.seconds),
+            "history": self.state["history"],
+        }

@@ -5,8 +5,6 @@ No dropout: the corpus is seen about once, and a pass costs less without.
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -18,7 +16,7 @@ from torch import Tensor, nn
 
 from ..errors import InputError
 from .corpus import Passages
-from .steps import adamw, bar, check_run, draw, load_checkpoint, rate, save_checkpoint
+from .steps import Run, check_settings, of_epoch, of_step
 
 EVALUATED = 0.15  # share of a passage's tokens that are predicted when the model is scored
 FLAT = 0.002  # nats: less than this is no fall of the held-out loss
@@ -43,7 +41,7 @@ class Settings:
     bfloat16: bool = False  # products in bfloat16 (weights stay float32): half the time where the processor knows it
 
     def __post_init__(self) -> None:
-        check_run(self)
+        check_settings(self)
         if self.length < 16 or not self.hours >= 0:  # NaN is not
             raise InputError("a run has passages of 16 tokens or more, and hours that are not negative")
 
@@ -153,41 +151,27 @@ def train(
     The record: settings, steps, finished, seconds, device, losses (of each step), history (held-out scores).
     Raises InputError where the folder holds a checkpoint of another run.
     """
-    device = next(model.parameters()).device
     model.eval()  # no dropout
-    order = Order(passages, settings)
-    optimizer = adamw(model, settings.learning_rate, settings.weight_decay, eps=1e-6)
-    run = json.dumps({"settings": asdict(settings), "data": data, "shapes": [[*p.shape] for p in model.parameters()]})
-    state = load_checkpoint(folder, run, device)
-    if state is None:
-        state = {"run": run, "step": 0, "seconds": 0.0, "losses": [], "history": []}
-    else:
-        model.load_state_dict(state.pop("model"))
-        optimizer.load_state_dict(state.pop("optimizer"))
-    step, losses, history = state["step"], state["losses"], state["history"]
-    started, before = time.monotonic() - state["seconds"], step
-    every = max(1, settings.steps // settings.evaluations)
+    batch_of = Order(passages, settings)
+    inputs = {"data": data, "shapes": [[*p.shape] for p in model.parameters()]}
+    evaluated_every = max(1, settings.steps // settings.evaluations)
     points = {round(share * settings.steps) for share in POINTS}
-    with bar(settings.steps, step, quiet) as progress:
-        while not (finished := _finished(step, history, settings, time.monotonic() - started)):
-            if step - before == stop_after:
+    with Run(model, settings, folder, inputs, {"losses": []}, eps=1e-6, quiet=quiet) as run:
+        losses, history, first = run.state["losses"], run.state["history"], run.step
+        while not (finished := _finished(run.step, history, settings, run.seconds)):
+            if run.step - first == stop_after:
                 break
-            if step in points and at_point is not None:
-                at_point(step)
-            losses.append(_step(model, optimizer, order(step), masking, settings, step))
-            step += 1
-            progress.update()
-            if step % every == 0 or step == settings.steps:
+            if run.step in points and at_point is not None:
+                at_point(run.step)
+            losses.append(run.learn(_loss(model, batch_of(run.step), masking, settings, run.step)))
+            if run.step % evaluated_every == 0 or run.step == settings.steps:
                 score = evaluate(model, held_out, masking, bfloat16=settings.bfloat16)
-                history.append({"step": step, **asdict(score)})
-                progress.set_postfix(held_out=f"{score.loss:.3f}", top1=f"{score.top1:.1%}", refresh=False)
-                seconds = time.monotonic() - started
-                kept = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-                save_checkpoint(folder, state | kept | {"step": step, "seconds": seconds})
+                history.append({"step": run.step, **asdict(score)})
+                run.progress.set_postfix(held_out=f"{score.loss:.3f}", top1=f"{score.top1:.1%}", refresh=False)
+                run.save()
     if finished and at_point is not None:
-        at_point(step)
-    record = {"settings": asdict(settings), "steps": step, "finished": finished, "device": device.type}
-    return record | {"seconds": round(time.monotonic() - started), "losses": losses, "history": history}
+        at_point(run.step)
+    return run.record() | {"finished": finished, "losses": losses}
 
 
 def _finished(step: int, history: list[dict[str, float]], settings: Settings, seconds: float) -> str:
@@ -202,23 +186,15 @@ def _finished(step: int, history: list[dict[str, float]], settings: Settings, se
     return ""
 
 
-def _step(
-    model: Any, optimizer: torch.optim.Optimizer, ids: Tensor, masking: Masking, settings: Settings, step: int
-) -> float:
+def _loss(model: Any, ids: Tensor, masking: Masking, settings: Settings, step: int) -> Tensor:
+    """Mean cross-entropy of the tokens that this step masks, in nats."""
     device = next(model.parameters()).device
-    generator = draw(settings.seed, step)
+    generator = of_step(settings.seed, step)
     chosen = masking.chosen(ids, settings.masked, generator)
-    shown = masking.corrupted(ids, chosen, generator)
-    for group in optimizer.param_groups:
-        group["lr"] = settings.learning_rate * rate(step, settings.warmup, settings.steps)
+    inputs = masking.corrupted(ids, chosen, generator)
     with torch.autocast(device.type, torch.bfloat16, enabled=settings.bfloat16):
-        logits = logits_at(model, shown.to(device), chosen.to(device))
-    loss = nn.functional.cross_entropy(logits.float(), ids[chosen].to(device))
-    optimizer.zero_grad()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
-    optimizer.step()
-    return float(loss.detach())
+        logits = logits_at(model, inputs.to(device), chosen.to(device))
+    return nn.functional.cross_entropy(logits.float(), ids[chosen].to(device))
 
 
 class Order:
@@ -231,6 +207,6 @@ class Order:
     def __call__(self, step: int) -> Tensor:
         epoch, number = divmod(step, len(self.batches))
         if epoch != self.epoch:
-            generator = torch.Generator().manual_seed(1_000_003 * self.settings.seed + epoch)
+            generator = of_epoch(self.settings.seed, epoch)
             self.epoch, self.batches = epoch, self.passages.batches(self.settings.tokens, generator)
         return self.passages.rows(self.batches[number])

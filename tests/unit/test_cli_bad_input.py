@@ -15,8 +15,8 @@ import bertlens
 from bertlens import ExportError, InputError, cli
 from bertlens.base.atomic import check_writable, claimed
 from bertlens.training import run
+from bertlens.training.folder import CHECKPOINT, load_checkpoint, save_checkpoint
 from bertlens.training.history import FILE
-from bertlens.training.steps import CHECKPOINT, load_checkpoint, save_checkpoint
 from unit import tiny
 
 WORDS = "the cat sat on the warm mat and it was very warm there . "

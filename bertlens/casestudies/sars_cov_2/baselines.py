@@ -11,32 +11,33 @@ import torch
 from torch import Tensor
 
 from ...survey.intervals import jeffreys
-from .confusion import Scores, count
-from .data import Sample
+from .confusion import Scores, confusion
+from .data import Sample, of_split
 from .kmers import windows
-from .model import load
+from .model import classes, load
 from .nearest import FAR, nearest
-from .train import Batches, answer
+from .train import Batches, logits
 
 
-def compare(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]:
+def compare_baselines(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]:
     """How far the test split lies from the train split, and who is right on it; metrics.json's "near".
 
     `distances`: nucleotides to the nearest training sequence (as text, for JSON) -> test sequences. `far`: the same
     scores on those at FAR and more; `interval` is Jeffreys' of the share that is right, 95 %.
     """
     model, tokenizer = load(folder)
-    labels = [model.config.id2label[number] for number in range(model.config.num_labels)]
-    train, test = ([s for s in samples if s.split == split and s.variant in labels] for split in ("train", "test"))
-    found = nearest([sample.sequence for sample in test], [sample.sequence for sample in train])
+    labels = classes(model)
+    train, test = (of_split(samples, split, labels) for split in ("train", "test"))
+    neighbours = nearest([sample.sequence for sample in test], [sample.sequence for sample in train])
     answers = {
-        "classifier": answer(model, Batches.of(test, tokenizer, labels)).argmax(1),
-        "nearest_neighbour": torch.tensor([labels.index(train[its.index].variant) for its in found]),
+        "classifier": logits(model, Batches.of(test, tokenizer, labels)).argmax(1),
+        "nearest_neighbour": torch.tensor([labels.index(train[neighbour.index].variant) for neighbour in neighbours]),
         "logistic_regression": logistic_regression(train, test, labels).argmax(1),
     }
     targets = torch.tensor([labels.index(sample.variant) for sample in test])
-    far = torch.tensor([its.distance >= FAR for its in found])
-    distances = Counter(its.distance for its in found)
+    far = torch.tensor([neighbour.distance >= FAR for neighbour in neighbours])
+    distances = Counter(neighbour.distance for neighbour in neighbours)
+    right = {name: int((given == targets)[far].sum()) for name, given in answers.items()}
     return {
         "distances": {str(distance): distances[distance] for distance in sorted(distances)},
         "scores": {name: _scores(given, targets, labels) for name, given in answers.items()},
@@ -44,11 +45,8 @@ def compare(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]:
             "from": FAR,
             "n": int(far.sum()),
             "sizes": {label: int((targets[far] == i).sum()) for i, label in enumerate(labels)},
-            "right": {name: int((given == targets)[far].sum()) for name, given in answers.items()},
-            "interval": {
-                name: list(jeffreys(int((given == targets)[far].sum()), int(far.sum())))
-                for name, given in answers.items()
-            },
+            "right": right,
+            "interval": {name: list(jeffreys(count, int(far.sum()))) for name, count in right.items()},
         },
     }
 
@@ -90,7 +88,7 @@ def _present(rows: Sequence[set[str]], columns: dict[str, int]) -> Tensor:
 
 
 def _scores(answers: Tensor, targets: Tensor, labels: list[str]) -> dict[str, Any]:
-    scores = Scores(labels, count(answers, targets, len(labels)), float("nan"))
+    scores = Scores(labels, confusion(answers, targets, len(labels)), float("nan"))
     return {
         "right": scores.right,
         "macro_f1": scores.macro_f1,

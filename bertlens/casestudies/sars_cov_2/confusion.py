@@ -1,4 +1,4 @@
-"""How good a classifier is: accuracy, F1 per class, confusion matrix."""
+"""A classifier's confusion matrix and what follows from it: accuracy, F1 per class."""
 
 from __future__ import annotations
 
@@ -92,11 +92,11 @@ class Scores:
 
 def score(logits: Tensor, targets: Tensor, labels: list[str]) -> Scores:
     """Scores of logits (N, C) against class numbers (N,)."""
-    counts = count(logits.argmax(1), targets, len(labels))
+    counts = confusion(logits.argmax(1), targets, len(labels))
     return Scores(labels, counts, float(torch.nn.functional.cross_entropy(logits, targets)))
 
 
-def count(answers: Tensor, targets: Tensor, n_classes: int) -> list[list[int]]:
+def confusion(answers: Tensor, targets: Tensor, n_classes: int) -> list[list[int]]:
     """Confusion of class numbers (N,), n_classes x n_classes: row the class, column the answer."""
     counts = torch.bincount(targets * n_classes + answers, minlength=n_classes**2).reshape(n_classes, n_classes)
     table: list[list[int]] = counts.tolist()

@@ -84,6 +84,11 @@ def choose(samples: Sequence[Sample], least: int = LEAST) -> tuple[list[Sample],
     return [sample for sample in samples if sample.variant in labels], labels
 
 
+def of_split(samples: Sequence[Sample], split: str, labels: Sequence[str]) -> list[Sample]:
+    """The samples of one split whose class is among `labels`."""
+    return [sample for sample in samples if sample.split == split and sample.variant in labels]
+
+
 def with_validation(samples: Sequence[Sample], share: float = 0.12, seed: int = 0) -> list[Sample]:
     """Some of the train samples, whole lineages where the file splits by lineage, become validation samples."""
     if any(sample.split == "validation" for sample in samples):

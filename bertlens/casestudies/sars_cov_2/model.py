@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ...errors import ModelError
+from ...model.offline_model import quietly
 from .kmers import SPECIAL, Vocabulary
 from .tokenizer import SpikeTokenizer
+
+if TYPE_CHECKING:
+    from ...lens import Lens
 
 SHIPPED = Path(__file__).parent / "model"
 NAME = "bertlens-sars-cov-2"
@@ -78,3 +82,18 @@ def load(folder: str | Path = SHIPPED) -> tuple[Any, SpikeTokenizer]:
     tokenizer = SpikeTokenizer(folder / "kmers.json", model_max_length=POSITIONS)
     model = BertForSequenceClassification.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
     return model.eval(), tokenizer
+
+
+def classes(model: Any) -> list[str]:
+    """The names of a classifier's classes, in the order of its logits."""
+    return [model.config.id2label[number] for number in range(model.config.num_labels)]
+
+
+def lens() -> Lens:
+    """The shipped classifier in a lens: what `Lens.sars_cov_2()` gives."""
+    from ...lens import Lens
+
+    with quietly():
+        lens = Lens(*load())
+    lens.borrowed.name = NAME
+    return lens

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ...training.steps import CHECKPOINT
+from ...training.folder import CHECKPOINT, METRICS, refuse_finished, sha256, write_scores
 from . import data
-from .baselines import compare
+from .baselines import compare_baselines
 from .card import card
 from .confusion import Scores
 from .kmers import Vocabulary
-from .model import SHIPPED, load, save
+from .model import SHIPPED, classes, load, save
 from .train import Batches, Settings, evaluate, train
 
-METRICS = "metrics.json"
 REFERENCE_FILE = "pango_consensus_spike.tsv.gz"
 VALIDATION_SEED = 0  # the split stays the same whatever the run's seed
 
@@ -41,24 +39,18 @@ def prepare(path: Path, reference: Path | None = None) -> tuple[list[data.Sample
     return samples, labels, Vocabulary.learn(learned, spike)
 
 
-def train_and_save(
-    path: Path,
-    output: Path,
-    settings: Settings,
-    *,
-    reference: Path | None = None,
-    checkpoints: Path | None = None,
-) -> dict[str, Any]:
+def train_and_save(path: Path, output: Path, settings: Settings, *, reference: Path | None = None) -> dict[str, Any]:
     """Train on a file, write the trained folder, score the test split once with what was written.
 
-    Returns the metrics that metrics.json holds. Interrupted runs go on from `checkpoints` (default: in `output`).
+    An interrupted run goes on from the checkpoint in `output`. Returns the metrics that metrics.json holds. Raises
+    InputError, before any training, for a folder that holds a finished run.
     """
+    refuse_finished(output)
     samples, labels, vocabulary = prepare(path, reference)
-    folder = checkpoints or output
-    model, record = train(samples, labels, vocabulary, folder, settings)
+    model, record = train(samples, labels, vocabulary, output, settings)
     save(output, model, vocabulary)
     metrics = _write(path, output, samples, record)
-    (folder / CHECKPOINT).unlink(missing_ok=True)
+    (output / CHECKPOINT).unlink(missing_ok=True)
     return metrics
 
 
@@ -72,7 +64,7 @@ def score_again(path: Path, output: Path, *, reference: Path | None = None) -> d
         raise InputError(f"{output.name} holds no {METRICS}: train there first, without --score-only")
     samples, _, _ = prepare(path, reference)
     old = json.loads(file.read_text(encoding="utf-8"))
-    if old["data"]["sha256"] != _sha256(path):
+    if old["data"]["sha256"] != sha256(path):
         raise InputError(
             f"{output.name} was trained on another file than {path.name}: give --data {old['data']['file']}"
         )
@@ -82,13 +74,13 @@ def score_again(path: Path, output: Path, *, reference: Path | None = None) -> d
 def _write(path: Path, output: Path, samples: list[data.Sample], record: dict[str, Any]) -> dict[str, Any]:
     """Score what is in the folder and write its metrics and card."""
     model, tokenizer = load(output)
-    labels = list(model.config.id2label.values())
+    labels = classes(model)
     metrics = {
-        "data": {"file": path.name, "sha256": _sha256(path)},
+        "data": {"file": path.name, "sha256": sha256(path)},
         "run": record,
         "validation": score_folder(output, samples, "validation").to_dict(),
         "test": score_folder(output, samples, "test").to_dict(),
-        "near": compare(output, samples),
+        "near": compare_baselines(output, samples),
         "sizes": {
             split: {
                 label: sum(sample.split == split and sample.variant == label for sample in samples) for label in labels
@@ -98,18 +90,12 @@ def _write(path: Path, output: Path, samples: list[data.Sample], record: dict[st
         "kmers": len(tokenizer.vocabulary.kmers),
         "parameters": sum(p.numel() for p in model.parameters()),
     }
-    (output / METRICS).write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
-    (output / "MODEL_CARD.md").write_text(card(metrics), encoding="utf-8")
+    write_scores(output, metrics, card(metrics))
     return metrics
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def score_folder(folder: Path, samples: list[data.Sample], split: str) -> Scores:
     """Scores of a trained folder, float16 weights as stored, on one split."""
     model, tokenizer = load(folder)
-    labels = [model.config.id2label[number] for number in range(model.config.num_labels)]
-    chosen = [sample for sample in samples if sample.split == split and sample.variant in labels]
-    return evaluate(model, Batches.of(chosen, tokenizer, labels), labels)
+    labels = classes(model)
+    return evaluate(model, Batches.of(data.of_split(samples, split, labels), tokenizer, labels), labels)

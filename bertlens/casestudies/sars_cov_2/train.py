@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...training.steps import adamw, bar, check_run, draw, load_checkpoint, rate, save_checkpoint
+from ...training.steps import Run, check_settings, of_epoch, of_step, training_device
 from . import model as classifier
 from .confusion import Scores, score
-from .data import Sample
+from .data import Sample, of_split
 from .kmers import SHIFTS, SPECIAL, UNKNOWN, Vocabulary
 from .tokenizer import SpikeTokenizer
 
@@ -45,7 +43,7 @@ class Settings:
     shown: tuple[tuple[float, float], ...] = ((0.0, 0.15), (0.55, 0.4), (0.8, 1.0))
 
     def __post_init__(self) -> None:
-        check_run(self)
+        check_settings(self)
 
 
 @dataclass
@@ -89,84 +87,67 @@ def train(
     Raises InputError where the folder holds a checkpoint of another run.
     """
     tokenizer = SpikeTokenizer(vocabulary=vocabulary)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    chosen = [sample for sample in samples if sample.split == "train"]
-    frames = [Batches.of(chosen, tokenizer, labels, shift) for shift in SHIFTS]
-    validation = Batches.of([sample for sample in samples if sample.split == "validation"], tokenizer, labels)
+    learned = of_split(samples, "train", labels)
+    frames = [Batches.of(learned, tokenizer, labels, shift) for shift in SHIFTS]
+    validation = Batches.of(of_split(samples, "validation", labels), tokenizer, labels)
     torch.manual_seed(settings.seed)
     shape = {name: getattr(settings, name) for name in ("width", "layers", "heads", "intermediate")}
-    model = classifier.build(len(vocabulary.kmers), labels, **shape).to(device)
+    model = classifier.build(len(vocabulary.kmers), labels, **shape).to(training_device())
     rarity = _rarity(frames[0].ids, model.config.vocab_size)
-    optimizer = adamw(model, settings.learning_rate, settings.weight_decay)
-    state = _resume(folder, settings, labels, model, optimizer, device)
-    best = state["best"] or model.state_dict()
-    history: list[dict[str, float]] = state["history"]
-    weights = class_weights(frames[0].labels, len(labels)).to(device)
-    progress = bar(settings.steps, state["step"], quiet)
-    started, before = time.monotonic(), state["seconds"]
-    last = min(settings.steps, state["step"] + (stop_after or settings.steps))
-    running, step, since = None, state["step"], state["since"]
-    model.train()
-    while step < last and since < settings.patience:
-        loss = _step(model, optimizer, frames, weights, rarity, settings, step, device)
-        step += 1
-        running = loss if running is None else 0.95 * running + 0.05 * loss
-        progress.update()
-        best_so_far = {"best_macro_F1": f"{state['macro_f1']:.3f}"} if history else {}
-        progress.set_postfix(loss=f"{running:.3f}", **best_so_far, refresh=False)
-        if step % settings.evaluate_every == 0 or step == settings.steps:
-            scores = evaluate(model, validation, labels)
-            model.train()
-            history.append({"step": step, "loss": running, "macro_f1": scores.macro_f1, "validation_loss": scores.loss})
-            # equal F1 is decided by the loss, but only a better F1 keeps the run going
-            since = 0 if scores.macro_f1 > state["macro_f1"] else since + 1
-            if (scores.macro_f1, -scores.loss) > (state["macro_f1"], -state["loss"]):
-                best = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
-                state |= {"macro_f1": scores.macro_f1, "loss": scores.loss, "best_step": step}
-            seconds = before + time.monotonic() - started
-            kept = {"step": step, "since": since, "best": best, "history": history, "seconds": seconds}
-            kept |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-            save_checkpoint(folder, state | kept)
-    progress.close()
-    model.load_state_dict(best)
-    record = {"settings": asdict(settings), "steps": step, "best_step": state["best_step"], "history": history}
-    record |= {"finished": step >= settings.steps or since >= settings.patience, "device": device.type}
-    return model.eval(), record | {"seconds": round(before + time.monotonic() - started)}
+    weights = class_weights(frames[0].labels, len(labels))
+    fresh = {"since": 0, "macro_f1": -1.0, "loss": float("inf"), "best": None, "best_step": 0}
+    inputs = {"labels": labels, "vocabulary": model.config.vocab_size}
+    with Run(model, settings, folder, inputs, fresh, quiet=quiet) as run:
+        state, running = run.state, None
+        last = min(settings.steps, run.step + (stop_after or settings.steps))
+        model.train()
+        while run.step < last and state["since"] < settings.patience:
+            loss = run.learn(_loss(model, frames, weights, rarity, settings, run.step))
+            running = loss if running is None else 0.95 * running + 0.05 * loss
+            best_so_far = {"best_macro_F1": f"{state['macro_f1']:.3f}"} if state["history"] else {}
+            run.progress.set_postfix(loss=f"{running:.3f}", **best_so_far, refresh=False)
+            if run.step % settings.evaluate_every == 0 or run.step == settings.steps:
+                scores = evaluate(model, validation, labels)
+                model.train()
+                point = {"loss": running, "macro_f1": scores.macro_f1, "validation_loss": scores.loss}
+                state["history"].append({"step": run.step, **point})
+                # equal F1 is decided by the loss, but only a better F1 keeps the run going
+                state["since"] = 0 if scores.macro_f1 > state["macro_f1"] else state["since"] + 1
+                if (scores.macro_f1, -scores.loss) > (state["macro_f1"], -state["loss"]):
+                    best = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
+                    state |= {"macro_f1": scores.macro_f1, "loss": scores.loss, "best": best, "best_step": run.step}
+                run.save()
+    if state["best"]:
+        model.load_state_dict(state["best"])
+    finished = run.step >= settings.steps or state["since"] >= settings.patience
+    return model.eval(), run.record() | {"best_step": state["best_step"], "finished": finished}
 
 
 def evaluate(model: Any, batches: Batches, labels: list[str], batch_size: int = 32) -> Scores:
     """Scores of the model on a split, in eval mode."""
-    return score(answer(model, batches, batch_size), batches.labels, labels)
+    return score(logits(model, batches, batch_size), batches.labels, labels)
 
 
-def answer(model: Any, batches: Batches, batch_size: int = 32) -> Tensor:
+def logits(model: Any, batches: Batches, batch_size: int = 32) -> Tensor:
     """(N, C) logits of the model for a split, in eval mode."""
     model.eval()
     device = next(model.parameters()).device
-    logits = []
+    parts = []
     with torch.inference_mode():
         for start in range(0, len(batches.ids), batch_size):
             ids = _trim(batches.ids[start : start + batch_size])
-            logits.append(model(input_ids=ids.to(device), attention_mask=(ids > 0).long().to(device)).logits.cpu())
-    return torch.cat(logits)
+            parts.append(model(input_ids=ids.to(device), attention_mask=(ids > 0).long().to(device)).logits.cpu())
+    return torch.cat(parts)
 
 
-def _step(
-    model: Any,
-    optimizer: Any,
-    frames: list[Batches],
-    weights: Tensor,
-    rarity: Tensor,
-    settings: Settings,
-    step: int,
-    device: torch.device,
-) -> float:
+def _loss(model: Any, frames: list[Batches], weights: Tensor, rarity: Tensor, settings: Settings, step: int) -> Tensor:
+    """Cross-entropy of this step's sequences, weighted by class."""
+    device = next(model.parameters()).device
     data = frames[0]
-    per_epoch = max(1, len(data.ids) // settings.batch_size)
-    epoch, number = divmod(step, per_epoch)
-    order = torch.randperm(len(data.ids), generator=torch.Generator().manual_seed(1_000_003 * settings.seed + epoch))
+    epoch, number = divmod(step, max(1, len(data.ids) // settings.batch_size))
+    order = torch.randperm(len(data.ids), generator=of_epoch(settings.seed, epoch))
     chosen = order[number * settings.batch_size : (number + 1) * settings.batch_size]
-    generator = draw(settings.seed, step)
+    generator = of_step(settings.seed, step)
     shifted = _trim(_shift(frames, chosen, settings.shifted, generator))
     ids, positions = _some(shifted, _share(settings, step), rarity, generator)
     noise = torch.rand(ids.shape, generator=generator)
@@ -175,17 +156,10 @@ def _step(
         "attention_mask": (ids > 0).long(),
         "position_ids": positions,
     }
-    for group in optimizer.param_groups:
-        group["lr"] = settings.learning_rate * rate(step, settings.warmup, settings.steps)
-    logits = model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
-    labels = data.labels[chosen].to(device)
-    each = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
-    loss = (each * weights[labels]).mean()
-    optimizer.zero_grad()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
-    optimizer.step()
-    return float(loss.detach())
+    answer = model(**{name: tensor.to(device) for name, tensor in inputs.items()})
+    labels = data.labels[chosen]
+    each = torch.nn.functional.cross_entropy(answer.logits, labels.to(device), reduction="none")
+    return (each * weights[labels].to(device)).mean()
 
 
 def _shift(frames: list[Batches], chosen: Tensor, share: float, draw: torch.Generator) -> Tensor:
@@ -232,27 +206,3 @@ def _some(ids: Tensor, share: float, rarity: Tensor, draw: torch.Generator) -> t
 def _trim(ids: Tensor) -> Tensor:
     """Without the columns that are padding in every row."""
     return ids[:, : int((ids > 0).sum(1).max())]
-
-
-def _resume(
-    folder: Path, settings: Settings, labels: list[str], model: Any, optimizer: Any, device: torch.device
-) -> dict[str, Any]:
-    """The state to go on from: the folder's checkpoint, or a fresh one."""
-    run = json.dumps({"settings": asdict(settings), "labels": labels, "vocabulary": model.config.vocab_size})
-    fresh: dict[str, Any] = {
-        "run": run,
-        "step": 0,
-        "since": 0,
-        "seconds": 0.0,
-        "macro_f1": -1.0,
-        "loss": float("inf"),
-        "best": None,
-        "best_step": 0,
-        "history": [],
-    }
-    state = load_checkpoint(folder, run, device)
-    if state is None:
-        return fresh
-    model.load_state_dict(state.pop("model"))
-    optimizer.load_state_dict(state.pop("optimizer"))
-    return state

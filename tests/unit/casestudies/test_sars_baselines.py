@@ -90,7 +90,7 @@ def compared(tmp_path_factory):
     for i, start in zip(tests[:3], (made[tests[0]], made[tests[1]], learned), strict=True):  # the last just far enough
         sequence = start.sequence
         made[i] = replace(made[i], sequence=sequence[:600] + "ACGTAC" + sequence[600:])
-    return made, baselines.compare(folder, made)
+    return made, baselines.compare_baselines(folder, made)
 
 
 def test_the_comparison_counts_who_is_right_near_and_far(compared):

@@ -116,7 +116,7 @@ def test_the_cards_numbers_hold_on_the_test_split(metrics, prepared):
     assert found["per_class"] == metrics["test"]["per_class"]
     assert found["macro_f1_interval"] == pytest.approx(metrics["test"]["macro_f1_interval"])
     assert found["loss"] == pytest.approx(metrics["test"]["loss"], rel=1e-3)
-    near = baselines.compare(SHIPPED, samples)
+    near = baselines.compare_baselines(SHIPPED, samples)
     assert near == metrics["near"]
     # what an independent recomputation found
     assert sum(count for distance, count in near["distances"].items() if int(distance) <= 2) / 572 > 0.8

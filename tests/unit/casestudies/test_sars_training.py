@@ -13,12 +13,12 @@ import torch
 import bertlens as bl
 from bertlens import cli
 from bertlens.casestudies.sars_cov_2 import data, run
-from bertlens.casestudies.sars_cov_2.confusion import Scores, count, score
+from bertlens.casestudies.sars_cov_2.confusion import Scores, confusion, score
 from bertlens.casestudies.sars_cov_2.kmers import windows
 from bertlens.casestudies.sars_cov_2.model import build, load, save
 from bertlens.casestudies.sars_cov_2.tokenizer import SpikeTokenizer
 from bertlens.casestudies.sars_cov_2.train import Batches, Settings, _shift, _some, class_weights, train
-from bertlens.training.steps import CHECKPOINT
+from bertlens.training.folder import CHECKPOINT
 from unit import sars
 
 TINY = Settings(
@@ -150,7 +150,7 @@ def test_the_interval_of_macro_f1_is_that_of_drawn_samples():
     draw = torch.Generator().manual_seed(5)
     targets = torch.cat([torch.zeros(40), torch.ones(20), torch.full((3,), 2)]).long()
     answers = torch.where(torch.rand(63, generator=draw) < 0.1, torch.randint(0, 3, (63,), generator=draw), targets)
-    found = Scores(LABELS, count(answers, targets, 3), 0.0)
+    found = Scores(LABELS, confusion(answers, targets, 3), 0.0)
     draws = []
     for _ in range(1500):  # sample by sample, scored by another
         chosen = torch.randint(0, 63, (63,), generator=draw)
@@ -244,8 +244,10 @@ def test_the_command_trains_and_writes_the_folder(tmp_path, capsys, monkeypatch)
     assert run.score_folder(folder, samples, "test").to_dict() == metrics["test"]
     card = (folder / "MODEL_CARD.md").read_text()
     assert f"| test | 18 | {metrics['test']['accuracy']:.2f} |" in card
-    # scored again, nothing changes; what was made from another file is refused
+    # a finished run is not overwritten; scored again, nothing changes; what was made from another file is refused
     written = {p.name: p.read_bytes() for p in folder.iterdir()}
+    capsys.readouterr()
+    assert "holds a finished run: give another folder, or delete metrics.json" in _command_error(capsys, *command[1:])
     assert cli.main([*command, "--score-only"]) == 0
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == written
     path.write_text(sars.tsv(sars.samples(per_class=28)))

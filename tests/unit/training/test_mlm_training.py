@@ -21,8 +21,9 @@ import bertlens as bl
 from bertlens import cli
 from bertlens.training import run
 from bertlens.training.corpus import Passages, prepare
+from bertlens.training.folder import CHECKPOINT
 from bertlens.training.history import History
-from bertlens.training.steps import CHECKPOINT, rate
+from bertlens.training.steps import rate
 from bertlens.training.train import POINTS, Masking, Settings, evaluate, logits_at, train
 from unit import tiny
 
