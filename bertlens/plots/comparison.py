@@ -9,11 +9,11 @@ import numpy as np
 
 from ..base.ranking import scale_end
 from ..comparison.runs import Comparison
-from ..errors import InputError, check_index
+from ..errors import check_index
 from ..trace.trace import Trace
-from .figure import INK, axes_or_new, plain, pyplot, signed_map, tokens_on_axes, weight_map
+from .figure import INK, axes_or_new, axes_row, centered, color_map, plain, tokens_on_axes
 
-MOST = 5
+RANKED = 5  # heads that carry their rank
 
 
 def compared_heads(c: Comparison, axes: Any = None) -> Any:
@@ -24,14 +24,11 @@ def compared_heads(c: Comparison, axes: Any = None) -> Any:
     heads = c.heads.numpy()
     axes = axes_or_new(axes, 1.6 + 0.32 * heads.shape[1], 1.5 + 0.32 * heads.shape[0])
     top = scale_end(float(heads.max()))
-    image = axes.imshow(heads, cmap=weight_map(), vmin=0, vmax=top, interpolation="nearest")
-    table = c.most(MOST)
-    for rank, (layer, head, apart) in enumerate(
-        zip(table["layer"], table["head"], table["divergence"], strict=True), 1
-    ):
-        if apart > 0:
-            color = "white" if apart > top / 2 else INK
-            axes.text(head, layer, str(rank), ha="center", va="center", fontsize=8, color=color)
+    image = axes.imshow(heads, cmap=color_map("weight"), vmin=0, vmax=top, interpolation="nearest")
+    for rank, row in enumerate(c.most(RANKED).itertuples(), 1):
+        if row.divergence > 0:
+            color = "white" if row.divergence > top / 2 else INK
+            centered(axes, row.head, row.layer, str(rank), color, fontsize=8)
     axes.set_xticks(range(heads.shape[1]), range(heads.shape[1]), fontsize=7)
     axes.set_yticks(range(heads.shape[0]), range(heads.shape[0]), fontsize=7)
     axes.tick_params(length=0)
@@ -53,24 +50,17 @@ def compared_attention(c: Comparison, layer: int, head: int, axes: Any = None) -
     check_index(head, c.a.n_heads, "head")
     maps = [x[head].cpu().numpy() for x in c.both(Trace.attention, layer)]
     names = [a if a is not None else b for a, b in zip(c.tokens["a"], c.tokens["b"], strict=True)]
-    if axes is None:
-        size = 1.4 + 0.17 * min(len(names), 40)
-        axes = pyplot().subplots(1, 3, figsize=(3 * size + 0.6, size + 0.5), layout="constrained")[1]
-    axes = np.atleast_1d(axes).ravel()
-    if len(axes) < 3:
-        raise InputError(f"three axes are needed, not {len(axes)}")
-    top = scale_end(max(float(np.nanmax(one)) for one in maps))
-    weights = weight_map().with_extremes(bad=signed_map().get_bad())
+    size = 1.4 + 0.17 * min(len(names), 40)
+    axes = axes_row(axes, 3, 3 * size + 0.6, size + 0.5, "three axes are needed")
+    top = scale_end(max(float(np.nanmax(weights)) for weights in maps))
     columns = [c.keys.a[i].name if i is not None else c.keys.b[j].name for i, j in c.keys.pairs]  # type: ignore[index]
-    pictures = [
-        ("a", maps[0], weights, 0.0),
-        ("b", maps[1], weights, 0.0),
-        ("b − a", maps[1] - maps[0], signed_map(), -top),
-    ]
-    for one, (name, picture, colors, low) in zip(axes, pictures, strict=False):
-        image = one.imshow(np.ma.masked_invalid(picture), cmap=colors, vmin=low, vmax=top, interpolation="nearest")
-        tokens_on_axes(one, names if one is axes[0] else [], columns)
-        one.set_title(f"L{layer}·H{head} in {name}" if low == 0 else name, fontsize=9)
+    pictures = {"a": maps[0], "b": maps[1], "b − a": maps[1] - maps[0]}
+    for panel, (name, picture) in zip(axes, pictures.items(), strict=False):
+        is_difference = name == "b − a"
+        colors, low = color_map("signed" if is_difference else "weight"), -top if is_difference else 0.0
+        image = panel.imshow(np.ma.masked_invalid(picture), cmap=colors, vmin=low, vmax=top, interpolation="nearest")
+        tokens_on_axes(panel, names if name == "a" else [], columns)
+        panel.set_title(name if is_difference else f"L{layer}·H{head} in {name}", fontsize=9)
         if name != "a":
-            one.figure.colorbar(image, ax=one, fraction=0.05, pad=0.02).ax.tick_params(labelsize=6)
+            panel.figure.colorbar(image, ax=panel, fraction=0.05, pad=0.02).ax.tick_params(labelsize=6)
     return axes

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..base.colors import NAN, table
-from ..errors import ExportError
+from ..errors import ExportError, InputError
 from ..vocabulary import INKS
 
 MM = 25.4  # of an inch
@@ -28,18 +29,25 @@ def axes_or_new(axes: Any, width: float, height: float) -> Any:
     return pyplot().subplots(figsize=(width, height), layout="constrained")[1] if axes is None else axes
 
 
-def weight_map() -> Any:
-    """The Explorer's colours for weights, white at 0."""
+def axes_row(axes: Any, count: int, width: float, height: float, what: str, **options: Any) -> np.ndarray:
+    """The axes given, at least `count`, or those of a new figure of that size in inches, side by side.
+
+    Raises InputError where fewer are given: "what" are needed.
+    """
+    if axes is None:
+        figure = pyplot().figure(figsize=(width, height), layout="constrained")
+        axes = figure.subplots(1, count, **options)
+    row: np.ndarray = np.atleast_1d(axes).ravel()
+    if len(row) < count:
+        raise InputError(f"{what}, not {len(row)}")
+    return row
+
+
+def color_map(scale: str, theme: str = "light") -> Any:
+    """The Explorer's colours, NaN grey: of weights, from the ground at 0; "signed": orange below 0, blue above."""
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(table("weight", "light") / 255.0, name="bertlens weight")
-
-
-def signed_map() -> Any:
-    """The Explorer's colours for signed numbers: orange below 0, blue above, NaN grey."""
-    from matplotlib.colors import ListedColormap
-
-    return ListedColormap(table("signed", "light") / 255.0, name="bertlens signed").with_extremes(bad=NAN)
+    return ListedColormap(table(scale, theme) / 255.0, name=f"bertlens {scale}").with_extremes(bad=NAN)
 
 
 def plain(text: str) -> str:
@@ -55,6 +63,28 @@ def tokens_on_axes(axes: Any, rows: list[str], columns: list[str], most: int = 6
         else:
             axis.set_ticks([])
     axes.tick_params(length=0)
+
+
+def layers_on_axis(axis: Any, layers: Iterable[int], places: Sequence[float] | None = None, **options: Any) -> None:
+    """L0, L1, ... along an axis, at their numbers or at `places`."""
+    numbers = list(layers)
+    axis.set_ticks(numbers if places is None else places, [f"L{layer}" for layer in numbers], **options)
+
+
+def centered(axes: Any, x: float, y: float, text: str, color: str = INK, **options: Any) -> None:
+    """Small text around a point."""
+    axes.text(x, y, text, ha="center", va="center", color=color, **{"fontsize": 7, **options})
+
+
+def beside(axes: Any, point: tuple[float, float], text: str, offset: tuple[float, float], **options: Any) -> None:
+    """Small text at a distance from a point, in points."""
+    axes.annotate(text, point, offset, textcoords="offset points", color=INK, **{"fontsize": 7, **options})
+
+
+def legend(axes: Any, **options: Any) -> Any:
+    """A legend on the right of the axes, or where `options` put it."""
+    place = {} if "loc" in options else {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    return axes.legend(fontsize=7, frameon=False, **place, **options)
 
 
 def quiet(axes: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..vocabulary import GATES
-from .figure import INK, axes_or_new, quiet
+from .figure import axes_or_new, centered, layers_on_axis, legend, quiet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,7 @@ _STYLES = {
     "mixed": ("#c9ced6", ""),
     "undefined": ("#ffffff", ""),
 }
+_LETTER_BOX = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 
 
 def gate_counts(table: pd.DataFrame, axes: Any = None) -> Any:
@@ -37,35 +38,25 @@ def gate_counts(table: pd.DataFrame, axes: Any = None) -> Any:
     """
     lengths = table[["tokens_least", "tokens_most"]].drop_duplicates().to_numpy()
     if len(lengths) > 1:
-        least = ", ".join(str(one) for one, _ in lengths)
-        raise InputError(f"this table has labels at several lengths: choose the rows of one tokens_least of {least}")
+        each = ", ".join(str(least) for least, _ in lengths)
+        raise InputError(f"this table has labels at several lengths: choose the rows of one tokens_least of {each}")
     least, most = lengths[0]
     counts = table.groupby(["layer", "label"]).size().unstack(fill_value=0)
     axes = axes_or_new(axes, 7, 0.35 * len(counts) + 1.4)
     left = np.zeros(len(counts))
     for label in (name for name in _STYLES if name in counts):
         (color, hatch), letter = _STYLES[label], GATES[label].letter
-        wide = counts[label].to_numpy()
-        axes.barh(counts.index, wide, left=left, color=color, hatch=hatch, edgecolor="white", label=f"{letter} {label}")
-        for layer, (start, width) in enumerate(zip(left, wide, strict=True)):
+        widths = counts[label].to_numpy()
+        look = {"color": color, "hatch": hatch, "edgecolor": "white"}
+        axes.barh(counts.index, widths, left=left, label=f"{letter} {label}", **look)
+        for layer, start, width in zip(counts.index, left, widths, strict=True):
             if width:
-                style = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-                axes.text(
-                    start + width / 2,
-                    counts.index[layer],
-                    letter,
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color=INK,
-                    bbox=style,
-                )
-        left = left + wide
+                centered(axes, start + width / 2, layer, letter, bbox=_LETTER_BOX)
+        left = left + widths
     axes.invert_yaxis()
     at = f"{least}" if least == most else f"{least} to {most}"
-    axes.set(
-        xlabel=f"heads, labels at {at} tokens", yticks=counts.index, yticklabels=[f"L{layer}" for layer in counts.index]
-    )
-    axes.legend(fontsize=7, ncols=1, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    axes.set(xlabel=f"heads, labels at {at} tokens")
+    layers_on_axis(axes.yaxis, counts.index)
+    legend(axes)
     quiet(axes)
     return axes

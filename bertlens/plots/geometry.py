@@ -13,10 +13,17 @@ from ..measures import geometry
 from ..measures.spectra import singular_values, weights_table
 from ..trace.trace import Trace
 from ..vocabulary import SERIES, VECTORS
-from .figure import ACCENT, INK, MUTED, axes_or_new, pyplot, quiet, weight_map
+from .figure import ACCENT, INK, MUTED, axes_or_new, centered, color_map, layers_on_axis, legend, pyplot, quiet
 
 _KINDS = {name: SERIES["light"][index] for name, index in VECTORS.items() if name != "attention"}
 BLUE = "#235fb2"
+# of the stream through a layer: name, marker, its colour and its edge's
+_STAGES = (
+    ("hidden state", "o", INK, INK),
+    ("heads, mean", "D", ACCENT, ACCENT),
+    ("concatenated", "s", "white", BLUE),
+    ("after W_O and residual", "^", "white", BLUE),
+)
 
 
 def norm_histograms(
@@ -63,7 +70,7 @@ def spectra(trace: Trace, layer: int, head: int, axes: Any = None) -> Any:
         axes.plot(np.arange(1, len(values) + 1), values / values[0], label=name, **look)
     axes.set(yscale="log", ylim=(1e-4, 1.3), xlabel="singular value, from the largest", ylabel="σ / σ₁")
     axes.set_title(f"L{layer}·H{head}", fontsize=9)
-    axes.legend(fontsize=7, frameon=False)
+    legend(axes, loc=None)
     quiet(axes)
     return axes
 
@@ -84,24 +91,17 @@ def cone(trace: Trace, include_special: bool = True, axes: Any = None) -> Any:
     for layer in positions[1::2]:
         axes.axvspan(layer, layer + 1, color="#f6f7f9", zorder=0)
     axes.plot(x, path, color=BLUE, linewidth=1.2, zorder=2)
-    axes.vlines(
-        positions + 0.25, table["cone_heads_min"], table["cone_heads_max"], color=ACCENT, alpha=0.35, linewidth=3
-    )
-    looks = {
-        "hidden state": ("o", INK, INK),
-        "heads, mean": ("D", ACCENT, ACCENT),
-        "concatenated": ("s", "white", BLUE),
-    }
-    looks["after W_O and residual"] = ("^", "white", BLUE)
-    for offset, (name, (marker, face, edge)) in enumerate(looks.items()):
+    least, most = table["cone_heads_min"], table["cone_heads_max"]
+    axes.vlines(positions + 0.25, least, most, color=ACCENT, alpha=0.35, linewidth=3)
+    for offset, (name, marker, face, edge) in enumerate(_STAGES):
         at = slice(offset, None, 4)
         axes.scatter(x[at], path[at], marker=marker, facecolor=face, edgecolor=edge, s=30, label=name, zorder=3)
     chance = table["chance"].iloc[0]
     axes.axhline(chance, color=MUTED, linestyle="--", linewidth=0.8, label=f"chance, 1/√{table['tokens'].iloc[0]}")
     axes.set(ylim=(0, 1.02), xlim=(-0.1, len(table) + 0.1), ylabel="cone index Ī = I / n")
-    axes.set_xticks(positions + 0.5, [f"L{layer}" for layer in table["layer"]])
+    layers_on_axis(axes.xaxis, table["layer"], positions + 0.5)
     axes.tick_params(axis="x", length=0)
-    axes.legend(fontsize=7, frameon=False, ncols=5, loc="lower left", bbox_to_anchor=(0, 1))
+    legend(axes, ncols=5, loc="lower left", bbox_to_anchor=(0, 1))
     quiet(axes)
     return axes
 
@@ -127,7 +127,7 @@ def directionality(lens: Lens, axes: Any = None) -> Any:
     axes.axhline(0, color=MUTED, linewidth=0.6, zorder=1)
     axes.set(ylim=(-1.02, 1.02), xlim=(-0.5, whole.sum() - 0.5), xlabel="layer", ylabel="directionality of W_QK")
     axes.set_xticks(sorted(set(table["layer"])))
-    axes.legend(fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
+    legend(axes, loc="lower left", bbox_to_anchor=(0, 1))
     quiet(axes)
     return axes
 
@@ -139,20 +139,11 @@ def softmax_cones(trace: Trace, include_special: bool = True, axes: Any = None) 
     """
     values = torch.stack([geometry.attention_cone(trace, layer, include_special) for layer in range(trace.n_layers)])
     axes = axes_or_new(axes, 0.5 * trace.n_heads + 0.8, 0.42 * trace.n_layers + 0.8)
-    shown = values.cpu().numpy()
-    axes.imshow(shown, cmap=weight_map(), vmin=0, vmax=1, aspect="auto")
-    for (layer, head), value in np.ndenumerate(shown):
-        dark = value > 0.6
-        axes.text(
-            head,
-            layer,
-            f"{value:.2f}".removeprefix("0"),
-            ha="center",
-            va="center",
-            fontsize=7,
-            color="white" if dark else INK,
-        )
+    cones = values.cpu().numpy()
+    axes.imshow(cones, cmap=color_map("weight"), vmin=0, vmax=1, aspect="auto")
+    for (layer, head), value in np.ndenumerate(cones):
+        centered(axes, head, layer, f"{value:.2f}".removeprefix("0"), "white" if value > 0.6 else INK)
     axes.set_xticks(range(trace.n_heads), [f"H{head}" for head in range(trace.n_heads)], fontsize=8)
-    axes.set_yticks(range(trace.n_layers), [f"L{layer}" for layer in range(trace.n_layers)], fontsize=8)
+    layers_on_axis(axes.yaxis, range(trace.n_layers), fontsize=8)
     axes.tick_params(length=0)
     return axes

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..base.colors import NAN, table
 from ..base.ranking import scale_end
 from ..errors import ExportError, InputError, SelectionError
 from ..measures import gates
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from ..vocabulary import INKS, MEASURES, THEMES
-from .figure import ACCENT, MM, plain, pyplot, tokens_on_axes
+from .figure import ACCENT, MM, color_map, plain, pyplot, tokens_on_axes
 from .grid import shown_grid
 
 MANY_ROWS = 64  # as in js/src/compute/grid.ts
@@ -113,9 +112,7 @@ def _beyond(values: np.ndarray) -> str:
 
 def _cells(axes: Any, values: np.ndarray, signed: bool, theme: str) -> Any:
     """The cells, each with the entry of the colour table that the page gives it."""
-    from matplotlib.colors import ListedColormap
-
-    colours = ListedColormap(table("signed" if signed else "weight", theme) / 255.0).with_extremes(bad=NAN)
+    colours = color_map("signed" if signed else "weight", theme)
     high = scale_end(_top(values))
     low = -high if signed else 0.0
     half = (high - low) / 510  # entries are round(255 x): matplotlib cuts the range into 256 equal parts
@@ -139,12 +136,12 @@ def _gated(trace: Trace, layer: int, head: int, gate: str | None, view: str, axe
     attention = trace.attention(layer)[head]
     scores = gates.scores(attention, trace.special_mask, trace.segments, view=view)
     label = str(gates.label(scores))
-    shown = gate or max(scores, key=lambda name: float(scores[name].nan_to_num(-1)))
-    evidence = gates.evidence(attention, trace.special_mask, shown, trace.segments, view=view)
+    outlined = gate or max(scores, key=lambda name: float(scores[name].nan_to_num(-1)))
+    evidence = gates.evidence(attention, trace.special_mask, outlined, trace.segments, view=view)
     _outline(axes, evidence.cells.cpu().numpy())
     where = f" ({evidence.detail})" if evidence.detail else ""
-    found = f"{shown} {evidence.score:.2f}, {evidence.mass:.0%} of the attention{where}"
-    return f"L{layer}·H{head}: {label} at {trace.n_tokens} tokens\n{found}"
+    second = f"{outlined} {evidence.score:.2f}, {evidence.mass:.0%} of the attention{where}"
+    return f"L{layer}·H{head}: {label} at {trace.n_tokens} tokens\n{second}"
 
 
 def _outline(axes: Any, cells: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from ..measures import categories, norms
 from ..measures.ranks import spearman
 from ..trace.trace import Trace
 from ..vocabulary import CATEGORIES, SERIES
-from .figure import INK, MUTED, axes_or_new, plain, quiet, weight_map
+from .figure import INK, MUTED, axes_or_new, centered, color_map, layers_on_axis, legend, plain, quiet
 
 # colour and marker: told apart without colour
 _STYLES = dict(zip(CATEGORIES, zip(SERIES["light"], "os^.", strict=False), strict=True))
@@ -46,8 +46,7 @@ def weight_against_norm(trace: Trace, layer: int, head: int | None = None, axes:
     where = f"L{layer}" if head is None else f"L{layer}·H{head}"
     axes.set(xlabel="‖f(x)‖", ylabel="α")
     axes.set_title(f"{where}: weight against norm", fontsize=9)
-    legend = axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    legend.set_title("Spearman's ρ", {"size": 7})
+    legend(axes).set_title("Spearman's ρ", {"size": 7})
     quiet(axes)
     return axes
 
@@ -74,14 +73,13 @@ def category_shares(
             for layer, part in enumerate(share):
                 if part >= 0.08:
                     ink = "white" if alpha == 1 else INK
-                    middle = (layer + offset, below[layer] + part / 2)
-                    axes.text(*middle, f"{100 * part:.0f}", ha="center", va="center", fontsize=7, color=ink)
+                    centered(axes, layer + offset, below[layer] + part / 2, f"{100 * part:.0f}", ink)
             below += share
     axes.set(ylim=(0, 1), ylabel="share")
     axes.set_title("left α, right ‖αf(x)‖, in per cent", fontsize=9)
-    axes.set_xticks(layers, [f"L{layer}" for layer in layers])
+    layers_on_axis(axes.xaxis, layers)
     axes.tick_params(axis="x", length=0)
-    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
+    legend(axes, reverse=True)
     quiet(axes)
     return axes
 
@@ -94,10 +92,10 @@ def mixing_ratios(trace: Trace, method: str = "attnresln-n", axes: Any = None) -
     ratios = torch.stack([norms.mixing_ratio(trace, layer, method) for layer in range(trace.n_layers)]).cpu().numpy()
     axes = axes_or_new(axes, max(4, 0.22 * trace.n_tokens + 1.6), 0.3 * trace.n_layers + 1.6)
     most = max(float(ratios.max()), 1e-6)
-    image = axes.imshow(ratios, cmap=weight_map(), vmin=0, vmax=most, aspect="auto")
+    image = axes.imshow(ratios, cmap=color_map("weight"), vmin=0, vmax=most, aspect="auto")
     tokens = [plain(token) for token in trace.display_tokens]
     axes.set_xticks(range(len(tokens)), tokens, rotation=90, fontsize=7)
-    axes.set_yticks(range(trace.n_layers), [f"L{layer}" for layer in range(trace.n_layers)], fontsize=8)
+    layers_on_axis(axes.yaxis, range(trace.n_layers), fontsize=8)
     axes.tick_params(length=0)
     axes.set_title(f"mixing ratio ({method})", fontsize=9)
     axes.figure.colorbar(image, ax=axes, fraction=0.025, pad=0.02)

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..measures import sources as splits
 from ..trace.trace import Trace
 from ..vocabulary import SOURCES
-from .figure import INK, MUTED, axes_or_new, plain, pyplot, quiet, signed_map
+from .figure import INK, MUTED, axes_or_new, axes_row, beside, color_map, plain, quiet
 
 LARGEST = 6
 NAMES = {kind: SOURCES[kind].label for kind in ("head", "mlp")}
@@ -28,34 +28,30 @@ def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST) -> A
         raise InputError(f"largest must be at least 1, not {largest}")
     kinds = s.by("kind")
     ordered = sorted(s.rows, key=lambda row: -abs(row[3]))
-    shown, rest = ordered[:largest], ordered[largest:]
+    rest = ordered[largest:]
     bars = [(NAMES.get(kind, kind), value) for kind, value in kinds.items()]
-    parts = [(_name(row), row[3]) for row in shown]
+    parts = [(_name(row), row[3]) for row in ordered[:largest]]
     if rest:
         parts.append((f"{len(rest)} others", sum(row[3] for row in rest)))
     axes = axes_or_new(axes, 6.4, 0.24 * (len(bars) + len(parts) + 2) + 1.6)
-    plus, minus = (signed_map()(x) for x in (0.92, 0.08))
-    at, y = 0.0, 0
-    labels: list[tuple[int, str]] = []
-    for name, value in bars:
-        axes.barh(y, value, left=at, height=0.7, color=plus if value > 0 else minus)
-        axes.plot([at + value] * 2, [y - 0.35, y + 1.35], color=MUTED, linewidth=0.6)
-        _number(axes, max(at, at + value), y, value)
-        labels.append((y, name))
-        at, y = at + value, y + 1
-    axes.barh(y, at, height=0.7, color=INK)
-    _number(axes, max(at, 0), y, at)
-    labels.append((y, "net"))
-    y += 2
-    for name, value in parts:
-        axes.barh(
-            y, value, height=0.7, color=plus if value > 0 else minus, hatch="//" if name.endswith("others") else ""
-        )
-        _number(axes, max(value, 0), y, value)
-        labels.append((y, name))
-        y += 1
+    plus, minus = (color_map("signed")(x) for x in (0.92, 0.08))
+    labels: dict[int, str] = {}
+
+    def bar(y: int, name: str, value: float, left: float = 0.0, color: Any = None, hatch: str = "") -> None:
+        axes.barh(y, value, left=left, height=0.7, color=color or (plus if value > 0 else minus), hatch=hatch)
+        beside(axes, (max(left, left + value), y), f"{value:+.2f}", (3, 0), va="center")
+        labels[y] = name
+
+    net = 0.0
+    for y, (name, value) in enumerate(bars):
+        bar(y, name, value, left=net)
+        net += value
+        axes.plot([net] * 2, [y - 0.35, y + 1.35], color=MUTED, linewidth=0.6)
+    bar(len(bars), "net", net, color=INK)
+    for y, (name, value) in enumerate(parts, len(bars) + 2):
+        bar(y, name, value, hatch="//" if name.endswith("others") else "")
     axes.axvline(0, color=MUTED, linewidth=0.8)
-    axes.set_yticks([at for at, _ in labels], [name for _, name in labels], fontsize=8)
+    axes.set_yticks(list(labels), list(labels.values()), fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.12)
     axes.tick_params(axis="y", length=0)
@@ -86,31 +82,25 @@ def score_maps(trace: Trace, layer: int, head: int, most: int = 5, axes: Any = N
     shares = splits.map_shares(maps)
     chosen = sorted(maps, key=lambda pair: -abs(np.nan_to_num(shares[pair])))[:most]
     others = [pair for pair in maps if pair not in chosen]
-    pictures = [("all", _sum(maps.values()), sum(shares.values()))]
-    pictures += [(" · ".join(pair), maps[pair].double(), shares[pair]) for pair in chosen]
+    groups = {"all": list(maps), **{" · ".join(pair): [pair] for pair in chosen}}
     if others:
-        pictures.append(
-            (f"rest ({len(others)} maps)", _sum(maps[pair] for pair in others), sum(shares[pair] for pair in others))
-        )
-    if axes is None:
-        size = (1.7 * len(pictures), 2.3)
-        axes = pyplot().subplots(1, len(pictures), figsize=size, layout="constrained", squeeze=False)[1][0]
-    axes = np.atleast_1d(axes).ravel()
-    if len(axes) < len(pictures):
-        raise InputError(f"{len(pictures)} maps need as many axes, not {len(axes)}")
+        groups[f"rest ({len(others)} maps)"] = others
+    pictures = [
+        (name, _sum(maps[pair] for pair in pairs), sum(shares[pair] for pair in pairs))
+        for name, pairs in groups.items()
+    ]
+    count = len(pictures)
+    axes = axes_row(axes, count, 1.7 * count, 2.3, f"{count} maps need as many axes")
     arrays = [picture.cpu().numpy() for _, picture, _ in pictures]
     bound = max(float(np.nanmax(np.abs(array))) for array in arrays) or 1.0
-    image = None
-    for one, (name, _, share), array in zip(axes, pictures, arrays, strict=False):
-        image = one.imshow(array, cmap=signed_map(), vmin=-bound, vmax=bound, interpolation="nearest")
-        one.set_title(f"{name}\n{100 * share:.0f} %", fontsize=7)
-        one.set_xticks([])
-        one.set_yticks([])
+    for panel, (name, _, share), array in zip(axes, pictures, arrays, strict=False):
+        image = panel.imshow(array, cmap=color_map("signed"), vmin=-bound, vmax=bound, interpolation="nearest")
+        panel.set_title(f"{name}\n{100 * share:.0f} %", fontsize=7)
+        panel.set(xticks=[], yticks=[])
     axes[0].set_ylabel(f"L{layer}·H{head}, query", fontsize=7)
     axes[0].set_xlabel("key", fontsize=7)
-    axes[0].figure.colorbar(image, ax=list(axes[: len(pictures)]), fraction=0.02, pad=0.01).set_label(
-        "score less the row's mean", fontsize=7
-    )
+    bar = axes[0].figure.colorbar(image, ax=list(axes[:count]), fraction=0.02, pad=0.01)
+    bar.set_label("score less the row's mean", fontsize=7)
     return axes
 
 
@@ -120,10 +110,6 @@ def _sum(maps: Iterable[Tensor]) -> Tensor:
     for part in maps:
         total = total + part.double()
     return total
-
-
-def _number(axes: Any, x: float, y: int, value: float) -> None:
-    axes.annotate(f"{value:+.2f}", (x, y), (3, 0), textcoords="offset points", va="center", fontsize=7, color=INK)
 
 
 def _name(row: splits.Row) -> str:

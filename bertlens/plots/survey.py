@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError, SelectionError, check_index
 from ..measures.categories import NAMES as CATEGORIES
 from ..trace.trace import Trace
-from .figure import ACCENT, INK, MUTED, axes_or_new, plain, quiet
+from .figure import ACCENT, INK, MUTED, axes_or_new, beside, layers_on_axis, legend, plain, quiet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +41,10 @@ def layer_profiles(
         axes.plot(stats.values(name, "weight", average).mean(1), label=name, **look)
         if with_norms:
             axes.plot(stats.values(name, "norm", average).mean(1), linestyle="--", **look | {"alpha": 0.7})
-    _layers(axes, stats.shape[0])
+    layers_on_axis(axes.xaxis, range(stats.shape[0]), fontsize=8)
     axes.set(ylabel="mean over heads", ylim=(0, None))
     axes.set_title(f"{stats.n_texts} texts; full: weight{', dashed: norm' if with_norms else ''}", fontsize=9)
-    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    legend(axes)
     quiet(axes)
     return axes
 
@@ -69,7 +69,7 @@ def heads_by_layer(
     axes.plot(values.mean(1), color=ACCENT, linewidth=1.4)
     if reference is not None:
         axes.axhline(reference, color=MUTED, linestyle="--", linewidth=1)
-    _layers(axes, layers)
+    layers_on_axis(axes.xaxis, range(layers), fontsize=8)
     axes.set(ylabel=f"{name} ({by})", ylim=(0, None))
     quiet(axes)
     return axes
@@ -91,27 +91,18 @@ def head_map(table: pd.DataFrame, color: Sequence[float] | str = "layer", axes: 
         for layer, heads in table.groupby("layer"):
             hue, marker = _COLORS[layer % 8], _MARKERS[(layer + layer // 8) % 8]
             axes.scatter(heads["x"], heads["y"], color=hue, marker=marker, label=f"L{layer}", **look)
-        axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        legend(axes)
     else:
         points = axes.scatter(table["x"], table["y"], c=values, cmap="viridis", **look)
         axes.figure.colorbar(points, ax=axes, fraction=0.03, pad=0.02, label=color if isinstance(color, str) else None)
     for row in table.itertuples():
-        axes.annotate(
-            f"{row.layer}·{row.head}",
-            (row.x, row.y),
-            fontsize=5.5,
-            color=INK,
-            xytext=(5, 2),
-            textcoords="offset points",
-        )
+        beside(axes, (row.x, row.y), f"{row.layer}·{row.head}", (5, 2), fontsize=5.5)
     axes.set(xticks=[], yticks=[], aspect="equal")
     if "stress" in table.attrs:
         stress, even = table.attrs["stress"], table.attrs["even_stress"]
+        first = f"stress {stress:.2f}: drawn distances are off by {stress:.0%} (all equal: {even:.0%})"
         nearest = f"true nearest head is nearest here for {table.attrs['nearest_kept']} of {len(table)}"
-        axes.set_title(
-            f"stress {stress:.2f}: drawn distances are off by {stress:.0%} (all equal: {even:.0%})\n{nearest}",
-            fontsize=8,
-        )
+        axes.set_title(f"{first}\n{nearest}", fontsize=8)
     return axes
 
 
@@ -146,10 +137,10 @@ def gradients_by_layer(table: pd.DataFrame, axes: Any = None) -> Any:
     for color, marker, name in zip(_COLORS, _MARKERS, CATEGORIES, strict=False):
         if means[name].notna().any():
             axes.plot(means[name], label=name, color=color, marker=marker, markersize=4, linewidth=1.4)
-    _layers(axes, len(means))
+    layers_on_axis(axes.xaxis, range(len(means)), fontsize=8)
     axes.set(ylabel="mean |dL/dα|", yscale="log")
     axes.set_title(f"{table.attrs.get('objective')}, {table.attrs.get('texts')} texts", fontsize=9)
-    axes.legend(fontsize=7, frameon=False)
+    legend(axes, loc=None)
     quiet(axes)
     return axes
 
@@ -173,9 +164,8 @@ def parse(
     check_index(head, trace.n_heads, "head")
     if direction not in DIRECTIONS:
         raise SelectionError(f"no direction {direction!r}: there are {', '.join(DIRECTIONS)}")
-    predicted = predicted_words(word_attention(trace, layer, len(sentence), rows))[
-        DIRECTIONS.index(direction), head
-    ].tolist()
+    every_head = predicted_words(word_attention(trace, layer, len(sentence), rows))
+    predicted = every_head[DIRECTIONS.index(direction), head].tolist()
     axes = axes_or_new(axes, max(4, 0.55 * len(sentence)), 3.2)
     right = 0
     for d, (gold, guess) in enumerate(zip(sentence.heads, predicted, strict=True)):
@@ -187,12 +177,12 @@ def parse(
             _arc(axes, d, guess, -1, _COLORS[0] if guess == gold else ACCENT, "-" if guess == gold else "--")
     for d, word in enumerate(sentence.words):
         axes.text(d, 0, plain(word), ha="center", va="center", fontsize=8)
-    most = max(2.0, max(_height(d, h) for d, h in enumerate(sentence.heads)) + 1)
-    below = max(2.0, max(_height(d, h) for d, h in enumerate(predicted)) + 1)
-    axes.set(xlim=(-0.7, len(sentence) - 0.3), ylim=(-below - 0.3, most + 0.3))
-    axes.set_title(
-        f"above: the treebank; below: L{layer}·H{head} {direction}, {right} of {len(sentence)} right", fontsize=9
+    above, below = (
+        max(2.0, max(_height(d, h) for d, h in enumerate(heads)) + 1) for heads in (sentence.heads, predicted)
     )
+    axes.set(xlim=(-0.7, len(sentence) - 0.3), ylim=(-below - 0.3, above + 0.3))
+    head_said = f"L{layer}·H{head} {direction}, {right} of {len(sentence)} right"
+    axes.set_title(f"above: the treebank; below: {head_said}", fontsize=9)
     axes.axis("off")
     return axes
 
@@ -210,7 +200,3 @@ def _arc(axes: Any, word: int, other: int, side: int, color: str, style: str) ->
     curve = Path([(word, base), (word, top), (other, top), (other, base)], [Path.MOVETO, *[Path.CURVE4] * 3])
     axes.add_patch(PathPatch(curve, fill=False, edgecolor=color, linestyle=style, linewidth=1))
     axes.plot(other, base, marker="v" if side > 0 else "^", color=color, markersize=3.5)
-
-
-def _layers(axes: Any, n: int) -> None:
-    axes.set_xticks(range(n), [f"L{layer}" for layer in range(n)], fontsize=8)

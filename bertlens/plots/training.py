@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import SelectionError
 from ..training import history as runs
-from .figure import ACCENT, INK, MUTED, axes_or_new, quiet
+from .figure import ACCENT, INK, MUTED, axes_or_new, legend, quiet
 
 
 def training(
@@ -46,7 +46,7 @@ def training(
     label = "divergence from the start (nats)" if statistic is None else f"{statistic} (by weight)"
     axes.set(xlabel="step of the training run", ylabel=label)
     axes.set_title(f"{int(arrays['n_texts'])} held-out texts, {layers} x {heads} heads", fontsize=9, color=INK)
-    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), labelcolor=MUTED)
+    legend(axes, labelcolor=MUTED)
     quiet(axes)
     return axes
 
