@@ -3,8 +3,8 @@
 import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
 import { atlasFigure, headCsv, headFigure } from "../src/frame/export";
-import { LinesFigure, MapFigure } from "../src/frame/figures";
 import { HEADS } from "../src/generated/vocabulary";
+import { LinesFigure, MapFigure } from "../src/head/headfigures";
 import { dataUri, png } from "../src/paint/bitmap";
 import { cssColor, indexed, table } from "../src/paint/colormap";
 import { inks } from "../src/paint/palette";

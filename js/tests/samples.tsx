@@ -2,8 +2,9 @@
 // `node tests/print_samples.mjs` for tests/unit/plots/test_figures.py, where a strict XML parser reads them.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { AtlasFigure, LinesFigure, MapFigure } from "../src/frame/figures";
+import { AtlasFigure } from "../src/atlas/atlasfigure";
 import type { Traits } from "../src/generated/vocabulary";
+import { LinesFigure, MapFigure } from "../src/head/headfigures";
 import { svgFile } from "../src/parts/figure";
 import { createView, type View, ViewContext } from "../src/state/view";
 import type { Split } from "../src/state/why";

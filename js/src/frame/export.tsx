@@ -1,10 +1,12 @@
 // What is on screen as files: figures with captions, numbers with provenance.
 import type { ComponentChildren } from "preact";
+import { AtlasFigure } from "../atlas/atlasfigure";
 import { sentences } from "../atlas/headvalues";
 import { isLong } from "../compute/windows";
 import { type CsvCell, csv, type Facts } from "../export/csv";
 import { captionLines, facts } from "../export/facts";
 import { MEASURES } from "../generated/vocabulary";
+import { LinesFigure, MapFigure } from "../head/headfigures";
 import { lookingAt, pixelWords, seenPart } from "../head/long/zoompart";
 import { shadesInWords, shadesOf } from "../head/running";
 import { RunningFigure } from "../head/runningfigure";
@@ -16,7 +18,6 @@ import { tokenText } from "../parts/token";
 import type { Tab } from "../state/overview";
 import { type View, ViewContext } from "../state/view";
 import { tabOf } from "../tabs/tabs";
-import { AtlasFigure, LinesFigure, MapFigure } from "./figures";
 
 /** Model, text, layer and head, measure, the filters in force, versions. */
 function provenance({ shown, synced }: View, measure: string, more: Facts = []): Facts {

@@ -1,21 +1,31 @@
 // Gate view: what kind of gate the selected head is, by which scores, on the evidence of which cells.
 import { useMemo } from "preact/hooks";
-import { atLength, type Gates as GateData, gateAt, useGateAnswer } from "../../atlas/gatemarks";
+import {
+  atLength,
+  GATE_LABELS,
+  type Gates as GateData,
+  gateAt,
+  relabelled,
+  USUAL,
+  useGateAnswer,
+} from "../../atlas/gatemarks";
 import { GateBadge, lengthNote } from "../../atlas/gatewords";
 import { extremes } from "../../compute/grid";
 import { GATES } from "../../generated/vocabulary";
 import type { Kind } from "../../kernel/answers";
+import { arrived } from "../../kernel/answers";
 import { entry, rgb } from "../../paint/colormap";
 import { headLabel, percent, share, upTo } from "../../paint/format";
 import { inks, weightColours } from "../../paint/palette";
 import { into, Segmented, Slider } from "../../parts/controls";
 import { HeatChart } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
+import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { Table } from "../../parts/table";
 import { Token } from "../../parts/token";
 import type { Cell } from "../../state/page";
-import { showTip, useAnswer, useView } from "../../state/view";
+import { showTip, useAnswer, useView, type View } from "../../state/view";
 
 const SIDE = 340; // px of the longer side of the map
 
@@ -258,4 +268,28 @@ function twoLevels(colours: Uint8Array, background: string): Uint8Array {
     const full = colours[3 * Math.round(((n % 128) * 255) / 127) + c]!;
     return n < 128 ? full : Math.round(0.27 * full + 0.73 * blank[c]!);
   });
+}
+
+/** Labels and scores of every head, in both views. */
+export async function gateNumbers({ answers, overview, page }: View): Promise<Numbers> {
+  const [threshold, margin] = page.thresholds.value;
+  const gates = relabelled(await arrived(() => answers.get(GATE_LABELS, overview, USUAL)), threshold, margin);
+  const { names, labels, content_tokens, least } = gates;
+  const views = ["full", "content"] as const;
+  const { n_layers, n_heads, queries } = overview;
+  const line = (l: number, h: number) => [
+    ...[l, h, queries.tokens.length, labels.full[l]![h]!, labels.content[l]![h]!],
+    ...views.flatMap((view) => names.map((_, g) => gates[view][(l * n_heads + h) * names.length + g]!)),
+  ];
+  return {
+    columns: [
+      ...["layer", "head", "tokens", "label_full", "label_content"],
+      ...views.flatMap((view) => names.map((name) => `${view}: ${name}`)),
+    ],
+    rows: upTo(n_layers).flatMap((l) => upTo(n_heads).map((h) => line(l, h))),
+    facts: [
+      ["threshold", `${threshold}, margin ${margin}`],
+      ["content tokens", `${content_tokens}, where the threshold is ${least?.toFixed(3) ?? "infinite"}`],
+    ],
+  };
 }

@@ -2,14 +2,16 @@
 
 import { TERMS } from "../../generated/vocabulary";
 import type { Kind } from "../../kernel/answers";
+import { arrived } from "../../kernel/answers";
 import { headLabel, number, share, upTo } from "../../paint/format";
 import { inks, vectorColour } from "../../paint/palette";
 import { Chart, Drawing, MARGIN, Marks, markerPath, type Scale, scale } from "../../parts/chart";
 import { curvePath } from "../../parts/curve";
+import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
 import { Term } from "../../parts/term";
-import { useAnswer, useView } from "../../state/view";
+import { useAnswer, useView, type View } from "../../state/view";
 import { Directionality, RankTable, Spectra } from "./spectra";
 import { Stream } from "./stream";
 
@@ -17,7 +19,7 @@ type Row = Record<string, number | null>;
 
 const DIAMOND = 3; // the marker of what all heads of a layer have in common
 
-export const LAYER_ROWS: Kind<Row[], "geometry"> = {
+const LAYER_ROWS: Kind<Row[], "geometry"> = {
   op: "geometry",
   needs: "geometry",
   read: ({ fields }) => fields.rows as Row[],
@@ -300,4 +302,11 @@ function Bars({ kind, floor, edges, counts }: { kind: string; floor: number; edg
       <line x1={LEFT} x2={RIGHT} y1={floor} y2={floor} stroke={inks(dark).border} />
     </g>
   );
+}
+
+/** The table of layers, every column of it. */
+export async function layerNumbers({ answers, overview }: View): Promise<Numbers> {
+  const layers = await arrived(() => answers.get(LAYER_ROWS, overview, {}));
+  const columns = Object.keys(layers[0] ?? {});
+  return { columns, rows: layers.map((row) => columns.map((name) => row[name] ?? null)) };
 }

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { CATEGORIES, TERMS } from "../../generated/vocabulary";
 import { useLargest } from "../../head/swept";
 import type { Kind } from "../../kernel/answers";
+import { arrived } from "../../kernel/answers";
 import { indexed } from "../../paint/colormap";
 import { headLabel, meanOf, percent, share, upTo } from "../../paint/format";
 import { inks, seriesColour, weightColours } from "../../paint/palette";
@@ -11,11 +12,12 @@ import { into, Select } from "../../parts/controls";
 import { curvePath } from "../../parts/curve";
 import { HeatChart } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
+import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
 import { Token, tokenText } from "../../parts/token";
 import type { Cell } from "../../state/page";
-import { showTip, tipped, useAnswer, useView } from "../../state/view";
+import { showTip, tipped, useAnswer, useView, type View } from "../../state/view";
 
 const MOST_POINTS = 2000;
 
@@ -32,7 +34,7 @@ interface NormView {
   per: string; // what a point of ρ is: "cell" or "key"
 }
 
-export const NORM_VIEW: Kind<NormView, "norm_view"> = {
+const NORM_VIEW: Kind<NormView, "norm_view"> = {
   op: "norm_view",
   needs: "norms",
   read: ({ fields, arrays }) => ({
@@ -285,4 +287,17 @@ function Mixing({ data: { methods, mixing } }: DataProps) {
       <Legend low="0" high="1" label="layers down, tokens across; the mean beside the layer" colours={colours} />
     </>
   );
+}
+
+/** Mixing ratios of every layer and token, by every method. */
+export async function mixingNumbers({ answers, overview }: View): Promise<Numbers> {
+  const { methods, mixing } = await arrived(() => answers.get(NORM_VIEW, overview, {}));
+  const { tokens } = overview.queries;
+  const ratio = (m: number, l: number, n: number) => mixing[(m * overview.n_layers + l) * tokens.length + n]!;
+  return {
+    columns: ["layer", "token_index", "token", ...methods.map((name) => `mixing ratio ${name}`)],
+    rows: upTo(overview.n_layers).flatMap((l) =>
+      tokens.map((token, n) => [l, n, token, ...methods.map((_, m) => ratio(m, l, n))]),
+    ),
+  };
 }

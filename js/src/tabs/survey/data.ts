@@ -2,9 +2,12 @@
 
 import { type HeadName, STATISTICS } from "../../generated/vocabulary";
 import type { Kind } from "../../kernel/answers";
+import { arrived } from "../../kernel/answers";
 import type { Arrays, TypedArray } from "../../kernel/wire";
 import { counted, percent, signed } from "../../paint/format";
+import type { Numbers } from "../../parts/picturetable";
 import type { CorpusChoice } from "../../state/page";
+import type { View } from "../../state/view";
 
 export type By = CorpusChoice["by"];
 
@@ -218,3 +221,28 @@ export function rankOf(data: Survey, by: By, name: string, [l, h]: HeadName): st
 /** The largest size among numbers, those left out that are none. */
 export const sizeOf = (values: number[]): number =>
   values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 1e-9);
+
+/** Every head's statistics over the corpus and in the text. */
+export async function surveyNumbers({ answers, overview }: View): Promise<Numbers> {
+  const data = await arrived(() => answers.get(SURVEY, overview, {}));
+  const kinds = data.by.flatMap((by) => data.names.map((name) => ({ by, name })));
+  const what = ["mean of texts", "mean of tokens", "this text", "mean at this length", "sd at this length", "z"];
+  const values = (l: number, h: number) =>
+    kinds.flatMap(({ by, name }) => [
+      data.mean(name, by, "text", l, h),
+      data.mean(name, by, "token", l, h),
+      data.inText(name, by, l, h),
+      ...(["mean", "sd", "z"] as const).map((one) => data.alikes(one, name, by, l, h)),
+    ]);
+  return {
+    columns: [
+      ...["layer", "head", "gate", "gate_share"],
+      ...kinds.flatMap(({ by, name }) => what.map((one) => `${name} by ${by}, ${one}`)),
+    ],
+    rows: data.all.map(([l, h]) => [l, h, data.gates[l]![h]!, data.shares[l]![h]!, ...values(l, h)]),
+    facts: [
+      ["corpus", `${data.about}; ${allOf(data)}, ${data.tokens} in all`],
+      ["this length", `${alikeOf(data)}; gates in ${gatesOf(data)}`],
+    ],
+  };
+}

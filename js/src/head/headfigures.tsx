@@ -1,26 +1,22 @@
-// Head and atlas on paper: as the view shows them, but as charts.
+// The head view on paper: as the view shows it, but as a chart.
 import { useContext } from "preact/hooks";
-import { included } from "../atlas/atlas";
-import { commonScale, thumbnail } from "../atlas/headbutton";
 import { edges } from "../compute/grid";
 import { chooseLines } from "../compute/lines";
 import { isLong } from "../compute/windows";
-import { MEASURES } from "../generated/vocabulary";
-import { drawnLines, lineColour } from "../head/lines";
-import { linesPart } from "../head/long/linespart";
-import { lookAt, lookingAt, pixelWords, seenPart } from "../head/long/zoompart";
-import { MapLegend } from "../head/matrix";
-import { lookNow } from "../head/scale";
 import { indexed } from "../paint/colormap";
 import { share } from "../paint/format";
-import { coloursOf, headColour, headDash, inks } from "../paint/palette";
+import { headColour, headDash, inks } from "../paint/palette";
 import { Drawing } from "../parts/chart";
-import { cellWithin, Embedded, HeatChart } from "../parts/heatchart";
-import { Legend } from "../parts/legend";
+import { cellWithin, HeatChart } from "../parts/heatchart";
 import { Paper } from "../parts/paper";
 import { widest } from "../parts/textwidth";
 import { tokenText } from "../parts/token";
 import { useView } from "../state/view";
+import { drawnLines, lineColour } from "./lines";
+import { linesPart } from "./long/linespart";
+import { lookAt, lookingAt, pixelWords, seenPart } from "./long/zoompart";
+import { MapLegend } from "./matrix";
+import { lookNow } from "./scale";
 
 /** Heat map with tokens on both sides. */
 export function MapFigure() {
@@ -139,85 +135,5 @@ export function LinesFigure() {
         <g>{column(cols!, right + 4, view.col)}</g>
       </g>
     </Drawing>
-  );
-}
-
-const [LEFT, TOP, SIDE] = [34, 20, 44]; // px beside the thumbnails, above them, of each
-
-/** Layers down, heads across, one thumbnail each; all are one image. */
-export function AtlasFigure() {
-  const { overview, shown, page, synced, dark } = useView();
-  const sheet = useContext(Paper);
-  const { thumbs } = shown;
-  const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
-  const { symbol, signed } = MEASURES[thumbs.measure];
-  const common = page.commonScale.value ? commonScale(thumbs) : 0;
-  const [rows, cols] = overview.thumbShape;
-  const side = sheet?.inner ? Math.max(6, (sheet.inner - LEFT - 8 * heads.length) / heads.length) : SIDE;
-  const zoom = side / Math.max(rows, cols, 1);
-  const gap = Math.max(1, Math.round(8 / zoom)); // in cells
-  const size = { rows: layers.length * (rows + gap) - gap, cols: heads.length * (cols + gap) - gap };
-  const entries = new Uint8Array(size.rows * size.cols).fill(signed ? 127 : 0);
-  for (const [l, layer] of layers.entries())
-    for (const [h, head] of heads.entries()) {
-      const cells = thumbnail(thumbs, layer * overview.n_heads + head, rows * cols, common);
-      const at = l * (rows + gap) * size.cols + h * (cols + gap);
-      for (let r = 0; r < rows; r++) entries.set(cells.subarray(r * cols, (r + 1) * cols), at + r * size.cols);
-    }
-  const image = { ...size, entries, width: size.cols * zoom, height: size.rows * zoom, x: LEFT, y: TOP };
-  const high = common ? share(common) : "1";
-  const colours = coloursOf(signed, dark);
-  return (
-    <>
-      <Drawing width={LEFT + image.width} height={TOP + image.height + 2} label="Atlas of heads" table={null}>
-        <Embedded {...image} palette={colours} />
-        <Frames layers={layers} heads={heads} step={[(rows + gap) * zoom, (cols + gap) * zoom]} zoom={zoom} />
-      </Drawing>
-      <Legend
-        low={signed ? `−${high}` : "0"}
-        high={high}
-        label={common ? symbol : `${symbol}, as a part of each head’s largest value`}
-        colours={colours}
-      />
-    </>
-  );
-}
-
-/** Names of layers and heads, and a frame around each thumbnail, that of the selected head a heavier one. */
-function Frames(props: { layers: number[]; heads: number[]; step: [down: number, right: number]; zoom: number }) {
-  const { layers, heads, step, zoom } = props;
-  const { shown, dark } = useView();
-  const { layer, head, overview } = shown;
-  const selection = useContext(Paper)?.selection !== false;
-  const { muted, select, border } = inks(dark);
-  const [height, width] = overview.thumbShape.map((cells) => cells * zoom) as [number, number];
-  const look = (chosen: boolean) => ({ stroke: chosen ? select : border, "stroke-width": chosen ? 2.5 : 1 });
-  return (
-    <g font-size="11" fill={muted}>
-      <text x="0" y="10">
-        head
-      </text>
-      {heads.map((name, h) => (
-        <text key={name} x={LEFT + h * step[1] + width / 2} y="10" text-anchor="middle">
-          {name}
-        </text>
-      ))}
-      {layers.map((name, l) => (
-        <text key={name} x="0" y={TOP + l * step[0] + height / 2 + 4}>
-          L{name}
-        </text>
-      ))}
-      <g fill="none">
-        {layers.map((one, l) =>
-          heads.map((other, h) => (
-            <rect
-              key={`${one}-${other}`}
-              {...{ width, height, x: LEFT + h * step[1], y: TOP + l * step[0] }}
-              {...look(selection && one === layer && other === head)}
-            />
-          )),
-        )}
-      </g>
-    </g>
   );
 }
