@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Answer, arrived, type Kind } from "../src/kernel/answers";
 import { Waiting } from "../src/parts/section";
 import { openTab } from "../src/state/opentab";
-import { createView, useAnswer, type View, ViewContext } from "../src/state/view";
+import { useAnswer } from "../src/state/useanswer";
+import { createView, type View, ViewContext } from "../src/state/view";
 import { bench, floats, headAnswer, overviewOf, settled, TOKENS } from "./fake";
 
 const OF = { trace: "t1", map: "self" };

@@ -9,8 +9,8 @@ import { svgFile } from "../src/parts/figure";
 import { createView, type View, ViewContext } from "../src/state/view";
 import type { Split } from "../src/state/why";
 import { NeuronFigure } from "../src/tabs/neurons/neuronfigure";
-import { EarlierLayers, LargestChart, PairsChart, Waterfall } from "../src/tabs/why/whycharts";
-import { cellWords, type Pairs, placeWords } from "../src/tabs/why/whydata";
+import { EarlierLayers, LargestChart, PairsChart, Waterfall } from "../src/tabs/why/charts";
+import { cellWords, type Pairs, placeWords } from "../src/tabs/why/data";
 import { bench, overviewOf } from "./fake";
 
 export const HOSTILE = [

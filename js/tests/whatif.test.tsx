@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { describe, expect, it } from "vitest";
-import { answersOf, effect, movedMost, ofChange, spearman, strongest } from "../src/state/effects";
+import { answersOf, changeValues, effect, movedMost, spearman, strongest } from "../src/state/effects";
 import { createView, useView, ViewContext } from "../src/state/view";
 import { toggle, toSelected, undo } from "../src/whatif/doing";
 import { Matters } from "../src/whatif/heads";
@@ -72,7 +72,7 @@ describe("which heads matter", () => {
       await settled();
     };
     const said = () => root.querySelector<HTMLElement>("[data-testid=matters]")!.textContent!;
-    const value = () => ofChange(view, "matters")!;
+    const value = () => changeValues(view, "matters")!;
     return { give, said, value };
   };
   const nothing = new Array(LAYERS * HEADS).fill(Number.NaN);

@@ -5,7 +5,8 @@ import { GATE_MARGIN, GATE_THRESHOLD, GATES } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
 import { counted } from "../paint/format";
 import type { Overview } from "../state/overview";
-import { useAnswer, useView } from "../state/view";
+import { useAnswer } from "../state/useanswer";
+import { useView } from "../state/view";
 
 export interface Gates {
   names: string[]; // of the scores

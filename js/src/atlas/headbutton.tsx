@@ -7,9 +7,10 @@ import { dataUri, png } from "../paint/bitmap";
 import { cssColor, inkOn } from "../paint/colormap";
 import { headLabel, paperName } from "../paint/format";
 import { coloursOf } from "../paint/palette";
+import { hideTip, showTip } from "../parts/tooltip";
 import type { HeadValue } from "../state/headvalue";
 import type { Thumbs } from "../state/overview";
-import { hideTip, showTip, useView, type View } from "../state/view";
+import { useView, type View } from "../state/view";
 import { gateAt, gateSign, useByWeight } from "./gatemarks";
 import { asksOf, isOff, type Says } from "./headvalues";
 

@@ -8,8 +8,8 @@ import type { Answer, Kind } from "../kernel/answers";
 import { percent, scaleEnd, share, signed, upTo } from "../paint/format";
 import { describe, statisticLabel } from "../parts/sentence";
 import { tokenText } from "../parts/token";
-import { ofChange } from "../state/effects";
-import type { Found, HeadValue, Of } from "../state/headvalue";
+import { changeValues } from "../state/effects";
+import type { HeadNumbers, HeadValue, OfHead } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
 import { ofRow } from "./rowvalues";
@@ -34,22 +34,23 @@ export const STATS: Kind<Statistics, "statistics"> = {
 const OF_CHANGE = ["moved", "matters"];
 const OF_PIN = ["cell", "row", "contrast", "token"];
 
-const NOTHING: Of = () => Number.NaN;
+const NOTHING: OfHead = () => Number.NaN;
 
 /** An answer's value: nothing where it is refused, null while it is on its way. */
-const found = <T>(answer: Answer<T>, of: (value: T) => Of, unit: string): Found =>
+const found = <T>(answer: Answer<T>, of: (value: T) => OfHead, unit: string): HeadNumbers | null =>
   answer.state === "asking" ? null : { of: answer.state === "answered" ? of(answer.value) : NOTHING, unit };
 
-const less = (a: Found, b: Found): Found => a && b && { of: (l, h) => a.of(l, h) - b.of(l, h), unit: a.unit };
+const less = (a: HeadNumbers | null, b: HeadNumbers | null): HeadNumbers | null =>
+  a && b && { of: (l, h) => a.of(l, h) - b.of(l, h), unit: a.unit };
 
 /** Weight, norm, or the one less the other. */
-const byMeasure = (measure: Measure, by: (by: "weight" | "norm") => Found): Found =>
+const byMeasure = (measure: Measure, by: (by: "weight" | "norm") => HeadNumbers | null): HeadNumbers | null =>
   measure === "difference" ? less(by("weight"), by("norm")) : by(measure);
 
-function statistic({ answers, overview }: View, name: string, by: "weight" | "norm"): Found {
+function statistic({ answers, overview }: View, name: string, by: "weight" | "norm"): HeadNumbers | null {
   const unit = STATISTICS[name]?.unit ?? "";
   if (by === "weight" && name !== "variation") return { of: (l, h) => overview.statistic(l, h, name), unit };
-  const of = ({ names, stats }: Statistics): Of => {
+  const of = ({ names, stats }: Statistics): OfHead => {
     const at = names.indexOf(name);
     return (l, h) => (at < 0 ? Number.NaN : stats[(l * overview.n_heads + h) * names.length + at]!);
   };
@@ -57,17 +58,17 @@ function statistic({ answers, overview }: View, name: string, by: "weight" | "no
 }
 
 /** What a key's pieces get of all queries, mean. */
-function token({ answers, overview }: View, { pieces }: Unit, by: "weight" | "norm"): Found {
+function token({ answers, overview }: View, { pieces }: Unit, by: "weight" | "norm"): HeadNumbers | null {
   const K = overview.keyside.tokens.length;
   const of =
-    ({ received }: Statistics): Of =>
+    ({ received }: Statistics): OfHead =>
     (l, h) =>
       pieces.reduce((sum, j) => sum + received[(l * overview.n_heads + h) * K + j]!, 0);
   return found(answers.get(STATS, overview, { by }), of, "share");
 }
 
-/** Of the pinned query's row, by the measure shown. */
-function ofPinnedRow(view: View, name: string, query: Unit, measure: Measure): Found {
+/** OfHead the pinned query's row, by the measure shown. */
+function ofPinnedRow(view: View, name: string, query: Unit, measure: Measure): HeadNumbers | null {
   const of = ofRow(view, name, query, measure);
   return of && { of, unit: name === "contrast" ? "share" : name === "cell" ? "cell" : "nats" };
 }
@@ -89,9 +90,9 @@ export function labelOf({ grid, row, col }: View, name: string): string {
 
 const hasNorms = ({ measures }: Overview) => measures.includes("norm");
 
-function make(view: View, name: string, measure: Measure): Found {
+function make(view: View, name: string, measure: Measure): HeadNumbers | null {
   const { overview, grid, row, col } = view;
-  if (OF_CHANGE.includes(name)) return ofChange(view, name);
+  if (OF_CHANGE.includes(name)) return changeValues(view, name);
   if (name === "variation") return hasNorms(overview) ? statistic(view, name, "norm") : { of: NOTHING, unit: "share" };
   if (!OF_PIN.includes(name)) return byMeasure(measure, (by) => statistic(view, name, by));
   const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];

@@ -1,14 +1,14 @@
 // What is of all layers of a long text comes while its view is open: the atlas fills.
 import { useEffect } from "preact/hooks";
-import { byLayers } from "../state/layerqueue";
-import { askForPictures } from "../state/thumbnails";
+import { layerQueue } from "../state/layerqueue";
+import { askForThumbnails } from "../state/thumbnails";
 import { useView } from "../state/view";
 
 export function Pictures() {
   const view = useView();
   useEffect(() => {
-    view.answers.giveLayers(byLayers(view, (layer) => isSeen(view.root.current, layer)));
-    return askForPictures(view);
+    view.answers.setLayerQueue(layerQueue(view, (layer) => isSeen(view.root.current, layer)));
+    return askForThumbnails(view);
   }, []);
   return null;
 }

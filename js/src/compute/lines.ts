@@ -2,7 +2,7 @@
 import type { Grid } from "./grid";
 import { largest } from "./largest";
 
-const MOST = 6000; // drawn at once; the caption says when there are more
+const MOST_LINES = 6000; // drawn at once; the caption says when there are more
 
 export interface Line {
   series: number;
@@ -23,7 +23,7 @@ export function chooseLines(
   minimum: number,
   row: number | null,
   col: number | null,
-  most = MOST,
+  most = MOST_LINES,
 ): { lines: Line[]; passed: number } {
   const lines: Line[] = [];
   let passed = 0;

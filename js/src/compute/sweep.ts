@@ -4,8 +4,8 @@ import { colourEnd, largestOf } from "./grid";
 import { largest } from "./largest";
 import type { Cells } from "./windows";
 
-const [ROWS, KEPT] = [4, 1000]; // rows a step; largest cells that are known by their place
-const SIDE = 512; // blocks along a side of the overview, at most
+const [SWEEP_ROWS, KEPT] = [4, 1000]; // rows a step; largest cells that are known by their place
+const MOST_BLOCKS = 512; // blocks along a side of the overview, at most
 
 /** Blocks of edge × edge cells: the largest by size, and the sum, both (rows·cols); NaN where it is still to come. */
 export interface Blocks {
@@ -16,7 +16,7 @@ export interface Blocks {
   sum: Float32Array;
 }
 
-export const blockEdge = ({ rows, cols }: Pick<Cells, "rows" | "cols">, side = SIDE) =>
+export const blockEdge = ({ rows, cols }: Pick<Cells, "rows" | "cols">, side = MOST_BLOCKS) =>
   Math.ceil(Math.max(rows, cols) / side);
 
 /** The blocks of a part of a map, of which `values` are the cells, row = query; blocks at its end may be smaller. */
@@ -62,8 +62,8 @@ export function* sweep(cells: Cells, state: Sweep): Generator<void> {
   for (let top = 0; top < rows; top += edge) {
     const bottom = Math.min(rows, top + edge);
     const strip = new Float32Array((bottom - top) * cols);
-    for (let row = top; row < bottom; row += ROWS) {
-      const end = Math.min(bottom, row + ROWS);
+    for (let row = top; row < bottom; row += SWEEP_ROWS) {
+      const end = Math.min(bottom, row + SWEEP_ROWS);
       const part = cells.window(row, end, 0, cols);
       strip.set(part, (row - top) * cols);
       sizes.set(largestOf(part, end - row), row);

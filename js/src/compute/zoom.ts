@@ -50,7 +50,7 @@ export function around(part: Part, before: Level, after: Level, x: number, y: nu
 }
 
 const TILE = 128; // cells along a side
-const [ROWS, MOST] = [8, 3e6]; // rows a step; numbers that are kept
+const [TILE_ROWS, MOST_KEPT] = [8, 3e6]; // rows a step; numbers that are kept
 
 /** Parts of a map as blocks, those that were looked at last; a map is computed in tiles of 128 × 128 cells. */
 export class Tiles {
@@ -78,15 +78,15 @@ export class Tiles {
       const [top, left] = [r * TILE, c * TILE];
       const [bottom, right] = [Math.min(rows, top + TILE), Math.min(cols, left + TILE)];
       const values = new Float32Array((bottom - top) * (right - left));
-      for (let row = top; row < bottom; row += ROWS) {
-        values.set(window(row, Math.min(bottom, row + ROWS), left, right), (row - top) * (right - left));
+      for (let row = top; row < bottom; row += TILE_ROWS) {
+        values.set(window(row, Math.min(bottom, row + TILE_ROWS), left, right), (row - top) * (right - left));
         yield;
       }
       const blocks = blocksOf(values, right - left, edge);
       this.kept.set(`${edge}/${r}/${c}`, blocks);
       this.size += 2 * blocks.max.length;
       for (const [name, old] of this.kept) {
-        if (this.size <= MOST) break;
+        if (this.size <= MOST_KEPT) break;
         this.kept.delete(name);
         this.size -= 2 * old.max.length;
       }

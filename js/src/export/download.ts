@@ -6,7 +6,7 @@ const TYPES: Record<string, string> = {
   html: "text/html;charset=utf-8",
   png: "image/png",
 };
-const MOST = 16000; // pixels a side that browsers still give a canvas
+const MOST_PIXELS = 16000; // pixels a side that browsers still give a canvas
 
 /** A file name of plain letters, digits, dots, dashes: whatever the parts hold. */
 export function fileName(parts: (string | number)[], extension: string): string {
@@ -34,7 +34,7 @@ export async function pngFromSvg(svg: string, scale = 2): Promise<Blob> {
   const image = Object.assign(new Image(), { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}` });
   await image.decode();
   const { naturalWidth, naturalHeight } = image;
-  const factor = Math.min(scale, MOST / naturalWidth, MOST / naturalHeight);
+  const factor = Math.min(scale, MOST_PIXELS / naturalWidth, MOST_PIXELS / naturalHeight);
   const [width, height] = [Math.round(naturalWidth * factor), Math.round(naturalHeight * factor)];
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   canvas.getContext("2d")!.drawImage(image, 0, 0, width, height);

@@ -7,16 +7,16 @@ import { INKS, type Theme } from "../generated/vocabulary";
 import { HeadPanel } from "../head/head";
 import { themeOf } from "../paint/palette";
 import { into } from "../parts/controls";
-import { Afterwards, Deferred } from "../parts/deferred";
+import { Deferred, NextFrame } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
-import { Tooltip } from "../parts/tooltip";
+import { hideTip, showTip, Tooltip } from "../parts/tooltip";
 import { afterFrame } from "../state/nextframe";
 import { openTab, tabsOf } from "../state/opentab";
-import { hideTip, showTip, useView, type View, ViewContext } from "../state/view";
+import { useView, type View, ViewContext } from "../state/view";
 import { Refused } from "../tabs/refused";
 import { WhatIf, WhatIfMenu } from "../whatif/bar";
 import { Header, Problem } from "./header";
-import { Seeing } from "./statusline";
+import { StatusLine } from "./statusline";
 import { Switches } from "./switches";
 import { TabBody, TablesSwitch } from "./tabbody";
 
@@ -78,7 +78,7 @@ export function Explorer({ view }: { view: View }) {
         {picture && <Main atlas={has("atlas")} head={has("head")} />}
         <Deferred>
           <Details />
-          {has("head") && <Seeing />}
+          {has("head") && <StatusLine />}
         </Deferred>
         {has("header") && <Footer />}
         <div class="bl-hidden" aria-live="polite">
@@ -96,7 +96,7 @@ function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
   return (
     <div class={atlas && head ? "bl-main" : "bl-main bl-single"} style={{ "--atlas-width": `${42 * heads + 56}px` }}>
       {atlas && (
-        <Afterwards>
+        <NextFrame>
           <Atlas
             menu={
               <Deferred>
@@ -104,7 +104,7 @@ function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
               </Deferred>
             }
           />
-        </Afterwards>
+        </NextFrame>
       )}
       {head && <HeadPanel />}
     </div>
@@ -169,9 +169,9 @@ function Details() {
         {open.why_not ? (
           <Refused tab={open} />
         ) : (
-          <Afterwards>
+          <NextFrame>
             <TabBody key={open.name} tab={open} />
-          </Afterwards>
+          </NextFrame>
         )}
       </div>
     </section>

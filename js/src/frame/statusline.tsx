@@ -35,7 +35,7 @@ function cellWords(view: View, row: number, col: number): string {
 }
 
 /** What is selected in the picture; where nothing is, how it is read and its largest cell. */
-export function seeing(view: View): string {
+export function statusText(view: View): string {
   const { row, col, grid, synced, shown } = view;
   const look = lookNow(view);
   const { rows, cols, values } = grid;
@@ -49,12 +49,12 @@ export function seeing(view: View): string {
 }
 
 /** The line, which can be turned off, and the way to present mode. */
-export function Seeing() {
+export function StatusLine() {
   const view = useView();
   const { explain } = view.page;
   return (
     <div class={explain.value ? "bl-seeing bl-on" : "bl-seeing"}>
-      {explain.value && <span data-testid="seeing">{seeing(view)}</span>}
+      {explain.value && <span data-testid="seeing">{statusText(view)}</span>}
       <button type="button" class="bl-link" aria-pressed={explain.value} onClick={() => into(explain)(!explain.value)}>
         What am I seeing?
       </button>

@@ -3,7 +3,7 @@ import { Menu } from "../parts/controls";
 import { visibleText } from "../parts/token";
 import { useView } from "../state/view";
 
-const SHOWN = 60; // characters of a text
+const CHARACTERS = 60; // characters of a text
 
 export function Texts() {
   const { page, link, running, run } = useView();
@@ -11,7 +11,7 @@ export function Texts() {
   if (others.length === 0 || !link.kernel.value) return null;
   const words = ([text, pair]: [string, string]) => {
     const whole = visibleText(pair ? `${text} / ${pair}` : text);
-    return whole.length > SHOWN ? `${whole.slice(0, SHOWN)}…` : whole;
+    return whole.length > CHARACTERS ? `${whole.slice(0, CHARACTERS)}…` : whole;
   };
   const again = ([text, pair]: [string, string]) => run(text, pair).catch(() => undefined); // the link says why
   return (

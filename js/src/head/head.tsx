@@ -5,7 +5,7 @@ import { isLong } from "../compute/windows";
 import { MEASURES, type Traits } from "../generated/vocabulary";
 import { scaleEnd } from "../paint/format";
 import { Segmented, Select } from "../parts/controls";
-import { Afterwards, Deferred } from "../parts/deferred";
+import { Deferred, NextFrame } from "../parts/deferred";
 import { Place } from "../parts/token";
 import { useWidth } from "../parts/width";
 import { useView, type View } from "../state/view";
@@ -69,9 +69,9 @@ export function HeadPanel() {
       ) : (
         <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
           <HeadPicture mode={synced.mode.value} long={long} />
-          <Afterwards>
+          <NextFrame>
             <RowList most={narrow ? LISTED / 2 : LISTED} />
-          </Afterwards>
+          </NextFrame>
         </div>
       )}
     </section>

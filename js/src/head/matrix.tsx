@@ -9,9 +9,10 @@ import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
 import { Token, tokenText, visibleText } from "../parts/token";
+import { hideTip, showTip } from "../parts/tooltip";
 import { useWidth } from "../parts/width";
 import { type Cell, pointAt } from "../state/page";
-import { hideTip, showTip, useView } from "../state/view";
+import { useView } from "../state/view";
 import { cellText, type Look, lookNow, pinCell } from "./scale";
 import { NormStrip, SpanStrip } from "./strips";
 

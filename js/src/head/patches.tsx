@@ -8,8 +8,9 @@ import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
 import { Token, tokenText } from "../parts/token";
+import { hideTip, showTip } from "../parts/tooltip";
 import type { Patches } from "../state/overview";
-import { hideTip, showTip, useView } from "../state/view";
+import { useView } from "../state/view";
 import { lookNow } from "./scale";
 import { Sweeping } from "./sweeping";
 

@@ -5,7 +5,7 @@ import { MEASURES } from "../generated/vocabulary";
 import { headLabel, scaleEnd, share, signed } from "../paint/format";
 import { coloursOf } from "../paint/palette";
 import { tokenText } from "../parts/token";
-import type { Shown } from "../state/shown";
+import type { Displayed } from "../state/displayed";
 import type { View } from "../state/view";
 
 export interface Look {
@@ -23,9 +23,9 @@ export interface Look {
 }
 
 /** Decimals of weights: an even part of 4,096 is 0.0002. */
-export const digitsOf = ({ S, K }: Shown["slice"]): number => (isLong(S, K) ? 4 : 3);
+export const digitsOf = ({ S, K }: Displayed["slice"]): number => (isLong(S, K) ? 4 : 3);
 
-function lookOf({ layer, head, layerMap, measure, slice }: Shown, { top, most }: Grid, dark: boolean): Look {
+function lookOf({ layer, head, layerMap, measure, slice }: Displayed, { top, most }: Grid, dark: boolean): Look {
   const word = layerMap?.word;
   const isSigned = !word && MEASURES[measure].signed;
   const digits = digitsOf(slice);

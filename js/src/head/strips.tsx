@@ -6,7 +6,8 @@ import { px, share } from "../paint/format";
 import { weightColours } from "../paint/palette";
 import { Pixels } from "../parts/pixels";
 import { Token } from "../parts/token";
-import { hideTip, showTip, useView } from "../state/view";
+import { hideTip, showTip } from "../parts/tooltip";
+import { useView } from "../state/view";
 
 /** ‖f(x)‖ of every key, above its column: what the weights are multiplied with. */
 export function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Unit[]; cell: number }) {

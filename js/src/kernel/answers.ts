@@ -34,7 +34,7 @@ export interface Kind<T, Op extends string = string> {
 export type Subject = { trace: string; map: string; byLayer?: boolean };
 
 /** Asks layer by layer until all is here or nobody looks, and puts what there is under the name. */
-export type ByLayers = <T, Op extends string>(
+export type LayerQueue = <T, Op extends string>(
   name: string,
   kind: Kind<T, Op>,
   of: Subject,
@@ -49,9 +49,9 @@ interface Entry {
 
 export class Answers {
   private entries = new Map<string, Entry>(); // what was used longest ago first
-  giveLayers: (ask: ByLayers) => void = () => undefined; // state/layers.ts, which comes later
-  private layers = new Promise<ByLayers>((resolve) => {
-    this.giveLayers = resolve;
+  setLayerQueue: (ask: LayerQueue) => void = () => undefined; // state/layers.ts, which comes later
+  private layers = new Promise<LayerQueue>((resolve) => {
+    this.setLayerQueue = resolve;
   });
 
   constructor(

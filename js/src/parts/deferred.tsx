@@ -3,8 +3,8 @@ import type { ComponentChildren } from "preact";
 import { useView, ViewContext } from "../state/view";
 
 /** Drawn a frame later than the head, each time that the selection changes. */
-export const Afterwards = ({ children }: { children: ComponentChildren }) => (
-  <ViewContext.Provider value={useView().after}>{children}</ViewContext.Provider>
+export const NextFrame = ({ children }: { children: ComponentChildren }) => (
+  <ViewContext.Provider value={useView().nextFrame}>{children}</ViewContext.Provider>
 );
 
 /** Put in once the first picture is on the screen; `instead` keeps its place until then. */

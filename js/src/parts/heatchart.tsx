@@ -11,9 +11,9 @@ import { widest } from "./textwidth";
 import { tokenText } from "./token";
 
 const TILT = 55; // degrees
-const LEAST = 7; // pixels of a cell whose name can be read
+const LEAST_READABLE = 7; // pixels of a cell whose name can be read
 const AXIS = 16; // units of an axis title
-const LONGEST = 24; // characters of a name that are written out on the screen
+const MOST_CHARACTERS = 24; // characters of a name that are written out on the screen
 const MOST_RECTS = 2500; // cells that a file has one by one, sharp at every size
 
 interface Coloured {
@@ -52,9 +52,9 @@ const rounded = (box: Record<string, number>) =>
   Object.fromEntries(Object.entries(box).map(([name, value]) => [name, round(value)]));
 
 const short = (name: string): string =>
-  Array.from(name).length > LONGEST
+  Array.from(name).length > MOST_CHARACTERS
     ? `${Array.from(name)
-        .slice(0, LONGEST - 1)
+        .slice(0, MOST_CHARACTERS - 1)
         .join("")}…`
     : name;
 
@@ -78,7 +78,8 @@ interface HeatChartProps extends Omit<Coloured, "rows" | "cols"> {
 export function cellWithin(inner: number, rows: string[], cols: string[]): number {
   let cell = 0;
   for (let n = 0, size = 11; n < 8; n++) {
-    const names = size < LEAST ? 0 : widest(rows, size) + 8 + widest(cols, size) * Math.cos((TILT * Math.PI) / 180);
+    const names =
+      size < LEAST_READABLE ? 0 : widest(rows, size) + 8 + widest(cols, size) * Math.cos((TILT * Math.PI) / 180);
     cell = Math.max(1, (inner - AXIS - 4 - names) / Math.max(cols.length, 1));
     size = Math.min(11, 0.95 * cell);
   }
@@ -94,7 +95,10 @@ export function HeatChart(props: HeatChartProps) {
   const named = (list: string[]) => list.map(tokenText).map(paper ? String : short);
   const [wide, tall] = [width / props.cols.length, height / props.rows.length];
   // names that cannot be read are left out
-  const [rows, cols] = [tall >= LEAST ? named(props.rows) : [], wide >= LEAST ? named(props.cols) : []];
+  const [rows, cols] = [
+    tall >= LEAST_READABLE ? named(props.rows) : [],
+    wide >= LEAST_READABLE ? named(props.cols) : [],
+  ];
   const [rowSize, colSize] = [Math.min(11, 0.95 * tall), Math.min(11, 0.95 * wide)];
   const [slanted, angle] = [widest(cols, colSize), (TILT * Math.PI) / 180];
   const title = axes ? AXIS : 0;

@@ -28,7 +28,7 @@ export const numbers = <Row,>(
   show: (row) => number(value(row), digits),
 });
 
-const MOST = 40; // rows of a long table that sorts, until it is scrolled: laying out hundreds takes longer than sorting them
+const FIRST_ROWS = 40; // rows of a long table that sorts, until it is scrolled: laying out hundreds takes longer than sorting them
 
 type Order = { name: string; down: boolean };
 
@@ -44,7 +44,7 @@ export function Table<Row>(props: {
 }) {
   const { title, columns, pinned } = props;
   const [order, setOrder] = useState<Order | null>(props.first ? { name: props.first, down: true } : null);
-  const atFirst = props.rows.length > 2 * MOST ? MOST : 2 * MOST;
+  const atFirst = props.rows.length > 2 * FIRST_ROWS ? FIRST_ROWS : 2 * FIRST_ROWS;
   const [most, setMost] = useState(atFirst);
   const by = columns.find(({ name }) => name === order?.name);
   const places = props.rows.map((_, n) => n);
@@ -75,7 +75,7 @@ export function Table<Row>(props: {
     [props.rows, columns, pinned],
   );
   const more = ({ currentTarget: box }: { currentTarget: HTMLElement }) => {
-    if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) setMost(most + MOST);
+    if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) setMost(most + FIRST_ROWS);
   };
   const body = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it

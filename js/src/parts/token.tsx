@@ -2,7 +2,7 @@
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u2800\u3164]|\ufe0f/gu;
 
-const MOST = 64; // characters that are written out: a token can be a whole page
+const MOST_CHARACTERS = 64; // characters that are written out: a token can be a whole page
 
 /** Its ends, where it is longer than that. */
 function shortened(token: string, most: number): string {
@@ -18,13 +18,13 @@ export function visibleText(token: string): string {
 }
 
 /** A token as a person can read it, a long one by its ends. */
-export const tokenText = (token: string): string => visibleText(shortened(token, MOST));
+export const tokenText = (token: string): string => visibleText(shortened(token, MOST_CHARACTERS));
 
 export const Token = ({ text, title }: { text: string; title?: string }) => (
   <bdi
     dir="auto"
     class="bl-token"
-    title={title ?? (text.length > MOST ? visibleText(shortened(text, 16 * MOST)) : undefined)}
+    title={title ?? (text.length > MOST_CHARACTERS ? visibleText(shortened(text, 16 * MOST_CHARACTERS)) : undefined)}
   >
     {tokenText(text)}
   </bdi>

@@ -1,7 +1,10 @@
 // The one tooltip of a view. It repeats what can also be had by focus or click; nothing lives in it alone.
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { px } from "../paint/format";
-import { useView } from "../state/view";
+import { useView, type View } from "../state/view";
+
+const HIGHEST = 60; // px of a tooltip
 
 export function Tooltip() {
   const { tip, root } = useView();
@@ -20,3 +23,28 @@ export function Tooltip() {
     </div>
   );
 }
+
+/**
+ * Show the tooltip of an element or of the pointer; without content it goes. It stands below the grid or the chart that
+ * it speaks of, and at the pointer where that is out of sight.
+ */
+export function showTip({ tip, root }: View, at: Element | PointerEvent, content: ComponentChildren): void {
+  const frame = root.current!.getBoundingClientRect();
+  const element = at instanceof Element ? at : (at.currentTarget as Element);
+  const box = element.getBoundingClientRect();
+  const around = (element.closest(".bl-scroll, svg") ?? element).getBoundingClientRect();
+  const x = at instanceof Element ? box.left + box.width / 2 : at.clientX;
+  const beside = at instanceof Element ? box.bottom : at.clientY + 12;
+  const y = around.bottom + HIGHEST < innerHeight ? around.bottom : beside;
+  tip.value = content ? { x: x - frame.left, y: y - frame.top, content } : null;
+}
+
+export function hideTip({ tip }: View): void {
+  tip.value = null;
+}
+
+/** The handlers of an element with a tooltip, at the pointer or beside the element. */
+export const tipped = (view: View, content: () => ComponentChildren, beside = false) => ({
+  onPointerEnter: (event: PointerEvent) => showTip(view, beside ? (event.currentTarget as Element) : event, content()),
+  onPointerLeave: () => hideTip(view),
+});

@@ -5,8 +5,8 @@ import { strongestKey } from "../compute/attention";
 import { type Grid, grid, spanUnits, type TokenSide, type Unit, units } from "../compute/grid";
 import { type Cells, isLong } from "../compute/windows";
 import type { Synced } from "../kernel/synced";
+import type { Displayed } from "./displayed";
 import type { Overview } from "./overview";
-import type { Shown } from "./shown";
 import type { Store } from "./store";
 
 export interface Display {
@@ -33,7 +33,7 @@ function sidesOf({ pair, square, spans, queries, keyside }: Overview, synced: Sy
 }
 
 /** Whether the rows of what is left are scaled to 1: only weights are shares of a row. */
-export const renormalized = (synced: Synced, { measure, layerMap }: Shown) =>
+export const renormalized = (synced: Synced, { measure, layerMap }: Displayed) =>
   synced.renormalize.value && synced.hide_special.value && measure === "weight" && !layerMap;
 
 const within = (piece: number | null, count: number) => piece !== null && piece >= 0 && piece < count;

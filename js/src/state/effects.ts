@@ -5,7 +5,7 @@ import type { HeadName } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
 import { headLabel, signed } from "../paint/format";
 import { ranked } from "../paint/ranked";
-import type { Found } from "./headvalue";
+import type { HeadNumbers } from "./headvalue";
 import type { View } from "./view";
 
 export interface AnswerRow {
@@ -92,7 +92,7 @@ export function sweep(view: View, metric: string): Sweep {
 }
 
 /** "moved" or "matters" of every head, for the atlas. */
-export function ofChange(view: View, name: string): Found {
+export function changeValues(view: View, name: string): HeadNumbers | null {
   const { overview } = view;
   const at = (l: number, h: number) => l * overview.n_heads + h;
   if (name === "moved") {

@@ -13,9 +13,9 @@ export interface HeadValue {
   text(value: number): string;
 }
 
-export type Of = (layer: number, head: number) => number;
+export type OfHead = (layer: number, head: number) => number;
 
-/** null until it is here. What a change does brings its own label. */
-export type Found =
-  | ({ of: Of; unit: string } & Partial<Pick<HeadValue, "label" | "mark" | "signed" | "absent" | "text">>)
-  | null;
+/** A number of each head. What a change does brings its own label. */
+export type HeadNumbers = { of: OfHead; unit: string } & Partial<
+  Pick<HeadValue, "label" | "mark" | "signed" | "absent" | "text">
+>;

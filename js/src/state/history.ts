@@ -1,7 +1,7 @@
 // Back and forward through the states of a view. Another text begins anew: its tokens are others.
 import { computed, effect, signal } from "@preact/signals";
 
-const MOST = 100; // steps kept
+const MOST_STEPS = 100; // steps kept
 const TOGETHER = 1000; // ms within which the moves of a slider are one step
 const SLID = new Set(["atlas_minimum", "line_minimum", "thresholds"]);
 
@@ -30,7 +30,7 @@ export function createHistory(now: () => State, subject: () => string, restore: 
     }
     if (text === current) return;
     const isSlide = differing(JSON.parse(current), JSON.parse(text)).every((name) => SLID.has(name));
-    if (!isSlide || Date.now() - slid > TOGETHER) past.value = [...past.peek(), current].slice(-MOST);
+    if (!isSlide || Date.now() - slid > TOGETHER) past.value = [...past.peek(), current].slice(-MOST_STEPS);
     slid = isSlide ? Date.now() : 0;
     future.value = [];
     current = text;

@@ -1,6 +1,6 @@
 // Long work on the main thread, a slice a frame: hosts may refuse workers, and nothing may freeze.
 const SLICE = 7; // ms of work a frame
-const LONGEST = 100; // ms; a hidden page draws no frames
+const LONGEST_WAIT = 100; // ms; a hidden page draws no frames
 
 const jobs: Iterator<void>[] = [];
 let waiting = false;
@@ -29,7 +29,7 @@ function wait(): void {
     cancelAnimationFrame(frame);
     work();
   };
-  const timer = setTimeout(once, LONGEST);
+  const timer = setTimeout(once, LONGEST_WAIT);
   frame = requestAnimationFrame(once);
 }
 

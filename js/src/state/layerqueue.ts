@@ -2,7 +2,7 @@
 // is asked meanwhile waits for one layer at most, or some of its heads. Another text, a closed view, or nobody who looks
 // any more ends it.
 
-import { type ByLayers, PATIENCE } from "../kernel/answers";
+import { type LayerQueue, PATIENCE } from "../kernel/answers";
 import type { Arrays } from "../kernel/wire";
 import type { Overview } from "./overview";
 import type { Store } from "./store";
@@ -31,10 +31,10 @@ function joined(all: Fields, part: Fields, layer: number): Fields {
 }
 
 /** How layers are asked for. `isSeen`: whether a layer is on the screen, which goes before those that are not. */
-export function byLayers(
+export function layerQueue(
   { answers, synced }: Pick<Store, "answers" | "synced">,
   isSeen: (layer: number) => boolean = () => true,
-): ByLayers {
+): LayerQueue {
   let turn: Promise<unknown> = Promise.resolve();
   const far = (layer: number) => {
     const isLeftOut = synced.include_layers.peek()?.includes(layer) === false;

@@ -6,12 +6,12 @@ import { Answers, PATIENCE } from "../kernel/answers";
 import { ask, ConnectionError, type Reply } from "../kernel/kernel";
 import { Link } from "../kernel/link";
 import type { Synced } from "../kernel/synced";
-import { createShown, type Grown, type Shown } from "./shown";
+import { createDisplayed, type Displayed, type Grown } from "./displayed";
 
 export interface Store {
   synced: Synced;
   answers: Answers;
-  shown: ReadonlySignal<Shown>;
+  shown: ReadonlySignal<Displayed>;
   grown: Grown;
   link: Link;
   running: ReadonlySignal<boolean>; // a text is on its way
@@ -48,7 +48,7 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   greet();
   beside?.on?.("comm_live_update", follow);
   until.addEventListener("abort", () => beside?.off?.("comm_live_update", follow));
-  const { shown, grown } = createShown(synced, answers, link, until);
+  const { shown, grown } = createDisplayed(synced, answers, link, until);
   return {
     ...{ synced, answers, shown, grown, link, running, request },
     async run(text, text_pair) {

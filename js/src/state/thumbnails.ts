@@ -4,13 +4,13 @@ import type { Kind } from "../kernel/answers";
 import type { Store } from "./store";
 
 /** Its arrays are the overview's own, filled. */
-const PICTURES: Kind<null> = { op: "pictures", layered: true, read: () => null };
+const THUMBNAILS: Kind<null> = { op: "pictures", layered: true, read: () => null };
 
 /** Ask until nothing is pending; what ends it. */
-export const askForPictures = ({ answers, grown }: Pick<Store, "answers" | "grown">): (() => void) =>
+export const askForThumbnails = ({ answers, grown }: Pick<Store, "answers" | "grown">): (() => void) =>
   effect(() => {
     const { of } = grown.value;
-    const answer = of.byLayer ? answers.get(PICTURES, of, {}) : null;
+    const answer = of.byLayer ? answers.get(THUMBNAILS, of, {}) : null;
     const pending = (answer?.state === "answered" && answer.pending) || of.pending;
     const { now } = grown.peek();
     // who draws them looks at `thumbs`

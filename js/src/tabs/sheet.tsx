@@ -11,7 +11,8 @@ import { cellText, type Numbers } from "../parts/picturetable";
 import { Section, Waiting } from "../parts/section";
 import { Table } from "../parts/table";
 import type { Tab } from "../state/overview";
-import { useAnswer, useView, type View } from "../state/view";
+import { useAnswer } from "../state/useanswer";
+import { useView, type View } from "../state/view";
 
 const SIDE = 440; // px of the longer side
 

@@ -13,7 +13,7 @@ import { Token } from "../parts/token";
 import { useView, type View } from "../state/view";
 import { AtlasTable, atlasNumbers } from "./atlastable";
 
-const MOST = 100;
+const MOST_CELLS = 100;
 
 interface Row {
   query: string;
@@ -30,7 +30,7 @@ function rowsOf({ shown, grid, row, synced }: View): { rows: Row[]; of: number }
   const K = cols.length;
   const from = (row ?? 0) * K;
   const part = row === null ? null : values.row(row);
-  const positions = part ? largest(part, MOST).positions : (largestCells(values, MOST) ?? []);
+  const positions = part ? largest(part, MOST_CELLS).positions : (largestCells(values, MOST_CELLS) ?? []);
   const at = (position: number) => part?.[position] ?? values.at(Math.floor(position / K), position % K);
   const hasScores = shown.slice.q && !shown.layerMap && synced.units.value === "pieces";
   const points = new Map<number, Float64Array>();

@@ -4,8 +4,9 @@ import { cellFacts } from "../compute/neuronsheet";
 import type { HeadName } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
 import { tokenText } from "../parts/token";
+import { change } from "../state/change";
 import type { Change } from "../state/overview";
-import { change, type View } from "../state/view";
+import type { View } from "../state/view";
 import type { Asked, Doing } from "../state/whatif";
 
 const NEEDS = "changes need a kernel: open the notebook";

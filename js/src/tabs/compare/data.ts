@@ -5,7 +5,8 @@ import type { HeadName } from "../../generated/vocabulary";
 import { type Answer, arrived, type Kind } from "../../kernel/answers";
 import type { Numbers } from "../../parts/picturetable";
 import type { Overview } from "../../state/overview";
-import { useAnswer, type View } from "../../state/view";
+import { useAnswer } from "../../state/useanswer";
+import type { View } from "../../state/view";
 
 export type Pair = [a: string | null, b: string | null, place: number]; // null is a gap; place: in a, where a has it
 

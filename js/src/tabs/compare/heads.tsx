@@ -12,7 +12,7 @@ import { numbers, Table } from "../../parts/table";
 import { useView } from "../../state/view";
 import { comparedOf, useHeads } from "./data";
 
-const MOST = Math.LN2.toFixed(3); // nats that two rows can be apart
+const MOST_NATS = Math.LN2.toFixed(3); // nats that two rows can be apart
 
 export function Heads() {
   const view = useView();
@@ -88,7 +88,7 @@ function Atlas({ apart }: { apart: number[] }) {
           );
         })}
       </div>
-      <Legend low="0" high={top.toFixed(3)} label={`nats apart, at most ${MOST}`} colours={colours} />
+      <Legend low="0" high={top.toFixed(3)} label={`nats apart, at most ${MOST_NATS}`} colours={colours} />
     </Section>
   );
 }

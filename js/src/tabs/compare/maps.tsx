@@ -10,7 +10,8 @@ import { Legend } from "../../parts/legend";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
 import { Token, tokenText } from "../../parts/token";
-import { hideTip, showTip, useView } from "../../state/view";
+import { hideTip, showTip } from "../../parts/tooltip";
+import { useView } from "../../state/view";
 import { comparedOf, differenceOf, keysOf, type Maps, named, type Pair, useMaps, windowOf } from "./data";
 
 const SIDE = 360; // px of a picture's longer side

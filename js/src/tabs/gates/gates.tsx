@@ -24,8 +24,10 @@ import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { Table } from "../../parts/table";
 import { Token } from "../../parts/token";
+import { showTip } from "../../parts/tooltip";
 import type { Cell } from "../../state/page";
-import { showTip, useAnswer, useView, type View } from "../../state/view";
+import { useAnswer } from "../../state/useanswer";
+import { useView, type View } from "../../state/view";
 
 const SIDE = 340; // px of the longer side of the map
 

@@ -11,7 +11,8 @@ import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
 import { Term } from "../../parts/term";
-import { useAnswer, useView, type View } from "../../state/view";
+import { useAnswer } from "../../state/useanswer";
+import { useView, type View } from "../../state/view";
 import { Directionality, RankTable, Spectra } from "./spectra";
 import { Stream } from "./stream";
 

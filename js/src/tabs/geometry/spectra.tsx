@@ -8,7 +8,8 @@ import { Chart, Key, MARGIN, markerPath, scale } from "../../parts/chart";
 import { curvePath } from "../../parts/curve";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
-import { useAnswer, useView } from "../../state/view";
+import { useAnswer } from "../../state/useanswer";
+import { useView } from "../../state/view";
 
 type Row = Record<string, number | null>;
 

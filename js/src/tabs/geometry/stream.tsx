@@ -10,7 +10,8 @@ import { Section, Waiting } from "../../parts/section";
 import { Table } from "../../parts/table";
 import { textWidth } from "../../parts/textwidth";
 import { Place, tokenText } from "../../parts/token";
-import { useAnswer, useView } from "../../state/view";
+import { useAnswer } from "../../state/useanswer";
+import { useView } from "../../state/view";
 
 interface Plane {
   station: number; // 0 is what the first layer takes in, l + 1 what layer l hands on

@@ -9,7 +9,8 @@ import { counted, px, scalingText, share, signed } from "../../paint/format";
 import { signedColours } from "../../paint/palette";
 import { Pixels } from "../../parts/pixels";
 import { Place, Token, tokenText } from "../../parts/token";
-import { hideTip, showTip, useView } from "../../state/view";
+import { hideTip, showTip } from "../../parts/tooltip";
+import { useView } from "../../state/view";
 import { type SheetProps, unitsOf } from "./data";
 
 const ROW = 20; // px, also in the style sheet

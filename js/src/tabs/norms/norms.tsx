@@ -16,8 +16,10 @@ import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
 import { Token, tokenText } from "../../parts/token";
+import { showTip, tipped } from "../../parts/tooltip";
 import type { Cell } from "../../state/page";
-import { showTip, tipped, useAnswer, useView, type View } from "../../state/view";
+import { useAnswer } from "../../state/useanswer";
+import { useView, type View } from "../../state/view";
 
 const MOST_POINTS = 2000;
 

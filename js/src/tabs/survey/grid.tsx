@@ -8,7 +8,9 @@ import { Segmented } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
-import { tipped, useView } from "../../state/view";
+import { tipped } from "../../parts/tooltip";
+import type { OfHead } from "../../state/headvalue";
+import { useView } from "../../state/view";
 import { alikeOf, allOf, type Choice, fewOf, labelOf, mostly, type Survey, sizeOf } from "./data";
 
 type Colour = Choice["colour"];
@@ -21,8 +23,6 @@ const titleOf = (data: Survey, colour: Colour) =>
     text: `in this text of ${data.alike.tokens} tokens`,
     difference: fewOf(data, data.alike.texts) || `this text less the mean of the ${alikeOf(data)}`,
   })[colour];
-
-type OfHead = (layer: number, head: number) => number;
 
 /** The number of each head, and the ends of its colours: one scale for corpus and text, so that a look compares. */
 function scaleOf({ data, name, by, average, colour }: Choice): { value: OfHead; low: number; high: number } {

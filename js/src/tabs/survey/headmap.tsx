@@ -7,7 +7,8 @@ import { Drawing, Marks, markerPath } from "../../parts/chart";
 import { Segmented } from "../../parts/controls";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
-import { tipped, useView } from "../../state/view";
+import { tipped } from "../../parts/tooltip";
+import { useView } from "../../state/view";
 import { type Choice, labelOf, type MapTrust, mostly, type Near, sizeOf } from "./data";
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 330, 14];

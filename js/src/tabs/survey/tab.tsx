@@ -2,7 +2,8 @@
 import { into, Segmented } from "../../parts/controls";
 import { Waiting } from "../../parts/section";
 import type { CorpusChoice } from "../../state/page";
-import { useAnswer, useView } from "../../state/view";
+import { useAnswer } from "../../state/useanswer";
+import { useView } from "../../state/view";
 import { StatisticChoice } from "./choice";
 import { aboutOf, allOf, type Choice, fewOf, labelOf, SURVEY } from "./data";
 import { HeadGrid } from "./grid";

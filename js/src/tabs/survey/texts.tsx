@@ -7,11 +7,12 @@ import { into } from "../../parts/controls";
 import { Section, Waiting } from "../../parts/section";
 import { visibleText } from "../../parts/token";
 import type { CorpusChoice } from "../../state/page";
-import { useAnswer, useView } from "../../state/view";
+import { useAnswer } from "../../state/useanswer";
+import { useView } from "../../state/view";
 import { StatisticChoice } from "./choice";
 import { labelOf, many } from "./data";
 
-const SHOWN = 160; // characters of a text
+const CHARACTERS = 160; // characters of a text
 
 type By = CorpusChoice["by"];
 
@@ -68,8 +69,8 @@ export function HeadTexts() {
       <ol>
         {found.map(({ value, text: { parts, tokens, whole } }) => {
           const words = visibleText(parts.join(" / "));
-          const isCut = words.length > SHOWN || !whole;
-          const shown = <bdi dir="auto">{isCut ? `${words.slice(0, SHOWN)}…` : words}</bdi>;
+          const isCut = words.length > CHARACTERS || !whole;
+          const shown = <bdi dir="auto">{isCut ? `${words.slice(0, CHARACTERS)}…` : words}</bdi>;
           const [text, pair = ""] = parts;
           return (
             <li>

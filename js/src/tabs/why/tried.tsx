@@ -6,7 +6,7 @@ import { useView, type View } from "../../state/view";
 import type { Tried } from "../../state/whatif";
 import type { Part, Split } from "../../state/why";
 import { put } from "../../whatif/doing";
-import { partName } from "./whydata";
+import { partName } from "./data";
 
 /** Whether a part can be switched off. */
 export const canTry = (view: View, { kind, layer }: Part): boolean =>

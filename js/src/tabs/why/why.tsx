@@ -9,9 +9,10 @@ import { Segmented, Select } from "../../parts/controls";
 import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { Token, tokenText } from "../../parts/token";
-import { useAnswer, useView, type View } from "../../state/view";
+import { useAnswer } from "../../state/useanswer";
+import { useView, type View } from "../../state/view";
 import type { Split, WhyChoice, WhyPlace } from "../../state/why";
-import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./whycharts";
+import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./charts";
 import {
   asked,
   cellWords,
@@ -25,9 +26,9 @@ import {
   times,
   WHY,
   weightWords,
-} from "./whydata";
-import { type Go, Largest, trailOf } from "./whylargest";
-import { Pictures, PicturesChart } from "./whypictures";
+} from "./data";
+import { type Go, Largest, trailOf } from "./largest";
+import { ScoreMaps, ScoreMapsChart } from "./scoremaps";
 
 export function Why() {
   const view = useView();
@@ -45,7 +46,7 @@ export function Why() {
       <Trail go={go} />
       <Switches />
       {view.page.why.choice.value.side === "both" ? <BothSides /> : <OneSide go={go} />}
-      <Pictures />
+      <ScoreMaps />
     </section>
   );
 }
@@ -292,7 +293,7 @@ export function WhyFigure() {
   return (
     <>
       {view.page.why.choice.value.side === "both" ? <PairsFigure /> : <SplitFigure />}
-      <PicturesChart />
+      <ScoreMapsChart />
     </>
   );
 }

@@ -9,14 +9,16 @@ import { Drawing } from "../../parts/chart";
 import { Cells, HeatChart } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
-import { showTip, useAnswer, useView } from "../../state/view";
-import { difference, nats } from "./whydata";
+import { showTip } from "../../parts/tooltip";
+import { useAnswer } from "../../state/useanswer";
+import { useView } from "../../state/view";
+import { difference, nats } from "./data";
 
 const [SIDE, LARGE] = [112, 420]; // px of a small picture, of the one shown large
 const REST = 250; // ms
 
 /** The answer to "score_maps": see bertlens/widgets/answers/score_maps.py. */
-interface ScoreMaps {
+interface ScoreMapsAnswer {
   layer: number;
   head: number;
   pairs: [query: string, key: string][];
@@ -29,11 +31,11 @@ interface ScoreMaps {
   size: number;
 }
 
-const SCORE_MAPS: Kind<ScoreMaps, "score_maps"> = {
+const SCORE_MAPS: Kind<ScoreMapsAnswer, "score_maps"> = {
   op: "score_maps",
   needs: "sources",
   read: ({ fields, arrays }) => ({
-    ...(fields as unknown as ScoreMaps),
+    ...(fields as unknown as ScoreMapsAnswer),
     values: arrays.values!.data as Float32Array,
     size: arrays.values!.shape[2]!,
   }),
@@ -50,7 +52,7 @@ interface Picture {
 }
 
 /** The pictures in colours that all of them share. */
-function usePictures(data: ScoreMaps | null): { pictures: Picture[]; most: number } {
+function usePictures(data: ScoreMapsAnswer | null): { pictures: Picture[]; most: number } {
   const { dark } = useView();
   const colours = signedColours(dark);
   return useMemo(() => {
@@ -85,7 +87,7 @@ function useRested(): HeadName | null {
 }
 
 /** Of the head shown; a click shows one of them large. */
-export function Pictures() {
+export function ScoreMaps() {
   const rested = useRested();
   return rested && <OfHead name={rested} />;
 }
@@ -143,7 +145,7 @@ function OfHead({ name }: { name: HeadName }) {
 }
 
 /** How far the pictures are from the scores, and what a cell is where tokens are many. */
-const gapWords = ({ gap, block }: ScoreMaps): string =>
+const gapWords = ({ gap, block }: ScoreMapsAnswer): string =>
   `their sum is the model’s scores up to ${difference(gap)}${block > 1 ? `; a cell is ${block} by ${block} tokens, the largest of them` : ""}`;
 
 function Frame({ x = 0 }: { x?: number }) {
@@ -157,7 +159,7 @@ function Large({
   data: { size, block },
 }: {
   picture: Picture;
-  data: ScoreMaps;
+  data: ScoreMapsAnswer;
 }) {
   const view = useView();
   const { tokens } = view.overview.queries;
@@ -181,7 +183,7 @@ function Large({
 }
 
 /** All of them side by side, for a file; nothing while they are not here. */
-export function PicturesChart() {
+export function ScoreMapsChart() {
   const { layer, head } = useView().shown;
   const answer = useAnswer(SCORE_MAPS, { layer, head });
   const data = answer.state === "answered" ? answer.value : null;

@@ -5,8 +5,8 @@ import { GATE_LABELS, relabelled, USUAL } from "../src/atlas/gatemarks";
 import { headValue, STATS, sentences } from "../src/atlas/headvalues";
 import type { Traits } from "../src/generated/vocabulary";
 import { arrived } from "../src/kernel/answers";
-import { byLayers } from "../src/state/layerqueue";
-import { askForPictures } from "../src/state/thumbnails";
+import { layerQueue } from "../src/state/layerqueue";
+import { askForThumbnails } from "../src/state/thumbnails";
 import type { View } from "../src/state/view";
 import { bench, floats, HEADS, headAnswer, LAYERS, overviewOf, pack, settled, TOKENS } from "./fake";
 
@@ -41,8 +41,8 @@ function ofLayer(op: string, layer: number) {
 
 async function open(selected: Partial<Traits> = {}, pending = ALL, isSeen?: (layer: number) => boolean) {
   const b = bench(overviewOf(TOKENS, { pending, measures: ["weight", "norm", "difference"] }), selected);
-  b.store.answers.giveLayers(byLayers(b.store, isSeen));
-  const end = askForPictures(b.store);
+  b.store.answers.setLayerQueue(layerQueue(b.store, isSeen));
+  const end = askForThumbnails(b.store);
   await settled();
   const kinds = ["pictures", "thumbs", "gates", "statistics"];
   const asked = () => b.model.asked.filter(({ message }) => kinds.includes(message.op));

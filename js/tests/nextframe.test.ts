@@ -1,7 +1,7 @@
 // What is drawn a frame after the head.
 import { computed, effect, signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { lagging } from "../src/state/nextframe";
+import { aFrameLater } from "../src/state/nextframe";
 
 let frames: (() => void)[] = [];
 const frame = () => {
@@ -23,7 +23,7 @@ afterEach(() => {
 const make = () => {
   const [head, subject] = [signal(0), signal("one")];
   const twice = computed(() => 2 * head.value);
-  const late = lagging({ head, twice }, subject);
+  const late = aFrameLater({ head, twice }, subject);
   const seen: number[][] = [];
   effect(() => void seen.push([late.head.value, late.twice.value]));
   return { head, subject, seen };

@@ -2,9 +2,9 @@
 import { signed } from "../../paint/format";
 import { useView, type View } from "../../state/view";
 import type { Part, Split, WhyPlace } from "../../state/why";
+import { fromToken, othersName, spreadWords } from "./charts";
+import { partName, placeOf, readAt, samePlace } from "./data";
 import { canTry, tryOut } from "./tried";
-import { fromToken, othersName, spreadWords } from "./whycharts";
-import { partName, placeOf, readAt, samePlace } from "./whydata";
 
 export type Go = (place: WhyPlace, places: WhyPlace[]) => void;
 

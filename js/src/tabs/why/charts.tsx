@@ -10,9 +10,10 @@ import { HeatChart } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
 import { textWidth, widest } from "../../parts/textwidth";
 import { tokenText } from "../../parts/token";
-import { showTip, useView } from "../../state/view";
+import { showTip } from "../../parts/tooltip";
+import { useView } from "../../state/view";
 import type { Part, Split } from "../../state/why";
-import { difference, nats, type Pairs, partName } from "./whydata";
+import { difference, nats, type Pairs, partName } from "./data";
 
 const [STEP, BAR, WIDTH] = [24, 16, 240]; // px of a row, of its bar, from the lowest to the highest value
 

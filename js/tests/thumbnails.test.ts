@@ -1,8 +1,8 @@
 // Thumbnails that arrive layer by layer.
 import { expect, it } from "vitest";
 import { statistics } from "../src/parts/sentence";
-import { byLayers } from "../src/state/layerqueue";
-import { askForPictures } from "../src/state/thumbnails";
+import { layerQueue } from "../src/state/layerqueue";
+import { askForThumbnails } from "../src/state/thumbnails";
 import { bench, HEADS, LAYERS, overviewOf, pack, settled, TOKENS } from "./fake";
 
 const S = TOKENS.length;
@@ -17,8 +17,8 @@ const pictures = (layer: number, names: number) => {
 
 async function open(selected = {}) {
   const b = bench(overviewOf(TOKENS, { pending: Array.from({ length: LAYERS }, (_, l) => l) }), selected);
-  b.store.answers.giveLayers(byLayers(b.store));
-  const end = askForPictures(b.store);
+  b.store.answers.setLayerQueue(layerQueue(b.store));
+  const end = askForThumbnails(b.store);
   await settled();
   const asked = () => b.model.asked.filter(({ message }) => message.op === "pictures");
   const give = async () => {

@@ -25,7 +25,7 @@ export interface HeadData extends HeadAnswer {
   values: Cells; // (S·K) the measure shown
 }
 
-export interface Shown extends HeadData {
+export interface Displayed extends HeadData {
   overview: Overview;
   thumbs: Thumbs;
   layerMap: { word: LayerMap; values: Cells } | null; // instead of a head: a map of the whole layer
@@ -111,7 +111,12 @@ function tooMany({ queries, keyside, head_dim }: Overview, heads: number, limit:
 }
 
 /** The record of what is selected, null until all of it is here, all of it asked for at once; "refused": no such map. */
-function complete(overview: Overview, synced: Synced, answers: Answers, before: Shown): Shown | "refused" | null {
+function complete(
+  overview: Overview,
+  synced: Synced,
+  answers: Answers,
+  before: Displayed,
+): Displayed | "refused" | null {
   const exists = ([l, h]: HeadName) => l >= 0 && l < overview.n_layers && h >= 0 && h < overview.n_heads;
   const wanted: HeadName = [synced.layer.value, synced.head.value];
   const first: HeadName = exists(wanted) ? wanted : [overview.head.layer, overview.head.head];
@@ -140,14 +145,14 @@ function complete(overview: Overview, synced: Synced, answers: Answers, before: 
 /** An overview as it came, and with the pictures that have arrived since. */
 export type Grown = Signal<{ of: Overview; now: Overview }>;
 
-export function createShown(
+export function createDisplayed(
   synced: Synced,
   answers: Answers,
   link: Link,
   until: AbortSignal,
-): { shown: ReadonlySignal<Shown>; grown: Grown } {
+): { shown: ReadonlySignal<Displayed>; grown: Grown } {
   const sent = computed(() => decodeOverview(synced.overview.value)); // what the kernel put into the trait
-  const initial = (overview: Overview): Shown => ({
+  const initial = (overview: Overview): Displayed => ({
     ...headData(answers, overview, [overview.head.layer, overview.head.head], "weight")!,
     overview,
     thumbs: overview.thumbs,
@@ -168,10 +173,10 @@ export function createShown(
     return answer.state === "answered" ? answer.value : before.trace === trace ? before : sent.value;
   };
   /** A map of a layer that cannot be had: what is shown again has its own name. */
-  const goBack = ({ layer, head, layerMap }: Shown) =>
+  const goBack = ({ layer, head, layerMap }: Displayed) =>
     untracked(() => synced.put({ layer, head, layer_map: layerMap?.word.name ?? "" }));
   /** A saved page has one head: what is selected is again what is shown. */
-  const stay = ({ layer, head, overview: { map } }: Shown) => {
+  const stay = ({ layer, head, overview: { map } }: Displayed) => {
     link.say("saved", `this page holds only ${headLabel(layer, head)}: run the notebook for others`);
     untracked(() => synced.put({ layer, head, heads: [], measure: "weight", layer_map: "", map }));
   };

@@ -1,0 +1,26 @@
+// What a component gets of a question while it draws.
+import { useRef } from "preact/hooks";
+import type { Answer, Arguments, Kind } from "../kernel/answers";
+import type { Overview } from "./overview";
+import { useView } from "./view";
+
+/**
+ * What is known of a question about the maps shown. While a new answer is on its way, the last one of them stays.
+ * `known`: the answer where none has to be asked for. `wait`: it is not asked yet.
+ */
+export function useAnswer<T, Op extends string>(
+  kind: Kind<T, Op>,
+  args: Arguments<Op>,
+  { known, wait = false }: { known?: () => T; wait?: boolean } = {},
+): Answer<T> {
+  const { answers, overview } = useView();
+  const reason = kind.needs && overview.offers[kind.needs];
+  const answer: Answer<T> = reason
+    ? { state: "refused", reason }
+    : wait
+      ? { state: "asking" }
+      : answers.get(kind, overview, args, known);
+  const last = useRef<{ overview: Overview; answer: Answer<T> } | null>(null);
+  if (answer.state === "answered") last.current = { overview, answer };
+  return answer.state === "asking" && last.current?.overview === overview ? last.current.answer : answer;
+}
