@@ -49,7 +49,7 @@ interface Entry {
 
 export class Answers {
   private entries = new Map<string, Entry>(); // what was used longest ago first
-  setLayerQueue: (ask: LayerQueue) => void = () => undefined; // state/layers.ts, which comes later
+  setLayerQueue: (ask: LayerQueue) => void = () => undefined; // set by who draws thumbnails: state/layerqueue.ts
   private layers = new Promise<LayerQueue>((resolve) => {
     this.setLayerQueue = resolve;
   });
