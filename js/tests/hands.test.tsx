@@ -73,6 +73,15 @@ describe("what is typed", () => {
     await comes(b, "fourth");
     expect(field(0).value).toBe("fourth");
   });
+  it("and was run is gone also where another text comes before the next frame", async () => {
+    const b = await open();
+    field(0).focus();
+    type("new");
+    field(0).blur();
+    host.querySelector("form")!.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+    await comes(b, "another");
+    expect(field(0).value).toBe("another");
+  });
   it("is not lost where the run fails", async () => {
     const b = await open();
     field(0).focus();

@@ -1,9 +1,9 @@
 // Header: the text with Run, what the model and the tokenizer did, what went wrong, and the switches.
 
 import type { Signal } from "@preact/signals";
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { effect, useSignal, useSignalEffect } from "@preact/signals";
 import type { TargetedEvent } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { counted, headLabel } from "../paint/format";
 import { Check, into } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
@@ -137,7 +137,7 @@ function useField(shown: Signal<string>) {
     return [follow, leave, hands] as const;
   });
   useSignalEffect(follow);
-  useSignalEffect(leave);
+  useEffect(() => effect(leave), []); // at once: another text may come before the next frame
   return { value, ...hands };
 }
 
