@@ -22,15 +22,15 @@ def seconds(statement: str, runs: int = 3) -> float:
 
 
 def rows() -> Iterator[Row]:
-    static = Path(bertlens.__file__).parent / "static"
+    static = Path(bertlens.__file__).parent / "page" / "static"
     script, style = ((static / name).read_bytes() for name in ("widget.js", "widget.css"))
+    packed = sum(len(gzip.compress(content, 9)) for content in (script, style))
     yield Row(
-        "bundle, minified",
-        "≤ 170 kB gzipped",
-        f"{len(script) / 1e3:.1f} kB script + {len(style) / 1e3:.1f} kB style "
-        f"({len(gzip.compress(script)) / 1e3:.1f} + {len(gzip.compress(style)) / 1e3:.1f} kB gzipped)",
-        "React views: 220 kB and more",
-        len(gzip.compress(script)) + len(gzip.compress(style)) <= 170_000,
+        "bundle, gzipped",
+        "≤ 170 kB",
+        f"{packed / 1e3:.1f} kB ({len(script) / 1e3:.0f} kB script + {len(style) / 1e3:.0f} kB style unpacked)",
+        "React views: 220 kB and more, minified",
+        packed <= 170_000,
     )
     spent = seconds("import bertlens")
     first = seconds("from bertlens import Lens, Explorer", runs=1)

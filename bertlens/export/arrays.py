@@ -31,16 +31,16 @@ def save_npz(trace: Trace, path: str | Path, *, layers: Sequence[int] | None = N
     """
     arrays: dict[str, Any] = {}
     about = provenance(trace)
-    for name, shown in trace.maps.items():
+    for name, side in trace.maps.items():
         prefix = "" if name == "self" else f"{name}."
-        chosen = list(range(shown.n_layers)) if layers is None else check_indices(layers, shown.n_layers, "layers")
+        chosen = list(range(side.n_layers)) if layers is None else check_indices(layers, side.n_layers, "layers")
         arrays[f"{prefix}layers"] = np.array(chosen)
-        arrays[f"{prefix}attention"] = _stack(shown.attention(layer) for layer in chosen)
-        if shown.has_neurons:
-            arrays[f"{prefix}query"] = _stack(shown.query(layer) for layer in chosen)
-            arrays[f"{prefix}key"] = _stack(shown.key(layer) for layer in chosen)
-            arrays[f"{prefix}scaling"] = np.array([shown.scaling(layer) for layer in chosen])
-        about[f"{prefix}tokens"], about[f"{prefix}key_tokens"] = list(shown.tokens), list(shown.key_tokens)
+        arrays[f"{prefix}attention"] = _stack(side.attention(layer) for layer in chosen)
+        if side.has_neurons:
+            arrays[f"{prefix}query"] = _stack(side.query(layer) for layer in chosen)
+            arrays[f"{prefix}key"] = _stack(side.key(layer) for layer in chosen)
+            arrays[f"{prefix}scaling"] = np.array([side.scaling(layer) for layer in chosen])
+        about[f"{prefix}tokens"], about[f"{prefix}key_tokens"] = list(side.tokens), list(side.key_tokens)
     path = Path(path)
     with replacing(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")) as out:  # as numpy names it
         np.savez_compressed(out, about=np.array(json.dumps(about)), **arrays)

@@ -32,17 +32,19 @@ _SHADES = 34  # of the maps: steps of 3 %, half the bytes of all 255
 
 
 def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> bytes:
-    """PNG of a trace's atlas and one open head, about 900 pixels wide. overview: of the map of the trace shown."""
+    """PNG of a trace's atlas and one open head, about 900 pixels wide. overview: of the map of the trace displayed."""
     header = overview["header"]
     arrays = unpack(header["arrays"], overview["data"])
-    shown = trace.maps[header["map"]]
-    most = max(len(shown.tokens), len(shown.key_tokens))
+    displayed = trace.maps[header["map"]]
+    most = max(len(displayed.tokens), len(displayed.key_tokens))
     pooled = most > _MOST_CELLS
-    attention = _pooled(shown.attention_heads(layer, head, head + 1)[0].float().cpu().numpy(), _MOST_CELLS)
+    attention = _pooled(displayed.attention_heads(layer, head, head + 1)[0].float().cpu().numpy(), _MOST_CELLS)
     name = f"L{layer}·H{head}"
     about = provenance(trace)
     left = None if header["pending"] else _atlas(_pooled(arrays["thumbs"], _THUMB_CELLS), layer, head)
-    right = _matrix(attention, [] if pooled else shown.display_tokens, [] if pooled else shown.display_key_tokens)
+    right = _matrix(
+        attention, [] if pooled else displayed.display_tokens, [] if pooled else displayed.display_key_tokens
+    )
     caption = [
         f"{visible(about['model'])} ({about['dtype']}), {name}: row = query, column = key, white 0 to dark blue "
         f"{np.nanmax(attention, initial=0):.3f}{', the largest of each block of cells' if pooled else ''}"
@@ -61,8 +63,8 @@ def compared_png(
 
     names: of the head in a and in b. caption: lines below.
     """
-    first, second = (np.asarray(one, dtype=np.float32) for one in maps)
-    top = max(float(np.nanmax(np.abs(one), initial=0)) for one in (first, second))
+    first, second = (np.asarray(weights, dtype=np.float32) for weights in maps)
+    top = max(float(np.nanmax(np.abs(weights), initial=0)) for weights in (first, second))
     pooled = max(first.shape) > _MOST_LABELS
     labels = ([], []) if pooled else (queries, keys)
     parts = [

@@ -35,9 +35,9 @@ def token_strip(found: Attribution) -> str:
         f"<tr><td>{n}</td><th scope='row'><bdi>{token}</bdi></th><td>{_number(value, digits + 1)}</td></tr>"
         for n, (token, value) in enumerate(zip(tokens, values, strict=True))
     )
-    said = html.escape(" ".join([f"{found.said}.", *found.notes]))
+    summary = html.escape(" ".join([f"{found.said}.", *found.notes]))
     return (
-        f"<div role='group' aria-label='{html.escape(found.method)}'><p>{said}</p>"
+        f"<div role='group' aria-label='{html.escape(found.method)}'><p>{summary}</p>"
         f"<div dir='ltr' style='line-height:1.25'>{strip}</div><p>{_legend(values, top, digits, found.signed)}</p>"
         f"<details><summary>{len(tokens)} numbers</summary><table><thead><tr><th scope='col'>position</th>"
         f"<th scope='col'>token</th><th scope='col'>value</th></tr></thead><tbody>{rows}</tbody></table></details>"

@@ -65,7 +65,9 @@ def tokens_on_axes(axes: Any, rows: list[str], columns: list[str], most: int = 6
     axes.tick_params(length=0)
 
 
-def layers_on_axis(axis: Any, layers: Iterable[int], places: Sequence[float] | None = None, **options: Any) -> None:
+def layers_on_axis(
+    axis: Any, layers: Iterable[int], places: Sequence[float] | np.ndarray | None = None, **options: Any
+) -> None:
     """L0, L1, ... along an axis, at their numbers or at `places`."""
     numbers = list(layers)
     axis.set_ticks(numbers if places is None else places, [f"L{layer}" for layer in numbers], **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -45,13 +46,13 @@ class Grid:
 
     def edges(self, units: Sequence[Unit]) -> list[int]:
         """The units that the second sentence and the named spans begin with, but for the first unit."""
-        found = {
+        starts = {
             next((n for n, unit in enumerate(units) if start <= unit.pieces[0] < end), 0)
             for _, start, end in self.spans
         }
         segments = [unit.segment for unit in units]
-        found |= {n for n in range(1, len(units)) if (segments[n - 1], segments[n]) == (0, 1)}
-        return sorted(found - {0})
+        starts |= {n for n in range(1, len(units)) if (segments[n - 1], segments[n]) == (0, 1)}
+        return sorted(starts - {0})
 
 
 def shown_grid(
@@ -105,8 +106,8 @@ def shown_grid(
         raise SelectionError("no tokens are left: show special tokens, or all pairs")
     merged = _merged(values, rows, cols)
     if renormalize and hide_special and measure == "weight" and not layer_map:
-        held = merged.sum(1, keepdims=True, dtype=np.float64)
-        merged = (merged / np.where(held == 0, 1, held)).astype(np.float32)
+        total = merged.sum(1, keepdims=True, dtype=np.float64)
+        merged = (merged / np.where(total == 0, 1, total)).astype(np.float32)
     return Grid(merged, rows, cols, spans, name, symbol, not layer_map and MEASURES[measure].signed)
 
 
@@ -132,14 +133,15 @@ def _units(
     groups = [[n] for n in range(len(labels))]
     names: dict[int, str] = {}
     if kind == "words":
-        groups = [part for group in grouped(words) for part in _of_one_segment(group, segments)]
+        # a word is cut where another segment begins
+        groups = [[*part] for word in grouped(words) for _, part in groupby(word, key=segments.__getitem__)]
     elif kind == "spans" and spans:
         names = {start: name for name, start, _ in spans}
         inside = {n for _, start, end in spans for n in range(start, end)}
         groups = sorted([[n] for n in range(len(labels)) if n not in inside] + [[*range(a, b)] for _, a, b in spans])
     return [
         Unit(
-            names.get(group[0], "".join(_piece(labels[n], n > group[0]) for n in group)),
+            names.get(group[0], "".join(piece(labels[n], n > group[0]) for n in group)),
             tuple(group),
             segments[group[0]],
             bool(special[group[0]]),
@@ -148,17 +150,7 @@ def _units(
     ]
 
 
-def _of_one_segment(group: list[int], segments: Sequence[int]) -> list[list[int]]:
-    parts = [group[:1]]
-    for n in group[1:]:
-        if segments[n] == segments[parts[-1][-1]]:
-            parts[-1].append(n)
-        else:
-            parts.append([n])
-    return parts
-
-
-def _piece(label: str, goes_on: bool) -> str:
+def piece(label: str, goes_on: bool) -> str:
     """A piece of a word as it is written in it."""
     return label[2:] if goes_on and len(label) > 2 and label.startswith("##") else label
 

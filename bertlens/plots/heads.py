@@ -85,13 +85,17 @@ def save(axes: Any, path: str | Path, trace: Trace | None = None) -> Path:
     """
     target = Path(path)
     about = {} if trace is None else {k: v for k, v in provenance(trace).items() if v}
-    said = visible("; ".join(f"{name}: {value}" for name, value in about.items()))
+    description = visible("; ".join(f"{name}: {value}" for name, value in about.items()))
     field = {".pdf": "Subject", ".svg": "Description", ".png": "Description"}.get(target.suffix)
     rules = {"pdf.fonttype": 42, "svg.fonttype": "none", "savefig.dpi": 600}
     figure = axes.figure
     try:
         with pyplot().rc_context(rules):
-            figure.savefig(target, facecolor=figure.get_facecolor(), metadata={field: said} if field and said else None)
+            figure.savefig(
+                target,
+                facecolor=figure.get_facecolor(),
+                metadata={field: description} if field and description else None,
+            )
     except (OSError, ValueError) as error:
         raise ExportError(f"{target} cannot be written: {error}") from None
     return target

@@ -14,7 +14,7 @@ from ..trace.provenance import visible
 from ..trace.trace import Trace
 from ..vocabulary import INKS, THEMES
 from .figure import MM, plain, pyplot
-from .grid import Unit, shown_grid
+from .grid import Unit, piece, shown_grid
 
 _CLOSES = re.compile(r"[.,;:!?%)\]}’”]")  # as in js/src/head/running.tsx
 _POINT = 72 / MM  # of a mm
@@ -52,10 +52,10 @@ def running_text(
     grid = shown_grid(trace, layer, head, measure, **shown)
     if key is None:
         at, units, values = _place(grid.rows, query, len(trace.tokens), "query"), grid.cols, grid.values
-        of, values, tokens, words = grid.rows[at], values[at], trace.display_key_tokens, trace.key_word_ids
+        chosen, values, tokens, words = grid.rows[at], values[at], trace.display_key_tokens, trace.key_word_ids
     else:
         at, units, values = _place(grid.cols, key, len(trace.key_tokens), "key"), grid.rows, grid.values
-        of, values, tokens, words = grid.cols[at], values[:, at], trace.display_tokens, trace.word_ids
+        chosen, values, tokens, words = grid.cols[at], values[:, at], trace.display_tokens, trace.word_ids
     most = scale_end(float(np.nan_to_num(np.abs(values)).max()))
     low = -most if grid.signed else 0.0
     colours = table("signed" if grid.signed else "weight", theme)
@@ -73,14 +73,14 @@ def running_text(
     axes.set_ylim(down if own else axes.bbox.height / axes.figure.dpi * 72, 0)
     axes.set_axis_off()
     for unit, (text, _), (x, line, wide), fill in zip(units, written, places, fills, strict=True):
-        is_own = trace.key_encoding is None and unit.pieces[0] == of.pieces[0]
+        is_own = trace.key_encoding is None and unit.pieces[0] == chosen.pieces[0]
         _word(axes, text, x, line * _LINE * size, wide, fill, INKS[theme]["select"] if is_own else "none", size)
-    name, ink = f"“{visible(of.label)}”", INKS[theme]["ink"]
+    name, ink = f"“{visible(chosen.label)}”", INKS[theme]["ink"]
     title = f"{grid.title}: {f'what {name} looks at' if key is None else f'who looks at {name}'}"
     axes.set_title(plain(title), fontsize=size + 1, color=ink, loc="left")
     ends = [f"−{most:.3f}", f"+{most:.3f}"] if grid.signed else ["0", f"{most:.3f}"]
-    said = f"{' to '.join(ends)}: {grid.symbol} of {name}, on its own scale"
-    axes.annotate(plain(said), (0, 0), (0, -1.6 * size), xycoords="axes fraction", textcoords="offset points",
+    caption = f"{' to '.join(ends)}: {grid.symbol} of {name}, on its own scale"
+    axes.annotate(plain(caption), (0, 0), (0, -1.6 * size), xycoords="axes fraction", textcoords="offset points",
                   fontsize=size, color=ink, annotation_clip=False)  # fmt: skip
     return axes
 
@@ -97,10 +97,9 @@ def _place(units: list[Unit], piece: int | None, size: int, name: str) -> int:
 
 def _written(tokens: list[str], words: list[int | None], unit: Unit) -> tuple[str, bool]:
     """What a unit is in running text, and whether it stands apart from the one before."""
-    n, label = unit.pieces[0], unit.label
+    n = unit.pieces[0]
     goes_on = n > 0 and words[n] is not None and words[n] == words[n - 1]
-    text = label[2:] if goes_on and len(label) > 2 and label.startswith("##") else label
-    return visible(text), n > 0 and not goes_on and not _CLOSES.match(tokens[n])
+    return visible(piece(unit.label, goes_on)), n > 0 and not goes_on and not _CLOSES.match(tokens[n])
 
 
 def _lines(

@@ -14,11 +14,11 @@ from ..trace.trace import Trace
 from ..vocabulary import SOURCES
 from .figure import INK, MUTED, axes_or_new, axes_row, beside, color_map, plain, quiet
 
-LARGEST = 6
+LARGEST_PARTS = 6
 NAMES = {kind: SOURCES[kind].label for kind in ("head", "mlp")}
 
 
-def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST) -> Any:
+def sources(s: splits.Sources, axes: Any = None, *, largest: int = LARGEST_PARTS) -> Any:
     """One number by its sources: a waterfall of the kinds from 0 to the net, then the largest parts, the rest folded.
 
     Blue raises the number, orange lowers it. Below: the sum, the model's number, their difference, and Σ|parts| / |net|

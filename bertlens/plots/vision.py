@@ -84,5 +84,5 @@ def _title(trace: Trace, layer: int, head: int, query: int, row: np.ndarray) -> 
     total = row[list(known)].sum()
     named = [f"{visible(tokens[at])} {row[at]:.3f}" for at in others]
     rest = named if len(others) <= 3 else [f"{len(others)} other tokens {row[others].sum():.3f}"]
-    said = ", ".join([f"{len(known)} patches: {total:.3f}", *rest])
-    return f"L{layer}·H{head}: {visible(tokens[query])} attends to\n{said}"
+    second = ", ".join([f"{len(known)} patches: {total:.3f}", *rest])
+    return f"L{layer}·H{head}: {visible(tokens[query])} attends to\n{second}"

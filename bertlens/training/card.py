@@ -148,5 +148,5 @@ def _sentence(row: dict[str, Any]) -> str:
     def answer(token: str, probability: float) -> str:
         return f"**{token}** {probability:.2f}" if token in row["expected"] else f"{token} {probability:.2f}"
 
-    top = ", ".join(answer(**one) for one in row["top"])
+    top = ", ".join(answer(**guess) for guess in row["top"])
     return f"| {row['sentence']} | {', '.join(row['expected'])} | {top} |"

@@ -7,6 +7,7 @@ nothing is ever padded.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,14 +99,7 @@ def read(paths: Iterable[str | Path]) -> Iterator[str]:
             if ".raw" not in Path(path).suffixes:
                 yield item
             elif not item.startswith("="):  # a heading of WikiText
-                yield _plain(item)
-
-
-def _plain(text: str) -> str:
-    """WikiText's raw text writes marks inside a word apart: "well @-@ known", "1 @,@ 000"."""
-    for mark in "-,.":
-        text = text.replace(f" @{mark}@ ", mark)
-    return text
+                yield re.sub(" @([-,.])@ ", r"\1", item)  # WikiText writes marks in a word apart: "well @-@ known"
 
 
 def prepare(texts: Iterable[str], tokenizer: Any, length: int) -> tuple[Passages, Passages]:
@@ -114,8 +108,8 @@ def prepare(texts: Iterable[str], tokenizer: Any, length: int) -> tuple[Passages
     Every HELD_OUT-th text is held out. Raises InputError for a corpus that is too small.
     """
     kept: list[list[list[int]]] = [[], []]  # to train on, held out
-    first = 0
-    for chunk in _chunks(texts):
+    first, rest = 0, iter(texts)
+    while chunk := list(itertools.islice(rest, CHUNK)):
         for number, rows in enumerate(passages(chunk, tokenizer, length), first):
             kept[number % HELD_OUT == HELD_OUT - 1] += rows
         first += len(chunk)
@@ -137,12 +131,6 @@ def passages(texts: list[str], tokenizer: Any, length: int) -> list[list[list[in
     return [[[*before, *part, *after] for part in parts if len(part) >= SHORTEST] for parts in cut]
 
 
-def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
-    iterator = iter(texts)
-    while chunk := list(itertools.islice(iterator, CHUNK)):
-        yield chunk
-
-
 def _template(tokenizer: Any) -> tuple[list[int], list[int]]:
     """The special tokens before and after a text."""
     with resting_state(tokenizer):
@@ -156,19 +144,16 @@ def _cut(ids: list[int], room: int, ends: set[int], closing: set[int]) -> list[l
     """`ids` in parts of at most `room`, cut behind sentences where there is an end of one."""
     parts = []
     while len(ids) > room:
-        at = room
-        for end in range(room, 0, -1):
-            if ids[end] not in closing and _ends(ids, end, ends, closing):
-                at = end
-                break
+        places = (at for at in range(room, 0, -1) if _sentence_ends(ids, at, ends, closing))
+        at = next(places, room)
         parts.append(ids[:at])
         ids = ids[at:]
     return [*parts, ids]
 
 
-def _ends(ids: list[int], end: int, ends: set[int], closing: set[int]) -> bool:
-    """Whether a sentence ends right before `place`: at an end mark, closing quotes or brackets behind it."""
-    last = end - 1
+def _sentence_ends(ids: list[int], at: int, ends: set[int], closing: set[int]) -> bool:
+    """Whether a sentence ends right before `at`: with an end mark, and closing quotes or brackets behind it."""
+    last = at - 1
     while last > 0 and ids[last] in closing:
         last -= 1
-    return ids[last] in ends
+    return ids[at] not in closing and ids[last] in ends

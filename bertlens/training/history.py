@@ -23,12 +23,12 @@ from .differences import SHIPPED
 from .train import Masking, evaluate
 
 FILE = "history.npz"
-TEXTS = 200
-LEAST = 20  # tokens of such a text, where there are some
+MOST_TEXTS = 200
+SHORTEST_TEXT = 20  # tokens of such a text, where there are some
 
 
 class History:
-    """Statistics of all heads on TEXTS held-out passages, taken at points of a run and kept in a file of its folder.
+    """Statistics of all heads on MOST_TEXTS held-out passages at points of a run, kept in a file of its folder.
 
     Arrays: step (P,); loss, top1, top10 (P,) on the held-out passages; divergence (P, L, H), mean Jensen-Shannon
     divergence of a head's rows from those that it had at the start, in nats; names (K,) and weight (P, K, L, H), the
@@ -93,9 +93,9 @@ def load(path: str | Path | None = None) -> dict[str, np.ndarray]:
 
 
 def texts(held_out: Passages, tokenizer: Any) -> list[str]:
-    """The first TEXTS passages of LEAST tokens and more (of any length where there are none), as text."""
-    long = [p for p, n in enumerate(held_out.lengths.tolist()) if n >= LEAST]
-    chosen = (long or [*range(len(held_out))])[:TEXTS]
+    """The first MOST_TEXTS passages of SHORTEST_TEXT tokens and more (of any length where there are none), as text."""
+    long = [p for p, n in enumerate(held_out.lengths.tolist()) if n >= SHORTEST_TEXT]
+    chosen = (long or [*range(len(held_out))])[:MOST_TEXTS]
     rows = [held_out.rows(torch.tensor([p]))[0] for p in chosen]
     return [tokenizer.decode(row, skip_special_tokens=True) for row in rows]
 

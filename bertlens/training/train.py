@@ -119,9 +119,9 @@ def evaluate(
         generator = torch.Generator().manual_seed(number)
         ids = passages.rows(batch)
         chosen = masking.chosen(ids, share, generator)
-        shown = torch.where(chosen, masking.mask, ids).to(device)
+        inputs = torch.where(chosen, masking.mask, ids).to(device)
         with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
-            logits = logits_at(model, shown, chosen.to(device)).float()
+            logits = logits_at(model, inputs, chosen.to(device)).float()
         answers = ids[chosen].to(device)
         loss += float(nn.functional.cross_entropy(logits, answers, reduction="sum"))
         best = logits.topk(10).indices == answers[:, None]

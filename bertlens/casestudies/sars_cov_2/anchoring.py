@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from .kmers import KMER
 
 MATCH, MISMATCH, OPEN, EXTEND = 2, -3, -7, -1
-LARGEST = 400_000  # cells of one alignment between anchors; what is larger is foreign and gets no coordinates
+MOST_CELLS = 400_000  # of one alignment between anchors; what is larger is foreign and gets no coordinates
 
 CODONS = dict(
     zip(
@@ -92,7 +92,7 @@ def _align(
         query_end, target_end = query_end - 1, target_end - 1
         placed[query_end] = target_end
     n, m = query_end - query, target_end - target
-    if n == 0 or m == 0 or n * m > LARGEST:
+    if n == 0 or m == 0 or n * m > MOST_CELLS:
         return
     if n == m:
         for i in range(n):
@@ -159,9 +159,9 @@ def _in_frame(placed: list[int | None], sequence: str, reference: str) -> list[i
         around = placed[i - phase : i + 3 - phase]
         if None in around or around != [*range(left + 1 - phase, left + 1), *range(right, right + 3 - phase)]:
             continue
-        made = translate(sequence[i - phase : i + 3 - phase])
+        residue = translate(sequence[i - phase : i + 3 - phase])
         start, end = left + 1 - phase, right - phase
-        if made == translate(reference[end : end + 3]) and made != translate(reference[start : start + 3]):
+        if residue == translate(reference[end : end + 3]) and residue != translate(reference[start : start + 3]):
             placed[i - phase : i + 3 - phase] = [end, end + 1, end + 2]
         else:
             placed[i - phase : i + 3 - phase] = [start, start + 1, start + 2]

@@ -69,22 +69,13 @@ class Annotation:
         """One row per token: token, kmer, start, end, first_residue, last_residue, peptide, domain, mutations."""
         import pandas as pd
 
-        rows = [
-            {
-                "token": mark.token,
-                "kmer": mark.kmer,
-                "start": mark.start,
-                "end": mark.end,
-                "first_residue": mark.residues[0] if mark.residues else None,
-                "last_residue": mark.residues[1] if mark.residues else None,
-                "peptide": mark.peptide,
-                "domain": mark.domain,
-                "mutations": " ".join(mark.mutations),
-            }
-            for mark in self.marks
-        ]
-        whole = dict.fromkeys(("start", "end", "first_residue", "last_residue"), "Int64")
-        return pd.DataFrame(rows).astype(whole)
+        rows = []
+        for mark in self.marks:
+            first, last = mark.residues or (None, None)
+            places = {"start": mark.start, "end": mark.end, "first_residue": first, "last_residue": last}
+            words = {"peptide": mark.peptide, "domain": mark.domain, "mutations": " ".join(mark.mutations)}
+            rows.append({"token": mark.token, "kmer": mark.kmer, **places, **words})
+        return pd.DataFrame(rows).astype(dict.fromkeys(places, "Int64"))
 
 
 def annotate(trace: Trace) -> Annotation:
@@ -108,10 +99,8 @@ def annotate_sequence(sequence: str, vocabulary: Vocabulary, n_tokens: int | Non
     placed = anchor(sequence, vocabulary.reference_sequence)
     by_residue = _mutations(sequence, placed, vocabulary.reference_sequence)
     starts = range(0, len(sequence) - KMER + 1, STRIDE)[: None if n_tokens is None else n_tokens - 2]
-    marks = [_outside(0, "[CLS]")]
-    for token, start in enumerate(starts, 1):
-        marks.append(_mark(token, start, sequence, placed, by_residue))
-    marks.append(_outside(len(marks), "[SEP]"))
+    marks = [_mark(token, start, sequence, placed, by_residue) for token, start in enumerate(starts, 1)]
+    marks = [_outside(0, "[CLS]"), *marks, _outside(len(marks) + 1, "[SEP]")]
     return Annotation(marks, tuple(name for names in by_residue.values() for name, _ in names))
 
 
@@ -135,14 +124,14 @@ def _mark(
         left = next((p for p in reversed(placed[:start]) if p is not None), None)
         right = next((p for p in placed[start + KMER :] if p is not None), None)
         if left is None or right is None or right != left + 1:
-            return Mark(token, kmer, None, None, None, "", "", ())
+            return _outside(token, kmer)
         first = end = right
     residues = (first // 3 + 1, max(first, end - 1) // 3 + 1)
     # codons of the sequence's own frame that the window holds whole
     offset = (first - (placed.index(first, start) if positions else start)) % 3
     whole = range(start + (-(start + offset)) % 3, start + KMER - 2, 3)
     peptide = "".join(translate(sequence[i : i + 3]) for i in whole)
-    shown = tuple(
+    visible_mutations = tuple(
         name
         for residue in range(residues[0] - 1, residues[1] + 2)
         for name, where in by_residue.get(residue, [])
@@ -150,7 +139,7 @@ def _mark(
     )
     # the domain that most of its nucleotides lie in
     domains = [domain_of(position // 3 + 1) for position in positions or [first]]
-    return Mark(token, kmer, first, end, residues, peptide, max(domains, key=domains.count), shown)
+    return Mark(token, kmer, first, end, residues, peptide, max(domains, key=domains.count), visible_mutations)
 
 
 def _mutations(sequence: str, placed: list[int | None], reference: str) -> dict[int, list[tuple[str, range]]]:

@@ -61,8 +61,8 @@ def logistic_regression(train: Sequence[Sample], test: Sequence[Sample], labels:
     columns = {kmer: number for number, kmer in enumerate(sorted(set().union(*own)))}
     features = _present(own, columns)
     targets = torch.tensor([labels.index(sample.variant) for sample in train])
-    weights = torch.zeros(len(columns), len(labels), dtype=torch.float64, requires_grad=True)
-    intercepts = torch.zeros(len(labels), dtype=torch.float64, requires_grad=True)
+    shapes = ((len(columns), len(labels)), (len(labels),))
+    weights, intercepts = (torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
     optimizer = torch.optim.LBFGS(
         [weights, intercepts], max_iter=1000, tolerance_grad=1e-4, history_size=20, line_search_fn="strong_wolfe"
     )

@@ -141,9 +141,9 @@ def card(metrics: dict[str, Any]) -> str:
 
 def near(metrics: dict[str, Any]) -> str:
     """How far the test split lies from what was learned, and who else is right on it: three paragraphs."""
-    its, test = metrics["near"], metrics["test"]
-    n, far, scores = test["n"], its["far"], its["scores"]
-    distances = {int(distance): number for distance, number in its["distances"].items()}
+    about, test = metrics["near"], metrics["test"]
+    n, far, scores = test["n"], about["far"], about["scores"]
+    distances = {int(distance): number for distance, number in about["distances"].items()}
     close = sum(number for distance, number in distances.items() if distance <= CLOSE)
     same = distances.get(0, 0)
     model, neighbour, regression = (

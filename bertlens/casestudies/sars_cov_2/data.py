@@ -18,7 +18,7 @@ OPEN_DATA = (
     "open spike genes with lineages: the consensus genomes of github.com/andersen-lab/HCoV-19-Genomics "
     "(NCBI BioProject PRJNA612578), cut to the spike gene; bertlens downloads nothing"
 )
-LEAST = 20  # classes with fewer sequences are left out: they cannot be both learned and tested
+SMALLEST_CLASS = 20  # classes with fewer sequences are left out: they cannot be both learned and tested
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def read_reference(path: Path) -> str:
     raise InputError(f"{path.name} holds no spike of lineage B")
 
 
-def choose(samples: Sequence[Sample], least: int = LEAST) -> tuple[list[Sample], list[str]]:
+def choose(samples: Sequence[Sample], least: int = SMALLEST_CLASS) -> tuple[list[Sample], list[str]]:
     """The samples of the classes with at least `least` sequences, and these classes in order of their names."""
     counts = Counter(sample.variant for sample in samples)
     labels = sorted((label for label, count in counts.items() if count >= least), key=str.casefold)

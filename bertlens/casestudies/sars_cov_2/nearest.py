@@ -33,18 +33,18 @@ def nearest(sequences: Sequence[str], training: Sequence[str]) -> list[Nearest]:
     if not training:
         raise InputError("there are no training sequences to be near to")
     common = _windows(training[0])  # most windows are in every sequence: what differs from one of them is little
-    own = [common ^ _windows(sequence) for sequence in training]
-    sizes = np.array([len(its) for its in own])
+    differing = [common ^ _windows(sequence) for sequence in training]
+    sizes = np.array([len(windows) for windows in differing])
     holders: dict[str, list[int]] = {}
-    for index, its in enumerate(own):
-        for window in its:
+    for index, windows in enumerate(differing):
+        for window in windows:
             holders.setdefault(window, []).append(index)
-    found = []
+    neighbours = []
     for sequence in sequences:
-        its = common ^ _windows(sequence)
-        with_it = [index for window in its for index in holders.get(window, ())]
+        windows = common ^ _windows(sequence)
+        with_it = [index for window in windows for index in holders.get(window, ())]
         shared = np.bincount(np.array(with_it, dtype=np.intp), minlength=len(training))
-        bounds = -(-(len(its) + sizes - 2 * shared) // (2 * WINDOW))
+        bounds = -(-(len(windows) + sizes - 2 * shared) // (2 * WINDOW))
         best: Nearest | None = None
         for index in np.argsort(bounds, kind="stable").tolist():
             if best is not None and bounds[index] > best.distance:
@@ -53,8 +53,8 @@ def nearest(sequences: Sequence[str], training: Sequence[str]) -> list[Nearest]:
             if distance is not None and (best is None or (distance, index) < (best.distance, best.index)):
                 best = Nearest(index, distance)
         assert best is not None
-        found.append(best)
-    return found
+        neighbours.append(best)
+    return neighbours
 
 
 def edit_distance(a: str, b: str, limit: int | None = None) -> int | None:
