@@ -1,7 +1,6 @@
 // What is said of gates beside their labels: the length they hold at, and what it does to the threshold.
 import { describe, expect, it } from "vitest";
-import { atLength, gateAt, relabelled, USUAL } from "../src/atlas/gatemarks";
-import { lengthNote } from "../src/atlas/gatewords";
+import { atLength, gateAt, lengthNote, relabelled, USUAL } from "../src/atlas/gatemarks";
 import { decodeOverview } from "../src/state/overview";
 import { overviewOf, TOKENS } from "./fake";
 

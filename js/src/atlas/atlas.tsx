@@ -16,7 +16,7 @@ import { HeadButton } from "./headbutton";
 import { asksOf, type Says, useHeadValue, useSentences } from "./headvalues";
 import { Ranking } from "./ranking";
 
-const ACROSS = 12; // sorted heads in a row
+const HEADS_PER_ROW = 12; // sorted heads in a row
 
 /** The layers and heads to show: all, or those that the include arguments name. */
 export const included = ({ n_layers, n_heads }: Overview, layers: number[] | null, heads: number[] | null) => ({
@@ -119,7 +119,7 @@ function Grid(props: GridProps) {
   const { layers, heads, names } = props;
   const { root, synced } = useView();
   const cells = names ?? layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
-  const cols = names ? Math.min(heads.length, ACROSS) : heads.length;
+  const cols = names ? Math.min(heads.length, HEADS_PER_ROW) : heads.length;
   const chosen = () => {
     const at = cells.findIndex(([l, h]) => l === synced.layer.value && h === synced.head.value);
     return { row: Math.floor(at / cols), col: at % cols };

@@ -1,7 +1,7 @@
 // Gates wherever heads are: their letter and mark, the labels of all heads for the thresholds in force, and of what length.
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { GATE_MARGIN, GATE_THRESHOLD, GATES } from "../generated/vocabulary";
+import { GATE_LEAST_CONTENT, GATE_MARGIN, GATE_THRESHOLD, GATES } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
 import { counted } from "../paint/format";
 import type { Overview } from "../state/overview";
@@ -86,3 +86,23 @@ export const atLength = ({ queries }: Pick<Overview, "queries">): string =>
 
 /** Letter and mark of a gate: told apart without colour. */
 export const gateSign = (label: string): string => `${GATES[label]?.letter ?? "?"}${GATES[label]?.mark ?? ""}`;
+
+export const GateBadge = ({ label }: { label: string }) => (
+  <span class="bl-gate" title={label}>
+    {gateSign(label)}
+  </span>
+);
+
+/** What the length of the text does to the labels of its heads. */
+export function lengthNote({
+  threshold,
+  content_tokens: n,
+  least,
+}: Pick<Gates, "threshold" | "content_tokens" | "least">): string {
+  const holds = "Labels hold at this length: in much longer or shorter texts the same head often has another.";
+  if (least === null)
+    return `With ${n} content tokens no head has a label: under ${GATE_LEAST_CONTENT} noise alone looks like a gate.`;
+  if (least <= threshold) return holds;
+  const numbers = `${least.toFixed(2)} instead of ${threshold.toFixed(2)}`;
+  return `With ${n} content tokens the threshold is ${numbers}: in short texts noise reaches further. ${holds}`;
+}

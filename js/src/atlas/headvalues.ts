@@ -1,24 +1,38 @@
 // What heads are ordered, coloured and told apart by: a statistic of the measure shown, or the cell, row or token pinned.
+
 import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import type { Unit } from "../compute/grid";
+import { largestSize } from "../compute/largest";
 import { type Cells, heldCells } from "../compute/windows";
 import { MEASURES, type Measure, STATISTICS } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
 import { percent, scaleEnd, share, signed, upTo } from "../paint/format";
 import { describe, statisticLabel } from "../parts/sentence";
-import { tokenText } from "../parts/token";
+import { shortText } from "../parts/token";
 import { changeValues } from "../state/effects";
 import type { HeadNumbers, HeadValue, OfHead } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
-import { ofRow } from "./rowvalues";
+import { rowValue } from "./rowvalues";
 
 interface Statistics {
   names: string[];
   stats: Float32Array; // (L·H·names)
   received: Float32Array; // (L·H·K) what each key gets, mean over queries
 }
+
+/** One statistic of every head. */
+const statisticOf = ({ names, stats }: Statistics, { n_heads }: Overview, name: string): OfHead => {
+  const n = names.indexOf(name);
+  return (l, h) => (n < 0 ? Number.NaN : stats[(l * n_heads + h) * names.length + n]!);
+};
+
+/** What each key gets of one head, mean over queries. */
+const receivedOf = ({ received }: Statistics, { n_heads, keyside }: Overview, l: number, h: number) => {
+  const K = keyside.tokens.length;
+  return received.subarray((l * n_heads + h) * K, (l * n_heads + h + 1) * K);
+};
 
 export const STATS: Kind<Statistics, "statistics"> = {
   op: "statistics",
@@ -30,14 +44,14 @@ export const STATS: Kind<Statistics, "statistics"> = {
   }),
 };
 
-/** Names of what is of a change, and of the pin. */
+/** Names of the values that a change of the run has, and of those that need a pin. */
 const OF_CHANGE = ["moved", "matters"];
 const OF_PIN = ["cell", "row", "contrast", "token"];
 
 const NOTHING: OfHead = () => Number.NaN;
 
 /** An answer's value: nothing where it is refused, null while it is on its way. */
-const found = <T>(answer: Answer<T>, of: (value: T) => OfHead, unit: string): HeadNumbers | null =>
+const answered = <T>(answer: Answer<T>, of: (value: T) => OfHead, unit: string): HeadNumbers | null =>
   answer.state === "asking" ? null : { of: answer.state === "answered" ? of(answer.value) : NOTHING, unit };
 
 const less = (a: HeadNumbers | null, b: HeadNumbers | null): HeadNumbers | null =>
@@ -50,33 +64,26 @@ const byMeasure = (measure: Measure, by: (by: "weight" | "norm") => HeadNumbers 
 function statistic({ answers, overview }: View, name: string, by: "weight" | "norm"): HeadNumbers | null {
   const unit = STATISTICS[name]?.unit ?? "";
   if (by === "weight" && name !== "variation") return { of: (l, h) => overview.statistic(l, h, name), unit };
-  const of = ({ names, stats }: Statistics): OfHead => {
-    const at = names.indexOf(name);
-    return (l, h) => (at < 0 ? Number.NaN : stats[(l * overview.n_heads + h) * names.length + at]!);
-  };
-  return found(answers.get(STATS, overview, { by: "norm" }), of, unit);
+  const of = (statistics: Statistics) => statisticOf(statistics, overview, name);
+  return answered(answers.get(STATS, overview, { by: "norm" }), of, unit);
 }
 
 /** What a key's pieces get of all queries, mean. */
 function token({ answers, overview }: View, { pieces }: Unit, by: "weight" | "norm"): HeadNumbers | null {
-  const K = overview.keyside.tokens.length;
   const of =
-    ({ received }: Statistics): OfHead =>
+    (statistics: Statistics): OfHead =>
     (l, h) =>
-      pieces.reduce((sum, j) => sum + received[(l * overview.n_heads + h) * K + j]!, 0);
-  return found(answers.get(STATS, overview, { by }), of, "share");
+      pieces.reduce((sum, j) => sum + receivedOf(statistics, overview, l, h)[j]!, 0);
+  return answered(answers.get(STATS, overview, { by }), of, "share");
 }
 
-/** OfHead the pinned query's row, by the measure shown. */
-function ofPinnedRow(view: View, name: string, query: Unit, measure: Measure): HeadNumbers | null {
-  const of = ofRow(view, name, query, measure);
+/** A number of the pinned query's row in every head, by the measure shown. */
+function pinnedRowValue(view: View, name: string, query: Unit, measure: Measure): HeadNumbers | null {
+  const of = rowValue(view, name, query, measure);
   return of && { of, unit: name === "contrast" ? "share" : name === "cell" ? "cell" : "nats" };
 }
 
-const short = (unit?: Unit) => {
-  const text = unit ? tokenText(unit.label) : "";
-  return text.length > 12 ? `${text.slice(0, 11)}…` : text;
-};
+const short = ({ label }: Unit) => shortText(label, 12);
 
 /** The label of a value, with what is pinned. */
 export function labelOf({ grid, row, col }: View, name: string): string {
@@ -90,14 +97,14 @@ export function labelOf({ grid, row, col }: View, name: string): string {
 
 const hasNorms = ({ measures }: Overview) => measures.includes("norm");
 
-function make(view: View, name: string, measure: Measure): HeadNumbers | null {
+function headNumbers(view: View, name: string, measure: Measure): HeadNumbers | null {
   const { overview, grid, row, col } = view;
   if (OF_CHANGE.includes(name)) return changeValues(view, name);
   if (name === "variation") return hasNorms(overview) ? statistic(view, name, "norm") : { of: NOTHING, unit: "share" };
   if (!OF_PIN.includes(name)) return byMeasure(measure, (by) => statistic(view, name, by));
   const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];
   if (name === "token") return key ? byMeasure(measure, (by) => token(view, key, by)) : { of: NOTHING, unit: "share" };
-  return query && (key || name !== "cell") ? ofPinnedRow(view, name, query, measure) : { of: NOTHING, unit: "cell" };
+  return query && (key || name !== "cell") ? pinnedRowValue(view, name, query, measure) : { of: NOTHING, unit: "cell" };
 }
 
 const UNITS: Record<string, (value: number) => string> = {
@@ -108,23 +115,23 @@ const UNITS: Record<string, (value: number) => string> = {
 
 /** A value of every head by one measure; null while it is on its way. */
 export function headValue(view: View, name: string, measure: Measure): HeadValue | null {
-  const made = make(view, name, measure);
-  if (!made) return null;
+  const numbers = headNumbers(view, name, measure);
+  if (!numbers) return null;
   const { n_layers, n_heads } = view.overview;
-  const isSigned = made.signed ?? (MEASURES[measure].signed && name !== "variation" && name !== "contrast");
-  const all = upTo(n_layers * n_heads).map((n) => made.of(Math.floor(n / n_heads), n % n_heads));
-  const plain = UNITS[made.unit] ?? UNITS.nats!;
+  const isSigned = numbers.signed ?? (MEASURES[measure].signed && name !== "variation" && name !== "contrast");
+  const all = upTo(n_layers * n_heads).map((n) => numbers.of(Math.floor(n / n_heads), n % n_heads));
+  const plain = UNITS[numbers.unit] ?? UNITS.nats!;
   return {
     name,
-    label: made.label ?? labelOf(view, name),
+    label: numbers.label ?? labelOf(view, name),
     signed: isSigned,
-    mark: made.mark,
+    mark: numbers.mark,
     whole: !all.some(Number.isNaN),
-    absent: made.absent ?? false,
-    most: scaleEnd(all.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0)),
+    absent: numbers.absent ?? false,
+    most: scaleEnd(largestSize(all)),
     of: (l, h) => all[l * n_heads + h]!,
     text:
-      made.text ??
+      numbers.text ??
       ((value) => (Number.isNaN(value) ? "–" : `${isSigned && value > 0 ? "+" : ""}${plain(value).replace("-", "−")}`)),
   };
 }
@@ -172,16 +179,15 @@ export function sentences({ overview, answers }: View, measure: Measure): Says {
   const byWeight: Says = (l, h, weights) => `By weight ${plain(l, h, weights)}`;
   const answer = answers.get(STATS, overview, { by: "norm" });
   if (answer.state !== "answered") return byWeight;
-  const { names, stats, received } = answer.value;
-  const K = overview.keyside.tokens.length;
-  const at = (l: number, h: number) => l * overview.n_heads + h;
-  const statistic = (l: number, h: number, name: string) =>
-    stats[at(l, h) * names.length + names.indexOf(name)] ?? Number.NaN;
-  const columns = (l: number, h: number) => received.subarray(at(l, h) * K, (at(l, h) + 1) * K);
+  const { value } = answer;
+  const statistic = (l: number, h: number, name: string) => statisticOf(value, overview, name)(l, h);
+  const columns = (l: number, h: number) => {
+    const received = receivedOf(value, overview, l, h);
+    return heldCells(received, received.length);
+  };
   const byNorm: Says =
     measure === "norm"
-      ? (l, h, weights) =>
-          `By norm ${describe({ ...overview, statistic }, l, h, weights && heldCells(columns(l, h), K), "")}`
+      ? (l, h, weights) => `By norm ${describe({ ...overview, statistic }, l, h, weights && columns(l, h), "")}`
       : (l, h, weights) =>
           `${percent(statistic(l, h, "variation"))} of a row lies elsewhere by norm. ${byWeight(l, h, weights)}`;
   return (l, h, weights) => (answer.pending?.includes(l) ? byWeight : byNorm)(l, h, weights);

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { useView } from "../state/view";
 
 /** Scrolls the atlas, never the page around it, to the chosen head, should it lie outside. */
-export function useInSight() {
+export function useKeepInView() {
   const { root, page, shown } = useView();
   useEffect(() => {
     const frame = root.current?.querySelector(".bl-atlas .bl-scroll");

@@ -6,7 +6,7 @@ import { statistics } from "../parts/sentence";
 import type { HeadValue } from "../state/headvalue";
 import { useView, type View } from "../state/view";
 import { labelOf } from "./headvalues";
-import { useInSight } from "./keepinview";
+import { useKeepInView } from "./keepinview";
 
 /** All that there is to choose from, for this text. */
 const valueChoices = (view: View): { value: string; label: string; title?: string }[] =>
@@ -64,7 +64,7 @@ function Questions() {
 /** Order, bars and colour, and the least value of heads that are shown. */
 export function Ranking({ value, gates }: { value: HeadValue | null; gates: string }) {
   const view = useView();
-  useInSight();
+  useKeepInView();
   const { atlasOrder, atlasStat, atlasMinimum, atlasFill, commonScale } = view.page;
   const choices = valueChoices(view);
   const others = [{ value: "position", label: "layer, head" }, ...(gates ? [{ value: "gate", label: gates }] : [])];

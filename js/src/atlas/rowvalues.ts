@@ -6,7 +6,7 @@ import { entropyOf, rowsOf, unitValues, variationOf } from "../state/rows";
 import type { View } from "../state/view";
 
 /** "cell", "row" or "contrast" of every head by the measure shown; null until it is here. */
-export function ofRow(
+export function rowValue(
   view: View,
   name: string,
   query: Unit,

@@ -43,3 +43,10 @@ function nth(values: Float64Array, n: number): number {
   }
   return values[n]!;
 }
+
+/** The largest size of some numbers; what is not a number has none. */
+export const largestSize = (values: Iterable<number>): number => {
+  let most = 0;
+  for (const value of values) most = Math.max(most, Math.abs(value) || 0);
+  return most;
+};

@@ -10,7 +10,7 @@ import { LinesFigure, MapFigure } from "../head/headfigures";
 import { lookingAt, pixelWords, seenPart } from "../head/long/zoompart";
 import { shadesInWords, shadesOf } from "../head/running";
 import { RunningFigure } from "../head/runningfigure";
-import { lookNow } from "../head/scale";
+import { currentScale } from "../head/scale";
 import { headLabel, paperName } from "../paint/format";
 import { SCREEN, svgFile } from "../parts/figure";
 import type { Sheet } from "../parts/paper";
@@ -52,13 +52,13 @@ const figure = (
 
 export function headFigure(view: View, sheet = SCREEN): string {
   const { layer, head, layerMap, measure, weights } = view.shown;
-  const { name, symbol, title } = lookNow(view);
+  const { name, symbol, title } = currentScale(view);
   const description = layerMap ? layerMap.word.about : `${sentences(view, measure)(layer, head, weights)}.`;
   const mode = view.synced.mode.value;
   const shades = mode === "text" && shadesOf(view);
   const body = shades ? <RunningFigure /> : mode === "lines" ? <LinesFigure /> : <MapFigure />;
   const shown = `${name}, ${symbol === "α" ? "attention" : symbol}`;
-  const by = shades && `“${tokenText(shades.of.label)}”`;
+  const by = shades && `“${tokenText(shades.unit.label)}”`;
   const about = {
     title: by ? `${shown}: ${shades.to ? `who looks at ${by}` : `what ${by} looks at`}` : shown,
     description: shades ? shadesInWords(view, shades) : description,
@@ -96,7 +96,7 @@ export function headCsv(view: View): string {
   const { rows, cols, values } = isPart ? seenPart(view) : view.grid;
   const [top, left, edge] = isPart ? [part.row, part.col, level.edge] : [0, 0, 1];
   const { norms, weights, layerMap } = view.shown;
-  const { column, title } = lookNow(view);
+  const { column, title } = currentScale(view);
   const made = !layerMap && edge === 1 && view.synced.units.value === "pieces" ? norms : null;
   const parts = (i: number, j: number) => (made ? [weights.at(i, j), made[j]!] : []);
   const cells = rows.flatMap((row, i) =>

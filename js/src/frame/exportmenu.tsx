@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { download, fileName, pngFromSvg } from "../export/download";
-import { Check, Menu, Segmented } from "../parts/controls";
+import { Check, choicesOf, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
 import { openTab } from "../state/opentab";
 import { useView, type View } from "../state/view";
@@ -72,11 +72,7 @@ function Wish() {
       <Segmented
         label="width"
         value={String(mm)}
-        choices={[
-          { value: "0", label: "as drawn" },
-          { value: "85", label: "85 mm" },
-          { value: "180", label: "180 mm" },
-        ]}
+        choices={choicesOf({ 0: "as drawn", 85: "85 mm", 180: "180 mm" })}
         onChange={(value) => put({ mm: Number(value) })}
       />
       {mm > 0 && (

@@ -4,22 +4,22 @@ import { columnMeans, type Item } from "../compute/grid";
 import { isLong } from "../compute/windows";
 import { MEASURES, type Traits } from "../generated/vocabulary";
 import { scaleEnd } from "../paint/format";
-import { Segmented, Select } from "../parts/controls";
+import { choicesOf, Segmented, Select } from "../parts/controls";
 import { Deferred, NextFrame } from "../parts/deferred";
 import { Place } from "../parts/token";
 import { useWidth } from "../parts/width";
 import { useView, type View } from "../state/view";
 import { Lines } from "./lines";
-import { Sums } from "./listfooter";
+import { ListFooter } from "./listfooter";
 import { Zoomed } from "./long/zoom";
 import { Matrix } from "./matrix";
 import { AboveList } from "./patches";
 import { Running } from "./running";
-import { lookNow } from "./scale";
+import { currentScale } from "./scale";
 
-const LISTED = 12; // keys beside the head; half of them where there is no room beside it
-const LETTERS = 8; // letters of a token that take the room of its bar
-const [NARROW, LONG_NARROW] = [544, 700]; // px, where the list stands below; of a long text, whose picture needs more
+const KEYS_LISTED = 12; // keys beside the head; half of them where there is no room beside it
+const LONG_TOKEN = 8; // letters of a token that take the room of its bar
+const [LIST_BELOW, LONG_LIST_BELOW] = [544, 700]; // px, where the list stands below; of a long text, whose picture needs more
 
 const AXES = {
   matrix: "row = query, column = key, click a cell to pin it",
@@ -30,29 +30,25 @@ const AXES = {
 export function HeadPanel() {
   const view = useView();
   const { synced, overview, grid } = view;
-  const look = lookNow(view);
+  const scale = currentScale(view);
   const words = overview.layer_maps.map(({ name, label, about }) => ({ value: name, label, title: about }));
   const frame = useRef<HTMLElement>(null);
   const long = isLong(grid.rows.length, grid.cols.length);
-  const narrow = useWidth(frame) < (long ? LONG_NARROW : NARROW);
+  const narrow = useWidth(frame) < (long ? LONG_LIST_BELOW : LIST_BELOW);
   const map = overview.map === "self" ? "" : ` of the ${overview.map} map`;
   const axes = AXES[synced.mode.value];
-  const about = `${look.title}${map}; ${axes}`;
+  const about = `${scale.title}${map}; ${axes}`;
   return (
     <section class="bl-panel bl-head" aria-label="Head view" ref={frame}>
       <header class="bl-panel-head">
-        <h3 data-testid="head-title">{look.name}</h3>
+        <h3 data-testid="head-title">{scale.name}</h3>
         <span class="bl-muted bl-head-about" title={about}>
           {about}
         </span>
         <Segmented
           label="head view"
           value={synced.mode.value}
-          choices={[
-            { value: "lines", label: "Lines" },
-            { value: "matrix", label: "Matrix" },
-            { value: "text", label: "Text" },
-          ]}
+          choices={choicesOf({ lines: "Lines", matrix: "Matrix", text: "Text" })}
           onChange={(mode) => synced.put({ mode })}
         />
         {words.length > 0 && (
@@ -70,7 +66,7 @@ export function HeadPanel() {
         <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
           <HeadPicture mode={synced.mode.value} long={long} />
           <NextFrame>
-            <RowList most={narrow ? LISTED / 2 : LISTED} />
+            <RowList most={narrow ? KEYS_LISTED / 2 : KEYS_LISTED} />
           </NextFrame>
         </div>
       )}
@@ -100,9 +96,9 @@ function RowList({ most: listed }: { most: number }) {
   const { grid, row, col, synced } = view;
   const means = useMemo(() => columnMeans(grid.values), [grid]);
   const items = useMemo(() => itemsOf(view, means), [grid, means, row, col]);
-  const look = lookNow(view);
-  const most = scaleEnd(Math.abs(items[0]?.value ?? 0), look.digits);
-  const part = (value: number) => Math.abs(Number(value.toFixed(look.digits))) / most; // a number that reads 0 has no bar
+  const scale = currentScale(view);
+  const most = scaleEnd(Math.abs(items[0]?.value ?? 0), scale.digits);
+  const part = (value: number) => Math.abs(Number(value.toFixed(scale.digits))) / most; // a number that reads 0 has no bar
   const ofColumn = row === null && col !== null;
   const pinned = items.findIndex(({ n }) => !ofColumn && n === col);
   const shown = pinned < listed ? items.slice(0, listed) : [...items.slice(0, listed - 1), items[pinned]!];
@@ -115,7 +111,7 @@ function RowList({ most: listed }: { most: number }) {
       <Deferred>
         <AboveList items={items} />
       </Deferred>
-      <ol class={shown.some(({ unit }) => unit.label.length > LETTERS) ? "bl-long" : ""}>
+      <ol class={shown.some(({ unit }) => unit.label.length > LONG_TOKEN) ? "bl-long" : ""}>
         {shown.map(({ n, value }, place) => (
           <li key={place}>
             <button
@@ -127,13 +123,13 @@ function RowList({ most: listed }: { most: number }) {
               <span class="bl-bar-track">
                 <span class={value < 0 ? "bl-minus" : ""} style={{ "--part": `${100 * part(value)}%` }} />
               </span>
-              <span class="bl-number">{look.text(value)}</span>
+              <span class="bl-number">{scale.text(value)}</span>
             </button>
           </li>
         ))}
       </ol>
       <Deferred>
-        <Sums items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
+        <ListFooter items={items} rest={items.filter((item) => !shown.includes(item))} ofColumn={ofColumn} />
       </Deferred>
     </aside>
   );

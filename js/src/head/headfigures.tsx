@@ -14,9 +14,9 @@ import { tokenText } from "../parts/token";
 import { useView } from "../state/view";
 import { drawnLines, lineColour } from "./lines";
 import { linesPart } from "./long/linespart";
-import { lookAt, lookingAt, pixelWords, seenPart } from "./long/zoompart";
+import { lookingAt, pixelWords, scaleAt, seenPart } from "./long/zoompart";
 import { MapLegend } from "./matrix";
-import { lookNow } from "./scale";
+import { currentScale } from "./scale";
 
 /** Heat map with tokens on both sides. */
 export function MapFigure() {
@@ -26,18 +26,18 @@ export function MapFigure() {
   const isPart = isLong(view.grid.rows.length, view.grid.cols.length);
   const { level, part } = lookingAt(view);
   const grid = isPart ? seenPart(view) : view.grid;
-  const look = isPart ? lookAt(view, level) : lookNow(view);
+  const scale = isPart ? scaleAt(view, level) : currentScale(view);
   const [top, left] = isPart ? [part.row, part.col] : [0, 0];
   const inPart = (n: number | null, from: number) => (n === null || (isPart && level.edge > 1) ? null : n - from);
   const [rows, cols] = [grid.rows, grid.cols].map((units) => units.map(({ label }) => label));
   const cell = sheet?.inner
     ? cellWithin(sheet.inner, rows!.map(tokenText), cols!.map(tokenText))
     : Math.max(6, Math.min(18, Math.floor(720 / Math.max(rows!.length, cols!.length, 1))));
-  const { entries, palette, hasNaN } = indexed(grid.values.held!, look.lo, look.hi, look.colours);
+  const { entries, palette, hasNaN } = indexed(grid.values.held!, scale.lo, scale.hi, scale.colours);
   return (
     <>
       <HeatChart
-        label={look.name}
+        label={scale.name}
         rows={rows!}
         cols={cols!}
         values={grid.values.held!}
@@ -48,7 +48,10 @@ export function MapFigure() {
         width={cols!.length * cell}
         height={rows!.length * cell}
       />
-      <MapLegend look={look} note={(isPart ? pixelWords(view, level) : "") + (hasNaN ? ", grey: not a number" : "")} />
+      <MapLegend
+        scale={scale}
+        note={(isPart ? pixelWords(view, level) : "") + (hasNaN ? ", grey: not a number" : "")}
+      />
     </>
   );
 }
@@ -59,7 +62,7 @@ const [STEP, MIDDLE] = [18, 260]; // px of a token, between the tokens
 export function LinesFigure() {
   const view = linesPart(useView());
   const drawn = drawnLines(view);
-  const { series, look, full, minimum } = drawn;
+  const { series, scale, full, minimum } = drawn;
   const { dark } = view;
   const sheet = useContext(Paper);
   const { muted, ink, select } = inks(dark);
@@ -70,7 +73,7 @@ export function LinesFigure() {
   const bend = 0.4 * (right - left);
   const top = 16 * series.length + 26;
   const height = top + STEP * Math.max(rows!.length, cols!.length) + 20;
-  const scale = `opacity and width: ${look.signed ? "size of " : ""}${look.symbol}, from ${share(minimum)} to ${share(full)}`;
+  const legend = `opacity and width: ${scale.signed ? "size of " : ""}${scale.symbol}, from ${share(minimum)} to ${share(full)}`;
   const y = (n: number) => top + (n + 0.5) * STEP;
   const column = (texts: string[], x: number, pinned: number | null) =>
     texts.map((text, n) => (
@@ -86,9 +89,9 @@ export function LinesFigure() {
   const dash = (n: number) => headDash(n).join(" ") || undefined;
   return (
     <Drawing
-      width={Math.max(right + widest([...cols!, "key"], 11) + 8, left + widest([scale], 11))}
+      width={Math.max(right + widest([...cols!, "key"], 11) + 8, left + widest([legend], 11))}
       height={height}
-      label={look.name}
+      label={scale.name}
       table={null}
     >
       <g font-size="11" fill={ink}>
@@ -108,7 +111,7 @@ export function LinesFigure() {
             key
           </text>
           <text x={left} y={height - 4}>
-            {scale}
+            {legend}
           </text>
         </g>
         <g fill="none">

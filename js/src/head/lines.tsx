@@ -14,10 +14,10 @@ import { useWidth } from "../parts/width";
 import type { Cell } from "../state/page";
 import { useView, type View, ViewContext } from "../state/view";
 import { PartOfLines, useLinesPart } from "./long/linespart";
-import { type Look, lookNow, pinCell } from "./scale";
+import { currentScale, pinToken, type Scale } from "./scale";
 
 const MOST_NUMBERS = 3; // heads whose weights are printed beside the tokens, where these have the room
-const [WORD, BAR, LEAST] = [60, 24, 60]; // px that a token keeps, its norm's bar, the least for the lines
+const [WORD, BAR, LEAST_LINES] = [60, 24, 60]; // px that a token keeps, its norm's bar, the least for the lines
 const FAINT = 0.18; // strength of the other lines while a token is in focus
 
 /** What is drawn as lines, and how. */
@@ -25,20 +25,20 @@ interface Drawn {
   series: Series[];
   full: number; // the value that is drawn opaque
   minimum: number; // the value from which lines are drawn
-  look: Look;
+  scale: Scale;
   digits: number; // of the weights beside the tokens: two of them for the largest
 }
 
 export function drawnLines(view: View): Drawn {
   const { grid, overlays, shown, page } = view;
-  const look = lookNow(view);
+  const scale = currentScale(view);
   const names = shown.overlays.map(({ layer, head }, n) => ({ name: headLabel(layer, head), grid: overlays[n]! }));
-  const all = [{ name: look.name, grid }, ...(shown.layerMap ? [] : names)];
+  const all = [{ name: scale.name, grid }, ...(shown.layerMap ? [] : names)];
   const series = all.map((one): Series => ({ ...one, muted: page.muted.value.has(one.name) }));
   const full =
-    look.symbol === "α" && !view.from ? 1 : scaleEnd(Math.max(...series.map((s) => s.grid.most)), look.digits);
+    scale.symbol === "α" && !view.from ? 1 : scaleEnd(Math.max(...series.map((s) => s.grid.most)), scale.digits);
   const digits = Math.max(2, 1 - Math.floor(Math.log10(full)));
-  return { series, full, minimum: page.lineMinimum.value * full, look, digits };
+  return { series, full, minimum: page.lineMinimum.value * full, scale, digits };
 }
 
 /** The query or the key in focus: what the pointer is on, else what is pinned; null for neither. */
@@ -76,13 +76,13 @@ function LinesOf({ whole }: { whole: View }) {
   const active = drawn.series.filter((s) => !s.muted).length;
   const word = WORD + (norms ? BAR : 0);
   const number = 6 + 8 * beside(drawn, drawn.full).length;
-  const crowded = active > MOST_NUMBERS || 2 * (word + active * number) + LEAST + 14 > width;
+  const crowded = active > MOST_NUMBERS || 2 * (word + active * number) + LEAST_LINES + 14 > width;
   const column = Math.max(word + (crowded ? Math.min(48, 9 * active) : active * number), Math.min(130, width * 0.22));
-  const middle = Math.max(LEAST, width - 2 * column - 14);
+  const middle = Math.max(LEAST_LINES, width - 2 * column - 14);
   const shared = { drawn, focus, crowded, height: rows.length > 120 ? 16 : 20 };
   return (
     <div class="bl-lines" ref={frame} data-testid="lines">
-      <LineKey series={drawn.series} look={drawn.look} />
+      <LineKey series={drawn.series} scale={drawn.scale} />
       {view.from && <PartOfLines view={whole} minimum={drawn.minimum} />}
       <div class="bl-scroll bl-lines-scroll">
         <div class="bl-lines-sheet" style={{ gridTemplateColumns: `${column}px ${middle}px ${column}px` }}>
@@ -101,12 +101,12 @@ function LinesOf({ whole }: { whole: View }) {
           max={0.5}
           step={0.005}
           value={page.lineMinimum.value}
-          text={drawn.look.text(drawn.minimum)}
+          text={drawn.scale.text(drawn.minimum)}
           onChange={into(page.lineMinimum)}
         />
         <span class="bl-muted">
-          {caption}, opacity = {drawn.look.symbol}
-          {drawn.full === 1 ? "" : ` / ${drawn.look.text(drawn.full)}`}
+          {caption}, opacity = {drawn.scale.symbol}
+          {drawn.full === 1 ? "" : ` / ${drawn.scale.text(drawn.full)}`}
           {focus.row === null && focus.col === null ? "" : "; all lines of the token in focus"}
           {norms && `; grey bars: ‖f(x)‖ up to ${share(Math.max(...norms))}`}
         </span>
@@ -146,7 +146,7 @@ function Canvases(props: Omit<Sheet, "rows" | "dark"> & { lines: Line[]; focus: 
       <canvas
         ref={all}
         role="img"
-        aria-label={`${caption} from queries to keys; opacity is the ${drawn.look.title}`}
+        aria-label={`${caption} from queries to keys; opacity is the ${drawn.scale.title}`}
         style={{ opacity: isFocused ? FAINT : 1 }}
       />
       <canvas ref={focused} />
@@ -177,11 +177,11 @@ function draw({ current: canvas }: RefObject<HTMLCanvasElement | null>, sheet: S
 }
 
 /** The head's colour, or the sign's. */
-export const lineColour = ({ look }: Drawn, series: number, weight: number, dark: boolean): string =>
-  look.signed ? signColour(weight, dark) : headColour(series, dark);
+export const lineColour = ({ scale }: Drawn, series: number, weight: number, dark: boolean): string =>
+  scale.signed ? signColour(weight, dark) : headColour(series, dark);
 
 /** One chip per head drawn: a click switches it off and on, a double click isolates it. */
-function LineKey({ series, look }: Pick<Drawn, "series" | "look">) {
+function LineKey({ series, scale }: Pick<Drawn, "series" | "scale">) {
   const { page, dark, shown } = useView();
   const { muted } = page;
   const toggle = (name: string) => {
@@ -217,7 +217,7 @@ function LineKey({ series, look }: Pick<Drawn, "series" | "look">) {
               />
             </svg>
             {one.name}
-            <span class="bl-number bl-muted">max {look.text(one.grid.most)}</span>
+            <span class="bl-number bl-muted">max {scale.text(one.grid.most)}</span>
           </button>
         ))}
         <MoreOrFewer first={series[0]!.name} />
@@ -256,7 +256,8 @@ interface TokensProps {
 }
 
 /** A weight beside a token. */
-const beside = ({ look, digits }: Drawn, weight: number) => (look.signed ? look.text(weight) : weight.toFixed(digits));
+const beside = ({ scale, digits }: Drawn, weight: number) =>
+  scale.signed ? scale.text(weight) : weight.toFixed(digits);
 
 /** The tokens at one end of the lines; a click pins one. */
 function Tokens({ units, isQuery, drawn, focus, crowded, height, norms }: TokensProps) {
@@ -267,7 +268,6 @@ function Tokens({ units, isQuery, drawn, focus, crowded, height, norms }: Tokens
   const isStop = (n: number) => page.keySide.value === !isQuery && n === (isQuery ? stop.row : stop.col);
   const [pinned, lit] = isQuery ? [row, focus.row] : [col, focus.col];
   const most = Math.max(1e-9, ...(norms ?? []));
-  const pin = (n: number | null) => (isQuery ? pinCell(view, n, col) : pinCell(view, row, n));
   const token = ({ label, pieces }: Unit, n: number) => (
     <button
       type="button"
@@ -280,7 +280,7 @@ function Tokens({ units, isQuery, drawn, focus, crowded, height, norms }: Tokens
       title={`${isQuery ? `query ${n + (from?.row ?? 0)}` : `key ${n + (from?.col ?? 0)}`}: ${tokenText(label)}`}
       onPointerEnter={() => into(page.hover)(isQuery ? { row: n, col: -1 } : { row: -1, col: n })}
       onPointerLeave={() => into(page.hover)(null)}
-      onClick={() => pin(n === pinned ? null : n)}
+      onClick={() => pinToken(view, isQuery, n)}
     >
       {isQuery && <Beside drawn={drawn} crowded={crowded} row={n} col={focus.col} />}
       <Token text={label} />
@@ -311,7 +311,7 @@ function Tokens({ units, isQuery, drawn, focus, crowded, height, norms }: Tokens
 /** Per head, the weight beside a token while the one at the other end is in focus: numbers, or squares where these lack the room. */
 function Beside({ drawn, crowded, row, col }: { drawn: Drawn; crowded: boolean } & Ends) {
   const { dark } = useView();
-  const { series, full, look, digits } = drawn;
+  const { series, full, scale, digits } = drawn;
   if (row === null || col === null) return <span class="bl-line-numbers" />;
   const one = ({ name, grid, muted }: Series, n: number) => {
     const weight = grid.values.at(row, col);
@@ -320,7 +320,7 @@ function Beside({ drawn, crowded, row, col }: { drawn: Drawn; crowded: boolean }
     return crowded ? (
       <i
         key={name}
-        title={`${name}: ${look.text(weight)}`}
+        title={`${name}: ${scale.text(weight)}`}
         style={{ background: colour, opacity: Math.abs(weight) / full }}
       />
     ) : (

@@ -5,22 +5,22 @@ import { counted, share } from "../paint/format";
 import { Token } from "../parts/token";
 import { renormalized } from "../state/display";
 import { useView } from "../state/view";
-import { lookNow } from "./scale";
+import { currentScale } from "./scale";
 
 /** What the list leaves out, what a row holds, and what is to be known of norms. */
-export function Sums({ items, rest, ofColumn }: { items: Item[]; rest: Item[]; ofColumn: boolean }) {
+export function ListFooter({ items, rest, ofColumn }: { items: Item[]; rest: Item[]; ofColumn: boolean }) {
   const view = useView();
   const { synced, shown } = view;
-  const look = lookNow(view);
+  const scale = currentScale(view);
   if (items.length === 0) return null; // still to be computed
   const sumOf = (some: Item[]) => some.reduce((total, item) => total + item.value, 0);
   const sum = sumOf(items);
   return (
     <p class="bl-muted bl-number bl-sums">
-      {rest.length > 0 && `${counted(rest.length)} more: ${look.text(sumOf(rest))}`}
+      {rest.length > 0 && `${counted(rest.length)} more: ${scale.text(sumOf(rest))}`}
       {rest.length > 0 && !ofColumn && " · "}
-      {!ofColumn && `Σ ${look.text(sum)}`}
-      {!ofColumn && look.symbol === "α" && <Rest rest={1 - sum} />}
+      {!ofColumn && `Σ ${scale.text(sum)}`}
+      {!ofColumn && scale.symbol === "α" && <Rest rest={1 - sum} />}
       {shown.norms && !shown.layerMap && view.row !== null && <NormNote norms={shown.norms} />}
       {renormalized(synced, shown) && <> (rows renormalised)</>}
       {shown.norms && synced.units.value !== "pieces" && <> (norms of merged pieces: their sum)</>}

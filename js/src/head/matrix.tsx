@@ -4,7 +4,7 @@ import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/
 import { edges, keyNorms, type Unit } from "../compute/grid";
 import { paint as paintValues } from "../paint/colormap";
 import { counted, px, share } from "../paint/format";
-import { into, Select } from "../parts/controls";
+import { choicesOf, into, Select } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { Pixels } from "../parts/pixels";
@@ -13,7 +13,7 @@ import { hideTip, showTip } from "../parts/tooltip";
 import { useWidth } from "../parts/width";
 import { type Cell, pointAt } from "../state/page";
 import { useView } from "../state/view";
-import { cellText, type Look, lookNow, pinCell } from "./scale";
+import { cellText, currentScale, pinCell, pinToken, type Scale } from "./scale";
 import { NormStrip, SpanStrip } from "./strips";
 
 const [LEAST_LABELS, MOST_LABELS] = [44, 170]; // px beside the rows
@@ -22,12 +22,7 @@ const [NARROW, LOW, TALL, SCROLLED] = [400, 255, 360, 640]; // px: a matrix besi
 const LABELLED = 11; // px a row needs to carry its label
 const SLANTED = 12; // the same for a column's
 const [LARGEST, COMFORTABLE] = [24, 12];
-const SIZES: [value: string, label: string][] = [
-  ["0", "fit the width"],
-  ["6", "small"],
-  ["12", "with labels"],
-  ["20", "large"],
-];
+const SIZES = { 0: "fit the width", 6: "small", 12: "with labels", 20: "large" }; // px of a cell
 
 /** Where everything stands: pixels of a cell, of the labels beside and above, and of what these reach out at the right. */
 interface Layout {
@@ -89,7 +84,7 @@ export function Matrix() {
   const width = px(labels + cols.length * cell + beyond);
   const sheet = { "--labels": px(labels), "--above": px(above), "--strip": px(strip), width };
   const norms = shown.layerMap ? null : shown.norms;
-  const look = lookNow(view);
+  const scale = currentScale(view);
   return (
     <div class="bl-matrix" ref={frame}>
       <div class="bl-scroll bl-matrix-scroll">
@@ -103,7 +98,7 @@ export function Matrix() {
           </div>
           {overview.spans.length > 0 && <SpanStrip cols={cols} cell={cell} />}
           <Labels units={rows} cell={cell} isRow />
-          <Cells look={look} cell={cell} />
+          <Cells scale={scale} cell={cell} />
         </div>
       </div>
       {cols.length > 40 && (
@@ -111,34 +106,32 @@ export function Matrix() {
           <Select
             label="cells"
             value={String(page.cellSize.value)}
-            choices={SIZES.map(([value, label]) => ({ value, label }))}
+            choices={choicesOf(SIZES)}
             onChange={(value) => into(page.cellSize)(Number(value))}
           />
         </div>
       )}
-      <MapLegend look={look} />
+      <MapLegend scale={scale} />
     </div>
   );
 }
 
 /** The colours of a head or layer map, on the screen and in a file. */
-export const MapLegend = ({ look, note = "" }: { look: Look; note?: string }) => (
+export const MapLegend = ({ scale, note = "" }: { scale: Scale; note?: string }) => (
   <Legend
-    low={look.signed ? look.text(look.lo) : "0"}
-    high={look.text(look.hi)}
-    label={`${look.symbol}, ${look.name}${look.beyond}${note}`}
-    colours={look.colours}
+    low={scale.signed ? scale.text(scale.lo) : "0"}
+    high={scale.text(scale.hi)}
+    label={`${scale.symbol}, ${scale.name}${scale.beyond}${note}`}
+    colours={scale.colours}
   />
 );
 
 /** The tokens of a side, as many as do not overlap; a click pins one. */
 function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: boolean }) {
   const view = useView();
-  const { row, col } = view;
-  const [kind, pinned] = isRow ? ["row", row] : ["col", col];
+  const [kind, pinned] = isRow ? ["row", view.row] : ["col", view.col];
   const step = labelStep(cell, isRow);
   const length = px(units.length * cell);
-  const pin = (n: number | null) => (isRow ? pinCell(view, n, col) : pinCell(view, row, n));
   return (
     <div class={`bl-${kind}-labels`} style={isRow ? { height: length } : { width: length }}>
       {units.map(
@@ -152,7 +145,7 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
               class={`bl-${kind}-label${n === pinned ? " bl-pinned" : ""}`}
               style={{ [isRow ? "top" : "left"]: px((n + 0.5) * cell) }}
               title={`${isRow ? "query" : "key"} ${n}: ${tokenText(label)}`}
-              onClick={() => pin(n === pinned ? null : n)}
+              onClick={() => pinToken(view, isRow, n)}
             >
               <Token text={label} />
             </button>
@@ -163,12 +156,12 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
 }
 
 /** The cells: pointer and keys move over them, a click or Enter pins. */
-function Cells({ look, cell }: { look: Look; cell: number }) {
+function Cells({ scale, cell }: { scale: Scale; cell: number }) {
   const view = useView();
   const { grid, page } = view;
   const { rows, cols } = grid;
   const values = grid.values.held!;
-  const { lo, hi, colours } = look;
+  const { lo, hi, colours } = scale;
   const paint = useCallback(
     (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out),
     [values, lo, hi, colours],
@@ -177,13 +170,13 @@ function Cells({ look, cell }: { look: Look; cell: number }) {
   const col = Math.min(page.cursor.value.col, cols.length - 1);
   return (
     <CellGrid
-      look={look}
+      scale={scale}
       cursor={{ row, col }}
       header={tokenText(rows[row]!.label)}
       text={cellText(view, row, col)}
       style={{ width: px(cols.length * cell), height: px(rows.length * cell) }}
       onKeyDown={useCursor()}
-      {...usePointer(look, cell)}
+      {...usePointer(scale, cell)}
     >
       {(focused) => (
         <>
@@ -198,7 +191,7 @@ function Cells({ look, cell }: { look: Look; cell: number }) {
 /** The frame of the cells; for who cannot see the picture it holds the cell at the cursor: a row of the grid, with its header. */
 export function CellGrid(
   props: Omit<HTMLAttributes<HTMLDivElement>, "children"> & {
-    look: Look;
+    scale: Scale;
     keys?: string; // others that do something here
     cursor: Cell;
     header: string;
@@ -206,7 +199,7 @@ export function CellGrid(
     children: (focused: boolean) => ComponentChildren;
   },
 ) {
-  const { look, keys = "", cursor, header, text, children, ...others } = props;
+  const { scale, keys = "", cursor, header, text, children, ...others } = props;
   const view = useView();
   const [rows, cols] = [view.grid.rows.length, view.grid.cols.length];
   const [focused, setFocused] = useState(false);
@@ -217,7 +210,7 @@ export function CellGrid(
       class="bl-cells"
       role="grid"
       tabIndex={0}
-      aria-label={`${look.title}, ${look.name} of ${visibleText(view.overview.model)}: ${size}. Arrow keys move, ${keys}Enter pins, Escape unpins.`}
+      aria-label={`${scale.title}, ${scale.name} of ${visibleText(view.overview.model)}: ${size}. Arrow keys move, ${keys}Enter pins, Escape unpins.`}
       aria-rowcount={rows}
       aria-colcount={cols}
       data-testid="matrix"
@@ -263,7 +256,7 @@ function useCursor(): (event: KeyboardEvent) => void {
 }
 
 /** The pointer's handlers. */
-function usePointer(look: Look, cell: number) {
+function usePointer(scale: Scale, cell: number) {
   const view = useView();
   const { page } = view;
   const at = (event: MouseEvent): Cell | null => {
@@ -280,7 +273,7 @@ function usePointer(look: Look, cell: number) {
     onPointerMove: (event: PointerEvent) => {
       const hit = at(event);
       pointAt(page, hit);
-      showTip(view, event, hit && <CellTip look={look} {...hit} />);
+      showTip(view, event, hit && <CellTip scale={scale} {...hit} />);
     },
     onPointerLeave: () => {
       pointAt(page, null);
@@ -290,12 +283,12 @@ function usePointer(look: Look, cell: number) {
 }
 
 /** What the pointer is on. `of`: where that is the largest cell of several, how many these are. */
-export function CellTip({ look, row, col, of = "" }: Cell & { look: Look; of?: string }) {
+export function CellTip({ scale, row, col, of = "" }: Cell & { scale: Scale; of?: string }) {
   const { grid } = useView();
   return (
     <>
       <Token text={grid.rows[row]!.label} /> → <Token text={grid.cols[col]!.label} />{" "}
-      <b class="bl-number">{look.text(grid.values.at(row, col))}</b>
+      <b class="bl-number">{scale.text(grid.values.at(row, col))}</b>
       <br />
       <span class="bl-muted">
         query {counted(row)}, key {counted(col)}

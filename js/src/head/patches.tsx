@@ -1,6 +1,8 @@
 // Above the list beside the head: where tokens are patches of an image, what it lists drawn as an image.
+
 import { useCallback, useState } from "preact/hooks";
 import type { Item, Unit } from "../compute/grid";
+import { largestSize } from "../compute/largest";
 import { paint as paintValues } from "../paint/colormap";
 import { scaleEnd } from "../paint/format";
 import { Segmented } from "../parts/controls";
@@ -11,7 +13,7 @@ import { Token, tokenText } from "../parts/token";
 import { hideTip, showTip } from "../parts/tooltip";
 import type { Patches } from "../state/overview";
 import { useView } from "../state/view";
-import { lookNow } from "./scale";
+import { currentScale } from "./scale";
 import { Sweeping } from "./sweeping";
 
 export function AboveList({ items }: { items: Item[] }) {
@@ -33,24 +35,24 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
   const { rows, cols, tokens, picture } = patches;
   const [under, setUnder] = useState(picture ? "picture" : "nothing");
   const [id] = useState(() => `bl-patch-${Math.random().toString(36).slice(2)}`); // of this view alone
-  const look = lookNow(view);
+  const scale = currentScale(view);
   const ofColumn = row === null && col !== null;
   const pieceOf = (unit: Unit | undefined) => unit?.pieces[0] ?? -1;
   const at = tokens.indexOf(pieceOf(ofColumn ? grid.cols[col] : grid.rows[row ?? -1]));
   const known = new Map(items.map((item) => [pieceOf(item.unit), item]));
   const values = Float32Array.from(tokens, (piece) => known.get(piece)?.value ?? Number.NaN);
-  const hi = scaleEnd(values.reduce((a, b) => Math.max(a, Math.abs(b) || 0), 0));
+  const hi = scaleEnd(largestSize(values));
   const isSeen = under === "picture";
   const paint = useCallback(
     (out: Uint8ClampedArray) => {
-      paintValues(values, look.signed ? -hi : 0, hi, look.colours, out);
+      paintValues(values, scale.signed ? -hi : 0, hi, scale.colours, out);
       // what has little lets the picture through
       if (isSeen) for (const [n, value] of values.entries()) out[4 * n + 3] = 50 + (205 * Math.abs(value)) / hi;
     },
-    [items, look.colours, isSeen],
+    [items, scale.colours, isSeen],
   );
   const others = items.filter(({ unit }) => !tokens.includes(pieceOf(unit)));
-  const sum = (some: Item[]) => look.text(some.reduce((total, { value }) => total + value, 0));
+  const sum = (some: Item[]) => scale.text(some.reduce((total, { value }) => total + value, 0));
   const choose = (query: number) => synced.put({ query, key: null });
   const label = (n: number) => tokenText(view.overview.queries.tokens[tokens[n]!]!);
   const cellOf = (event: MouseEvent): number => {
@@ -77,7 +79,7 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
         class="bl-cells"
         role="grid"
         tabIndex={0}
-        aria-label={`${look.title}, ${look.name}: an image of ${rows} by ${cols} patches. Arrow keys choose the query.`}
+        aria-label={`${scale.title}, ${scale.name}: an image of ${rows} by ${cols} patches. Arrow keys choose the query.`}
         aria-rowcount={rows}
         aria-colcount={cols}
         aria-activedescendant={id}
@@ -98,7 +100,7 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
             view,
             event,
             <>
-              {label(n)} <b class="bl-number">{look.text(values[n]!)}</b>
+              {label(n)} <b class="bl-number">{scale.text(values[n]!)}</b>
             </>,
           );
         }}
@@ -109,15 +111,15 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
         {!ofColumn && mark(tokens.indexOf(pieceOf(grid.cols[col ?? -1])), "row")}
         <div role="row" aria-rowindex={Math.floor(here / cols) + 1} class="bl-hidden">
           <span role="gridcell" id={id} aria-colindex={(here % cols) + 1} aria-selected={at >= 0}>
-            {label(here)}: {look.text(values[here]!)}
+            {label(here)}: {scale.text(values[here]!)}
           </span>
         </div>
       </div>
       <Legend
-        low={look.signed ? look.text(-hi) : "0"}
-        high={look.text(hi)}
-        label={`${look.symbol} of a patch`}
-        colours={look.colours}
+        low={scale.signed ? scale.text(-hi) : "0"}
+        high={scale.text(hi)}
+        label={`${scale.symbol} of a patch`}
+        colours={scale.colours}
       />
       {picture && (
         <Segmented
@@ -137,7 +139,7 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
                 <button type="button" class="bl-link" onClick={() => choose(pieceOf(unit))}>
                   <Token text={unit.label} />
                 </button>{" "}
-                {look.text(value)}
+                {scale.text(value)}
               </span>
             ))}
       </p>

@@ -1,6 +1,6 @@
 // Present: one head on the whole screen, from q·k to the softmax one key press at a time. Nothing stands behind a hover.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { largest } from "../compute/largest";
+import { largest, largestSize } from "../compute/largest";
 import { products } from "../compute/neurons";
 import { cellFacts, softmaxSteps } from "../compute/neuronsheet";
 import { MEASURES } from "../generated/vocabulary";
@@ -11,7 +11,7 @@ import { ranked } from "../paint/ranked";
 import { tokenText } from "../parts/token";
 import { useView, type View } from "../state/view";
 import { Strip, shadesInWords, shadesOf } from "./running";
-import { lookNow } from "./scale";
+import { currentScale } from "./scale";
 
 const BUTTONS: Record<string, string> = {
   ArrowLeft: "← back",
@@ -42,9 +42,6 @@ function Vector({ name, values, most }: { name: string; values: ArrayLike<number
     </div>
   );
 }
-
-const sizeOf = (values: ArrayLike<number>) =>
-  Array.from(values).reduce((most, one) => Math.max(most, Math.abs(one)), 1e-9);
 
 /** One bar for each of some keys, of a number from 0 on; −∞ has none. */
 function Bars({ keys, at, values, text }: BarsProps) {
@@ -84,7 +81,7 @@ function neuronSteps(view: View, query: number, key: number): Step[] {
     (one) => `“${tokenText(one)}”`,
   );
   const k = slice.k!.subarray(key * slice.d, (key + 1) * slice.d);
-  const most = Math.max(sizeOf(facts.q), sizeOf(k));
+  const most = Math.max(1e-9, largestSize(facts.q), largestSize(k));
   const parts = products(slice, query, key);
   const chosen = new Set([key, ...largest(Float32Array.from(facts.alpha), BARS - 1).positions]);
   const keys = [...chosen].sort((a, b) => a - b);
@@ -117,7 +114,7 @@ function neuronSteps(view: View, query: number, key: number): Step[] {
       body: (
         <>
           {vectors}
-          <Vector name="q × k" values={parts} most={sizeOf(parts)} />
+          <Vector name="q × k" values={parts} most={largestSize(parts) || 1e-9} />
         </>
       ),
     },
@@ -213,7 +210,7 @@ function Slide({ close }: { close: () => void }) {
     >
       <header>
         <h3>
-          {lookNow(view).name} · {title}
+          {currentScale(view).name} · {title}
         </h3>
         <span class="bl-muted">
           {step + 1} of {steps.length}

@@ -1,48 +1,45 @@
 // Running text: the text as text, shaded by what one token looks at, or by who looks at it. For long texts, and to project.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { edges, type TokenSide, type Unit } from "../compute/grid";
-import { largest } from "../compute/largest";
+import { largest, largestSize } from "../compute/largest";
 import { MEASURES } from "../generated/vocabulary";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
-import { into, Segmented } from "../parts/controls";
+import { choicesOf, into, Segmented } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { tokenText } from "../parts/token";
 import { useView, type View } from "../state/view";
-import { type Look, lookNow, pinCell } from "./scale";
+import { currentScale, pinToken, type Scale } from "./scale";
 import { useSwept } from "./swept";
 
 const CLOSES = /^[.,;:!?%)\]}’”]/; // stands at the word before
-const MOST = 1024; // tokens that are there at a time
-const NAMED = 5; // tokens that the line below names
+const TOKENS_AT_ONCE = 1024; // in the page; the others are behind a button
+const TOKENS_NAMED = 5; // tokens that the line below names
 
 /** What one token gives to the others, or gets of them, and how it is coloured: on a scale of its own. */
 export interface Shades {
   to: boolean; // the token is a key: who looks at it
   at: number; // row or column of the grid
-  of: Unit;
+  unit: Unit; // the token
   units: Unit[]; // that are shaded
   values: Float32Array;
-  look: Look;
+  scale: Scale;
 }
 
-/** Of the token under the pointer (`hover`), else of the pinned one, else of the one in focus; null where no token is left. */
+/** The shades of the token under the pointer (`hover`), else of the pinned one, else of the one in focus; null without tokens. */
 export function shadesOf(view: View, to = view.page.textSide.value === "to", hover = -1): Shades | null {
   const { grid, focus } = view;
   const { rows, cols, values } = grid;
   const [side, units, pinned, piece] = to ? [cols, rows, view.col, focus.key] : [rows, cols, view.row, focus.query];
-  const found = side.findIndex(({ pieces }) => pieces.includes(piece));
-  const at = side[hover] ? hover : (pinned ?? Math.max(0, found));
-  const of = side[at];
-  if (!of || units.length === 0) return null;
+  const inFocus = side.findIndex(({ pieces }) => pieces.includes(piece));
+  const at = side[hover] ? hover : (pinned ?? Math.max(0, inFocus));
+  const unit = side[at];
+  if (!unit || units.length === 0) return null;
   const own = to ? values.column(at) : values.row(at);
-  const look = lookNow(view);
-  const most = scaleEnd(
-    own.reduce((a, b) => Math.max(a, Math.abs(b) || 0), 0),
-    look.digits,
-  );
-  return { to, at, of, units, values: own, look: { ...look, lo: look.signed ? -most : 0, hi: most } };
+  const scale = currentScale(view);
+  const most = scaleEnd(largestSize(own), scale.digits);
+  return { to, at, unit, units, values: own, scale: { ...scale, lo: scale.signed ? -most : 0, hi: most } };
 }
 
 /** What a piece is in running text, and whether it stands apart from the piece before. */
@@ -79,8 +76,8 @@ export function Strip({ label, side, units, shades, marked, pick, hover }: Strip
     units.findIndex((_, n) => marked(n)),
   );
   const [first, setFirst] = useState(0); // of those that are there
-  const last = Math.min(units.length, first + MOST);
-  const show = (n: number) => (n < first || n >= last) && setFirst(Math.max(0, n - (MOST >> 1)));
+  const last = Math.min(units.length, first + TOKENS_AT_ONCE);
+  const show = (n: number) => (n < first || n >= last) && setFirst(Math.max(0, n - (TOKENS_AT_ONCE >> 1)));
   useEffect(() => void show(stop), [stop, units.length]);
   const starts = new Set(edges(overview.spans, units));
   const buttons = () => [...box.current!.querySelectorAll<HTMLElement>("[data-n]")];
@@ -95,7 +92,7 @@ export function Strip({ label, side, units, shades, marked, pick, hover }: Strip
   const word = (unit: Unit, n: number) => {
     const { text, apart } = written(side, unit);
     const value = shades?.values[n] ?? Number.NaN;
-    const background = shades && cssColor(value, shades.look.lo, shades.look.hi, shades.look.colours);
+    const background = shades && cssColor(value, shades.scale.lo, shades.scale.hi, shades.scale.colours);
     const shared = {
       "data-n": n,
       class: marked(n) ? "bl-word bl-pinned" : "bl-word",
@@ -111,7 +108,7 @@ export function Strip({ label, side, units, shades, marked, pick, hover }: Strip
             {...shared}
             tabIndex={n === stop ? 0 : -1}
             aria-pressed={marked(n)}
-            aria-label={`${tokenText(text)} ${shades ? shades.look.text(value) : ""}`}
+            aria-label={`${tokenText(text)} ${shades ? shades.scale.text(value) : ""}`}
             onClick={() => pick(n)}
             onPointerEnter={() => hover?.(n)}
             onPointerLeave={() => hover?.(null)}
@@ -128,34 +125,34 @@ export function Strip({ label, side, units, shades, marked, pick, hover }: Strip
   };
   return (
     <div ref={box} class="bl-running" role="group" aria-label={label} onKeyDown={pick && move}>
-      {first > 0 && <More from={Math.max(0, first - MOST)} to={first} go={setFirst} />}
+      {first > 0 && <More from={Math.max(0, first - TOKENS_AT_ONCE)} to={first} go={setFirst} />}
       {units.slice(first, last).map((unit, n) => word(unit, first + n))}
-      {last < units.length && <More from={last} to={Math.min(units.length, last + MOST)} go={setFirst} />}
+      {last < units.length && <More from={last} to={Math.min(units.length, last + TOKENS_AT_ONCE)} go={setFirst} />}
     </div>
   );
 }
 
 /** The largest of a token's values in words: “sat” attends to on 0.731, the 0.120, … */
-export function shadesInWords(view: View, { to, of, units, values, look }: Shades): string {
-  const { positions } = largest(values, NAMED);
-  const named = positions.map((n) => `${tokenText(units[n]!.label)} ${look.text(values[n]!)}`).join(", ");
-  const token = `“${tokenText(of.label)}”`;
+export function shadesInWords(view: View, { to, unit, units, values, scale }: Shades): string {
+  const { positions } = largest(values, TOKENS_NAMED);
+  const named = positions.map((n) => `${tokenText(units[n]!.label)} ${scale.text(values[n]!)}`).join(", ");
+  const token = `“${tokenText(unit.label)}”`;
   const does = view.shown.layerMap ? "takes from" : MEASURES[view.shown.measure].does;
   const rest = units.length - positions.length;
   return `${to ? `who ${does} ${token}` : `${token} ${does}`}: ${named}${rest > 0 ? `; less each: ${rest} more` : ""}`;
 }
 
 /** The colours of the shades. */
-export const legendOf = ({ of, look }: Shades) => ({
-  low: look.signed ? look.text(look.lo) : "0",
-  high: look.text(look.hi),
-  label: `${look.symbol} of “${tokenText(of.label)}”, on its own scale`,
-  colours: look.colours,
+export const legendOf = ({ unit, scale }: Shades) => ({
+  low: scale.signed ? scale.text(scale.lo) : "0",
+  high: scale.text(scale.hi),
+  label: `${scale.symbol} of “${tokenText(unit.label)}”, on its own scale`,
+  colours: scale.colours,
 });
 
 export function Running() {
   const view = useView();
-  const { grid, overview, page, row, col } = view;
+  const { grid, overview, page } = view;
   const { rows, cols } = grid;
   const to = page.textSide.value === "to";
   useSwept(grid.values, to);
@@ -163,8 +160,7 @@ export function Running() {
   if (!shades) return null;
   const isOne =
     overview.square && rows.length === cols.length && rows.every((u, n) => u.pieces[0] === cols[n]!.pieces[0]);
-  const pick = (n: number) =>
-    to ? pinCell(view, row, n === col ? null : n) : pinCell(view, n === row ? null : n, col);
+  const pick = (n: number) => pinToken(view, !to, n);
   const hover = (n: number | null) =>
     into(page.hover)(n === null ? null : to ? { row: -1, col: n } : { row: n, col: -1 });
   const marked = (n: number) => n === shades.at;
@@ -177,10 +173,7 @@ export function Running() {
       <Segmented<"from" | "to">
         label="shaded by"
         value={page.textSide.value}
-        choices={[
-          { value: "from", label: "what it looks at" },
-          { value: "to", label: "who looks at it" },
-        ]}
+        choices={choicesOf({ from: "what it looks at", to: "who looks at it" })}
         onChange={into(page.textSide)}
       />
       <div class="bl-scroll bl-running-scroll">

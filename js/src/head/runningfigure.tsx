@@ -20,7 +20,7 @@ export function RunningFigure() {
   const shades = shadesOf(view);
   if (!shades) return null;
   const { overview, dark } = view;
-  const { to, of, units, values, look } = shades;
+  const { to, unit: source, units, values, scale } = shades;
   const starts = edges(overview.spans, units);
   let [x, y] = [0, 0];
   const words = units.map((unit, n) => {
@@ -29,14 +29,14 @@ export function RunningFigure() {
     const width = textWidth(label, LETTER) + 2;
     if (n > 0 && apart) x += BLANK;
     if (starts.includes(n) || (x > 0 && x + width > inner)) [x, y] = [0, y + LINE];
-    const fill = cssColor(values[n]!, look.lo, look.hi, look.colours);
+    const fill = cssColor(values[n]!, scale.lo, scale.hi, scale.colours);
     const word = (
       <g key={n} transform={`translate(${x.toFixed(1)} ${y})`}>
         <rect
           width={width.toFixed(1)}
           height={LINE - 3}
           fill={fill}
-          stroke={overview.square && unit.pieces[0] === of.pieces[0] ? inks(dark).select : "none"}
+          stroke={overview.square && unit.pieces[0] === source.pieces[0] ? inks(dark).select : "none"}
           stroke-width="2"
         />
         <text x={(width / 2).toFixed(1)} y="12" text-anchor="middle" fill={inkOn(fill)}>
@@ -49,7 +49,7 @@ export function RunningFigure() {
   });
   return (
     <>
-      <Drawing width={inner} height={y + LINE} label={look.name} table={null}>
+      <Drawing width={inner} height={y + LINE} label={scale.name} table={null}>
         <g font-size={LETTER} transform="translate(1 1)">
           {words}
         </g>

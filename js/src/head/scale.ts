@@ -1,4 +1,4 @@
-// How the displayed measure looks: its symbol, its colours, its scale, its numbers. One answer for map and legend.
+// The colour scale of what is displayed, with the symbol and the numbers of its measure: one for map and legend.
 import type { Grid } from "../compute/grid";
 import { isLong } from "../compute/windows";
 import { MEASURES } from "../generated/vocabulary";
@@ -8,7 +8,7 @@ import { tokenText } from "../parts/token";
 import type { Displayed } from "../state/displayed";
 import type { View } from "../state/view";
 
-export interface Look {
+export interface Scale {
   name: string; // "L1·H8", "L1 AttnRes-N"
   column: string; // in a table of numbers: "attention", "norm", "attnres_n"
   symbol: string; // of the measure, for the legend
@@ -25,7 +25,7 @@ export interface Look {
 /** Decimals of weights: an even part of 4,096 is 0.0002. */
 export const digitsOf = ({ S, K }: Displayed["slice"]): number => (isLong(S, K) ? 4 : 3);
 
-function lookOf({ layer, head, layerMap, measure, slice }: Displayed, { top, most }: Grid, dark: boolean): Look {
+function scaleOf({ layer, head, layerMap, measure, slice }: Displayed, { top, most }: Grid, dark: boolean): Scale {
   const word = layerMap?.word;
   const isSigned = !word && MEASURES[measure].signed;
   const digits = digitsOf(slice);
@@ -47,14 +47,14 @@ function lookOf({ layer, head, layerMap, measure, slice }: Displayed, { top, mos
   };
 }
 
-export const lookNow = ({ shown, grid, dark }: View): Look => lookOf(shown, grid, dark);
+export const currentScale = ({ shown, grid, dark }: View): Scale => scaleOf(shown, grid, dark);
 
 /** A cell of the displayed grid in words. */
 export const cellText = ({ shown, grid }: View, row: number, col: number): string => {
-  const look = lookOf(shown, grid, false);
+  const scale = scaleOf(shown, grid, false);
   const [query, key] = [grid.rows[row]!.label, grid.cols[col]!.label];
-  const value = look.text(grid.values.at(row, col));
-  return `query ${tokenText(query)} → key ${tokenText(key)}: ${value}, ${look.name}`;
+  const value = scale.text(grid.values.at(row, col));
+  return `query ${tokenText(query)} → key ${tokenText(key)}: ${value}, ${scale.name}`;
 };
 
 /** Pin a row and a column of the displayed grid; a second time on the same cell unpins it. */
@@ -65,4 +65,11 @@ export function pinCell(view: View, row: number | null, col: number | null): voi
   const key = same || col === null ? null : (grid.cols[col]?.pieces[0] ?? null);
   synced.put({ query, key });
   if (query !== null && key !== null) page.said.value = cellText(view, row!, col!);
+}
+
+/** Pin a query (`isRow`) or a key of the displayed grid; a second time unpins it. */
+export function pinToken(view: View, isRow: boolean, n: number): void {
+  const { row, col } = view;
+  if (isRow) pinCell(view, n === row ? null : n, col);
+  else pinCell(view, row, n === col ? null : n);
 }

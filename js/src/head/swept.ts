@@ -16,14 +16,15 @@ export function sweepOf(cells: Cells): Sweep {
   return sweeps.get(cells)!.state;
 }
 
-/** Have all rows of a map computed while somebody needs it; what is half done is gone on with. */
+/** Have all rows of a map computed while somebody needs it; the next one goes on where it stopped. */
 export function sweeping(cells: Cells): () => void {
   sweepOf(cells);
-  const one = sweeps.get(cells)!;
-  if (!cells.swept.peek() && one.users++ === 0) one.stop = inSlices(one.job);
+  const entry = sweeps.get(cells)!;
+  if (cells.swept.peek()) return () => undefined;
+  if (entry.users++ === 0) entry.stop = inSlices(entry.job);
   let ended = false;
   return () => {
-    if (!ended && --one.users <= 0) one.stop();
+    if (!ended && --entry.users === 0) entry.stop();
     ended = true;
   };
 }

@@ -23,6 +23,10 @@ export const into =
     signal.value = value;
   };
 
+/** Choices by their labels. */
+export const choicesOf = <T extends string>(labels: Record<T, string>) =>
+  Object.entries<string>(labels).map(([value, label]): Choice<T> => ({ value: value as T, label }));
+
 /** Choices among names of the vocabulary. */
 export const wordChoices = <T extends string>(names: T[], words: Record<T, { label: string; about: string }>) =>
   names.map((value): Choice<T> => ({ value, label: words[value].label, title: words[value].about }));

@@ -41,3 +41,9 @@ export const Place = ({ units, n }: { units: { label: string }[]; n: number }) =
     </span>
   );
 };
+
+/** A token's text, of at most some characters. */
+export const shortText = (token: string, most: number): string => {
+  const text = tokenText(token);
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+};

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { scores } from "../compute/attention";
 import { largest } from "../compute/largest";
-import { lookNow } from "../head/scale";
+import { currentScale } from "../head/scale";
 import { largestCells, useSwept } from "../head/swept";
 import { signed } from "../paint/format";
 import { into, Segmented } from "../parts/controls";
@@ -51,7 +51,7 @@ const token = (text: string, index: number) => (
 
 /** The columns; what is copied names the measure as files do. */
 function columnsOf(view: View, rows: Row[]): Column<Row>[] {
-  const { column, symbol, text } = lookNow(view);
+  const { column, symbol, text } = currentScale(view);
   const score = { name: "score", value: (row: Row) => row.score, show: (row: Row) => signed(row.score ?? NaN, 3) };
   return [
     { name: "query", value: (row) => row.query, show: (row) => token(row.query, row.i) },
@@ -97,7 +97,7 @@ function CellTable() {
   const view = useView();
   const isKnown = useSwept(view.grid.values, view.row === null);
   const { rows, of } = useMemo(() => rowsOf(view), [view.shown, view.grid, view.row, isKnown]);
-  const { name, symbol } = lookNow(view);
+  const { name, symbol } = currentScale(view);
   const largest = symbol === "α" ? "largest weights" : `largest ${symbol}`;
   return (
     <Table
@@ -121,6 +121,6 @@ export function tableNumbers(view: View): Numbers | Promise<Numbers> {
   return {
     columns: columns.map(({ name }) => name),
     rows: rows.map((row) => columns.map(({ value }) => value(row))),
-    facts: [["table", lookNow(view).title]],
+    facts: [["table", currentScale(view).title]],
   };
 }

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { asksOf } from "../atlas/headvalues";
 import { px } from "../paint/format";
-import { into, Menu, Segmented } from "../parts/controls";
+import { choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
 import { Token, tokenText } from "../parts/token";
 import { type Answers, answersOf, movedMost } from "../state/effects";
@@ -13,7 +13,7 @@ import { Matters } from "./heads";
 import { PatchForm } from "./patch";
 import { amounts, Slopes } from "./slopes";
 
-const SHOWN = 3; // answers in the line
+const ANSWERS_SHOWN = 3; // answers in the line
 
 /** The answer, the last one of this text while the next is on its way. */
 function useAnswers(): Answers | null {
@@ -148,7 +148,7 @@ export function AnswerLine() {
   if (why_not || (kind === "embedding" && overview.changes.length === 0)) return null;
   const positions = [...new Set(rows.map(({ position }) => position))];
   const best = kind === "tags" ? rows : [...rows].sort((a, b) => b.after - a.after);
-  const shown = best.filter(({ position }) => kind !== "words" || position === positions[0]).slice(0, SHOWN);
+  const shown = best.filter(({ position }) => kind !== "words" || position === positions[0]).slice(0, ANSWERS_SHOWN);
   const numbers = amounts(
     shown.map(({ after }) => after),
     unit,
@@ -254,11 +254,7 @@ function Elsewhere() {
           <Segmented<"" | "moved" | "matters">
             label="atlas"
             value={page.whatif.colour.value}
-            choices={[
-              { value: "moved", label: "Looks elsewhere" },
-              { value: "matters", label: "Matters" },
-              { value: "", label: "Patterns" },
-            ]}
+            choices={choicesOf({ moved: "Looks elsewhere", matters: "Matters", "": "Patterns" })}
             onChange={into(page.whatif.colour)}
           />
           <p class="bl-muted">A dash: does not run after a change, so it cannot differ. Hatched: switched off.</p>

@@ -13,7 +13,7 @@ export function Matters({ answers }: { answers: Answers }) {
   const { page, overview } = view;
   const metric = metricOf(view);
   if (!metric) return null;
-  const found = sweep(view, metric.name);
+  const effects = sweep(view, metric.name);
   return (
     <Section
       title="Which heads matter?"
@@ -30,14 +30,14 @@ export function Matters({ answers }: { answers: Answers }) {
           }}
         />
       )}
-      {found.known > 0 && (
+      {effects.known > 0 && (
         <>
-          <Strongest title={`${metric.label} falls without`} sign={-1} found={found} />
-          <Strongest title="and rises without, so their loss helps it" sign={1} found={found} />
+          <Strongest title={`${metric.label} falls without`} sign={-1} effects={effects} />
+          <Strongest title="and rises without, so their loss helps it" sign={1} effects={effects} />
         </>
       )}
       <p class="bl-muted" data-testid="sweep-state">
-        {stateOf(found, metric.unit)}
+        {stateOf(effects, metric.unit)}
       </p>
     </Section>
   );
@@ -65,11 +65,11 @@ function agreement(estimated: Float32Array | null, exact: Float32Array): string 
 interface StrongestProps {
   title: string;
   sign: 1 | -1;
-  found: Sweep;
+  effects: Sweep;
 }
 
 /** Five heads at most, each a button that shows it. */
-function Strongest({ title, sign, found: { values, known, isExact } }: StrongestProps) {
+function Strongest({ title, sign, effects: { values, known, isExact } }: StrongestProps) {
   const { overview, synced } = useView();
   const heads = strongest(values, overview.n_heads, sign);
   const texts = ranked(heads.map(({ value }) => value));

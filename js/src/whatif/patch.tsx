@@ -1,6 +1,6 @@
 // A part of the run taken from another text: which part, at which token, and where in the other text.
 import { useSignal } from "@preact/signals";
-import { into, Select } from "../parts/controls";
+import { choicesOf, into, Select } from "../parts/controls";
 import { tokenText } from "../parts/token";
 import { useView } from "../state/view";
 import { add } from "./doing";
@@ -32,11 +32,7 @@ export function PatchForm({ done }: { done: () => void }) {
       <Select
         label={`in L${shown.layer}`}
         value={what.value}
-        choices={[
-          { value: "layer", label: "the layer’s output" },
-          { value: "attention", label: "what attention adds" },
-          { value: "mlp", label: "what the MLP adds" },
-        ]}
+        choices={choicesOf({ layer: "the layer’s output", attention: "what attention adds", mlp: "what the MLP adds" })}
         onChange={into(what)}
       />
       <Select

@@ -4,7 +4,7 @@ import { signed } from "../paint/format";
 import { inks } from "../paint/palette";
 import { ranked } from "../paint/ranked";
 import { Drawing, scale } from "../parts/chart";
-import { tokenText } from "../parts/token";
+import { shortText } from "../parts/token";
 import type { AnswerRow } from "../state/effects";
 import { useView } from "../state/view";
 
@@ -14,20 +14,17 @@ const [FROM, TO] = [140, 206];
 /** Places from top to bottom, none nearer than a line to the one before. */
 export function spread(wanted: number[], low: number): number[] {
   const order = wanted.map((_, n) => n).sort((a, b) => wanted[a]! - wanted[b]!);
-  const found = [...wanted];
+  const places = [...wanted];
   let least = low;
   for (const n of order) {
-    found[n] = Math.max(least, wanted[n]!);
-    least = found[n]! + LINE;
+    places[n] = Math.max(least, wanted[n]!);
+    least = places[n]! + LINE;
   }
-  return found;
+  return places;
 }
 
 /** A name that fits beside its line. */
-const short = (name: string) => {
-  const text = tokenText(name);
-  return text.length > 14 ? `${text.slice(0, 13)}…` : text;
-};
+const short = (name: string) => shortText(name, 14);
 
 /** The number as an answer has it; a cosine is told apart from 1. */
 const amount = (value: number, unit: string) =>

@@ -7,16 +7,16 @@ import { into, Slider } from "../../parts/controls";
 import { tokenText } from "../../parts/token";
 import { inSlices } from "../../state/idle";
 import type { View } from "../../state/view";
-import { lookNow, pinCell } from "../scale";
+import { currentScale, pinCell } from "../scale";
 
-const TOKENS = 100; // on each side
-const NAMED = 3; // links that are named at an edge
+const TOKENS_DRAWN = 100; // on each side
+const LINKS_NAMED = 3; // links that are named at an edge
 
 export const isPart = ({ grid: { rows, cols } }: View): boolean => isLong(rows.length, cols.length);
 
 /** First query and key of the part. */
 const fromOf = ({ page }: View, { rows, cols }: Grid) => {
-  const first = (count: number) => Math.max(0, Math.min(page.zoom.value.row, count - TOKENS));
+  const first = (count: number) => Math.max(0, Math.min(page.zoom.value.row, count - TOKENS_DRAWN));
   return { row: first(rows.length), col: first(cols.length) };
 };
 
@@ -25,12 +25,15 @@ export function linesPart(view: View): View {
   if (!isPart(view)) return view;
   const from = fromOf(view, view.grid);
   const part = ({ rows, cols, values }: Grid): Grid => {
-    const [queries, keys] = [rows.slice(from.row, from.row + TOKENS), cols.slice(from.col, from.col + TOKENS)];
+    const [queries, keys] = [
+      rows.slice(from.row, from.row + TOKENS_DRAWN),
+      cols.slice(from.col, from.col + TOKENS_DRAWN),
+    ];
     const cells = values.window(from.row, from.row + queries.length, from.col, from.col + keys.length);
     return { rows: queries, cols: keys, values: heldCells(cells, keys.length), ...extremes(cells, queries.length) };
   };
   const inside = (n: number | null, first: number) =>
-    n !== null && n >= first && n < first + TOKENS ? n - first : null;
+    n !== null && n >= first && n < first + TOKENS_DRAWN ? n - first : null;
   return {
     ...view,
     grid: part(view.grid),
@@ -45,14 +48,14 @@ export function useLinesPart(view: View): View {
   useEffect(() => {
     const { row: first } = fromOf(view, grid);
     const at = row ?? col;
-    if (isPart(view) && at !== null && (at < first || at >= first + TOKENS)) goTo(view, at - TOKENS / 2);
+    if (isPart(view) && at !== null && (at < first || at >= first + TOKENS_DRAWN)) goTo(view, at - TOKENS_DRAWN / 2);
   }, [row, col]);
   const from = isPart(view) ? page.zoom.value.row : 0;
   return useMemo(() => linesPart(view), [grid, overlays, row, col, shown, dark, from]);
 }
 
 function goTo({ page, grid }: View, row: number): void {
-  const to = Math.round(Math.max(0, Math.min(row, Math.max(grid.rows.length, grid.cols.length) - TOKENS)));
+  const to = Math.round(Math.max(0, Math.min(row, Math.max(grid.rows.length, grid.cols.length) - TOKENS_DRAWN)));
   page.zoom.value = { ...page.zoom.peek(), row: to };
 }
 
@@ -68,43 +71,43 @@ function* leaving(
   { grid: { values } }: View,
   from: Record<"row" | "col", number>,
   minimum: number,
-  done: (found: Leaving) => void,
+  done: (leading: Leaving) => void,
 ): Generator<void> {
-  const found: Leaving = { rows: 0, before: [], after: [], counts: [0, 0] };
-  for (let r = from.row; r < Math.min(values.rows, from.row + TOKENS); r++) {
+  const leading: Leaving = { rows: 0, before: [], after: [], counts: [0, 0] };
+  for (let r = from.row; r < Math.min(values.rows, from.row + TOKENS_DRAWN); r++) {
     const row = values.row(r);
     for (let c = 0; c < row.length; c++) {
-      if (c === from.col) c = Math.min(row.length, from.col + TOKENS);
+      if (c === from.col) c = Math.min(row.length, from.col + TOKENS_DRAWN);
       if (!(Math.abs(row[c]!) >= minimum)) continue;
       const side = c < from.col ? 0 : 1;
-      found.counts[side]++;
-      const list = side ? found.after : found.before;
-      if (list.length === NAMED && Math.abs(list.at(-1)![2]) >= Math.abs(row[c]!)) continue;
+      leading.counts[side]++;
+      const list = side ? leading.after : leading.before;
+      if (list.length === LINKS_NAMED && Math.abs(list.at(-1)![2]) >= Math.abs(row[c]!)) continue;
       list.push([r, c, row[c]!]);
-      list.sort((a, b) => Math.abs(b[2]) - Math.abs(a[2])).splice(NAMED);
+      list.sort((a, b) => Math.abs(b[2]) - Math.abs(a[2])).splice(LINKS_NAMED);
     }
-    found.rows++;
+    leading.rows++;
     yield;
   }
-  done(found);
+  done(leading);
 }
 
 /** Which part it is, and what leaves it. `view` is of the whole text. */
 export function PartOfLines({ view, minimum }: { view: View; minimum: number }) {
   const { grid, page } = view;
   const from = fromOf(view, grid);
-  const [found, setFound] = useState<Leaving | null>(null);
+  const [leading, setLeading] = useState<Leaving | null>(null);
   useEffect(() => {
-    setFound(null);
-    return inSlices(leaving(view, from, minimum, setFound));
+    setLeading(null);
+    return inSlices(leaving(view, from, minimum, setLeading));
   }, [grid.values, from.row, from.col, minimum]);
   const count = Math.max(grid.rows.length, grid.cols.length);
-  const { text } = lookNow(view);
+  const { text } = currentScale(view);
   const edge = (side: 0 | 1) => {
-    const named = (side ? found?.after : found?.before) ?? [];
-    const all = found?.counts[side] ?? 0;
+    const named = (side ? leading?.after : leading?.before) ?? [];
+    const all = leading?.counts[side] ?? 0;
     return (
-      found &&
+      leading &&
       all > 0 && (
         <p class="bl-muted" data-testid={side ? "lines-after" : "lines-before"}>
           {side ? "↓" : "↑"} {counted(all)} {all === 1 ? "line leads" : "lines lead"} to {side ? "later" : "earlier"}{" "}
@@ -129,10 +132,10 @@ export function PartOfLines({ view, minimum }: { view: View; minimum: number }) 
         <Slider
           label="tokens from"
           min={0}
-          max={Math.max(0, count - TOKENS)}
+          max={Math.max(0, count - TOKENS_DRAWN)}
           step={1}
           value={from.row}
-          text={`${counted(from.row)} – ${counted(Math.min(count, from.row + TOKENS) - 1)} of ${counted(count)}`}
+          text={`${counted(from.row)} – ${counted(Math.min(count, from.row + TOKENS_DRAWN) - 1)} of ${counted(count)}`}
           onChange={(row) => into(page.zoom)({ ...page.zoom.peek(), row })}
         />
       </div>

@@ -4,31 +4,31 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { paint as paintValues } from "../../paint/colormap";
 import { counted, px } from "../../paint/format";
 import { inks } from "../../paint/palette";
-import { Segmented } from "../../parts/controls";
+import { choicesOf, Segmented } from "../../parts/controls";
 import { Pixels } from "../../parts/pixels";
 import { Token, tokenText } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { inSlices } from "../../state/idle";
 import { useView } from "../../state/view";
 import { CellGrid, MapLegend } from "../matrix";
-import { type Look, lookNow, pinCell } from "../scale";
+import { currentScale, pinToken, type Scale } from "../scale";
 import { sweepOf, useSwept } from "../swept";
 import { COLUMN_LABEL, keysOf, lookTo, reveal, usePointer, zoom } from "./zoommoves";
 import {
   type At,
   blockText,
-  lookAt,
   lookingAt,
   partWords,
   pixelsOf,
   pixelWords,
   place,
+  scaleAt,
   sizeOf,
   snapped,
   tilesFor,
 } from "./zoompart";
 
-const [SIDE, LEAST] = [512, 160]; // px of the picture
+const [SIDE, LEAST_SIDE] = [512, 160]; // px of the picture
 const [LABELS, ABOVE] = [104, 96]; // px beside and above it
 const [ROW_LABEL, TICK] = [11, 56]; // px from one to the next
 const OFTEN = 100; // ms from one picture to the next while it is being computed
@@ -39,7 +39,7 @@ export function Zoomed() {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const labels = Math.round(Math.min(LABELS, 0.28 * width));
-  const side = Math.max(LEAST, Math.min(SIDE, width - labels - 16));
+  const side = Math.max(LEAST_SIDE, Math.min(SIDE, width - labels - 16));
   const [came, redraw] = useState(0); // tiles and rows
   useLayoutEffect(() => {
     page.zoom.value = { ...page.zoom.peek(), side };
@@ -64,7 +64,7 @@ export function Zoomed() {
     const timer = setInterval(again, OFTEN); // rows come
     return () => clearInterval(timer);
   }, [values, isKnown]);
-  const look = lookAt(view, level);
+  const scale = scaleAt(view, level);
   const shown = useRef<number | null>(null);
   useLayoutEffect(() => {
     const isOther = shown.current !== null;
@@ -79,7 +79,7 @@ export function Zoomed() {
         <Minimap at={at} side={Math.min(labels, ABOVE) - 12} />
         <Axis at={at} isRow={false} />
         <Axis at={at} isRow />
-        <Picture at={at} look={look} blank={inks(dark).panel} came={2 * came + Number(isKnown)} />
+        <Picture at={at} scale={scale} blank={inks(dark).panel} came={2 * came + Number(isKnown)} />
       </div>
       <div class="bl-controls">
         <div class="bl-group" role="group" aria-label="Zoom">
@@ -100,10 +100,7 @@ export function Zoomed() {
           <Segmented<"max" | "mean">
             label="a pixel is"
             value={page.zoom.value.by}
-            choices={[
-              { value: "max", label: "the largest" },
-              { value: "mean", label: "the mean" },
-            ]}
+            choices={choicesOf({ max: "the largest", mean: "the mean" })}
             onChange={(by) => {
               page.zoom.value = { ...page.zoom.peek(), by };
             }}
@@ -114,7 +111,7 @@ export function Zoomed() {
           {done < 100 && ` · ${done} % of rows computed`}
         </span>
       </div>
-      <MapLegend look={look} />
+      <MapLegend scale={scale} />
     </div>
   );
 }
@@ -128,8 +125,8 @@ const ZOOMS: [key: string, name: string, by: number][] = [
 /** Tokens where there is room for them, else positions. */
 function Axis({ at: { level, part }, isRow }: { at: At; isRow: boolean }) {
   const view = useView();
-  const { grid, row, col } = view;
-  const [kind, units, pinned] = isRow ? ["row", grid.rows, row] : ["col", grid.cols, col];
+  const { grid } = view;
+  const [kind, units, pinned] = isRow ? ["row", grid.rows, view.row] : ["col", grid.cols, view.col];
   const [from, count] = isRow ? [part.row, part.rows] : [part.col, part.cols];
   const cell = level.px / level.edge;
   const isTokens = cell >= (isRow ? ROW_LABEL : COLUMN_LABEL);
@@ -148,10 +145,7 @@ function Axis({ at: { level, part }, isRow }: { at: At; isRow: boolean }) {
             class={`bl-${kind}-label${n === pinned ? " bl-pinned" : ""}`}
             style={{ [isRow ? "top" : "left"]: px((n - from + 0.5) * cell) }}
             title={`${isRow ? "query" : "key"} ${n}: ${tokenText(units[n]!.label)}`}
-            onClick={() => {
-              const to = n === pinned ? null : n;
-              isRow ? pinCell(view, to, col) : pinCell(view, row, to);
-            }}
+            onClick={() => pinToken(view, isRow, n)}
           >
             {isTokens ? <Token text={units[n]!.label} /> : counted(n)}
           </button>
@@ -168,7 +162,7 @@ function Minimap({ at, side }: { at: At; side: number }) {
   const size = sizeOf(grid);
   const { blocks, done } = sweepOf(grid.values);
   const scale = side / Math.max(size.rows, size.cols);
-  const { lo, hi, colours } = lookNow(view);
+  const { lo, hi, colours } = currentScale(view);
   const paint = useCallback(
     (out: Uint8ClampedArray) => paintValues(blocks.max, lo, hi, colours, out, inks(dark).panel),
     [blocks, done, lo, hi, colours],
@@ -207,7 +201,7 @@ function Minimap({ at, side }: { at: At; side: number }) {
   );
 }
 
-function Picture({ at, look, blank, came }: { at: At; look: Look; blank: string; came: number }) {
+function Picture({ at, scale, blank, came }: { at: At; scale: Scale; blank: string; came: number }) {
   const view = useView();
   const { grid, page, row, col } = view;
   const { level, part } = at;
@@ -215,7 +209,7 @@ function Picture({ at, look, blank, came }: { at: At; look: Look; blank: string;
   const cell = level.px / edge;
   const seen = [grid.values, edge, page.zoom.value.by, came, ...Object.values(part)];
   const { values, rows, cols } = useMemo(() => pixelsOf(view, at), seen);
-  const { lo, hi, colours } = look;
+  const { lo, hi, colours } = scale;
   const paint = useCallback(
     (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out, blank),
     [values, lo, hi, colours, blank],
@@ -235,14 +229,14 @@ function Picture({ at, look, blank, came }: { at: At; look: Look; blank: string;
   };
   return (
     <CellGrid
-      look={look}
+      scale={scale}
       keys="plus and minus zoom, 0 shows all, "
       cursor={cursor}
       header={place(grid.rows, cursor.row, edge)}
       text={blockText(view, level, cursor)}
       style={{ width: px(cols * level.px), height: px(rows * level.px), touchAction: at.n > 0 ? "none" : "pan-y" }}
       onKeyDown={keysOf(view, at)}
-      {...usePointer(at, look)}
+      {...usePointer(at, scale)}
     >
       {(focused) => (
         <>

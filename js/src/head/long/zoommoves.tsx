@@ -7,7 +7,7 @@ import { hideTip, showTip } from "../../parts/tooltip";
 import { type Cell, pointAt } from "../../state/page";
 import { useView, type View } from "../../state/view";
 import { CellTip } from "../matrix";
-import { cellText, type Look, pinCell } from "../scale";
+import { cellText, pinCell, type Scale } from "../scale";
 import { type At, blockAt, blockText, lookingAt, partWords, pixelWords, snapped } from "./zoompart";
 
 /** px of a column from which its label has room. */
@@ -15,7 +15,7 @@ export const COLUMN_LABEL = 13;
 const [STEP, PINCH] = [100, 1.3]; // of the wheel and of two fingers, for one level
 const DRAG = 4; // px from which a press is no click
 
-/** Look at another part, and say it. */
+/** Scale at another part, and say it. */
 export function lookTo(view: View, to: Partial<View["page"]["zoom"]["value"]>, spoken = true): void {
   const { page } = view;
   page.zoom.value = { ...page.zoom.peek(), ...to };
@@ -33,12 +33,16 @@ export function zoom(view: View, by: number, point?: { x: number; y: number }): 
   const { side } = zoom.value;
   if (to === n) return;
   const { row, col } = cursor.value;
-  const isSeen = row >= part.row && row < part.row + part.rows && col >= part.col && col < part.col + part.cols;
-  if (point || !isSeen) {
+  if (point || !isIn(part, row, col)) {
     const { x, y } = point ?? { x: side / 2, y: side / 2 };
     lookTo(view, { level: to, ...around(part, level, after, x, y) });
   } else lookTo(view, { level: to, ...centred(after, side, row, col) });
 }
+
+/** Whether a part holds a row and a column; null is in every part. */
+const isIn = (part: Part, row: number | null, col: number | null) =>
+  (row === null || (row >= part.row && row < part.row + part.rows)) &&
+  (col === null || (col >= part.col && col < part.col + part.cols));
 
 const centred = ({ edge, px }: Level, side: number, row: number, col: number) => {
   const half = ((side / px) * edge) / 2;
@@ -53,8 +57,7 @@ export function reveal(view: View, row: number | null, col: number | null): void
   const key = col ?? strongestKey(grid.values.row(row!).map(Math.abs));
   const query = row ?? part.row;
   page.cursor.value = { row: query, col: key };
-  const isIn = (at: number | null, from: number, count: number) => at === null || (at >= from && at < from + count);
-  if (level.px >= COLUMN_LABEL && isIn(row, part.row, part.rows) && isIn(col, part.col, part.cols)) return;
+  if (level.px >= COLUMN_LABEL && isIn(part, row, col)) return;
   if (pinnedHere.has(page)) {
     pinnedHere.delete(page);
     return;
@@ -78,8 +81,7 @@ export function keysOf(view: View, { level, part }: At): (event: KeyboardEvent) 
     (to) => {
       const cell = { row: to.row * edge, col: to.col * edge };
       cursor.value = cell;
-      const isIn = (n: number, from: number, count: number) => n >= from && n < from + count;
-      if (!isIn(cell.row, part.row, part.rows) || !isIn(cell.col, part.col, part.cols))
+      if (!isIn(part, cell.row, cell.col))
         lookTo(view, centred({ edge, px }, page.zoom.value.side, cell.row, cell.col), false);
       said.value = blockText(view, level, cell);
     },
@@ -99,14 +101,14 @@ export function keysOf(view: View, { level, part }: At): (event: KeyboardEvent) 
 
 /** Pin a cell, of a block the largest. */
 function pinAt(view: View, edge: number, { row, col }: Cell): void {
-  const { at } = edge === 1 ? { at: { row, col } } : blockAt(view, edge, row, col);
+  const at = edge === 1 ? { row, col } : blockAt(view, edge, row, col).at;
   pinnedHere.add(view.page);
   pinCell(view, at.row, at.col);
   view.page.said.value = cellText(view, at.row, at.col);
 }
 
 /** The pointer's handlers: a click pins, a drag pans, the wheel (once the picture has the focus) and two fingers zoom. */
-export function usePointer({ level, part, n }: At, look: Look) {
+export function usePointer({ level, part, n }: At, scale: Scale) {
   const view = useView();
   const { page } = view;
   const { edge } = level;
@@ -159,7 +161,7 @@ export function usePointer({ level, part, n }: At, look: Look) {
       }
       const at = blockOf(event);
       pointAt(page, edge === 1 ? at : null);
-      showTip(view, event, at && <BlockTip look={look} edge={edge} at={at} />);
+      showTip(view, event, at && <BlockTip scale={scale} edge={edge} at={at} />);
     },
     onPointerUp: end,
     onPointerCancel: end,
@@ -188,7 +190,7 @@ export function usePointer({ level, part, n }: At, look: Look) {
 /** The element that has the focus, within a shadow root too. */
 const focusIn = ({ currentTarget }: Event) => ((currentTarget as Element).getRootNode() as Document).activeElement;
 
-function BlockTip({ look, edge, at }: { look: Look; edge: number; at: Cell }) {
+function BlockTip({ scale, edge, at }: { scale: Scale; edge: number; at: Cell }) {
   const { at: largest } = blockAt(useView(), edge, at.row, at.col);
-  return <CellTip look={look} {...largest} of={edge > 1 ? `, the largest of ${edge} × ${edge} cells` : ""} />;
+  return <CellTip scale={scale} {...largest} of={edge > 1 ? `, the largest of ${edge} × ${edge} cells` : ""} />;
 }

@@ -7,7 +7,7 @@ import { counted } from "../../paint/format";
 import { tokenText } from "../../parts/token";
 import type { Cell } from "../../state/page";
 import type { View } from "../../state/view";
-import { cellText, type Look, lookNow } from "../scale";
+import { cellText, currentScale, type Scale } from "../scale";
 import { sweepOf } from "../swept";
 
 const kept = new WeakMap<Cells, Tiles>();
@@ -37,14 +37,14 @@ export function lookingAt({ grid, page }: View): At {
 export const pixelWords = ({ page }: View, { edge }: Level): string =>
   edge === 1 ? "" : `; a pixel is the ${page.zoom.value.by === "max" ? "largest" : "mean"} of ${edge} × ${edge} cells`;
 
-/** The look of what is drawn: means have a scale of their own, since most cells are near 0. */
-export function lookAt(view: View, { edge }: Level): Look {
-  const look = lookNow(view);
-  if (edge === 1 || view.page.zoom.value.by === "max") return look;
+/** The scale of what is drawn: means have a scale of their own, since most cells are near 0. */
+export function scaleAt(view: View, { edge }: Level): Scale {
+  const scale = currentScale(view);
+  if (edge === 1 || view.page.zoom.value.by === "max") return scale;
   const { blocks } = sweepOf(view.grid.values);
   const means = blocks.sum.map((sum) => Math.abs(sum) / blocks.edge ** 2 || 0);
-  const hi = colourEnd(largestOf(means, blocks.rows)) || look.hi;
-  return { ...look, lo: look.signed ? -hi : 0, hi, beyond: ", larger ones alike" };
+  const hi = colourEnd(largestOf(means, blocks.rows)) || scale.hi;
+  return { ...scale, lo: scale.signed ? -hi : 0, hi, beyond: ", larger ones alike" };
 }
 
 /** What part is seen, in words. */
@@ -77,7 +77,7 @@ export function seenPart(view: View): Grid {
       const at = from + n * edge;
       return edge === 1 ? all[at]! : { ...all[at]!, label: place(all, at, edge) };
     });
-  const { hi } = lookAt(view, level);
+  const { hi } = scaleAt(view, level);
   return {
     rows: units(grid.rows, part.row, rows),
     cols: units(grid.cols, part.col, cols),
@@ -93,8 +93,8 @@ export function blockText(view: View, { edge }: Level, { row, col }: Cell): stri
   if (edge === 1) return cellText(view, row, col);
   const { grid } = view;
   const { value, at } = blockAt(view, edge, row, col);
-  const look = lookNow(view);
-  return `queries ${place(grid.rows, row, edge)}, keys ${place(grid.cols, col, edge)}: the largest ${look.text(value)}, query ${counted(at.row)}, key ${counted(at.col)}, ${look.name}`;
+  const scale = currentScale(view);
+  return `queries ${place(grid.rows, row, edge)}, keys ${place(grid.cols, col, edge)}: the largest ${scale.text(value)}, query ${counted(at.row)}, key ${counted(at.col)}, ${scale.name}`;
 }
 
 /** The largest cell of a block. */

@@ -3,13 +3,14 @@ import { useMemo } from "preact/hooks";
 import {
   atLength,
   GATE_LABELS,
+  GateBadge,
   type Gates as GateData,
   gateAt,
+  lengthNote,
   relabelled,
   USUAL,
   useGateAnswer,
 } from "../../atlas/gatemarks";
-import { GateBadge, lengthNote } from "../../atlas/gatewords";
 import { extremes } from "../../compute/grid";
 import { GATES } from "../../generated/vocabulary";
 import type { Kind } from "../../kernel/answers";
@@ -17,7 +18,7 @@ import { arrived } from "../../kernel/answers";
 import { entry, rgb } from "../../paint/colormap";
 import { headLabel, percent, share, upTo } from "../../paint/format";
 import { inks, weightColours } from "../../paint/palette";
-import { into, Segmented, Slider } from "../../parts/controls";
+import { choicesOf, into, Segmented, Slider } from "../../parts/controls";
 import { HeatChart } from "../../parts/heatchart";
 import { Legend } from "../../parts/legend";
 import type { Numbers } from "../../parts/picturetable";
@@ -193,10 +194,7 @@ function Evidence({ data }: DataProps) {
         <Segmented
           label="view"
           value={view}
-          choices={[
-            { value: "full", label: "Full" },
-            { value: "content", label: "Content" },
-          ]}
+          choices={choicesOf({ full: "Full", content: "Content" })}
           onChange={into(page.gateView)}
         />
       }

@@ -1,6 +1,6 @@
 // Heads by any column, and the best head of each grammatical relation.
 
-import { GateBadge } from "../../atlas/gatewords";
+import { GateBadge } from "../../atlas/gatemarks";
 import type { HeadName } from "../../generated/vocabulary";
 import { headLabel, percent } from "../../paint/format";
 import { numbers, Table } from "../../parts/table";
