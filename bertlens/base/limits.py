@@ -38,6 +38,11 @@ LIMITS: dict[str, Limit] = {
     "layer_map": Limit(2048, "a map of a whole layer in a view", "the page holds all of it, 67 MB at 4,096"),
 }
 
+# Characters of a text, which are counted before anything is tokenised
+TEXT_CHARACTERS = 1_000_000  # at most: tokenizers take some 60 bytes for each, before anything can be cut
+PAGE_TEXT_CHARACTERS = 100_000  # that the page sends
+PATCH_TEXT_CHARACTERS = 10_000  # to patch from
+
 PAGE = ("carried", "saved", "held")  # what the page reads itself
 
 

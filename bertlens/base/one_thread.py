@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 import torch
 
-SMALL = 50_000  # numbers in one layer's stream, tokens × width: 64 tokens of BERT-base, 130 of MiniLM
+SMALL_STREAM = 50_000  # numbers in one layer's stream, tokens × width: 64 tokens of BERT-base, 130 of MiniLM
 
 
 @contextmanager
-def few(size: int) -> Iterator[None]:
+def one_thread_if_small(size: int) -> Iterator[None]:
     """Run the block in one of torch's threads if `size` (tokens × width) is small, and in all that there are if not."""
     before = torch.get_num_threads()
-    if size > SMALL or before == 1:
+    if size > SMALL_STREAM or before == 1:
         yield
         return
     torch.set_num_threads(1)

@@ -9,7 +9,7 @@ from ..base.limits import within
 from ..errors import InputError, ModelError
 from .record import Layer
 
-ROWS = 256  # queries at a time
+ROWS = 256  # queries at a time, whose scores stay in a processor's cache
 
 
 def check_precision(device: torch.device) -> None:
@@ -195,11 +195,6 @@ def attention_part(layer: Layer, heads: slice, queries: slice, keys: slice) -> T
         if 0 <= at < len(weights):
             weights[at] = given[queries, keys].to(weights.dtype)
     return weights
-
-
-def attention_rows(layer: Layer, start: int, stop: int) -> Tensor:
-    """(H, stop - start, K) rows of `attention` for the queries start … stop - 1, and of no others."""
-    return attention_part(layer, slice(None), slice(start, stop), slice(None))
 
 
 def attention_heads(layer: Layer, start: int, stop: int) -> Tensor:

@@ -21,7 +21,7 @@ from transformers import AttentionInterface, PreTrainedModel
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
 from ..base.interrupts import interruptible
-from ..base.one_thread import few
+from ..base.one_thread import one_thread_if_small
 from ..errors import BertLensError, CaptureError, ModelError
 from ..model import transformers_private as private
 from ..model.borrowed import Model
@@ -272,7 +272,7 @@ def _called(model: Model, inputs: dict[str, Tensor], implementation: str) -> Any
     arguments |= accepted(runner, dict.fromkeys(caches, False))
     private.announce(runner)
     size = inputs["input_ids"].numel() * getattr(getattr(base, "config", None), "hidden_size", 768)
-    with _said_in_words(model, inputs), few(size), interruptible():
+    with _said_in_words(model, inputs), one_thread_if_small(size), interruptible():
         return runner(
             **arguments, output_hidden_states=True, output_attentions=implementation == "eager", return_dict=True
         )

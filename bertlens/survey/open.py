@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..base.limits import TEXT_CHARACTERS
 from ..errors import InputError
-from ..text.encoding import MOST_CHARACTERS
 
 _NO_UTF8 = re.compile("[\udc80-\udcff]")  # what "surrogateescape" makes of bytes that are no UTF-8
 
@@ -20,7 +20,7 @@ _NO_UTF8 = re.compile("[\udc80-\udcff]")  # what "surrogateescape" makes of byte
 class Lines:
     """The lines of an open text file, with the number of the last one read, from 1.
 
-    Raises InputError, naming the line, where it is no UTF-8 or longer than MOST_CHARACTERS (a small gzip may hold a
+    Raises InputError, naming the line, where it is no UTF-8 or longer than TEXT_CHARACTERS (a small gzip may hold a
     line that no memory does), and for a damaged gzip.
     """
 
@@ -34,14 +34,14 @@ class Lines:
     def __next__(self) -> str:
         self.number += 1
         try:
-            line = self._file.readline(MOST_CHARACTERS + 1)
+            line = self._file.readline(TEXT_CHARACTERS + 1)
         except (EOFError, OSError, zlib.error) as error:
             raise self.error(f"cannot be read: {error}") from None
         if not line:
             self.number -= 1
             raise StopIteration
-        if len(line) > MOST_CHARACTERS:
-            raise self.error(f"is longer than {MOST_CHARACTERS:,} characters: split it")
+        if len(line) > TEXT_CHARACTERS:
+            raise self.error(f"is longer than {TEXT_CHARACTERS:,} characters: split it")
         if _NO_UTF8.search(line):
             raise self.error("cannot be read as a corpus in UTF-8")
         return line

@@ -15,11 +15,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from ..base.limits import TEXT_CHARACTERS
 from ..errors import InputError
 from .tokenizer import Pieces, Text, cut_side, display, is_byte_level, resting_state, tokenise
-
-MOST_CHARACTERS = 1_000_000  # of a text: tokenizers take some 60 bytes for each, before anything can be cut
-
 
 EMPTY = "No token comes from the text: what is shown are the special tokens that the tokenizer adds"
 UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"
@@ -142,7 +140,7 @@ def encode(
     An empty second text is none, as tokenizers have it. notes go to the report.
 
     Raises InputError for anything else than strings, for lone surrogates, for an input without any token, for more than
-    MOST_CHARACTERS in a text, and for more than `limit` tokens unless `truncation` (then both texts are cut on the
+    TEXT_CHARACTERS in a text, and for more than `limit` tokens unless `truncation` (then both texts are cut on the
     tokenizer's truncation side, the longer one first).
     """
     _check(text, "text")
@@ -249,9 +247,9 @@ def _check(text: Any, name: str) -> None:
         parts = text
     else:
         raise InputError(f"{name} must be a string (or a list of strings for trace_words), not {type(text).__name__}")
-    if (size := sum(map(len, parts))) > MOST_CHARACTERS:
+    if (size := sum(map(len, parts))) > TEXT_CHARACTERS:
         raise InputError(
-            f"{name} is {size:,} characters long, more than the {MOST_CHARACTERS:,} that are tokenised: split it"
+            f"{name} is {size:,} characters long, more than the {TEXT_CHARACTERS:,} that are tokenised: split it"
         )
     for part in parts:
         for i, character in enumerate(part):

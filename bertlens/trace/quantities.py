@@ -110,7 +110,7 @@ class Quantities:
 
     def attention_rows(self, layer: int, start: int, stop: int) -> Tensor:
         """(H, stop - start, K) the rows of `attention` for the queries start … stop - 1, and no others."""
-        return attention.attention_rows(self._layer(layer), start, stop)
+        return self.attention_part(layer, slice(None), slice(start, stop), slice(None))
 
     def attention_heads(self, layer: int, start: int, stop: int) -> Tensor:
         """(stop - start, S, K) `attention` of the heads start … stop - 1, and of no others."""

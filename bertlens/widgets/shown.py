@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..base.limits import within
-from ..base.one_thread import few
+from ..base.one_thread import one_thread_if_small
 from ..base.wire import json_safe, pack
 from ..errors import SelectionError
 from ..measures.attention import SUMMARY
@@ -65,7 +65,7 @@ class Shown:
         compared: Compared | None = None,
     ) -> Shown:
         """The record of a trace, with one head of the map `name` open in its overview, after another record."""
-        with few(stream_size(trace)):
+        with one_thread_if_small(stream_size(trace)):
             layers = None if _at_once(trace.maps[name]) else ()
             made = _overview(trace, corpus, compared, name, layer, head, layers)
         known = (
@@ -103,7 +103,7 @@ class Shown:
         if not (new := self.pending(wanted)):
             return self
         name, head = header["map"], header["head"]
-        with few(stream_size(self.trace)):
+        with one_thread_if_small(stream_size(self.trace)):
             for layer in new:  # kept with the trace
                 layer_pictures(self.map(name), layer)
                 if bar is not None:

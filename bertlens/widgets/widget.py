@@ -21,8 +21,8 @@ import ipywidgets
 import traitlets
 from traitlets import TraitError
 
-from ..base.limits import within
-from ..base.one_thread import few
+from ..base.limits import PAGE_TEXT_CHARACTERS, within
+from ..base.one_thread import one_thread_if_small
 from ..base.wire import messages
 from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index, check_indices
 from ..export.html import Page, to_html
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
 
-MOST_CHARACTERS = 100_000  # of a text that the page sends
 SELECTABLE = frozenset(trait.name for trait in TRAITS if trait.selectable)
 
 
@@ -302,7 +301,7 @@ class LensWidget(anywidget.AnyWidget):
             return
         self._met = True
         try:
-            with few(stream_size(self._shown.trace)), checked_once():
+            with one_thread_if_small(stream_size(self._shown.trace)), checked_once():
                 fields, buffers = self._reply(self._shown, message)
         except _StaleError as error:
             fields, buffers = {"error": str(error), "stale": True}, []
@@ -346,8 +345,8 @@ class LensWidget(anywidget.AnyWidget):
         text, pair = message.get("text"), message.get("text_pair") or None
         if not isinstance(text, str) or not isinstance(pair, str | None):
             raise InputError("the text is not text")
-        if len(text) + len(pair or "") > MOST_CHARACTERS:
-            raise InputError(f"the text is longer than {MOST_CHARACTERS:,} characters: use lens.trace in a cell")
+        if len(text) + len(pair or "") > PAGE_TEXT_CHARACTERS:
+            raise InputError(f"the text is longer than {PAGE_TEXT_CHARACTERS:,} characters: use lens.trace in a cell")
         self.trace = shown.trace.lens.trace(text, pair, truncation=self.truncation)
         return {}, []
 
@@ -376,7 +375,10 @@ class LensWidget(anywidget.AnyWidget):
         """
         from tqdm.auto import tqdm
 
-        with few(stream_size(self.trace)), tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar:
+        with (
+            one_thread_if_small(stream_size(self.trace)),
+            tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
+        ):
             return to_html(self.page(layers, bar), path)
 
     def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None) -> Page:

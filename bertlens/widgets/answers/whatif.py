@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.limits import PATCH_TEXT_CHARACTERS
 from ...errors import BertLensError, InputError
 from ...measures.rows import head_groups
 from ...run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
@@ -25,7 +26,6 @@ from .heads import Answer
 
 MOST = 100  # changes of one run
 SHOWN = 5  # answers
-MOST_CHARACTERS = 10_000  # of a text to patch from
 
 
 def _uniform(layer: int, head: int) -> Change:
@@ -71,8 +71,8 @@ def _patch(trace: Trace, *given: Any) -> Change:
     layer, token, what, text, other_token = given
     if trace.lens is None:
         raise InputError("this trace has no lens to run the other text with: use trace.rerun(whatif.patch(...))")
-    if not text.strip() or len(text) > MOST_CHARACTERS:
-        raise InputError(f"the other text has at least one word, and at most {MOST_CHARACTERS:,} characters")
+    if not text.strip() or len(text) > PATCH_TEXT_CHARACTERS:
+        raise InputError(f"the other text has at least one word, and at most {PATCH_TEXT_CHARACTERS:,} characters")
     return Patch(layer, token, trace.lens.trace(text), other_token, what)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bertlens.base.one_thread import SMALL, few
+from bertlens.base.one_thread import SMALL_STREAM, one_thread_if_small
 from bertlens.widgets.answers import heads, thumbnails
 
 
@@ -17,12 +17,12 @@ def two_threads():
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize(("size", "threads"), [(0, 1), (SMALL, 1), (SMALL + 1, 2)])
+@pytest.mark.parametrize(("size", "threads"), [(0, 1), (SMALL_STREAM, 1), (SMALL_STREAM + 1, 2)])
 def test_threads_are_given_back(two_threads, size, threads):
-    with few(size):
+    with one_thread_if_small(size):
         assert torch.get_num_threads() == threads
     assert torch.get_num_threads() == 2
-    with pytest.raises(KeyError), few(size):
+    with pytest.raises(KeyError), one_thread_if_small(size):
         raise KeyError
     assert torch.get_num_threads() == 2
 

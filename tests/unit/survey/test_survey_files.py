@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bertlens import InputError, Lens, cli
+from bertlens.base.limits import TEXT_CHARACTERS
 from bertlens.survey import corpus, head_distances, head_stats, read_treebank, relation_scores
-from bertlens.text.encoding import MOST_CHARACTERS
 from unit import tiny
 
 SENTENCE = "1\tthe\tthe\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
@@ -42,7 +42,7 @@ def test_a_byte_order_mark_and_line_ends_are_not_text(tmp_path: Path, name: str,
         assert corpus.size(path) == 2
 
 
-LONG = "x" * (MOST_CHARACTERS + 1)
+LONG = "x" * (TEXT_CHARACTERS + 1)
 BAD: dict[str, tuple[str, bytes, str]] = {
     "no UTF-8": ("a.txt", b"one\n\ntwo\ncaf\xe9\n", "line 4 of a.txt cannot be read as a corpus in UTF-8"),
     "no UTF-8 far on": ("a.txt", b"word\n" * 9000 + b"caf\xe9\n", "line 9001 of a.txt cannot be read"),
