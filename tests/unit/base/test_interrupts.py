@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,12 +23,12 @@ from unit.interrupts import at_every_line
 
 TEXT = "the cat sat on the mat"
 # where hooks, settings and locks are put on and taken off
-FILES = (
-    *(f"bertlens/{name}.py" for name in ("capture", "interventions", "backward", "transformers_private", "locks")),
-    *(f"bertlens/{name}.py" for name in ("stream_record", "threads", "crosscheck", "interrupts")),
-    "torch/utils/hooks.py",
-    "contextlib.py",
+OURS = (
+    *(f"bertlens/run/{name}.py" for name in ("forward", "interventions", "backward", "recorder", "trust")),
+    *(f"bertlens/base/{name}.py" for name in ("locks", "one_thread", "interrupts")),
+    "bertlens/model/transformers_private.py",
 )
+FILES = (*OURS, "torch/utils/hooks.py", "contextlib.py")
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs")
 
 
@@ -75,6 +76,7 @@ def test_the_model_comes_back_after_ctrl_c_at_any_line(work: str) -> None:
         assert handler_is_back, line
         assert stopped, line
     assert n > 100
+    assert all((Path(bl.__file__).parents[1] / name).exists() for name in OURS)
 
 
 def ctrl_c() -> None:

@@ -66,7 +66,7 @@ def test_sweeps_are_the_runs_one_by_one(name: str, monkeypatch: pytest.MonkeyPat
     family = tiny.FAMILIES[name]
     lens = Lens(tiny.shaken(family.model(), scale=0.19).double(), family.tokenizer())
     trace = lens.trace("the cat sat on the mat")
-    monkeypatch.setattr(sweeps, "BATCH_TOKENS", 3 * trace.n_tokens)  # batches that do not fill
+    monkeypatch.setattr(sweeps, "TOKENS_AT_ONCE", 3 * trace.n_tokens)  # batches that do not fill
     layers, heads, tokens = trace.n_layers, trace.n_heads, trace.n_tokens
     every = {(n, h): whatif.off(n, h) for n in range(layers) for h in range(heads)}
     found = whatif.sweep(trace, some_number, progress=False)
