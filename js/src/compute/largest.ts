@@ -23,6 +23,13 @@ export function largest(values: ArrayLike<number>, most: number, minimum = 0): {
   return { positions: [...above.sort(bySize), ...equal].slice(0, most), passed };
 }
 
+/** The largest size among numbers, those left out that are none. */
+export const sizeOf = (values: Iterable<number>): number => {
+  let most = 0;
+  for (const value of values) most = Math.max(most, Math.abs(value) || 0);
+  return most;
+};
+
 /** The n-th largest value, 0 the largest; the values change places (Hoare's selection). */
 function nth(values: Float64Array, n: number): number {
   let [from, to] = [0, values.length - 1];

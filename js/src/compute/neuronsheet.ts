@@ -1,5 +1,7 @@
 // The numbers of the neuron view for one query and one key in focus: what the view paints and an export prints.
+
 import { CELLS, rowWeights, type Slice, scores } from "./attention";
+import { sizeOf } from "./largest";
 import { type Draws, n80Chance, type SetWeights, setWeights } from "./neuronchance";
 import { type ContrastSet, contrast, contrastSet, products } from "./neurons";
 
@@ -103,16 +105,10 @@ export function neuronSheet(
     qShown,
     kShown,
     productsShown,
-    vectorScale: Math.max(largest(qShown), largest(kShown)) || 1,
-    productScale: largest(productsShown) || 1,
-    scoreScale: largest(Float64Array.from(keys, (j) => facts.scores[j]!).filter(Number.isFinite)) || 1,
+    vectorScale: Math.max(sizeOf(qShown), sizeOf(kShown)) || 1,
+    productScale: sizeOf(productsShown) || 1,
+    scoreScale: sizeOf(keys.map((j) => facts.scores[j]!).filter(Number.isFinite)) || 1,
   };
-}
-
-function largest(values: Float32Array | Float64Array): number {
-  let most = 0;
-  for (const value of values) if (Math.abs(value) > most) most = Math.abs(value);
-  return most;
 }
 
 function orderNeurons(order: NeuronOrder, { parts, q }: CellFacts): number[] {

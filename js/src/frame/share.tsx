@@ -1,6 +1,5 @@
 // The state of a view for somebody else: a line of Python, and, on a page with an address, a link.
-import { useState } from "preact/hooks";
-import { copy } from "../parts/copy";
+import { useCopy } from "../parts/copy";
 import { fragmentOf, settingsOf, traitsOf } from "../state/snapshot";
 import { useView, type View } from "../state/view";
 
@@ -40,16 +39,13 @@ export const linkTo = (view: View): string => {
 
 export function Share() {
   const view = useView();
-  const [said, setSaid] = useState("");
+  const [said, copyText] = useCopy();
   const button = (label: string, text: () => string) => (
     <button
       type="button"
       onClick={(event) => {
         event.stopPropagation(); // the menu stays open, to say what came of it
-        copy(text()).then(
-          () => setSaid("copied"),
-          () => setSaid("the browser does not allow copying here"),
-        );
+        copyText(text());
       }}
     >
       {label}

@@ -4,7 +4,7 @@ import { included } from "../atlas/atlas";
 import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../generated/vocabulary";
 import { Check, Segmented, Select, wordChoices } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
-import { QuerySelect } from "../parts/queryselect";
+import { tokenText } from "../parts/token";
 import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
 import { Find } from "./find";
@@ -120,5 +120,19 @@ function SpecialTokens() {
         />
       )}
     </>
+  );
+}
+
+/** The query, where no head view pins one. */
+function QuerySelect() {
+  const { synced, overview } = useView();
+  const tokens = overview.queries.tokens.map((token, n) => ({ value: String(n), label: `${n} ${tokenText(token)}` }));
+  return (
+    <Select
+      label="query"
+      value={String(synced.query.value ?? "")}
+      choices={[{ value: "", label: "clearest word" }, ...tokens]}
+      onChange={(value) => synced.put({ query: value === "" ? null : Number(value), key: null })}
+    />
   );
 }

@@ -30,6 +30,10 @@ export interface Kind<T, Op extends string = string> {
   spoken?: boolean; // the line above says what goes wrong; else the view does, where the answer would be
 }
 
+/** An answer's fields with its arrays among them. */
+export const fieldsAndArrays = <T>({ fields, arrays }: Read): T =>
+  Object.assign({}, fields, ...Object.entries(arrays).map(([name, { data }]) => ({ [name]: data })));
+
 /** The attention maps that a question is about: an overview names them. */
 export type Subject = { trace: string; map: string; byLayer?: boolean };
 

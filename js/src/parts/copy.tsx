@@ -1,5 +1,6 @@
 // A button that puts text on the clipboard, and says whether it could.
 import { useState } from "preact/hooks";
+import type { CsvCell } from "../export/csv";
 import { inert } from "../export/inert";
 
 /** Rejects where the browser does not allow it. */
@@ -14,24 +15,27 @@ export function copy(text: string): Promise<void> {
   return Promise.resolve();
 }
 
-export function CopyButton({ rows }: { rows: () => (string | number | null)[][] }) {
+/** What came of the last copy, in words, and what copies. */
+export function useCopy(): [said: string, copyText: (text: string) => void] {
   const [said, setSaid] = useState("");
+  const copyText = (text: string) => {
+    copy(text).then(
+      () => setSaid("copied"),
+      () => setSaid("the browser does not allow copying here"),
+    );
+  };
+  return [said, copyText];
+}
+
+export function CopyButton({ rows }: { rows: () => CsvCell[][] }) {
+  const [said, copyText] = useCopy();
   const text = () =>
     rows()
       .map((row) => row.map((cell) => (typeof cell === "string" ? inert(cell) : cell)).join("\t"))
       .join("\n");
   return (
     <>
-      <button
-        type="button"
-        class="bl-button"
-        onClick={() =>
-          copy(text()).then(
-            () => setSaid("copied"),
-            () => setSaid("the browser does not allow copying here"),
-          )
-        }
-      >
+      <button type="button" class="bl-button" onClick={() => copyText(text())}>
         Copy
       </button>
       <span role="status" class="bl-muted">

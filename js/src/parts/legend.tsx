@@ -1,7 +1,12 @@
 // A colour bar with its two ends as numbers.
+
 import { useCallback, useContext } from "preact/hooks";
+import { signed } from "../paint/format";
 import { type LegendProps, Paper } from "./paper";
 import { Pixels } from "./pixels";
+
+/** The ends of a signed scale. */
+export const signedEnds = (most: number) => ({ low: signed(-most), high: `+${signed(most)}` });
 
 export function Legend(props: LegendProps) {
   const { colours } = props;

@@ -3,7 +3,7 @@ import { createContext } from "preact";
 import { largest } from "../compute/largest";
 import type { CsvCell, Facts } from "../export/csv";
 import { signed } from "../paint/format";
-import { Table } from "./table";
+import { type Column, Table } from "./table";
 import { tokenText } from "./token";
 
 /** What a picture shows, as rows; the first column names the row. */
@@ -25,10 +25,14 @@ const MOST_ROWS = 500;
 const MOST_CELLS = 2500; // of a map that is written out; of a larger one the largest values
 const LARGEST = 100;
 
-export const cellText = (value: CsvCell): CsvCell => {
+const cellText = (value: CsvCell): CsvCell => {
   if (typeof value === "string") return tokenText(value);
   return typeof value === "number" && !Number.isInteger(value) ? signed(value, 3) : value;
 };
+
+/** Columns of rows of cells. */
+export const cellColumns = (names: string[]): Column<CsvCell[]>[] =>
+  names.map((name, n) => ({ name, value: (row) => row[n]!, show: (row) => cellText(row[n]!) }));
 
 export function PictureTable({ title, table }: { title: string; table: () => Figures }) {
   const { columns, rows, about } = table();
@@ -38,7 +42,7 @@ export function PictureTable({ title, table }: { title: string; table: () => Fig
       bare
       title={title}
       about={[about, cut].filter(Boolean).join("; ")}
-      columns={columns.map((name, n) => ({ name, value: (row) => row[n]!, show: (row) => cellText(row[n]!) }))}
+      columns={cellColumns(columns)}
       rows={rows.slice(0, MOST_ROWS)}
     />
   );

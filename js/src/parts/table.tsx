@@ -28,6 +28,12 @@ export const numbers = <Row,>(
   show: (row) => number(value(row), digits),
 });
 
+/** A table as it is copied and written to a file. */
+export const cellsOf = <Row,>(columns: Column<Row>[], rows: Row[]) => ({
+  columns: columns.map(({ name }) => name),
+  rows: rows.map((row) => columns.map(({ value }) => value(row))),
+});
+
 const FIRST_ROWS = 40; // rows of a long table that sorts, until it is scrolled: laying out hundreds takes longer than sorting them
 
 type Order = { name: string; down: boolean };
@@ -50,10 +56,13 @@ export function Table<Row>(props: {
   const places = props.rows.map((_, n) => n);
   const ordered = by ? sorted(places, (n) => by.value(props.rows[n]!), order!.down) : places;
   const shown = columns.filter(({ copied }) => !copied);
-  const copied = () => [
-    columns.map(({ name }) => name),
-    ...ordered.map((n) => columns.map((one) => one.value(props.rows[n]!))),
-  ];
+  const copied = () => {
+    const cells = cellsOf(
+      columns,
+      ordered.map((n) => props.rows[n]!),
+    );
+    return [cells.columns, ...cells.rows];
+  };
   const cell = (row: Row, { name, value, show = value }: Column<Row>, n: number) =>
     n === 0 ? (
       <th scope="row" key={name}>

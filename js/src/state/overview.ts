@@ -82,7 +82,7 @@ interface Header {
   lens: boolean;
   answers?: Record<string, unknown>; // of a changed run
   patches?: Patches;
-  compared?: Record<string, unknown>; // of two runs: see views/compare/data.ts
+  compared?: Record<string, unknown>; // of two runs: see tabs/compare/data.ts
   head: Record<string, unknown> & { layer: number; head: number };
 }
 
@@ -96,7 +96,7 @@ export interface Overview extends Header {
   statistic(layer: number, head: number, name: string): number;
   headArrays: Arrays; // of `head`
   arrays: Arrays;
-  moved: Float32Array | null; // of a changed run: see views/whatif/data.ts
+  moved: Float32Array | null; // of a changed run: see state/effects.ts
 }
 
 export const thumbsFrom = (measure: Measure, { thumbs, thumb_max }: Arrays): Thumbs => ({

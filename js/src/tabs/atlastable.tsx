@@ -6,12 +6,12 @@ import { headValue, STATS } from "../atlas/headvalues";
 import { type HeadName, MEASURES, type Measure } from "../generated/vocabulary";
 import { arrived } from "../kernel/answers";
 import { headLabel, paperName } from "../paint/format";
+import { HeadLink } from "../parts/headlink";
 import type { Numbers } from "../parts/picturetable";
 import { statistics } from "../parts/sentence";
-import { type Column, Table } from "../parts/table";
+import { type Column, cellsOf, Table } from "../parts/table";
 import type { HeadValue } from "../state/headvalue";
 import { useView, type View } from "../state/view";
-import { HeadLink } from "./survey/tables";
 import { HeadTexts } from "./survey/texts";
 
 /** The heads of the atlas. */
@@ -94,8 +94,7 @@ export async function atlasNumbers(view: View): Promise<Numbers> {
   if (overview.measures.includes("norm")) await arrived(() => answers.get(STATS, overview, { by: "norm" }));
   const columns = [...HEAD, ...gateColumns(gates), ...valueColumns(view)];
   return {
-    columns: columns.map(({ name }) => name),
-    rows: headsOf(view).map((at) => columns.map(({ value }) => value(at))),
+    ...cellsOf(columns, headsOf(view)),
     facts: [["table", `all heads, ${overview.queries.tokens.length} tokens`]],
   };
 }

@@ -7,7 +7,7 @@ import { signed } from "../paint/format";
 import { coloursOf } from "../paint/palette";
 import { HeatChart } from "../parts/heatchart";
 import { Legend } from "../parts/legend";
-import { cellText, type Numbers } from "../parts/picturetable";
+import { cellColumns, type Numbers } from "../parts/picturetable";
 import { Section, Waiting } from "../parts/section";
 import { Table } from "../parts/table";
 import type { Tab } from "../state/overview";
@@ -42,7 +42,13 @@ export function Sheet({ tab }: { tab: Tab }) {
         part.values ? (
           <SheetMap key={part.title} {...part} values={part.values} />
         ) : (
-          <SheetTable key={part.title} {...part} />
+          <Table<CsvCell[]>
+            key={part.title}
+            title={part.title}
+            about={part.remark}
+            columns={cellColumns(part.table.head)}
+            rows={part.table.rows}
+          />
         ),
       )}
     </div>
@@ -80,15 +86,6 @@ function ends(values: Float32Array): [low: number, high: number] {
   const most = Math.max(-low, high) || 1;
   return [low < 0 ? -most : 0, most];
 }
-
-const SheetTable = ({ title, remark, table: { head, rows } }: Part) => (
-  <Table<CsvCell[]>
-    title={title}
-    about={remark}
-    columns={head.map((name, n) => ({ name, value: (row) => row[n]!, show: (row) => cellText(row[n]!) }))}
-    rows={rows}
-  />
-);
 
 /** Every number of a sheet on a line of its own: its section, where it stands there, its value. */
 export async function sheetNumbers({ answers, shown }: View, tab: Tab): Promise<Numbers> {

@@ -1,10 +1,12 @@
 // All heads by how far apart they are in two runs; where they are not matched by index, the one of b that is most alike.
+
 import { useContext } from "preact/hooks";
 import { sorted } from "../../compute/sorted";
 import { cssColor, inkOn } from "../../paint/colormap";
 import { headLabel, scaleEnd } from "../../paint/format";
 import { weightColours } from "../../paint/palette";
 import { onGridKey } from "../../parts/gridkeys";
+import { HeadLink } from "../../parts/headlink";
 import { Legend } from "../../parts/legend";
 import { AsTables, PictureTable } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
@@ -27,9 +29,7 @@ export function Heads() {
         <ol data-testid="compare-most">
           {most!.map(({ layer, head, words, cell: [query, key] }) => (
             <li key={words}>
-              <button type="button" class="bl-link" onClick={() => view.synced.put({ layer, head, query, key })}>
-                {headLabel(layer, head)}
-              </button>
+              <HeadLink at={[layer, head]} pick={() => view.synced.put({ layer, head, query, key })} />
               {words.slice(headLabel(layer, head).length)}
             </li>
           ))}
@@ -97,11 +97,6 @@ type Row = [layer: number, head: number, layerB: number, headB: number, nats: nu
 
 function Nearest({ rows }: { rows: Row[] }) {
   const { synced } = useView();
-  const link = ([layer, head]: Row) => (
-    <button type="button" class="bl-link" onClick={() => synced.put({ layer, head })}>
-      {headLabel(layer, head)}
-    </button>
-  );
   return (
     <Table<Row>
       title="Nearest heads"
@@ -110,7 +105,11 @@ function Nearest({ rows }: { rows: Row[] }) {
       rows={rows}
       pinned={([layer, head]) => layer === synced.layer.value && head === synced.head.value}
       columns={[
-        { name: "a", value: ([layer, head]) => headLabel(layer, head), show: link },
+        {
+          name: "a",
+          value: ([layer, head]) => headLabel(layer, head),
+          show: ([layer, head]) => <HeadLink at={[layer, head]} pick={(layer, head) => synced.put({ layer, head })} />,
+        },
         { name: "b", value: ([, , layer, head]) => headLabel(layer, head) },
         numbers("nats apart", ([, , , , nats]) => nats, { digits: 3 }),
       ]}

@@ -1,5 +1,7 @@
 // One head in a, in b, and b − a, on one scale; and the row of the chosen query as numbers.
+
 import { useMemo } from "preact/hooks";
+import { sizeOf } from "../../compute/largest";
 import { sorted } from "../../compute/sorted";
 import { MEASURES, type Measure } from "../../generated/vocabulary";
 import { indexed } from "../../paint/colormap";
@@ -28,8 +30,6 @@ function gapsOf(pairs: Pair[], sides: number[]): Run[] {
   });
   return runs;
 }
-
-const sizeOf = (values: Float32Array) => values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
 
 const numberOf = (value: number, side: string) => (Number.isNaN(value) ? `not in ${side}` : signed(value, 3));
 

@@ -13,8 +13,7 @@ import {
 } from "../../atlas/gatemarks";
 import { extremes } from "../../compute/grid";
 import { GATES } from "../../generated/vocabulary";
-import type { Kind } from "../../kernel/answers";
-import { arrived } from "../../kernel/answers";
+import { arrived, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { entry, rgb } from "../../paint/colormap";
 import { headLabel, percent, share, upTo } from "../../paint/format";
 import { inks, weightColours } from "../../paint/palette";
@@ -163,11 +162,7 @@ interface Counted {
 const EVIDENCE: Kind<Counted, "evidence"> = {
   op: "evidence",
   needs: "gates",
-  read: ({ fields, arrays }, asked) => ({
-    ...(fields as unknown as Counted),
-    asked,
-    cells: arrays.cells!.data as Uint8Array,
-  }),
+  read: (reply, asked) => ({ ...fieldsAndArrays<Counted>(reply), asked }),
 };
 
 /** The gate with a head's highest score. */

@@ -1,8 +1,7 @@
 // Geometry view: the cone of the stream from layer to layer, the lengths of a head's vectors, ranks and symmetry.
 
 import { TERMS } from "../../generated/vocabulary";
-import type { Kind } from "../../kernel/answers";
-import { arrived } from "../../kernel/answers";
+import { arrived, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { headLabel, number, share, upTo } from "../../paint/format";
 import { inks, vectorColour } from "../../paint/palette";
 import { Chart, Drawing, MARGIN, Marks, markerPath, type Scale, scale } from "../../parts/chart";
@@ -227,11 +226,7 @@ interface Histograms {
   bounds: Record<string, number | null>; // σ_max(W) · max ‖x‖ + ‖b‖: no norm passes it
 }
 
-const HISTOGRAMS: Kind<Histograms, "histograms"> = {
-  op: "histograms",
-  needs: "neurons",
-  read: ({ fields }) => fields as unknown as Histograms,
-};
+const HISTOGRAMS: Kind<Histograms, "histograms"> = { op: "histograms", needs: "neurons", read: fieldsAndArrays };
 
 const NAMES: Record<string, string> = { query: "‖q‖", key: "‖k‖", value: "‖v‖", context: "‖context‖" };
 const [BAND, LEFT, RIGHT] = [66, 80, 430]; // px of a row, and where its bars begin and end

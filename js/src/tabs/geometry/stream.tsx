@@ -1,6 +1,6 @@
 // The stream as a picture: the tokens of one station of the stream on a plane, and which lie nearest by cosine.
 import { useEffect, useState } from "preact/hooks";
-import type { Kind } from "../../kernel/answers";
+import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { percent, upTo } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { ranked } from "../../paint/ranked";
@@ -27,13 +27,7 @@ interface Plane {
 const STREAM: Kind<Plane, "stream"> = {
   op: "stream",
   needs: "geometry",
-  read: ({ fields, arrays }) => ({
-    ...(fields as unknown as Plane),
-    points: arrays.points!.data as Float32Array,
-    near: arrays.near!.data as Int32Array,
-    cosines: arrays.cosines!.data as Float32Array,
-    k: arrays.near!.shape[1]!,
-  }),
+  read: (reply) => ({ ...fieldsAndArrays<Plane>(reply), k: reply.arrays.near!.shape[1]! }),
 };
 
 const [WIDTH, HEIGHT, KEY] = [640, 400, 1]; // KEY: the marker of the key, a square; the query's is a diamond

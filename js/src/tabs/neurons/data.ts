@@ -1,7 +1,6 @@
+// The numbers of the neuron view: what it paints, and what its table and its file hold.
 import { cellFacts, type NeuronSheet, neuronSheet } from "../../compute/neuronsheet";
-import { signed } from "../../paint/format";
-import type { Numbers } from "../../parts/picturetable";
-import { apart, type Figures } from "../../parts/picturetable";
+import { apart, type Figures, type Numbers } from "../../parts/picturetable";
 import type { View } from "../../state/view";
 
 /** The sheet as the view's choices ask for it; also what an export prints. */
@@ -20,9 +19,6 @@ export const unitsOf = (tokens: string[]) => tokens.map((label) => ({ label }));
 export interface SheetProps {
   sheet: NeuronSheet;
 }
-
-/** The ends of a signed legend. */
-export const ends = (scale: number) => ({ low: signed(-scale), high: `+${signed(scale)}` });
 
 const MOST_KEYS = 12; // whose columns a table has
 

@@ -7,11 +7,11 @@ import { counted, scalingText, share, signed } from "../../paint/format";
 import { inks, signedColours } from "../../paint/palette";
 import { Drawing } from "../../parts/chart";
 import { Cells } from "../../parts/heatchart";
-import { Legend } from "../../parts/legend";
+import { Legend, signedEnds } from "../../parts/legend";
 import { widest } from "../../parts/textwidth";
 import { tokenText } from "../../parts/token";
 import { useView } from "../../state/view";
-import { ends, sheetOf } from "./data";
+import { sheetOf } from "./data";
 
 const [STEP, TOP, GAP] = [18, 46, 28]; // px of a key, above the keys, between the columns
 
@@ -71,8 +71,8 @@ export function NeuronFigure() {
           </text>
         </g>
       </Drawing>
-      <Legend {...ends(sheet.vectorScale)} label="q, k" colours={signedColours(dark)} />
-      <Legend {...ends(sheet.productScale)} label="q × k" colours={signedColours(dark)} />
+      <Legend {...signedEnds(sheet.vectorScale)} label="q, k" colours={signedColours(dark)} />
+      <Legend {...signedEnds(sheet.productScale)} label="q × k" colours={signedColours(dark)} />
     </>
   );
 }

@@ -1,3 +1,4 @@
+// Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
 import { useContext, useMemo } from "preact/hooks";
 import { reuse } from "../../compute/neurons";
 import { FIRST_KEYS, type KeyOrder, type NeuronOrder, softmaxSteps } from "../../compute/neuronsheet";
@@ -5,14 +6,14 @@ import { isLong } from "../../compute/windows";
 import { digitsOf } from "../../head/scale";
 import { counted, headLabel, percent, scalingText, share, signed } from "../../paint/format";
 import { signedColours } from "../../paint/palette";
-import { Check, into, Select } from "../../parts/controls";
-import { Legend } from "../../parts/legend";
+import { Check, into, choicesOf, Select } from "../../parts/controls";
+import { Legend, signedEnds } from "../../parts/legend";
 import { AsTables, PictureTable } from "../../parts/picturetable";
 import { Term } from "../../parts/term";
 import { Place, Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Listed } from "./columns";
-import { ends, neuronTable, type SheetProps, sheetOf, unitsOf } from "./data";
+import { neuronTable, type SheetProps, sheetOf, unitsOf } from "./data";
 
 export function Neurons() {
   const view = useView();
@@ -45,8 +46,8 @@ export function Neurons() {
         <Listed sheet={sheet} />
       )}
       <div class="bl-legends">
-        <Legend {...ends(sheet.vectorScale)} label="q and k" colours={colours} />
-        <Legend {...ends(sheet.productScale)} label="q × k" colours={colours} />
+        <Legend {...signedEnds(sheet.vectorScale)} label="q and k" colours={colours} />
+        <Legend {...signedEnds(sheet.productScale)} label="q × k" colours={colours} />
       </div>
       <Formula sheet={sheet} />
     </div>
@@ -96,21 +97,13 @@ function Controls({ keys, hidden }: { keys: number; hidden: number }) {
       <Select<NeuronOrder>
         label="neurons"
         value={neuronOrder.value}
-        choices={[
-          { value: "contribution", label: "by contribution" },
-          { value: "index", label: "by index" },
-          { value: "query", label: "by |q|" },
-        ]}
+        choices={choicesOf({ contribution: "by contribution", index: "by index", query: "by |q|" })}
         onChange={into(neuronOrder)}
       />
       <Select<KeyOrder>
         label="keys"
         value={keyOrder.value}
-        choices={[
-          { value: "position", label: "by position" },
-          { value: "attention", label: "by attention" },
-          { value: "score", label: "by score" },
-        ]}
+        choices={choicesOf({ position: "by position", attention: "by attention", score: "by score" })}
         onChange={into(keyOrder)}
       />
       {keys > FIRST_KEYS + 1 && (

@@ -2,8 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { CATEGORIES, TERMS } from "../../generated/vocabulary";
 import { useLargest } from "../../head/swept";
-import type { Kind } from "../../kernel/answers";
-import { arrived } from "../../kernel/answers";
+import { arrived, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { indexed } from "../../paint/colormap";
 import { headLabel, meanOf, percent, share, upTo } from "../../paint/format";
 import { inks, seriesColour, weightColours } from "../../paint/palette";
@@ -36,14 +35,7 @@ interface NormView {
   per: string; // what a point of ρ is: "cell" or "key"
 }
 
-const NORM_VIEW: Kind<NormView, "norm_view"> = {
-  op: "norm_view",
-  needs: "norms",
-  read: ({ fields, arrays }) => ({
-    ...(fields as object as NormView),
-    ...(Object.fromEntries(Object.entries(arrays).map(([name, { data }]) => [name, data])) as object),
-  }),
-};
+const NORM_VIEW: Kind<NormView, "norm_view"> = { op: "norm_view", needs: "norms", read: fieldsAndArrays<NormView> };
 
 export function Norms() {
   const { overview, shown, dark } = useView();

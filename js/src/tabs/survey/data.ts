@@ -218,10 +218,6 @@ export function rankOf(data: Survey, by: By, name: string, [l, h]: HeadName): st
   return `${lower} of ${many(data.count(name, by), data.alike.segments)} of this length ${most === 1 ? "lies" : "lie"} lower`;
 }
 
-/** The largest size among numbers, those left out that are none. */
-export const sizeOf = (values: number[]): number =>
-  values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 1e-9);
-
 /** Every head's statistics over the corpus and in the text. */
 export async function surveyNumbers({ answers, overview }: View): Promise<Numbers> {
   const data = await arrived(() => answers.get(SURVEY, overview, {}));

@@ -1,15 +1,17 @@
 // Map of heads: near where their attention over the corpus is alike.
+
 import { useState } from "preact/hooks";
+import { sizeOf } from "../../compute/largest";
 import { cssColor } from "../../paint/colormap";
 import { headLabel, number, percent, signed, upTo } from "../../paint/format";
 import { headColour, inks, layerMarker, weightColours } from "../../paint/palette";
 import { Drawing, Marks, markerPath } from "../../parts/chart";
-import { Segmented } from "../../parts/controls";
+import { choicesOf, Segmented } from "../../parts/controls";
 import { Legend } from "../../parts/legend";
 import { Section } from "../../parts/section";
 import { tipped } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { type Choice, labelOf, type MapTrust, mostly, type Near, sizeOf } from "./data";
+import { type Choice, labelOf, type MapTrust, mostly, type Near } from "./data";
 
 const [WIDTH, HEIGHT, MARGIN] = [440, 330, 14];
 const MOST_NAMES = 36; // heads that are all named
@@ -45,7 +47,7 @@ export function HeadMap(props: HeadMapProps) {
   const { select, muted } = inks(dark);
   const spots = spotsOf(props);
   const value = (l: number, h: number) => data.mean(name, by, average, l, h);
-  const most = sizeOf(spots.map(({ layer, head }) => value(layer, head)));
+  const most = sizeOf(spots.map(({ layer, head }) => value(layer, head))) || 1e-9;
   const colours = weightColours(dark);
   const isChosen = ({ layer, head }: Spot) => layer === shown.layer && head === shown.head;
   const ordered = [...spots.filter((spot) => !isChosen(spot)), ...spots.filter(isChosen)]; // that one on top
@@ -75,10 +77,7 @@ export function HeadMap(props: HeadMapProps) {
         <Segmented
           label="colour"
           value={byLayer ? "layer" : "statistic"}
-          choices={[
-            { value: "layer", label: "Layer" },
-            { value: "statistic", label: labelOf(name) },
-          ]}
+          choices={choicesOf({ layer: "Layer", statistic: labelOf(name) })}
           onChange={(chosen) => setByLayer(chosen === "layer")}
         />
       }

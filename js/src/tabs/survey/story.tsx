@@ -1,11 +1,12 @@
 // Does the story hold? The selected head's value in this text among its values in all texts of the corpus.
 
+import { sizeOf } from "../../compute/largest";
 import { headLabel, number, signed, upTo } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { Chart, MARGIN, scale } from "../../parts/chart";
 import { Section } from "../../parts/section";
 import { useView } from "../../state/view";
-import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, sizeOf, tooFew } from "./data";
+import { alikeOf, binOf, type Choice, fewOf, flagsOf, labelOf, mostly, rankOf, tooFew } from "./data";
 
 const [WIDTH, HEIGHT] = [440, 150];
 
@@ -126,8 +127,8 @@ function Line({ data, by, name, put, statistic }: Choice & { statistic: string }
   const { layer, head } = useView().shown;
   const at = [statistic, by, layer, head] as const;
   const [middle, reach, value] = [data.alikes("mean", ...at), data.alikes("reach", ...at), data.inText(...at)];
-  const top =
-    1.05 * sizeOf([value, middle + reach, ...data.all.map(([l, h]) => data.mean(statistic, by, "text", l, h))]);
+  const means = data.all.map(([l, h]) => data.mean(statistic, by, "text", l, h));
+  const top = 1.05 * sizeOf([value, middle + reach, ...means]) || 1e-9;
   const place = (value: number) => `${100 * Math.max(0, Math.min(1, value / top))}%`;
   const few = !Number.isNaN(value) && fewOf(data, data.count(statistic, by));
   const unusual = data.counted.includes(statistic) ? "unusual" : "(unusual)";

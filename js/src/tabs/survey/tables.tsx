@@ -3,15 +3,10 @@
 import { GateBadge } from "../../atlas/gatemarks";
 import type { HeadName } from "../../generated/vocabulary";
 import { headLabel, percent } from "../../paint/format";
+import { HeadLink } from "../../parts/headlink";
 import { numbers, Table } from "../../parts/table";
 import { useView } from "../../state/view";
 import { alikeOf, allOf, type Choice, flagsOf, gatesOf, labelOf, type Relation } from "./data";
-
-export const HeadLink = ({ at: [l, h], pick }: { at: HeadName; pick: (l: number, h: number) => void }) => (
-  <button type="button" class="bl-link" onClick={() => pick(l, h)}>
-    {headLabel(l, h)}
-  </button>
-);
 
 export function HeadTable(props: Choice & { across: boolean }) {
   const { data, name, by, average, pick, across } = props;

@@ -1,13 +1,15 @@
 // The pictures of the Why tab as charts, on the screen and on paper: bars from 0 to the net, the largest parts, the
 // earlier layers, and the kinds of both sides.
+
 import { useMemo } from "preact/hooks";
+import { sizeOf } from "../../compute/largest";
 import { SOURCES } from "../../generated/vocabulary";
 import { cssColor, indexed } from "../../paint/colormap";
 import { signed, upTo } from "../../paint/format";
 import { inks, signedColours } from "../../paint/palette";
 import { Drawing } from "../../parts/chart";
 import { HeatChart } from "../../parts/heatchart";
-import { Legend } from "../../parts/legend";
+import { Legend, signedEnds } from "../../parts/legend";
 import { textWidth, widest } from "../../parts/textwidth";
 import { tokenText } from "../../parts/token";
 import { showTip } from "../../parts/tooltip";
@@ -143,7 +145,7 @@ export function EarlierLayers({ split }: { split: Split }) {
           showTip(view, event, at && `${name(at.row, at.col)}: ${nats(cells[at.row * cols.length + at.col]!)}`)
         }
       />
-      <Legend low={signed(-most)} high={`+${signed(most)}`} label="nats" colours={colours} />
+      <Legend {...signedEnds(most)} label="nats" colours={colours} />
     </>
   );
 }
@@ -154,7 +156,7 @@ function earlierCells({ heads, mlps, layer }: Split): { cells: Float32Array; mos
   const cells = Float32Array.from(
     upTo(layer).flatMap((l) => [...(heads?.subarray(l * H, (l + 1) * H) ?? []), ...(mlps ? [mlps[l]!] : [])]),
   );
-  return { cells, most: cells.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1 };
+  return { cells, most: sizeOf(cells) || 1 };
 }
 
 const [WIDE, TALL] = [68, 24]; // px of a cell
@@ -168,7 +170,7 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
   const names = kinds.map((kind) => SOURCES[kind]!.label);
   const left = Math.ceil(widest(names, 12)) + 10;
   const top = 42;
-  const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
+  const most = sizeOf(values) || 1;
   const colours = signedColours(dark);
   const x = (c: number) => left + c * WIDE;
   const y = (r: number) => top + r * TALL;

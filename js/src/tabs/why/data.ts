@@ -1,7 +1,7 @@
 // What the Why tab asks about one cell, how it is read, and what is said of it in words.
 import { visible } from "../../compute/attention";
 import { SOURCES } from "../../generated/vocabulary";
-import type { Kind } from "../../kernel/answers";
+import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { counted, headLabel, signed } from "../../paint/format";
 import { ranked } from "../../paint/ranked";
 import { tokenText } from "../../parts/token";
@@ -14,23 +14,13 @@ export interface Pairs extends Sum {
   values: Float64Array; // (kinds·kinds)
 }
 
-const floats = (array?: { data: unknown }) => (array ? (array.data as Float32Array) : null);
-
 export const WHY: Kind<Split, "why"> = {
   op: "why",
   needs: "sources",
-  read: ({ fields, arrays }) => ({
-    ...(fields as unknown as Split),
-    heads: floats(arrays.heads),
-    mlps: floats(arrays.mlps),
-  }),
+  read: (reply) => ({ heads: null, mlps: null, ...fieldsAndArrays<Omit<Split, "heads" | "mlps">>(reply) }),
 };
 
-export const PAIRS: Kind<Pairs, "why_pairs"> = {
-  op: "why_pairs",
-  needs: "sources",
-  read: ({ fields, arrays }) => ({ ...(fields as unknown as Pairs), values: arrays.values!.data as Float64Array }),
-};
+export const PAIRS: Kind<Pairs, "why_pairs"> = { op: "why_pairs", needs: "sources", read: fieldsAndArrays<Pairs> };
 
 /** The cell that the tab is about: the pinned one, or the clearest of the head. */
 export const placeOf = ({ shown, focus }: View): WhyPlace => ({

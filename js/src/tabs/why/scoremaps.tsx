@@ -1,13 +1,15 @@
 // A head's scores as a sum of small maps by source of the query · source of the key, all on one scale.
+
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { sizeOf } from "../../compute/largest";
 import type { HeadName } from "../../generated/vocabulary";
-import type { Kind } from "../../kernel/answers";
+import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { indexed } from "../../paint/colormap";
-import { headLabel, percent, signed, upTo } from "../../paint/format";
+import { headLabel, percent, upTo } from "../../paint/format";
 import { inks, signedColours } from "../../paint/palette";
 import { Drawing } from "../../parts/chart";
 import { Cells, HeatChart } from "../../parts/heatchart";
-import { Legend } from "../../parts/legend";
+import { Legend, signedEnds } from "../../parts/legend";
 import { Section } from "../../parts/section";
 import { showTip } from "../../parts/tooltip";
 import { useAnswer } from "../../state/useanswer";
@@ -34,11 +36,7 @@ interface ScoreMapsAnswer {
 const SCORE_MAPS: Kind<ScoreMapsAnswer, "score_maps"> = {
   op: "score_maps",
   needs: "sources",
-  read: ({ fields, arrays }) => ({
-    ...(fields as unknown as ScoreMapsAnswer),
-    values: arrays.values!.data as Float32Array,
-    size: arrays.values!.shape[2]!,
-  }),
+  read: (reply) => ({ ...fieldsAndArrays<ScoreMapsAnswer>(reply), size: reply.arrays.values!.shape[2]! }),
 };
 
 const groupName = (group: string) => (group === "mlps" ? "MLPs" : group);
@@ -58,7 +56,7 @@ function usePictures(data: ScoreMapsAnswer | null): { pictures: Picture[]; most:
   return useMemo(() => {
     if (!data) return { pictures: [], most: 1 };
     const { values, size, pairs, share, rest } = data;
-    const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value) || 0), 0) || 1;
+    const most = sizeOf(values) || 1;
     const names = ["score, row mean 0", ...pairs.map((pair) => pair.map(groupName).join("·")), "rest"];
     const shares = [1, ...share, rest];
     const one = (name: string, n: number): Picture => {
@@ -133,8 +131,7 @@ function OfHead({ name }: { name: HeadName }) {
           </div>
           {chosen && <Large picture={chosen} data={data} />}
           <Legend
-            low={signed(-most)}
-            high={`+${signed(most)}`}
+            {...signedEnds(most)}
             label={`nats, all pictures; ${gapWords(data)}`}
             colours={signedColours(view.dark)}
           />
@@ -215,12 +212,7 @@ export function ScoreMapsChart() {
           ))}
         </g>
       </Drawing>
-      <Legend
-        low={signed(-most)}
-        high={`+${signed(most)}`}
-        label={`nats, all pictures; ${gapWords(data)}`}
-        colours={signedColours(false)}
-      />
+      <Legend {...signedEnds(most)} label={`nats, all pictures; ${gapWords(data)}`} colours={signedColours(false)} />
     </>
   );
 }
