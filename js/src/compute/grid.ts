@@ -77,9 +77,9 @@ export function grid(from: Cells, rows: Unit[], cols: Unit[], { renormalize = fa
     return merged(top, bottom, left, right).map((value, n) => value / heldIn(top + Math.floor(n / width)));
   };
   const window = renormalize ? scaled : merged;
-  const made = () =>
+  const compute = () =>
     isLong(R, C) ? cellsOf(R, C, window, renormalize || from.whole) : heldCells(window(0, R, 0, C), C);
-  const values = every && !renormalize ? from : made();
+  const values = every && !renormalize ? from : compute();
   return { rows, cols, values, ...extentOf(values) };
 }
 
@@ -155,10 +155,10 @@ const sums = new WeakMap<Float32Array, Float64Array>(); // a map is gone back to
 /** Sum over the rows of every column, (cols). */
 export function columnSums(values: Float32Array, cols: number): Float64Array {
   if (sums.has(values)) return sums.get(values)!;
-  const made = new Float64Array(cols);
-  for (let n = 0; n < values.length; ) for (let c = 0; c < cols; c++, n++) made[c]! += values[n]!;
-  sums.set(values, made);
-  return made;
+  const columns = new Float64Array(cols);
+  for (let n = 0; n < values.length; ) for (let c = 0; c < cols; c++, n++) columns[c]! += values[n]!;
+  sums.set(values, columns);
+  return columns;
 }
 
 /** Mean over the rows of every column, (cols); not known of a long map before all its rows have been computed. */

@@ -49,15 +49,15 @@ export function* sweep(cells: Cells, state: Sweep): Generator<void> {
   const { edge } = blocks;
   const sums = new Float64Array(cols);
   const sizes = new Float32Array(rows);
-  let found: [position: number, value: number][] = [];
+  let cellsKept: [position: number, value: number][] = [];
   let least = 0; // of the largest so far
   const keep = (count: number) => {
     const { positions } = largest(
-      found.map(([, value]) => value),
+      cellsKept.map(([, value]) => value),
       KEPT,
     );
-    if (found.length >= KEPT) least = Math.abs(found[positions.at(-1)!]![1]);
-    found = positions.slice(0, count).map((n) => found[n]!);
+    if (cellsKept.length >= KEPT) least = Math.abs(cellsKept[positions.at(-1)!]![1]);
+    cellsKept = positions.slice(0, count).map((n) => cellsKept[n]!);
   };
   for (let top = 0; top < rows; top += edge) {
     const bottom = Math.min(rows, top + edge);
@@ -70,10 +70,10 @@ export function* sweep(cells: Cells, state: Sweep): Generator<void> {
       for (let n = 0; n < part.length; ) {
         for (let j = 0; j < cols; j++, n++) {
           sums[j]! += part[n]!;
-          if (Math.abs(part[n]!) > least) found.push([row * cols + n, part[n]!]);
+          if (Math.abs(part[n]!) > least) cellsKept.push([row * cols + n, part[n]!]);
         }
       }
-      if (found.length > 4 * KEPT) keep(KEPT);
+      if (cellsKept.length > 4 * KEPT) keep(KEPT);
       yield;
     }
     const { max, sum } = blocksOf(strip, cols, edge);
@@ -87,7 +87,7 @@ export function* sweep(cells: Cells, state: Sweep): Generator<void> {
   cells.swept.value = {
     ...{ most, sums },
     top: Math.min(most, colourEnd(sizes)) || most,
-    largest: found.map(([position]) => position),
+    largest: cellsKept.map(([position]) => position),
   };
 }
 

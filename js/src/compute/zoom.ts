@@ -61,12 +61,12 @@ export class Tiles {
 
   get(edge: number, row: number, col: number): Blocks | undefined {
     const name = `${edge}/${row}/${col}`;
-    const found = this.kept.get(name);
-    if (found) {
+    const blocks = this.kept.get(name);
+    if (blocks) {
       this.kept.delete(name);
-      this.kept.set(name, found);
+      this.kept.set(name, blocks);
     }
-    return found;
+    return blocks;
   }
 
   /** Compute the tiles of a part that are not here, in steps; `came` after each. */

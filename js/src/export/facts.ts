@@ -23,4 +23,4 @@ export const facts = (origin: Origin, shown: Facts, now = new Date()): Facts => 
 const aboutChanges = ({ changes }: Pick<Overview, "changes">) => changes.map(({ about }) => about).join("; ");
 
 /** The facts as the caption of a figure. */
-export const captionLines = (of: Facts): string[] => of.map(([name, value]) => `${name}: ${value}`);
+export const captionLines = (list: Facts): string[] => list.map(([name, value]) => `${name}: ${value}`);

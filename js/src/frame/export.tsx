@@ -37,7 +37,7 @@ function provenance({ shown, synced }: View, measure: string, more: Facts = []):
   ]);
 }
 
-/** A part of the view on a sheet. */
+/** A part of the view as an SVG file. */
 const figure = (
   view: View,
   { title, description, measure }: Record<"title" | "description" | "measure", string>,
@@ -97,14 +97,14 @@ export function headCsv(view: View): string {
   const [top, left, edge] = isPart ? [part.row, part.col, level.edge] : [0, 0, 1];
   const { norms, weights, layerMap } = view.shown;
   const { column, title } = currentScale(view);
-  const made = !layerMap && edge === 1 && view.synced.units.value === "pieces" ? norms : null;
-  const parts = (i: number, j: number) => (made ? [weights.at(i, j), made[j]!] : []);
+  const keyNorms = !layerMap && edge === 1 && view.synced.units.value === "pieces" ? norms : null;
+  const parts = (i: number, j: number) => (keyNorms ? [weights.at(i, j), keyNorms[j]!] : []);
   const cells = rows.flatMap((row, i) =>
     cols.map((col, j): CsvCell[] => [
       ...[top + i * edge, row.label, left + j * edge, col.label, values.at(i, j)],
       ...parts(row.pieces[0]!, col.pieces[0]!),
     ]),
   );
-  const names = ["query_index", "query", "key_index", "key", column, ...(made ? ["attention", "norm_of_f"] : [])];
+  const names = ["query_index", "query", "key_index", "key", column, ...(keyNorms ? ["attention", "norm_of_f"] : [])];
   return csv(provenance(view, title + (isPart ? pixelWords(view, level) : "")), names, cells);
 }

@@ -10,7 +10,7 @@ import { tabOf } from "../tabs/tabs";
 import { atlasFigure, headCsv, headFigure, tabCsv, tabFigure } from "./export";
 import { Share } from "./share";
 
-/** How figures are to look: the reader's wish for all views of the document. */
+/** How figures are to look, as the reader chose it for all views of the document. */
 const wish = signal<Sheet>({ mm: 0, points: 8, dark: false, caption: false, selection: false });
 const PRINT = 600 / 96; // pixels of a PNG for each CSS pixel, where it has a width: 600 to the inch
 
@@ -19,9 +19,9 @@ type Make = () => string | Blob | Promise<string | Blob>;
 /** Make a file and hand it over; what goes wrong is said in the view. */
 async function save(view: View, what: string, extension: string, make: Make): Promise<void> {
   const { overview, layer, head } = view.shown;
-  const of = what === "atlas" ? [] : [`L${layer}H${head}`];
+  const headName = what === "atlas" ? [] : [`L${layer}H${head}`];
   try {
-    const name = fileName(["bertlens", overview.model.split("/").at(-1)!, ...of, what], extension);
+    const name = fileName(["bertlens", overview.model.split("/").at(-1)!, ...headName, what], extension);
     download(name, await make());
   } catch (error) {
     view.link.say("export", `not exported: ${(error as Error).message}`);

@@ -42,20 +42,20 @@ export function Find() {
   const { grid, page } = view;
   const text = useSignal("");
   const went = useSignal({ text: "", n: -1 }); // the match that the last Enter led to
-  const of = (units: Unit[]) => matches(units, text.value);
-  const count = Math.max(of(grid.rows).length, of(grid.cols).length);
+  const matching = (units: Unit[]) => matches(units, text.value);
+  const count = Math.max(matching(grid.rows).length, matching(grid.cols).length);
   const go = (event: KeyboardEvent) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
     const isKey = event.ctrlKey || event.metaKey;
-    const found = of(isKey ? grid.cols : grid.rows);
-    if (found.length === 0) return;
+    const places = matching(isKey ? grid.cols : grid.rows);
+    if (places.length === 0) return;
     const step = event.shiftKey ? -1 : 1;
-    const n = went.value.text === text.value ? (went.value.n + step + found.length) % found.length : 0;
+    const n = went.value.text === text.value ? (went.value.n + step + places.length) % places.length : 0;
     went.value = { text: text.value, n };
-    const [row, col] = isKey ? [view.row, found[n]!] : [found[n]!, view.col];
+    const [row, col] = isKey ? [view.row, places[n]!] : [places[n]!, view.col];
     if (view.row !== row || view.col !== col) pinCell(view, row, col); // a second time would unpin it
-    page.said.value = `${n + 1} of ${found.length}`;
+    page.said.value = `${n + 1} of ${places.length}`;
   };
   const n = went.value.text === text.value ? went.value.n + 1 : 0;
   return (

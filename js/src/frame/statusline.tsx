@@ -1,4 +1,4 @@
-// What am I seeing? One line at the foot, always in sight, that follows the selection; every number in it is one that is shown.
+// The line at the foot that says what is selected, in words. Every number in it is one that the picture shows.
 import { visible } from "../compute/attention";
 import { MEASURES } from "../generated/vocabulary";
 import { Present } from "../head/present";

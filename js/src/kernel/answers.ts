@@ -1,5 +1,5 @@
-// What the kernel answered: each question asked once, kept within a budget, and in one of three states for who looks.
-// What is looked at is never let go of, so that nothing is asked for in a circle.
+// What the kernel answered. Each question is asked once and its answer is in one of three states. Answers are kept within
+// a budget; one that a component looks at is never dropped, or it would be asked for again and again.
 import { effect, type Signal, signal } from "@preact/signals";
 import type { Questions } from "../generated/vocabulary";
 import type { Reply } from "./kernel";
@@ -41,7 +41,7 @@ export type Subject = { trace: string; map: string; byLayer?: boolean };
 export type LayerQueue = <T, Op extends string>(
   name: string,
   kind: Kind<T, Op>,
-  of: Subject,
+  subject: Subject,
   args: Arguments<Op>,
 ) => Promise<void>;
 
@@ -65,13 +65,13 @@ export class Answers {
   ) {}
 
   /** What is known of a question, which is asked if need be. `known` is the answer where none has to be asked for. */
-  get<T, Op extends string>(kind: Kind<T, Op>, of: Subject, args: Arguments<Op>, known?: () => T): Answer<T> {
-    const name = JSON.stringify([kind.op, of.trace, of.map, args]);
+  get<T, Op extends string>(kind: Kind<T, Op>, subject: Subject, args: Arguments<Op>, known?: () => T): Answer<T> {
+    const name = JSON.stringify([kind.op, subject.trace, subject.map, args]);
     const entry = this.entries.get(name);
     this.entries.delete(name);
     this.entries.set(name, entry ?? this.open(name)); // the last one again
     if (!entry && known) this.settle(name, kind, known());
-    else if (!entry) this.pose(name, kind, of, args);
+    else if (!entry) this.pose(name, kind, subject, args);
     return this.entries.get(name)!.answer.value as Answer<T>;
   }
 
@@ -86,14 +86,16 @@ export class Answers {
     return entry;
   }
 
-  private pose<T, Op extends string>(name: string, kind: Kind<T, Op>, of: Subject, args: Arguments<Op>): void {
+  private pose<T, Op extends string>(name: string, kind: Kind<T, Op>, subject: Subject, args: Arguments<Op>): void {
     const refuse = (reason: string) => this.put(name, { state: "refused", reason }, 0);
-    if (kind.layered && of.byLayer) {
-      this.layers.then((ask) => ask(name, kind, of, args));
+    if (kind.layered && subject.byLayer) {
+      this.layers.then((ask) => ask(name, kind, subject, args));
       return;
     }
     const asked = async (): Promise<{ value: T; bytes?: number } | null> => {
-      const reply = this.plain(kind.op, of, args, (answer) => (answer.fields.again ? null : kind.read(answer, args)));
+      const reply = this.plain(kind.op, subject, args, (answer) =>
+        answer.fields.again ? null : kind.read(answer, args),
+      );
       this.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
       const { value, bytes } = await reply;
       if (value !== null) return { value, bytes };
@@ -102,7 +104,7 @@ export class Answers {
     const held = kind.instead?.() ?? Promise.resolve(null);
     const reply = kind.instead ? held.then((value) => (value === null ? asked() : { value })) : asked();
     reply.then(
-      (made) => made && this.settle(name, kind, made.value, made.bytes),
+      (answer) => answer && this.settle(name, kind, answer.value, answer.bytes),
       (error: Error) => refuse(error.message),
     );
   }

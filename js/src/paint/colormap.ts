@@ -66,8 +66,8 @@ const word = (red: number, green: number, blue: number) => (0xff000000 | (blue <
 
 const words = new WeakMap<Table, Uint32Array>();
 function pixelWords(colors: Table): Uint32Array {
-  const of = (_: unknown, n: number) => word(colors[3 * n]!, colors[3 * n + 1]!, colors[3 * n + 2]!);
-  if (!words.has(colors)) words.set(colors, Uint32Array.from({ length: 256 }, of));
+  const pixel = (_: unknown, n: number) => word(colors[3 * n]!, colors[3 * n + 1]!, colors[3 * n + 2]!);
+  if (!words.has(colors)) words.set(colors, Uint32Array.from({ length: 256 }, pixel));
   return words.get(colors)!;
 }
 

@@ -1,4 +1,4 @@
-// What need not be drawn in the same frame as the head.
+// Parts that need not be drawn in the same frame as the head.
 import type { ComponentChildren } from "preact";
 import { useView, ViewContext } from "../state/view";
 

@@ -39,9 +39,15 @@ function columnsOf({ keyside: { tokens, special } }: Overview, weights: Cells) {
 /**
  * A head in one sentence: where most of its attention goes, mean over all rows. Shares that would count much of it twice
  * (the first token is often the previous one) are left out. With its rows, or their mean, it also names words that all
- * look at. `of`: what the shares are of, "" where that is said before.
+ * look at. `shareOf`: what the shares are of, "" where that is said before.
  */
-export function describe(overview: Overview, layer: number, head: number, rows?: Cells, of = "of attention "): string {
+export function describe(
+  overview: Overview,
+  layer: number,
+  head: number,
+  rows?: Cells,
+  shareOf = "of attention ",
+): string {
   if (overview.pending.includes(layer)) return "Its layer has not been computed yet";
   const value = (name: string) => overview.statistic(layer, head, name);
   const entropy = value("entropy");
@@ -64,9 +70,9 @@ export function describe(overview: Overview, layer: number, head: number, rows?:
     .sort((a, b) => b.share - a.share)
     .filter(fits)
     .slice(0, 3)
-    .map(({ words, share }, n) => `${percent(share)} ${n === 0 ? of : ""}to ${words}`);
+    .map(({ words, share }, n) => `${percent(share)} ${n === 0 ? shareOf : ""}to ${words}`);
   const columns = (rows ? columnsOf(overview, rows) : []).filter(fits).map(({ words }) => words);
-  const nowhere = `${of ? "Under" : "under"} ${100 * MENTION} % each to neighbours, itself, ${targets[3]![1]} and separators`;
+  const nowhere = `${shareOf ? "Under" : "under"} ${100 * MENTION} % each to neighbours, itself, ${targets[3]![1]} and separators`;
   const where = main.length > 0 ? main : columns.length > 0 ? [] : [nowhere];
   const spread = main.length + columns.length > 0 ? "" : `90 % of a row needs ${counted(value("k90"), 1)} keys; `;
   return `${[...where, ...columns].join(", ")}; ${spread}entropy ${entropy.toFixed(1)} nats`;

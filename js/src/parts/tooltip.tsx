@@ -1,4 +1,4 @@
-// The one tooltip of a view. It repeats what can also be had by focus or click; nothing lives in it alone.
+// The one tooltip of a view. It only repeats what focus or a click shows too.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { px } from "../paint/format";

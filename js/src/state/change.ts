@@ -16,13 +16,13 @@ export function change(
   { subject } = view.overview,
 ): Promise<Asked[]> {
   const { whatif } = view.page;
-  const made = whatif.turn.then(async () => {
+  const run = whatif.turn.then(async () => {
     const { trace, map, ...now } = view.overview;
     if (now.subject !== subject) throw new Error("another text");
     const changes = list(changesOf(view.overview));
     await view.request("change", { trace, map, changes });
     return changes;
   });
-  whatif.turn = made.catch(() => undefined);
-  return made;
+  whatif.turn = run.catch(() => undefined);
+  return run;
 }

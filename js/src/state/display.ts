@@ -53,17 +53,17 @@ export function createDisplay({ synced, shown }: Store): Display {
   const sides = computed(() => sidesOf(overview.value, synced));
   const scaled = computed(() => renormalized(synced, shown.value));
   const clearestOne = computed(() => clearestQuery(overview.value, weights.value));
-  const made = new WeakMap<Cells, { grid: Grid; of: unknown[] }>(); // each once, while sides and scale are the same
+  const grids = new WeakMap<Cells, { grid: Grid; inputs: unknown[] }>(); // each made once for the same sides and scale
   const gridOf = (values: Cells) => {
-    const of = [sides.value, scaled.value];
-    const before = made.get(values);
-    const isSame = before?.of.every((one, n) => one === of[n]);
+    const inputs = [sides.value, scaled.value];
+    const before = grids.get(values);
+    const isSame = before?.inputs.every((input, n) => input === inputs[n]);
     if (isSame && (before!.grid.values.swept.value === null || Number.isFinite(before!.grid.most))) return before!.grid;
-    const one = isSame
+    const now = isSame
       ? { ...before!.grid, ...before!.grid.values.swept.value! }
       : grid(values, sides.value.rows, sides.value.cols, { renormalize: scaled.value });
-    made.set(values, { grid: one, of });
-    return one;
+    grids.set(values, { grid: now, inputs });
+    return now;
   };
   return {
     grid: computed(() => gridOf(shown.value.layerMap?.values ?? shown.value.values)),

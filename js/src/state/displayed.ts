@@ -67,7 +67,7 @@ const OVERVIEW: Kind<Overview> = {
   read: ({ fields, arrays }) => overviewFrom(fields, arrays),
 };
 
-/** Of the weights: as such, and the last other measure; every measure that was shown where the head was the selected one. */
+/** Heads by measure. Of an overlaid head the weights and the last other measure; of the selected one every measure. */
 const drawn = new WeakMap<Cells, Partial<Record<Measure, HeadData>>>();
 
 /** A head with the measure, null until all of it is here. ‖f(x)‖ comes for a layer's heads at once. */
@@ -84,13 +84,13 @@ function headData(
   const ofLayer = measure === "weight" ? null : answers.get(NORMS, overview, { layer });
   if (answer.state !== "answered" || (ofLayer && ofLayer.state !== "answered")) return null;
   const { slice, weights } = answer.value;
-  const made = drawn.get(weights);
-  if (made?.[measure]) return made[measure];
+  const byMeasure = drawn.get(weights);
+  if (byMeasure?.[measure]) return byMeasure[measure];
   const { K } = slice;
   const norms = ofLayer?.value.subarray(head * K, (head + 1) * K) ?? null;
   const values = measuredCells(weights, norms, measure);
   const data = { slice, weights, layer, head, measure, norms, values };
-  drawn.set(weights, isMain ? { ...made, [measure]: data } : { weight: made?.weight, [measure]: data });
+  drawn.set(weights, isMain ? { ...byMeasure, [measure]: data } : { weight: byMeasure?.weight, [measure]: data });
   return data;
 }
 
@@ -142,8 +142,8 @@ function complete(
   };
 }
 
-/** An overview as it came, and with the pictures that have arrived since. */
-export type Grown = Signal<{ of: Overview; now: Overview }>;
+/** An overview as it was sent, and with the thumbnails and statistics that have arrived since. */
+export type Grown = Signal<{ sent: Overview; now: Overview }>;
 
 export function createDisplayed(
   synced: Synced,
@@ -162,7 +162,7 @@ export function createDisplayed(
   });
   const shown = signal(untracked(() => initial(sent.value)));
 
-  const grown: Grown = signal({ of: sent.peek(), now: sent.peek() });
+  const grown: Grown = signal({ sent: sent.peek(), now: sent.peek() });
 
   /** Other maps of the trace are asked for when they are chosen; until they are here, those shown stay. */
   const chosen = (before: Overview): Overview => {
@@ -182,15 +182,15 @@ export function createDisplayed(
   };
   const follow = effect(() => {
     const before = shown.peek();
-    const came = chosen(grown.peek().of);
-    const isOther = grown.value.of !== came;
+    const came = chosen(grown.peek().sent);
+    const isOther = grown.value.sent !== came;
     const overview = isOther ? came : grown.value.now;
     const next = complete(overview, synced, answers, before);
     if (next && next !== "refused") shown.value = next;
     else if (link.saved.value) stay(before);
     else if (next === "refused" && !isOther) goBack(before);
     else if (isOther) shown.value = initial(overview);
-    if (isOther) grown.value = { of: came, now: came };
+    if (isOther) grown.value = { sent: came, now: came };
   });
   until.addEventListener("abort", follow);
   return { shown, grown };

@@ -1,4 +1,4 @@
-// What changes do, as the kernel answers it, and as numbers of heads.
+// What changes of the run do: the answers of the model, and a number of every head.
 
 import { sorted } from "../compute/sorted";
 import type { HeadName } from "../generated/vocabulary";
@@ -143,20 +143,20 @@ export function spearman(a: Float32Array, b: Float32Array): number {
   const [x, y] = [ranks(a), ranks(b)];
   const mean = (a.length - 1) / 2;
   const sum = (f: (n: number) => number) => x.reduce((total, _, n) => total + f(n), 0);
-  const of = (p: number[], q: number[]) => sum((n) => (p[n]! - mean) * (q[n]! - mean));
-  return of(x, y) / Math.sqrt(of(x, x) * of(y, y));
+  const product = (p: number[], q: number[]) => sum((n) => (p[n]! - mean) * (q[n]! - mean));
+  return product(x, y) / Math.sqrt(product(x, x) * product(y, y));
 }
 
 function ranks(values: Float32Array): number[] {
   const order = Array.from(values, (_, n) => n).sort((m, n) => values[m]! - values[n]!);
-  const found = new Array<number>(values.length);
+  const ranksOf = new Array<number>(values.length);
   for (let from = 0; from < order.length; ) {
     let to = from;
     while (to + 1 < order.length && values[order[to + 1]!] === values[order[from]!]) to++;
-    for (let n = from; n <= to; n++) found[order[n]!] = (from + to) / 2;
+    for (let n = from; n <= to; n++) ranksOf[order[n]!] = (from + to) / 2;
     from = to + 1;
   }
-  return found;
+  return ranksOf;
 }
 
 /** The heads that look elsewhere most, in words; "" before it is known. */

@@ -1,6 +1,6 @@
-// What is of all layers of a long text is asked for layer by layer, all kinds in turn, the head's own layer first: what
-// is asked meanwhile waits for one layer at most, or some of its heads. Another text, a closed view, or nobody who looks
-// any more ends it.
+// Questions about all layers of a long text are asked layer by layer, all kinds in turn, the layer of the head first.
+// Another question waits for one layer at most, or for some of its heads. The queue ends with another text, with a closed
+// view, or when nobody looks at the answer any more.
 
 import { type LayerQueue, PATIENCE } from "../kernel/answers";
 import type { Arrays } from "../kernel/wire";
@@ -40,9 +40,9 @@ export function layerQueue(
     const isLeftOut = synced.include_layers.peek()?.includes(layer) === false;
     return layer === synced.layer.peek() ? 0 : isLeftOut ? 3 : isSeen(layer) ? 1 : 2;
   };
-  return async (name, kind, of, args) => {
-    const overview = of as Overview;
-    const isOverview = kind.op === "pictures"; // which is filled
+  return async (name, kind, subject, args) => {
+    const overview = subject as Overview;
+    const isOverview = kind.op === "pictures"; // its arrays are the overview's own
     let arrays: Arrays | null = isOverview ? overview.arrays : null;
     let fields: Fields = {};
     let pending = isOverview ? overview.pending : Array.from({ length: overview.n_layers }, (_, layer) => layer);
@@ -50,7 +50,7 @@ export function layerQueue(
     const next = async () => {
       if (!answers.isWanted(name)) return false;
       const layer = pending.reduce((best, one) => (far(one) < far(best) ? one : best));
-      const reply = answers.plain(kind.op, of, { ...args, layer }, (answer) => answer);
+      const reply = answers.plain(kind.op, subject, { ...args, layer }, (answer) => answer);
       answers.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
       const { value: part } = await reply;
       if (part.fields.again) return true; // some of its heads are done

@@ -13,8 +13,10 @@ interface Kept {
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 const entries = (record: object): [string, unknown][] => Object.entries(record);
-const changed = (known: object, of: (name: string) => unknown): State =>
-  Object.fromEntries(entries(known).flatMap(([name, value]) => (same(of(name), value) ? [] : [[name, of(name)]])));
+const changed = (known: object, current: (name: string) => unknown): State =>
+  Object.fromEntries(
+    entries(known).flatMap(([name, value]) => (same(current(name), value) ? [] : [[name, current(name)]])),
+  );
 
 export const traitsOf = ({ synced }: Pick<Kept, "synced">): State =>
   changed(DEFAULTS, (name) => synced[name as keyof Traits].value);

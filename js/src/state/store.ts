@@ -15,7 +15,7 @@ export interface Store {
   grown: Grown;
   link: Link;
   running: ReadonlySignal<boolean>; // a text is on its way
-  /** Have something done once. What comes later than `patience` is said, and still taken. */
+  /** Ask for something that is not kept. After `patience` ms the page says that there is no answer; a later one still counts. */
   request(
     op: string,
     fields: Record<string, unknown>,

@@ -9,10 +9,11 @@ const THUMBNAILS: Kind<null> = { op: "pictures", layered: true, read: () => null
 /** Ask until nothing is pending; what ends it. */
 export const askForThumbnails = ({ answers, grown }: Pick<Store, "answers" | "grown">): (() => void) =>
   effect(() => {
-    const { of } = grown.value;
-    const answer = of.byLayer ? answers.get(THUMBNAILS, of, {}) : null;
-    const pending = (answer?.state === "answered" && answer.pending) || of.pending;
+    const { sent } = grown.value;
+    const answer = sent.byLayer ? answers.get(THUMBNAILS, sent, {}) : null;
+    const pending = (answer?.state === "answered" && answer.pending) || sent.pending;
     const { now } = grown.peek();
-    // who draws them looks at `thumbs`
-    if (pending.length < now.pending.length) grown.value = { of, now: { ...now, pending, thumbs: { ...now.thumbs } } };
+    // a new `thumbs` object: components that draw thumbnails compare it
+    if (pending.length < now.pending.length)
+      grown.value = { sent, now: { ...now, pending, thumbs: { ...now.thumbs } } };
   });

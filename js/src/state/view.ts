@@ -20,7 +20,7 @@ interface Tip {
 
 type Values<T> = { readonly [K in keyof T]: T[K] extends ReadonlySignal<infer V> ? V : never };
 
-/** The store, and what changes as plain properties: who reads one while it draws is drawn again when it does. */
+/** The store, with its signals as plain properties: a component that reads one is drawn again when it changes. */
 export interface View extends Omit<Store, "shown">, Values<Display> {
   readonly shown: Displayed;
   readonly overview: Overview; // of what is shown; unlike that it does not change with every head

@@ -25,7 +25,7 @@ interface Part {
   table: { head: string[]; rows: CsvCell[][] }; // where there are no values
 }
 
-/** The question of a sheet. What it has no use for, layer or head, the kernel leaves alone. */
+/** The question of a sheet. The kernel ignores layer or head where the question does not take them. */
 const kindOf = ({ questions }: Tab): Kind<Part[]> => ({
   op: questions[0]!,
   read: ({ fields, arrays }) =>

@@ -25,7 +25,7 @@ interface Row {
 }
 
 /** The pinned row, or the largest cells of the map whatever their sign; the sizes fall. */
-function rowsOf({ shown, grid, row, synced }: View): { rows: Row[]; of: number } {
+function rowsOf({ shown, grid, row, synced }: View): { rows: Row[]; total: number } {
   const { rows, cols, values } = grid;
   const K = cols.length;
   const from = (row ?? 0) * K;
@@ -40,7 +40,7 @@ function rowsOf({ shown, grid, row, synced }: View): { rows: Row[]; of: number }
     if (hasScores && !points.has(i)) points.set(i, scores(shown.slice, i));
     return { query: query.label, key: key.label, i, j, score: points.get(i)?.[j] ?? null, value: at(position) };
   };
-  return { rows: positions.map(rowAt), of: part?.length ?? rows.length * K };
+  return { rows: positions.map(rowAt), total: part?.length ?? rows.length * K };
 }
 
 const token = (text: string, index: number) => (
@@ -96,15 +96,15 @@ const isOfAtlas = ({ page, synced }: View): boolean =>
 function CellTable() {
   const view = useView();
   const isKnown = useSwept(view.grid.values, view.row === null);
-  const { rows, of } = useMemo(() => rowsOf(view), [view.shown, view.grid, view.row, isKnown]);
+  const { rows, total } = useMemo(() => rowsOf(view), [view.shown, view.grid, view.row, isKnown]);
   const { name, symbol } = currentScale(view);
   const largest = symbol === "α" ? "largest weights" : `largest ${symbol}`;
   return (
     <Table
       title={`${name}: ${view.row === null ? largest : "the pinned query"}`}
       about={
-        rows.length < of
-          ? `the ${rows.length} largest of ${of} cells${isKnown || view.row !== null ? "" : ", once all rows are computed"}`
+        rows.length < total
+          ? `the ${rows.length} largest of ${total} cells${isKnown || view.row !== null ? "" : ", once all rows are computed"}`
           : `${rows.length} cells`
       }
       columns={columnsOf(view, rows)}

@@ -1,4 +1,4 @@
-// What stands behind each tab: its body, and what a file of it holds. A tab without an entry is drawn as a sheet.
+// Every tab as one record, by its name: what it draws, and what files of it hold. A tab without one is drawn as a sheet.
 import type { ComponentChildren, ComponentType } from "preact";
 import type { TabName } from "../generated/vocabulary";
 import type { Numbers } from "../parts/picturetable";

@@ -53,9 +53,9 @@ export function Spectra() {
   const { shown } = useView();
   const answer = useSpectra();
   const head = (answer.state === "answered" ? answer.value.head : null) ?? shown.head; // the last answer may stay
-  const of = answer.state === "answered" ? `${headLabel(answer.value.layer, head)}, ` : "";
+  const headName = answer.state === "answered" ? `${headLabel(answer.value.layer, head)}, ` : "";
   return (
-    <Section title="Spectra" about={`${of}singular values ÷ the largest; steep = few directions, flat = many`}>
+    <Section title="Spectra" about={`${headName}singular values ÷ the largest; steep = few directions, flat = many`}>
       {answer.state === "answered" ? (
         <Spectrum data={answer.value} head={head} />
       ) : (
@@ -180,11 +180,11 @@ export function RankTable() {
   const tokens = overview.queries.tokens.length;
   const answer = useSpectra();
   if (answer.state !== "answered") return null; // the spectra say why
-  const { heads, whole, dim, layer: of, head: only } = answer.value;
+  const { heads, whole, dim, layer: answered, head: only } = answer.value;
   const rows = [...heads, whole];
   return (
     <Table<Row>
-      title={`Ranks and symmetry, layer ${of}`}
+      title={`Ranks and symmetry, layer ${answered}`}
       about={`effective rank of at most ${dim}, of α at most ${tokens}${only === null ? "" : ` and of H${only} alone: choose another head for its own`}; symmetry and directionality of W_Q W_Kᵀ; random subspaces overlap by ${number(heads[0]?.chance)}`}
       columns={[
         { name: "head", value: (row) => (row === whole ? "all" : `H${rows.indexOf(row)}`) },
@@ -193,7 +193,7 @@ export function RankTable() {
         ),
       ]}
       rows={rows}
-      pinned={(row) => of === layer && row === heads[head]}
+      pinned={(row) => answered === layer && row === heads[head]}
     />
   );
 }

@@ -168,7 +168,7 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
   const neighbours = Array.from(near.subarray(focus.query * k, (focus.query + 1) * k));
   const first = [focus.query, ...(key < 0 ? [] : [key]), ...hits, ...neighbours];
   const names = labelled([...new Set([...first, ...all])], place, text);
-  const found = new Set(hits);
+  const hit = new Set(hits);
   const axis = (n: number) =>
     share ? `component ${n + 1}, ${percent(share[n] ?? Number.NaN)} of the variance` : "no unit";
   const table = () => ({
@@ -181,7 +181,7 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
       cosines[n * k] ?? null,
     ]),
   });
-  const colour = (n: number) => (n === focus.query || n === key ? select : found.has(n) ? accent : muted);
+  const colour = (n: number) => (n === focus.query || n === key ? select : hit.has(n) ? accent : muted);
   return (
     <div>
       <div class="bl-scroll">
@@ -201,7 +201,7 @@ function Scatter({ plane, hits }: { plane: Plane; hits: number[] }) {
             {all.map((n) => {
               const [px, py] = place(n);
               const marker = n === focus.query ? QUERY : n === key ? KEY : 0;
-              const bold = marker > 0 || found.has(n);
+              const bold = marker > 0 || hit.has(n);
               return (
                 // biome-ignore lint/a11y/noStaticElementInteractions: the table beside and the matrix pin by keyboard
                 <g key={n} class="bl-band" data-token={n} onClick={() => synced.put({ query: n, key: null })}>

@@ -26,7 +26,7 @@ const MOST_KEYS = 12; // whose columns a table has
 export function neuronTable(sheet: NeuronSheet, { keyside }: View["overview"]): Figures {
   const [d, keys] = [sheet.neurons.length, sheet.keys.slice(0, MOST_KEYS)];
   const names = apart(keyside.tokens);
-  const of = (values: Float32Array, c: number) => keys.map((_, row) => values[row * d + c]!);
+  const column = (values: Float32Array, c: number) => keys.map((_, row) => values[row * d + c]!);
   return {
     columns: [
       ...["neuron", "q", `contrast to ${names[sheet.key]}`, "carries 80 %"],
@@ -35,8 +35,8 @@ export function neuronTable(sheet: NeuronSheet, { keyside }: View["overview"]): 
     ],
     rows: sheet.neurons.map((n, c) => [
       ...[`neuron ${n}`, sheet.q[n]!, sheet.parts[n]!, sheet.marked[c] ? "yes" : "no"],
-      ...of(sheet.kShown, c),
-      ...of(sheet.productsShown, c),
+      ...column(sheet.kShown, c),
+      ...column(sheet.productsShown, c),
     ]),
     about: keys.length < sheet.keys.length ? `the first ${keys.length} of ${sheet.keys.length} keys listed` : "",
   };

@@ -56,7 +56,7 @@ export function HeadTexts() {
   const [values, texts, means] = ["values", "texts", "means"].map((what) => data.arrays[`${by}.${what}`]!);
   const [most, K, H] = values!.shape as [number, number, number];
   const k = data.names.indexOf(name);
-  const found = Array.from({ length: most }, (_, n) => (n * K + k) * H + head)
+  const highest = Array.from({ length: most }, (_, n) => (n * K + k) * H + head)
     .map((at) => ({ value: values!.data[at]!, text: data.texts[texts!.data[at]!]! }))
     .filter(({ text }) => text);
   const count = data.counts[by][k]!;
@@ -67,7 +67,7 @@ export function HeadTexts() {
         <StatisticChoice {...{ name, by, put }} names={data.names} among={data.by} />
       </div>
       <ol>
-        {found.map(({ value, text: { parts, tokens, whole } }) => {
+        {highest.map(({ value, text: { parts, tokens, whole } }) => {
           const words = visibleText(parts.join(" / "));
           const isCut = words.length > CHARACTERS || !whole;
           const shown = <bdi dir="auto">{isCut ? `${words.slice(0, CHARACTERS)}…` : words}</bdi>;

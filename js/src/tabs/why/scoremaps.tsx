@@ -98,11 +98,11 @@ function OfHead({ name }: { name: HeadName }) {
   const data = answer.state === "answered" ? answer.value : null;
   const { pictures, most } = usePictures(data);
   const chosen = page.why.picture.value === null ? undefined : pictures[page.why.picture.value];
-  const of = data && (data.layer !== layer || data.head !== head) ? ", computing what was asked for …" : "";
+  const late = data && (data.layer !== layer || data.head !== head) ? ", computing what was asked for …" : "";
   return (
     <Section
       title="The score as a sum of pictures"
-      about={`${data ? headLabel(data.layer, data.head) : headLabel(layer, head)}${of}: source of the query · source of the key; share of what tells keys apart (variance over a row’s keys, shares sum to 100 % and can be negative)`}
+      about={`${data ? headLabel(data.layer, data.head) : headLabel(layer, head)}${late}: source of the query · source of the key; share of what tells keys apart (variance over a row’s keys, shares sum to 100 % and can be negative)`}
       testid="why-pictures"
     >
       {!data && <p class="bl-muted">{answer.state === "refused" ? `Not shown: ${answer.reason}` : "computing …"}</p>}
