@@ -6,7 +6,7 @@ import { isLong } from "../../compute/windows";
 import { digitsOf } from "../../head/scale";
 import { counted, headLabel, percent, scalingText, share, signed } from "../../paint/format";
 import { signedColours } from "../../paint/palette";
-import { Check, into, choicesOf, Select } from "../../parts/controls";
+import { Check, choicesOf, into, Select } from "../../parts/controls";
 import { Legend, signedEnds } from "../../parts/legend";
 import { AsTables, PictureTable } from "../../parts/picturetable";
 import { Term } from "../../parts/term";
