@@ -1,4 +1,4 @@
-"""Lens: a model and its tokenizer, from which traces are made. Bad input is met here; inside, things are trusted."""
+"""Lens: a model and its tokenizer, from which traces are made. Input is checked here; the layers below trust it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Python raises KeyboardInterrupt between any two steps of the main thread, also between the steps of a clean-up. `Held`
 takes the signal itself until its block ends; what takes time in it, a forward pass, lets it in by `interruptible`. An
-interrupt that is let in closes the way behind it: clean-ups on its way out run whole.
+interrupt that was let in lets no second one in: the clean-ups that it causes run to their end.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def _main() -> bool:
 class Held:
     """In the block Ctrl-C waits for its end, but where `interruptible` lets it in. Nothing on other threads."""
 
-    _within: _Gate | None = None
-    _made: _Gate | None = None
+    _outer: _Gate | None = None
+    _own: _Gate | None = None
     _open = False
 
     def __enter__(self) -> None:
@@ -51,23 +51,23 @@ class Held:
         if not _main():
             return
         if _gate is not None:
-            self._within, self._open = _gate, _gate.open
+            self._outer, self._open = _gate, _gate.open
             _gate.open = False
         elif callable(before := signal.getsignal(signal.SIGINT)):  # else it is ignored, or ends the process
-            made = _Gate(before)
-            signal.signal(signal.SIGINT, made.handle)
-            _gate = self._made = made
+            gate = _Gate(before)
+            signal.signal(signal.SIGINT, gate.handle)
+            _gate = self._own = gate
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         global _gate
-        if self._within is not None:
-            self._within.open = self._open
+        if self._outer is not None:
+            self._outer.open = self._open
             if kind is None:
-                self._within.let_in()
-        elif (made := self._made) is not None:
+                self._outer.let_in()
+        elif (gate := self._own) is not None:
             _gate = None
-            signal.signal(signal.SIGINT, made.before)
-            if made.waiting and not (kind and issubclass(kind, KeyboardInterrupt)):
+            signal.signal(signal.SIGINT, gate.before)
+            if gate.waiting and not (kind and issubclass(kind, KeyboardInterrupt)):
                 signal.raise_signal(signal.SIGINT)
 
 

@@ -1,7 +1,7 @@
 """The borrowed model: the user's module and tokenizer, its encoder, where its parts are, its lock, its fingerprint.
 
-Lens and Trace stand on it. It knows how to find things and to tell whether they are still what they were; it runs
-nothing itself (capture.py, backward.py).
+Lens and Trace are built on it. It finds the model's parts and says whether its weights have changed. The passes
+themselves are in run/.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Model:
         return adapter, adapter.layers(self.base)[number]
 
     def affine(self, module: nn.Module, part: int | None = None) -> tuple[Tensor, Tensor | None]:
-        """`architectures.affine`; raises as `check_plain`."""
+        """`families.affine`; raises as `check_plain`."""
         self.check_plain(module)
         return affine(module, part)
 

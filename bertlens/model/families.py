@@ -1,7 +1,7 @@
 """Where each family of models keeps its parts: one table of small adapters.
 
 An adapter only says where a part is (layers, attention block output, W_O, value projection, LayerNorms, MLP,
-embeddings). Queries, keys and values need none of it (see capture.py), so a family without an adapter still has them.
+embeddings). Queries, keys and values need none of it (run/forward.py), so a family without an adapter still has them.
 `register_family` adds one for a family of the user's own.
 """
 

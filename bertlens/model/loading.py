@@ -78,25 +78,25 @@ def load(
         common["local_files_only"] = True
     options = common | ({} if dtype is None else {"dtype": dtype}) | ({} if allow_pickle else {"use_safetensors": True})
 
-    def made(auto: str) -> tuple[Any, dict[str, Any]]:
+    def loaded(auto: str) -> tuple[Any, dict[str, Any]]:
         torch.random.manual_seed(seed)
         try:
-            found: tuple[Any, dict[str, Any]] = getattr(transformers, auto).from_pretrained(
+            module_and_report: tuple[Any, dict[str, Any]] = getattr(transformers, auto).from_pretrained(
                 name, output_loading_info=True, ignore_mismatched_sizes=True, **options
             )
         except OSError:
             if allow_pickle or not _pickled_on_hub(name, revision):
                 raise
             raise _pickled(label) from None
-        return found
+        return module_and_report
 
     with _one_line(label), _quiet(), torch.random.fork_rng(devices=[]):
         named, finder = ("", auto) if auto else _head(name, common)
         why = "" if finder else "whose answer is not read here"
-        module, report = made(finder or "AutoModel")
+        module, report = loaded(finder or "AutoModel")
         if named and finder and (unfit := {*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])}):
             why = f"but the checkpoint holds no weights that fit {_listed(_parts(unfit, list(module.state_dict())))}"
-            module, report = made("AutoModel")  # a random head would answer at random
+            module, report = loaded("AutoModel")  # a random head would answer at random
         tokenizer = transformers.AutoTokenizer.from_pretrained(name, **common)
         if device is not None:
             module = module.to(device)

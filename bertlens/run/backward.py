@@ -1,6 +1,6 @@
 """One backward pass: the gradient of a loss with respect to every layer's context, the model left as it was.
 
-Like capture.py, through the attention interface of transformers: the function registered here adds a zero to each
+Like forward.py, through the attention interface of transformers: the function registered here adds a zero to each
 layer's context and asks for the gradient of that zero: the parameters' own gradients are neither needed nor touched.
 """
 

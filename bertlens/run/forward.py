@@ -247,7 +247,7 @@ def _forward(
 ) -> tuple[_Recorder, Any]:
     recorder = _Recorder()
     outer = getattr(_active, "recorder", None)
-    # not inference_mode: what a module keeps of a pass, such as rotary tables, could never be trained with again
+    # not inference_mode: tables that a module caches in it, as rotary ones, could not be used in training afterwards
     with borrowed(model, implementation), torch.no_grad(), changed(model, run or Run()):
         handles: list[Any] = []
         try:

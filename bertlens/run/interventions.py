@@ -129,7 +129,7 @@ def _changed(
     allowed = None
     if hidden:
         allowed = _allowed(hidden, query)
-        mask = _and(mask, causal, allowed)
+        mask = _with_allowed(mask, causal, allowed)
         _check_rows(mask, {b for b, _ in hidden}, layer)
     context, _ = sdpa_attention_forward(module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs)
     done = Attended(context.clone(), query, key, value, mask)
@@ -158,13 +158,13 @@ def _all_or(index: int | None) -> Any:
     return slice(None) if index is None else slice(index, index + 1)
 
 
-def _lower(like: Tensor) -> Tensor:
+def _causal(like: Tensor) -> Tensor:
     return torch.ones(like.shape[-2:], dtype=torch.bool, device=like.device).tril()
 
 
-def _and(mask: Tensor | None, causal: bool, allowed: Tensor) -> Tensor:
+def _with_allowed(mask: Tensor | None, causal: bool, allowed: Tensor) -> Tensor:
     if mask is None:
-        return allowed & _lower(allowed) if causal else allowed
+        return allowed & _causal(allowed) if causal else allowed
     if mask.dtype == torch.bool:
         return mask & allowed
     shape = torch.broadcast_shapes(mask.shape, allowed.shape)
@@ -195,34 +195,34 @@ def no_key_left(layer: int, query: int, head: int | None) -> SelectionError:
 class _Scores:
     """α of one head of one text, as sdpa has it."""
 
-    of: Attended
+    call: Attended
     causal: bool
     scaling: float
     bias: Tensor | None
 
     def visible(self, b: int, head: int) -> Tensor:
         """(S, S) bool."""
-        mask = self.of.mask
+        mask = self.call.mask
         if mask is None:
-            size = self.of.query.shape[2]
-            ones = torch.ones(size, size, dtype=torch.bool, device=self.of.query.device)
+            size = self.call.query.shape[2]
+            ones = torch.ones(size, size, dtype=torch.bool, device=self.call.query.device)
             return ones.tril() if self.causal else ones
-        return _visible(_one(mask, b, head))
+        return _visible(_of_head(mask, b, head))
 
     def alpha(self, b: int, head: int) -> Tensor:
         """(S, S), in float32 at least."""
-        query, key = self.of.query, self.of.key
+        query, key = self.call.query, self.call.key
         dtype = torch.promote_types(query.dtype, torch.float32)
         shared = head // (query.shape[1] // key.shape[1])
         scores = query[b, head].to(dtype) @ key[b, shared].to(dtype).T * self.scaling
         if self.bias is not None:
-            scores = scores + _one(self.bias, b, head).to(dtype)
-        if self.of.mask is not None and self.of.mask.dtype != torch.bool:
-            scores = scores + _one(self.of.mask, b, head).to(dtype)
+            scores = scores + _of_head(self.bias, b, head).to(dtype)
+        if self.call.mask is not None and self.call.mask.dtype != torch.bool:
+            scores = scores + _of_head(self.call.mask, b, head).to(dtype)
         return scores.masked_fill(~self.visible(b, head), -torch.inf).softmax(-1)
 
 
-def _one(x: Tensor, b: int, head: int) -> Tensor:
+def _of_head(x: Tensor, b: int, head: int) -> Tensor:
     return x[b if len(x) > 1 else 0, head if x.shape[1] > 1 else 0]
 
 
@@ -237,7 +237,7 @@ def _set_weights(
     for head in sorted(heads):
         if head in patterns:
             alpha = _pattern(
-                patterns[head], scores, b, head, None if allowed is None else _one(allowed, b, head), layer
+                patterns[head], scores, b, head, None if allowed is None else _of_head(allowed, b, head), layer
             )
         else:
             alpha = scores.alpha(b, head)
@@ -254,9 +254,9 @@ def _set_weights(
 
 def _pattern(change: Pattern, scores: _Scores, b: int, head: int, allowed: Tensor | None, layer: int) -> Tensor:
     if change.uniform:
-        visible = scores.visible(b, head).to(torch.promote_types(scores.of.query.dtype, torch.float32))
+        visible = scores.visible(b, head).to(torch.promote_types(scores.call.query.dtype, torch.float32))
         return visible / visible.sum(-1, keepdim=True)
-    alpha = change.weights.to(scores.of.query.device, torch.promote_types(scores.of.query.dtype, torch.float32))
+    alpha = change.weights.to(scores.call.query.device, torch.promote_types(scores.call.query.dtype, torch.float32))
     if allowed is None or bool(allowed.all()):
         return alpha
     # what -inf before a softmax would have done: zero there, and the rest of the row as much larger

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -43,6 +43,15 @@ class Layer:
     mlp_scale: Tensor | None = None
 
 
+# The dimensions of a batch's tensors that count tokens. `mask` is cut in a way of its own.
+_TOKEN_DIMENSIONS = {
+    **dict.fromkeys(("query", "key", "value"), (2,)),
+    **dict.fromkeys(("bias", "attention"), (2, 3)),
+    **dict.fromkeys(("context", "attention_output", "layer_input", "layer_output"), (1,)),
+    **dict.fromkeys(("attention_scale", "mlp_scale"), (1,)),
+}
+
+
 @dataclass(slots=True)
 class Pass:
     """One forward pass over a right-padded batch."""
@@ -59,23 +68,12 @@ class Pass:
         rows = self.hidden_states[0].shape[0]
         cut = _Cut(row, n, self.of_tokens, copy=rows > 1)  # copies: one text of a batch must not keep the others alive
         layers = [
-            Layer(
-                query=cut(layer.query, 2),
-                key=cut(layer.key, 2),
-                value=cut(layer.value, 2),
-                scaling=layer.scaling,
+            replace(
+                layer,
                 mask=cut.mask(layer.mask),
-                bias=cut(layer.bias, 2, 3),
-                context=cut(layer.context, 1),
-                attention=cut(layer.attention, 2, 3),
-                attention_output=cut(layer.attention_output, 1),
-                layer_input=cut(layer.layer_input, 1),
-                layer_output=cut(layer.layer_output, 1),
                 weights=dict(layer.weights),
-                patterned=layer.patterned,
                 contexts=dict(layer.contexts),
-                attention_scale=cut(layer.attention_scale, 1),
-                mlp_scale=cut(layer.mlp_scale, 1),
+                **{name: cut(getattr(layer, name), *dims) for name, dims in _TOKEN_DIMENSIONS.items()},
             )
             for layer in self.layers
         ]

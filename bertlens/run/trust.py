@@ -1,8 +1,8 @@
 """Whether a model computes through the attention interface what it computes eagerly: tried once for each class.
 
-A class may say that it uses the interface and still mean something else by a mask, or add to the scores what no query
-and key knows. So a short text is run both ways, and where they differ, the model's own eager weights are shown. And a
-model may let padding into the numbers of real tokens: then only texts of one length share a batch.
+A class may say that it uses the interface and still read a mask in another way, or add to the scores what does not
+come from queries and keys. So a short text is run both ways; where the results differ, the model's own eager weights
+are shown. In some models padding changes the numbers of real tokens: then only texts of one length share a batch.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def why_eager(model: Model, inputs: dict[str, Tensor], limit: int | None = None)
     if key in _eagerly:
         return _eagerly[key]
     with model.locked(), private.without_user_hooks(model.runner):
-        reason, told = _compared(model, _short(inputs, limit))
-    if told:
+        reason, conclusive = _compared(model, _short(inputs, limit))
+    if conclusive:
         _eagerly[key] = reason
     return reason
 
@@ -55,8 +55,8 @@ def sees_padding(model: Model, inputs: dict[str, Tensor], pad_id: int, limit: in
             value[:, shown:] = pad_id if name == "input_ids" else 0
         reason = why_eager(model, inputs, limit)
         with model.locked(), private.without_user_hooks(model.runner):
-            found, right = (forward.run(model, given, reason).text(0, shown) for given in (padded, alone))
-        _sees_padding[key] = not _equal(found.hidden_states, right.hidden_states)
+            with_padding, without = (forward.run(model, given, reason).text(0, shown) for given in (padded, alone))
+        _sees_padding[key] = not _equal(with_padding.hidden_states, without.hidden_states)
     return _sees_padding[key]
 
 
@@ -92,7 +92,7 @@ def _equal(found: Iterable[Tensor], expected: Iterable[Tensor]) -> bool:
 
 
 def _compared(model: Model, inputs: dict[str, Tensor]) -> tuple[str, bool]:
-    """Why the interface cannot be trusted, and whether this run tells for the class: weights of NaN tell nothing."""
+    """Why the interface cannot be trusted, and whether that holds for the whole class: NaN shows nothing."""
     if not private.supports_sdpa(model.base):
         return "its class was never declared to run with sdpa attention", True
     try:
@@ -100,14 +100,14 @@ def _compared(model: Model, inputs: dict[str, Tensor]) -> tuple[str, bool]:
     except forward.NotExpressible as error:
         return str(error), True
     eager = forward.eager_output(model, inputs)
-    told = all(bool(state.isfinite().all()) for state in eager.hidden_states)
+    conclusive = all(bool(state.isfinite().all()) for state in eager.hidden_states)
     if not _equal(record.hidden_states, [state[0] for state in eager.hidden_states]):
-        return "through the attention interface its hidden states are not those of its eager run", told
+        return "through the attention interface its hidden states are not those of its eager run", conclusive
     given = getattr(eager, "attentions", None) or ()
     if not all(
         _equal([attention.attention(layer).to(weights.dtype)], weights)
         for layer, weights in zip(record.layers, given, strict=False)
         if weights is not None
     ):
-        return "its queries and keys do not give the attention weights of its eager run", told
-    return "", told
+        return "its queries and keys do not give the attention weights of its eager run", conclusive
+    return "", conclusive

@@ -176,12 +176,12 @@ class Trace(Quantities, Sides):
         Raises InputError for shapes that do not fit, batches of several texts, rows that do not sum to 1, a grid that
         does not fit the tokens.
         """
-        found = None
+        of_image = None
         if grid is not None:
             if key_tokens is not None:
                 raise InputError("a grid is of one sequence of tokens: leave key_tokens")
             size = n_keys(attentions) if tokens is None else len(tokens)
-            encoding, found = named_patches(grid, patches, image, size, tokens, special_mask, segments)
+            encoding, of_image = named_patches(grid, patches, image, size, tokens, special_mask, segments)
         elif tokens is None or patches is not None or image is not None:
             raise InputError("give the tokens, or for the patches of an image their grid=(rows, columns)")
         else:
@@ -192,7 +192,7 @@ class Trace(Quantities, Sides):
             encoding=encoding,
             model_name=model_name,
             key_encoding=keys,
-            patches=found,
+            patches=of_image,
             _pass=Pass([Layer(attention=weights) for weights in maps], (), None, NO_NEURONS_GIVEN),
         )
 

@@ -95,8 +95,10 @@ def _words(trace: Trace, k: int) -> tuple[str, list[Answer]]:
 def _classes(trace: Trace) -> tuple[str, Tensor, Tensor]:
     """The unit of a classifier's answers, and they themselves before and after: probabilities where it has some."""
     before, after = (output.logits[0].double() for output in _outputs(trace))
-    one, other = chances(trace, before), chances(trace, after)
-    return ("logit", before, after) if one is None or other is None else ("probability", one, other)
+    chance_before, chance_after = chances(trace, before), chances(trace, after)
+    if chance_before is None or chance_after is None:
+        return "logit", before, after
+    return "probability", chance_before, chance_after
 
 
 def _labels(trace: Trace, k: int) -> tuple[str, list[Answer]]:

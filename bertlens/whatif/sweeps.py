@@ -78,7 +78,7 @@ def steps(
     planned_changes = planned(trace, changes, layer, head)
     if layers is not None:
         wanted = set(check_indices(layers, trace.n_layers, "layers"))
-        planned_changes = [one for one in planned_changes if one[1].first_layer in wanted]
+        planned_changes = [(index, change) for index, change in planned_changes if change.first_layer in wanted]
     check(trace, [change for _, change in planned_changes] or [Hide(0)])
     read = bound(metric, trace)
     model = trace.model
