@@ -64,7 +64,7 @@ def of_page(page: str) -> dict[str, int]:
 
 def _until_whole(name: str, trace: Trace, asked: dict[str, Any]) -> None:
     """As a page asks that is told to ask again."""
-    while QUESTIONS[name].reply(trace, asked)[0].get("again"):
+    while QUESTIONS[name].answer(trace, **asked)[0].get("again"):
         pass
 
 

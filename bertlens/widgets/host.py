@@ -1,15 +1,22 @@
-"""Which notebook cell shows which views: when a cell has run again, those that nobody can reach any more are closed.
+"""What differs by host: the cells of a notebook, the bundle that a kernel's views share, and what Colab loses.
 
-IPython keeps every displayed object (Out[n]), so that without this each run of a cell would keep its trace.
+When a notebook's cell has run again, the views that nobody can reach any more are closed: IPython keeps every displayed
+object (Out[n]), so that without this each run of a cell would keep its trace.
 """
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import gc
 import sys
 from contextlib import suppress
 from typing import Any, Protocol
+
+import anywidget
+import traitlets
+
+from ..page import bundle
 
 
 class Closes(Protocol):
@@ -61,10 +68,14 @@ def _hand_back() -> None:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
+def _ipython() -> Any:
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
+
+
 def _shell() -> Any:
     """The notebook's shell, if this is one."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
+    shell = _ipython()
     return shell if hasattr(shell, "get_parent") else None
 
 
@@ -82,3 +93,36 @@ def unattended() -> bool:
 
 
 CELLS = Cells()
+
+
+class Bundle(anywidget.AnyWidget):
+    """The front end, packed, as one model that all views of a kernel name: a saved notebook holds it once.
+
+    js/src/host/loader.ts looks for it.
+    """
+
+    _esm = "export default {}"
+    packed = traitlets.Unicode().tag(sync=True)
+
+
+_bundles: list[Bundle] = []  # the one of this kernel
+
+
+def shared_bundle() -> Bundle | None:
+    """The kernel's bundle, made when it is first wanted or was closed.
+
+    None where there is no Jupyter kernel: only that has one set of models for all of its views; elsewhere (marimo,
+    Shiny, Solara) every view carries the bundle itself.
+    """
+    if not hasattr(_ipython(), "kernel"):
+        return None
+    if not _bundles or _bundles[0].comm is None:
+        _bundles[:] = [Bundle(packed=bundle.packed())]
+    return _bundles[0]
+
+
+def sent(overview: dict[str, Any]) -> dict[str, Any]:
+    """The overview as it travels: Colab loses the buffers of the message that opens a widget, so there as text."""
+    if "google.colab.output" not in sys.modules or not overview:
+        return overview
+    return {**overview, "data": base64.b64encode(overview["data"]).decode()}

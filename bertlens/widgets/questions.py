@@ -1,4 +1,4 @@
-"""The questions that a page may ask about a trace: an explicit table, every argument checked, nothing else reachable.
+"""The questions that a page may ask: an explicit table, every argument checked, nothing else reachable.
 
 A new question is one record, added here or by `register_question`.
 """
@@ -8,158 +8,139 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base.limits import within
 from ..base.wire import json_safe, pack
-from ..errors import InputError, ModelError, SelectionError, check_index
-from ..measures import gates, sources
-from ..measures.geometry.projection import METHODS
+from ..errors import InputError, ModelError
+from ..measures import gates
 from ..measures.offers import check_capability, offers
 from ..trace.trace import Trace
-from ..vocabulary import LAYER_MAPS, MEASURES
-from .answers import heads, score_maps, whatif, why
+from ..vocabulary import MEASURES
+from .answers import compare, heads, score_maps, survey, view, whatif, why
 from .answers.thumbnails import layer_pictures_in_turn
-from .selection import Picked
+from .arguments import ARGUMENTS
+
+if TYPE_CHECKING:
+    from .saving import Selection
+    from .shown import Shown
 
 Message: TypeAlias = dict[str, Any]
 Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
 
+# What a view, not a trace, may have to offer; and what is said where it was made without.
+OF_VIEWS = {
+    "corpus": "this view was made without a survey: pass stats= of bl.survey.head_stats",
+    "comparison": "this view shows one run: bl.compare(a, b).explore() compares two",
+}
 
-def packed(fields: dict[str, Any], arrays: dict[str, Any]) -> Reply:
-    """An answer as it travels: fields as plain JSON, all arrays in one buffer."""
+
+def packed(fields: dict[str, Any], arrays: dict[str, Any] | bytes) -> Reply:
+    """An answer as it travels: fields as plain JSON, all arrays in one buffer; bytes as they are."""
+    if isinstance(arrays, bytes):
+        return json_safe(fields), [arrays]
     if not arrays:
         return json_safe(fields), []
     index, blob = pack(arrays)
     return {**json_safe(fields), "arrays": index}, [blob]
 
 
-def _layer(trace: Trace, value: Any) -> int:
-    return _index(value, "layer", trace.n_layers)
+def check_needs(whose: str, needs: object) -> None:
+    """Raises InputError where what a question or a tab needs is nothing that a trace or a view may have."""
+    if needs not in (*OF_VIEWS,):
+        check_capability(whose, needs)
 
 
-def _head(trace: Trace, value: Any) -> int:
-    return _index(value, "head", trace.n_heads)
+@dataclass(frozen=True)
+class Asked:
+    """What a question is about: what the view shows, the maps of it that the page names, and how the view is set.
+
+    show: lets the view show another trace.
+    """
+
+    shown: Shown
+    map: str
+    traits: Mapping[str, Any]
+    show: Callable[[Trace], None]
+
+    @property
+    def trace(self) -> Trace:
+        """The maps that the question is about."""
+        return self.shown.map(self.map)
 
 
-def _query(trace: Trace, value: Any) -> int:
-    return _index(value, "query", len(trace.tokens))
-
-
-def _index(value: Any, name: str, size: int) -> int:
-    check_index(value if type(value) is int else str(value)[:40], size, name)
-    return int(value)
-
-
-def _share(name: str) -> Callable[[Trace, Any], float]:
-    def check(_trace: Trace, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise SelectionError(f"{name} {str(value)[:40]!r} is not between 0 and 1")
-        return float(value)
-
-    return check
-
-
-def _choice(name: str, choices: Iterable[str]) -> Callable[[Trace, Any], str]:
-    def check(_trace: Trace, value: Any) -> str:
-        if not isinstance(value, str) or value not in choices:
-            raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(choices)}")
-        return value
-
-    return check
-
-
-def _key(trace: Trace, value: Any) -> int:
-    return _index(value, "key", len(trace.key_tokens))
-
-
-def _against(trace: Trace, value: Any) -> str | int | None:
-    return value if value in ("others", None) else _key(trace, value)
-
-
-def _flag(name: str) -> Callable[[Trace, Any], bool]:
-    def check(_trace: Trace, value: Any) -> bool:
-        if not isinstance(value, bool):
-            raise SelectionError(f"{name} {str(value)[:40]!r} is neither true nor false")
-        return value
-
-    return check
-
-
-# argument -> what checks it: (trace, what the page sent) -> its value, or a SelectionError
-ARGUMENTS: dict[str, Callable[[Trace, Any], Any]] = {
-    "layer": _layer,
-    "head": _head,
-    "query": _query,
-    "key": _key,
-    "side": _choice("side", sources.SIDES),
-    "against": _against,
-    "through_mlps": _flag("through_mlps"),
-    "measure": _choice("measure", [name for name in MEASURES if name != "weight"]),
-    "kind": _choice("layer map", LAYER_MAPS),
-    "threshold": _share("threshold"),
-    "margin": _share("margin"),
-    "gate": _choice("gate", gates.GATES),
-    "view": _choice("view", gates.VIEWS),
-    "by": _choice("by", ("weight", "norm")),
-    "last": _query,
-    "station": lambda trace, value: _index(value, "station", trace.n_layers + 1),
-    "method": _choice("method", METHODS),
-    "metric": lambda _trace, value: value if isinstance(value, str) else str(value)[:40],
-}
-
-
-def _never(_trace: Trace, _chosen: Any) -> Iterator[dict[str, Any]]:
+def _never(_subject: Any, _chosen: Any) -> Iterator[dict[str, Any]]:
     return iter(())
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question: its arguments, its answer, and what of it a page without a kernel carries.
+    """One question: its arguments, its answer, and what of it a page without a kernel holds.
 
     arguments: names in ARGUMENTS, with "?" those that may be missing.
     answer: (trace, **arguments) -> fields and arrays. needs: a capability of `offers`, or "". carried: (trace, layers)
     -> the arguments of each answer that such a page holds, for these layers. carried_shown: the same for what is too
-    much for whole layers, (trace, what is picked).
+    much for whole layers, (trace, Selection).
+    of_view: these functions are given an Asked in place of the trace, and `needs` may be one of OF_VIEWS.
+    any_text: it is about no text: it is answered whatever text the page shows.
     """
 
     name: str
-    answer: Callable[..., heads.Answer]
+    answer: Callable[..., tuple[dict[str, Any], dict[str, Any] | bytes]]
     arguments: tuple[str, ...] = ()
     needs: str = ""
-    carried: Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]] = _never
-    carried_shown: Callable[[Trace, Picked], Iterator[dict[str, Any]]] = _never
+    carried: Callable[[Any, Iterable[int]], Iterator[dict[str, Any]]] = _never
+    carried_shown: Callable[[Any, Selection], Iterator[dict[str, Any]]] = _never
+    of_view: bool = False
+    any_text: bool = False
 
     def check(self, trace: Trace, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a message. Raises SelectionError for what does not exist."""
+        """The arguments of a message. Raises SelectionError or InputError for what does not exist."""
         named = (name.removesuffix("?") for name in self.arguments if not name.endswith("?") or name[:-1] in message)
-        return {name: ARGUMENTS[name](trace, message.get(name)) for name in named}
+        return {name: ARGUMENTS[name].check(trace, message.get(name)) for name in named}
 
-    def reply(self, trace: Trace, message: Mapping[str, Any]) -> Reply:
-        """The answer to a message. Raises ModelError where the trace does not offer what is needed, with the reason."""
-        if self.needs and (reason := offers(trace)[self.needs]):
-            raise ModelError(reason)
-        return packed(*self.answer(trace, **self.check(trace, message)))
+    def reply(self, asked: Asked, message: Mapping[str, Any]) -> Reply:
+        """The answer to a message. Raises ModelError where what is needed is not offered, with the reason."""
+        reason = asked.shown.why_not(asked.trace, self.needs)
+        if reason != "":
+            raise ModelError(reason or OF_VIEWS[self.needs])
+        return packed(*self.answer(self._subject(asked), **self.check(asked.trace, message)))
+
+    def saved_answers(
+        self, asked: Asked, layers: Iterable[int], selection: Selection | None
+    ) -> Iterator[dict[str, Any]]:
+        """The arguments of each answer that a page without a kernel holds. selection: where it is of these maps."""
+        if asked.shown.why_not(asked.trace, self.needs) == "":
+            yield from self.carried(self._subject(asked), layers)
+            if selection is not None:
+                yield from self.carried_shown(self._subject(asked), selection)
+
+    def _subject(self, asked: Asked) -> Trace | Asked:
+        return asked if self.of_view else asked.trace
 
 
-Carried: TypeAlias = Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]]
+Saved: TypeAlias = Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]]
 
 
-def _of_short(carried: Carried) -> Carried:
+def _of_short(saved: Saved) -> Saved:
     """Nothing of a long text: what takes work for all layers, or more than S² numbers for one."""
 
     def of(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
         if within("saved", trace.n_tokens, len(trace.key_tokens)):
-            yield from carried(trace, layers)
+            yield from saved(trace, layers)
 
     return of
 
 
-def _once(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+def _once(_subject: Any, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     yield {}
 
 
-def _each_layer(_trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+def _shown_once(_subject: Any, _selection: Selection) -> Iterator[dict[str, Any]]:
+    yield {}
+
+
+def _each_layer(_subject: Any, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     yield from ({"layer": layer} for layer in layers)
 
 
@@ -182,10 +163,10 @@ def _layer_maps(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]
         yield from ({"layer": layer, "kind": kind} for layer, kind in product(layers, kinds))
 
 
-def _shown_map(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
+def _shown_map(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
     names = [word.name for word in heads.layer_maps(trace)]
-    if picked.heads and picked.layer_map in names and within("saved", trace.n_tokens, len(trace.key_tokens)):
-        yield {"layer": picked.heads[0][0], "kind": picked.layer_map}
+    if selection.heads and selection.layer_map in names and within("saved", trace.n_tokens, len(trace.key_tokens)):
+        yield {"layer": selection.heads[0][0], "kind": selection.layer_map}
 
 
 def _each_by(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
@@ -229,7 +210,7 @@ def register_question(question: Question) -> None:
         *ARGUMENTS
     }:
         raise InputError(f"question {name!r}: arguments is a tuple of some of {', '.join(ARGUMENTS)}")
-    check_capability(f"question {name!r}", needs)
+    check_needs(f"question {name!r}", needs)
     QUESTIONS[question.name] = question
 
 
@@ -263,5 +244,21 @@ for _question in (
     Question(
         "score_maps", score_maps.score_maps_in_turn, ("layer", "head"), "sources", carried_shown=score_maps.carried_maps
     ),
+    Question("survey", survey.survey, (), "corpus", _once, of_view=True),
+    Question("survey_texts", survey.survey_texts, ("layer",), "corpus", _each_layer, of_view=True),
+    Question("compared_heads", compare.compared_heads, (), "comparison", carried_shown=_shown_once, of_view=True),
+    Question(
+        "compared",
+        compare.compared,
+        ("layer", "head", "measure", "row", "col"),
+        "comparison",
+        carried_shown=compare.saved,
+        of_view=True,
+    ),
+    Question("hello", view.hello, of_view=True, any_text=True),
+    Question("bundle", view.packed_bundle, of_view=True, any_text=True),
+    Question("overview", view.overview, of_view=True),
+    Question("trace", view.another_text, ("text", "text_pair?"), of_view=True, any_text=True),
+    Question("change", view.changed_run, ("changes",), of_view=True),
 ):
     register_question(_question)

@@ -1,64 +1,125 @@
-"""What a page without a kernel carries: the questions that its parts ask, and how many bytes, before any work."""
+"""What a page without a kernel holds: what its parts ask, answered; and how many bytes, before any work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..base.limits import within
 from ..base.wire import pack
+from ..errors import InputError, check_indices
 from ..export import html
 from ..export.deflate import deflated
-from ..measures.offers import offers
 from ..page import bundle
+from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from .answers import heads
-from .questions import QUESTIONS, Message, Question, Reply, packed
-from .selection import Picked
-from .shown import Shown
+from .questions import QUESTIONS, Asked, Message, Question, Reply, register_question
+from .shown import Shown, stream_tokens
 from .tabs import PARTS, TABS
+
+if TYPE_CHECKING:
+    from tqdm.auto import tqdm
 
 Step: TypeAlias = tuple[Message, Callable[[], Reply]]  # a question, and what answers it when the page is written
 
 
-def carried(
-    shown: Shown, parts: Sequence[str], layers: Sequence[int], chosen_map: str, picked: Picked
-) -> Iterator[Step]:
-    """What a page without a kernel is asked by its parts. `picked` is of the chosen map."""
-    asked = [name for part in parts for name in (PARTS.get(part) or TABS[part]).questions]
-    asked = list(dict.fromkeys(("head", "norms", *asked)))  # the selected head, by either measure, whatever the parts
-    corpus, compared = shown.corpus, shown.compared
-    for name, trace in shown.trace.maps.items():
-        reasons = offers(trace)
-        held = [layer for layer in layers if layer < trace.n_layers]
-        if "survey" in parts and corpus is not None and not corpus.why_not(trace):
-            yield {"op": "survey", "map": name}, partial(_packed, corpus.answer, trace)
-            for layer in held if {"atlas", "table"} <= set(parts) else ():
-                yield {"op": "survey_texts", "map": name, "layer": layer}, partial(_packed, corpus.texts, trace, layer)
-        if "compare" in parts and compared is not None and name == chosen_map:
-            yield {"op": "compared_heads", "map": name}, partial(_packed, compared.heads)
-            for message in compared.carried(layers, picked):
-                yield {"op": "compared", "map": name, **message}, partial(_packed, compared.maps, message)
-        for question in (QUESTIONS[op] for op in asked):
-            if question.needs and reasons[question.needs]:
-                continue
-            picks = question.carried_shown(trace, picked) if name == chosen_map else ()
-            for arguments in chain(question.carried(trace, held), picks):
-                yield {"op": question.name, "map": name, **arguments}, partial(_whole, question, trace, arguments)
+@dataclass(frozen=True)
+class Selection:
+    """What is selected when a page is saved: what of its kind is too much for all heads is held for that."""
+
+    heads: tuple[tuple[int, int], ...]  # (layer, head) of those shown, the selected one first
+    query: int | None = None  # the pinned tokens
+    key: int | None = None
+    layer_map: str = ""  # of the selected head's layer, where one is shown
+    layers: Sequence[int] = ()  # that the page holds
+
+    @classmethod
+    def of(cls, traits: Mapping[str, Any], layers: Sequence[int]) -> Selection:
+        """Of a view with these traits, in these layers."""
+        heads = dict.fromkeys([(traits["layer"], traits["head"]), *map(tuple, traits["heads"])])
+        shown = tuple((layer, head) for layer, head in heads if layer in layers)
+        return cls(shown, traits["query"], traits["key"], traits["layer_map"], layers)
 
 
-def _whole(question: Question, trace: Trace, arguments: Message) -> Reply:
+def page(
+    shown: Shown, traits: Mapping[str, Any], layers: list[int] | None = None, bar: tqdm[Any] | None = None
+) -> html.Page:
+    """The page of a view: its traits, and what a page without a kernel is asked for, answered when it is read.
+
+    layers: whose heads it holds (default: all). bar: is told of each layer's pictures and of each answer.
+    """
+    trace = shown.trace
+    most = max(maps.n_layers for maps in trace.maps.values())
+    chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
+    check_size(shown, chosen)
+    pictured = range(most) if within("saved", stream_tokens(trace)) else chosen
+    selection = Selection.of(traits, chosen)
+    steps = list(saved_answers(shown, traits, selection))
+    if bar is not None:
+        bar.total = len(shown.pending(pictured)) + len(steps)
+    shown = shown.with_pictures(pictured, bar)
+    about = provenance(trace)
+    texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
+    model = visible(trace.model_name)
+    names = " ".join(f"{name} {number}" for name, number in about["versions"].items())
+    others = (name for name in trace.maps if name != shown.map_name and shown.compared is None)
+    title = f"{model}: {texts[:80]}" if texts else model
+    footer = f"{model} ({trace.dtype}) · {names} · {about['date']}"
+    holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
+    if shown.compared is not None:
+        title, holds = shown.compared.title, shown.compared.holds(holds, selection)
+        footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"
+    overviews = {name: shown.overview_of(name, traits["layer"], traits["head"], pictured) for name in others}
+    return html.Page(
+        title=title,
+        footer=footer,
+        state={**traits, "overview": dict(shown.overview)},
+        overviews={name: (overview["header"], overview["data"]) for name, overview in overviews.items()},
+        answers=_answered(steps, bar),
+        layers=chosen,
+        holds=holds,
+        about=about,
+    )
+
+
+def _html(asked: Asked, layers: Any = None) -> tuple[dict[str, Any], bytes]:
+    return {}, html.to_html(page(asked.shown, asked.traits, layers)).encode()
+
+
+register_question(Question("html", _html, ("layers?",), of_view=True, any_text=True))
+
+
+def saved_answers(shown: Shown, traits: Mapping[str, Any], selection: Selection) -> Iterator[Step]:
+    """What a page without a kernel is asked by its parts."""
+    names = [name for part in traits["parts"] for name in (PARTS.get(part) or TABS[part]).questions]
+    for name, maps in shown.trace.maps.items():
+        asked = Asked(shown, name, traits, _refuse)
+        layers = [layer for layer in selection.layers if layer < maps.n_layers]
+        for question_name in dict.fromkeys(("head", "norms", *names)):  # the selected head, by either measure, always
+            question = QUESTIONS[question_name]
+            for arguments in question.saved_answers(asked, layers, selection if name == traits["map"] else None):
+                yield {"op": question_name, "map": name, **arguments}, partial(_whole, question, asked, arguments)
+
+
+def _refuse(_trace: Trace) -> None:
+    raise InputError("a page without a kernel shows one trace")
+
+
+def _answered(steps: Sequence[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
+    for message, answer in steps:
+        yield message, answer()
+        if bar is not None:
+            bar.update()
+
+
+def _whole(question: Question, asked: Asked, arguments: Message) -> Reply:
     """The answer as a page gets it that asks again until all of it is done."""
-    while (reply := question.reply(trace, arguments))[0].get("again"):
+    while (reply := question.reply(asked, arguments))[0].get("again"):
         pass
     return reply
-
-
-def _packed(answer: Callable[..., heads.Answer], *arguments: object) -> Reply:
-    while (made := answer(*arguments))[0].get("again"):
-        pass
-    return packed(*made)
 
 
 def check_size(shown: Shown, layers: Sequence[int]) -> None:

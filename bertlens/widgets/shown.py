@@ -10,7 +10,7 @@ import base64
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from ..base.one_thread import one_thread_if_small
 from ..base.wire import json_safe, pack
 from ..errors import SelectionError
 from ..measures.attention import SUMMARY
-from ..measures.offers import offers
+from ..measures.offers import offers, why_not
 from ..measures.words import annotation
 from ..run.changes import Change
 from ..text.patches import Patches
@@ -32,7 +32,7 @@ from .answers.survey import Corpus
 from .answers.thumbnails import all_pictures, layer_pictures
 from .badges import badges
 from .host import unattended
-from .tabs import TABS
+from .tabs import TABS, Tab
 
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
@@ -46,41 +46,32 @@ class Shown:
     """
 
     trace: Trace
-    corpus: Corpus | None
-    compared: Compared | None  # two runs beside each other; `trace` is the first of them
-    id: str
-    known: tuple[Change, ...]  # that a page may name by number: all that this view showed of the text
-    subject: str  # of the text and its model: the same whatever is changed in the run
-    overview: Mapping[str, Any]  # of the selected map: {"header": JSON, "data": bytes}
+    corpus: Corpus | None = None
+    compared: Compared | None = None  # two runs beside each other; `trace` is the first of them
+    id: str = ""
+    known: tuple[Change, ...] = ()  # that a page may name by number: all that this view showed of the text
+    subject: str = ""  # of the text and its model: the same whatever is changed in the run
+    overview: Mapping[str, Any] = field(default_factory=dict)  # of the selected map: {"header": JSON, "data": bytes}
 
-    @classmethod
-    def of(
-        cls,
-        trace: Trace,
-        corpus: Corpus | None,
-        name: str,
-        layer: int,
-        head: int,
-        before: Shown | None = None,
-        compared: Compared | None = None,
-    ) -> Shown:
-        """The record of a trace, with one head of the map `name` open in its overview, after another record."""
+    def opened(self, name: str, layer: int, head: int, before: Shown | None = None) -> Shown:
+        """The record with its overview, one head of the map `name` open, after another record of the view."""
+        trace = self.trace
         with one_thread_if_small(stream_size(trace)):
-            layers = None if _at_once(trace.maps[name]) else ()
-            made = _overview(trace, corpus, compared, name, layer, head, layers)
+            overview = self._overview(name, layer, head, None if _at_once(trace.maps[name]) else ())
         known = (
             trace.model_name,
             trace.text,
             trace.text_pair,
-            {n: (m.tokens, m.key_tokens) for n, m in trace.maps.items()},
+            {name: (maps.tokens, maps.key_tokens) for name, maps in trace.maps.items()},
         )
         subject = _hash(repr(known))
         shown_before = before.known if before is not None and before.subject == subject else ()
         changes = (*shown_before, *(change for change in trace.changes if change not in shown_before))
         numbers = [changes.index(change) for change in trace.changes]  # two runs may differ in what no overview shows
-        identity = _hash(repr((known, numbers)), made["data"] + _last(trace.maps[name]))
+        identity = _hash(repr((known, numbers)), overview["data"] + _last(trace.maps[name]))
         named = {"trace": identity, "subject": subject, "changes": whatif.chips(trace, changes)}
-        return cls(trace, corpus, compared, identity, changes, subject, MappingProxyType(_named(made, named)))
+        overview = _named(overview, named)
+        return replace(self, id=identity, known=changes, subject=subject, overview=MappingProxyType(overview))
 
     def map(self, name: Any) -> Trace:
         """The attention maps of that name. Raises SelectionError where there are none."""
@@ -108,9 +99,8 @@ class Shown:
                 layer_pictures(self.map(name), layer)
                 if bar is not None:
                     bar.update()
-            made = _overview(self.trace, self.corpus, self.compared, name, head["layer"], head["head"], wanted)
-        named = {part: header[part] for part in ("trace", "subject", "changes")}
-        return replace(self, overview=MappingProxyType(_named(made, named)))
+            overview = self._overview(name, head["layer"], head["head"], wanted)
+        return replace(self, overview=MappingProxyType(_named(overview, self._names)))
 
     def overview_of(self, name: str, layer: int, head: int, layers: Iterable[int] | None = None) -> dict[str, Any]:
         """The overview of another map, with a head of it open (its last ones where it has fewer).
@@ -119,16 +109,81 @@ class Shown:
         """
         shown = self.map(name)
         layer, head = min(layer, shown.n_layers - 1), min(head, shown.n_heads - 1)
-        named = {part: self.overview["header"][part] for part in ("trace", "subject", "changes")}
         if layers is None and not _at_once(shown):
             layers = ()
-        return _named(_overview(self.trace, self.corpus, self.compared, name, layer, head, layers), named)
+        return _named(self._overview(name, layer, head, layers), self._names)
 
     @property
     def map_name(self) -> str:
         """The map that the overview is of."""
         name: str = self.overview["header"]["map"]
         return name
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return {part: self.overview["header"][part] for part in ("trace", "subject", "changes")}
+
+    def why_not(self, trace: Trace, needs: str) -> str | None:
+        """Why maps have not what a tab or a question needs: "" where they have, None where nobody asked for it."""
+        if needs == "corpus":
+            return None if self.corpus is None else self.corpus.why_not(trace)
+        if needs == "comparison":
+            return None if self.compared is None else ""
+        return why_not(trace, needs) if needs else ""
+
+    def _overview(self, name: str, layer: int, head: int, layers: Iterable[int] | None = None) -> dict[str, Any]:
+        """Of one map; layers: whose pictures are in it (default: all), the others are pending."""
+        trace, shown = self.trace, self.trace.maps[name]
+        held = set(range(shown.n_layers)).intersection(range(shown.n_layers) if layers is None else layers)
+        fields, head_arrays = heads.head(shown, layer, head)
+        arrays: dict[str, Any] = {**all_pictures(shown, held)}
+        given = _of_changes(shown)
+        arrays |= given.pop("arrays", {})
+        if self.compared is not None:
+            fields_compared, more = self.compared.first(layer, head)
+            given |= {"compared": fields_compared, "measures": self.compared.measures}
+            arrays |= {f"compared.{key}": array for key, array in more.items()}
+        elif shown.patches is not None:
+            given["patches"] = _patches(shown.patches)
+        index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
+        labels, spans = annotation(shown)
+        reasons = offers(shown)
+        header = {
+            "map": name,
+            "maps": list(trace.maps) if self.compared is None else [name],
+            "model": trace.model_name,
+            "n_layers": shown.n_layers,
+            "n_heads": shown.n_heads,
+            "head_dim": None if reasons["neurons"] else shown.head_dim,
+            "dtype": trace.dtype,
+            "queries": _side(labels, shown.tokens, shown.word_ids, shown.segments, shown.special_mask),
+            "keys": None if shown.key_encoding is None else _key_side(shown),
+            "pair": bool((shown.segments == 1).any()),
+            "spans": spans,
+            "badges": badges(trace.report),
+            "text": trace.text or "",
+            "text_pair": trace.text_pair or "",
+            "stats": list(SUMMARY),
+            "pending": [layer for layer in range(shown.n_layers) if layer not in held],
+            "measures": list(MEASURES) if not reasons["norms"] else ["weight"],
+            "layer_maps": [
+                {"name": word.name, "label": word.label, "about": word.about, "symbol": word.symbol}
+                for word in heads.layer_maps(shown)
+            ],
+            "offers": dict(reasons),
+            "tabs": [self._tab(tab, shown) for tab in TABS.values()],
+            "versions": versions(),
+            "nan_layer": trace.nan_layer,
+            "lens": trace.lens is not None,
+            "head": fields,
+            "arrays": index,
+        } | given
+        return {"header": json_safe(header), "data": data}
+
+    def _tab(self, tab: Tab, trace: Trace) -> dict[str, Any]:
+        """A tab's words; `why_not` is "" where it has something to show, None where nobody asked for it."""
+        words = {"name": tab.name, "label": tab.label, "about": tab.about, "questions": list(tab.questions)}
+        return words | {"why_not": self.why_not(trace, tab.needs)}
 
 
 def _at_once(shown: Trace) -> bool:
@@ -162,83 +217,12 @@ def _named(overview: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
     return {**overview, "header": overview["header"] | json_safe(named)}
 
 
-def _overview(
-    trace: Trace,
-    corpus: Corpus | None,
-    compared: Compared | None,
-    name: str,
-    layer: int,
-    head: int,
-    layers: Iterable[int] | None = None,
-) -> dict[str, Any]:
-    """Of one map; layers: whose pictures are in it (default: all), the others are pending."""
-    shown = trace.maps[name]
-    held = set(range(shown.n_layers)).intersection(range(shown.n_layers) if layers is None else layers)
-    fields, head_arrays = heads.head(shown, layer, head)
-    arrays: dict[str, Any] = {**all_pictures(shown, held)}
-    given = _of_changes(shown)
-    arrays |= given.pop("arrays", {})
-    if compared is not None:
-        fields_compared, more = compared.first(layer, head)
-        given |= {"compared": fields_compared, "measures": compared.measures}
-        arrays |= {f"compared.{key}": array for key, array in more.items()}
-    elif shown.patches is not None:
-        given["patches"] = _patches(shown.patches)
-    index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
-    labels, spans = annotation(shown)
-    reasons = offers(shown)
-    header = {
-        "map": name,
-        "maps": list(trace.maps) if compared is None else [name],
-        "model": trace.model_name,
-        "n_layers": shown.n_layers,
-        "n_heads": shown.n_heads,
-        "head_dim": None if reasons["neurons"] else shown.head_dim,
-        "dtype": trace.dtype,
-        "queries": _side(labels, shown.tokens, shown.word_ids, shown.segments, shown.special_mask),
-        "keys": None if shown.key_encoding is None else _key_side(shown),
-        "pair": bool((shown.segments == 1).any()),
-        "spans": spans,
-        "badges": badges(trace.report),
-        "text": trace.text or "",
-        "text_pair": trace.text_pair or "",
-        "stats": list(SUMMARY),
-        "pending": [layer for layer in range(shown.n_layers) if layer not in held],
-        "measures": list(MEASURES) if not reasons["norms"] else ["weight"],
-        "layer_maps": [
-            {"name": word.name, "label": word.label, "about": word.about, "symbol": word.symbol}
-            for word in heads.layer_maps(shown)
-        ],
-        "offers": dict(reasons),
-        "tabs": [_tab(tab_name, reasons, corpus, compared, shown) for tab_name in TABS],
-        "versions": versions(),
-        "nan_layer": trace.nan_layer,
-        "lens": trace.lens is not None,
-        "head": fields,
-        "arrays": index,
-    } | given
-    return {"header": json_safe(header), "data": data}
-
-
 def _of_changes(trace: Trace) -> dict[str, Any]:
     """Of a changed run, what is asked first about it, so that it is on the screen with the first picture."""
     if not trace.changes:
         return {}
     arrays = whatif.moved(trace, math.inf)[1] if within("at_once", trace.n_tokens) else {}
     return {"answers": whatif.answers(trace)[0], "arrays": arrays}
-
-
-def _tab(
-    name: str, reasons: Mapping[str, str], corpus: Corpus | None, compared: Compared | None, shown: Trace
-) -> dict[str, Any]:
-    """A tab's words; `why_not` is "" where it has something to show, None where nobody asked for it."""
-    tab = TABS[name]
-    words = {"name": name, "label": tab.label, "about": tab.about, "questions": list(tab.questions)}
-    if name == "survey":
-        return words | {"why_not": None if corpus is None else corpus.why_not(shown)}
-    if name == "compare":
-        return words | {"why_not": None if compared is None else ""}
-    return words | {"why_not": reasons[tab.needs] if tab.needs else ""}
 
 
 def _patches(patches: Patches) -> dict[str, Any]:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InputError
-from ..measures.offers import check_capability
 from ..vocabulary import Word
-from .answers.heads import Answer
-from .questions import QUESTIONS
+from .answers import Answer
+from .questions import QUESTIONS, check_needs
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Tab(Word):
-    """A tab: what it needs of `offers` ("" for nothing), and the questions that it asks."""
+    """A tab: what it needs, as a Question does ("" for nothing), and the questions that it asks."""
 
     needs: str = ""
     questions: tuple[str, ...] = ()
@@ -36,9 +35,9 @@ class Tab(Word):
 PARTS: dict[str, Part] = {
     part.name: part
     for part in (
-        Part("header", ("answers",)),
+        Part("header", ("hello", "bundle", "trace", "change", "answers", "html")),
         Part("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
-        Part("head", ("head", "norms", "layer_map")),
+        Part("head", ("overview", "head", "norms", "layer_map")),
     )
 }
 
@@ -54,7 +53,7 @@ def register_tab(tab: Tab) -> None:
         raise InputError(f"a Tab is registered, not {type(tab).__name__}")
     if not all(isinstance(word, str) for word in (tab.name, tab.label, tab.about)) or not tab.name or tab.name in PARTS:
         raise InputError(f"a tab has a name, a label and a sentence of its own, not {tab.name!r}, {tab.label!r}")
-    check_capability(f"tab {tab.name!r}", tab.needs)
+    check_needs(f"tab {tab.name!r}", tab.needs)
     if not isinstance(tab.questions, tuple) or not set(tab.questions) <= QUESTIONS.keys():
         raise InputError(
             f"tab {tab.name!r}: questions is a tuple of registered ones, not {tab.questions!r}: register_question first"
@@ -74,9 +73,9 @@ for _tab in (
         "geometry",
         ("geometry", "stream", "histograms", "spectra"),
     ),
-    Tab("compare", "Compare", "Where two runs differ.", questions=("thumbs",)),
-    Tab("survey", "Corpus", "Does it hold elsewhere?"),
-    Tab("table", "Table", "The numbers."),
+    Tab("compare", "Compare", "Where two runs differ.", "comparison", ("thumbs", "compared_heads", "compared")),
+    Tab("survey", "Corpus", "Does it hold elsewhere?", "corpus", ("survey",)),
+    Tab("table", "Table", "The numbers.", questions=("survey_texts",)),
 ):
     register_tab(_tab)
 

@@ -14,6 +14,7 @@ from typing import Any
 from .. import vocabulary
 from ..base import colors
 from ..base.limits import LIMITS, PAGE
+from .arguments import ARGUMENTS
 from .questions import QUESTIONS
 from .tabs import PARTS, TABS
 
@@ -66,7 +67,7 @@ def typescript() -> str:
             f"export const SETTINGS = {_json(v.SETTINGS)};",
             'export type Settings = Omit<typeof SETTINGS, "muted"> & { muted: string[] };',
             "",
-            "/** The questions about a trace, with their arguments. */",
+            "/** The questions, with their arguments. */",
             "export interface Questions {",
             *(f"  {question.name}: {_arguments(question.arguments)};" for question in QUESTIONS.values()),
             "}",
@@ -133,9 +134,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def _arguments(names: tuple[str, ...]) -> str:
-    types = dict.fromkeys(("layer", "head", "query", "key", "last", "station", "threshold", "margin"), "number")
-    types |= {"against": "string | number | null", "through_mlps": "boolean"}
-    typed = "; ".join(f"{name}: {types.get(name.removesuffix('?'), 'string')}" for name in names)
+    typed = "; ".join(f"{name}: {ARGUMENTS[name.removesuffix('?')].ts}" for name in names)
     return f"{{ {typed} }}" if typed else "Record<never, never>"
 
 

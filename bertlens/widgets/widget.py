@@ -8,10 +8,8 @@ one immutable record (overview.Shown), and a new forward pass takes the model's 
 
 from __future__ import annotations
 
-import base64
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,27 +19,21 @@ import ipywidgets
 import traitlets
 from traitlets import TraitError
 
-from ..base.limits import PAGE_TEXT_CHARACTERS, within
+from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
-from ..base.wire import messages
-from ..errors import BertLensError, InputError, ModelError, SelectionError, check_index, check_indices
+from ..errors import InputError, ModelError, SelectionError, check_index, check_indices
 from ..export.html import Page, to_html
 from ..export.still import to_png
-from ..measures.offers import offers
-from ..model.borrowed import checked_once
 from ..page import bundle
-from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, TRAITS
-from .answers import whatif
 from .answers.compare import Compared
 from .answers.survey import Corpus
-from .host import CELLS
-from .questions import ARGUMENTS, QUESTIONS, Message, Reply, packed
-from .saving import Step, carried, check_size
-from .selection import Picked
-from .shared import Bundle, shared
-from .shown import Shown, stream_size, stream_tokens
+from .host import CELLS, Bundle, sent, shared_bundle
+from .page_messages import answered
+from .questions import Asked
+from .saving import page
+from .shown import Shown, stream_size
 from .tabs import TABS
 from .traits import KINDS
 
@@ -88,7 +80,7 @@ class LensWidget(anywidget.AnyWidget):
     PARTS: ClassVar[tuple[str, ...]] = ()
 
     vars().update({trait.name: KINDS[trait.kind](trait).tag(sync=True) for trait in TRAITS})
-    vars()["overview"].tag(echo_update=False, to_json=lambda overview, _view: _sent(overview))
+    vars()["overview"].tag(echo_update=False, to_json=lambda overview, _view: sent(overview))
 
     def __init__(
         self, trace: Trace, *, corpus: Corpus | None = None, compared: Compared | None = None, **selection: Any
@@ -96,17 +88,17 @@ class LensWidget(anywidget.AnyWidget):
         self._setting = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
         parts = self._parts()
         _checked(trace, parts, corpus, selection)
-        self._open: Shown | None = Shown.of(
-            trace, corpus, selection["map"], selection.get("layer", 0), selection.get("head", 0), compared=compared
+        self._open: Shown | None = Shown(trace, corpus, compared).opened(
+            selection["map"], selection.get("layer", 0), selection.get("head", 0)
         )
         self._met = False  # a page has asked something
         self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
         selection.setdefault("view", next((part for part in parts if part in TABS), "neurons"))
-        held = shared()
-        if held is not None:
+        bundle_model = shared_bundle()
+        if bundle_model is not None:
             named = traitlets.Instance(Bundle, allow_none=True).tag(sync=True, **ipywidgets.widget_serialization)
             self.add_traits(bundle=named)
-            self._esm, self._css, selection["bundle"] = bundle.text("loader.js"), "", held
+            self._esm, self._css, selection["bundle"] = bundle.text("loader.js"), "", bundle_model
         super().__init__(
             layout={"height": "max-content"},  # some hosts give what names no height one of their own
             parts=list(parts),
@@ -115,18 +107,6 @@ class LensWidget(anywidget.AnyWidget):
             overview=dict(self._shown.overview),
             **selection,
         )
-        self._replies: dict[str, Callable[[Shown, Message], Reply]] = {
-            "hello": lambda shown, message: ({"kernel": True}, []),
-            "overview": self._reply_overview,
-            "survey": self._reply_survey,
-            "survey_texts": self._reply_survey,
-            "compared": self._reply_compared,
-            "compared_heads": self._reply_compared,
-            "trace": self._reply_trace,
-            "change": self._reply_change,
-            "html": self._reply_html,
-            "bundle": lambda shown, message: ({"packed": bundle.packed()}, []),
-        }
         self.on_msg(self._answer)
         self.observe(self._new_map, "map")  # not before: a pin given as an argument belongs to the map given with it
 
@@ -153,7 +133,8 @@ class LensWidget(anywidget.AnyWidget):
             new = trace.maps[name]
             opened = self._fitted(new)
             # One assignment: from here on, a question about the text before is refused.
-            self._open = Shown.of(trace, self._shown.corpus, name, opened["layer"], opened["head"], self._shown)
+            after = Shown(trace, self._shown.corpus)
+            self._open = after.opened(name, opened["layer"], opened["head"], before=self._shown)
             kept = self._fitted(new) | {  # once more: a cell may have chosen another head meanwhile
                 "map": name,
                 "query": _same_token(before.tokens if before else [], new.tokens, self.query),
@@ -296,70 +277,22 @@ class LensWidget(anywidget.AnyWidget):
     # Questions of the page
 
     def _answer(self, _widget: Any, message: Any, _buffers: Any) -> None:
-        """Answer one question, or say why not. The tables are explicit: the page cannot name anything else."""
+        """Answer one question, or say why not."""
         if not isinstance(message, dict) or "id" not in message:
             return
         self._met = True
-        try:
-            with one_thread_if_small(stream_size(self._shown.trace)), checked_once():
-                fields, buffers = self._reply(self._shown, message)
-        except _StaleError as error:
-            fields, buffers = {"error": str(error), "stale": True}, []
-        except BertLensError as error:
-            fields, buffers = {"error": str(error)}, []
-        except Exception as error:  # noqa: BLE001  shown in the view: an error in a handler is lost otherwise
-            fields, buffers = {"error": f"{type(error).__name__}: {error}"}, []
-        for content, data in messages({**fields, "id": message["id"]}, buffers):
+        for content, data in answered(message, self._look):
             self.send(content, data)
 
-    def _reply(self, shown: Shown, message: Message) -> Reply:
-        name = str(message.get("op"))
-        if name in self._replies:
-            return self._replies[name](shown, message)
-        if name not in QUESTIONS:
-            raise InputError("the page asked for something that this version of bertlens does not know")
-        return QUESTIONS[name].reply(_asked(shown, message), message)
+    def _look(self) -> Asked:
+        shown = self._shown
+        return Asked(shown, shown.map_name, self._traits_now(), self._show)
 
-    def _reply_overview(self, shown: Shown, message: Message) -> Reply:
-        _asked(shown, message)
-        overview = shown.overview_of(str(message.get("map")), self.layer, self.head)
-        return overview["header"], [overview["data"]]
+    def _traits_now(self) -> dict[str, Any]:
+        return {trait.name: getattr(self, trait.name) for trait in TRAITS}
 
-    def _reply_survey(self, shown: Shown, message: Message) -> Reply:
-        asked = _asked(shown, message)
-        if shown.corpus is None:
-            raise InputError("this view was made without a survey: pass stats= of bl.survey.head_stats")
-        if message["op"] == "survey":
-            return packed(*shown.corpus.answer(asked))
-        return packed(*shown.corpus.texts(asked, ARGUMENTS["layer"](asked, message.get("layer"))))
-
-    def _reply_compared(self, shown: Shown, message: Message) -> Reply:
-        _asked(shown, message)
-        if shown.compared is None:
-            raise InputError("this view shows one run: bl.compare(a, b).explore() compares two")
-        return packed(*(shown.compared.heads() if message["op"] == "compared_heads" else shown.compared.maps(message)))
-
-    def _reply_trace(self, shown: Shown, message: Message) -> Reply:
-        if shown.trace.lens is None:
-            raise InputError("this view was made from attention maps: it has no model to run another text with")
-        text, pair = message.get("text"), message.get("text_pair") or None
-        if not isinstance(text, str) or not isinstance(pair, str | None):
-            raise InputError("the text is not text")
-        if len(text) + len(pair or "") > PAGE_TEXT_CHARACTERS:
-            raise InputError(f"the text is longer than {PAGE_TEXT_CHARACTERS:,} characters: use lens.trace in a cell")
-        self.trace = shown.trace.lens.trace(text, pair, truncation=self.truncation)
-        return {}, []
-
-    def _reply_change(self, shown: Shown, message: Message) -> Reply:
-        _asked(shown, message)
-        original = shown.trace.original
-        changes = whatif.read(original, shown.known, message.get("changes"))
-        self.trace = original.rerun(*changes) if changes else original
-        return {}, []
-
-    def _reply_html(self, _shown: Shown, message: Message) -> Reply:
-        layers = message.get("layers")
-        return {}, [self.to_html(layers=layers, progress=False).encode()]
+    def _show(self, trace: Trace) -> None:
+        self.trace = trace
 
     # Export
 
@@ -386,43 +319,7 @@ class LensWidget(anywidget.AnyWidget):
 
         Those are computed when they are read. bar: is told of each layer's pictures and of each answer.
         """
-        shown, state = self._shown, {trait.name: getattr(self, trait.name) for trait in TRAITS}
-        trace = shown.trace
-        most = max(m.n_layers for m in trace.maps.values())
-        chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
-        check_size(shown, chosen)
-        pictured = range(most) if within("saved", stream_tokens(trace)) else chosen
-        picked = self._picked(chosen)
-        steps = list(carried(shown, self.parts, chosen, self.map, picked))
-        if bar is not None:
-            bar.total = len(shown.pending(pictured)) + len(steps)
-        shown = shown.with_pictures(pictured, bar)
-        about = provenance(trace)
-        texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
-        model = visible(trace.model_name)
-        names = " ".join(f"{name} {number}" for name, number in about["versions"].items())
-        others = (name for name in trace.maps if name != shown.map_name and shown.compared is None)
-        title = f"{model}: {texts[:80]}" if texts else model
-        footer = f"{model} ({trace.dtype}) · {names} · {about['date']}"
-        holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
-        if shown.compared is not None:
-            title, holds = shown.compared.title, shown.compared.holds(holds, chosen, picked)
-            footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"
-        overviews = {name: shown.overview_of(name, self.layer, self.head, pictured) for name in others}
-        return Page(
-            title=title,
-            footer=footer,
-            state=state | {"overview": dict(shown.overview)},
-            overviews={name: (made["header"], made["data"]) for name, made in overviews.items()},
-            answers=_answered(steps, bar),
-            layers=chosen,
-            holds=holds,
-            about=about,
-        )
-
-    def _picked(self, layers: Sequence[int]) -> Picked:
-        heads = dict.fromkeys(((self.layer, self.head), *((layer, head) for layer, head in self.heads)))
-        return Picked(tuple(name for name in heads if name[0] in layers), self.query, self.key, self.layer_map)
+        return page(self._shown, self._traits_now(), layers, bar)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live widget, and a still picture for pages that cannot run widgets."""
@@ -439,13 +336,6 @@ class LensWidget(anywidget.AnyWidget):
         # else the selection belongs to a map that the thumbnails are not of
         layer, number = (self.layer, self.head) if self.map == shown.map_name else (head["layer"], head["head"])
         return to_png(shown.overview, shown.trace, layer, number)
-
-
-def _sent(overview: dict[str, Any]) -> dict[str, Any]:
-    """The overview as it travels: Colab loses the buffers of the message that opens a widget, so there as text."""
-    if "google.colab.output" not in sys.modules or not overview:
-        return overview
-    return {**overview, "data": base64.b64encode(overview["data"]).decode()}
 
 
 def _checked(trace: Trace, parts: Sequence[str], corpus: Corpus | None, selection: dict[str, Any]) -> None:
@@ -465,35 +355,9 @@ def _checked(trace: Trace, parts: Sequence[str], corpus: Corpus | None, selectio
         check_index(selection.get(name, 0), size, name)
     if corpus is not None:
         corpus.check(shown)
-    if len(parts) == 1 and parts[0] in TABS:  # a view of one tab has to have something to show
-        reason = _why_not(parts[0], shown, corpus)
-        if reason:
-            raise ModelError(reason)
-
-
-def _why_not(tab: str, shown: Trace, corpus: Corpus | None) -> str:
-    if tab == "survey":
-        return "" if corpus is None else corpus.why_not(shown)
-    needs = TABS[tab].needs
-    return offers(shown)[needs] if needs else ""
-
-
-def _answered(steps: Iterable[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
-    for question, answer in steps:
-        yield question, answer()
-        if bar is not None:
-            bar.update()
-
-
-class _StaleError(SelectionError):
-    """What was asked about is shown no more."""
-
-
-def _asked(shown: Shown, message: Message) -> Trace:
-    """The maps that a message is about. Raises _StaleError for maps of another text, or of another run of it."""
-    if message.get("trace") != shown.id:
-        raise _StaleError("the text has changed since: choose the head again")
-    return shown.map(message.get("map"))
+    tab = TABS.get(parts[0]) if len(parts) == 1 else None  # a view of one tab has to have something to show
+    if tab is not None and (reason := Shown(trace, corpus).why_not(shown, tab.needs)):
+        raise ModelError(reason)
 
 
 def _same_token(before: list[str], after: list[str], position: int | None) -> int | None:

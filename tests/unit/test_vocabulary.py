@@ -25,7 +25,8 @@ from bertlens.model import transformers_private
 from bertlens.model.families import ADAPTERS, families
 from bertlens.survey.statistics import LABELS, NAMES
 from bertlens.widgets import Question, Tab, register_question, register_tab, sheet, typescript
-from bertlens.widgets.questions import ARGUMENTS, QUESTIONS
+from bertlens.widgets.arguments import ARGUMENTS
+from bertlens.widgets.questions import OF_VIEWS, QUESTIONS
 from bertlens.widgets.tabs import PARTS, TABS
 from unit import tiny
 from unit.widgets.test_widgets import question
@@ -59,7 +60,7 @@ def test_names_are_those_of_the_code() -> None:
     asked = [name for part in (*PARTS.values(), *TABS.values()) for name in part.questions]
     assert set(asked) == set(QUESTIONS)
     assert {name.removesuffix("?") for question in QUESTIONS.values() for name in question.arguments} == set(ARGUMENTS)
-    assert {q.needs for q in QUESTIONS.values()} | {t.needs for t in TABS.values()} <= {"", *CAPABILITIES}
+    assert {q.needs for q in QUESTIONS.values()} | {t.needs for t in TABS.values()} <= {"", *CAPABILITIES, *OF_VIEWS}
 
 
 def test_inks_can_be_read() -> None:

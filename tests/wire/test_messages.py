@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import bertlens as bl
 from bertlens.vocabulary import SETTINGS, TRAITS
-from bertlens.widgets.questions import ARGUMENTS, QUESTIONS
+from bertlens.widgets.arguments import ARGUMENTS
+from bertlens.widgets.questions import QUESTIONS
 from unit.tiny import bert, wordpiece
 
 MESSAGES = int(os.environ.get("BERTLENS_MESSAGES", "4000"))
@@ -55,9 +56,9 @@ HARD = [
     "\u202e",
     "x" * 9999,
 ]
-OPERATIONS = ["hello", "overview", "survey", "trace", *QUESTIONS]
-COSTLY = ["html"]  # a page is a megabyte: fewer of them
-NAMES = ["map", "layers", "text", "text_pair", *ARGUMENTS]
+COSTLY = ["html", "bundle"]  # a page is a megabyte: fewer of them
+OPERATIONS = [name for name in QUESTIONS if name not in COSTLY]
+NAMES = ["map", *ARGUMENTS]
 
 
 def value(draw: random.Random, depth: int = 0) -> Any:

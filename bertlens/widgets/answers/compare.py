@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.limits import within
 from ...comparison.alignment import Alignment
 from ...comparison.runs import Comparison
-from ...errors import SelectionError, check_index
+from ...errors import check_index
 from ...export.still import compared_png
 from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ...vocabulary import MEASURES
-from ..selection import Picked
 from ..slices import PATIENCE, advanced, again
-from . import whatif
-from .heads import Answer
+from . import Answer, whatif
+
+if TYPE_CHECKING:
+    from ..questions import Asked
+    from ..saving import Selection
 
 WINDOW = 128  # units a side that are shown at once
 STEP = WINDOW // 2
 MOST = 5  # heads in words
+
+
+def compared(asked: Asked, **window: Any) -> Answer:
+    """`Compared.maps` of the view's two runs."""
+    assert asked.shown.compared is not None  # the question needs them
+    return asked.shown.compared.maps(**window)
+
+
+def compared_heads(asked: Asked) -> Answer:
+    """`Compared.heads` of the view's two runs."""
+    assert asked.shown.compared is not None
+    return asked.shown.compared.heads()
+
+
+def saved(asked: Asked, selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `compared` that a page without a kernel holds."""
+    assert asked.shown.compared is not None
+    return asked.shown.compared.saved(selection)
 
 
 class Compared:
@@ -103,7 +123,7 @@ class Compared:
         }
         if not self._short:
             return fields, {}
-        opened, arrays = self.maps({"layer": layer, "head": head, "measure": "weight", "row": 0, "col": 0})
+        opened, arrays = self.maps(layer, head, "weight", 0, 0)
         return fields | {"heads": self.heads()[0], "open": opened}, arrays
 
     def heads(self) -> Answer:
@@ -127,31 +147,26 @@ class Compared:
         ]
         return {"apart": c.heads.flatten().tolist(), "most": words}, {}
 
-    def maps(self, message: Mapping[str, Any]) -> Answer:
+    def maps(self, layer: int, head: int, measure: str, row: Any, col: Any) -> Answer:
         """One head in both: arrays a and b (rows, columns) float32 from the units `row` and `col` on, NaN at gaps.
 
         Fields: the question, and other, the head of b. Raises SelectionError for what does not exist.
         """
-        c, sizes = self.comparison, self.sizes
-        asked: dict[str, Any] = {name: message.get(name) for name in ("layer", "head", "measure", "row", "col")}
-        limits = {"layer": c.a.n_layers, "head": c.a.n_heads, "row": sizes["query"], "col": sizes["key"]}
-        for name, size in limits.items():
-            value = asked[name]
-            check_index(value if type(value) is int else str(value)[:40], size, name)
-        layer, head, measure = asked["layer"], asked["head"], asked["measure"]
-        if measure not in MEASURES:
-            raise SelectionError(f"no measure {str(measure)[:40]!r}: there are {', '.join(MEASURES)}")
-        rows, columns = (slice(asked[name], asked[name] + WINDOW) for name in ("row", "col"))
+        c = self.comparison
+        for name, first, size in zip(("row", "col"), (row, col), self.sizes.values(), strict=True):
+            check_index(first if type(first) is int else str(first)[:40], size, name)
+        rows, columns = slice(row, row + WINDOW), slice(col, col + WINDOW)
         other = [layer, head] if c.same_heads else self._nearest[layer * c.a.n_heads + head][2:4]
         first = c.head(0, layer, head, measure, rows, columns)
         second = c.head(1, other[0], other[1], measure, rows, columns)
+        asked = {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}
         return asked | {"other": other}, {"a": first.float(), "b": second.float()}
 
     def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes:
         """PNG of the window of a head that is shown, for notebooks that cannot run a view."""
         c = self.comparison
         row, col = self._window(query, key)
-        fields, arrays = self.maps({"layer": layer, "head": head, "measure": "weight", "row": row, "col": col})
+        fields, arrays = self.maps(layer, head, "weight", row, col)
         queries, keys = (
             [a if a is not None else b for a, b, _ in _names(side)[at : at + WINDOW]]
             for side, at in ((c.queries, row), (c.keys, col))
@@ -167,26 +182,26 @@ class Compared:
 
     # What a page without a kernel holds
 
-    def carried(self, layers: Iterable[int], picked: Picked) -> Iterator[dict[str, Any]]:
+    def saved(self, selection: Selection) -> Iterator[dict[str, Any]]:
         """What it is asked of `maps`: all heads of short texts by weight, else those of `held`, at what is pinned."""
         c = self.comparison
-        held = self.held(layers, picked)
-        row, col = self._window(picked.query, picked.key)
-        for layer, head in held or [(n, h) for n in layers for h in range(c.a.n_heads)]:
-            for measure in self.measures if (layer, head) in picked.heads else ("weight",):
+        held = self.held(selection)
+        row, col = self._window(selection.query, selection.key)
+        for layer, head in held or [(n, h) for n in selection.layers for h in range(c.a.n_heads)]:
+            for measure in self.measures if (layer, head) in selection.heads else ("weight",):
                 yield {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}
 
-    def holds(self, layers: str, chosen: Iterable[int], picked: Picked) -> str:
+    def holds(self, layers: str, selection: Selection) -> str:
         """In words."""
-        heads = ", ".join(f"L{layer}·H{head}" for layer, head in self.held(chosen, picked))
+        heads = ", ".join(f"L{layer}·H{head}" for layer, head in self.held(selection))
         return f"{layers}; a | b of {heads or 'all of their heads'}"
 
-    def held(self, layers: Iterable[int], picked: Picked) -> list[tuple[int, int]]:
+    def held(self, selection: Selection) -> list[tuple[int, int]]:
         """The heads that a page without a kernel holds, those shown and the most different; [] for all."""
         if within("carried", *self.sizes.values()):
             return []
         most = [(row["layer"], row["head"]) for row in self._most] if self.comparison.same_heads else []
-        return [name for name in dict.fromkeys((*picked.heads, *most)) if name[0] in layers]
+        return [name for name in dict.fromkeys((*selection.heads, *most)) if name[0] in selection.layers]
 
 
 def start(size: int, unit: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,12 +30,10 @@ from ...measures.thumbnails import thumbnails as thumbnails_of
 from ...trace.trace import Trace
 from ...vocabulary import LAYER_MAPS, LayerMap
 from ..slices import PATIENCE, advanced, again, by_heads, passed
+from . import Answer
 
 ROWS = 256  # of a mask that are looked at together
 MOST_VALUES = 64  # singular values that are drawn
-
-Arrays: TypeAlias = dict[str, Any]
-Answer: TypeAlias = tuple[dict[str, Any], Arrays]  # JSON fields; arrays
 
 
 def head(trace: Trace, layer: int, head: int) -> Answer:

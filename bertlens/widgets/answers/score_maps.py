@@ -9,7 +9,7 @@ import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -19,9 +19,11 @@ from ...base.limits import within
 from ...measures import sources
 from ...measures.sources import GROUPS, SIDES, Pair
 from ...trace.trace import Trace
-from ..selection import Picked
 from ..slices import PATIENCE, Here, again, in_steps
-from .heads import Answer
+from . import Answer
+
+if TYPE_CHECKING:
+    from ..saving import Selection
 
 MOST_PAIRS = 5  # of sources, the others are one picture
 MOST_CELLS = 128  # along a side
@@ -179,7 +181,7 @@ def _pooled(values: Tensor, hidden: Tensor, block: int) -> Tensor:
     return found.masked_fill(high == -torch.inf, torch.nan).float()
 
 
-def carried_maps(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
+def carried_maps(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
     """What a page without a kernel holds: the heads shown, of a short text."""
     if within("carried", trace.n_tokens):
-        yield from ({"layer": layer, "head": head} for layer, head in picked.heads)
+        yield from ({"layer": layer, "head": head} for layer, head in selection.heads)

@@ -22,12 +22,25 @@ from ...survey.syntax import predicted_words, word_attention
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..slices import PATIENCE, again, in_steps
-from .heads import Answer
+from . import Answer
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ...survey.treebank import Sentence
+    from ..questions import Asked
+
+
+def survey(asked: Asked) -> Answer:
+    """`Corpus.answer` of the view's corpus."""
+    assert asked.shown.corpus is not None  # the question needs one
+    return asked.shown.corpus.answer(asked.trace)
+
+
+def survey_texts(asked: Asked, layer: int) -> Answer:
+    """`Corpus.texts` of the view's corpus."""
+    assert asked.shown.corpus is not None
+    return asked.shown.corpus.texts(asked.trace, layer)
 
 
 class Corpus:

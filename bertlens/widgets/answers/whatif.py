@@ -22,7 +22,7 @@ from ...trace.trace import Trace
 from ...whatif import answering as asking
 from ...whatif import movement
 from ..slices import PATIENCE, Here, again, in_steps
-from .heads import Answer
+from . import Answer
 
 MOST = 100  # changes of one run
 SHOWN = 5  # answers

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ...base.limits import within
 from ...measures import sources
 from ...trace.trace import Trace
-from ..selection import Picked
-from .heads import Answer
+from . import Answer
+
+if TYPE_CHECKING:
+    from ..saving import Selection
 
 LARGEST = 6  # parts shown as bars, the rest folded into one
 
@@ -121,7 +123,7 @@ def why_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> Answ
     return fields, {"values": torch.tensor(by_kind.to_numpy(), device="cpu")}
 
 
-def carried(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
+def carried(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `why` that a page without a kernel holds, for a short text.
 
     Of the heads shown, each query at its strongest key, what a click on the query opens, by either side; of the pinned
@@ -129,13 +131,13 @@ def carried(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
     """
     if not within("carried", trace.n_tokens):
         return
-    for layer, head in picked.heads:
+    for layer, head in selection.heads:
         alpha = trace.attention_heads(layer, head, head + 1)[0]
         strongest = alpha.argmax(-1).tolist()
         cells = list(enumerate(strongest))
         pinned = None
-        if picked.query is not None:
-            pinned = picked.query, strongest[picked.query] if picked.key is None else picked.key
+        if selection.query is not None:
+            pinned = selection.query, strongest[selection.query] if selection.key is None else selection.key
             cells = [pinned, *(cell for cell in cells if cell != pinned)]
         for query, key in cells:
             visible = sources.visible_keys(trace, layer, head, query)
@@ -147,7 +149,7 @@ def carried(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
                     yield cell | {"side": side, "against": against, "through_mlps": opened}
 
 
-def carried_pairs(trace: Trace, picked: Picked) -> Iterator[dict[str, Any]]:
+def carried_pairs(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
     """The same of `why_pairs`: the cells of `carried`."""
-    cells = ({name: one[name] for name in ("layer", "head", "query", "key")} for one in carried(trace, picked))
+    cells = ({name: one[name] for name in ("layer", "head", "query", "key")} for one in carried(trace, selection))
     yield from {tuple(cell.values()): cell for cell in cells}.values()

@@ -43,7 +43,7 @@ export const DEFAULTS: Partial<Traits> = {"map": "self", "layer": 0, "head": 0, 
 export const SETTINGS = {"atlas_order": "position", "atlas_stat": "entropy", "atlas_minimum": 0.0, "atlas_fill": false, "common_scale": false, "muted": [], "line_minimum": 0.02, "cell_size": 0, "neuron_order": "contribution", "key_order": "position", "all_keys": false, "mixing": "attnresln-n", "thresholds": [0.35, 0.1], "gate_view": "full", "gate_filter": "", "tables": false, "text_side": "from", "explain": true, "table_of": "head", "corpus": {"name": "previous", "by": "weight", "average": "text", "colour": "corpus", "layers": "statistic", "direction": "dep->head"}};
 export type Settings = Omit<typeof SETTINGS, "muted"> & { muted: string[] };
 
-/** The questions about a trace, with their arguments. */
+/** The questions, with their arguments. */
 export interface Questions {
   pictures: { layer: number };
   head: { layer: number; head: number };
@@ -66,6 +66,16 @@ export interface Questions {
   matters: { metric: string };
   matters_exact: { metric: string; layer: number };
   score_maps: { layer: number; head: number };
+  survey: Record<never, never>;
+  survey_texts: { layer: number };
+  compared_heads: Record<never, never>;
+  compared: { layer: number; head: number; measure: string; row: number; col: number };
+  hello: Record<never, never>;
+  bundle: Record<never, never>;
+  overview: Record<never, never>;
+  trace: { text: string; text_pair?: string };
+  change: { changes: unknown[] };
+  html: { layers?: number[] | null };
 }
 export const TRAIT_NAMES: readonly (keyof Traits)[] = ["parts", "overview", "map", "layer", "head", "heads", "query", "key", "measure", "layer_map", "mode", "view", "text", "text_pair", "truncation", "pair_filter", "units", "hide_special", "renormalize", "theme", "include_layers", "include_heads", "settings"];
 

@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, expect
 from bertlens.base.ranking import ranked
 from bertlens.export.html import to_html
 from bertlens.measures import sources
-from bertlens.widgets.questions import QUESTIONS
+from bertlens.widgets.questions import QUESTIONS, packed
 from browser.views import Seen, hosted, number, signed
 
 LAYER, HEAD = 3, 7
@@ -52,7 +52,9 @@ def with_kernel(view: Any, trace: Any, *cells: dict[str, int]) -> str:
             asked = {**cell, "side": side, "against": against, "through_mlps": opened}
             more.append(("why", asked))
         more.append(("why_pairs", cell))
-    answers = [({"op": op, "map": "self", **asked}, QUESTIONS[op].reply(trace, asked)) for op, asked in more]
+    answers = [
+        ({"op": op, "map": "self", **asked}, packed(*QUESTIONS[op].answer(trace, **asked))) for op, asked in more
+    ]
     return to_html(replace(page, answers=[*page.answers, *answers]))
 
 

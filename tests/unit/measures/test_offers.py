@@ -475,14 +475,14 @@ def test_a_view_that_prepares_a_text_holds_up_no_other(monkeypatch: pytest.Monke
     lens = lens_of(tiny.bert())
     view, other = (lens.trace(text).explore(layer=0, head=0) for text in ("the cat", "the mat"))
     new, preparing, go_on = lens.trace("it was very warm"), threading.Event(), threading.Event()
-    prepare = widget.Shown.of
+    prepare = widget.Shown.opened
 
-    def slow(*arguments: Any) -> Any:
+    def slow(*arguments: Any, **more: Any) -> Any:
         preparing.set()
         assert go_on.wait(10)
-        return prepare(*arguments)
+        return prepare(*arguments, **more)
 
-    monkeypatch.setattr(widget.Shown, "of", slow)
+    monkeypatch.setattr(widget.Shown, "opened", slow)
     setter = threading.Thread(target=setattr, args=(view, "trace", new))
     click = threading.Thread(target=other.set_state, args=({"layer": 1, "head": 2},))
     setter.start()
@@ -499,13 +499,13 @@ def test_a_view_that_prepares_a_text_holds_up_no_other(monkeypatch: pytest.Monke
 def test_head_chosen_while_a_text_is_prepared_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     lens = lens_of(tiny.bert())
     view = lens.trace("the cat").explore(layer=0, head=0)
-    prepare = widget.Shown.of
+    prepare = widget.Shown.opened
 
-    def chosen_meanwhile(*arguments: Any) -> Any:
+    def chosen_meanwhile(*arguments: Any, **more: Any) -> Any:
         view.head = 1
-        return prepare(*arguments)
+        return prepare(*arguments, **more)
 
-    monkeypatch.setattr(widget.Shown, "of", chosen_meanwhile)
+    monkeypatch.setattr(widget.Shown, "opened", chosen_meanwhile)
     view.trace = lens.trace("it was warm")
     assert view.head == 1
 

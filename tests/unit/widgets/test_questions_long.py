@@ -21,7 +21,7 @@ from torch.utils._pytree import tree_leaves
 import bertlens as bl
 from bertlens.trace import Trace
 from bertlens.vocabulary import LAYER_MAPS
-from bertlens.widgets.questions import QUESTIONS
+from bertlens.widgets.questions import OF_VIEWS, QUESTIONS
 from unit import tiny
 
 SIZES = (2304, pytest.param(8192, marks=pytest.mark.long))
@@ -48,18 +48,12 @@ VALUES: dict[str, list[Any]] = {
     "station": [1],
     "method": ["pca"],
     "metric": ["similarity"],
-}
-OWN: dict[str, list[dict[str, Any]]] = {  # the widget's own questions
-    "hello": [{}],
-    "overview": [{"map": "self"}],
-    "survey": [{}],
-    "survey_texts": [{"layer": 1}],
-    "compared": [{"layer": 1, "head": 1, "measure": "weight", "row": 1500, "col": 1500}],
-    "compared_heads": [{}],
-    "change": [{"changes": [["off", 0, 1]]}],
-    "trace": [{"text": "the cat " * 1000}],
-    "html": [{"layers": [1]}],
-    "bundle": [{}],
+    "row": [1500],
+    "col": [1500],
+    "text": ["the cat " * 1000],
+    "text_pair": [None],
+    "changes": [[["off", 0, 1]]],
+    "layers": [[1]],
 }
 
 
@@ -155,8 +149,8 @@ REFUSED = {"layer_map": "are shown of texts of at most 2,048 tokens"}
 
 
 @pytest.mark.parametrize("op", [*QUESTIONS])
-def test_a_question_of_a_long_text(op: str, long: Trace) -> None:
-    view = long.explore()
+def test_a_question_of_a_long_text(op: str, long: Trace, views: dict[str, Any]) -> None:
+    view = views[QUESTIONS[op].needs] if QUESTIONS[op].needs in OF_VIEWS else long.explore()
     for asked in arguments(op):
         error = watched(view, {"op": op, **asked}).get("error", "")
         assert REFUSED[op] in error if op in REFUSED else not error
@@ -164,23 +158,10 @@ def test_a_question_of_a_long_text(op: str, long: Trace) -> None:
 
 @pytest.fixture(scope="module")
 def views(lens: bl.Lens, long: Trace) -> dict[str, Any]:
-    """For the questions that not every view answers."""
+    """By what not every view has to offer."""
     stats = bl.survey.head_stats(lens, ["the cat sat on the mat", "it was very warm"] * 3, progress=False)
     compared = bl.compare(long, long.rerun(bl.whatif.off(0, 1))).explore()
-    surveyed = long.explore(stats=stats)
-    return {"survey": surveyed, "survey_texts": surveyed, "compared": compared, "compared_heads": compared}
-
-
-def test_the_widget_has_no_other_questions(long: Trace) -> None:
-    assert set(OWN) == set(long.explore()._replies)
-
-
-@pytest.mark.parametrize("op", OWN)
-def test_a_question_of_the_view_of_a_long_text(op: str, long: Trace, views: dict[str, Any]) -> None:
-    view = views.get(op) or long.explore()
-    for asked in OWN[op]:
-        fields = watched(view, {"op": op, **asked})
-        assert "error" not in fields
+    return {"corpus": long.explore(stats=stats), "comparison": compared}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from ipywidgets.widgets.widget import _remove_buffers
 
 import bertlens as bl
 from bertlens.page import bundle
-from bertlens.widgets import shared
+from bertlens.widgets import host
 from unit.tiny import bert, wordpiece
 
 
@@ -27,7 +27,7 @@ def trace():
 def kernel(monkeypatch):
     """As in a Jupyter kernel: IPython's shell has one."""
     monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(kernel=object()))
-    monkeypatch.setattr(shared, "_made", [])
+    monkeypatch.setattr(host, "_bundles", [])
 
 
 def test_views_of_a_kernel_name_one_bundle(trace, kernel):

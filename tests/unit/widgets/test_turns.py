@@ -12,7 +12,7 @@ import bertlens as bl
 from bertlens.widgets import slices
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
-from unit.widgets.test_questions_long import OWN, VALUES
+from unit.widgets.test_questions_long import VALUES
 
 LAYERS, HEADS = 2, 3
 # each question that takes turns, with the least number of them: of one head in a layer, of all of a layer, of all heads
@@ -63,8 +63,6 @@ def asked(view: Any, message: dict[str, Any]) -> tuple[dict[str, Any], list[Any]
 
 
 def message_of(op: str) -> dict[str, Any]:
-    if op in OWN:
-        return {"op": op} | OWN[op][0]
     names = [name.removesuffix("?") for name in QUESTIONS[op].arguments]
     return {"op": op} | {name: VALUES[name][0] for name in names}
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bertlens as bl
-from bertlens.widgets import widget
+from bertlens.widgets import saving
 from unit.tiny import bert, wordpiece
 
 LONG = 60  # s, for a machine that is busy
@@ -26,7 +26,7 @@ class Writing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, view: Any) -> None:
         self.reached, self.go, self.text = threading.Event(), threading.Event(), ""
-        real = widget.carried
+        real = saving.saved_answers
 
         def slowly(*args: Any) -> Any:
             for n, answer in enumerate(real(*args)):
@@ -35,7 +35,7 @@ class Writing:
                     assert self.go.wait(LONG)
                 yield answer
 
-        monkeypatch.setattr(widget, "carried", slowly)
+        monkeypatch.setattr(saving, "saved_answers", slowly)
         self.thread = threading.Thread(target=self._write, args=(view,))
         self.thread.start()
         assert self.reached.wait(LONG)

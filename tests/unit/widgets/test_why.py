@@ -15,8 +15,13 @@ from bertlens.measures import sources
 from bertlens.widgets.answers.score_maps import MOST_PAIRS, carried_maps, score_maps
 from bertlens.widgets.answers.why import LARGEST, carried, carried_pairs, why, why_pairs
 from bertlens.widgets.questions import QUESTIONS, packed
-from bertlens.widgets.selection import Picked
+from bertlens.widgets.saving import Selection
 from unit.measures.test_sources import TEXT, lens_of
+
+
+def answer(op: str, trace: Any, message: dict[str, Any]) -> Any:
+    """As a page gets it, arguments checked."""
+    return packed(*QUESTIONS[op].answer(trace, **QUESTIONS[op].check(trace, message)))
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
@@ -110,26 +115,26 @@ def test_what_a_page_without_a_kernel_holds(monkeypatch: pytest.MonkeyPatch) -> 
     trace = lens_of("gpt2").trace(TEXT)
     strongest = trace.attention(1)[0].argmax(-1).tolist()
     seeing = range(1, trace.n_tokens)  # the first token sees itself alone: nothing to compare with
-    unpinned = list(carried(trace, Picked(((1, 0),), None, None)))
+    unpinned = list(carried(trace, Selection(((1, 0),))))
     assert [(one["query"], one["key"]) for one in unpinned[::2]] == [(i, strongest[i]) for i in seeing]
     assert [one["side"] for one in unpinned] == ["query", "key"] * len(seeing)
     assert {(one["against"], one["through_mlps"]) for one in unpinned} == {("others", False)}
     least = int(trace.attention(1)[0, 4, :5].argmin())
     assert least != strongest[4]
     for key, pinned in ((least, least), (None, strongest[4])):
-        made = list(carried(trace, Picked(((1, 0), (2, 1)), 4, key)))
+        made = list(carried(trace, Selection(((1, 0), (2, 1)), 4, key)))
         here = [one for one in made if (one["layer"], one["query"], one["key"]) == (1, 4, pinned)]
         assert len(here) == 8 and len({tuple(one.values()) for one in made}) == len(made)
         assert {(one["layer"], one["head"]) for one in made} == {(1, 0), (2, 1)}
-        cells = list(carried_pairs(trace, Picked(((1, 0), (2, 1)), 4, key)))
+        cells = list(carried_pairs(trace, Selection(((1, 0), (2, 1)), 4, key)))
         assert {tuple(cell.values()) for cell in cells} == {tuple(one.values())[:4] for one in made}
         assert len(cells) == len({tuple(cell.values()) for cell in cells})
         for one in here:
-            assert QUESTIONS["why"].reply(trace, one)
-    hidden = Picked(((1, 0),), 2, 4)  # masked: no question
+            assert answer("why", trace, one)
+    hidden = Selection(((1, 0),), 2, 4)  # masked: no question
     assert all(one["key"] != 4 for one in carried(trace, hidden) if one["query"] == 2)
     monkeypatch.setitem(LIMITS, "carried", Limit(trace.n_tokens - 1, "", ""))
-    assert not list(carried(trace, Picked(((1, 0),), 1, 0)))
+    assert not list(carried(trace, Selection(((1, 0),), 1, 0)))
 
 
 @pytest.mark.parametrize(
@@ -139,9 +144,9 @@ def test_what_a_page_without_a_kernel_holds(monkeypatch: pytest.MonkeyPatch) -> 
 def test_questions_of_what_does_not_exist(wrong: dict[str, Any]) -> None:
     trace = lens_of("bert").trace(TEXT)
     right = {"layer": 1, "head": 0, "query": 1, "key": 2, "side": "query", "against": "others", "through_mlps": False}
-    assert QUESTIONS["why"].reply(trace, right)
+    assert answer("why", trace, right)
     with pytest.raises(SelectionError):
-        QUESTIONS["why"].reply(trace, right | wrong)
+        answer("why", trace, right | wrong)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])
@@ -186,7 +191,7 @@ def test_pictures_of_many_tokens_hold_the_largest_of_each_cell(monkeypatch: pyte
             else:
                 assert np.isnan(picture[r, c])
     assert arrays["values"][:, 0, -1].isnan().all()
-    assert list(carried_maps(trace, Picked(((1, 0), (2, 1)), None, None))) == [
+    assert list(carried_maps(trace, Selection(((1, 0), (2, 1))))) == [
         {"layer": 1, "head": 0},
         {"layer": 2, "head": 1},
     ]

@@ -6,6 +6,7 @@ import gc
 import re
 import threading
 import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import bertlens as bl
 from bertlens.base import wire
 from bertlens.errors import BertLensError, SelectionError
 from bertlens.vocabulary import TRAITS
+from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.widget import LensWidget
 from unit.tiny import bert, wordpiece
 
@@ -259,8 +261,6 @@ def test_bad_message_does_not_reach_the_model_or_the_disk(trace, monkeypatch):
 
 def test_every_question_about_given_maps_is_answered_or_refused_in_words(maps):
     """No model, no queries, and in one map not even a square: views that need them say so."""
-    from bertlens.widgets.questions import QUESTIONS
-
     for name in ("encoder", "cross"):
         view = maps.explore(map=name)
         for op in QUESTIONS:
@@ -273,10 +273,10 @@ def test_every_question_about_given_maps_is_answered_or_refused_in_words(maps):
 def test_error_in_a_handler_is_sent_and_not_lost(trace, monkeypatch):
     view = trace.explore()
 
-    def broken(_shown, _message):
+    def broken(_asked):
         raise RuntimeError("out of memory")
 
-    monkeypatch.setitem(view._replies, "hello", broken)
+    monkeypatch.setitem(QUESTIONS, "hello", replace(QUESTIONS["hello"], answer=broken))
     assert ask(view, {"id": "1", "op": "hello"}) == ({"error": "RuntimeError: out of memory", "id": "1"}, [])
 
 

@@ -1,0 +1,48 @@
+"""What a page is told of its view: that there is a kernel, the bundle, other maps; and other runs that it asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.limits import PAGE_TEXT_CHARACTERS
+from ...errors import InputError
+from ...page import bundle
+from . import Answer, whatif
+
+if TYPE_CHECKING:
+    from ..questions import Asked
+
+
+def hello(_asked: Asked) -> Answer:
+    """That there is a kernel."""
+    return {"kernel": True}, {}
+
+
+def packed_bundle(_asked: Asked) -> Answer:
+    """The front end, for views that carry only the code that finds it."""
+    return {"packed": bundle.packed()}, {}
+
+
+def overview(asked: Asked) -> tuple[dict[str, Any], bytes]:
+    """The overview of the map that is asked about, with the selected head open."""
+    made = asked.shown.overview_of(asked.map, asked.traits["layer"], asked.traits["head"])
+    return made["header"], made["data"]
+
+
+def another_text(asked: Asked, text: str, text_pair: str | None = None) -> Answer:
+    """Another text is run and shown."""
+    lens = asked.shown.trace.lens
+    if lens is None:
+        raise InputError("this view was made from attention maps: it has no model to run another text with")
+    if len(text) + len(text_pair or "") > PAGE_TEXT_CHARACTERS:
+        raise InputError(f"the text is longer than {PAGE_TEXT_CHARACTERS:,} characters: use lens.trace in a cell")
+    asked.show(lens.trace(text, text_pair, truncation=asked.traits["truncation"]))
+    return {}, {}
+
+
+def changed_run(asked: Asked, changes: Any) -> Answer:
+    """The text is run with these changes, or without any, and shown."""
+    original = asked.shown.trace.original
+    wanted = whatif.read(original, asked.shown.known, changes)
+    asked.show(original.rerun(*wanted) if wanted else original)
+    return {}, {}

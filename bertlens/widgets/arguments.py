@@ -1,0 +1,116 @@
+"""The arguments of questions: each is checked, and has a type on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InputError, SelectionError, check_index
+from ..measures import gates, sources
+from ..measures.geometry.projection import METHODS
+from ..trace.trace import Trace
+from ..vocabulary import LAYER_MAPS, MEASURES
+
+
+def _layer(trace: Trace, value: Any) -> int:
+    return _index(value, "layer", trace.n_layers)
+
+
+def _head(trace: Trace, value: Any) -> int:
+    return _index(value, "head", trace.n_heads)
+
+
+def _query(trace: Trace, value: Any) -> int:
+    return _index(value, "query", len(trace.tokens))
+
+
+def _index(value: Any, name: str, size: int) -> int:
+    check_index(value if type(value) is int else str(value)[:40], size, name)
+    return int(value)
+
+
+def _share(name: str) -> Callable[[Trace, Any], float]:
+    def check(_trace: Trace, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise SelectionError(f"{name} {str(value)[:40]!r} is not between 0 and 1")
+        return float(value)
+
+    return check
+
+
+def _choice(name: str, choices: Iterable[str]) -> Callable[[Trace, Any], str]:
+    def check(_trace: Trace, value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(choices)}")
+        return value
+
+    return check
+
+
+def _key(trace: Trace, value: Any) -> int:
+    return _index(value, "key", len(trace.key_tokens))
+
+
+def _against(trace: Trace, value: Any) -> str | int | None:
+    return value if value in ("others", None) else _key(trace, value)
+
+
+def _flag(name: str) -> Callable[[Trace, Any], bool]:
+    def check(_trace: Trace, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise SelectionError(f"{name} {str(value)[:40]!r} is neither true nor false")
+        return value
+
+    return check
+
+
+def _text(_trace: Trace, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError("the text is not text")
+    return value
+
+
+def _text_pair(trace: Trace, value: Any) -> str | None:
+    return _text(trace, value) if value else None
+
+
+def _as_sent(_trace: Trace, value: Any) -> Any:
+    return value  # checked by the question, which knows what there is
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of questions: check(trace, what the page sent) gives its value, or raises SelectionError or
+    InputError; ts is its type on the page."""
+
+    check: Callable[[Trace, Any], Any]
+    ts: str = "string"
+
+
+ARGUMENTS: dict[str, Argument] = {
+    "layer": Argument(_layer, "number"),
+    "head": Argument(_head, "number"),
+    "query": Argument(_query, "number"),
+    "key": Argument(_key, "number"),
+    "side": Argument(_choice("side", sources.SIDES)),
+    "against": Argument(_against, "string | number | null"),
+    "through_mlps": Argument(_flag("through_mlps"), "boolean"),
+    "measure": Argument(_choice("measure", MEASURES)),
+    "kind": Argument(_choice("layer map", LAYER_MAPS)),
+    "threshold": Argument(_share("threshold"), "number"),
+    "margin": Argument(_share("margin"), "number"),
+    "gate": Argument(_choice("gate", gates.GATES)),
+    "view": Argument(_choice("view", gates.VIEWS)),
+    "by": Argument(_choice("by", ("weight", "norm"))),
+    "last": Argument(_query, "number"),
+    "station": Argument(lambda trace, value: _index(value, "station", trace.n_layers + 1), "number"),
+    "method": Argument(_choice("method", METHODS)),
+    "metric": Argument(lambda _trace, value: value if isinstance(value, str) else str(value)[:40]),
+    "row": Argument(_as_sent, "number"),
+    "col": Argument(_as_sent, "number"),
+    "text": Argument(_text),
+    "text_pair": Argument(_text_pair),
+    "changes": Argument(_as_sent, "unknown[]"),
+    "layers": Argument(_as_sent, "number[] | null"),
+}

@@ -1,0 +1,147 @@
+"""The widgets: the Explorer with header, atlas, head view and the tabs below them, linked; and its parts alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..comparison.runs import Comparison
+from ..errors import InputError, check_indices
+from ..trace.trace import Trace
+from .answers.compare import Compared
+from .answers.survey import Corpus
+from .first_head import opening
+from .tabs import TABS
+from .widget import LensWidget
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from ..survey.headstats import HeadStats
+    from ..survey.treebank import Sentence
+
+
+class Explorer(LensWidget):
+    """All views of a trace, linked. With `stats` (and `distances`, `relations`, `sentence`) of a survey, a tab for the
+    corpus too.
+
+    Without `layer` and `head` it opens on the head with the highest gate score other than open, closed and self, and,
+    without `query` and `key`, at its largest cell between content tokens; of a text of more than 128 tokens on a head
+    of the first layer, of more than 512 on its first one.
+
+    Arguments: LensWidget, SurveyView.
+    """
+
+    PARTS = ("header", "atlas", "head")
+
+    def __init__(
+        self,
+        trace: Trace,
+        *,
+        stats: HeadStats | None = None,
+        distances: np.ndarray | None = None,
+        relations: pd.DataFrame | None = None,
+        sentence: Sentence | None = None,
+        **selection: Any,
+    ) -> None:
+        corpus = None if stats is None else Corpus(stats, distances, relations, sentence)
+        super().__init__(trace, corpus=corpus, **_opened(trace, selection))
+
+    def _parts(self) -> tuple[str, ...]:
+        """With all tabs, those registered since included."""
+        return (*self.PARTS, *TABS)
+
+
+class HeadAtlas(LensWidget):
+    """The atlas alone; link `layer` and `head` to another view's with ipywidgets.jslink. Arguments: LensWidget."""
+
+    PARTS = ("atlas",)
+
+
+class HeadView(LensWidget):
+    """One head as matrix or lines, several overlaid with `heads`. Arguments: LensWidget."""
+
+    PARTS = ("head",)
+
+
+class NeuronView(LensWidget):
+    """The query and key neurons behind one token's attention: pin it with `query` and `key`. Arguments: LensWidget."""
+
+    PARTS = ("neurons", "table")
+
+
+class NormView(LensWidget):
+    """Weight against norm of one head, shares per kind of token, mixing ratios. Arguments: LensWidget."""
+
+    PARTS = ("norms",)
+
+
+class GateView(LensWidget):
+    """Gate scores of one head with their evidence, and gates per layer. Arguments: LensWidget."""
+
+    PARTS = ("gates",)
+
+
+class GeometryView(LensWidget):
+    """Cone index through the layers, vector norms, ranks and symmetry. Arguments: LensWidget."""
+
+    PARTS = ("geometry",)
+
+
+class SurveyView(LensWidget):
+    """A corpus's statistics beside one of its model's traces; its table and map choose heads.
+
+    stats: HeadStats of `bl.survey.head_stats`. distances: (L·H, L·H) of `head_distances`, for the map. relations: the
+    table of `relation_scores` or `best_heads`, for the best head per relation. sentence: a treebank's, for its gold
+    arcs beside a head's, where the trace is `lens.trace_words(sentence.words)`. Other arguments: LensWidget. The same
+    as a tab of the Explorer: trace.explore(stats=stats, distances=distances, relations=relations, sentence=sentence).
+    Raises InputError for statistics of another model: of another shape, or of other weights.
+    """
+
+    PARTS = ("survey",)
+
+    def __init__(
+        self,
+        trace: Trace,
+        stats: HeadStats,
+        distances: np.ndarray | None = None,
+        relations: pd.DataFrame | None = None,
+        sentence: Sentence | None = None,
+        **selection: Any,
+    ) -> None:
+        corpus = Corpus(stats, distances, relations, sentence)
+        super().__init__(trace, corpus=corpus, **selection)
+
+
+class CompareView(LensWidget):
+    """A | B | b − a of one head on one scale, the tokens of both aligned, every head by how far it is apart.
+
+    comparison: of `bl.compare(a, b)`; `comparison.explore()` makes this view. query, key: rows of `comparison.tokens`
+    (of the aligned keys, for maps between two texts), gaps included. Without `layer` and `head` it opens on the head
+    that differs most, at the cell where it does; of texts of more than 128 tokens on the first head. layer, head: of a;
+    where heads are not matched by index, b shows the one that looks most alike (`comparison.nearest`). Other arguments:
+    LensWidget. Raises InputError for anything but a comparison, else as LensWidget.
+    """
+
+    PARTS = ("compare",)
+
+    def __init__(self, comparison: Comparison, **selection: Any) -> None:
+        if not isinstance(comparison, Comparison):
+            raise InputError(f"a CompareView shows what bl.compare(a, b) gives, not {type(comparison).__name__}")
+        compared = Compared(comparison)
+        super().__init__(comparison.a, compared=compared, **compared.opened(selection))
+
+
+def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:
+    """A selection with the head to open on; what was given wins, and what is wrong with it is said by who checks it."""
+    shown = trace.maps.get(selection.get("map", next(iter(trace.maps))))
+    if shown is None or {"layer", "head"} & selection.keys():
+        return selection
+    included = {name: selection.get(f"include_{name}") for name in ("layers", "heads")}
+    for name, size in (("layers", shown.n_layers), ("heads", shown.n_heads)):
+        if included[name] is not None:
+            included[name] = check_indices(included[name], size, f"include_{name}")
+    opened = opening(shown, **included)
+    if {"query", "key"} & selection.keys():
+        opened = {"layer": opened["layer"], "head": opened["head"]}
+    return opened | selection
