@@ -271,11 +271,13 @@ _replies: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # of a t
 _reply = Question.reply
 
 
-def _answered_once(question: Question, trace: Any, message: dict[str, Any]) -> Any:
-    known = _replies.setdefault(trace, {})
+def _answered_once(question: Question, asked: Any, message: dict[str, Any]) -> Any:
+    if question.of_view:
+        return _reply(question, asked, message)
+    known = _replies.setdefault(asked.trace, {})
     name = question_name({**message, "op": question.name})
     if name not in known:
-        answer = _reply(question, trace, message)
+        answer = _reply(question, asked, message)
         if answer[0].get("again"):  # only a part of the work is done
             return answer
         known[name] = answer
