@@ -13,7 +13,7 @@ import { useView } from "../state/view";
 import { GateChips } from "./gatechips";
 import { type Gates, gateAt, useByWeight, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
-import { asksOf, type Says, useHeadValue, useSentences } from "./headvalues";
+import { changeColour, type Says, useHeadValue, useSentences } from "./headvalues";
 import { Ranking } from "./ranking";
 
 const HEADS_PER_ROW = 12; // sorted heads in a row
@@ -41,16 +41,16 @@ export function Atlas({ menu }: { menu?: ComponentChildren }) {
   const { page, synced, overview } = view;
   const measure = useComputed(() => view.shown.thumbs.measure).value;
   const { layers, heads } = included(overview, synced.include_layers.value, synced.include_heads.value);
-  const some = useGates();
-  const gates = some?.pending?.length ? null : some; // all of them: what is counted or sorted
+  const gatesSoFar = useGates();
+  const gates = gatesSoFar?.pending?.length ? null : gatesSoFar; // of all layers: for counts and for the order
   const order = page.atlasOrder.value;
   const isPlain = order === "position" || order === "gate";
-  const asked = asksOf(view); // then colours and bars are of that, in whatever order
+  const asked = changeColour(view); // colours and bars show it, whatever the order
   const stat = useHeadValue(asked || (isPlain ? page.atlasStat.value : order));
   const by = useHeadValue(isPlain ? page.atlasStat.value : order);
   const says = useSentences();
   const all = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
-  const labels = some?.labels.full;
+  const labels = gatesSoFar?.labels.full;
   const ofGates = measure === "weight" ? "gate" : "gate (by weight)"; // what gates are, whatever is shown
   const byValue = () => (by ? sorted(all, ([l, h]) => by.of(l, h), true) : all);
   const names = order === "position" ? null : order !== "gate" ? byValue() : gates ? byGate(all, gates) : all;

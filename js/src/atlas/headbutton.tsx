@@ -12,7 +12,7 @@ import type { HeadValue } from "../state/headvalue";
 import type { Thumbs } from "../state/overview";
 import { useView, type View } from "../state/view";
 import { gateAt, gateSign, useByWeight } from "./gatemarks";
-import { asksOf, isOff, type Says } from "./headvalues";
+import { changeColour, isOff, type Says } from "./headvalues";
 
 /** The value of the last colour when all thumbnails share one scale: 1 for weights, else the largest of all. */
 export const commonScale = ({ measure, max }: Thumbs) =>
@@ -86,7 +86,7 @@ interface HeadButtonProps {
   says: Says;
 }
 
-/** How a head steps back: it has another gate than the one looked for, or is below the threshold and leaves its place. */
+/** The class of a head that recedes, since it has another gate than the chosen one, or that is hidden, being below the least value. */
 function useStep({ layer, head, stat, gate }: HeadButtonProps): string {
   const { page } = useView();
   const least = page.atlasMinimum.value;
@@ -137,7 +137,7 @@ export function HeadButton(props: HeadButtonProps) {
   const says = gate && gateAt(gate, overview) + byWeight;
   const order = view.page.atlasOrder.value;
   const text = (value: HeadValue | null) => value?.text(value.of(layer, head));
-  const filled = stat && !stat.absent && (view.page.atlasFill.value || asksOf(view));
+  const filled = stat && !stat.absent && (view.page.atlasFill.value || changeColour(view));
   const caption = order === "position" ? filled && text(stat) : order === "gate" && gate ? gateSign(gate) : text(by);
   const content = (
     <>

@@ -136,8 +136,8 @@ export function headValue(view: View, name: string, measure: Measure): HeadValue
   };
 }
 
-/** What the atlas is coloured by on account of changes, "" for nothing. */
-export const asksOf = ({ page, overview }: View): string => {
+/** The effect of changes that the atlas is coloured by; "" for none. */
+export const changeColour = ({ page, overview }: View): string => {
   const { value } = page.whatif.colour;
   return value === "moved" && overview.changes.length === 0 ? "" : value;
 };

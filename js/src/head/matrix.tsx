@@ -1,13 +1,13 @@
 // Head view as a matrix: one cell per query and key, labels on both sides, a cursor for keys and screen readers.
 import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { edges, keyNorms, type Unit } from "../compute/grid";
-import { paint as paintValues } from "../paint/colormap";
+import type { Part } from "../compute/zoom";
 import { counted, px, share } from "../paint/format";
 import { choicesOf, into, Select } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
-import { Pixels } from "../parts/pixels";
+import { Pixels, usePaint } from "../parts/pixels";
 import { Token, tokenText, visibleText } from "../parts/token";
 import { hideTip, showTip } from "../parts/tooltip";
 import { useWidth } from "../parts/width";
@@ -158,14 +158,10 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
 /** The cells: pointer and keys move over them, a click or Enter pins. */
 function Cells({ scale, cell }: { scale: Scale; cell: number }) {
   const view = useView();
-  const { grid, page } = view;
+  const { grid, page, overview } = view;
   const { rows, cols } = grid;
-  const values = grid.values.held!;
-  const { lo, hi, colours } = scale;
-  const paint = useCallback(
-    (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out),
-    [values, lo, hi, colours],
-  );
+  const mark = markOf({ row: 0, col: 0, rows: rows.length, cols: cols.length }, cell);
+  const paint = usePaint(grid.values.held!, scale);
   const row = Math.min(page.cursor.value.row, rows.length - 1);
   const col = Math.min(page.cursor.value.col, cols.length - 1);
   return (
@@ -181,7 +177,9 @@ function Cells({ scale, cell }: { scale: Scale; cell: number }) {
       {(focused) => (
         <>
           <Pixels width={cols.length} height={rows.length} paint={paint} />
-          <Marks cell={cell} cursor={focused ? page.cursor.value : null} />
+          {edges(overview.spans, rows).map((n) => mark("pair-row", n, null))}
+          {edges(overview.spans, cols).map((n) => mark("pair-col", null, n))}
+          <Marks mark={mark} cursor={focused ? page.cursor.value : null} />
         </>
       )}
     </CellGrid>
@@ -298,32 +296,40 @@ export function CellTip({ scale, row, col, of = "" }: Cell & { scale: Scale; of?
   );
 }
 
-/** Frames: where sentences begin, what the pointer is on, what is pinned, where the keyboard's cursor is. */
-function Marks({ cell, cursor }: { cell: number; cursor: Cell | null }) {
-  const { page, grid, row, col, overview } = useView();
+type MarkOf = ReturnType<typeof markOf>;
+
+/** Frames of a row, a column or `count` by `count` cells, in pixels of the part that is drawn; none where they lie outside. */
+export const markOf =
+  (part: Part, cell: number, least = 0) =>
+  (name: string, row: number | null, col: number | null, count = 1) => {
+    const isOut = (n: number | null, from: number, all: number) => n !== null && (n + count <= from || n >= from + all);
+    if (isOut(row, part.row, part.rows) || isOut(col, part.col, part.cols)) return null;
+    const along = (n: number | null, from: number, all: number) => [
+      px(n === null ? 0 : (n - from) * cell),
+      px(n === null ? all * cell : Math.max(least, count * cell)),
+    ];
+    const [top, height] = along(row, part.row, part.rows);
+    const [left, width] = along(col, part.col, part.cols);
+    return <div key={`${name}${row}/${col}`} class={`bl-mark-${name}`} style={{ top, left, width, height }} />;
+  };
+
+/** Frames: what the pointer is on, what is pinned, where the keyboard's cursor is. */
+export function Marks({ mark, cursor, edge = 1, hovered = true }: MarksProps) {
+  const { page, row, col } = useView();
   const hover = page.hover.value;
-  const { rows, cols } = grid;
-  const mark = (name: string, row: number | null, col: number | null) => (
-    <div
-      key={`${name}${row}/${col}`}
-      class={`bl-mark-${name}`}
-      style={{
-        top: px((row ?? 0) * cell),
-        left: px((col ?? 0) * cell),
-        width: px((col === null ? cols.length : 1) * cell),
-        height: px((row === null ? rows.length : 1) * cell),
-      }}
-    />
-  );
   return (
     <>
-      {edges(overview.spans, rows).map((n) => mark("pair-row", n, null))}
-      {edges(overview.spans, cols).map((n) => mark("pair-col", null, n))}
-      {hover && mark("hover", hover.row, null)}
-      {hover && mark("hover", null, hover.col)}
+      {hovered && hover && [mark("hover", hover.row, null), mark("hover", null, hover.col)]}
       {(row !== null || col !== null) && mark("row", row, row === null ? col : null)}
       {row !== null && col !== null && mark("cell", row, col)}
-      {cursor && mark("cursor", cursor.row, cursor.col)}
+      {cursor && mark("cursor", cursor.row, cursor.col, edge)}
     </>
   );
+}
+
+interface MarksProps {
+  mark: MarkOf;
+  cursor: Cell | null;
+  edge?: number; // cells along a side of the cursor
+  hovered?: boolean;
 }

@@ -46,7 +46,7 @@ function Picture({ items, patches }: { items: Item[]; patches: Patches }) {
   const paint = useCallback(
     (out: Uint8ClampedArray) => {
       paintValues(values, scale.signed ? -hi : 0, hi, scale.colours, out);
-      // what has little lets the picture through
+      // the smaller a value, the more of the picture is seen
       if (isSeen) for (const [n, value] of values.entries()) out[4 * n + 3] = 50 + (205 * Math.abs(value)) / hi;
     },
     [items, scale.colours, isSeen],

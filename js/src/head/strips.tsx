@@ -1,10 +1,9 @@
 // What stands between the columns' labels and the cells: norms of the keys, named runs of them.
-import { useCallback, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { keyNorms, type Unit, within } from "../compute/grid";
-import { paint as paintValues } from "../paint/colormap";
 import { px, share } from "../paint/format";
 import { weightColours } from "../paint/palette";
-import { Pixels } from "../parts/pixels";
+import { Pixels, usePaint } from "../parts/pixels";
 import { Token } from "../parts/token";
 import { hideTip, showTip } from "../parts/tooltip";
 import { useView } from "../state/view";
@@ -15,7 +14,7 @@ export function NormStrip({ norms, cols, cell }: { norms: Float32Array; cols: Un
   const colours = weightColours(view.dark);
   const sums = useMemo(() => keyNorms(norms, cols), [norms, cols]);
   const hi = sums.reduce((a, b) => Math.max(a, b), 1e-9);
-  const paint = useCallback((out: Uint8ClampedArray) => paintValues(sums, 0, hi, colours, out), [sums, hi, colours]);
+  const paint = usePaint(sums, { lo: 0, hi, colours });
   const tip = (n: number) =>
     cols[n] && (
       <>

@@ -1,5 +1,19 @@
 // A canvas that holds one pixel per value and is scaled up crisply by the style sheet.
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useCallback, useLayoutEffect, useRef } from "preact/hooks";
+import { paint } from "../paint/colormap";
+
+interface Ends {
+  lo: number;
+  hi: number;
+  colours: Uint8Array;
+}
+
+/** Paints values by colour. `blank`: the colour of what is not a number; `version`: the same array may hold other numbers. */
+export const usePaint = (values: Float32Array, { lo, hi, colours }: Ends, blank?: string, version?: unknown) =>
+  useCallback(
+    (out: Uint8ClampedArray) => paint(values, lo, hi, colours, out, blank),
+    [values, lo, hi, colours, blank, version],
+  );
 
 export function Pixels(props: {
   width: number;

@@ -1,6 +1,6 @@
 // What if it did not? The model's answer, the changes of the run as chips, and what they do; keys and menus that change.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { asksOf } from "../atlas/headvalues";
+import { changeColour } from "../atlas/headvalues";
 import { px } from "../paint/format";
 import { choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
@@ -31,7 +31,7 @@ export function WhatIf() {
   const answers = useAnswers();
   useHands();
   const changed = overview.changes.length > 0;
-  const matters = asksOf(useView()) === "matters";
+  const matters = changeColour(useView()) === "matters";
   return (
     <>
       <AtPointer />
@@ -56,7 +56,7 @@ export function WhatIfMenu() {
   const { overview, page, link } = view;
   const { colour, patching } = page.whatif;
   const metrics = useAnswers()?.metrics.length ?? 0;
-  const matters = asksOf(view) === "matters";
+  const matters = changeColour(view) === "matters";
   const live = link.kernel.value;
   if (overview.offers.whatif) return null;
   return (

@@ -1,16 +1,15 @@
 // Head view as a matrix of a long text: all of it in blocks of cells, and every part of it down to single cells. Only what
 // is seen is computed (compute/windows.ts), in slices.
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { paint as paintValues } from "../../paint/colormap";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { counted, px } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { choicesOf, Segmented } from "../../parts/controls";
-import { Pixels } from "../../parts/pixels";
+import { Pixels, usePaint } from "../../parts/pixels";
 import { Token, tokenText } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { inSlices } from "../../state/idle";
 import { useView } from "../../state/view";
-import { CellGrid, MapLegend } from "../matrix";
+import { CellGrid, MapLegend, Marks, markOf } from "../matrix";
 import { currentScale, pinToken, type Scale } from "../scale";
 import { sweepOf, useSwept } from "../swept";
 import { COLUMN_LABEL, keysOf, lookTo, reveal, usePointer, zoom } from "./zoommoves";
@@ -71,8 +70,6 @@ export function Zoomed() {
     shown.current = row;
     if (isOther || row !== null) reveal(view, row, col);
   }, [row, col]);
-  const base = sweepOf(values);
-  const done = Math.floor((100 * base.done) / grid.rows.length);
   return (
     <div class="bl-matrix bl-zoom" ref={frame}>
       <div class="bl-matrix-sheet" style={{ "--labels": px(labels), "--above": px(ABOVE) }}>
@@ -81,36 +78,7 @@ export function Zoomed() {
         <Axis at={at} isRow />
         <Picture at={at} scale={scale} blank={inks(dark).panel} came={2 * came + Number(isKnown)} />
       </div>
-      <div class="bl-controls">
-        <div class="bl-group" role="group" aria-label="Zoom">
-          {ZOOMS.map(([key, name, by]) => (
-            <button
-              key={key}
-              type="button"
-              class="bl-button"
-              title={`${name} (${key})`}
-              aria-label={name}
-              onClick={() => zoom(view, by)}
-            >
-              {key === "0" ? "all" : key}
-            </button>
-          ))}
-        </div>
-        {level.edge > 1 && (
-          <Segmented<"max" | "mean">
-            label="a pixel is"
-            value={page.zoom.value.by}
-            choices={choicesOf({ max: "the largest", mean: "the mean" })}
-            onChange={(by) => {
-              page.zoom.value = { ...page.zoom.peek(), by };
-            }}
-          />
-        )}
-        <span class="bl-muted" data-testid="zoom-part">
-          {partWords(view, at) + pixelWords(view, level)}
-          {done < 100 && ` · ${done} % of rows computed`}
-        </span>
-      </div>
+      <ZoomControls at={at} />
       <MapLegend scale={scale} />
     </div>
   );
@@ -121,6 +89,46 @@ const ZOOMS: [key: string, name: string, by: number][] = [
   ["−", "Zoom out", -1],
   ["0", "All of it", Number.NEGATIVE_INFINITY],
 ];
+
+/** Buttons that zoom, what a pixel is, and which part is shown. */
+function ZoomControls({ at }: { at: At }) {
+  const view = useView();
+  const { grid, page } = view;
+  const { level } = at;
+  const done = Math.floor((100 * sweepOf(grid.values).done) / grid.rows.length);
+  return (
+    <div class="bl-controls">
+      <div class="bl-group" role="group" aria-label="Zoom">
+        {ZOOMS.map(([key, name, by]) => (
+          <button
+            key={key}
+            type="button"
+            class="bl-button"
+            title={`${name} (${key})`}
+            aria-label={name}
+            onClick={() => zoom(view, by)}
+          >
+            {key === "0" ? "all" : key}
+          </button>
+        ))}
+      </div>
+      {level.edge > 1 && (
+        <Segmented<"max" | "mean">
+          label="a pixel is"
+          value={page.zoom.value.by}
+          choices={choicesOf({ max: "the largest", mean: "the mean" })}
+          onChange={(by) => {
+            page.zoom.value = { ...page.zoom.peek(), by };
+          }}
+        />
+      )}
+      <span class="bl-muted" data-testid="zoom-part">
+        {partWords(view, at) + pixelWords(view, level)}
+        {done < 100 && ` · ${done} % of rows computed`}
+      </span>
+    </div>
+  );
+}
 
 /** Tokens where there is room for them, else positions. */
 function Axis({ at: { level, part }, isRow }: { at: At; isRow: boolean }) {
@@ -162,11 +170,7 @@ function Minimap({ at, side }: { at: At; side: number }) {
   const size = sizeOf(grid);
   const { blocks, done } = sweepOf(grid.values);
   const scale = side / Math.max(size.rows, size.cols);
-  const { lo, hi, colours } = currentScale(view);
-  const paint = useCallback(
-    (out: Uint8ClampedArray) => paintValues(blocks.max, lo, hi, colours, out, inks(dark).panel),
-    [blocks, done, lo, hi, colours],
-  );
+  const paint = usePaint(blocks.max, currentScale(view), inks(dark).panel, done);
   const go = (event: PointerEvent) => {
     if (event.buttons !== 1) return;
     const box = (event.currentTarget as Element).getBoundingClientRect();
@@ -203,30 +207,15 @@ function Minimap({ at, side }: { at: At; side: number }) {
 
 function Picture({ at, scale, blank, came }: { at: At; scale: Scale; blank: string; came: number }) {
   const view = useView();
-  const { grid, page, row, col } = view;
+  const { grid, page } = view;
   const { level, part } = at;
   const { edge } = level;
   const cell = level.px / edge;
   const seen = [grid.values, edge, page.zoom.value.by, came, ...Object.values(part)];
   const { values, rows, cols } = useMemo(() => pixelsOf(view, at), seen);
-  const { lo, hi, colours } = scale;
-  const paint = useCallback(
-    (out: Uint8ClampedArray) => paintValues(values, lo, hi, colours, out, blank),
-    [values, lo, hi, colours, blank],
-  );
+  const paint = usePaint(values, scale, blank);
   const cursor = snapped(page.cursor.value, grid, edge);
-  const hover = page.hover.value;
-  const mark = (name: string, row: number | null, col: number | null, count = 1) => {
-    const isOut = (n: number | null, from: number, all: number) => n !== null && (n + count <= from || n >= from + all);
-    if (isOut(row, part.row, part.rows) || isOut(col, part.col, part.cols)) return null;
-    const along = (n: number | null, from: number, all: number) => [
-      px(n === null ? 0 : (n - from) * cell),
-      px(n === null ? all * cell : Math.max(2, count * cell)),
-    ];
-    const [top, height] = along(row, part.row, part.rows);
-    const [left, width] = along(col, part.col, part.cols);
-    return <div class={`bl-mark-${name}`} style={{ top, left, width, height }} />;
-  };
+  const mark = markOf(part, cell, 2);
   return (
     <CellGrid
       scale={scale}
@@ -241,10 +230,7 @@ function Picture({ at, scale, blank, came }: { at: At; scale: Scale; blank: stri
       {(focused) => (
         <>
           <Pixels width={cols} height={rows} paint={paint} class={level.px % 1 ? "bl-smooth" : ""} />
-          {hover && edge === 1 && level.px > 1 && [mark("hover", hover.row, null), mark("hover", null, hover.col)]}
-          {(row !== null || col !== null) && mark("row", row, row === null ? col : null)}
-          {row !== null && col !== null && mark("cell", row, col)}
-          {focused && mark("cursor", cursor.row, cursor.col, edge)}
+          <Marks mark={mark} cursor={focused ? cursor : null} edge={edge} hovered={edge === 1 && level.px > 1} />
         </>
       )}
     </CellGrid>
