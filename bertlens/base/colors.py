@@ -31,6 +31,50 @@ HEADS = {
     "dark": ("#6573fb", "#9e5e4b", "#5d8506", "#8d5f8b", "#3cafed", "#f7d6f1", "#dbb769", "#dd8395"),
 }
 
+# Text, lines and areas of the two themes, names as the style sheet has them.
+INKS: dict[str, dict[str, str]] = {
+    "light": {
+        "bg": "#ffffff",
+        "panel": "#ffffff",
+        "soft": "#f6f7f9",
+        "border": "#e2e5ea",
+        "ink": "#1d2430",
+        "muted": "#5d6778",
+        "accent": "#2f5fb3",
+        "on-accent": "#ffffff",
+        "select": "#c03a14",
+        "select-soft": "#fdeae5",
+        "positive": "#3d6fb8",
+        "negative": "#c8660d",
+        "warning-bg": "#fff4d6",
+        "warning-ink": "#6b4a00",
+    },
+    "dark": {
+        "bg": "#111418",
+        "panel": "#171b21",
+        "soft": "#1d222a",
+        "border": "#2c333d",
+        "ink": "#e6e9ee",
+        "muted": "#97a1b0",
+        "accent": "#7ea6ea",
+        "on-accent": "#0e1420",
+        "select": "#ff8a5c",
+        "select-soft": "#3a241c",
+        "positive": "#6d9df0",
+        "negative": "#f0a35a",
+        "warning-bg": "#3d3110",
+        "warning-ink": "#ffdf8a",
+    },
+}
+
+# Curves and points that are told apart by colour and by marker: kinds of token first, in the order of CATEGORIES.
+SERIES: dict[str, tuple[str, ...]] = {
+    "light": ("#c2185b", "#7a5195", "#8a6508", "#2f5fb3", "#1f7a6b", "#5d6778"),
+    "dark": ("#ff6fa3", "#c39bd3", "#e0b040", "#7ea6ea", "#5cc4b0", "#b0b8c4"),
+}
+# What a head makes of its input: an index into SERIES for each.
+VECTORS: dict[str, int] = {"query": 0, "key": 3, "value": 4, "context": 1, "attention": 5}
+
 # sRGB -> cone response -> OKLab (B. Ottosson, 2020)
 _CONES = np.array(
     [

@@ -16,10 +16,10 @@ from PIL import Image, ImageDraw, ImageFont
 from torch.nn.functional import adaptive_max_pool2d
 
 from ..base import colors
+from ..base.colors import INKS
 from ..base.wire import unpack
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
-from ..vocabulary import INKS
 
 _INK, _MUTED, _BORDER, _SELECTION = (INKS["light"][name] for name in ("ink", "muted", "border", "select"))
 _THUMB, _GAP, _MARGIN = 30, 4, 16

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.colors import NAN, table
+from ..base.colors import INKS, NAN, table
 from ..errors import ExportError, InputError
-from ..vocabulary import INKS
 
 MM = 25.4  # of an inch
 INK, MUTED, ACCENT = (INKS["light"][name] for name in ("ink", "muted", "select"))

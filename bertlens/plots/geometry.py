@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..base.colors import SERIES, VECTORS
 from ..errors import check_index
 from ..lens import Lens
 from ..measures import geometry
 from ..measures.spectra import singular_values, weights_table
 from ..trace.trace import Trace
-from ..vocabulary import SERIES, VECTORS
 from .figure import ACCENT, INK, MUTED, axes_or_new, centered, color_map, layers_on_axis, legend, pyplot, quiet
 
 _KINDS = {name: SERIES["light"][index] for name, index in VECTORS.items() if name != "attention"}

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..base.colors import INKS
 from ..base.ranking import scale_end
 from ..errors import ExportError, InputError, SelectionError
 from ..measures import gates
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
-from ..vocabulary import INKS, MEASURES, THEMES
+from ..vocabulary import MEASURES, THEMES
 from .figure import ACCENT, MM, color_map, plain, pyplot, tokens_on_axes
 from .grid import shown_grid
 

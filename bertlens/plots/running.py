@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..base.colors import NAN, ink_on, table
+from ..base.colors import INKS, NAN, ink_on, table
 from ..base.ranking import scale_end
 from ..errors import SelectionError, check_index
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from ..vocabulary import INKS, THEMES
+from ..vocabulary import THEMES
 from .figure import MM, plain, pyplot
 from .grid import Unit, piece, shown_grid
 

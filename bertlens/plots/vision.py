@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..base.colors import table
+from ..base.colors import INKS, table
 from ..base.ranking import scale_end
 from ..errors import ModelError, SelectionError, check_index
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from ..vocabulary import INKS, THEMES
+from ..vocabulary import THEMES
 from .figure import axes_or_new, plain
 
 

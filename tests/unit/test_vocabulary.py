@@ -17,7 +17,7 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens import vocabulary
-from bertlens.base import wire
+from bertlens.base import colors, wire
 from bertlens.measures import attention, categories, gates, norms, sources
 from bertlens.measures.offers import CAPABILITIES, offers
 from bertlens.measures.rows import STATISTICS
@@ -71,7 +71,7 @@ def test_inks_can_be_read() -> None:
         linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05
 
-    for theme, inks in vocabulary.INKS.items():
+    for theme, inks in colors.INKS.items():
         for text, ground in (
             *((ink, at) for ink in ("ink", "muted", "accent", "select") for at in ("bg", "panel", "soft")),
             ("on-accent", "accent"),
@@ -80,7 +80,7 @@ def test_inks_can_be_read() -> None:
         ):
             a, b = sorted((luminance(inks[text]), luminance(inks[ground])))
             assert b / a >= 4.5, (theme, text, ground, b / a)
-        for color in vocabulary.SERIES[theme]:
+        for color in colors.SERIES[theme]:
             a, b = sorted((luminance(color), luminance(inks["panel"])))
             assert b / a >= 3, (theme, color)
 

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens import vocabulary
+from bertlens.base import colors
 from bertlens.measures import gates, norms
 from bertlens.measures.layer_maps import layer_map
 from browser.maps import WORDS, attention
@@ -165,7 +166,7 @@ def test_geometry_draws_what_its_legend_says(show, pair):
     heads = cone.locator("path", has=seen.page.locator("title", has_text="heads"))
     expect(heads).to_have_count(6)
     legend = seen.part("geometry").locator(".bl-key li", has_text="their mean").locator("path")
-    assert heads.first.get_attribute("fill") == legend.get_attribute("fill") != vocabulary.INKS["light"]["select"]
+    assert heads.first.get_attribute("fill") == legend.get_attribute("fill") != colors.INKS["light"]["select"]
     assert heads.first.get_attribute("d").count("L") == legend.get_attribute("d").count("L") == 3  # a diamond
     expect(seen.part("geometry")).to_contain_text("effective rank of at most 32, of α at most 21")
 

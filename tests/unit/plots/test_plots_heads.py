@@ -12,11 +12,10 @@ import pytest
 
 import bertlens as bl
 from bertlens import plots
-from bertlens.base.colors import table
+from bertlens.base.colors import INKS, table
 from bertlens.errors import ExportError, ModelError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import norms
-from bertlens.vocabulary import INKS
 from unit import tiny
 
 matplotlib: Any = pytest.importorskip("matplotlib")
