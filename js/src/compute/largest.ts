@@ -23,8 +23,8 @@ export function largest(values: ArrayLike<number>, most: number, minimum = 0): {
   return { positions: [...above.sort(bySize), ...equal].slice(0, most), passed };
 }
 
-/** The largest size among numbers, those left out that are none. */
-export const sizeOf = (values: Iterable<number>): number => {
+/** The largest size of some numbers; what is not a number is left out. */
+export const largestSize = (values: Iterable<number>): number => {
   let most = 0;
   for (const value of values) most = Math.max(most, Math.abs(value) || 0);
   return most;
@@ -50,10 +50,3 @@ function nth(values: Float64Array, n: number): number {
   }
   return values[n]!;
 }
-
-/** The largest size of some numbers; what is not a number has none. */
-export const largestSize = (values: Iterable<number>): number => {
-  let most = 0;
-  for (const value of values) most = Math.max(most, Math.abs(value) || 0);
-  return most;
-};

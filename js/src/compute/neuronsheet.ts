@@ -1,7 +1,7 @@
 // The numbers of the neuron view for one query and one key in focus: what the view paints and an export prints.
 
 import { CELLS, rowWeights, type Slice, scores } from "./attention";
-import { sizeOf } from "./largest";
+import { largestSize } from "./largest";
 import { type Draws, n80Chance, type SetWeights, setWeights } from "./neuronchance";
 import { type ContrastSet, contrast, contrastSet, products } from "./neurons";
 
@@ -105,9 +105,9 @@ export function neuronSheet(
     qShown,
     kShown,
     productsShown,
-    vectorScale: Math.max(sizeOf(qShown), sizeOf(kShown)) || 1,
-    productScale: sizeOf(productsShown) || 1,
-    scoreScale: sizeOf(keys.map((j) => facts.scores[j]!).filter(Number.isFinite)) || 1,
+    vectorScale: Math.max(largestSize(qShown), largestSize(kShown)) || 1,
+    productScale: largestSize(productsShown) || 1,
+    scoreScale: largestSize(keys.map((j) => facts.scores[j]!).filter(Number.isFinite)) || 1,
   };
 }
 

@@ -1,7 +1,7 @@
 // One head in a, in b, and b − a, on one scale; and the row of the chosen query as numbers.
 
 import { useMemo } from "preact/hooks";
-import { sizeOf } from "../../compute/largest";
+import { largestSize } from "../../compute/largest";
 import { sorted } from "../../compute/sorted";
 import { MEASURES, type Measure } from "../../generated/vocabulary";
 import { indexed } from "../../paint/colormap";
@@ -56,7 +56,7 @@ function Three({ maps }: { maps: Maps }) {
   ) as [string[], string[]];
   const change = useMemo(() => differenceOf(maps), [maps]);
   const measure = MEASURES[maps.measure as Measure];
-  const top = scaleEnd(Math.max(sizeOf(maps.a), sizeOf(maps.b)));
+  const top = scaleEnd(Math.max(largestSize(maps.a), largestSize(maps.b)));
   const cell = Math.min(CELL, SIDE / Math.max(rows.length, cols.length));
   const pin = (value: number | null, from: number, n: number) =>
     value === null || value < from || value >= from + n ? null : value - from;

@@ -1,7 +1,7 @@
 // The atlas of a corpus: every head as a cell in the colour of a statistic, of the text's, or of their difference.
 
 import { gateSign } from "../../atlas/gatemarks";
-import { sizeOf } from "../../compute/largest";
+import { largestSize } from "../../compute/largest";
 import { cssColor } from "../../paint/colormap";
 import { headLabel, number, signed, upTo } from "../../paint/format";
 import { coloursOf } from "../../paint/palette";
@@ -30,7 +30,7 @@ function scaleOf({ data, name, by, average, colour }: Choice): { value: OfHead; 
   const mean: OfHead = (l, h) => data.mean(name, by, average, l, h);
   const inText: OfHead = (l, h) => data.inText(name, by, l, h);
   const difference: OfHead = (l, h) => inText(l, h) - data.alikes("mean", name, by, l, h);
-  const most = (value: OfHead) => sizeOf(data.all.map(([l, h]) => value(l, h))) || 1e-9;
+  const most = (value: OfHead) => largestSize(data.all.map(([l, h]) => value(l, h))) || 1e-9;
   if (colour === "difference") return { value: difference, low: -most(difference), high: most(difference) };
   return { value: colour === "text" ? inText : mean, low: 0, high: Math.max(most(mean), most(inText)) };
 }

@@ -1,7 +1,7 @@
 // Map of heads: near where their attention over the corpus is alike.
 
 import { useState } from "preact/hooks";
-import { sizeOf } from "../../compute/largest";
+import { largestSize } from "../../compute/largest";
 import { cssColor } from "../../paint/colormap";
 import { headLabel, number, percent, signed, upTo } from "../../paint/format";
 import { headColour, inks, layerMarker, weightColours } from "../../paint/palette";
@@ -47,7 +47,7 @@ export function HeadMap(props: HeadMapProps) {
   const { select, muted } = inks(dark);
   const spots = spotsOf(props);
   const value = (l: number, h: number) => data.mean(name, by, average, l, h);
-  const most = sizeOf(spots.map(({ layer, head }) => value(layer, head))) || 1e-9;
+  const most = largestSize(spots.map(({ layer, head }) => value(layer, head))) || 1e-9;
   const colours = weightColours(dark);
   const isChosen = ({ layer, head }: Spot) => layer === shown.layer && head === shown.head;
   const ordered = [...spots.filter((spot) => !isChosen(spot)), ...spots.filter(isChosen)]; // that one on top

@@ -1,6 +1,6 @@
 // Does the story hold? The selected head's value in this text among its values in all texts of the corpus.
 
-import { sizeOf } from "../../compute/largest";
+import { largestSize } from "../../compute/largest";
 import { headLabel, number, signed, upTo } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { Chart, MARGIN, scale } from "../../parts/chart";
@@ -128,7 +128,7 @@ function Line({ data, by, name, put, statistic }: Choice & { statistic: string }
   const at = [statistic, by, layer, head] as const;
   const [middle, reach, value] = [data.alikes("mean", ...at), data.alikes("reach", ...at), data.inText(...at)];
   const means = data.all.map(([l, h]) => data.mean(statistic, by, "text", l, h));
-  const top = 1.05 * sizeOf([value, middle + reach, ...means]) || 1e-9;
+  const top = 1.05 * largestSize([value, middle + reach, ...means]) || 1e-9;
   const place = (value: number) => `${100 * Math.max(0, Math.min(1, value / top))}%`;
   const few = !Number.isNaN(value) && fewOf(data, data.count(statistic, by));
   const unusual = data.counted.includes(statistic) ? "unusual" : "(unusual)";

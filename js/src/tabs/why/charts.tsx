@@ -2,7 +2,7 @@
 // earlier layers, and the kinds of both sides.
 
 import { useMemo } from "preact/hooks";
-import { sizeOf } from "../../compute/largest";
+import { largestSize } from "../../compute/largest";
 import { SOURCES } from "../../generated/vocabulary";
 import { cssColor, indexed } from "../../paint/colormap";
 import { signed, upTo } from "../../paint/format";
@@ -156,7 +156,7 @@ function earlierCells({ heads, mlps, layer }: Split): { cells: Float32Array; mos
   const cells = Float32Array.from(
     upTo(layer).flatMap((l) => [...(heads?.subarray(l * H, (l + 1) * H) ?? []), ...(mlps ? [mlps[l]!] : [])]),
   );
-  return { cells, most: sizeOf(cells) || 1 };
+  return { cells, most: largestSize(cells) || 1 };
 }
 
 const [WIDE, TALL] = [68, 24]; // px of a cell
@@ -170,7 +170,7 @@ export function PairsChart({ pairs, label, foot = "" }: { pairs: Pairs; label: s
   const names = kinds.map((kind) => SOURCES[kind]!.label);
   const left = Math.ceil(widest(names, 12)) + 10;
   const top = 42;
-  const most = sizeOf(values) || 1;
+  const most = largestSize(values) || 1;
   const colours = signedColours(dark);
   const x = (c: number) => left + c * WIDE;
   const y = (r: number) => top + r * TALL;

@@ -1,5 +1,5 @@
 // The largest parts of a score: an earlier head leads to where it fetched its own, and each can be tried out.
-import { sizeOf } from "../../compute/largest";
+import { largestSize } from "../../compute/largest";
 import { signed } from "../../paint/format";
 import { useView, type View } from "../../state/view";
 import type { Part, Split, WhyPlace } from "../../state/why";
@@ -20,7 +20,7 @@ export function Largest({ split, go }: { split: Split; go: Go | null }) {
   const view = useView();
   const { tokens } = view.overview.keyside;
   const here = placeOf(view);
-  const most = sizeOf([split.others.value, ...split.largest.map(({ value }) => value)]) || 1;
+  const most = largestSize([split.others.value, ...split.largest.map(({ value }) => value)]) || 1;
   const follow = ({ layer, head, token }: Part, go: Go) => {
     const trail = trailOf(view);
     const next = { layer: layer!, head: head!, query: readAt(split), key: token! };

@@ -1,7 +1,7 @@
 // A head's scores as a sum of small maps by source of the query · source of the key, all on one scale.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { sizeOf } from "../../compute/largest";
+import { largestSize } from "../../compute/largest";
 import type { HeadName } from "../../generated/vocabulary";
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { indexed } from "../../paint/colormap";
@@ -56,7 +56,7 @@ function usePictures(data: ScoreMapsAnswer | null): { pictures: Picture[]; most:
   return useMemo(() => {
     if (!data) return { pictures: [], most: 1 };
     const { values, size, pairs, share, rest } = data;
-    const most = sizeOf(values) || 1;
+    const most = largestSize(values) || 1;
     const names = ["score, row mean 0", ...pairs.map((pair) => pair.map(groupName).join("·")), "rest"];
     const shares = [1, ...share, rest];
     const one = (name: string, n: number): Picture => {
