@@ -205,7 +205,7 @@ class Compared:
 
 
 def start(size: int, unit: int) -> int:
-    """The first unit of the window that shows one: as views/compare/data.ts has it."""
+    """The first unit of the window that shows one: as js/src/tabs/compare/data.ts has it."""
     return max(0, min(STEP * ((unit - STEP // 2) // STEP), size - WINDOW))
 
 

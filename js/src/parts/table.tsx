@@ -29,7 +29,7 @@ export const numbers = <Row,>(
 });
 
 /** A table as it is copied and written to a file. */
-export const cellsOf = <Row,>(columns: Column<Row>[], rows: Row[]) => ({
+export const tableCells = <Row,>(columns: Column<Row>[], rows: Row[]) => ({
   columns: columns.map(({ name }) => name),
   rows: rows.map((row) => columns.map(({ value }) => value(row))),
 });
@@ -57,10 +57,8 @@ export function Table<Row>(props: {
   const ordered = by ? sorted(places, (n) => by.value(props.rows[n]!), order!.down) : places;
   const shown = columns.filter(({ copied }) => !copied);
   const copied = () => {
-    const cells = cellsOf(
-      columns,
-      ordered.map((n) => props.rows[n]!),
-    );
+    const inOrder = ordered.map((n) => props.rows[n]!);
+    const cells = tableCells(columns, inOrder);
     return [cells.columns, ...cells.rows];
   };
   const cell = (row: Row, { name, value, show = value }: Column<Row>, n: number) =>

@@ -9,7 +9,7 @@ import { headLabel, paperName } from "../paint/format";
 import { HeadLink } from "../parts/headlink";
 import type { Numbers } from "../parts/picturetable";
 import { statistics } from "../parts/sentence";
-import { type Column, cellsOf, Table } from "../parts/table";
+import { type Column, Table, tableCells } from "../parts/table";
 import type { HeadValue } from "../state/headvalue";
 import { useView, type View } from "../state/view";
 import { HeadTexts } from "./survey/texts";
@@ -94,7 +94,7 @@ export async function atlasNumbers(view: View): Promise<Numbers> {
   if (overview.measures.includes("norm")) await arrived(() => answers.get(STATS, overview, { by: "norm" }));
   const columns = [...HEAD, ...gateColumns(gates), ...valueColumns(view)];
   return {
-    ...cellsOf(columns, headsOf(view)),
+    ...tableCells(columns, headsOf(view)),
     facts: [["table", `all heads, ${overview.queries.tokens.length} tokens`]],
   };
 }

@@ -8,7 +8,7 @@ import { largestCells, useSwept } from "../head/swept";
 import { signed } from "../paint/format";
 import { into, Segmented } from "../parts/controls";
 import type { Numbers } from "../parts/picturetable";
-import { type Column, cellsOf, Table } from "../parts/table";
+import { type Column, Table, tableCells } from "../parts/table";
 import { Token } from "../parts/token";
 import { useView, type View } from "../state/view";
 import { AtlasTable, atlasNumbers } from "./atlastable";
@@ -117,5 +117,5 @@ function CellTable() {
 export function tableNumbers(view: View): Numbers | Promise<Numbers> {
   if (isOfAtlas(view)) return atlasNumbers(view);
   const { rows } = rowsOf(view);
-  return { ...cellsOf(columnsOf(view, rows), rows), facts: [["table", currentScale(view).title]] };
+  return { ...tableCells(columnsOf(view, rows), rows), facts: [["table", currentScale(view).title]] };
 }

@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-// What hands do meanwhile: text typed while a run computes, a pointer that moves within a cell.
+// Events while something else goes on: text typed while a run computes, a pointer that moves within a cell.
 import { signal } from "@preact/signals";
 import type { ComponentChild } from "preact";
 import { render } from "preact";
