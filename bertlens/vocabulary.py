@@ -1,8 +1,9 @@
 """Every name that kernel and page share, with the words that people read for it.
 
-The one place for measures, maps of a layer, gates, kinds of token, statistics, traits, their choices, and thresholds.
-Colours are in base/colors.py. `python -m bertlens.widgets.typescript` writes the page's copy of both,
-js/src/generated/vocabulary.ts. Nothing here computes.
+The one place for measures, maps of a layer, gates, kinds of token, traits, their choices, and thresholds.
+Colours are in base/colors.py, a statistic's words with its function in measures/statistics.py.
+`python -m bertlens.widgets.typescript` writes the page's copy of all, js/src/generated/vocabulary.ts. Nothing here
+computes.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ GATES: dict[str, Gate] = _by_name(
 GATE_THRESHOLD, GATE_MARGIN = 0.35, 0.10  # the scores' scale is our own, and so are these
 GATE_LEAST_CONTENT = 8  # content tokens; with fewer a head has no label
 
-# --- kinds of token, statistics ---
+# --- kinds of token ---
 
 CATEGORIES: dict[str, Word] = _by_name(
     [
@@ -198,65 +199,6 @@ CATEGORIES: dict[str, Word] = _by_name(
         Word("separator", "separator", "Template tokens after a text, such as [SEP]."),
         Word("punctuation", "punctuation", "Tokens of punctuation only."),
         Word("other", "words", "All other tokens."),
-    ]
-)
-
-
-@dataclass(frozen=True)
-class Statistic(Word):
-    """A number of a head. unit: "share" of the attention, "nats", "keys", or "weight"."""
-
-    unit: str = "share"
-
-
-STATISTICS: dict[str, Statistic] = _by_name(
-    [
-        Statistic("previous", "to the previous token", "Share of the attention that goes to the token before."),
-        Statistic("next", "to the next token", "Share of the attention that goes to the token after."),
-        Statistic("self", "to the token itself", "Share of the attention that tokens give themselves."),
-        Statistic("same_word", "to the same word", "Share that goes to other occurrences of the query's word."),
-        Statistic("first", "to the first token", "Share that goes to the first token."),
-        Statistic("separator", "to separators", "Share that goes to the separators of the template."),
-        Statistic("special", "to special tokens", "Share that goes to all tokens of the template."),
-        Statistic("punctuation", "to . and ,", "Share that goes to “.” and “,” (as Clark et al. 2019 count)."),
-        Statistic("punctuation_all", "to punctuation", "Share that goes to tokens of Unicode punctuation."),
-        Statistic("same_segment", "within the own sentence", "Share that stays in the query's own sentence."),
-        Statistic(
-            "separator_to_separator",
-            "separator to separator",
-            "Share of the separators' own attention that goes to separators (Clark et al. 2019).",
-        ),
-        Statistic(
-            "rest_to_separator",
-            "rest to separator",
-            "Share of the other tokens' attention that goes to separators (Clark et al. 2019).",
-        ),
-        Statistic("entropy", "entropy", "Mean entropy of a row, in nats: 0 on one key, ln K even.", "nats"),
-        Statistic("entropy_first", "entropy, first row", "Entropy of the first token's row, in nats.", "nats"),
-        Statistic(
-            "entropy_smoothed",
-            "entropy, smoothed",
-            "Mean entropy of 0.9999 α + 0.0001 / n, in nats (as Clark et al. 2019 have it).",
-            "nats",
-        ),
-        Statistic(
-            "entropy_first_smoothed",
-            "entropy, first row, smoothed",
-            "Smoothed entropy of the first token's row, in nats.",
-            "nats",
-        ),
-        Statistic(
-            "k90",
-            "keys that hold 90 %",
-            "Least number of keys that hold 90 % of a row, mean over rows (Ramsauer et al. 2021).",
-            "keys",
-        ),
-        Statistic("max", "largest weight", "The largest weight of the head.", "weight"),
-        Statistic(
-            "variation",
-            "weight ≠ norm",
-            "Share of a row that lies elsewhere by norm ‖αf(x)‖ than by weight α (total variation), mean over rows.",
-        ),
     ]
 )
 

@@ -11,28 +11,15 @@ import torch
 from torch import Tensor
 
 from ..trace.trace import Trace
-from .rows import Counted, Roles, Rows, blocks, counted, head_groups, means
-
-SUMMARY = (
-    "previous",
-    "next",
-    "self",
-    "first",
-    "separator",
-    "special",
-    "punctuation_all",
-    "same_segment",
-    "entropy",
-    "k90",
-    "max",
-)
+from .rows import Roles, Rows, blocks, head_groups
+from .statistics import ATLAS_NAMES, Fraction, fractions, means
 
 
-def summary(trace: Trace, names: Sequence[str] = SUMMARY) -> dict[str, Tensor]:
+def summary(trace: Trace, names: Sequence[str] = ATLAS_NAMES) -> dict[str, Tensor]:
     """Numbers of every head by weight: name -> float32 (L, H), NaN where the text has no such tokens or pairs.
 
-    names: of vocabulary.STATISTICS, which says what each is and in which unit. Shares are Σ α over the pairs ÷ number
-    of query tokens n, in [0, 1]; entropy in [0, ln K]; k90 in [1, K]. Clark et al. 2019, section 3.
+    names: of measures.statistics.STATISTICS, which says what each is and in which unit. Shares are Σ α over the pairs
+    ÷ number of query tokens n, in [0, 1]; entropy in [0, ln K]; k90 in [1, K]. Clark et al. 2019, section 3.
     """
     roles = Roles.of(trace)
     layers = [
@@ -43,10 +30,10 @@ def summary(trace: Trace, names: Sequence[str] = SUMMARY) -> dict[str, Tensor]:
 
 
 def _summed(trace: Trace, layer: int, heads: slice, names: Sequence[str], roles: Roles) -> Tensor:
-    found: Counted = []
+    totals: list[Fraction] = []
     for start, first, alpha in blocks(trace, layer, heads):
-        found = counted(names, Rows(alpha, roles, start, first), found)
-    return means(found)
+        totals = fractions(names, Rows(alpha, roles, start, first), totals)
+    return means(totals)
 
 
 def mean_weight(trace: Trace, layer: int) -> Tensor:

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from ..trace.trace import Trace
 from . import norms
-from .attention import SUMMARY
 from .divergence import total_variation
-from .rows import Counted, Roles, Rows, blocks, counted, head_groups, means
+from .rows import Roles, Rows, blocks, head_groups
+from .statistics import ATLAS_NAMES, Fraction, fractions, means
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ def norm_shares(alpha: Tensor, lengths: Tensor) -> Tensor:
 
 @torch.no_grad()
 def statistics(
-    trace: Trace, by: str = "weight", names: Sequence[str] = SUMMARY, *, layers: Sequence[int] | None = None
+    trace: Trace, by: str = "weight", names: Sequence[str] = ATLAS_NAMES, *, layers: Sequence[int] | None = None
 ) -> ByHead:
     """Statistics of all heads by weight α, or, where `by` is "norm", of the shares ‖αf(x)‖ / Σ_j ‖αf(x)‖ in its place.
 
-    names: of vocabulary.STATISTICS. By norm `variation` follows them: ½ Σ_j |α / Σα − share| in [0, 1], mean over rows,
-    0 where a head passes on as it looks. received: mean over queries of what a key gets, sums to at most 1. layers:
-    only these.
+    names: of measures.statistics.STATISTICS. By norm `variation` follows them: ½ Σ_j |α / Σα − share| in [0, 1], mean
+    over rows, 0 where a head passes on as it looks. received: mean over queries of what a key gets, sums to at most 1.
+    layers: only these.
     Kobayashi et al. 2020, section 3, for the norm. Raises ModelError by norm for a family without an adapter.
     """
     roles = Roles.of(trace)
@@ -57,7 +57,7 @@ def joined(groups: Sequence[ByHead]) -> ByHead:
 
 @torch.no_grad()
 def of_heads(
-    trace: Trace, layer: int, heads: slice, by: str, names: Sequence[str] = SUMMARY, roles: Roles | None = None
+    trace: Trace, layer: int, heads: slice, by: str, names: Sequence[str] = ATLAS_NAMES, roles: Roles | None = None
 ) -> ByHead:
     """`statistics` of some of a layer's heads: (1, H', names) and (1, H', K)."""
     lengths = norms.transformed_norm(trace, layer) if by == "norm" else None
@@ -69,7 +69,7 @@ def _of_heads(
     trace: Trace, layer: int, heads: slice, names: Sequence[str], roles: Roles, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """(H', names) and (H', K) of some heads, by norm where lengths (H, K) are given."""
-    found: Counted = []
+    totals: list[Fraction] = []
     received: Tensor | None = None  # Σ over the queries: what keys get (H', K)
     apart: list[Tensor] = []  # and how far the two lie apart (H',), block by block
     for start, first, alpha in blocks(trace, layer, heads):
@@ -77,11 +77,11 @@ def _of_heads(
         if lengths is not None:
             rows = Rows(norm_shares(alpha, lengths[heads, rows.keys]), roles, start, first)
             apart.append(total_variation(_scaled(alpha), rows.values).sum(-1))
-        found = counted(names, rows, found)
+        totals = fractions(names, rows, totals)
         received = alpha.new_zeros(len(alpha), len(roles.special)) if received is None else received
         received[:, rows.keys] += rows.values.sum(1)
     assert received is not None
-    columns = [means(found)]
+    columns = [means(totals)]
     if apart:
         columns.append((torch.stack(apart).sum(0) / trace.n_tokens).float()[:, None])
     return torch.cat(columns, -1), (received / trace.n_tokens).float()

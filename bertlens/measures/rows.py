@@ -1,14 +1,11 @@
-"""Numbers of heads from the rows of their maps: how much goes where, how even a row is. By weight or by any other rows.
-
-A statistic is a numerator per head and one denominator, so that texts can be averaged one by one or token by token.
-"""
+"""The rows of heads' maps, by weight or norm, some at a time: how much goes where, how even a row is."""
 
 from __future__ import annotations
 
 import math
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import ref
@@ -142,13 +139,6 @@ class Rows:
     start: int = 0
     first: int = 0
 
-    def statistic(self, name: str) -> tuple[Tensor, int]:
-        """(numerator (H,), denominator); a denominator of 0 says that the text has no such tokens or pairs.
-
-        Of some rows, the numerator is their part of the sum, of "max" their largest; the denominator is that of all.
-        """
-        return STATISTICS[name](self)
-
     @property
     def n(self) -> int:
         return self.roles.trace.n_tokens
@@ -216,34 +206,10 @@ class Rows:
             return cells @ chosen.flatten().to(cells.dtype), self.n
         return cells[:, chosen].sum(-1), self.n
 
-    def held(self) -> tuple[Tensor, int]:
+    def k90(self) -> tuple[Tensor, int]:
         """Σ of k90; NaN stays."""
         values = self.values
         return k90(values).to(values.dtype).sum(-1) + 0 * values.sum((1, 2)), self.n
-
-
-# name -> (numerator, denominator), in the words of vocabulary.STATISTICS. Shares: Σ over the pairs ÷ n tokens, rows of
-# special tokens included, also for previous and next. Clark et al. 2019, sections 3.1 to 3.3.
-STATISTICS: dict[str, Callable[[Rows], tuple[Tensor, int]]] = {
-    "previous": lambda rows: rows.diagonal(-1),
-    "next": lambda rows: rows.diagonal(1),
-    "self": lambda rows: rows.diagonal(0),
-    "same_word": lambda rows: rows.pairs(rows.roles.same_word(rows.queries, rows.keys)),
-    "first": Rows.to_first,
-    "separator": lambda rows: rows.column(rows.roles.separator, bool(rows.roles.separator.any())),
-    "special": lambda rows: rows.column(rows.roles.special),
-    "punctuation": lambda rows: rows.column(rows.roles.punctuation),
-    "punctuation_all": lambda rows: rows.column(rows.roles.punctuation_all),
-    "same_segment": lambda rows: rows.pairs(rows.roles.same_segment(rows.queries, rows.keys)),
-    "separator_to_separator": lambda rows: rows.separators(from_separators=True),
-    "rest_to_separator": lambda rows: rows.separators(from_separators=False),
-    "entropy": lambda rows: (rows.entropies.sum(-1), rows.n),
-    "entropy_first": lambda rows: rows.of_first(rows.entropies),
-    "entropy_smoothed": lambda rows: (rows.smoothed.sum(-1), rows.n),
-    "entropy_first_smoothed": lambda rows: rows.of_first(rows.smoothed),
-    "k90": Rows.held,
-    "max": lambda rows: (rows.values.amax((1, 2)), 1),
-}
 
 
 def _room(trace: Trace) -> int:
@@ -278,23 +244,3 @@ def blocks(trace: Trace, layer: int, heads: slice) -> Iterator[tuple[int, int, T
         stop = min(start + step, trace.n_tokens)
         keys = _keys(trace, layer, start, stop)
         yield start, keys.start, trace.attention_part(layer, heads, slice(start, stop), keys)
-
-
-Counted = list[tuple[Tensor, int]]  # (numerator (H,), denominator) of each name
-
-
-def counted(names: Sequence[str], rows: Rows, before: Counted | None = None) -> Counted:
-    """The statistics of some rows, joined with those of the rows before."""
-    new = [rows.statistic(name) for name in names]
-    if not before:
-        return new
-    largest, add = torch.maximum, torch.add
-    return [
-        ((largest if name == "max" else add)(sum_before, numerator), denominator)
-        for name, (sum_before, _), (numerator, denominator) in zip(names, before, new, strict=True)
-    ]
-
-
-def means(found: Counted) -> Tensor:
-    """float32 (H, names) numerators by denominators, NaN where there are no such tokens or pairs."""
-    return torch.stack([(numerator.float() / (denominator or torch.nan)) for numerator, denominator in found], -1)

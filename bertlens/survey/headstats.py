@@ -19,9 +19,10 @@ import torch
 from ..errors import InputError, SelectionError, check_index
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
+from ..measures.statistics import SURVEY_NAMES
 from ..trace.trace import Trace
 from .corpus import Item, digest
-from .statistics import CATEGORIES, LABELS, NAMES, TextStatistics
+from .statistics import CATEGORIES, LABELS, TextStatistics
 from .statsfile import PIECES, Held, held, read, write
 from .sums import BY, Tally, added, check_shapes, edges
 from .textlength import LengthBin, bin_of, near, span
@@ -38,7 +39,7 @@ NO_TEXTS = "these statistics do not hold the texts with the highest values: run 
 class HeadStats:
     """Corpus statistics of every head; `a + b` is the statistics of both corpora. Made by `head_stats`.
 
-    L layers, H heads, K statistics (statistics.NAMES), V pieces of the vocabulary. `bins` holds the sums of the texts
+    L layers, H heads, K statistics (SURVEY_NAMES), V pieces of the vocabulary. `bins` holds the sums of the texts
     of each length and number of segments (tally.Tally), sparse; `pieces` "pieces.token" (V, L) of the heads' mean
     ‖f(x)‖ and their count, of all texts. What is read is of all texts, long and short; `of_length` is of some.
     """
@@ -159,7 +160,7 @@ class HeadStats:
         if len(self.ahead) > self.n_texts or min(self.ahead, default=0) < 0:
             raise ValueError("the places of the texts do not go with their number")
         if self.highest is not None:
-            self.highest.check((len(NAMES), layers, heads), [by for by in BY if self._has(f"{by}.text")])
+            self.highest.check((len(SURVEY_NAMES), layers, heads), [by for by in BY if self._has(f"{by}.text")])
 
     # --- reading ---
 
@@ -283,7 +284,7 @@ class HeadStats:
 
         self._check_by(by)
         means = self._mean(by, average)
-        columns = _heads(self.shape) | {name: means[k].ravel() for k, name in enumerate(NAMES)}
+        columns = _heads(self.shape) | {name: means[k].ravel() for k, name in enumerate(SURVEY_NAMES)}
         table = pd.DataFrame(columns)
         table.attrs = {"by": by, "average": average, "special_rows": "counted", "texts": self.n_texts}
         return table
@@ -381,9 +382,9 @@ class HeadStats:
 
     def _index(self, name: str, by: str) -> int:
         self._check_by(by)
-        if name not in NAMES:
-            raise SelectionError(f"no statistic {name!r}: there are {', '.join(NAMES)}")
-        return NAMES.index(name)
+        if name not in SURVEY_NAMES:
+            raise SelectionError(f"no statistic {name!r}: there are {', '.join(SURVEY_NAMES)}")
+        return SURVEY_NAMES.index(name)
 
     def _check_by(self, by: str) -> None:
         if by not in BY:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from .headstats import HeadStats
 from .prediction import FEWEST, ROUNDING, width
-from .statistics import COUNTED, NAMES
 
 SHARE = 0.9
 
@@ -34,7 +34,7 @@ def own_flags(stats: HeadStats, by: str, compared: np.ndarray) -> OwnFlags:
     A text is flagged where it lies outside the prediction interval of all other texts of the length (`alike`). Of a bin
     of lengths with more texts than are kept, each kept one stands for as many as they are.
     """
-    texts, statistics = np.zeros(len(NAMES), int), np.full(len(NAMES), np.nan)
+    texts, statistics = np.zeros(len(SURVEY_NAMES), int), np.full(len(SURVEY_NAMES), np.nan)
     nothing = np.full(compared.shape[1:], np.nan)
     kept = _kept(stats, by)
     if kept is None:
@@ -44,10 +44,10 @@ def own_flags(stats: HeadStats, by: str, compared: np.ndarray) -> OwnFlags:
     of_heads, asked = np.zeros((len(values), *nothing.shape), int), compared.any((1, 2))
     known = asked & (counts > FEWEST)
     for k in np.flatnonzero(known):
-        flags = _flags(values[:, k].astype(float), int(counts[k]), stats.values(NAMES[k], by), spreads[k])
+        flags = _flags(values[:, k].astype(float), int(counts[k]), stats.values(SURVEY_NAMES[k], by), spreads[k])
         here = ~np.isnan(values[:, k]).any((1, 2))
         texts[k], statistics[k] = here.sum(), _most(flags.sum((1, 2))[here, None], weights[here])[0]
-        of_heads += flags if NAMES[k] in COUNTED else 0
+        of_heads += flags if SURVEY_NAMES[k] in FLAGGED_NAMES else 0
     if not known.any() or (known < asked).any():
         return OwnFlags(texts, statistics, nothing, np.nan)
     heads, every = (_most(counted.reshape(len(values), -1), weights) for counted in (of_heads, of_heads.sum((1, 2))))

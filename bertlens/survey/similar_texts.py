@@ -12,11 +12,12 @@ import numpy as np
 import torch
 
 from ..errors import InputError, SelectionError
+from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ..trace.trace import Trace
 from .headstats import HeadStats
 from .ownflags import OwnFlags, own_flags
 from .prediction import FEWEST, LEVEL, ROUNDING, width
-from .statistics import COUNTED, NAMES, TextStatistics, text_statistics
+from .statistics import TextStatistics, text_statistics
 from .sums import BY
 from .textlength import segments_of, span
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Alike:
-    """One text among the texts of a corpus that are of its length: HeadStats.of_length. L layers, H heads, K NAMES.
+    """One text among the texts of a corpus that are of its length: HeadStats.of_length. L layers, H heads, K numbers.
 
     tokens, segments: of the text; shortest, longest: tokens of the texts that it is compared with; texts: how many
     these are; counts (K,): how many of them have the statistic. values (K, L, H): the text's, NaN where it has none;
@@ -78,11 +79,11 @@ def alike(stats: HeadStats, trace: Trace, text: TextStatistics, by: str = "weigh
     values = (text.numerators[by] / known[:, None, None]).numpy()
     some = stats.of_length(tokens, segments)
     nothing = np.full(values.shape, np.nan)
-    counts, mean, sd, lower = np.zeros(len(NAMES)), nothing, nothing, np.zeros((2, *values.shape), int)
+    counts, mean, sd, lower = np.zeros(len(SURVEY_NAMES)), nothing, nothing, np.zeros((2, *values.shape), int)
     if some.n_texts and (by == "weight" or some.has_norms):
         counts, lower = some.counts(by), some.lower(values, by)
         enough = (counts >= FEWEST)[:, None, None]
-        mean = np.where(enough, np.stack([some.values(name, by) for name in NAMES]), np.nan)
+        mean = np.where(enough, np.stack([some.values(name, by) for name in SURVEY_NAMES]), np.nan)
         sd = np.where(enough, some.spreads(by), np.nan)
     widths = np.array([width(int(n)) for n in counts])
     own, reach = own_flags(some, by, ~np.isnan(values - mean)), widths[:, None, None] * sd
@@ -109,12 +110,12 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
         raise InputError(f"statistics of {stats.shape} (layers, heads) say nothing of a trace of another model")
     found = alike(stats, trace, text_statistics(trace), by)
     of, layer, head = np.indices(found.values.shape).reshape(3, -1)
-    counted = np.array([name in COUNTED for name in NAMES])[of]
+    counted = np.array([name in FLAGGED_NAMES for name in SURVEY_NAMES])[of]
     table = pd.DataFrame(
         {
             "layer": layer,
             "head": head,
-            "statistic": np.array(NAMES)[of],
+            "statistic": np.array(SURVEY_NAMES)[of],
             "value": found.values.ravel(),
             "texts": found.counts.astype(int)[of],
             "mean": found.mean.ravel(),

@@ -18,30 +18,12 @@ from ..measures.block import Block
 from ..measures.byhead import norm_shares
 from ..measures.geometry import cone_index
 from ..measures.offers import why_not
-from ..measures.rows import MARKS, Counted, Roles, Rows, blocks, counted, head_groups
+from ..measures.rows import MARKS, Roles, Rows, blocks, head_groups
+from ..measures.statistics import SURVEY_NAMES, Fraction, fractions
 from ..model.borrowed import Model
 from ..trace.trace import Trace
 from ..vocabulary import GATES
 
-NAMES = (
-    "previous",
-    "next",
-    "self",
-    "same_word",
-    "first",
-    "separator",
-    "punctuation",
-    "punctuation_all",
-    "separator_to_separator",
-    "rest_to_separator",
-    "entropy",
-    "entropy_first",
-    "entropy_smoothed",
-    "entropy_first_smoothed",
-    "k90",
-)
-# One statistic each where flags are counted: the four entropies are nearly one, and the first of them stands for all
-COUNTED = tuple(name for name in NAMES if not name.startswith("entropy_"))
 LABELS = tuple(GATES)
 CATEGORIES = categories.NAMES
 
@@ -136,7 +118,7 @@ def _joined(trace: Trace, layers: Sequence[_Layer], with_norms: bool) -> TextSta
 class _Layer:
     """What is counted of a layer."""
 
-    numerators: dict[str, Tensor]  # "weight", "norm" -> (K, H) in the order of NAMES
+    numerators: dict[str, Tensor]  # "weight", "norm" -> (K, H) in the order of SURVEY_NAMES
     denominators: list[int]
     gates: list[int]
     lengths: Any  # (H, S) ‖f(x)‖, or None
@@ -153,8 +135,8 @@ class _Layer:
         )
 
 
-def _plain(found: Counted) -> Tensor:
-    """Numerators (K, H) in the order of NAMES."""
+def _plain(found: list[Fraction]) -> Tensor:
+    """Numerators (K, H) in the order of SURVEY_NAMES."""
     return torch.stack([numerator for numerator, _ in found]).double().cpu()
 
 
@@ -163,7 +145,7 @@ class _Heads:
     """What is counted of some heads while their attention passes, some rows at a time. lengths: ‖f(x)‖ (H', S)."""
 
     lengths: Tensor | None
-    found: dict[str, Counted] = field(default_factory=dict)  # "weight", "norm"
+    found: dict[str, list[Fraction]] = field(default_factory=dict)  # "weight", "norm"
     diagonal: list[Tensor] = field(default_factory=list)  # parts of α_ii
     scores: gates.Scores = field(init=False)
 
@@ -182,5 +164,5 @@ class _Heads:
                 shares = norm_shares(alpha, self.lengths[:, rows["weight"].keys])
                 rows["norm"] = Rows(shares, roles, start, first)
             for by, values in rows.items():
-                self.found[by] = counted(NAMES, values, self.found.get(by))
+                self.found[by] = fractions(SURVEY_NAMES, values, self.found.get(by, ()))
             yield first, alpha

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..base.atomic import replacing
 from ..errors import InputError
-from .statistics import LABELS, NAMES
-from .sums import Tally
+from ..measures.statistics import SURVEY_NAMES
+from .statistics import LABELS
+from .sums import BY, Tally
 from .textlength import LengthBin
 from .top_texts import Highest
 
@@ -32,7 +33,7 @@ class Held(NamedTuple):
 
 def write(path: str | Path, header: dict[str, Any], held: Held) -> None:
     """What was there before stays whole if this is cut off. Raises ExportError where it cannot be written."""
-    known = {"format": FORMAT, "statistics": NAMES, "labels": LABELS}
+    known = {"format": FORMAT, "statistics": SURVEY_NAMES, "labels": LABELS}
     arrays = dict(held.pieces)
     for place, tally in sorted(held.bins.items()):
         arrays |= {f"{place}/{name}": sums for name, sums in tally.sums.items()}
@@ -45,12 +46,15 @@ def write(path: str | Path, header: dict[str, Any], held: Held) -> None:
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and arrays. Raises InputError for another file, a damaged one, or one of another version."""
+    """Header and arrays. Raises InputError for another file, a damaged one, or one of another version.
+
+    A statistic that is younger than the file is one that none of its texts have.
+    """
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
         header = json.loads(str(arrays.pop("header")))
-        version, known = header["format"], (header["statistics"], header["labels"])
+        version, names, labels = header["format"], header["statistics"], header["labels"]
     except Exception as error:  # noqa: BLE001  a damaged zip raises whatever its decoders stumble on
         said = " ".join(str(error).split())[:150] or type(error).__name__
         if "pickle" in said:  # numpy's advice for whatever is no .npz at all
@@ -61,9 +65,25 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"{path} does not say how long its texts were, and texts of different lengths cannot be compared: "
             "run the survey again"
         )
-    if version not in (*OLDER, FORMAT) or known != ([*NAMES], [*LABELS]):
+    known = [name for name in SURVEY_NAMES if name in names]
+    if version not in (*OLDER, FORMAT) or names != known or labels != [*LABELS]:
         raise InputError(f"{path} was written by another version of bertlens: run the survey again")
+    if len(known) < len(SURVEY_NAMES):
+        places = [SURVEY_NAMES.index(name) for name in known]
+        arrays = {name: _with_younger(name, values, places) for name, values in arrays.items()}
     return header, arrays
+
+
+def _with_younger(name: str, values: np.ndarray, places: list[int]) -> np.ndarray:
+    """An array of a file with fewer statistics, which belong at `places`, as one with all of them."""
+    place, _, what = name.rpartition(".")
+    if not place.endswith(BY):
+        return values
+    axis = 1 if what in ("values", "texts") else 0
+    missing = {"values": -np.inf if place.startswith(_TEXTS) else np.nan, "texts": -1}.get(what, 0)
+    whole = np.full((*values.shape[:axis], len(SURVEY_NAMES), *values.shape[axis + 1 :]), missing, values.dtype)
+    whole[(slice(None),) * axis + (places,)] = values
+    return whole
 
 
 def held(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Held:

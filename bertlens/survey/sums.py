@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..measures.norms import METHODS
-from .statistics import CATEGORIES, LABELS, NAMES, TextStatistics
+from ..measures.statistics import STATISTICS, SURVEY_NAMES
+from .statistics import CATEGORIES, LABELS, TextStatistics
 
 BINS = 32
 KEPT = 256  # texts; of more, how many lie in each of BINS is kept
@@ -21,14 +22,15 @@ def edges(name: str) -> np.ndarray:
 
     Entropies in equal steps, k90 in equal factors, shares in equal steps of their square root: most are small.
     """
-    if name.startswith("entropy"):
+    unit = STATISTICS[name].unit
+    if unit == "nats":
         return np.linspace(0, 7, BINS + 1)  # ln 1097
-    return np.geomspace(1, 1024, BINS + 1) if name == "k90" else np.linspace(0, 1, BINS + 1) ** 2
+    return np.geomspace(1, 1024, BINS + 1) if unit == "keys" else np.linspace(0, 1, BINS + 1) ** 2
 
 
 @dataclass
 class Tally:
-    """Sums over some texts; `a + b` is that of both, in any order. L layers, H heads, K statistics (NAMES).
+    """Sums over some texts; `a + b` is that of both, in any order. L layers, H heads, K statistics (SURVEY_NAMES).
 
     `sums` are float64: "texts", "tokens" (); those of an average come as sum and count, once with a text as the unit,
     once with a token: "weight.text", "weight.token", "norm.text", "norm.token" (K, L, H), counts (K,), and
@@ -83,9 +85,9 @@ class Tally:
     def counts(self, by: str, k: int) -> np.ndarray:
         """(L, H, BINS) the texts in each of the `edges` of a statistic."""
         if self._all_kept(by):
-            return _binned(self.values[by][:, k], NAMES[k])
+            return _binned(self.values[by][:, k], SURVEY_NAMES[k])
         layers, heads, _ = self.sums["gates"].shape
-        counted: np.ndarray = self.sums.get(f"{by}.text_bins", np.zeros((len(NAMES), layers, heads, BINS)))[k]
+        counted: np.ndarray = self.sums.get(f"{by}.text_bins", np.zeros((len(SURVEY_NAMES), layers, heads, BINS)))[k]
         return counted
 
     def lower(self, by: str, text: np.ndarray) -> np.ndarray:
@@ -100,7 +102,7 @@ class Tally:
         if f"{by}.text_bins" not in self.sums:
             return np.zeros((2, *text.shape), int)
         below = np.concatenate([np.zeros((*text.shape, 1)), self.sums[f"{by}.text_bins"].cumsum(-1)], -1)
-        bounds = np.stack([edges(name).astype(np.float32) for name in NAMES])[:, None, None]
+        bounds = np.stack([edges(name).astype(np.float32) for name in SURVEY_NAMES])[:, None, None]
         own = (bounds[..., 1:-1] <= text[..., None]).sum(-1)[..., None]  # the bin of the text's value
         start = np.take_along_axis(np.broadcast_to(bounds, below.shape), own, -1)
         ends = np.concatenate([own, np.where(text[..., None] > start, own + 1, own)], -1)  # at its edge: none is lower
@@ -116,8 +118,8 @@ class Tally:
             each["text_bins"] = (BINS,)
         there = [by for by in BY if by == "weight" or f"{by}.text" in self.sums]
         for by in there:
-            shapes |= {f"{by}.{name}": (len(NAMES), layers, heads, *more) for name, more in each.items()}
-            shapes |= {f"{by}.{name}_count": (len(NAMES),) for name in ("text", "token")}
+            shapes |= {f"{by}.{name}": (len(SURVEY_NAMES), layers, heads, *more) for name, more in each.items()}
+            shapes |= {f"{by}.{name}_count": (len(SURVEY_NAMES),) for name in ("text", "token")}
         of_layers: dict[str, tuple[int, ...]] = {"mixing": (len(METHODS), layers), "cone": (layers + 1,)}
         for name, shape in of_layers.items():
             if f"{name}.text" in self.sums:
@@ -132,7 +134,7 @@ class Tally:
             raise ValueError(f"the values are not those of {self.n_texts} texts")
         for by, values in self.values.items():
             most = self.n_texts if by == "weight" and kept else len(values)
-            right = values.shape == (most, len(NAMES), layers, heads) and values.dtype == np.float32
+            right = values.shape == (most, len(SURVEY_NAMES), layers, heads) and values.dtype == np.float32
             if not right or np.isinf(values).any() or not 0 < len(values) <= (self.n_texts if kept else SAMPLED):
                 raise ValueError(f"the values by {by} are not those of {self.n_texts} texts")
 
@@ -142,7 +144,9 @@ class Tally:
     def _counted(self) -> dict[str, np.ndarray]:
         """The sums, with all texts counted in bins."""
         kept = [by for by in self.values if self._all_kept(by)]
-        return self.sums | {f"{by}.text_bins": np.stack([self.counts(by, k) for k in range(len(NAMES))]) for by in kept}
+        return self.sums | {
+            f"{by}.text_bins": np.stack([self.counts(by, k) for k in range(len(SURVEY_NAMES))]) for by in kept
+        }
 
 
 def added(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -16,8 +16,8 @@ from ..base.atomic import replacing
 from ..errors import InputError
 from ..lens import Lens
 from ..measures.divergence import jensen_shannon
+from ..measures.statistics import SURVEY_NAMES
 from ..survey import HeadStats, head_stats
-from ..survey.statistics import NAMES
 from .corpus import Passages
 from .differences import SHIPPED
 from .train import Masking, evaluate
@@ -52,14 +52,14 @@ class History:
             "step": step,
             **{name: value for name, value in asdict(score).items() if name != "n"},
             "divergence": self._divergence(),
-            "weight": np.stack([stats.values(name) for name in NAMES]).astype(np.float32),
+            "weight": np.stack([stats.values(name) for name in SURVEY_NAMES]).astype(np.float32),
             "gates": _gates(stats),
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         earlier = {name: points[name] for name in point if name in points}
         grown = {name: np.stack([*earlier.get(name, ()), np.asarray(value)]) for name, value in point.items()}
         with replacing(self.path) as out:
-            np.savez_compressed(out, names=np.array(NAMES), n_texts=len(self.texts), **grown)  # type: ignore[arg-type]
+            np.savez_compressed(out, names=np.array(SURVEY_NAMES), n_texts=len(self.texts), **grown)  # type: ignore[arg-type]
 
     def _points(self) -> dict[str, np.ndarray]:
         return load(self.path) if self.path.is_file() else {}

@@ -18,8 +18,8 @@ from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.wire import json_safe, pack
 from ..errors import SelectionError
-from ..measures.attention import SUMMARY
 from ..measures.offers import offers, why_not
+from ..measures.statistics import ATLAS_NAMES
 from ..measures.words import annotation
 from ..run.changes import Change
 from ..text.patches import Patches
@@ -163,7 +163,7 @@ class Shown:
             "badges": badges(trace.report),
             "text": trace.text or "",
             "text_pair": trace.text_pair or "",
-            "stats": list(SUMMARY),
+            "stats": list(ATLAS_NAMES),
             "pending": [layer for layer in range(shown.n_layers) if layer not in held],
             "measures": list(MEASURES) if not reasons["norms"] else ["weight"],
             "layer_maps": [

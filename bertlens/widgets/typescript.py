@@ -14,6 +14,7 @@ from typing import Any
 from .. import vocabulary
 from ..base import colors
 from ..base.limits import LIMITS, PAGE
+from ..measures.statistics import STATISTICS
 from .arguments import ARGUMENTS
 from .questions import QUESTIONS
 from .tabs import PARTS, TABS
@@ -79,7 +80,7 @@ def typescript() -> str:
             *_table("GATES", "string", v.GATES, ("letter", "mark", "about")),
             *_table("CATEGORIES", "string", v.CATEGORIES, ("label", "about")),
             *_table("SOURCES", "string", v.SOURCES, ("label", "about")),
-            *_table("STATISTICS", "string", v.STATISTICS, ("label", "about", "unit")),
+            *_table("STATISTICS", "string", STATISTICS, ("label", "about", "unit")),
             *_table("TERMS", "string", v.TERMS, ("label", "about")),
             f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",

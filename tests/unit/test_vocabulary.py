@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -18,12 +20,12 @@ import transformers as tf
 import bertlens as bl
 from bertlens import vocabulary
 from bertlens.base import colors, wire
-from bertlens.measures import attention, categories, gates, norms, sources
+from bertlens.measures import categories, gates, norms, sources
 from bertlens.measures.offers import CAPABILITIES, offers
-from bertlens.measures.rows import STATISTICS
+from bertlens.measures.statistics import STATISTICS
 from bertlens.model import transformers_private
 from bertlens.model.families import ADAPTERS, families
-from bertlens.survey.statistics import LABELS, NAMES
+from bertlens.survey.statistics import LABELS
 from bertlens.widgets import Question, Tab, register_question, register_tab, sheet, typescript
 from bertlens.widgets.arguments import ARGUMENTS
 from bertlens.widgets.questions import OF_VIEWS, QUESTIONS
@@ -39,17 +41,16 @@ def test_the_page_has_this_vocabulary() -> None:
 
 
 def test_every_word_explains_itself_in_a_sentence() -> None:
-    tables = ("MEASURES", "LAYER_MAPS", "GATES", "CATEGORIES", "STATISTICS", "PAIR_FILTERS", "UNITS", "TERMS")
+    tables = ("MEASURES", "LAYER_MAPS", "GATES", "CATEGORIES", "PAIR_FILTERS", "UNITS", "TERMS")
     words = [word for name in tables for word in getattr(vocabulary, name).values()] + list(TABS.values())
-    for word in (*words, *vocabulary.SOURCES.values()):
+    for word in (*words, *vocabulary.SOURCES.values(), *STATISTICS.values()):
         assert word.label and re.match(r"[A-ZΣ‖].*[.?]$", word.about), word
     assert all(word.symbol for word in vocabulary.LAYER_MAPS.values())
 
 
 def test_names_are_those_of_the_code() -> None:
     """No measure computes something that has no word, and no word stands for nothing."""
-    assert {*STATISTICS, "variation"} == set(vocabulary.STATISTICS)  # the one of two measures: measures.byhead
-    assert set(NAMES) <= set(STATISTICS) and set(attention.SUMMARY) <= set(STATISTICS)
+    assert [name for name, record in STATISTICS.items() if record.function is None] == ["variation"]  # measures.byhead
     assert tuple(vocabulary.GATES) == LABELS and set(gates.GATES) == set(LABELS) - {"mixed", "undefined"}
     assert tuple(vocabulary.CATEGORIES) == categories.NAMES and tuple(vocabulary.SOURCES) == sources.KINDS
     assert (gates.THRESHOLD, gates.MARGIN) == (vocabulary.GATE_THRESHOLD, vocabulary.GATE_MARGIN)
@@ -136,6 +137,60 @@ def test_a_new_layer_measure_with_a_picture(registries: None) -> None:
     given = bl.Trace.from_attentions(torch.full((1, 1, 2, 2), 0.5), ["a", "b"])  # has no outputs
     fields, _ = question(given.explore(), op="layer_map", layer=0, kind="distance")
     assert "attention weights" in fields["error"]
+
+
+# What a record of one more statistic looks like, and what a copy of the package with it gives
+RECORD = """    Statistic(
+        "second",
+        "to the second token",
+        "Share that goes to the second token.",
+        lambda rows: (rows.values[:, :, 1].sum(1), rows.n),
+        atlas=True,
+    ),
+"""
+WITH_IT = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+import torch
+import bertlens as bl
+from bertlens.measures import byhead
+from bertlens.survey import HeadStats, head_stats, story
+from bertlens.widgets import typescript
+from unit import tiny
+
+lens = bl.Lens(tiny.bert(num_hidden_layers=1, num_attention_heads=2), tiny.wordpiece())
+trace = lens.trace("the cat sat")
+expected = trace.attention(0)[:, :, 1].mean(-1)
+found = byhead.statistics(trace)
+torch.testing.assert_close(found.values[0, :, found.names.index("second")], expected)
+assert trace.explore().overview["header"]["stats"] == list(found.names)
+assert '"second": {"label": "to the second token"' in typescript.typescript()
+stats = head_stats(lens, ["the cat sat"], progress=False)
+torch.testing.assert_close(torch.tensor(stats.table()["second"]).float(), expected)
+assert "second" in set(story(stats, trace)["statistic"])
+old = HeadStats.load(sys.argv[3])
+assert (old + stats).values("second").shape == (1, 2) and old.table()["second"].isna().all()
+print("all there")
+"""
+
+
+def test_a_new_statistic_is_one_file(tmp_path: Path) -> None:
+    """In a copy of the package with one record more: the atlas, the survey, the page's words, and files without it."""
+    package, copy = Path(bl.__file__).parent, tmp_path / "bertlens"
+    (copy / "measures").mkdir(parents=True)
+    for folder in (".", "measures"):
+        for entry in (package / folder).iterdir():
+            if entry.name not in ("measures", "statistics.py", "__pycache__"):
+                (copy / folder / entry.name).symlink_to(entry)
+    text = (package / "measures" / "statistics.py").read_text(encoding="utf-8")
+    edited = text.replace("_RECORDS = [\n", "_RECORDS = [\n" + RECORD)
+    (copy / "measures" / "statistics.py").write_text(edited, encoding="utf-8")
+    tests = Path(__file__).parents[1]
+    older = tests / "unit" / "survey" / "stats_0.2.npz"
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_IT, str(tmp_path), str(tests), str(older)], capture_output=True, text=True
+    )
+    assert done.stdout == "all there\n", done.stderr
 
 
 def toy(trace: bl.Trace, layer: int, head: int) -> Any:

@@ -12,11 +12,12 @@ import torch
 from ...base.limits import within
 from ...errors import InputError
 from ...measures.offers import offers
+from ...measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ...survey.distances import head_map, nearest_heads
 from ...survey.headstats import HeadStats
 from ...survey.prediction import FEWEST, LEVEL
 from ...survey.similar_texts import Alike, alike
-from ...survey.statistics import COUNTED, NAMES, text_steps
+from ...survey.statistics import text_steps
 from ...survey.sums import BINS, edges
 from ...survey.syntax import predicted_words, word_attention
 from ...trace.provenance import visible
@@ -99,13 +100,13 @@ class Corpus:
         text = in_steps(trace, "survey", text_steps, math.inf if within("saved", trace.n_tokens) else PATIENCE)
         if text is None:
             return again()
-        arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in NAMES]).astype(np.float32)}
+        arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in SURVEY_NAMES]).astype(np.float32)}
         likes = {which: alike(stats, trace, text, which) for which in by}
         like = likes["weight"]
         some = stats.of_length(like.tokens, like.segments)
         for which, found in likes.items():
             for average in ("text", "token"):
-                values = np.stack([stats.values(name, which, average) for name in NAMES])
+                values = np.stack([stats.values(name, which, average) for name in SURVEY_NAMES])
                 arrays[f"{average}.{which}"] = values.astype(np.float32)
             arrays |= _arrays(found, which)
             arrays[f"bins.{which}"] = _bins(some, which, (layers, heads))
@@ -115,8 +116,8 @@ class Corpus:
         of_gates = some if some.n_texts >= FEWEST else stats
         gates = of_gates.gates()
         fields = {
-            "names": list(NAMES),
-            "counted": list(COUNTED),
+            "names": list(SURVEY_NAMES),
+            "counted": list(FLAGGED_NAMES),
             "by": by,
             "texts": stats.n_texts,
             "tokens": stats.n_tokens,
@@ -159,11 +160,11 @@ class Corpus:
         texts, arrays = self.stats.highest.numbered(layer)
         by = ["weight", "norm"] if self.stats.has_norms else ["weight"]
         for which in by:
-            means = [self.stats.values(name, which)[layer] for name in NAMES]
+            means = [self.stats.values(name, which)[layer] for name in SURVEY_NAMES]
             arrays[f"{which}.means"] = np.stack(means).astype(np.float32)  # (K, H)
         fields = {
             "held": True,
-            "names": list(NAMES),
+            "names": list(SURVEY_NAMES),
             "by": by,
             "counts": {which: self.stats.counts(which).astype(int).tolist() for which in by},
             "texts": [{"parts": text.parts, "tokens": text.tokens, "whole": text.whole} for text in texts.values()],
@@ -203,8 +204,8 @@ def _bins(some: HeadStats, by: str, shape: tuple[int, int]) -> np.ndarray:
     """(K, L, H, BINS) how many texts have a value in each bin."""
     kind = np.uint16 if some.n_texts < 1 << 16 else np.int32
     if not some.n_texts or (by == "norm" and not some.has_norms):
-        return np.zeros((len(NAMES), *shape, BINS), kind)
-    return np.stack([some.distribution(name, by)[1] for name in NAMES]).astype(kind)
+        return np.zeros((len(SURVEY_NAMES), *shape, BINS), kind)
+    return np.stack([some.distribution(name, by)[1] for name in SURVEY_NAMES]).astype(kind)
 
 
 def _guesses(trace: Trace, sentence: Sentence) -> np.ndarray | None:

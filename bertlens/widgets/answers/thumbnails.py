@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from ...measures.attention import SUMMARY
-from ...measures.rows import Counted, Roles, Rows, blocks, counted, means
+from ...measures.rows import Roles, Rows, blocks
+from ...measures.statistics import ATLAS_NAMES, Fraction, fractions, means
 from ...measures.thumbnails import SIDE, Pooled
 from ...trace.trace import Trace
 from ..slices import PATIENCE, again, by_heads
@@ -28,8 +28,8 @@ def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tupl
     """Thumbnails and statistics of a layer's heads.
 
     Arrays: thumbs uint8 (H, t, t') and thumb_max float32 (H), see measures.thumbnails; stats float32
-    (H, len(SUMMARY)). Where they take longer than `patience` (s), the field "again" says to ask once more: what is done
-    is kept.
+    (H, len(ATLAS_NAMES)). Where they take longer than `patience` (s), the field "again" says to ask once more: what is
+    done is kept.
     """
     made = _made.setdefault(trace, {})
     if layer not in made:
@@ -52,7 +52,7 @@ def all_pictures(trace: Trace, layers: Iterable[int]) -> dict[str, Tensor]:
     arrays = {
         "thumbs": torch.zeros(*size, *sides, dtype=torch.uint8, device="cpu"),
         "thumb_max": torch.zeros(size, device="cpu"),
-        "stats": torch.full((*size, len(SUMMARY)), torch.nan, device="cpu"),
+        "stats": torch.full((*size, len(ATLAS_NAMES)), torch.nan, device="cpu"),
     }
     for layer in layers:
         for name, array in layer_pictures(trace, layer)[1].items():
@@ -65,10 +65,10 @@ def _pictures(trace: Trace, layer: int, heads: slice) -> tuple[Tensor, ...]:
     """Of some heads, in the order of NAMES."""
     roles = Roles.of(trace)
     pooled: Pooled | None = None
-    found: Counted = []
+    totals: list[Fraction] = []
     for start, first, alpha in blocks(trace, layer, heads):
         pooled = pooled or Pooled(alpha, trace.n_tokens, len(trace.key_tokens))
         pooled.add(alpha, start, first)
-        found = counted(SUMMARY, Rows(alpha, roles, start, first), found)
+        totals = fractions(ATLAS_NAMES, Rows(alpha, roles, start, first), totals)
     assert pooled is not None
-    return tuple(part.cpu() for part in (*pooled.pictures(), means(found)))
+    return tuple(part.cpu() for part in (*pooled.pictures(), means(totals)))

@@ -13,6 +13,7 @@ from bertlens import vocabulary
 from bertlens.base import colors
 from bertlens.measures import gates, norms
 from bertlens.measures.layer_maps import layer_map
+from bertlens.measures.statistics import STATISTICS
 from browser.maps import WORDS, attention
 from unit import tiny
 
@@ -21,7 +22,7 @@ def test_statistics_measures_maps_and_gates_carry_their_sentence(show, pair):
     seen = show(pair.explore(layer=1, head=8))
     for name in ("entropy", "k90", "previous"):
         option = seen.select("order").locator(f"option[value={name}]")
-        expect(option).to_have_attribute("title", vocabulary.STATISTICS[name].about)
+        expect(option).to_have_attribute("title", STATISTICS[name].about)
     for word in vocabulary.MEASURES.values():
         expect(seen.choice("measure", word.label)).to_have_attribute("title", word.about)
     seen.select("layer 1").select_option("attnresln-n")

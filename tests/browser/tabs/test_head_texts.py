@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens.survey.statistics import NAMES, text_statistics
+from bertlens.measures.statistics import SURVEY_NAMES
+from bertlens.survey.statistics import text_statistics
 from browser.frame.test_axe import AXE, FINDINGS
 from browser.views import PATIENCE, Seen, live, number
 
@@ -66,7 +67,7 @@ def test_the_texts_of_a_row_and_one_of_them_run(page_of, embedded_lens, pair, st
     text = stats.texts("first", 3, 5, by="norm").iloc[0]
     expect(seen.root.get_by_role("textbox", name="Sentence A")).to_have_value(text.text, timeout=PATIENCE)
     again = text_statistics(embedded_lens.trace(text.text, text.text_pair or None))
-    k = NAMES.index("first")
+    k = SURVEY_NAMES.index("first")
     assert float(again.numerators["norm"][k, 3, 5] / again.denominators[k]) == pytest.approx(line[0], abs=6e-4)
     check(seen, stats, "first", 3, 5, "norm")  # and they are still there
 

@@ -12,8 +12,9 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.base import colors
 from bertlens.measures import gates, geometry, norms, spectra
+from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey.similar_texts import alike as among
-from bertlens.survey.statistics import NAMES, text_statistics
+from bertlens.survey.statistics import text_statistics
 from browser.views import Seen, shown, signed
 
 HEAD = {"layer": 1, "head": 8}
@@ -438,7 +439,7 @@ def test_corpus_tables_sort_by_any_column(show, pair, survey):
     expect(first.locator("td").nth(2)).to_have_text(signed(some.spread("previous").min(), 3))
     found = bl.survey.story(stats, pair)
     found = found[found["statistic"] == "previous"]
-    most = among(stats, pair, text_statistics(pair)).own.statistics[NAMES.index("previous")]
+    most = among(stats, pair, text_statistics(pair)).own.statistics[SURVEY_NAMES.index("previous")]
     expect(seen.part("survey")).to_contain_text(
         f"{found['unusual'].sum()} of 72 heads unusual for a text of this length; chance gives 3.6 on average, and "
         f"9 of 10 such texts have at most {most:.0f} (n = {some.n_texts})"

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bertlens.lens import Lens
-from bertlens.measures import attention
+from bertlens.measures import attention, statistics
 from bertlens.trace import Trace
 from unit import tiny
 
@@ -54,7 +54,7 @@ def test_summary(name: str, given: tuple[str, ...]) -> None:
     family = (tiny.FAMILIES | tiny.OUTSIDE)[name]
     trace = Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*given)
     found = attention.summary(trace)
-    assert list(found) == NAMES == list(attention.SUMMARY)
+    assert list(found) == NAMES == list(statistics.ATLAS_NAMES)
     special, segments = trace.special_mask.tolist(), trace.segments.tolist()
     separator = {"bert": "[SEP]", "roberta": "</s>", "roformer": "[SEP]", "gpt2": "none"}[name]
     separators = [s and t == separator for s, t in zip(special, trace.tokens, strict=True)]

@@ -11,6 +11,7 @@ import transformers as tf
 
 import bertlens as bl
 from bertlens.measures import attention, byhead, gates, norms, rows
+from bertlens.measures.statistics import STATISTICS
 from bertlens.survey.statistics import text_statistics
 from unit import tiny
 from unit.largest import Largest
@@ -23,7 +24,7 @@ def measured(trace: bl.Trace) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for view in gates.VIEWS:
         found |= {f"{view} {name}": value for name, value in gates.head_scores(trace, view).items()}
-    found |= attention.summary(trace, tuple(rows.STATISTICS))
+    found |= attention.summary(trace, [name for name, record in STATISTICS.items() if record.function])
     kinds = ["weight"] + ["norm"] * trace.has_neurons
     try:
         norms.transformed_norm(trace, 0)

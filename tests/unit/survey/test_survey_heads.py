@@ -15,11 +15,12 @@ import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.measures import gates
+from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey import batch
 from bertlens.survey import corpus as corpora
 from bertlens.survey.heads import head_stats
 from bertlens.survey.headstats import HeadStats
-from bertlens.survey.statistics import CATEGORIES, LABELS, NAMES
+from bertlens.survey.statistics import CATEGORIES, LABELS
 from bertlens.survey.sums import edges
 from unit import survey_naive as naive
 from unit import tiny
@@ -81,7 +82,7 @@ def test_every_statistic_equals_the_loops(embedded_lens: Lens, average: str) -> 
     runs = [eager(trace) for trace in traces]
     for by in ("weight", "norm"):
         table = found.table(by, average)
-        assert list(table) == ["layer", "head", *NAMES]
+        assert list(table) == ["layer", "head", *SURVEY_NAMES]
         assert table.attrs == {"by": by, "average": average, "special_rows": "counted", "texts": len(TEXTS)}
         for layer, head in HEADS:
             per_text = []
@@ -92,7 +93,7 @@ def test_every_statistic_equals_the_loops(embedded_lens: Lens, average: str) -> 
                     rows = rows / rows.sum(-1, keepdim=True)
                 per_text.append(naive.one_head(rows.tolist(), trace))
             row = table[(table["layer"] == layer) & (table["head"] == head)].iloc[0]
-            for name in NAMES:
+            for name in SURVEY_NAMES:
                 values = [text[name] for text in per_text]
                 assert row[name] == pytest.approx(naive.mean(values, average), abs=bound(name)), (name, by)
                 assert found.values(name, by, average)[layer, head] == row[name]
@@ -173,7 +174,7 @@ def test_other_families(name: str) -> None:
     for layer, head in ((0, 0), (2, 3)):
         per_text = [naive.one_head(trace.attention(layer)[head].double().tolist(), trace) for trace in traces]
         row = table.iloc[layer * 4 + head]
-        for column in NAMES:
+        for column in SURVEY_NAMES:
             expected = naive.mean([text[column] for text in per_text], "text")
             assert row[column] == pytest.approx(expected, abs=bound(column), nan_ok=True), column
     assert table["separator"].isna().all() == (name in ("gpt2", "llama, grouped keys"))

@@ -13,10 +13,11 @@ import pytest
 import torch
 
 from bertlens import InputError, Lens, SelectionError, Trace
+from bertlens.measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from bertlens.survey import HeadStats, head_stats, story, sums
 from bertlens.survey.prediction import FEWEST, t_quantile
 from bertlens.survey.similar_texts import Alike, alike
-from bertlens.survey.statistics import COUNTED, LABELS, NAMES, text_statistics
+from bertlens.survey.statistics import LABELS, text_statistics
 from bertlens.survey.sums import edges
 from bertlens.survey.textlength import LengthBin, near, span, step_of
 from bertlens.widgets.answers.survey import Corpus
@@ -107,7 +108,7 @@ def test_a_text_among_those_of_its_length_equals_brute_force(small: Lens, by: st
         assert found.texts == len(others) >= FEWEST
         mine = values_of(trace, by)
         np.testing.assert_allclose(found.values, mine, rtol=1e-6)
-        for k, name in enumerate(NAMES):
+        for k, name in enumerate(SURVEY_NAMES):
             kept = np.array([other[k] for other in others if not np.isnan(other[k]).any()]).reshape(-1, 2, 4)
             n = len(kept)
             assert found.counts[k] == n
@@ -154,18 +155,20 @@ def test_the_table_counts_the_entropies_once(small: Lens) -> None:
     stats = survey(small, texts(100, most=12))
     trace = small.trace("the unbelievable cats sat on the mat")
     table = story(stats, trace)
-    assert len(table) == len(NAMES) * 8 and list(table["statistic"].unique()) == list(NAMES)
-    assert {name for name in NAMES if name.startswith("entropy")} - {*COUNTED} == {
+    assert len(table) == len(SURVEY_NAMES) * 8 and list(table["statistic"].unique()) == list(SURVEY_NAMES)
+    assert {name for name in SURVEY_NAMES if name.startswith("entropy")} - {*FLAGGED_NAMES} == {
         "entropy_first",
         "entropy_smoothed",
         "entropy_first_smoothed",
     }
-    known = [row for row in table.itertuples() if row.statistic in COUNTED and not math.isnan(row.value - row.mean)]
+    known = [
+        row for row in table.itertuples() if row.statistic in FLAGGED_NAMES and not math.isnan(row.value - row.mean)
+    ]
     assert table.attrs["compared"] == len(known) and table.attrs["chance"] == pytest.approx(0.05 * len(known))
     assert table.attrs["unusual"] == sum(row.unusual for row in known)
     assert (table.attrs["tokens"], table.attrs["segments"]) == (trace.n_tokens, 1)
     at = table[(table["layer"] == 1) & (table["head"] == 2) & (table["statistic"] == "self")].iloc[0]
-    assert at["value"] == pytest.approx(values_of(trace)[NAMES.index("self"), 1, 2])
+    assert at["value"] == pytest.approx(values_of(trace)[SURVEY_NAMES.index("self"), 1, 2])
 
 
 def test_bad_input(small: Lens) -> None:
@@ -241,7 +244,7 @@ def test_ranks_of_many_are_intervals_that_hold(small: Lens) -> None:
         lengths = {length for place in counted for length in place.tokens}
         in_bins = np.stack([value for n, value in values if n in lengths])
         mine = values_of(trace).astype(np.float32)
-        for k, name in enumerate(NAMES):
+        for k, name in enumerate(SURVEY_NAMES):
             inner = edges(name).astype(np.float32)[1:-1]
             own = np.digitize(mine[k], inner)
             there = (np.digitize(in_bins[:, k], inner) == own).sum(0)
@@ -265,7 +268,7 @@ def test_sums_in_any_order_across_the_limit_of_what_is_kept(small: Lens, tmp_pat
     assert {part.n_texts <= 6 for part in whole.bins.values()} == {True, False}
     assert all(len(part.values["norm"]) == (n if (n := part.n_texts) <= 6 else 4) for part in whole.bins.values())
     for name in ("self", "entropy"):  # what is counted in bins is what numpy counts
-        values = np.array([values_of(trace_of(small, item))[NAMES.index(name)] for item in corpus], np.float32)
+        values = np.array([values_of(trace_of(small, item))[SURVEY_NAMES.index(name)] for item in corpus], np.float32)
         for head in np.ndindex(2, 4):
             expected, _ = np.histogram(values[:, head[0], head[1]], edges(name).astype(np.float32))
             assert whole.distribution(name)[1][head].tolist() == expected.tolist()
@@ -315,7 +318,7 @@ def test_the_page_gets_the_texts_of_this_length(small: Lens) -> None:
     assert fields["alike"]["texts"] == sum(
         low <= trace_of(small, item).n_tokens <= high for item in corpus if not isinstance(item, tuple)
     )
-    assert fields["counted"] == list(COUNTED) and fields["alike"]["level"] == 0.05
+    assert fields["counted"] == list(FLAGGED_NAMES) and fields["alike"]["level"] == 0.05
     longest = max(trace_of(small, item).n_tokens for item in corpus)
     assert fields["span"][0] <= 3 and fields["span"][1] >= longest
 
@@ -342,8 +345,8 @@ def simulated(tokens: int, draw: np.random.Generator) -> Trace:
 
 def flags(stats: HeadStats, traces: list[Trace]) -> tuple[float, float]:
     """Share of unusual ones among all (head, statistic) of the texts; and against texts of all lengths, mean ± 2 sd."""
-    counted = [name in COUNTED for name in NAMES]
-    mean, sd = np.stack([stats.values(name) for name in NAMES]), stats.spreads()
+    counted = [name in FLAGGED_NAMES for name in SURVEY_NAMES]
+    mean, sd = np.stack([stats.values(name) for name in SURVEY_NAMES]), stats.spreads()
     ours, plain, of = 0, 0, 0
     for trace in traces:
         found = alike(stats, trace, text_statistics(trace))
@@ -415,7 +418,7 @@ def test_how_many_flags_nine_of_ten_texts_have(small: Lens, by: str) -> None:
         values = np.stack([values_of(t, by) for t in near if found.shortest <= t.n_tokens <= found.longest])
         flags = own_counts(values, values)
         mine = ~np.isnan(found.values).any((1, 2))
-        counted = np.array([name in COUNTED for name in NAMES]) & mine
+        counted = np.array([name in FLAGGED_NAMES for name in SURVEY_NAMES]) & mine
         assert len(values) == found.texts > 15 and counted.sum() > 5
         for k in np.flatnonzero(mine):
             has = ~np.isnan(values[:, k]).any((1, 2))
@@ -442,7 +445,7 @@ def test_flags_of_texts_that_stand_for_others(small: Lens) -> None:
     found = alike(stats, trace, text_statistics(trace))
     near = [trace_of(small, other) for other in corpus if not isinstance(other, tuple)]
     values = np.stack([values_of(t).astype(np.float32) for t in near if found.shortest <= t.n_tokens <= found.longest])
-    k, counts = NAMES.index("next"), []
+    k, counts = SURVEY_NAMES.index("next"), []
     for part in stats.of_length(trace.n_tokens).bins.values():
         kept = part.values["weight"]
         flags = own_counts(kept[:, k : k + 1].astype(float), values[:, k : k + 1].astype(float)).sum((1, 2, 3))

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from bertlens import InputError, Lens, SelectionError, Trace, cli
+from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey import head_stats
 from bertlens.survey.headstats import HeadStats
-from bertlens.survey.statistics import NAMES, text_statistics
+from bertlens.survey.statistics import text_statistics
 from bertlens.survey.top_texts import LETTERS, MOST, Highest, KeptText
 from unit import tiny
 
@@ -65,7 +66,7 @@ def test_the_texts_are_those_of_a_sort_of_all(small: Lens, items: list[Any], sta
     runs = [run(small, item) for item in items]
     ran = [text_statistics(run) for run in runs]
     for by in ("weight", "norm"):
-        for k, name in enumerate(NAMES):
+        for k, name in enumerate(SURVEY_NAMES):
             having = [n for n, one in enumerate(ran) if one.denominators[k] > 0]
             for at in ((0, 0), (1, 3), (0, 2)):
                 values = {n: float(ran[n].numerators[by][k][at] / ran[n].denominators[k]) for n in having}
@@ -90,7 +91,7 @@ def test_any_order_and_any_parts_give_the_same(small: Lens, items: list[Any], st
     parts = [head_stats(None, part, progress=False) for part in (shuffled[40:], shuffled[:11], shuffled[11:40])]
     total = parts[0] + (parts[1] + parts[2])
     for by in ("weight", "norm"):
-        for name in NAMES:
+        for name in SURVEY_NAMES:
             for at in ((0, 0), (1, 1)):
                 assert highest(whole, name, at, by) == highest(total, name, at, by)
 
@@ -136,7 +137,7 @@ def test_memory_is_of_what_is_named(small: Lens) -> None:
     settled = stats.highest.settled
     named = {key for keys in settled.keys.values() for key in np.unique(keys).tolist() if key}
     assert {*settled.texts} == named and len(named) < 144
-    assert all(keys.shape == (MOST, len(NAMES), *stats.shape) for keys in settled.keys.values())
+    assert all(keys.shape == (MOST, len(SURVEY_NAMES), *stats.shape) for keys in settled.keys.values())
 
 
 def test_files_hold_them(stats: HeadStats, tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_files_hold_them(stats: HeadStats, tmp_path: Path) -> None:
     stats.save(path)
     again = HeadStats.load(path)
     for by in ("weight", "norm"):
-        for name in NAMES:
+        for name in SURVEY_NAMES:
             assert highest(again, name, (1, 2), by) == highest(stats, name, (1, 2), by)
     doubled = again + stats
     assert highest(doubled, "next", (0, 1), "weight") == highest(stats, "next", (0, 1), "weight")

@@ -15,9 +15,9 @@ import torch
 import bertlens as bl
 from bertlens.measures.divergence import jensen_shannon
 from bertlens.measures.offers import offers
+from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.model import offline_model
 from bertlens.survey import head_stats
-from bertlens.survey.statistics import NAMES
 from bertlens.training import differences, history, run
 from bertlens.training.card import card
 from bertlens.training.corpus import SET_ASIDE, passages, read
@@ -167,9 +167,9 @@ def test_history_ends_with_the_shipped_model(lens: bl.Lens, metrics: dict[str, A
     arrays = history.load()
     assert arrays["step"][0] == 0 and arrays["step"][-1] == metrics["run"]["steps"] and len(arrays["step"]) >= 10
     assert (arrays["divergence"][0] == 0).all() and (arrays["divergence"] <= math.log(2)).all()
-    assert list(arrays["names"]) == list(NAMES)
+    assert list(arrays["names"]) == list(SURVEY_NAMES)
     texts = [sentence.replace("[MASK]", expected[0]) for sentence, expected in run.SENTENCES]
-    at = list(NAMES).index("previous")
+    at = list(SURVEY_NAMES).index("previous")
     for point, model in ((0, bl.Lens.embedded()), (-1, lens)):
         mine = head_stats(model, texts, progress=False).values("previous")
         assert np.corrcoef(mine.ravel(), arrays["weight"][point, at].ravel())[0, 1] > 0.9
