@@ -18,13 +18,13 @@ from torch import Tensor
 from ..base.ranking import ranked
 from ..base.registered import registered
 from ..errors import InputError, ModelError, SelectionError, check_index
-from ..measures.divergence import jensen_shannon
+from ..measures.arithmetic import jensen_shannon
 from ..measures.norms import transformed_norm
-from ..model.borrowed import Model
 from ..survey.distances import divergences
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
 from .alignment import Alignment, Unit, align
+from .kinship import match_heads, one_tokenizer
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 KINDS = ("map", "tokens", "heads")
 FLOATS = 2**20  # weights of one side that are worked on at a time: a dozen tensors of 4 MB
 SINK = 1e-5  # attention to no token below this is rounding
-KIN = 0.5  # correlation of weights from which two models are of one training
-SAMPLED = 4096  # values of each matrix
 Measure = Callable[..., Tensor]
 
 
@@ -52,14 +50,14 @@ def compare(a: Trace, b: Trace, *, same_heads: bool | None = None) -> Comparison
     for trace in (a, b):
         if not isinstance(trace, Trace):
             raise InputError(f"compare takes two traces, not {type(trace).__name__}: trace the text first")
-    single = _one_tokenizer(a, b)
+    single = one_tokenizer(a, b)
     queries = align(a.encoding, b.encoding, single)
     keys = queries
     if a.key_encoding is not None or b.key_encoding is not None:
         keys = align(a.key_encoding or a.encoding, b.key_encoding or b.encoding, single)
     if not queries.shared or not keys.shared:
         raise InputError("the two texts have no token in common: there is nothing to compare")
-    return Comparison(a, b, queries, keys, *_heads_of(a, b, same_heads))
+    return Comparison(a, b, queries, keys, *match_heads(a, b, same_heads))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -374,77 +372,3 @@ def _spread(x: Tensor, dim: int, places: list[int | None]) -> Tensor:
     gaps = torch.tensor([place is None for place in places], device=x.device)
     found = x.index_select(dim, index)
     return found.masked_fill(gaps if dim == -1 else gaps[:, None], torch.nan)
-
-
-def _one_tokenizer(a: Trace, b: Trace) -> bool:
-    """Whether pieces of one name are the same in both; so it is taken to be where only weights were given."""
-    if a.model is None or b.model is None or a.model.tokenizer is b.model.tokenizer:
-        return True
-    first, second = a.model.tokenizer, b.model.tokenizer
-    return type(first) is type(second) and first.get_vocab() == second.get_vocab()
-
-
-def _heads_of(a: Trace, b: Trace, same: bool | None) -> tuple[bool, str]:
-    """Whether heads are matched by index, and why."""
-    shapes = [(trace.n_layers, trace.n_heads) for trace in (a, b)]
-    if shapes[0] != shapes[1]:
-        sizes = " and ".join(f"{layers} × {heads}" for layers, heads in shapes)
-        if same:
-            raise InputError(f"{sizes} heads cannot be matched by index: leave same_heads out")
-        return False, f"Heads of {sizes} are not matched by index: use nearest()."
-    if same is not None:
-        how = "are matched by index" if same else "are not matched by index"
-        return same, f"Heads {how}, as asked{'' if same else ': use nearest()'}."
-    if a.model is None or b.model is None:
-        return True, "Heads are matched by index: of attention weights that were given, nothing else is known."
-    if a.model is b.model:
-        return True, ""
-    r, count = kinship(a.model, b.model)
-    if not count:
-        return False, _refusal("their weights have neither names nor shapes in common")
-    found = f"their weights correlate at r = {r:.2f}, median of {count} matrices"
-    if r < KIN:
-        return False, _refusal(found)
-    return True, f"Two models of one training ({found}): heads are matched by index."
-
-
-def _refusal(why: str) -> str:
-    return (
-        f"Heads of two different pre-trainings are not matched by index ({why}): use nearest(), or same_heads=True if "
-        "you know that one was made from the other."
-    )
-
-
-@torch.no_grad()
-def kinship(a: Model, b: Model) -> tuple[float, int]:
-    """How alike two models' weights are: (median Pearson correlation of matrices of one name and shape, how many).
-
-    Near 1 where one was trained on from the other, near 0 for two trainings from different beginnings. Of the encoders,
-    4,096 values of each matrix; NaN where fewer than half of the first one's have a counterpart.
-    """
-    first, second = _matrices(a), _matrices(b)
-    names = [name for name, x in first.items() if name in second and second[name].shape == x.shape]
-    if not names or 2 * len(names) < len(first):
-        return math.nan, 0
-    found = []
-    for name in names:
-        pair = torch.stack([_sample(part[name]) for part in (first, second)])
-        found.append(float(torch.corrcoef(pair)[0, 1].nan_to_num()))
-    return float(torch.tensor(found, dtype=torch.float64, device="cpu").median()), len(names)
-
-
-def _sample(x: Tensor) -> Tensor:
-    """(n,) float64 values spread evenly over a matrix, the first and the last among them; indices are integers."""
-    n = min(SAMPLED, x.numel())
-    at = torch.arange(n, device="cpu") * (x.numel() - 1) // max(1, n - 1)
-    rows, columns = at.to(x.device) // x.shape[1], at.to(x.device) % x.shape[1]
-    return x[rows, columns].double().cpu()
-
-
-def _matrices(model: Model) -> dict[str, Tensor]:
-    """Name -> matrix of the encoder; adapters' own are left out."""
-    return {
-        name.replace(".base_layer", ""): x
-        for name, x in model.base.named_parameters()
-        if x.ndim == 2 and x.is_floating_point() and not x.is_meta and "lora_" not in name
-    }

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..trace.trace import Trace
 from . import norms
-from .divergence import total_variation
+from .arithmetic import total_variation
 from .rows import Roles, Rows, blocks, head_groups
 from .statistics import ATLAS_NAMES, Fraction, fractions, means
 

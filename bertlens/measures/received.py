@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..trace.trace import Trace
-from .diagonal import Diagonal
+from .arithmetic import Diagonal
 from .rows import blocks, head_groups
 
 

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from ..trace.trace import Trace
-from .diagonal import Diagonal
-from .information import information
+from .arithmetic import Diagonal, information
 from .k90 import k90
 
 MARKS = (".", ",")  # what Clark et al. count as punctuation

@@ -23,8 +23,8 @@ from ..measures.statistics import SURVEY_NAMES
 from ..trace.trace import Trace
 from .corpus import Item, digest
 from .statistics import CATEGORIES, LABELS, TextStatistics
-from .statsfile import PIECES, Held, held, read, write
-from .sums import BY, Tally, added, check_shapes, edges
+from .statsfile import PIECES, Held, check, held, read, write
+from .sums import BY, Tally, added, edges
 from .textlength import LengthBin, bin_of, near, span
 from .top_texts import Highest, KeptText
 
@@ -135,32 +135,17 @@ class HeadStats:
         header, arrays = read(path)
         try:
             bins, pieces, highest = held(header, arrays)
+            check(bins, pieces, highest)
             ahead = [int(place) for place in header["ahead"]]
             stats = cls(dict(header["provenance"]), bins, pieces, int(header["corpus"], 16), ahead, highest)
-            stats._check(int(header["n_texts"]), int(header["n_tokens"]))
+            n_texts, n_tokens = int(header["n_texts"]), int(header["n_tokens"])
+            if (stats.n_texts, stats.n_tokens) != (n_texts, n_tokens):
+                raise ValueError(f"the sums are not of {n_texts} texts with {n_tokens} tokens")
+            if len(ahead) > stats.n_texts or min(ahead, default=0) < 0:
+                raise ValueError("the places of the texts do not go with their number")
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise InputError(f"{path} holds no whole head statistics ({error})") from None
         return stats
-
-    def _check(self, n_texts: int, n_tokens: int) -> None:
-        """Raises ValueError or KeyError where the sums are not those that `add` makes."""
-        if not self.bins:
-            raise ValueError("no texts")
-        layers, heads, _ = next(iter(self.bins.values())).sums["gates"].shape
-        for place, tally in self.bins.items():
-            tally.check(layers, heads)
-            lengths = place.tokens
-            if not lengths or not lengths[0] <= tally.n_tokens / tally.n_texts <= lengths[-1]:
-                raise ValueError(f"{tally.n_texts} texts of {tally.n_tokens} tokens do not lie in bin {place}")
-        with_norms = any("lengths.token" in tally.sums for tally in self.bins.values())
-        size = len(self.pieces["pieces.token_count"]) if with_norms else 0
-        check_shapes(self.pieces, dict(zip(PIECES, ((size, layers), (size,)), strict=True)) if with_norms else {})
-        if not 0 < self.n_texts == n_texts or self.n_tokens != n_tokens:
-            raise ValueError(f"the sums are not of {n_texts} texts with {n_tokens} tokens")
-        if len(self.ahead) > self.n_texts or min(self.ahead, default=0) < 0:
-            raise ValueError("the places of the texts do not go with their number")
-        if self.highest is not None:
-            self.highest.check((len(SURVEY_NAMES), layers, heads), [by for by in BY if self._has(f"{by}.text")])
 
     # --- reading ---
 

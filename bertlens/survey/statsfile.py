@@ -12,7 +12,7 @@ from ..base.atomic import replacing
 from ..errors import InputError
 from ..measures.statistics import SURVEY_NAMES
 from .statistics import LABELS
-from .sums import BY, Tally
+from .sums import BY, Tally, check_shapes
 from .textlength import LengthBin
 from .top_texts import Highest
 
@@ -93,6 +93,23 @@ def held(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Held:
     of_texts = {name.removeprefix(_TEXTS): left.pop(name) for name in arrays if name.startswith(_TEXTS)}
     highest = Highest.read(header["texts"], of_texts) if "texts" in header else None
     return Held(_bins(left), pieces, highest)
+
+
+def check(bins: dict[LengthBin, Tally], pieces: dict[str, np.ndarray], highest: Highest | None) -> None:
+    """Raises ValueError or KeyError where the parts are not those that counting texts makes."""
+    if not bins:
+        raise ValueError("no texts")
+    layers, heads, _ = next(iter(bins.values())).sums["gates"].shape
+    for place, tally in bins.items():
+        tally.check(layers, heads)
+        lengths = place.tokens
+        if not lengths or not lengths[0] <= tally.n_tokens / tally.n_texts <= lengths[-1]:
+            raise ValueError(f"{tally.n_texts} texts of {tally.n_tokens} tokens do not lie in bin {place}")
+    names = {name for tally in bins.values() for name in tally.sums}
+    size = len(pieces["pieces.token_count"]) if "lengths.token" in names else 0
+    check_shapes(pieces, dict(zip(PIECES, ((size, layers), (size,)), strict=True)) if "lengths.token" in names else {})
+    if highest is not None:
+        highest.check((len(SURVEY_NAMES), layers, heads), [by for by in BY if f"{by}.text" in names])
 
 
 def _bins(arrays: dict[str, np.ndarray]) -> dict[LengthBin, Tally]:

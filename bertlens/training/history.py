@@ -15,7 +15,7 @@ import torch
 from ..base.atomic import replacing
 from ..errors import InputError
 from ..lens import Lens
-from ..measures.divergence import jensen_shannon
+from ..measures.arithmetic import jensen_shannon
 from ..measures.statistics import SURVEY_NAMES
 from ..survey import HeadStats, head_stats
 from .corpus import Passages

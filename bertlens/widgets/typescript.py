@@ -46,7 +46,7 @@ def typescript() -> str:
     return "\n".join(
         [
             "// Names, words and colours that kernel and page share; `python -m bertlens.widgets.typescript` writes",
-            "// this. Do not edit, change bertlens/vocabulary.py, measures/statistics.py, widgets/questions.py or tabs.py.",
+            "// this. Do not edit: change bertlens/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py",
             "",
             *_union("Measure", v.MEASURES),
             *_union("TabName", TABS),

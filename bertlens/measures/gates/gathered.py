@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..diagonal import Diagonal
-from ..information import information
+from ..arithmetic import Diagonal, information
 
 OFFSETS = {"own": 0, "ahead": 1, "behind": -1}
 CHUNK = 64  # keys of which the largest is found first

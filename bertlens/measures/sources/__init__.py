@@ -10,12 +10,12 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 """
 
 from .bilinear import GROUPS, Maps, Pair, groups, map_shares, maps, pairs
+from .forward import POOLINGS, similarity
 from .head_score import SIDES, score, visible_keys
 from .predictions import label, logit
 from .pull import Reading, mean_reading
 from .result import KINDS, NEAR_ZERO, Row, Sources, fetched_most, neurons, tokens
 from .stream import Stream, requirements
-from .texts import POOLINGS, similarity
 
 __all__ = [
     "GROUPS",
