@@ -12,7 +12,7 @@ from ..model.borrowed import Model
 from ..trace.trace import Trace
 
 KIN = 0.5  # correlation of weights from which two models are of one training
-SAMPLED = 4096  # values of each matrix
+SAMPLED_VALUES = 4096  # values of each matrix
 
 
 def one_tokenizer(a: Trace, b: Trace) -> bool:
@@ -74,7 +74,7 @@ def kinship(a: Model, b: Model) -> tuple[float, int]:
 
 def _sample(x: Tensor) -> Tensor:
     """(n,) float64 values spread evenly over a matrix, the first and the last among them; indices are integers."""
-    n = min(SAMPLED, x.numel())
+    n = min(SAMPLED_VALUES, x.numel())
     at = torch.arange(n, device="cpu") * (x.numel() - 1) // max(1, n - 1)
     rows, columns = at.to(x.device) // x.shape[1], at.to(x.device) % x.shape[1]
     return x[rows, columns].double().cpu()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 KINDS = ("map", "tokens", "heads")
-FLOATS = 2**20  # weights of one side that are worked on at a time: a dozen tensors of 4 MB
+WEIGHTS_AT_ONCE = 2**20  # weights of one side that are worked on at a time: a dozen tensors of 4 MB
 SINK = 1e-5  # attention to no token below this is rounding
 Measure = Callable[..., Tensor]
 
@@ -275,7 +275,7 @@ class Comparison:
     @cached_property
     def _chunks(self) -> list[list[tuple[int, int]]]:
         """Aligned pairs in groups whose weights are worked on at once, gaps between them included."""
-        most = max(1, FLOATS // (self.a.n_heads * max(len(self.keys.a), len(self.keys.b))))
+        most = max(1, WEIGHTS_AT_ONCE // (self.a.n_heads * max(len(self.keys.a), len(self.keys.b))))
         chunks: list[list[tuple[int, int]]] = []
         for pair in self.queries.shared:
             if not chunks or max(here - there for here, there in zip(pair, chunks[-1][0], strict=True)) >= most:

@@ -23,7 +23,7 @@ from . import norms
 from .attention import mean_weight
 from .block import Block, Norm, pair_norms
 
-FLOATS = 2**22  # of the largest tensor that is worked on: 16 MB in float32
+FLOATS_AT_ONCE = 2**22  # of the largest tensor that is worked on: 16 MB in float32
 TOKENS = 1024  # that pass an MLP at once
 SAID = 5e8  # bytes of a rollout: from here on it says what it needs before it starts
 
@@ -171,7 +171,7 @@ def alti(trace: Trace, layer: int, dtype: torch.dtype | None = None, *, progress
     whole = y.abs().sum(-1)
     residual = block.norm.linear(block.residual) / block.deviation[:, None] if post_ln else block.residual
     near = y.new_empty(size, size)
-    for sources in _progress(_chunks(size, FLOATS // y.numel()), f"ALTI, layer {layer}", progress):
+    for sources in _progress(_chunks(size, FLOATS_AT_ONCE // y.numel()), f"ALTI, layer {layer}", progress):
         vectors = block.transformed(sources)
         if post_ln:
             vectors = block.norm.linear(vectors)

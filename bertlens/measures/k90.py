@@ -11,7 +11,6 @@ from ..base.limits import within
 HELD = 0.9  # of a row
 SAMPLE = 256  # keys of a long row that say about where its smallest weight that counts lies
 GOLDEN = 0.6180339887498949
-LARGE = 8  # times the mean weight
 ERRORS = 2.5  # standard errors of the sample within which it is looked for
 
 

@@ -21,7 +21,7 @@ SHARE = 0.8
 LEAST_DRAWS = 20  # for an interval
 LOTS = 200  # sets drawn by lot
 DRAWS = 20_000  # random heads: a median of whole neurons needs many
-AT_ONCE = 2**20  # keys of random heads that are held together
+KEYS_AT_ONCE = 2**20  # keys of random heads that are held together
 MOST_KEYS = 2**23  # drawn in all: of long texts fewer heads
 
 
@@ -87,7 +87,7 @@ def n80_chance(d: int, keys: int, rank: int = 0, draws: int = DRAWS, seed: int =
     if keys < 2:
         return Draws(nan, nan, nan)
     generator = torch.Generator("cpu").manual_seed(seed)
-    left, some = min(draws, max(1000, MOST_KEYS // keys)), max(1, AT_ONCE // keys)
+    left, some = min(draws, max(1000, MOST_KEYS // keys)), max(1, KEYS_AT_ONCE // keys)
     parts = [_random_sizes(d, keys, rank, min(some, left - done), generator) for done in range(0, left, some)]
     sizes = torch.cat(parts)
     sizes = sizes[sizes > 0]

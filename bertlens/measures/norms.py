@@ -27,7 +27,7 @@ from .block import Block, pair_norms
 from .ranks import spearman
 from .received import received
 
-AT_ONCE = 256  # tokens whose vectors are there at a time: 9 MB in BERT-base
+TOKENS_AT_ONCE = 256  # tokens whose vectors are there at a time: 9 MB in BERT-base
 METHODS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n")
 
 
@@ -49,7 +49,8 @@ def transformed_norm(trace: Trace, layer: int, dtype: torch.dtype | None = None)
     f(x) = (x W_V + b_V) W_O: value bias inside, output bias outside. Kobayashi et al. 2020, sections 2.2 and 3.
     """
     block = Block(trace, layer, dtype)
-    parts = [block.transformed(slice(first, first + AT_ONCE)) for first in range(0, trace.n_tokens, AT_ONCE)]
+    firsts = range(0, trace.n_tokens, TOKENS_AT_ONCE)
+    parts = [block.transformed(slice(first, first + TOKENS_AT_ONCE)) for first in firsts]
     return torch.cat([part.norm(dim=-1) for part in parts], 1)
 
 

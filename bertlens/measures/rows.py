@@ -19,7 +19,7 @@ from .k90 import k90
 
 MARKS = (".", ",")  # what Clark et al. count as punctuation
 SMOOTHING = 1e-4  # Clark's: 0.9999 α + 0.0001 / n
-AT_ONCE = 524_288  # weights that are looked at together: 2 MB, which a processor keeps near; 32 times that on a GPU
+WEIGHTS_AT_ONCE = 524_288  # 2 MB, which a processor keeps near; 32 times that on a GPU
 PAIRS = 2_000_000  # of one word that are kept: 16 MB
 LEAST_ROWS = 64  # of a head at a time, where there are as many: fewer take longer each
 
@@ -212,7 +212,7 @@ class Rows:
 
 
 def _room(trace: Trace) -> int:
-    return AT_ONCE if trace.special_mask.device.type == "cpu" else 32 * AT_ONCE
+    return WEIGHTS_AT_ONCE if trace.special_mask.device.type == "cpu" else 32 * WEIGHTS_AT_ONCE
 
 
 def _keys(trace: Trace, layer: int, start: int, stop: int) -> slice:

@@ -26,7 +26,7 @@ __all__ = ["k90"]
 if TYPE_CHECKING:
     import pandas as pd
 
-SMALL = 1e-3  # Bonino et al. count the singular values of the softmax that are at least this
+LEAST_COUNTED = 1e-3  # Bonino et al. count the singular values of the softmax that are at least this
 
 
 # --- one matrix ---
@@ -143,7 +143,7 @@ def attention_ranks(trace: Trace, layer: int) -> pd.DataFrame:
     queries take one direction. Raises SelectionError for a layer that does not exist.
     """
     spectrum = Spectrum.of(trace.attention(layer))
-    return spectrum.table().assign(visible=(spectrum.values >= SMALL).sum(-1).cpu().numpy())
+    return spectrum.table().assign(visible=(spectrum.values >= LEAST_COUNTED).sum(-1).cpu().numpy())
 
 
 @dataclass(frozen=True)

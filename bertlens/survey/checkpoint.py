@@ -70,7 +70,7 @@ def stoppable() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
-class Keeper:
+class Checkpoint:
     """Saves the statistics of a run to the file that was asked for, if one was."""
 
     def __init__(self, path: str | Path | None, stop: Stop):
@@ -103,9 +103,9 @@ class Keeper:
 
 
 @contextmanager
-def keeping(path: str | Path | None) -> Iterator[Keeper]:
+def checkpointing(path: str | Path | None) -> Iterator[Checkpoint]:
     """What saves a run's statistics, with `path` claimed as long as it lasts. Raises InputError as `files.claimed`."""
     with ExitStack() as stack:
         if path is not None:
             stack.enter_context(claimed(path))
-        yield Keeper(path, stack.enter_context(stoppable()))
+        yield Checkpoint(path, stack.enter_context(stoppable()))

@@ -14,12 +14,12 @@ from ..errors import InputError
 from ..trace.provenance import made_with, model_provenance
 from ..trace.trace import Trace
 from .batch import batch_stats
-from .checkpoint import Keeper, keeping
+from .checkpoint import Checkpoint, checkpointing
 from .corpus import Corpus, Numbered, digest, numbered, size, windows
 from .headstats import HeadStats
 from .scale import run
 from .statistics import Lengths
-from .top_texts import Highest
+from .top_texts import TopTexts
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -57,8 +57,8 @@ def head_stats(
     statistics to resume of another model or corpus, a file to save in that is a folder, in none, or that another run
     is writing; SaveError, which holds the statistics, where they cannot be written (a full disk).
     """
-    with keeping(save) as keeper:  # before anything else: an unusable file is not found out after hours
-        return _survey(lens, corpus, batch_size, truncation, limit, resume, keeper, progress, client, texts)
+    with checkpointing(save) as checkpoint:  # before anything else: an unusable file is not found out after hours
+        return _survey(lens, corpus, batch_size, truncation, limit, resume, checkpoint, progress, client, texts)
 
 
 def _survey(
@@ -68,7 +68,7 @@ def _survey(
     truncation: bool,
     limit: int | None,
     resume: HeadStats | str | Path | None,
-    keeper: Keeper,
+    checkpoint: Checkpoint,
     progress: bool,
     client: Any,
     keep_texts: bool,
@@ -78,7 +78,7 @@ def _survey(
         texts, about = _about_traces(texts)
     else:
         about = model_provenance(lens.borrowed)
-    stats = HeadStats(about | {"options": {"truncation": truncation}}, highest=Highest() if keep_texts else None)
+    stats = HeadStats(about | {"options": {"truncation": truncation}}, highest=TopTexts() if keep_texts else None)
     if resume is not None:
         before = resume if isinstance(resume, HeadStats) else HeadStats.load(resume)
         texts = _left(texts, before)
@@ -87,9 +87,9 @@ def _survey(
     total = size(corpus, limit)
     with tqdm(total=total, initial=stats.n_texts, unit="text", desc="survey", disable=not progress) as bar:
         if client is not None:
-            stats = run(client, lens, stats, texts, batch_size, truncation, keeper, bar)
+            stats = run(client, lens, stats, texts, batch_size, truncation, checkpoint, bar)
         else:
-            stats = _run(lens, stats, texts, batch_size, truncation, keeper, bar)
+            stats = _run(lens, stats, texts, batch_size, truncation, checkpoint, bar)
     return stats
 
 
@@ -99,25 +99,25 @@ def _run(
     texts: Iterator[Numbered],
     batch_size: int,
     truncation: bool,
-    keeper: Keeper,
+    checkpoint: Checkpoint,
     bar: Any,
 ) -> HeadStats:
     lengths = Lengths()
     try:
-        with keeper.counting():
+        with checkpoint.counting():
             for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
                 # one assignment: an interrupt finds either all of a batch counted or nothing
                 added = batch_stats(lens, batch, stats.provenance, truncation, lengths)
                 stats = stats.with_items(added, [entry.number for entry in batch])
                 bar.update(len(batch))
-                keeper.now_and_then(stats)
+                checkpoint.now_and_then(stats)
     except KeyboardInterrupt:
         warnings.warn(
             f"interrupted after {stats.n_texts} texts: these are counted, head_stats(..., resume=stats) goes on",
             stacklevel=4,
         )
     finally:
-        keeper.at_the_end(stats)
+        checkpoint.at_the_end(stats)
     return stats
 
 

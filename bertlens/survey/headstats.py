@@ -23,10 +23,10 @@ from ..measures.statistics import SURVEY_NAMES
 from ..trace.trace import Trace
 from .corpus import Item, digest
 from .statistics import CATEGORIES, LABELS, TextStatistics
-from .statsfile import PIECES, Held, check, held, read, write
-from .sums import BY, Tally, added, edges
+from .statsfile import PIECES, Contents, check, contents, read, write
+from .sums import BY, BinSums, added, edges
 from .textlength import LengthBin, bin_of, near, span
-from .top_texts import Highest, KeptText
+from .top_texts import KeptText, TopTexts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,17 +40,17 @@ class HeadStats:
     """Corpus statistics of every head; `a + b` is the statistics of both corpora. Made by `head_stats`.
 
     L layers, H heads, K statistics (SURVEY_NAMES), V pieces of the vocabulary. `bins` holds the sums of the texts
-    of each length and number of segments (tally.Tally), sparse; `pieces` "pieces.token" (V, L) of the heads' mean
+    of each length and number of segments (sums.BinSums), sparse; `pieces` "pieces.token" (V, L) of the heads' mean
     ‖f(x)‖ and their count, of all texts. What is read is of all texts, long and short; `of_length` is of some.
     """
 
     provenance: dict[str, Any]
-    bins: dict[LengthBin, Tally] = field(default_factory=dict)
+    bins: dict[LengthBin, BinSums] = field(default_factory=dict)
     pieces: dict[str, np.ndarray] = field(default_factory=dict)
     corpus: int = 0  # sum of the texts' hashes
     # Places in the corpus, beyond the first texts that are all counted, whose texts are counted too: after an interrupt
     ahead: list[int] = field(default_factory=list)
-    highest: Highest | None = field(default_factory=Highest)  # None where no texts are kept
+    highest: TopTexts | None = field(default_factory=TopTexts)  # None where no texts are kept
 
     # --- filling, merging ---
 
@@ -59,16 +59,16 @@ class HeadStats:
         shape = statistics.gates.shape
         if self.n_texts and self.shape != shape:
             raise InputError(f"traces of {self.shape} and {tuple(shape)} (layers, heads) do not add up: use one model")
-        key, tally = digest(item), Tally.of(statistics)
+        key, part = digest(item), BinSums.of(statistics)
         self.corpus = (self.corpus + key) % _DIGEST
-        self._count(bin_of(trace), tally)
+        self._count(bin_of(trace), part)
         if self.highest is not None:
-            self.highest.add(tally.values, key, KeptText.of(item, place, trace.n_tokens))
+            self.highest.add(part.values, key, KeptText.of(item, place, trace.n_tokens))
         if statistics.lengths is not None:
             self._count_pieces(trace, statistics.lengths.numpy().mean(1).T)
 
-    def _count(self, place: LengthBin, tally: Tally) -> None:
-        self.bins[place] = self.bins[place] + tally if place in self.bins else tally
+    def _count(self, place: LengthBin, part: BinSums) -> None:
+        self.bins[place] = self.bins[place] + part if place in self.bins else part
 
     def _count_pieces(self, trace: Trace, lengths: np.ndarray) -> None:
         """lengths (S, L)."""
@@ -96,8 +96,8 @@ class HeadStats:
             (self.corpus + other.corpus) % _DIGEST,
             highest=None if self.highest is None or other.highest is None else self.highest + other.highest,
         )
-        for place, tally in other.bins.items():
-            merged._count(place, tally)
+        for place, part in other.bins.items():
+            merged._count(place, part)
         return merged
 
     def with_items(self, batch: HeadStats, numbers: list[int]) -> HeadStats:
@@ -116,7 +116,7 @@ class HeadStats:
     def save(self, path: str | Path) -> None:
         """Write everything, provenance included, to one .npz file (numpy.load reads it, without pickles).
 
-        The sums of a bin of lengths are named "segments.step/name", see tally.Tally and textlength.LengthBin; values
+        The sums of a bin of lengths are named "segments.step/name", see sums.BinSums and textlength.LengthBin; values
         "segments.step/weight.values". The texts with the highest values are in it too, as `texts` gives them. What was
         there before stays whole if this is cut off. Raises ExportError where it cannot be written.
         """
@@ -127,14 +127,14 @@ class HeadStats:
             "ahead": self.ahead,
             "provenance": self.provenance,
         }
-        write(path, header, Held(self.bins, self.pieces, self.highest))
+        write(path, header, Contents(self.bins, self.pieces, self.highest))
 
     @classmethod
     def load(cls, path: str | Path) -> HeadStats:
         """Read what `save` wrote. Raises InputError for another file, a damaged one, or one of another version."""
         header, arrays = read(path)
         try:
-            bins, pieces, highest = held(header, arrays)
+            bins, pieces, highest = contents(header, arrays)
             check(bins, pieces, highest)
             ahead = [int(place) for place in header["ahead"]]
             stats = cls(dict(header["provenance"]), bins, pieces, int(header["corpus"], 16), ahead, highest)
@@ -151,11 +151,11 @@ class HeadStats:
 
     @property
     def n_texts(self) -> int:
-        return sum(tally.n_texts for tally in self._tallies)
+        return sum(part.n_texts for part in self._parts)
 
     @property
     def n_tokens(self) -> int:
-        return sum(tally.n_tokens for tally in self._tallies)
+        return sum(part.n_tokens for part in self._parts)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -168,7 +168,7 @@ class HeadStats:
     @property
     def has_norms(self) -> bool:
         """Whether there are statistics by norm."""
-        return any("norm.text" in tally.sums for tally in self._tallies)
+        return any("norm.text" in part.sums for part in self._parts)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -222,7 +222,7 @@ class HeadStats:
     def distribution(self, name: str, by: str = "weight") -> tuple[np.ndarray, np.ndarray]:
         """How a statistic is spread over the texts: edges (BINS + 1,) and number of texts (L, H, BINS)."""
         at = self._index(name, by)
-        return edges(name), reduce(add, (tally.counts(by, at) for tally in self._tallies))
+        return edges(name), reduce(add, (part.counts(by, at) for part in self._parts))
 
     def lower(self, values: np.ndarray, by: str = "weight") -> np.ndarray:
         """(2, K, L, H) int: at least and at most so many texts have a lower value than one with `values` (K, L, H).
@@ -231,7 +231,7 @@ class HeadStats:
         `edges` they lie.
         """
         self._check_by(by)
-        return reduce(add, (tally.lower(by, values.astype(np.float32)) for tally in self._tallies))
+        return reduce(add, (part.lower(by, values.astype(np.float32)) for part in self._parts))
 
     def texts(self, name: str, layer: int, head: int, by: str = "weight") -> pd.DataFrame:
         """DataFrame(value, text, text_pair ("" for none), tokens, place, whole): the texts in which a head has it most.
@@ -285,13 +285,13 @@ class HeadStats:
         import pandas as pd
 
         if not by_length:
-            table = _gates(reduce(add, (tally.sums["gates"] for tally in self._tallies)), self.shape)
+            table = _gates(reduce(add, (part.sums["gates"] for part in self._parts)), self.shape)
             table.attrs = {"texts": self.n_texts, "tokens": self.span}
             return table
         tables = []
-        for place, tally in sorted(self.bins.items()):
-            table, lengths = _gates(tally.sums["gates"], self.shape), place.tokens
-            about = {"segments": place.segments, "from": lengths[0], "to": lengths[-1], "texts": tally.n_texts}
+        for place, part in sorted(self.bins.items()):
+            table, lengths = _gates(part.sums["gates"], self.shape), place.tokens
+            about = {"segments": place.segments, "from": lengths[0], "to": lengths[-1], "texts": part.n_texts}
             for at, (name, value) in enumerate(about.items()):
                 table.insert(at, name, value)
             tables.append(table)
@@ -346,16 +346,16 @@ class HeadStats:
         return np.array([spearman(rarity, layer) for layer in means.T])
 
     @property
-    def _tallies(self) -> list[Tally]:
+    def _parts(self) -> list[BinSums]:
         """In the order of length: sums come out the same whatever was counted first."""
         return [self.bins[place] for place in sorted(self.bins)]
 
     def _has(self, name: str) -> bool:
-        return any(name in tally.sums for tally in self._tallies)
+        return any(name in part.sums for part in self._parts)
 
     def _total(self, name: str) -> np.ndarray:
         """A sum over all bins of lengths."""
-        parts = (tally.sums[name] for tally in self._tallies if name in tally.sums)
+        parts = (part.sums[name] for part in self._parts if name in part.sums)
         return np.asarray(reduce(add, parts))
 
     def _mean(self, name: str, average: str) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from .headstats import HeadStats
-from .prediction import FEWEST, ROUNDING, width
+from .prediction import FEWEST_TEXTS, ROUNDING, width
 
 SHARE = 0.9
 
@@ -31,8 +31,8 @@ class OwnFlags:
 def own_flags(stats: HeadStats, by: str, compared: np.ndarray) -> OwnFlags:
     """Of the texts of one length (`HeadStats.of_length`) that are kept. compared (K, L, H) bool: what is, of a text.
 
-    A text is flagged where it lies outside the prediction interval of all other texts of the length (`alike`). Of a bin
-    of lengths with more texts than are kept, each kept one stands for as many as they are.
+    A text is flagged where it lies outside the prediction interval of all other texts of the length. Of a bin of
+    lengths with more texts than are kept, each kept one stands for as many as they are.
     """
     texts, statistics = np.zeros(len(SURVEY_NAMES), int), np.full(len(SURVEY_NAMES), np.nan)
     nothing = np.full(compared.shape[1:], np.nan)
@@ -42,7 +42,7 @@ def own_flags(stats: HeadStats, by: str, compared: np.ndarray) -> OwnFlags:
     values, weights = kept
     counts, spreads = stats.counts(by), stats.spreads(by)
     of_heads, asked = np.zeros((len(values), *nothing.shape), int), compared.any((1, 2))
-    known = asked & (counts > FEWEST)
+    known = asked & (counts > FEWEST_TEXTS)
     for k in np.flatnonzero(known):
         flags = _flags(values[:, k].astype(float), int(counts[k]), stats.values(SURVEY_NAMES[k], by), spreads[k])
         here = ~np.isnan(values[:, k]).any((1, 2))
@@ -56,11 +56,11 @@ def own_flags(stats: HeadStats, by: str, compared: np.ndarray) -> OwnFlags:
 
 def _kept(stats: HeadStats, by: str) -> tuple[np.ndarray, np.ndarray] | None:
     """(texts, K, L, H) values of single texts, (texts,) how many each stands for; None where a bin keeps none."""
-    there = [tally for tally in stats.bins.values() if f"{by}.text" in tally.sums]
-    if not there or not all(by in tally.values for tally in there):
+    there = [part for part in stats.bins.values() if f"{by}.text" in part.sums]
+    if not there or not all(by in part.values for part in there):
         return None
-    values = [tally.values[by] for tally in there]
-    each = [tally.sums[f"{by}.text_count"].max() / len(some) for tally, some in zip(there, values, strict=True)]
+    values = [part.values[by] for part in there]
+    each = [part.sums[f"{by}.text_count"].max() / len(some) for part, some in zip(there, values, strict=True)]
     return np.concatenate(values), np.repeat(each, [len(some) for some in values])
 
 

@@ -6,13 +6,13 @@ import math
 from statistics import NormalDist
 
 LEVEL = 0.05  # of texts lie outside the interval by chance
-FEWEST = 8  # texts of one length, under which nothing is said
+FEWEST_TEXTS = 8  # texts of one length, under which nothing is said
 ROUNDING = 1e-5  # of float32 sums, relative to the larger of 1 and the mean: less is no difference
 
 
 def width(n: int) -> float:
-    """Half the prediction interval of n values, in their standard deviations; NaN under FEWEST."""
-    return t_quantile(n - 1) * math.sqrt(1 + 1 / n) if n >= FEWEST else math.nan
+    """Half the prediction interval of n values, in their standard deviations; NaN under FEWEST_TEXTS."""
+    return t_quantile(n - 1) * math.sqrt(1 + 1 / n) if n >= FEWEST_TEXTS else math.nan
 
 
 def t_quantile(freedom: int, p: float = 1 - LEVEL / 2) -> float:

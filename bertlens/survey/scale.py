@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..trace.trace import Trace
 from .batch import batch_stats
-from .checkpoint import Keeper
+from .checkpoint import Checkpoint
 from .corpus import Numbered, windows
 from .headstats import HeadStats
 from .statistics import Lengths
@@ -41,7 +41,7 @@ def run(
     numbered: Iterator[Numbered],
     batch_size: int,
     truncation: bool,
-    keeper: Keeper,
+    checkpoint: Checkpoint,
     bar: Any,
 ) -> HeadStats:
     """`stats` and the statistics of the items, equal to those of one process but for the order of the sums.
@@ -57,12 +57,12 @@ def run(
         pending: deque[_Group] = deque()
         groups = _groups(windows(numbered, batch_size), 2 * max(1, sum(dask.nthreads().values())))
         try:
-            with keeper.counting():
+            with checkpoint.counting():
                 for group in groups:
                     pending.append(work.submit(group))
                     if len(pending) > UNDER_WAY:
                         stats = work.added(stats, pending)
-                    keeper.now_and_then(stats)
+                    checkpoint.now_and_then(stats)
                 while pending:
                     stats = work.added(stats, pending)
         except KeyboardInterrupt:
@@ -73,7 +73,7 @@ def run(
         finally:
             for left in pending:
                 dask.cancel([left.root, *left.leaves])
-            keeper.at_the_end(stats)
+            checkpoint.at_the_end(stats)
     return stats
 
 

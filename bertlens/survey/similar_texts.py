@@ -16,7 +16,7 @@ from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ..trace.trace import Trace
 from .headstats import HeadStats
 from .ownflags import OwnFlags, own_flags
-from .prediction import FEWEST, LEVEL, ROUNDING, width
+from .prediction import FEWEST_TEXTS, LEVEL, ROUNDING, width
 from .statistics import TextStatistics, text_statistics
 from .sums import BY
 from .textlength import segments_of, span
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Alike:
+class SimilarTexts:
     """One text among the texts of a corpus that are of its length: HeadStats.of_length. L layers, H heads, K numbers.
 
     tokens, segments: of the text; shortest, longest: tokens of the texts that it is compared with; texts: how many
     these are; counts (K,): how many of them have the statistic. values (K, L, H): the text's, NaN where it has none;
     mean, sd (n − 1) of the others, and reach, half the interval around the mean in which a further text of the same
-    kind lies with probability 1 − LEVEL: t(1 − LEVEL/2, n − 1)·sd·√(1 + 1/n); NaN under FEWEST texts. lower
+    kind lies with probability 1 − LEVEL: t(1 − LEVEL/2, n − 1)·sd·√(1 + 1/n); NaN under FEWEST_TEXTS texts. lower
     (2, K, L, H) int: at least and at most so many texts lie lower. own: how many flags 9 of 10 texts of the corpus have
     at most, in the statistics that this text has.
     """
@@ -65,7 +65,7 @@ class Alike:
         return outside
 
 
-def alike(stats: HeadStats, trace: Trace, text: TextStatistics, by: str = "weight") -> Alike:
+def similar_texts(stats: HeadStats, trace: Trace, text: TextStatistics, by: str = "weight") -> SimilarTexts:
     """A trace with its statistics among the texts of its length.
 
     Raises SelectionError for another `by` than "weight" and "norm", InputError where there are no norms.
@@ -82,12 +82,12 @@ def alike(stats: HeadStats, trace: Trace, text: TextStatistics, by: str = "weigh
     counts, mean, sd, lower = np.zeros(len(SURVEY_NAMES)), nothing, nothing, np.zeros((2, *values.shape), int)
     if some.n_texts and (by == "weight" or some.has_norms):
         counts, lower = some.counts(by), some.lower(values, by)
-        enough = (counts >= FEWEST)[:, None, None]
+        enough = (counts >= FEWEST_TEXTS)[:, None, None]
         mean = np.where(enough, np.stack([some.values(name, by) for name in SURVEY_NAMES]), np.nan)
         sd = np.where(enough, some.spreads(by), np.nan)
     widths = np.array([width(int(n)) for n in counts])
     own, reach = own_flags(some, by, ~np.isnan(values - mean)), widths[:, None, None] * sd
-    return Alike(tokens, segments, *span(tokens), some.n_texts, counts, values, mean, sd, reach, lower, own)
+    return SimilarTexts(tokens, segments, *span(tokens), some.n_texts, counts, values, mean, sd, reach, lower, own)
 
 
 def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
@@ -108,7 +108,7 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
 
     if (trace.n_layers, trace.n_heads) != stats.shape:
         raise InputError(f"statistics of {stats.shape} (layers, heads) say nothing of a trace of another model")
-    found = alike(stats, trace, text_statistics(trace), by)
+    found = similar_texts(stats, trace, text_statistics(trace), by)
     of, layer, head = np.indices(found.values.shape).reshape(3, -1)
     counted = np.array([name in FLAGGED_NAMES for name in SURVEY_NAMES])[of]
     table = pd.DataFrame(

@@ -12,34 +12,34 @@ from ..base.atomic import replacing
 from ..errors import InputError
 from ..measures.statistics import SURVEY_NAMES
 from .statistics import LABELS
-from .sums import BY, Tally, check_shapes
+from .sums import BY, BinSums, check_shapes
 from .textlength import LengthBin
-from .top_texts import Highest
+from .top_texts import TopTexts
 
 FORMAT = 5
-OLDER = (3, 4)  # the same without the texts of `Highest`; without the values of single texts where these are many
+OLDER = (3, 4)  # the same without the texts of `TopTexts`; without the values of single texts where these are many
 PIECES = ("pieces.token", "pieces.token_count")
 _VALUES = ".values"
 _TEXTS = "texts."
 
 
-class Held(NamedTuple):
+class Contents(NamedTuple):
     """What a file holds beside the header."""
 
-    bins: dict[LengthBin, Tally]
+    bins: dict[LengthBin, BinSums]
     pieces: dict[str, np.ndarray]
-    highest: Highest | None
+    highest: TopTexts | None
 
 
-def write(path: str | Path, header: dict[str, Any], held: Held) -> None:
+def write(path: str | Path, header: dict[str, Any], contents: Contents) -> None:
     """What was there before stays whole if this is cut off. Raises ExportError where it cannot be written."""
     known = {"format": FORMAT, "statistics": SURVEY_NAMES, "labels": LABELS}
-    arrays = dict(held.pieces)
-    for place, tally in sorted(held.bins.items()):
-        arrays |= {f"{place}/{name}": sums for name, sums in tally.sums.items()}
-        arrays |= {f"{place}/{by}{_VALUES}": values for by, values in tally.values.items()}
-    if held.highest is not None:
-        known["texts"], of_texts = held.highest.saved()
+    arrays = dict(contents.pieces)
+    for place, part in sorted(contents.bins.items()):
+        arrays |= {f"{place}/{name}": sums for name, sums in part.sums.items()}
+        arrays |= {f"{place}/{by}{_VALUES}": values for by, values in part.values.items()}
+    if contents.highest is not None:
+        known["texts"], of_texts = contents.highest.saved()
         arrays |= {_TEXTS + name: values for name, values in of_texts.items()}
     with replacing(path) as out:
         np.savez_compressed(out, header=np.array(json.dumps(known | header)), **arrays)  # type: ignore[arg-type]
@@ -86,39 +86,39 @@ def _with_younger(name: str, values: np.ndarray, places: list[int]) -> np.ndarra
     return whole
 
 
-def held(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Held:
+def contents(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Contents:
     """The parts of what was read. Raises ValueError, TypeError, KeyError or IndexError for names of no part."""
     left = dict(arrays)
     pieces = {name: left.pop(name) for name in PIECES if name in left}
     of_texts = {name.removeprefix(_TEXTS): left.pop(name) for name in arrays if name.startswith(_TEXTS)}
-    highest = Highest.read(header["texts"], of_texts) if "texts" in header else None
-    return Held(_bins(left), pieces, highest)
+    highest = TopTexts.read(header["texts"], of_texts) if "texts" in header else None
+    return Contents(_bins(left), pieces, highest)
 
 
-def check(bins: dict[LengthBin, Tally], pieces: dict[str, np.ndarray], highest: Highest | None) -> None:
+def check(bins: dict[LengthBin, BinSums], pieces: dict[str, np.ndarray], highest: TopTexts | None) -> None:
     """Raises ValueError or KeyError where the parts are not those that counting texts makes."""
     if not bins:
         raise ValueError("no texts")
     layers, heads, _ = next(iter(bins.values())).sums["gates"].shape
-    for place, tally in bins.items():
-        tally.check(layers, heads)
+    for place, part in bins.items():
+        part.check(layers, heads)
         lengths = place.tokens
-        if not lengths or not lengths[0] <= tally.n_tokens / tally.n_texts <= lengths[-1]:
-            raise ValueError(f"{tally.n_texts} texts of {tally.n_tokens} tokens do not lie in bin {place}")
-    names = {name for tally in bins.values() for name in tally.sums}
+        if not lengths or not lengths[0] <= part.n_tokens / part.n_texts <= lengths[-1]:
+            raise ValueError(f"{part.n_texts} texts of {part.n_tokens} tokens do not lie in bin {place}")
+    names = {name for part in bins.values() for name in part.sums}
     size = len(pieces["pieces.token_count"]) if "lengths.token" in names else 0
     check_shapes(pieces, dict(zip(PIECES, ((size, layers), (size,)), strict=True)) if "lengths.token" in names else {})
     if highest is not None:
         highest.check((len(SURVEY_NAMES), layers, heads), [by for by in BY if f"{by}.text" in names])
 
 
-def _bins(arrays: dict[str, np.ndarray]) -> dict[LengthBin, Tally]:
+def _bins(arrays: dict[str, np.ndarray]) -> dict[LengthBin, BinSums]:
     """The tallies of arrays with the names that `write` gave them."""
-    bins: dict[LengthBin, Tally] = {}
+    bins: dict[LengthBin, BinSums] = {}
     for name, values in arrays.items():
         place, _, what = name.partition("/")
         segments, step = place.split(".")
-        tally = bins.setdefault(LengthBin(int(segments), int(step)), Tally())
-        kept, what = (tally.values, what.removesuffix(_VALUES)) if what.endswith(_VALUES) else (tally.sums, what)
+        part = bins.setdefault(LengthBin(int(segments), int(step)), BinSums())
+        kept, what = (part.values, what.removesuffix(_VALUES)) if what.endswith(_VALUES) else (part.sums, what)
         kept[what] = values
     return bins

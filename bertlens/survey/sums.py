@@ -12,8 +12,8 @@ from ..measures.statistics import STATISTICS, SURVEY_NAMES
 from .statistics import CATEGORIES, LABELS, TextStatistics
 
 BINS = 32
-KEPT = 256  # texts; of more, how many lie in each of BINS is kept
-SAMPLED = 64  # and the values of so many
+KEPT_TEXTS = 256  # of more, how many lie in each of BINS is kept
+SAMPLED_TEXTS = 64  # and the values of so many
 BY = ("weight", "norm")
 
 
@@ -29,22 +29,22 @@ def edges(name: str) -> np.ndarray:
 
 
 @dataclass
-class Tally:
+class BinSums:
     """Sums over some texts; `a + b` is that of both, in any order. L layers, H heads, K statistics (SURVEY_NAMES).
 
     `sums` are float64: "texts", "tokens" (); those of an average come as sum and count, once with a text as the unit,
     once with a token: "weight.text", "weight.token", "norm.text", "norm.token" (K, L, H), counts (K,), and
     "weight.text_squares" (K, L, H), also of "norm", for the spread; "mixing.text", … (M, L); "cone.text", … (L + 1,);
     "gates" (L, H, labels) texts in which a head had a gate; "lengths.token" (L, H, categories) of ‖f(x)‖.
-    `values` of up to KEPT texts, "weight", "norm" -> (texts, K, L, H) float32, NaN where a text has none; of more those
-    of SAMPLED texts, and "weight.text_bins" (K, L, H, BINS), the texts in each of `edges`.
+    `values` of up to KEPT_TEXTS texts, "weight", "norm" -> (texts, K, L, H) float32, NaN where a text has none; of more
+    those of SAMPLED_TEXTS, and "weight.text_bins" (K, L, H, BINS), the texts in each of `edges`.
     """
 
     sums: dict[str, np.ndarray] = field(default_factory=dict)
     values: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: TextStatistics) -> Tally:
+    def of(cls, text: TextStatistics) -> BinSums:
         """That of one text."""
         n, one, counts = float(len(text.categories)), np.array(1.0), text.denominators.numpy()
         has = (counts > 0).astype(float)
@@ -66,13 +66,13 @@ class Tally:
             sums |= {"lengths.token": text.lengths.numpy() @ kinds, "lengths.token_count": kinds.sum(0)}
         return cls(sums, values)
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: BinSums) -> BinSums:
         values = _joined(self.values, other.values)
-        if self.n_texts + other.n_texts <= KEPT:
-            return Tally(added(self.sums, other.sums), values)
+        if self.n_texts + other.n_texts <= KEPT_TEXTS:
+            return BinSums(added(self.sums, other.sums), values)
         whole = all(by in part.values for part in (self, other) for by in BY if f"{by}.text" in part.sums)
         sums = added(self._counted(), other._counted())
-        return Tally(sums, {by: _sample(some) for by, some in values.items()} if whole else {})
+        return BinSums(sums, {by: _sample(some) for by, some in values.items()} if whole else {})
 
     @property
     def n_texts(self) -> int:
@@ -113,7 +113,7 @@ class Tally:
         """Raises ValueError or KeyError where the sums are not those of `of` and of their addition."""
         each: dict[str, tuple[int, ...]] = {"text": (), "token": (), "text_squares": ()}
         shapes: dict[str, tuple[int, ...]] = {"texts": (), "tokens": (), "gates": (layers, heads, len(LABELS))}
-        kept = 0 < self.n_texts <= KEPT
+        kept = 0 < self.n_texts <= KEPT_TEXTS
         if not kept:
             each["text_bins"] = (BINS,)
         there = [by for by in BY if by == "weight" or f"{by}.text" in self.sums]
@@ -135,7 +135,7 @@ class Tally:
         for by, values in self.values.items():
             most = self.n_texts if by == "weight" and kept else len(values)
             right = values.shape == (most, len(SURVEY_NAMES), layers, heads) and values.dtype == np.float32
-            if not right or np.isinf(values).any() or not 0 < len(values) <= (self.n_texts if kept else SAMPLED):
+            if not right or np.isinf(values).any() or not 0 < len(values) <= (self.n_texts if kept else SAMPLED_TEXTS):
                 raise ValueError(f"the values by {by} are not those of {self.n_texts} texts")
 
     def _all_kept(self, by: str) -> bool:
@@ -170,9 +170,9 @@ def _joined(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.
 
 
 def _sample(values: np.ndarray) -> np.ndarray:
-    """Of values (texts, K, L, H) those of SAMPLED texts, drawn by a hash: the same ones in whatever order they come."""
+    """Of values (texts, K, L, H) those of SAMPLED_TEXTS, drawn by a hash: the same in whatever order they come."""
     keys = [hashlib.blake2b(text.tobytes(), digest_size=8).digest() for text in values]
-    return values[sorted(range(len(keys)), key=keys.__getitem__)[:SAMPLED]]
+    return values[sorted(range(len(keys)), key=keys.__getitem__)[:SAMPLED_TEXTS]]
 
 
 def _binned(values: np.ndarray, name: str) -> np.ndarray:

@@ -33,7 +33,7 @@ ROWS = ("mean", "first", "max")
 NONE = -2  # no prediction: the only word, or one of which the tokenizer made no token
 OFFSETS = 10
 POSSESSIVE = "nmod:poss+'s"
-LEAST = 20  # words that a relation needs for a best head
+FEWEST_WORDS = 20  # words that a relation needs for a best head
 
 
 def word_attention(trace: Trace, layer: int, n_words: int, rows: str = "mean") -> Tensor:
@@ -146,7 +146,7 @@ class Decisions:
         joined.attrs = {"rows": self.rows, "sentences": self.n_sentences, "too_long": self.skipped}
         return joined
 
-    def best_heads(self, samples: int = 1000, seed: int = 0, least: int = LEAST) -> pd.DataFrame:
+    def best_heads(self, samples: int = 1000, seed: int = 0, least: int = FEWEST_WORDS) -> pd.DataFrame:
         """The best head and direction of each relation of at least `least` words in two sentences and more.
 
         DataFrame(relation, direction, layer, head, accuracy, low, high, stable, n, offset, offset_accuracy,
@@ -301,7 +301,7 @@ def relation_scores(
 
 
 def best_heads(
-    lens: Lens, treebank: Treebank, *, samples: int = 1000, seed: int = 0, least: int = LEAST, **options: Any
+    lens: Lens, treebank: Treebank, *, samples: int = 1000, seed: int = 0, least: int = FEWEST_WORDS, **options: Any
 ) -> pd.DataFrame:
     """`Decisions.best_heads` of a treebank; `options` as for `relation_scores`."""
     return decide(lens, treebank, **options).best_heads(samples, seed, least)

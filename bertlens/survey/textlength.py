@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..trace.trace import Trace
 
 STEPS = 8  # bins to a doubling: each is 9 % wide
-LEAST, MOST = (3, 4), (5, 4)  # of a text's length: what counts as like it
+SHORTEST, LONGEST = (3, 4), (5, 4)  # of a text's length: what counts as like it
 
 
 class LengthBin(NamedTuple):
@@ -58,7 +58,7 @@ def span(tokens: int) -> tuple[int, int]:
 
 
 def _is_near(lengths: range, tokens: int) -> bool:
-    return lengths[0] * LEAST[1] >= tokens * LEAST[0] and lengths[-1] * MOST[1] <= tokens * MOST[0]
+    return lengths[0] * SHORTEST[1] >= tokens * SHORTEST[0] and lengths[-1] * LONGEST[1] <= tokens * LONGEST[0]
 
 
 def _first(step: int) -> int:

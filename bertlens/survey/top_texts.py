@@ -1,6 +1,6 @@
 """The texts with the highest values of each head's statistics: a few for each, kept while a corpus is counted.
 
-Memory does not grow with the corpus: MOST texts for each head, statistic and way of counting, LETTERS of each.
+Memory does not grow with the corpus: TEXTS_KEPT texts for each head, statistic and way of counting, LETTERS of each.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from ..trace.trace import Trace
 from .corpus import Item
 
-MOST = 5  # texts for each head and statistic, all different
+TEXTS_KEPT = 5  # texts for each head and statistic, all different
 LETTERS = 500  # kept of a text
 _WAITING = 64  # texts that are not sorted in yet: sorting in some at once takes little longer than one
 _ROOM = 1000  # texts that are held for nothing before they are let go, at least
@@ -47,10 +47,10 @@ class KeptText(NamedTuple):
 
 
 @dataclass
-class Highest:
-    """The MOST texts with the highest value of each statistic of each head; `a + b` is those of both, in any order.
+class TopTexts:
+    """The few texts with the highest value of each statistic of each head; `a + b` is those of both, in any order.
 
-    values: "weight", "norm" -> (MOST, K, L, H) float32, falling, −inf where there are no more texts; keys: the same of
+    values: "weight", "norm" -> (TEXTS_KEPT, K, L, H) float32, falling, −inf where there are no more; keys: the same of
     uint64, under which `texts` has the text (a hash of it, so that a text that comes twice counts once). Of equal
     values the lower key comes first: what is kept does not depend on the order of the texts.
     """
@@ -66,10 +66,10 @@ class Highest:
         self._added.append((values, key))
         self._hold({key: text})
         if len(self._added) > _WAITING:
-            vars(self).update(vars(self + Highest()))
+            vars(self).update(vars(self + TopTexts()))
 
-    def __add__(self, other: Highest) -> Highest:
-        total = Highest(dict(self.values), dict(self.keys), dict(self.texts), [], self._room)
+    def __add__(self, other: TopTexts) -> TopTexts:
+        total = TopTexts(dict(self.values), dict(self.keys), dict(self.texts), [], self._room)
         total._hold(other.texts)
         for by, values in other.values.items():
             total._sort_in(by, values, other.keys[by])
@@ -93,9 +93,9 @@ class Highest:
         return [(value, settled.texts[key]) for value, key in found if value > -np.inf]
 
     @property
-    def settled(self) -> Highest:
+    def settled(self) -> TopTexts:
         """The same with everything sorted in, and only the texts that are named."""
-        total = self + Highest()
+        total = self + TopTexts()
         total._let_go()
         return total
 
@@ -105,7 +105,7 @@ class Highest:
 
     def _sort_in(self, by: str, values: np.ndarray, keys: np.ndarray) -> None:
         """Some more texts, (N, K, L, H) values and keys. Makes new arrays: others may hold those that there are."""
-        shape = (MOST, *values.shape[1:])
+        shape = (TEXTS_KEPT, *values.shape[1:])
         self.values[by] = self.values.get(by, np.full(shape, -np.inf, np.float32)).copy()
         self.keys[by] = self.keys.get(by, np.zeros(shape, np.uint64)).copy()
         held = self.values[by], self.keys[by]
@@ -122,7 +122,7 @@ class Highest:
     def numbered(self, layer: int | None = None) -> tuple[dict[int, KeptText], dict[str, np.ndarray]]:
         """The texts in the order of their keys, and arrays of values and of numbers of texts (−1: none).
 
-        "weight.values", "weight.texts", … (MOST, K, L, H) float32 and int32, or of one layer (MOST, K, H).
+        "weight.values", "weight.texts", … (TEXTS_KEPT, K, L, H) float32 and int32, or of one layer (TEXTS_KEPT, K, H).
         """
         settled = self.settled
         arrays: dict[str, np.ndarray] = {}
@@ -142,7 +142,7 @@ class Highest:
         return [[f"{key:016x}", *text] for key, text in texts.items()], arrays
 
     @classmethod
-    def read(cls, listed: list[Any], arrays: dict[str, np.ndarray]) -> Highest:
+    def read(cls, listed: list[Any], arrays: dict[str, np.ndarray]) -> TopTexts:
         """What `saved` gave. Raises ValueError, TypeError, KeyError or IndexError for anything else."""
         texts = {}
         for key, place, tokens, parts, whole in listed:
@@ -158,11 +158,11 @@ class Highest:
 
     def check(self, shape: tuple[int, int, int], by: list[str]) -> None:
         """Raises ValueError where these are not the texts of (K, L, H) statistics, counted in these ways."""
-        if sorted(self.values) != sorted(by) or len(self.texts) > 2 * MOST * int(np.prod(shape)):
+        if sorted(self.values) != sorted(by) or len(self.texts) > 2 * TEXTS_KEPT * int(np.prod(shape)):
             raise ValueError("the texts are not those of the statistics")
         for name, values in self.values.items():
             keys = self.keys[name]
-            right = values.shape == keys.shape == (MOST, *shape) and values.dtype == np.float32
+            right = values.shape == keys.shape == (TEXTS_KEPT, *shape) and values.dtype == np.float32
             if not right or np.isnan(values).any() or (values == np.inf).any() or (values[1:] > values[:-1]).any():
                 raise ValueError(f"the texts by {name} are not those of the statistics")
             if ((keys == 0) != np.isneginf(values)).any():
@@ -170,11 +170,11 @@ class Highest:
 
 
 def _first(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first MOST of (N, n) values, falling, and their keys: each key once, with its highest value."""
+    """The first TEXTS_KEPT of (N, n) values, falling, and their keys: each key once, with its highest value."""
     values = np.where(np.isnan(values), -np.inf, values)
     order = np.lexsort((-values, keys), axis=0)
     values, keys = (np.take_along_axis(array, order, 0) for array in (values, keys))
     values[1:][keys[1:] == keys[:-1]] = -np.inf
-    order = np.lexsort((keys, -values), axis=0)[:MOST]
+    order = np.lexsort((keys, -values), axis=0)[:TEXTS_KEPT]
     values, keys = (np.take_along_axis(array, order, 0) for array in (values, keys))
     return values, np.where(np.isneginf(values), np.uint64(0), keys)

@@ -21,9 +21,9 @@ Rows = Sequence[Sequence[float]]
 def arrays(stats: HeadStats) -> dict[str, np.ndarray]:
     """All that statistics hold, by name, the values of single texts in the order of their size."""
     found = dict(stats.pieces)
-    for place, tally in stats.bins.items():
-        found |= {f"{place}/{name}": sums for name, sums in tally.sums.items()}
-        found |= {f"{place}/{by}": np.sort(values, axis=0) for by, values in tally.values.items()}
+    for place, part in stats.bins.items():
+        found |= {f"{place}/{name}": sums for name, sums in part.sums.items()}
+        found |= {f"{place}/{by}": np.sort(values, axis=0) for by, values in part.values.items()}
     return found
 
 

@@ -211,7 +211,7 @@ def test_half_precision_is_computed_in_float32(family, dtype, monkeypatch):
     lens = bl.Lens(of.model().to(dtype), of.tokenizer())
     trace = lens.trace(TEXT)
     size = trace.n_tokens
-    monkeypatch.setattr(rows, "AT_ONCE", 7 * size * trace.n_heads)  # of 7 queries
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 7 * size * trace.n_heads)  # of 7 queries
     for layer in range(trace.n_layers):
         captured = trace._layers[layer]
         assert captured.query.dtype == captured.key.dtype == dtype

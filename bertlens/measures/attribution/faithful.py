@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the tokens that can be removed
-FEWEST = 20  # random rankings
+FEWEST_RANKINGS = 20  # random rankings
 RANDOM, CEILING = "random", "greedy ceiling"
 Ranking = Sequence[int]
 
@@ -29,7 +29,7 @@ def faithfulness(
     remove: str = "mask",
     *,
     metric: Metric | Read | None = None,
-    rankings: int = FEWEST,
+    rankings: int = FEWEST_RANKINGS,
     ceiling: bool = True,
     seed: int = 0,
     progress: bool = True,
@@ -49,8 +49,8 @@ def faithfulness(
     a set of them, with its size. Work: about n² / 2 runs of the text for the ceiling.
     Raises InputError for values of another trace or length, fewer than 20 random rankings, and several metrics.
     """
-    if isinstance(rankings, bool) or not isinstance(rankings, int) or rankings < FEWEST:
-        raise InputError(f"rankings must be at least {FEWEST} random ones, not {rankings!r}")
+    if isinstance(rankings, bool) or not isinstance(rankings, int) or rankings < FEWEST_RANKINGS:
+        raise InputError(f"rankings must be at least {FEWEST_RANKINGS} random ones, not {rankings!r}")
     named = dict(values) if isinstance(values, Mapping) else {_name(values): values}
     without = Without(trace, _metric(named, metric), remove)
     bins = bins_of(len(without.tokens))

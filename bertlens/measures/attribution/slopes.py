@@ -19,7 +19,7 @@ from .result import Attribution, reader
 
 BASELINES = ("mask", "pad", "zero")
 NEAR = 0.05  # of F(text) − F(baseline): the gap at which no more steps are taken
-FEWEST, MOST = 16, 512  # steps
+FEWEST_STEPS, MOST_STEPS = 16, 512  # steps
 TOKENS = 768  # of a batch: so many rows times the text's length, at most
 
 
@@ -69,7 +69,7 @@ def integrated_gradients(
     )
     from tqdm.auto import tqdm
 
-    count = steps or FEWEST
+    count = steps or FEWEST_STEPS
     with tqdm(desc="integrated gradients", unit="step", delay=2, leave=False, disable=not progress) as bar:
         while True:
             values = _integral(trace, read, start, words, count, bar.update)
@@ -78,7 +78,7 @@ def integrated_gradients(
             )
             assert found.gap is not None and found.expected is not None
             near = abs(found.gap) <= NEAR * abs(found.expected)
-            if steps is not None or near or count >= MOST:
+            if steps is not None or near or count >= MOST_STEPS:
                 break
             count *= 2
     if near:

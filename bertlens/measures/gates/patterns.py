@@ -39,7 +39,7 @@ LEAST_TOKENS, LEAST_CONTENT = 4, 3  # below these a map has no pattern
 CUTS = 32  # at most so many places are tried for a cut between two blocks
 TINY = 1e-12
 ROUNDING = 1e-6  # of sums of float32
-AT_ONCE = 524_288  # numbers of float64 that are looked at together
+NUMBERS_AT_ONCE = 524_288  # numbers of float64 that are looked at together
 
 
 def patterns(
@@ -300,7 +300,7 @@ class _Content:
 
 def _expected(mean_row: Tensor, by_offset: Tensor, mass: Tensor, blocks: Tensor) -> Tensor:
     """(..., K, G) what of `_profile_share` falls into a row's own block, summed; a few maps at a time."""
-    some = max(1, AT_ONCE // blocks.numel())
+    some = max(1, NUMBERS_AT_ONCE // blocks.numel())
     parts = (x.reshape(-1, x.shape[-1]).split(some) for x in (mean_row, by_offset, mass))
     found = [(_profile_share(c, p, m, blocks) * blocks).sum(-1) for c, p, m in zip(*parts, strict=True)]
     return torch.cat(found).view(*mean_row.shape[:-1], *blocks.shape[:2])

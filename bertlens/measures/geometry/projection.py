@@ -16,7 +16,7 @@ from ...errors import InputError, SelectionError, check_index
 from ...trace.trace import Trace
 
 METHODS = ("pca", "umap")
-ROWS = 256  # of cosines at a time
+ROWS_AT_ONCE = 256  # of cosines at a time
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def nearest(vectors: Tensor, k: int = 8) -> tuple[Tensor, Tensor]:
     unit = torch.nn.functional.normalize(x, dim=-1)
     most = min(k, len(x) - 1)
     found = []
-    for start in range(0, len(x), ROWS):
-        cosine = (unit[start : start + ROWS] @ unit.T).clamp_(-1, 1)
+    for start in range(0, len(x), ROWS_AT_ONCE):
+        cosine = (unit[start : start + ROWS_AT_ONCE] @ unit.T).clamp_(-1, 1)
         cosine.diagonal(start).fill_(-torch.inf)
         found.append(_largest(cosine, most))
     places, values = zip(*found, strict=True)

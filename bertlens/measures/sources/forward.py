@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 POOLINGS = ("mean", "cls")
-ROOM = 16_000_000  # numbers worked on at a time
+NUMBERS_AT_ONCE = 16_000_000  # numbers worked on at a time
 
 
 @torch.no_grad()
@@ -56,7 +56,7 @@ def pooled_by_input(stream: Stream, pooling: str) -> Tensor:
     """(S + 1, D) float64 what each input token, and last all biases, put into the pooled vector: they sum to it."""
     size = stream.trace.n_tokens
     width = max(len(stream.mlp(0)[0].weight), stream.input(0).shape[1])
-    chunk = max(1, ROOM // (size * width))
+    chunk = max(1, NUMBERS_AT_ONCE // (size * width))
     made = []
     for start in range(0, size + 1, chunk):
         sources = range(start, min(start + chunk, size + 1))

@@ -23,7 +23,7 @@ from ...run.record import Layer
 from ...run.recorder import inverse_deviation
 from ...trace.trace import Trace
 
-SMALL = -1e-6  # where act(0)/0 is asked for, act(SMALL)/SMALL is given: 0 for ReLU, whose gate is 1[s > 0]
+NEARLY_ZERO = -1e-6  # in place of 0 in act(0)/0: gives 0 for ReLU, whose gate is 1[s > 0]
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ def _rotates(base: nn.Module) -> bool:
 
 def gate(act: Callable[[Tensor], Tensor], s: Tensor) -> Tensor:
     """act(s)/s, at 0 its limit from below; Φ(s) of GELU, 1[s > 0] of ReLU, σ(s) of SiLU."""
-    safe = torch.where(s.abs() < torch.finfo(s.dtype).tiny, torch.full_like(s, SMALL), s)
+    safe = torch.where(s.abs() < torch.finfo(s.dtype).tiny, torch.full_like(s, NEARLY_ZERO), s)
     return act(safe) / safe
 
 

@@ -15,8 +15,8 @@ from ...measures.offers import offers
 from ...measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ...survey.distances import head_map, nearest_heads
 from ...survey.headstats import HeadStats
-from ...survey.prediction import FEWEST, LEVEL
-from ...survey.similar_texts import Alike, alike
+from ...survey.prediction import FEWEST_TEXTS, LEVEL
+from ...survey.similar_texts import SimilarTexts, similar_texts
 from ...survey.statistics import text_steps
 from ...survey.sums import BINS, edges
 from ...survey.syntax import predicted_words, word_attention
@@ -101,7 +101,7 @@ class Corpus:
         if text is None:
             return again()
         arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in SURVEY_NAMES]).astype(np.float32)}
-        likes = {which: alike(stats, trace, text, which) for which in by}
+        likes = {which: similar_texts(stats, trace, text, which) for which in by}
         like = likes["weight"]
         some = stats.of_length(like.tokens, like.segments)
         for which, found in likes.items():
@@ -113,7 +113,7 @@ class Corpus:
         map_fields, map_arrays = self._map
         arrays |= map_arrays
         about = stats.provenance
-        of_gates = some if some.n_texts >= FEWEST else stats
+        of_gates = some if some.n_texts >= FEWEST_TEXTS else stats
         gates = of_gates.gates()
         fields = {
             "names": list(SURVEY_NAMES),
@@ -130,7 +130,7 @@ class Corpus:
                 "texts": like.texts,
                 "counts": {which: found.counts.astype(int).tolist() for which, found in likes.items()},
                 "own": {which: found.own.texts.tolist() for which, found in likes.items()},
-                "fewest": FEWEST,
+                "fewest": FEWEST_TEXTS,
                 "level": LEVEL,
             },
             "gates": gates["label"].to_numpy().reshape(layers, heads),
@@ -192,7 +192,7 @@ class Corpus:
         return [row | {"relation": visible(str(row["relation"]))} for row in rows]
 
 
-def _arrays(found: Alike, by: str) -> dict[str, np.ndarray]:
+def _arrays(found: SimilarTexts, by: str) -> dict[str, np.ndarray]:
     """A text among the texts of its length, (K, L, H) each, of rows by weight or by norm."""
     numbers = {"sentence": found.values, "mean": found.mean, "sd": found.sd, "reach": found.reach, "z": found.z}
     numbers |= {"own.statistics": found.own.statistics, "own.heads": found.own.heads}

@@ -13,7 +13,7 @@ import bertlens as bl
 from bertlens.base import colors
 from bertlens.measures import gates, geometry, norms, spectra
 from bertlens.measures.statistics import SURVEY_NAMES
-from bertlens.survey.similar_texts import alike as among
+from bertlens.survey.similar_texts import similar_texts as among
 from bertlens.survey.statistics import text_statistics
 from browser.views import Seen, shown, signed
 

@@ -199,14 +199,14 @@ def test_three_methods_are_captum_s() -> None:
 
 def test_steps_are_doubled_until_the_gap_is_small_or_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = words_lens().trace(MASKED)
-    monkeypatch.setattr(slopes, "FEWEST", 1)
+    monkeypatch.setattr(slopes, "FEWEST_STEPS", 1)
     found = attribution.integrated_gradients(trace, whatif.logit("cat"))
     assert found.gap is not None and found.expected is not None and found.steps is not None
     assert abs(found.gap) <= 0.05 * abs(found.expected) and len(found.notes) == 1
     assert found.steps > 1 and found.steps & (found.steps - 1) == 0
     fewer = attribution.integrated_gradients(trace, whatif.logit("cat"), steps=found.steps // 2)
     assert fewer.gap is not None and abs(fewer.gap) > 0.05 * abs(found.expected)
-    monkeypatch.setattr(slopes, "MOST", found.steps // 2)
+    monkeypatch.setattr(slopes, "MOST_STEPS", found.steps // 2)
     far = attribution.integrated_gradients(trace, whatif.logit("cat"))
     assert far.steps == found.steps // 2 and far.notes[-1].startswith("Its gap is more than 5%")
 

@@ -22,7 +22,7 @@ def trace() -> bl.Trace:
 
 
 def test_what_keys_receive_is_the_sum_of_the_maps(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 70 * trace.n_tokens)
     trace = replace(trace)  # with nothing kept
     for layer in range(trace.n_layers):
         weights, found = trace.attention(layer, torch.float64), received.received(trace, layer)
@@ -32,7 +32,7 @@ def test_what_keys_receive_is_the_sum_of_the_maps(trace: bl.Trace, monkeypatch: 
 
 def test_weight_against_norm_holds_no_map(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither all heads' maps nor one in float64, and the numbers of sums written out."""
-    monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 70 * trace.n_tokens)
     trace = replace(trace)  # with nothing kept
     with Largest() as made:
         while (fields_arrays := heads.norm_view(trace))[0].get("again"):
@@ -53,7 +53,7 @@ def test_weight_against_norm_holds_no_map(trace: bl.Trace, monkeypatch: pytest.M
 
 def test_weight_against_norm_gives_other_questions_their_turn(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heads, "PATIENCE", 0.0)
-    monkeypatch.setattr(rows, "AT_ONCE", trace.n_tokens)
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", trace.n_tokens)
     trace = replace(trace)  # with nothing kept
     looked_at: list[tuple[int, int]] = []
     real = rows.blocks
@@ -68,7 +68,7 @@ def test_weight_against_norm_gives_other_questions_their_turn(trace: bl.Trace, m
 
 def test_which_keys_rows_see_is_read_from_the_mask_once(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes longer than the rows themselves, for every head and measure anew."""
-    monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 70 * trace.n_tokens)
     trace = replace(trace)
     read: list[tuple[int, int, int]] = []
     real = bl.Trace.keys_seen
@@ -79,7 +79,7 @@ def test_which_keys_rows_see_is_read_from_the_mask_once(trace: bl.Trace, monkeyp
 
 
 def test_the_mean_of_a_layer_holds_one_map(trace: bl.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "AT_ONCE", 70 * trace.n_tokens)
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 70 * trace.n_tokens)
     for layer in range(trace.n_layers):
         with Largest() as made:
             found = attention.mean_weight(trace, layer)

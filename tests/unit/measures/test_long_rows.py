@@ -59,7 +59,7 @@ def local() -> bl.Trace:
 
 
 def test_a_block_of_a_local_layer_has_the_keys_that_its_queries_see(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "AT_ONCE", 4000)
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 4000)
     trace = local()
     for layer, seen in ((0, trace.n_tokens), (1, None)):
         whole, rebuilt = trace.attention(layer), torch.zeros(trace.n_heads, trace.n_tokens, trace.n_tokens)

@@ -46,7 +46,7 @@ def test_by_rows_as_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = bl.Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*tiny.TEXTS[1])
     whole = measured(trace)
     for step, together in ((1, trace.n_heads), (3, 1)):
-        monkeypatch.setattr(rows, "AT_ONCE", step * together * trace.n_tokens)
+        monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", step * together * trace.n_tokens)
         monkeypatch.setattr(rows, "LEAST_ROWS", step)
         groups = rows.head_groups(trace, 0)
         assert [heads.stop - heads.start for heads in groups] == [together] * (trace.n_heads // together)
@@ -72,7 +72,7 @@ def causal() -> bl.Lens:
 def test_what_is_made_grows_with_the_text_and_not_with_its_maps(lens: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest tensor of all measures doubles with the text."""
     lens = lens()
-    monkeypatch.setattr(rows, "AT_ONCE", 4000)
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 4000)
     sizes = []
     for words in (200, 400):
         trace = lens.trace("the cat " * (words // 2), truncation=True)

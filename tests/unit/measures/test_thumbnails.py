@@ -45,7 +45,7 @@ def test_by_every_measure_from_any_part_of_the_rows(
     measure: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A model with global and local layers, whose blocks lack the keys that are not seen."""
-    monkeypatch.setattr(rows, "AT_ONCE", at_once)
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", at_once)
     monkeypatch.setattr(rows, "LEAST_ROWS", 3)
     family = tiny.FAMILIES["modernbert"]
     trace = bl.Lens(tiny.shaken(family.model()), family.tokenizer()).trace(

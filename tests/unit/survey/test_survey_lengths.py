@@ -15,8 +15,8 @@ import torch
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from bertlens.survey import HeadStats, head_stats, story, sums
-from bertlens.survey.prediction import FEWEST, t_quantile
-from bertlens.survey.similar_texts import Alike, alike
+from bertlens.survey.prediction import FEWEST_TEXTS, t_quantile
+from bertlens.survey.similar_texts import SimilarTexts, similar_texts
 from bertlens.survey.statistics import LABELS, text_statistics
 from bertlens.survey.sums import edges
 from bertlens.survey.textlength import LengthBin, near, span, step_of
@@ -97,7 +97,7 @@ def test_a_text_among_those_of_its_length_equals_brute_force(small: Lens, by: st
     stats, traces = survey(small, corpus), [trace_of(small, item) for item in corpus]
     for item in ("the cat sat on the mat", "warm " * 12, ("the cat sat on the mat, warm", "it was warm")):
         trace = trace_of(small, item)
-        found = alike(stats, trace, text_statistics(trace), by)
+        found = similar_texts(stats, trace, text_statistics(trace), by)
         low, high = found.shortest, found.longest
         assert 0.75 * trace.n_tokens <= low <= trace.n_tokens <= high <= 1.25 * trace.n_tokens
         others = [
@@ -105,14 +105,14 @@ def test_a_text_among_those_of_its_length_equals_brute_force(small: Lens, by: st
             for other in traces
             if low <= other.n_tokens <= high and len(set(other.segments.tolist())) == len(set(trace.segments.tolist()))
         ]
-        assert found.texts == len(others) >= FEWEST
+        assert found.texts == len(others) >= FEWEST_TEXTS
         mine = values_of(trace, by)
         np.testing.assert_allclose(found.values, mine, rtol=1e-6)
         for k, name in enumerate(SURVEY_NAMES):
             kept = np.array([other[k] for other in others if not np.isnan(other[k]).any()]).reshape(-1, 2, 4)
             n = len(kept)
             assert found.counts[k] == n
-            if n < FEWEST:
+            if n < FEWEST_TEXTS:
                 assert np.isnan(found.reach[k]).all() and np.isnan(found.z[k]).all() and not found.unusual[k].any()
                 continue
             mean, sd = kept.mean(0), kept.std(0, ddof=1)
@@ -131,7 +131,7 @@ def test_under_eight_texts_nothing_is_said(small: Lens) -> None:
     corpus = [f"the cat sat {word}" for word in tiny.WORDS[:8]]
     trace = small.trace("it was warm, warm")
     seven, eight = survey(small, [*corpus[:7], *["cat " * 40] * 30]), survey(small, corpus)
-    few, enough = (alike(stats, trace, text_statistics(trace)) for stats in (seven, eight))
+    few, enough = (similar_texts(stats, trace, text_statistics(trace)) for stats in (seven, eight))
     assert (few.texts, enough.texts) == (7, 8)
     assert np.isnan(few.z).all() and np.isnan(few.mean).all() and not few.unusual.any()
     assert np.isfinite(enough.mean).any() and enough.unusual.any()
@@ -139,7 +139,7 @@ def test_under_eight_texts_nothing_is_said(small: Lens) -> None:
     fields, arrays = Corpus(seven, None, None).answer(trace)
     assert fields["alike"]["texts"] == 7 and fields["alike"]["fewest"] == 8 and not arrays["unusual.weight"].any()
     assert np.isnan(arrays["z.weight"]).all() and not fields["gates_alike"]
-    none = alike(seven, small.trace("the cat", "sat"), text_statistics(small.trace("the cat", "sat")))
+    none = similar_texts(seven, small.trace("the cat", "sat"), text_statistics(small.trace("the cat", "sat")))
     assert none.texts == 0 and not none.unusual.any() and not none.counts.any() and not none.lower.any()
 
 
@@ -147,7 +147,7 @@ def test_a_text_of_the_corpus_many_times_over_is_not_unusual(small: Lens) -> Non
     """The same value in all texts, but for the rounding of a batch."""
     stats = survey(small, ["the cat sat on the mat, it was warm.", "warm"] * 12)
     trace = small.trace("the cat sat on the mat, it was warm.")
-    found = alike(stats, trace, text_statistics(trace))
+    found = similar_texts(stats, trace, text_statistics(trace))
     assert found.texts == 12 and not found.unusual.any() and np.isnan(found.z).all()
 
 
@@ -198,17 +198,17 @@ def test_bad_input(small: Lens) -> None:
 
 @pytest.fixture
 def few_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sums, "KEPT", 6)
-    monkeypatch.setattr(sums, "SAMPLED", 4)
+    monkeypatch.setattr(sums, "KEPT_TEXTS", 6)
+    monkeypatch.setattr(sums, "SAMPLED_TEXTS", 4)
 
 
 def lengths_of(stats: HeadStats) -> dict[LengthBin, int]:
     return {place: one.n_texts for place, one in stats.bins.items()}
 
 
-def ranks(small: Lens, stats: HeadStats, corpus: list[Any], trace: Trace) -> tuple[Alike, np.ndarray, list[Any]]:
+def ranks(small: Lens, stats: HeadStats, corpus: list[Any], trace: Trace) -> tuple[SimilarTexts, np.ndarray, list[Any]]:
     """Found; how many lie lower by counting; and the lengths and values that were counted."""
-    found = alike(stats, trace, text_statistics(trace))
+    found = similar_texts(stats, trace, text_statistics(trace))
     near = [(n, value) for n, value in alone(small, corpus) if found.shortest <= n <= found.longest]
     mine = values_of(trace).astype(np.float32)
     return found, np.sum([value < mine for _, value in near], 0), near
@@ -308,7 +308,7 @@ def test_the_page_gets_the_texts_of_this_length(small: Lens) -> None:
     trace = small.trace("the unbelievable mat was warm")
     fields, arrays = Corpus(stats, None, None).answer(trace)
     for by in ("weight", "norm"):
-        found = alike(stats, trace, text_statistics(trace), by)
+        found = similar_texts(stats, trace, text_statistics(trace), by)
         for name, values in {"mean": found.mean, "reach": found.reach, "z": found.z, "sentence": found.values}.items():
             np.testing.assert_allclose(arrays[f"{name}.{by}"], values.astype(np.float32))
         assert (arrays[f"unusual.{by}"] == found.unusual).all() and (arrays[f"lower.{by}"] == found.lower).all()
@@ -349,7 +349,7 @@ def flags(stats: HeadStats, traces: list[Trace]) -> tuple[float, float]:
     mean, sd = np.stack([stats.values(name) for name in SURVEY_NAMES]), stats.spreads()
     ours, plain, of = 0, 0, 0
     for trace in traces:
-        found = alike(stats, trace, text_statistics(trace))
+        found = similar_texts(stats, trace, text_statistics(trace))
         ours += found.unusual[counted].sum()
         of += (~np.isnan(found.values - found.mean))[counted].sum()
         plain += (np.abs(found.values - mean) > 2 * sd)[counted].sum()
@@ -413,7 +413,7 @@ def test_how_many_flags_nine_of_ten_texts_have(small: Lens, by: str) -> None:
     stats = head_stats(small, corpus, batch_size=1, progress=False)
     for item in ("the unbelievable mat was warm", "the cat sat, it was warm, warm, on the mat"):
         trace = trace_of(small, item)
-        found = alike(stats, trace, text_statistics(trace), by)
+        found = similar_texts(stats, trace, text_statistics(trace), by)
         near = [trace_of(small, other) for other in corpus if not isinstance(other, tuple)]
         values = np.stack([values_of(t, by) for t in near if found.shortest <= t.n_tokens <= found.longest])
         flags = own_counts(values, values)
@@ -442,7 +442,7 @@ def test_flags_of_texts_that_stand_for_others(small: Lens) -> None:
     corpus = texts(90, seed=9, least=5, most=9)
     stats = head_stats(small, corpus, batch_size=1, progress=False)
     trace = small.trace("the unbelievable mat was warm")
-    found = alike(stats, trace, text_statistics(trace))
+    found = similar_texts(stats, trace, text_statistics(trace))
     near = [trace_of(small, other) for other in corpus if not isinstance(other, tuple)]
     values = np.stack([values_of(t).astype(np.float32) for t in near if found.shortest <= t.n_tokens <= found.longest])
     k, counts = SURVEY_NAMES.index("next"), []
@@ -457,7 +457,7 @@ def test_flags_of_texts_that_stand_for_others(small: Lens) -> None:
 def test_a_file_without_texts_values_says_the_mean_alone(small: Lens, tmp_path: Path) -> None:
     """As bertlens 0.2 wrote them: of many texts in a bin, none was kept."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "KEPT", 6)
+        patch.setattr(sums, "KEPT_TEXTS", 6)
         stats = head_stats(small, texts(90, seed=9, least=5, most=9), progress=False)
         for part in stats.bins.values():
             if part.n_texts > 6:
@@ -467,7 +467,7 @@ def test_a_file_without_texts_values_says_the_mean_alone(small: Lens, tmp_path: 
         trace = small.trace("the unbelievable mat was warm")
         grown = old + head_stats(small, texts(90, seed=10, least=5, most=9), progress=False)
     for some in (old, grown):  # what is added later would not stand for all
-        found, attrs = alike(some, trace, text_statistics(trace)), story(some, trace).attrs
+        found, attrs = similar_texts(some, trace, text_statistics(trace)), story(some, trace).attrs
         assert found.texts > 30 and not found.own.texts.any() and np.isnan(found.own.statistics).all()
         assert np.isnan(found.own.heads).all() and found.own.heads.shape == (2, 4)
         assert math.isnan(attrs["most"]) and attrs["most_of"] == 0 and attrs["chance"] > 0

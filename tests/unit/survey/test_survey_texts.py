@@ -15,7 +15,7 @@ from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey import head_stats
 from bertlens.survey.headstats import HeadStats
 from bertlens.survey.statistics import text_statistics
-from bertlens.survey.top_texts import LETTERS, MOST, Highest, KeptText
+from bertlens.survey.top_texts import LETTERS, TEXTS_KEPT, KeptText, TopTexts
 from unit import tiny
 
 WORDS = ["the", "cat", "sat", "on", "mat", "it", "was", "warm", "very", "unbelievable", ".", ","]
@@ -74,9 +74,9 @@ def test_the_texts_are_those_of_a_sort_of_all(small: Lens, items: list[Any], sta
                 for n in sorted(having, key=lambda n: -values[n]):
                     first.setdefault((*texts[n], isinstance(items[n], list)), values[n])
                 table = stats.texts(name, *at, by=by)
-                assert len(table) == min(MOST, len(first)), (name, by)
+                assert len(table) == min(TEXTS_KEPT, len(first)), (name, by)
                 assert table.attrs["texts"] == len(having)
-                np.testing.assert_allclose(table["value"], list(first.values())[:MOST], atol=2e-6)
+                np.testing.assert_allclose(table["value"], list(first.values())[:TEXTS_KEPT], atol=2e-6)
                 for row in table.itertuples():
                     assert texts[row.place] == (row.text, row.text_pair) and row.whole
                     assert row.value == pytest.approx(values[row.place], abs=2e-6)
@@ -97,17 +97,17 @@ def test_any_order_and_any_parts_give_the_same(small: Lens, items: list[Any], st
 
 
 def test_of_equal_values_the_order_does_not_choose() -> None:
-    def of(keys: list[int]) -> Highest:
-        total = Highest()
+    def of(keys: list[int]) -> TopTexts:
+        total = TopTexts()
         for key in keys:
-            one = Highest()
+            one = TopTexts()
             one.add({"weight": np.full((1, 1, 1, 1), 0.5, np.float32)}, key, KeptText(key, 3, (str(key),), True))
             total = total + one
         return total
 
     keys = [7, 3, 9, 1, 12, 5, 4, 8]
     for order in (keys, keys[::-1], sorted(keys)):
-        assert [text.place for _, text in of(order).of("weight", 0, 0, 0)] == sorted(keys)[:MOST]
+        assert [text.place for _, text in of(order).of("weight", 0, 0, 0)] == sorted(keys)[:TEXTS_KEPT]
 
 
 def test_a_text_that_comes_often_counts_once(small: Lens) -> None:
@@ -137,7 +137,7 @@ def test_memory_is_of_what_is_named(small: Lens) -> None:
     settled = stats.highest.settled
     named = {key for keys in settled.keys.values() for key in np.unique(keys).tolist() if key}
     assert {*settled.texts} == named and len(named) < 144
-    assert all(keys.shape == (MOST, len(SURVEY_NAMES), *stats.shape) for keys in settled.keys.values())
+    assert all(keys.shape == (TEXTS_KEPT, len(SURVEY_NAMES), *stats.shape) for keys in settled.keys.values())
 
 
 def test_files_hold_them(stats: HeadStats, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_pictures_of_a_layer(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     family = tiny.FAMILIES[name]
     trace = bl.Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*tiny.TEXTS[1])
     for at_once in (2 * trace.n_tokens, 2 * trace.n_tokens**2, 10**9):
-        monkeypatch.setattr(rows, "AT_ONCE", at_once)
+        monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", at_once)
         monkeypatch.setattr(rows, "LEAST_ROWS", 2)
         thumbnails._made.clear()
         fields, arrays = thumbnails.layer_pictures(trace, 1)
@@ -120,7 +120,7 @@ def test_a_long_layer_gives_other_questions_their_turn(
     thumbnails._made.clear()
     heads._scores_of.clear()
     monkeypatch.setattr(module, "PATIENCE", 0.0)
-    monkeypatch.setattr(rows, "AT_ONCE", long.n_tokens**2)
+    monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", long.n_tokens**2)
     looked_at: list[slice] = []
     real = getattr(module, work)
     monkeypatch.setattr(module, work, lambda *of: looked_at.append(of[2]) or real(*of))

@@ -74,7 +74,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices.time, "monotonic", lambda: float(next(clock)))
     for module in ("rows", "leading"):
         monkeypatch.setattr(f"bertlens.measures.{module}.within", lambda name, *tokens: False, raising=False)
-    monkeypatch.setattr("bertlens.measures.rows.AT_ONCE", 1 << 16)
+    monkeypatch.setattr("bertlens.measures.rows.WEIGHTS_AT_ONCE", 1 << 16)
 
 
 @pytest.mark.parametrize("op", IN_TURN)
