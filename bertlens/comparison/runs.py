@@ -18,7 +18,7 @@ from torch import Tensor
 from ..base.ranking import ranked
 from ..base.registered import registered
 from ..errors import InputError, ModelError, SelectionError, check_index
-from ..measures.arithmetic import jensen_shannon
+from ..measures.arithmetic import jensen_shannon, shares
 from ..measures.norms import transformed_norm
 from ..survey.distances import divergences
 from ..trace.trace import Trace
@@ -258,8 +258,7 @@ class Comparison:
         alpha = trace.attention_rows(layer, start, stop)
         if measure != "weight":
             passed_on = alpha * transformed_norm(trace, layer)[:, None].to(alpha)
-            share = passed_on / passed_on.sum(-1, keepdim=True).clamp_min(torch.finfo(alpha.dtype).tiny)
-            alpha = passed_on if measure == "norm" else alpha - share
+            alpha = passed_on if measure == "norm" else alpha - shares(passed_on)
         if self.queries.by == "tokens":
             return alpha
         return _members(chosen, alpha, mean=True).T @ alpha @ _members(columns, alpha)

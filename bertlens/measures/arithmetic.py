@@ -49,3 +49,8 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
     """(...) ½ Σ |p − q| in [0, 1] of distributions (..., K) that each sum to 1: how much would have to move."""
     return (p - q).abs().sum(-1) / 2
+
+
+def shares(rows: Tensor) -> Tensor:
+    """(..., K) rows divided by their sums; a row of zeros stays one."""
+    return rows / rows.sum(-1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..trace.trace import Trace
 from . import norms
-from .arithmetic import total_variation
+from .arithmetic import shares, total_variation
 from .rows import Roles, Rows, blocks, head_groups
 from .statistics import ATLAS_NAMES, Fraction, fractions, means
 
@@ -26,8 +26,7 @@ class ByHead:
 
 def norm_shares(alpha: Tensor, lengths: Tensor) -> Tensor:
     """(H, S, K) ‖αf(x)‖ ÷ its sum over the row, of weights (H, S, K) and ‖f(x)‖ (H, K); a row of zeros stays one."""
-    passed_on = alpha * lengths.to(alpha.dtype)[:, None]
-    return passed_on / passed_on.sum(-1, keepdim=True).clamp_min(torch.finfo(passed_on.dtype).tiny)
+    return shares(alpha * lengths.to(alpha.dtype)[:, None])
 
 
 @torch.no_grad()
@@ -42,17 +41,21 @@ def statistics(
     Kobayashi et al. 2020, section 3, for the norm. Raises ModelError by norm for a family without an adapter.
     """
     roles = Roles.of(trace)
-    made = [
+    tables = [
         joined([of_heads(trace, layer, heads, by, names, roles) for heads in head_groups(trace, layer)])
         for layer in (range(trace.n_layers) if layers is None else layers)
     ]
-    return ByHead(made[0].names, *(torch.cat([getattr(one, part) for one in made]) for part in ("values", "received")))
+    return _concatenated(tables, 0)
 
 
 def joined(groups: Sequence[ByHead]) -> ByHead:
     """Groups of a layer's heads as all of them."""
-    parts = (torch.cat([getattr(one, part) for one in groups], 1) for part in ("values", "received"))
-    return ByHead(groups[0].names, *parts)
+    return _concatenated(groups, 1)
+
+
+def _concatenated(tables: Sequence[ByHead], dim: int) -> ByHead:
+    values, received = ([getattr(table, part) for table in tables] for part in ("values", "received"))
+    return ByHead(tables[0].names, torch.cat(values, dim), torch.cat(received, dim))
 
 
 @torch.no_grad()
@@ -76,7 +79,7 @@ def _of_heads(
         rows = Rows(alpha, roles, start, first)
         if lengths is not None:
             rows = Rows(norm_shares(alpha, lengths[heads, rows.keys]), roles, start, first)
-            apart.append(total_variation(_scaled(alpha), rows.values).sum(-1))
+            apart.append(total_variation(shares(alpha), rows.values).sum(-1))
         totals = fractions(names, rows, totals)
         received = alpha.new_zeros(len(alpha), len(roles.special)) if received is None else received
         received[:, rows.keys] += rows.values.sum(1)
@@ -103,7 +106,3 @@ def query_rows(trace: Trace, start: int, stop: int, with_norms: bool) -> dict[st
         for name, rows in kinds.items():
             found.setdefault(name, []).append(rows.mean(1).float())
     return {name: torch.stack(layers) for name, layers in found.items()}
-
-
-def _scaled(rows: Tensor) -> Tensor:
-    return rows / rows.sum(-1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny)

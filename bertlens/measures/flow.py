@@ -20,6 +20,7 @@ from ..base.limits import LIMITS
 from ..errors import InputError, ModelError, SelectionError, check_index
 from ..trace.trace import Trace
 from . import norms
+from .arithmetic import shares
 from .attention import mean_weight
 from .block import Block, Norm, pair_norms
 
@@ -125,7 +126,7 @@ def attention_flow(
         for i in _progress(chosen, "attention flow")
     ]
     found = torch.tensor(flows, dtype=weights[0].dtype, device=weights[0].device)
-    return _rows(found) if normalize else found
+    return shares(found) if normalize else found
 
 
 @torch.no_grad()
@@ -181,7 +182,7 @@ def alti(trace: Trace, layer: int, dtype: torch.dtype | None = None, *, progress
         diagonal = torch.arange(size, device=y.device)[sources]
         parts[torch.arange(len(diagonal), device=y.device), diagonal] += residual[diagonal]
         near[:, sources] = (whole - parts.neg_().add_(y).abs_().sum(-1)).T
-    return _rows(near.clamp_min_(0))
+    return shares(near.clamp_min_(0))
 
 
 @torch.no_grad()
@@ -204,7 +205,7 @@ def value_zeroing(trace: Trace, layer: int, dtype: torch.dtype | None = None, *,
         without = _unit(rest(block.norm(sums) if block.adapter.post_ln else sums))
         # 1 − cos as half the squared distance of unit vectors: no digits lost where little turns
         turned[:, sources] = ((whole - without).square().sum(-1) / 2).T
-    return _rows(turned)
+    return shares(turned)
 
 
 @torch.no_grad()
@@ -241,11 +242,6 @@ def _unit(vectors: Tensor) -> Tensor:
     return torch.nn.functional.normalize(vectors, dim=-1)
 
 
-def _rows(values: Tensor) -> Tensor:
-    """Rows divided by their sums; a row of zeros stays one."""
-    return values / values.sum(-1, keepdim=True).clamp_min(torch.finfo(values.dtype).tiny)
-
-
 def _chunks(size: int, step: int) -> list[slice]:
     step = max(1, step)
     return [slice(start, start + step) for start in range(0, size, step)]
@@ -259,7 +255,7 @@ def _progress(items: Sequence[Any], name: str, shown: bool = True) -> Iterator[A
 
 
 def _rows_of(measure: Callable[[Trace, int], Tensor]) -> Callable[[Trace, int], Tensor]:
-    return lambda trace, layer: _rows(measure(trace, layer))
+    return lambda trace, layer: shares(measure(trace, layer))
 
 
 def _with_identity(trace: Trace, layer: int) -> Tensor:

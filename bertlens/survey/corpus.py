@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tqdm.auto import tqdm
+
 from ..errors import BertLensError, InputError
 from ..trace.trace import Trace
 from .open import opened
@@ -189,6 +191,24 @@ def traces_of(lens: Lens | None, batch: list[Numbered], truncation: bool = False
         except InputError as error:
             raise InputError(f"{entry}: {error}") from None
         yield trace
+
+
+def traces(
+    lens: Lens | None,
+    corpus: Corpus,
+    name: str,
+    batch_size: int,
+    truncation: bool,
+    limit: int | None,
+    progress: bool,
+) -> Iterator[Trace]:
+    """The traces of a corpus, window by window, with a bar of this name. Errors of `numbered` and `traces_of`."""
+    texts = numbered(corpus, limit)
+    with tqdm(total=size(corpus, limit), unit="text", desc=name, disable=not progress) as bar:
+        for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
+            for trace in traces_of(lens, batch, truncation):
+                yield trace
+                bar.update()
 
 
 def _one(lens: Lens | None, item: Item, truncation: bool) -> Trace:

@@ -5,7 +5,6 @@ Computed text by text: no attention of the corpus is kept.
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from functools import cache
@@ -14,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm.auto import tqdm
 
 from ..errors import InputError, SelectionError
-from .corpus import Corpus, numbered, size, traces_of, windows
+from .corpus import Corpus, traces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,21 +48,18 @@ def head_distances(
     """
     if variant not in VARIANTS:
         raise SelectionError(f"no variant {variant!r}: there are {', '.join(VARIANTS)}")
-    total, tokens = None, 0
+    total, tokens, texts = None, 0, 0
     smoothing = SMOOTHING if variant == "smoothed" else 0.0
-    texts = numbered(corpus, limit)
-    with tqdm(total=size(corpus, limit), unit="text", desc="head distances", disable=not progress) as bar:
-        try:
-            for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
-                for trace in traces_of(lens, batch, truncation):
-                    rows = torch.cat([trace.attention(layer) for layer in range(trace.n_layers)])
-                    of_text = divergences(rows.mul_(1 - smoothing).add_(smoothing / trace.n_tokens))
-                    if total is not None and total.shape != of_text.shape:
-                        raise InputError("traces of different models have no heads in common: use one model")
-                    total, tokens = of_text if total is None else total + of_text, tokens + trace.n_tokens
-                    bar.update()
-        except KeyboardInterrupt:
-            warnings.warn(f"interrupted: distances over the first {bar.n} texts that were done", stacklevel=2)
+    try:
+        for trace in traces(lens, corpus, "head distances", batch_size, truncation, limit, progress):
+            rows = torch.cat([trace.attention(layer) for layer in range(trace.n_layers)])
+            of_text = divergences(rows.mul_(1 - smoothing).add_(smoothing / trace.n_tokens))
+            if total is not None and total.shape != of_text.shape:
+                raise InputError("traces of different models have no heads in common: use one model")
+            total = of_text if total is None else total + of_text
+            tokens, texts = tokens + trace.n_tokens, texts + 1
+    except KeyboardInterrupt:
+        warnings.warn(f"interrupted: distances over the first {texts} texts that were done", stacklevel=2)
     if total is None:
         raise InputError("interrupted before any text was done: there are no distances")
     result = total.cpu().numpy()

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tqdm.auto import tqdm
-
 from ..measures import norms
-from ..trace.trace import Trace
-from .corpus import Corpus, numbered, size, traces_of, windows
+from .corpus import Corpus, traces
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -32,13 +28,5 @@ def frequency_correlation(
     Keeps L + 1 numbers a token; HeadStats.frequency_correlation takes a point per piece and needs no further pass.
     Kobayashi et al. 2020, section 4. Raises InputError like `head_stats`, ModelError where there are no norms.
     """
-    texts = numbered(corpus, limit)
-
-    def traces() -> Iterator[Trace]:
-        with tqdm(total=size(corpus, limit), unit="text", desc="frequency", disable=not progress) as bar:
-            for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
-                for trace in traces_of(lens, batch, truncation):
-                    bar.update()
-                    yield trace
-
-    return norms.frequency_correlation(traces(), ranks)
+    every_trace = traces(lens, corpus, "frequency", batch_size, truncation, limit, progress)
+    return norms.frequency_correlation(every_trace, ranks)

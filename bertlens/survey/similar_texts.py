@@ -108,27 +108,27 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
 
     if (trace.n_layers, trace.n_heads) != stats.shape:
         raise InputError(f"statistics of {stats.shape} (layers, heads) say nothing of a trace of another model")
-    found = similar_texts(stats, trace, text_statistics(trace), by)
-    of, layer, head = np.indices(found.values.shape).reshape(3, -1)
+    text = similar_texts(stats, trace, text_statistics(trace), by)
+    of, layer, head = np.indices(text.values.shape).reshape(3, -1)
     counted = np.array([name in FLAGGED_NAMES for name in SURVEY_NAMES])[of]
     table = pd.DataFrame(
         {
             "layer": layer,
             "head": head,
             "statistic": np.array(SURVEY_NAMES)[of],
-            "value": found.values.ravel(),
-            "texts": found.counts.astype(int)[of],
-            "mean": found.mean.ravel(),
-            "sd": found.sd.ravel(),
-            "z": found.z.ravel(),
-            "lower_least": found.lower[0].ravel(),
-            "lower_most": found.lower[1].ravel(),
-            "unusual": found.unusual.ravel(),
+            "value": text.values.ravel(),
+            "texts": text.counts.astype(int)[of],
+            "mean": text.mean.ravel(),
+            "sd": text.sd.ravel(),
+            "z": text.z.ravel(),
+            "lower_least": text.lower[0].ravel(),
+            "lower_most": text.lower[1].ravel(),
+            "unusual": text.unusual.ravel(),
             "counted": counted,
         }
     )
     compared = int((counted & (table["value"] - table["mean"]).notna()).sum())
-    table.attrs = {name: getattr(found, name) for name in ("tokens", "segments", "shortest", "longest", "texts")}
+    table.attrs = {name: getattr(text, name) for name in ("tokens", "segments", "shortest", "longest", "texts")}
     table.attrs |= {"unusual": int((counted & table["unusual"]).sum()), "compared": compared}
-    table.attrs |= {"chance": LEVEL * compared, "most": found.own.all, "most_of": int(found.own.texts.max())}
+    table.attrs |= {"chance": LEVEL * compared, "most": text.own.all, "most_of": int(text.own.texts.max())}
     return table

@@ -73,8 +73,8 @@ def text_statistics(trace: Trace, lengths_of: Callable[[Trace, int], Tensor] | N
         try:
             next(steps)
         except StopIteration as end:
-            made: TextStatistics = end.value
-            return made
+            statistics: TextStatistics = end.value
+            return statistics
 
 
 @torch.no_grad()
@@ -127,17 +127,17 @@ class _Layer:
     @classmethod
     def of(cls, parts: Sequence[_Heads], lengths: Tensor | None) -> _Layer:
         return cls(
-            {by: torch.cat([_plain(part.found[by]) for part in parts], -1) for by in parts[0].found},
-            [n for _, n in parts[0].found["weight"]],
+            {by: torch.cat([_numerators(part.totals[by]) for part in parts], -1) for by in parts[0].totals},
+            [n for _, n in parts[0].totals["weight"]],
             [LABELS.index(str(name)) for name in gates.label(gates.joined([part.scores for part in parts]))],
             lengths,
             torch.cat([torch.cat(part.diagonal, -1) for part in parts]),
         )
 
 
-def _plain(found: list[Fraction]) -> Tensor:
+def _numerators(totals: list[Fraction]) -> Tensor:
     """Numerators (K, H) in the order of SURVEY_NAMES."""
-    return torch.stack([numerator for numerator, _ in found]).double().cpu()
+    return torch.stack([numerator for numerator, _ in totals]).double().cpu()
 
 
 @dataclass
@@ -145,16 +145,16 @@ class _Heads:
     """What is counted of some heads while their attention passes, some rows at a time. lengths: ‖f(x)‖ (H', S)."""
 
     lengths: Tensor | None
-    found: dict[str, list[Fraction]] = field(default_factory=dict)  # "weight", "norm"
+    totals: dict[str, list[Fraction]] = field(default_factory=dict)  # "weight", "norm"
     diagonal: list[Tensor] = field(default_factory=list)  # parts of α_ii
     scores: gates.Scores = field(init=False)
 
     @classmethod
     def of(cls, trace: Trace, layer: int, heads: slice, roles: Roles, lengths: Tensor | None) -> _Heads:
-        made = cls(lengths)
-        rows = made.passing(trace, layer, heads, roles)
-        made.scores = gates.scores_of_rows(rows, trace.special_mask, trace.segments)
-        return made
+        counted = cls(lengths)
+        rows = counted.passing(trace, layer, heads, roles)
+        counted.scores = gates.scores_of_rows(rows, trace.special_mask, trace.segments)
+        return counted
 
     def passing(self, trace: Trace, layer: int, heads: slice, roles: Roles) -> Iterator[tuple[int, Tensor]]:
         for start, first, alpha in blocks(trace, layer, heads):
@@ -164,5 +164,5 @@ class _Heads:
                 shares = norm_shares(alpha, self.lengths[:, rows["weight"].keys])
                 rows["norm"] = Rows(shares, roles, start, first)
             for by, values in rows.items():
-                self.found[by] = fractions(SURVEY_NAMES, values, self.found.get(by, ()))
+                self.totals[by] = fractions(SURVEY_NAMES, values, self.totals.get(by, ()))
             yield first, alpha
