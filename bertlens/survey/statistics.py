@@ -24,6 +24,7 @@ from ..model.borrowed import Model
 from ..trace.trace import Trace
 from ..vocabulary import GATES
 
+NAMES = SURVEY_NAMES
 LABELS = tuple(GATES)
 CATEGORIES = categories.NAMES
 
