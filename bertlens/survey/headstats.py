@@ -143,7 +143,7 @@ class HeadStats:
                 raise ValueError(f"the sums are not of {n_texts} texts with {n_tokens} tokens")
             if len(ahead) > stats.n_texts or min(ahead, default=0) < 0:
                 raise ValueError("the places of the texts do not go with their number")
-        except (KeyError, ValueError, TypeError, IndexError) as error:
+        except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
             raise InputError(f"{path} holds no whole head statistics ({error})") from None
         return stats
 

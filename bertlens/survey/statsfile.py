@@ -46,10 +46,7 @@ def write(path: str | Path, header: dict[str, Any], contents: Contents) -> None:
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and arrays. Raises InputError for another file, a damaged one, or one of another version.
-
-    A statistic that is younger than the file is one that none of its texts have.
-    """
+    """Header and arrays. Raises InputError for another file, a damaged one, or one of another version."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
@@ -65,12 +62,9 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"{path} does not say how long its texts were, and texts of different lengths cannot be compared: "
             "run the survey again"
         )
-    known = [name for name in SURVEY_NAMES if name in names]
-    if version not in (*OLDER, FORMAT) or names != known or labels != [*LABELS]:
+    known = isinstance(names, list) and names == [name for name in SURVEY_NAMES if name in names] != []
+    if version not in (*OLDER, FORMAT) or not known or labels != [*LABELS]:
         raise InputError(f"{path} was written by another version of bertlens: run the survey again")
-    if len(known) < len(SURVEY_NAMES):
-        places = [SURVEY_NAMES.index(name) for name in known]
-        arrays = {name: _with_younger(name, values, places) for name, values in arrays.items()}
     return header, arrays
 
 
@@ -80,6 +74,8 @@ def _with_younger(name: str, values: np.ndarray, places: list[int]) -> np.ndarra
     if not place.endswith(BY):
         return values
     axis = 1 if what in ("values", "texts") else 0
+    if values.shape[axis] != len(places):
+        raise ValueError(f"{name} is not of {len(places)} statistics")
     missing = {"values": -np.inf if place.startswith(_TEXTS) else np.nan, "texts": -1}.get(what, 0)
     whole = np.full((*values.shape[:axis], len(SURVEY_NAMES), *values.shape[axis + 1 :]), missing, values.dtype)
     whole[(slice(None),) * axis + (places,)] = values
@@ -87,7 +83,13 @@ def _with_younger(name: str, values: np.ndarray, places: list[int]) -> np.ndarra
 
 
 def contents(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Contents:
-    """The parts of what was read. Raises ValueError, TypeError, KeyError or IndexError for names of no part."""
+    """The parts of what was read. Raises ValueError, TypeError, KeyError or IndexError for names of no part.
+
+    A statistic that is younger than the file is one that none of its texts have.
+    """
+    places = [SURVEY_NAMES.index(name) for name in header["statistics"]]
+    if len(places) < len(SURVEY_NAMES):
+        arrays = {name: _with_younger(name, values, places) for name, values in arrays.items()}
     left = dict(arrays)
     pieces = {name: left.pop(name) for name in PIECES if name in left}
     of_texts = {name.removeprefix(_TEXTS): left.pop(name) for name in arrays if name.startswith(_TEXTS)}

@@ -73,11 +73,21 @@ def test_a_statistic_that_is_younger_than_its_file_is_one_without_texts(now: Hea
             assert both.counts(by)[k] == now.counts(by)[k]
 
 
-def test_a_file_with_a_statistic_that_is_not_known_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("statistics", "said"),
+    [
+        ([*SURVEY_NAMES[:3], "no such", *SURVEY_NAMES[4:]], "another version of bertlens"),
+        ([*SURVEY_NAMES[::-1]], "another version of bertlens"),
+        ([], "another version of bertlens"),
+        (None, "another version of bertlens"),
+        ("self", "another version of bertlens"),
+        ([*SURVEY_NAMES[:-1]], "not of 14 statistics"),
+    ],
+)
+def test_a_file_of_statistics_that_are_not_known_is_refused(tmp_path: Path, statistics: object, said: str) -> None:
     arrays = dict(np.load(FILE))
-    header = json.loads(str(arrays["header"]))
-    header["statistics"][3] = "no such"
+    header = json.loads(str(arrays["header"])) | {"statistics": statistics}
     path = tmp_path / "other.npz"
     np.savez(path, **arrays | {"header": np.array(json.dumps(header))})
-    with pytest.raises(InputError, match="another version of bertlens"):
+    with pytest.raises(InputError, match=said):
         HeadStats.load(path)
