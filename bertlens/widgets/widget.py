@@ -1,15 +1,13 @@
 """LensWidget: what all widgets of bertlens share.
 
 Three kinds of state, kept apart: the selection is traits, synced both ways; the overview is a trait that only the
-kernel sets; everything else is an answer to a question of the page (`model.send` with an id, an explicit table of
-operations, bytes in the answer's buffers). Questions may arrive on a second thread while a cell runs: what is shown is
-one immutable record (overview.Shown), and a new forward pass takes the model's own lock.
+kernel sets; everything else is an answer to a question of the page (page_messages.py). Questions may arrive on a second
+thread while a cell runs: what is shown is one immutable record (Shown), and a forward pass takes the model's lock.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,18 +19,19 @@ from traitlets import TraitError
 
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
-from ..errors import InputError, ModelError, SelectionError, check_index, check_indices
+from ..errors import InputError, SelectionError, check_index, check_indices
 from ..export.html import Page, to_html
 from ..export.still import to_png
 from ..page import bundle
 from ..trace.trace import Trace
-from ..vocabulary import LAYER_MAPS, TRAITS
+from ..vocabulary import TRAITS
 from .answers.compare import Compared
 from .answers.survey import Corpus
 from .host import CELLS, Bundle, sent, shared_bundle
 from .page_messages import answered
 from .questions import Asked
 from .saving import page
+from .selection import SELECTABLE, check_included, check_selection, choices_of, fitted, heads_in, same_token
 from .shown import Shown, stream_size
 from .tabs import TABS
 from .traits import KINDS
@@ -42,17 +41,6 @@ if TYPE_CHECKING:
 
 if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
-
-SELECTABLE = frozenset(trait.name for trait in TRAITS if trait.selectable)
-
-
-def _choices(name: str) -> Sequence[str]:
-    """The values that a trait of choices may have, with what was registered since."""
-    if name == "layer_map":
-        return ("", *LAYER_MAPS)
-    if name == "view":
-        return tuple(TABS)
-    return next(trait.choices for trait in TRAITS if trait.name == name)
 
 
 class LensWidget(anywidget.AnyWidget):
@@ -87,7 +75,7 @@ class LensWidget(anywidget.AnyWidget):
     ) -> None:
         self._setting = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
         parts = self._parts()
-        _checked(trace, parts, corpus, selection)
+        check_selection(trace, parts, corpus, selection)
         self._open: Shown | None = Shown(trace, corpus, compared).opened(
             selection["map"], selection.get("layer", 0), selection.get("head", 0)
         )
@@ -131,14 +119,14 @@ class LensWidget(anywidget.AnyWidget):
             before = self._shown.trace.maps.get(self.map)
             name = self.map if self.map in trace.maps else next(iter(trace.maps))
             new = trace.maps[name]
-            opened = self._fitted(new)
+            opened = fitted(self, new)
             # One assignment: from here on, a question about the text before is refused.
             after = Shown(trace, self._shown.corpus)
             self._open = after.opened(name, opened["layer"], opened["head"], before=self._shown)
-            kept = self._fitted(new) | {  # once more: a cell may have chosen another head meanwhile
+            kept = fitted(self, new) | {  # once more: a cell may have chosen another head meanwhile
                 "map": name,
-                "query": _same_token(before.tokens if before else [], new.tokens, self.query),
-                "key": _same_token(before.key_tokens if before else [], new.key_tokens, self.key),
+                "query": same_token(before.tokens if before else [], new.tokens, self.query),
+                "key": same_token(before.key_tokens if before else [], new.key_tokens, self.key),
                 "text": trace.text or "",
                 "text_pair": trace.text_pair or "",
                 "overview": dict(self._shown.overview),
@@ -146,19 +134,6 @@ class LensWidget(anywidget.AnyWidget):
             with self.hold_sync(), self.hold_trait_notifications():
                 for trait, value in kept.items():
                     setattr(self, trait, value)
-
-    def _fitted(self, shown: Trace) -> dict[str, Any]:
-        """What of the selection makes sense in other maps: heads that are there, the last one for one that is not."""
-        fitted: dict[str, Any] = {
-            "layer": min(self.layer, shown.n_layers - 1),
-            "head": min(self.head, shown.n_heads - 1),
-            "heads": [[l, h] for l, h in self.heads if l < shown.n_layers and h < shown.n_heads],  # noqa: E741
-        }
-        for name, size in (("layer", shown.n_layers), ("head", shown.n_heads)):
-            included = getattr(self, f"include_{name}s")
-            if included is not None and (max(included) >= size or fitted[name] not in included):
-                fitted[f"include_{name}s"] = None
-        return fitted
 
     @property
     def _shown(self) -> Shown:
@@ -221,7 +196,7 @@ class LensWidget(anywidget.AnyWidget):
         if name in ("query", "key"):
             self._pinned[name] = (self.map, value)
         else:
-            self._check_included(name, value, getattr(self, f"include_{name}s"))
+            check_included(name, value, getattr(self, f"include_{name}s"))
         return value
 
     @traitlets.validate("include_layers", "include_heads")
@@ -231,25 +206,12 @@ class LensWidget(anywidget.AnyWidget):
             return None
         chosen = check_indices(value, self._map.n_layers if name == "include_layers" else self._map.n_heads, name)
         one = name.removeprefix("include_").removesuffix("s")
-        self._check_included(one, getattr(self, one), chosen)
+        check_included(one, getattr(self, one), chosen)
         return chosen
-
-    @staticmethod
-    def _check_included(name: str, value: int, included: list[int] | None) -> None:
-        if included is not None and value not in included:
-            raise SelectionError(f"{name} {value} is not among include_{name}s {included[:20]}: set both together")
 
     @traitlets.validate("heads")
     def _valid_heads(self, proposal: Any) -> list[list[int]]:
-        shown, chosen = self._map, []
-        if len(proposal["value"]) > shown.n_layers * shown.n_heads:
-            raise SelectionError(f"heads are more than the {shown.n_layers * shown.n_heads} that there are")
-        for item in proposal["value"]:
-            layer, head = [self.layer, item] if isinstance(item, int) else item
-            check_index(layer, shown.n_layers, "heads: layer")
-            check_index(head, shown.n_heads, "heads: head")
-            chosen.append([layer, head])
-        return chosen
+        return heads_in(self._map, self.layer, proposal["value"])
 
     @traitlets.validate("map")
     def _valid_map(self, proposal: Any) -> str:
@@ -261,13 +223,13 @@ class LensWidget(anywidget.AnyWidget):
     @traitlets.validate(*(trait.name for trait in TRAITS if trait.kind == "choice"))
     def _valid_choice(self, proposal: Any) -> str:
         name, value = proposal["trait"].name, proposal["value"]
-        if value not in _choices(name):
-            raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(map(repr, _choices(name)))}")
+        if value not in choices_of(name):
+            raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(map(repr, choices_of(name)))}")
         return str(value)
 
     def _new_map(self, _change: Any) -> None:
         """Tokens of one map are not those of another: pins go, unless they were set together with the map."""
-        changes = self._fitted(self._map)
+        changes = fitted(self, self._map)
         here = {name: (self.map, getattr(self, name)) for name in ("query", "key")}
         changes |= {name: None for name, pin in here.items() if self._pinned.get(name) != pin}
         with self.hold_trait_notifications():
@@ -336,35 +298,3 @@ class LensWidget(anywidget.AnyWidget):
         # else the selection belongs to a map that the thumbnails are not of
         layer, number = (self.layer, self.head) if self.map == shown.map_name else (head["layer"], head["head"])
         return to_png(shown.overview, shown.trace, layer, number)
-
-
-def _checked(trace: Trace, parts: Sequence[str], corpus: Corpus | None, selection: dict[str, Any]) -> None:
-    """Complete a selection and raise what is wrong with it, or why the trace cannot be shown so."""
-    names = [trait.name for trait in TRAITS if trait.selectable]
-    for name in selection:
-        if name not in names:
-            raise SelectionError(f"no option {name!r}: there are {', '.join(names)}")
-    selection.setdefault("map", next(iter(trace.maps)))
-    if selection["map"] not in trace.maps:
-        raise SelectionError(f"no map {selection['map']!r}: there are {', '.join(trace.maps)}")
-    shown = trace.maps[selection["map"]]
-    for name, size in (("layer", shown.n_layers), ("head", shown.n_heads)):
-        included = selection.get(f"include_{name}s")
-        if included:
-            selection.setdefault(name, included[0])
-        check_index(selection.get(name, 0), size, name)
-    if corpus is not None:
-        corpus.check(shown)
-    tab = TABS.get(parts[0]) if len(parts) == 1 else None  # a view of one tab has to have something to show
-    if tab is not None and (reason := Shown(trace, corpus).why_not(shown, tab.needs)):
-        raise ModelError(reason)
-
-
-def _same_token(before: list[str], after: list[str], position: int | None) -> int | None:
-    """Where a pinned token is in the new text: at the same place, or at its only other place, or nowhere."""
-    if position is None or position >= len(before):
-        return None
-    token = before[position]
-    if position < len(after) and after[position] == token:
-        return position
-    return after.index(token) if after.count(token) == 1 else None

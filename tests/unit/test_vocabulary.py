@@ -193,6 +193,25 @@ def test_a_new_statistic_is_one_file(tmp_path: Path) -> None:
     assert done.stdout == "all there\n", done.stderr
 
 
+def test_a_tab_takes_four_files_by_hand() -> None:
+    """Those that the recipe names are there; the page's types of a new question are written from its record."""
+    root = Path(__file__).parents[2]
+    recipe = (root / "docs" / "architecture.md").read_text(encoding="utf-8").split("### A tab\n")[1].split("###")[0]
+    named = set(re.findall(r"`((?:bertlens|js)/[\w/.]+)`", recipe))  # with a folder, for the file of the body
+    assert len(named) == 4 and all((root / name).exists() for name in named)
+
+
+def test_a_question_of_the_view_and_the_types_of_its_arguments(registries: None) -> None:
+    def of_view(asked: Any, layer: int, gate: str = "") -> Any:
+        return {"view": asked.traits["view"], "model": asked.shown.trace.model_name, "layer": layer}, {}
+
+    register_question(Question("of_view", of_view, ("layer", "gate?"), of_view=True))
+    view = bl.Lens(tiny.bert(), tiny.wordpiece()).trace("the cat sat").explore(view="norms")
+    fields, _ = question(view, op="of_view", layer=1)
+    assert (fields["view"], fields["model"], fields["layer"]) == ("norms", view.trace.model_name, 1)
+    assert "  of_view: { layer: number; gate?: string };" in typescript.typescript().splitlines()
+
+
 def toy(trace: bl.Trace, layer: int, head: int) -> Any:
     scores = trace.scores(layer)[head]
     tokens = trace.display_tokens

@@ -1,0 +1,89 @@
+"""What may be selected in a trace: checks of a selection, and what of it makes sense in another trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ModelError, SelectionError, check_index
+from ..trace.trace import Trace
+from ..vocabulary import LAYER_MAPS, TRAITS
+from .answers.survey import Corpus
+from .shown import Shown
+from .tabs import TABS
+
+SELECTABLE = frozenset(trait.name for trait in TRAITS if trait.selectable)
+
+
+def choices_of(name: str) -> Sequence[str]:
+    """The values that a trait of choices may have, with what was registered since."""
+    if name == "layer_map":
+        return ("", *LAYER_MAPS)
+    if name == "view":
+        return tuple(TABS)
+    return next(trait.choices for trait in TRAITS if trait.name == name)
+
+
+def fitted(view: Any, shown: Trace) -> dict[str, Any]:
+    """What of the selection makes sense in other maps: heads that are there, the last one for one that is not."""
+    fitted: dict[str, Any] = {
+        "layer": min(view.layer, shown.n_layers - 1),
+        "head": min(view.head, shown.n_heads - 1),
+        "heads": [[l, h] for l, h in view.heads if l < shown.n_layers and h < shown.n_heads],  # noqa: E741
+    }
+    for name, size in (("layer", shown.n_layers), ("head", shown.n_heads)):
+        included = getattr(view, f"include_{name}s")
+        if included is not None and (max(included) >= size or fitted[name] not in included):
+            fitted[f"include_{name}s"] = None
+    return fitted
+
+
+def heads_in(shown: Trace, selected: int, given: Sequence[Any]) -> list[list[int]]:
+    """[[layer, head], ...] of the trait `heads`; a number alone is a head of the selected layer."""
+    chosen = []
+    if len(given) > shown.n_layers * shown.n_heads:
+        raise SelectionError(f"heads are more than the {shown.n_layers * shown.n_heads} that there are")
+    for item in given:
+        layer, head = [selected, item] if isinstance(item, int) else item
+        check_index(layer, shown.n_layers, "heads: layer")
+        check_index(head, shown.n_heads, "heads: head")
+        chosen.append([layer, head])
+    return chosen
+
+
+def check_included(name: str, value: int, included: list[int] | None) -> None:
+    """Raises SelectionError where a selected layer or head is not among those that are shown."""
+    if included is not None and value not in included:
+        raise SelectionError(f"{name} {value} is not among include_{name}s {included[:20]}: set both together")
+
+
+def check_selection(trace: Trace, parts: Sequence[str], corpus: Corpus | None, selection: dict[str, Any]) -> None:
+    """Complete a selection and raise what is wrong with it, or why the trace cannot be shown so."""
+    names = [trait.name for trait in TRAITS if trait.selectable]
+    for name in selection:
+        if name not in names:
+            raise SelectionError(f"no option {name!r}: there are {', '.join(names)}")
+    selection.setdefault("map", next(iter(trace.maps)))
+    if selection["map"] not in trace.maps:
+        raise SelectionError(f"no map {selection['map']!r}: there are {', '.join(trace.maps)}")
+    shown = trace.maps[selection["map"]]
+    for name, size in (("layer", shown.n_layers), ("head", shown.n_heads)):
+        included = selection.get(f"include_{name}s")
+        if included:
+            selection.setdefault(name, included[0])
+        check_index(selection.get(name, 0), size, name)
+    if corpus is not None:
+        corpus.check(shown)
+    tab = TABS.get(parts[0]) if len(parts) == 1 else None  # a view of one tab has to have something to show
+    if tab is not None and (reason := Shown(trace, corpus).why_not(shown, tab.needs)):
+        raise ModelError(reason)
+
+
+def same_token(before: list[str], after: list[str], position: int | None) -> int | None:
+    """Where a pinned token is in the new text: at the same place, or at its only other place, or nowhere."""
+    if position is None or position >= len(before):
+        return None
+    token = before[position]
+    if position < len(after) and after[position] == token:
+        return position
+    return after.index(token) if after.count(token) == 1 else None
