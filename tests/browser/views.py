@@ -97,6 +97,23 @@ class Seen:
             }"""
         )
 
+    def settled(self) -> None:
+        """Wait until no part says that it is waiting for an answer, and ten frames have gone by without a change."""
+        self.root.evaluate(
+            """async root => {
+                let quiet = 0;
+                const observer = new MutationObserver(() => { quiet = 0; });
+                observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+                const waits = () => [...root.querySelectorAll(".bl-empty")].some((one) => one.innerText.endsWith(" …"));
+                while (quiet < 10) {
+                    await new Promise(requestAnimationFrame);
+                    await new Promise((done) => setTimeout(done));
+                    quiet = waits() ? 0 : quiet + 1;
+                }
+                observer.disconnect();
+            }"""
+        )
+
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the matrix."""
         rows, cols = (self.part("matrix").get_attribute(f"aria-{side}count") for side in ("row", "col"))

@@ -27,7 +27,7 @@ def opened(show, pair):
         spacing = f".bertlens *, .bertlens {{ letter-spacing: {FONTS[font]} }}"
         seen.page.add_style_tag(content=spacing)
         expect(seen.part("neurons")).to_be_visible()
-        seen.page.wait_for_timeout(300)
+        seen.settled()
         return seen
 
     return open_view
@@ -38,7 +38,7 @@ def test_at_320_px_nothing_is_cut_or_beyond_the_edge(opened, font):
     seen = opened(font, 320)
     for tab in ("Neurons", "Why", "Weight against norm", "Gates", "Geometry", "Table"):
         seen.tab(tab).click()
-        seen.page.wait_for_timeout(300)
+        seen.settled()
         assert seen.page.evaluate("() => document.documentElement.scrollWidth") <= 344, tab
         assert seen.root.evaluate(BEYOND) == [], tab
         assert seen.root.evaluate(CUT) == [], tab

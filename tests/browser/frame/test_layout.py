@@ -78,7 +78,7 @@ def test_nothing_moves_when_measure_selection_and_tab_change(show, pair):
         seen.choice("measure", measure).click()
         expect(seen.choice("measure", measure)).to_have_attribute("aria-pressed", "true")
         seen.away()
-        seen.page.wait_for_timeout(300)
+        seen.settled()
         assert places() == before, measure
     for layer, head in ((0, 0), (3, 11), (5, 1), (1, 8)):
         seen.thumb(layer, head).click()

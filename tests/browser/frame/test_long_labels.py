@@ -26,7 +26,7 @@ def test_residues_are_written_out(page_of, spike, width):
     seen = Seen(page)
     seen.select("cells").select_option("12")
     seen.part("neurons").wait_for()
-    page.wait_for_timeout(500)
+    seen.settled()
     for part in (".bl-list .bl-token", ".bl-neuron-token .bl-token", ".bl-row-label"):
         assert seen.root.locator(part).count() > 5
         assert seen.root.locator(part).evaluate_all(CUT) == [], part

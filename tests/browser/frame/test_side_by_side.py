@@ -25,7 +25,8 @@ def test_two_explorers_share_the_width_of_a_notebook(open_notebook):
     room = output.bounding_box()["width"]
     assert room >= 1400, room
     page.set_viewport_size({"width": 1850 - int(room - 1400), "height": 1400})
-    page.wait_for_timeout(500)
+    for seen in views:
+        seen.settled()
     room = output.bounding_box()["width"]
     assert abs(room - 1400) < 12, room
     for seen in views:

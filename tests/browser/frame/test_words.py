@@ -184,7 +184,7 @@ def test_red_is_for_what_is_selected(show, pair):
     }).map((one) => String(one.className))"""
     for tab in ("Neurons", "Gates", "Geometry", "Weight against norm"):
         seen.tab(tab).click()
-        seen.page.wait_for_timeout(300)
+        seen.settled()
         names = set(seen.root.evaluate(found, red))
         assert names <= {"bl-note bl-selected-head"}, (tab, names)
 

@@ -382,7 +382,7 @@ def test_all_heads_of_a_long_text_are_asked_for_once(page_of):
     seen = Seen(page)
     seen.root.get_by_role("button", name="all heads of L0").click()
     expect(seen.chips()).to_have_count(12)
-    page.wait_for_timeout(1000)
+    seen.settled()
     asked = page.evaluate("() => models[0].sent.filter(({ op }) => op === 'head').map(({ head }) => head).sort()")
     assert sorted(asked) == [n for n in range(12) if n != 1]  # the open one came with the overview
 

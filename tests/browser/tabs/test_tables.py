@@ -55,7 +55,7 @@ def pictures_as_tables(seen: Seen, tab: str) -> None:
     seen.page.wait_for_function(
         "() => document.querySelectorAll('[role=tabpanel] :is(svg.bl-chart[role=img], canvas)').length"
     )
-    seen.page.wait_for_timeout(500)
+    seen.settled()
     before = len(seen.region("Details").get_by_role("tabpanel").get_by_role("table").all())
     pictures = seen.root.evaluate(PICTURES)
     tables = as_tables(seen)
@@ -205,6 +205,6 @@ def test_tabs_leave_no_hole_in_their_grid(show, pair, corpus, width):
     for tab in ("Gates", "Geometry", "Corpus", "Weight against norm"):
         seen.tab(tab).click()
         expect(seen.root.locator("[role=tabpanel] svg.bl-chart").first).to_be_visible()
-        seen.page.wait_for_timeout(500)
+        seen.settled()
         steps, left, bottom, right = seen.root.evaluate(EMPTY)
         assert 100 * steps <= 90_000, f"{tab}: empty from {10 * left} to {10 * right}, down to {10 * bottom}"

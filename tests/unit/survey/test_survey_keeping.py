@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
-import time
 import warnings
 import zipfile
 from pathlib import Path
@@ -108,10 +108,11 @@ def test_the_command_stops_on_sigterm_and_goes_on(tmp_path: Path) -> None:
     code = "import sys; from bertlens.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "survey", str(corpus), "-o", str(output), "--batch-size", "1"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    lock = tmp_path / "stats.npz.lock"
-    while not lock.exists() and running.poll() is None:
-        time.sleep(0.05)
-    time.sleep(3)
+    lock, said = tmp_path / "stats.npz.lock", ""
+    assert running.stderr is not None
+    while not re.search(r" [1-9]\d*/3000 ", said):  # its progress bar
+        said += running.stderr.read(1)
+        assert running.poll() is None, said
     running.send_signal(signal.SIGTERM)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 2 and err.endswith("bertlens: stopped: the same command with --resume goes on\n")
