@@ -82,6 +82,24 @@ describe("what is typed", () => {
     await comes(b, "another");
     expect(field(0).value).toBe("another");
   });
+  it("while a run computes can be run when that has ended, and nothing can without a kernel", async () => {
+    const b = await open();
+    const run = () => host.querySelector<HTMLButtonElement>(".bl-text button")!;
+    type("new");
+    await submit();
+    expect(run().disabled).toBe(true);
+    type("newer");
+    b.take("trace", { text: "new" }).give({});
+    await comes(b, "new");
+    expect([run().disabled, field(0).value]).toEqual([false, "newer"]);
+    await submit();
+    b.take("trace", { text: "newer" });
+    const page = bench(overviewOf(TOKENS, { lens: true }));
+    await hello(page, false);
+    drawn(<Header />, page);
+    await quiet();
+    expect(run().disabled).toBe(true);
+  });
   it("is not lost where the run fails", async () => {
     const b = await open();
     field(0).focus();

@@ -274,6 +274,13 @@ describe("newest selection", () => {
     await b.answer(2, 2);
     expect(shownHead(b)).toBe("2/2");
   });
+  it("is the head that is shown where it was chosen again: a late answer for another does not paint", async () => {
+    const b = bench();
+    b.synced.put({ layer: 1 });
+    b.synced.put({ layer: 0 });
+    await b.answer(1, 0);
+    expect(shownHead(b)).toBe("0/0");
+  });
   it("asks for a head once, and never for one it has", async () => {
     const b = bench();
     b.synced.put({ layer: 1 });

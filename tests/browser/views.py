@@ -21,6 +21,7 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 from bertlens.export.html import question_name
 from bertlens.page import bundle
 from bertlens.widgets.questions import Question
+from unit.asking import replies
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
@@ -356,24 +357,24 @@ def exported(page_of: Any) -> Callable[..., Seen]:
 def live(page_of: Any, view: Any, **options: Any) -> Seen:
     """A view whose kernel is this process: what the page asks and sets goes to `view`, and what that answers back."""
     page = hosted(page_of, view, **options)
-    sent: list[tuple[dict[str, Any], list[bytes]]] = []
-    view.send = lambda content, buffers=None: sent.append((content, list(buffers or [])))
     names = list(view.page().state)
     before = {name: getattr(view, name) for name in names}
 
     def kernel(message: str) -> str:
         asked = json.loads(message)
-        sent.clear()
+        sent = []
         if "state" in asked:
             view.set_state(asked["state"])
         else:
-            view._answer(view, asked, [])
+            sent = replies(view, asked)
         changed = {name: getattr(view, name) for name in names if getattr(view, name) is not before[name]}
         before.update(changed)
         if "overview" in changed:
             changed["overview"] = plain_overview(changed["overview"])
-        replies = [[fields, [base64.b64encode(buffer).decode() for buffer in buffers]] for fields, buffers in sent]
-        return json.dumps({"state": changed, "replies": replies})
+        encoded = [
+            [fields, [base64.b64encode(buffer).decode() for buffer in buffers or []]] for fields, buffers in sent
+        ]
+        return json.dumps({"state": changed, "replies": encoded})
 
     page.expose_function("kernel", kernel)
     page.evaluate(

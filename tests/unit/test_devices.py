@@ -142,7 +142,9 @@ def test_runs_where_the_model_lies(work, longer, monkeypatch):
     expected = numbers(WORK[work](lens, lens.trace(TEXT)))
     elsewhere.sent(given.model)
     monkeypatch.setattr(  # the device is called "meta", where a Lens looks for weights that are not loaded
-        bl.Lens, "inputs", lambda self, some: batch_inputs(some, self._pad_id, elsewhere.DEVICE)
+        bl.Lens,
+        "inputs",
+        lambda self, some: batch_inputs(some, self._pad_id, elsewhere.DEVICE),  # as the method itself
     )
     with elsewhere.elsewhere() as moved:
         trace = given.trace(TEXT)
@@ -213,7 +215,7 @@ def test_half_precision_is_computed_in_float32(family, dtype, monkeypatch):
     size = trace.n_tokens
     monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 7 * size * trace.n_heads)  # of 7 queries
     for layer in range(trace.n_layers):
-        captured = trace._layers[layer]
+        captured = trace._layers[layer]  # in half precision, as the model made them: what is given away is float32
         assert captured.query.dtype == captured.key.dtype == dtype
         q, k = (x.double() for x in (captured.query, captured.key))
         scores = q @ k.transpose(1, 2) * captured.scaling

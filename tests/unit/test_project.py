@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,19 @@ def test_documents_name_files_that_are_there():
         paths = named.findall(document.read_text(encoding="utf-8"))
         assert [path for path in paths if not (ROOT / path).exists()] == [], document.name
     assert "`js/src/head/matrix.tsx`" in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_tests_read_a_private_name_of_the_package_only_where_they_say_why():
+    """A comment on the line or on the one above it. Such a name forbids a change that no reader of the package sees."""
+    defined = re.compile(r"\bdef (_[a-z]\w*)|^(_[a-z]\w*)(?: =|:)|self\.(_[a-z]\w*)(?: =|:)", re.MULTILINE)
+    sources = texts(sorted((ROOT / "bertlens").rglob("*.py"))).values()
+    private = {name for source in sources for names in defined.findall(source) for name in names if name}
+    private = {name for name in private if not name.endswith("_")}  # _repr_html_ and its kind are IPython's
+    places = []
+    for path, text in texts(sorted((ROOT / "tests").rglob("*.py"))).items():
+        lines = ["", *text.splitlines()]
+        for above, line in pairwise(lines):
+            if private & set(re.findall(r"(?<!\bself)\.(_[a-z]\w*)", line)):
+                places.append((f"{path.relative_to(ROOT)}: {line.strip()}", "#" in above + line))
+    assert [place for place, said in places if not said] == []
+    assert len(places) < 20

@@ -201,17 +201,17 @@ def vectors() -> dict:
     }
 
 
-def _written(value: object) -> object:
+def written(value: object) -> object:
     if isinstance(value, dict):
-        return {name: _written(item) for name, item in value.items()}
+        return {name: written(item) for name, item in value.items()}
     if isinstance(value, np.ndarray):
-        return {"shape": list(value.shape), "values": [_written(item) for item in value.ravel().tolist()]}
+        return {"shape": list(value.shape), "values": [written(item) for item in value.ravel().tolist()]}
     if isinstance(value, list | tuple):
-        return [_written(item) for item in value]
+        return [written(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value.item() if isinstance(value, np.generic) and math.isfinite(value) else value
 
 
 if __name__ == "__main__":
-    PATH.write_text(json.dumps(_written(vectors()), allow_nan=False) + "\n")
+    PATH.write_text(json.dumps(written(vectors()), allow_nan=False) + "\n")

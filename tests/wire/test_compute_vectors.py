@@ -36,7 +36,7 @@ def array(stored: dict, dtype: str = "float64") -> np.ndarray:
 
 
 def test_vectors_file_is_what_the_reference_computes():
-    same(VECTORS, json.loads(json.dumps(reference._written(reference.vectors()))))
+    same(VECTORS, json.loads(json.dumps(reference.written(reference.vectors()))))
 
 
 @HEADS

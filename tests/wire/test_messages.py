@@ -20,6 +20,7 @@ import bertlens as bl
 from bertlens.vocabulary import SETTINGS, TRAITS
 from bertlens.widgets.arguments import ARGUMENTS
 from bertlens.widgets.questions import QUESTIONS
+from unit.asking import replies
 from unit.tiny import bert, wordpiece
 
 MESSAGES = int(os.environ.get("BERTLENS_MESSAGES", "4000"))
@@ -110,12 +111,9 @@ def test_every_message_is_answered_or_refused_in_words(views: list[bl.Explorer])
     draw, answered = random.Random(SEED), 0
     for number in range(MESSAGES):
         view = views[draw.random() < 0.3]
-        sent: list[tuple[Any, Any]] = []
-        view.send = lambda content, buffers=None, sent=sent: sent.append((content, buffers))
         asked = message(draw, view.overview["header"])
         before = state(view)
-        view._handle_custom_msg({**asked, "id": number}, [])
-        [(fields, buffers)] = sent
+        [(fields, buffers)] = replies(view, {**asked, "id": number})
         json.dumps(fields, allow_nan=False)
         assert fields["id"] == number and all(isinstance(buffer, bytes) for buffer in buffers), asked
         error = fields.get("error")

@@ -297,17 +297,16 @@ def test_another_text_ends_what_comes_layer_by_layer(opened):
     lens = bl.Lens(tiny.bert(max_position_embeddings=256), tiny.wordpiece())
     view = lens.trace("the cat sat on the mat").explore()
     trace, other = (lens.trace(text * 20) for text in ("the cat sat on the mat . ", "the mat sat on the cat . "))
-    answer, held = view._answer, []
+    held: list[str] = []
 
-    def changing(widget: Any, message: dict[str, Any], buffers: Any) -> None:
+    def changing(_view: Any, message: dict[str, Any], _buffers: Any) -> None:
         """The text changes while the second layer of the first one is asked for."""
         if message["op"] in ("pictures", "thumbs", "statistics") and "layer" in message:
             held.append(message["trace"])
             if len(held) == 2:
                 view.trace = other
-        answer(widget, message, buffers)
 
-    view._answer = changing
+    view.on_msg(changing)
     seen = opened(view, trace)
     expect(seen.root.get_by_role("group", name=f"Gates at {other.n_tokens} tokens")).to_be_visible()
     first, last = dict.fromkeys(held)

@@ -9,6 +9,7 @@ import io
 import json
 import re
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -25,8 +26,9 @@ from bertlens.export.html import question_name
 from bertlens.page import bundle
 from bertlens.trace import provenance as provenance_module
 from bertlens.trace.provenance import visible
-from bertlens.widgets import saving as carried_module
 from bertlens.widgets.answers import heads
+from bertlens.widgets.shown import Shown
+from unit.asking import replies
 
 HOSTILE = [
     "<img src=x onerror=window.__pwn=1>",
@@ -157,11 +159,8 @@ def test_page_carries_every_head_as_the_kernel_answers_it():
     for layer in range(3):
         for head in range(2):
             found = kept[question_name({"op": "head", "map": "self", "layer": layer, "head": head})]
-            sent: list = []
-            widget.send = lambda fields, buffers, sent=sent: sent.append((fields, buffers))
             message = {"id": 1, "op": "head", "trace": widget.overview["header"]["trace"], "map": "self"}
-            widget._answer(widget, {**message, "layer": layer, "head": head}, [])
-            ((fields, buffers),) = sent
+            [(fields, buffers)] = replies(widget, {**message, "layer": layer, "head": head})
             assert found["header"] == {name: value for name, value in fields.items() if name != "id"}
             assert unpacked(found["data"]) == buffers[0]
     assert unpacked(data["state"]["overview"]["data"]) == widget.overview["data"]
@@ -236,12 +235,15 @@ def test_the_same_view_gives_the_same_page(tmp_path, monkeypatch):
 
 
 def test_a_bundle_that_ends_scripts_is_defused(monkeypatch, tmp_path):
+    view = hostile_widget()
+    (tmp_path / "widget.css").write_text("")
     (tmp_path / "widget.js").write_text('const widget="</SCRIPT><!--"\nexport{widget as default};\n')
     monkeypatch.setattr(bundle, "STATIC", tmp_path)
-    assert page_module._script().startswith('const widget="<\\/SCRIPT><\\!--"\n;(')
+    [script] = [text for attrs, text in Page(view.to_html()).of("script") if attrs["type"] == "module"]
+    assert script.startswith('const widget="<\\/SCRIPT><\\!--"\n;(')
     (tmp_path / "widget.js").write_text("const a=1;")
     with pytest.raises(bl.ExportError, match="make build"):
-        page_module._script()
+        view.to_html()
 
 
 # The still picture
@@ -402,8 +404,11 @@ def test_visible_writes_what_cannot_be_seen():
 
 
 def test_json_in_the_page_has_no_number_that_json_has_not():
-    text = page_module._json({"x": [{"y": float("nan")}, "<"], "z": np.float32(1)})
-    assert json.loads(text) == {"x": [{"y": None}, "<"], "z": 1} and "<" not in text
+    page = hostile_widget().page()
+    given = {"x": [{"y": float("nan")}, "<"], "z": np.float32(1)}
+    text = page_module.to_html(replace(page, about={**page.about, **given}))
+    about = Page(text).data()["bertlens-data"]["about"]
+    assert {name: about[name] for name in given} == {"x": [{"y": None}, "<"], "z": 1}
 
 
 # Bytes in a page
@@ -452,27 +457,23 @@ def test_a_head_takes_less_than_its_bytes(embedded_lens):
 
 
 @pytest.mark.parametrize("layers", [[0, 1, 2, 3, 4, 5], [3]])
-def test_shapes_say_what_a_page_holds_at_most(embedded_lens, layers):
-    trace = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 45)
-    assert trace.n_tokens > 400
-    view = trace.explore()
-    texts = {attrs["id"]: text for attrs, text in Page(view.to_html(layers=layers)).of("script") if "id" in attrs}
-    asked = {name: dict(json.loads(name)) for name in texts if name.startswith("[")}
-    kinds = ("head", "norms", "stream")
-    size = sum(len(texts[name]) for name, question in asked.items() if question["op"] in kinds)
-    most = carried_module._most_bytes(trace) * len(layers)
-    assert 0.75 * most < size < most
-    least, share = carried_module._share(trace, layers)
-    assert 0.8 < least <= share < 0.9
+def test_what_fits_is_written_and_what_does_not_is_refused_before_any_work(embedded_lens, monkeypatch, layers):
+    """Shapes and three heads say how large a page gets: never too much, and at most a third too little."""
+    view = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 45).explore()
+    assert view.trace.n_tokens > 400
+    size = len(view.to_html(layers=layers))
+    monkeypatch.setattr(page_module, "LIMIT", size + 1)
+    assert len(view.to_html(layers=layers)) == size
+    monkeypatch.setattr(Shown, "with_pictures", lambda *_: pytest.fail("worked"))
+    monkeypatch.setattr(page_module, "LIMIT", size * 2 // 3)
+    with pytest.raises(bl.ExportError, match=r"layers fit: choose them|not even one layer fits"):
+        view.to_html(layers=layers)
 
 
-def test_a_page_past_the_limit_is_refused_before_any_work(embedded_lens, monkeypatch):
-    trace = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 45)
-    view = trace.explore()
-    heads = carried_module._most_bytes(trace)
-    fixed = carried_module._rest(view._shown)
-    monkeypatch.setattr(page_module, "LIMIT", fixed + int(2.5 * heads))
-    monkeypatch.setattr(type(view._shown), "with_pictures", lambda *_: pytest.fail("worked"))
+def test_a_refused_page_names_the_layers_that_fit(embedded_lens, monkeypatch):
+    view = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 45).explore()
+    one, two = (len(view.to_html(layers=layers)) for layers in ([0], [0, 1]))
+    monkeypatch.setattr(page_module, "LIMIT", one + int(1.5 * (two - one)))
     with pytest.raises(bl.ExportError, match=r"2 of its layers fit: choose them, for example layers=\[0, 1\]"):
         view.to_html()
 
@@ -481,8 +482,8 @@ def test_a_page_of_maps_that_deflate_is_not_refused_for_their_shapes(monkeypatch
     """One weight a row: by shapes 9 MB, deflated nothing."""
     maps = [torch.eye(300).repeat(4, 1, 1) for _ in range(5)]
     view = bl.Trace.from_attentions(maps, ["word"] * 300).explore()
+    assert sum(4 * one.numel() for one in maps) * 4 / 3 > 9e6
     monkeypatch.setattr(page_module, "LIMIT", 3_000_000)
-    assert 5 * carried_module._most_bytes(view.trace) > 9e6
     assert len(view.to_html()) < 1.5e6
 
 

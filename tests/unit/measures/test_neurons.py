@@ -151,7 +151,9 @@ def test_expected_jaccard_of_wide_heads() -> None:
 
 def test_ties_go_to_the_lower_index() -> None:
     rows = torch.tensor([[1.0, 1.0, 1.0, 1.0, 1.0], [0.5, 2.0, 0.5, 2.0, 0.0], [0, 0, 0, 0, 0], [-1, 0.5, 0, 0, 0]])
-    sets = neurons._sets(rows.double())
+    sets = neurons._sets(  # no model makes equal numbers on demand
+        rows.double()
+    )
     assert sets.long().tolist() == [[1, 1, 1, 1, 0], [0, 1, 0, 1, 0], [0] * 5, [0] * 5]
 
 

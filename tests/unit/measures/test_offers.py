@@ -470,6 +470,7 @@ def test_a_state_that_takes_long_brings_no_text_back(then: str, monkeypatch: pyt
     monkeypatch.setattr(widget.Shown, "pending", lambda *given: [0])
     view.get_state()
     if then == "closed":
+        # not by the trait: it would be made again
         assert view._open is None and not view._trait_values.get("overview")
     else:
         assert view.trace.text == view.overview["header"]["text"] == "it was very warm"

@@ -565,6 +565,7 @@ def test_a_model_that_is_run_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
     lens = lens_of("bert")
     texts = ("the cat sat on the mat", "the mat sat on the cat")
     right, other = map(lens.trace, texts)
+    # no model of transformers has MLPs that can be changed and has to be run eagerly: this one is said to be such
     monkeypatch.setitem(trust._eagerly, trust._key(lens.borrowed), "for this test")
     trace, there = map(lens.trace, texts)
     assert not trace.has_neurons

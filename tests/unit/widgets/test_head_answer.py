@@ -81,7 +81,9 @@ def test_a_local_layer_travels_as_its_width() -> None:
 def test_masks(rows: list[str], kind: dict[str, Any], at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heads, "ROWS", at_once)
     seen = torch.tensor([[letter == "1" for letter in row] for row in rows])
-    fields, arrays = heads._mask(len(seen), torch.where(seen, 0.0, -torch.inf).__getitem__)
+    fields, arrays = heads._mask(  # no family has all of these masks
+        len(seen), torch.where(seen, 0.0, -torch.inf).__getitem__
+    )
     assert fields == kind
     assert set(arrays) == ({"bits"} if kind["mask"] == "bits" else set())
 

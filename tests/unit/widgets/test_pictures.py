@@ -19,6 +19,7 @@ from bertlens.trace import Trace
 from bertlens.widgets import host
 from bertlens.widgets.answers import heads, thumbnails
 from unit import tiny
+from unit.asking import replies
 
 KINDS = [k for k in ("bert", "gpt2", "modernbert", "t5 encoder", "llama, grouped keys") if k in tiny.FAMILIES]
 
@@ -34,23 +35,25 @@ def arrays_of(state: dict[str, Any]) -> dict[str, np.ndarray]:
     return wire.unpack(state["header"]["arrays"], state["data"])
 
 
+def again(trace: Trace) -> Trace:
+    """The same text, of which nothing is computed yet."""
+    return trace.lens.trace(trace.text)
+
+
 def ask(view: Any, **fields: Any) -> tuple[dict[str, Any], list[bytes]]:
-    sent: list[Any] = []
-    view.send = lambda content, buffers=None: sent.append((content, buffers))
-    trace = view.overview["header"]["trace"]
-    view._handle_custom_msg({"id": "1", "trace": trace, "map": view.map, **fields}, [])
-    return sent[0]
+    return replies(view, {"id": "1", "trace": view.overview["header"]["trace"], "map": view.map, **fields})[0]
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_pictures_of_a_layer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pooled maps and plain sums of the trace's own weights; some rows of a head or two at a time, or all."""
     family = tiny.FAMILIES[name]
-    trace = bl.Lens(tiny.shaken(family.model()), family.tokenizer()).trace(*tiny.TEXTS[1])
-    for at_once in (2 * trace.n_tokens, 2 * trace.n_tokens**2, 10**9):
+    lens = bl.Lens(tiny.shaken(family.model()), family.tokenizer())
+    size = lens.trace(*tiny.TEXTS[1]).n_tokens
+    for at_once in (2 * size, 2 * size**2, 10**9):
         monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", at_once)
         monkeypatch.setattr(rows, "LEAST_ROWS", 2)
-        thumbnails._made.clear()
+        trace = lens.trace(*tiny.TEXTS[1])
         fields, arrays = thumbnails.layer_pictures(trace, 1)
         assert fields == {"layer": 1}
         weights = trace.attention(1).double()
@@ -92,7 +95,7 @@ def test_a_page_asks_for_them(long: Trace) -> None:
     fields, buffers = ask(view, op="pictures", layer=2)
     assert fields["layer"] == 2
     made = wire.unpack(fields["arrays"], buffers[0])
-    whole = arrays_of(long.explore()._shown.with_pictures().overview)
+    whole = arrays_of(long.explore().get_state()["overview"])
     for name, array in made.items():
         np.testing.assert_array_equal(array, whole[name][2])
     assert view.overview["header"]["pending"] == list(range(long.n_layers))  # nothing is sent unasked
@@ -117,8 +120,7 @@ def test_a_long_layer_gives_other_questions_their_turn(
     """Some heads at a time, each computed once, until all are there: as in one go."""
     view = long.explore()
     _, buffers = ask(view, op=op, layer=1, **arguments)
-    thumbnails._made.clear()
-    heads._scores_of.clear()
+    view = again(long).explore()
     monkeypatch.setattr(module, "PATIENCE", 0.0)
     monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", long.n_tokens**2)
     looked_at: list[slice] = []
@@ -143,11 +145,15 @@ def test_a_long_layer_gives_other_questions_their_turn(
         ("gates", {"threshold": 0.3, "margin": 0.1}, ["full", "content"]),
     ],
 )
-def test_a_layer_alone_is_that_of_all_layers(long: Trace, op: str, arguments: dict[str, Any], names: list[str]) -> None:
+def test_a_layer_alone_is_that_of_all_layers(
+    long: Trace, op: str, arguments: dict[str, Any], names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     view = long.explore()
     fields, buffers = ask(view, op=op, **arguments)
     whole = wire.unpack(fields["arrays"], buffers[0])
-    heads._scores_of.clear()  # so that a layer's are computed without the others
+    view, looked_at = again(long).explore(), []  # so that a layer's are computed without the others
+    real = heads.group_scores
+    monkeypatch.setattr(heads, "group_scores", lambda *of: looked_at.append(of[1]) or real(*of))
     for layer in reversed(range(long.n_layers)):
         part, buffers = ask(view, op=op, layer=layer, **arguments)
         arrays = wire.unpack(part["arrays"], buffers[0])
@@ -156,7 +162,7 @@ def test_a_layer_alone_is_that_of_all_layers(long: Trace, op: str, arguments: di
             np.testing.assert_array_equal(arrays[name], whole[name][layer : layer + 1])
         if op == "gates":
             assert part["labels"] == {view: labels[layer : layer + 1] for view, labels in fields["labels"].items()}
-            assert len(heads._scores_of[long]) == 2 * (long.n_layers - layer)  # of no other layer
+            assert set(looked_at) == set(range(layer, long.n_layers))  # of no other layer
     for wrong in (long.n_layers, -1, None, "1"):
         assert "layer" in ask(view, op=op, layer=wrong, **arguments)[0]["error"]
 
@@ -199,13 +205,11 @@ def test_a_page_of_its_own_has_them(long: Trace, monkeypatch: pytest.MonkeyPatch
     page = long.explore().page()
     assert page.state["overview"]["header"]["pending"] == []
     monkeypatch.setitem(LIMITS, "saved", Limit(4, "", ""))
-    thumbnails._made.clear()
-    page = long.explore().page([1])
-    assert page.state["overview"]["header"]["pending"] == [0, 2][: long.n_layers - 1]
+    page = again(long).explore().page([1])
+    assert page.state["overview"]["header"]["pending"] == [0, 2][: long.n_layers - 1]  # pictures of layer 1 alone
     asked = {question["op"] for question, _ in page.answers}
     assert {"head", "norms"} <= asked
     assert asked.isdisjoint({"gates", "spectra", "geometry", "thumbs", "statistics", "norm_view"})
-    assert list(thumbnails._made[long]) == [1]
 
 
 def test_a_page_that_is_too_large_is_refused_before_any_work(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from bertlens.trace import Trace
 from bertlens.vocabulary import LAYER_MAPS
 from bertlens.widgets.questions import OF_VIEWS, QUESTIONS
 from unit import tiny
+from unit.asking import replies
 
 SIZES = (2304, pytest.param(8192, marks=pytest.mark.long))
 MOST_BYTES = 500e6  # beside the trace
@@ -113,13 +114,12 @@ def answered(view: Any, message: dict[str, Any]) -> tuple[dict[str, Any], float]
     """What a page gets that asks until it is answered; and the longest turn (s)."""
     longest, begun = 0.0, time.monotonic()
     while True:
-        sent: list[Any] = []
-        view.send = lambda content, buffers=None: sent.append(content)  # noqa: B023
+        about = {"id": 1, "trace": view.overview["header"]["trace"], "map": "self"}
         asked = time.monotonic()
-        view._answer(view, {"id": 1, "trace": view._shown.id, "map": "self"} | message, None)
+        sent = replies(view, about | message)
         longest = max(longest, time.monotonic() - asked)
         assert time.monotonic() - begun < GUARD, f"no answer within {GUARD:.0f} s"
-        fields = sent[0]
+        fields, _ = sent[0]
         if not fields.get("again"):
             return fields, longest
 

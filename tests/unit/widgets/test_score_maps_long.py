@@ -38,7 +38,7 @@ def test_in_blocks_and_turns_they_are_the_same(kind: str, monkeypatch: pytest.Mo
     assert made[0]["pairs"] == fields["pairs"]
     assert made[0]["share"] == pytest.approx(fields["share"], abs=1e-6) and made[0]["gap"] < 1e-4
     torch.testing.assert_close(made[1]["values"], arrays["values"], atol=1e-5, rtol=0, equal_nan=True)
-    assert not slices._works[trace]
+    assert not slices._works[trace]  # memory only: nothing else tells whether what is done is kept
 
 
 def test_begun_and_left_they_do_not_keep_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from ipywidgets.widgets.widget import _remove_buffers
 import bertlens as bl
 from bertlens.page import bundle
 from bertlens.widgets import host
+from unit.asking import replies
 from unit.tiny import bert, wordpiece
 
 
@@ -47,10 +48,8 @@ def test_views_without_a_jupyter_kernel_carry_the_bundle(trace):
 
 
 def test_the_bundle_can_be_asked_for(trace, kernel):
-    view, sent = trace.explore(), []
-    view.send = lambda content, buffers=None: sent.append(content)
-    view._answer(view, {"id": 1, "op": "bundle"}, [])
-    assert sent == [{"id": 1, "packed": bundle.packed()}]
+    [(fields, _)] = replies(trace.explore(), {"id": 1, "op": "bundle"})
+    assert fields == {"id": 1, "packed": bundle.packed()}
 
 
 def test_nothing_opens_with_buffers_in_colab(trace, kernel, monkeypatch):

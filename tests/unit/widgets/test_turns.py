@@ -12,6 +12,7 @@ import bertlens as bl
 from bertlens.widgets import slices
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
+from unit.asking import replies
 from unit.widgets.test_questions_long import VALUES
 
 LAYERS, HEADS = 2, 3
@@ -56,10 +57,7 @@ def opened(lens: bl.Lens, trace: bl.Trace, op: str) -> Any:
 
 
 def asked(view: Any, message: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    sent: list[Any] = []
-    view.send = lambda content, buffers=None: sent.append((content, buffers))
-    view._answer(view, {"id": 1, "trace": view._shown.id, "map": "self"} | message, None)
-    return sent[0]
+    return replies(view, {"id": 1, "trace": view.overview["header"]["trace"], "map": "self"} | message)[0]
 
 
 def message_of(op: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.widgets import saving
+from unit.asking import replies
 from unit.tiny import bert, wordpiece
 
 LONG = 60  # s, for a machine that is busy
@@ -36,11 +37,11 @@ class Writing:
                 yield answer
 
         monkeypatch.setattr(saving, "saved_answers", slowly)
-        self.thread = threading.Thread(target=self._write, args=(view,))
+        self.thread = threading.Thread(target=self.write, args=(view,))
         self.thread.start()
         assert self.reached.wait(LONG)
 
-    def _write(self, view: Any) -> None:
+    def write(self, view: Any) -> None:
         self.text = view.to_html()
 
     def end(self) -> str:
@@ -51,15 +52,13 @@ class Writing:
 
 def asked(view: Any, **question: Any) -> dict[str, Any]:
     """The answer to a question that another thread asks, as messages of a page come."""
-    sent: list[dict[str, Any]] = []
-    view.send = lambda message, buffers=None: sent.append(message)
-    trace = view.overview["header"]["trace"]
-    message = {"id": "1", "trace": trace, "map": view.map, **question}
-    thread = threading.Thread(target=view._answer, args=(view, message, []))
+    sent: list[tuple[Any, Any]] = []
+    message = {"id": "1", "trace": view.overview["header"]["trace"], "map": view.map, **question}
+    thread = threading.Thread(target=lambda: sent.extend(replies(view, message)))
     thread.start()
     thread.join(LONG)
     assert sent, "queued behind the page"
-    return sent[0]
+    return sent[0][0]
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -15,6 +15,7 @@ from bertlens.whatif.answering import asked
 from bertlens.widgets.answers import whatif as page
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
+from unit.asking import replies
 
 MASKED = "the cat [MASK] on the mat"
 PAIR = ("the cat sat on the mat", "it was very warm")
@@ -26,11 +27,8 @@ def lens_of(kind: type[Any], **settings: Any) -> Lens:
 
 def asks(view: Any, op: str, **fields: Any) -> dict[str, Any]:
     """The reply to one message of the page."""
-    sent: list[dict[str, Any]] = []
-    view.send = lambda content, buffers=None: sent.append(content)
     header = view.overview["header"]
-    view._answer(view, {"id": 1, "op": op, "trace": header["trace"], "map": "self"} | fields, [])
-    return sent[-1]
+    return replies(view, {"id": 1, "op": op, "trace": header["trace"], "map": "self"} | fields)[-1][0]
 
 
 def labels(view: Any) -> list[str]:

@@ -20,6 +20,7 @@ from bertlens.errors import BertLensError, SelectionError
 from bertlens.vocabulary import TRAITS
 from bertlens.widgets.questions import QUESTIONS
 from bertlens.widgets.widget import LensWidget
+from unit.asking import replies
 from unit.tiny import bert, wordpiece
 
 WIDGETS = [bl.Explorer, bl.HeadAtlas, bl.HeadView, bl.NeuronView]
@@ -50,9 +51,7 @@ def maps():
 
 def ask(widget, message, buffers=()):
     """What the widget sends back for one message: (fields, buffers) or None."""
-    sent = []
-    widget.send = lambda content, buffers=None: sent.append((content, buffers))
-    widget._handle_custom_msg(message, list(buffers))
+    sent = replies(widget, message, buffers)
     assert len(sent) <= 1
     return sent[0] if sent else None
 
