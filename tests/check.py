@@ -5,7 +5,8 @@ Changed is what differs from the commit where this branch left main, committed o
 - any other module runs the test files named after it: bertlens/lens.py and tests/unit/test_lens*.py,
 - a test file in tests/unit or tests/wire runs itself,
 and the tests of the project's own rules (tests/unit/test_project.py) always run. No rule knows who imports whom: a
-change that others rest on wants `make test`. `--from COMMIT` compares with another commit.
+change that others rest on wants `make test`. Tests marked `slow` are left out. `--from COMMIT` compares with another
+commit.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from run_all import ROOT, Step, find_npm, quick_steps, run_beside, summary, unit_tests
+from run_all import ROOT, find_npm, quick_steps, run_beside, summary, unit_tests
 
 ALWAYS = "tests/unit/test_project.py"
 
@@ -51,10 +52,9 @@ def main() -> int:
     tests = sorted(str(test) for test in inside)
     print("unit tests of what changed:", *tests, sep="\n  ", flush=True)
 
-    steps: list[Step] = [*quick_steps(find_npm()), unit_tests("pytest, what changed", tests)]
-    run_beside(steps[:-1])
-    steps[-1].run()
-    return summary(steps)
+    quick, last = quick_steps(find_npm()), unit_tests("pytest, what changed", ["-m", "not long and not slow", *tests])
+    run_beside(quick)
+    return summary([*quick, last.run()])
 
 
 if __name__ == "__main__":

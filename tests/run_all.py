@@ -76,7 +76,9 @@ class Step:
 
     def try_alone(self) -> None:
         failed = json.loads(FAILED.read_text()) if FAILED.exists() else {}
-        tests = tuple(test for test in failed if test.startswith(self.command[-1]))
+        tests = tuple(
+            test.removesuffix("@jupyter") for test in failed if test.startswith(self.command[-1])
+        )  # the group
         if not 0 < len(tests) <= 3:
             return
         again = Step(f"{self.name}, alone", [*PYTEST, *tests], self.folder).run()
@@ -119,8 +121,8 @@ def unit_tests(name: str, tests: Sequence[str]) -> Step:
 def pytest_steps() -> list[Step]:
     return [
         unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"]),
-        # file by file: the tests of a file share a page
-        Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "tests/browser"], browser=True),
+        # the tests that need JupyterLab in one group: one server, and notebooks that stay open
+        Step("pytest browser", [*PYTEST, *SPREAD, "loadgroup", "tests/browser"], browser=True),
         unit_tests("pytest notebooks", ["tests/notebooks"]),
     ]
 

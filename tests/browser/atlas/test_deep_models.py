@@ -34,8 +34,9 @@ def is_inside(part: Locator, frame: Locator) -> bool:
     return across and b["y"] - 1 <= a["y"] and a["y"] + a["height"] <= b["y"] + b["height"] + 1
 
 
-def test_a_deep_atlas_scrolls_on_its_own_to_the_chosen_head(show: Any, deep: Any) -> None:
-    seen: Seen = show(deep.explore(layer=30, head=37), width=950)
+def test_a_deep_atlas_scrolls_on_its_own_to_the_chosen_head(page_of: Any, deep: Any) -> None:
+    layers = [0, 14, 22, 30]  # that it comes to
+    seen = Seen(page_of(deep.explore(layer=30, head=37).to_html(layers=layers), width=950))
     frame = seen.root.locator(".bl-atlas .bl-scroll")
     expect(frame).to_have_css("max-height", "860px")
     assert box(frame)["height"] <= 860

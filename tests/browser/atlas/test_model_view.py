@@ -13,7 +13,7 @@ import bertlens as bl
 from bertlens.base import colors
 from bertlens.errors import InputError, SelectionError
 from browser.maps import WORDS, attention, causal, encoder_decoder
-from browser.views import Seen, hosted, in_frame, shown
+from browser.views import Seen, hosted, in_frame, saved, shown
 
 # Common
 
@@ -117,7 +117,7 @@ def test_two_views_in_one_document(page_of, pair, embedded_lens):
 def test_three_outputs_in_sandboxed_frames(page_of, pair):
     """Colab gives each output a frame of its own."""
     views = [pair.explore(layer=1, head=8), bl.HeadAtlas(pair), bl.NeuronView(pair, layer=0, head=2, query=4)]
-    page = page_of.framed([view.to_html() for view in views])
+    page = page_of.framed([saved(view) for view in views])
     explorer, atlas, neurons = (Seen(page, in_frame(page, n)) for n in range(3))
     explorer.thumb(2, 3).click()
     explorer.title("L2·H3")

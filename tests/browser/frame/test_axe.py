@@ -47,7 +47,7 @@ def test_axe_finds_nothing_serious(show, pair, theme):
     assert found == {}, json.dumps(found, indent=1)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_axe_finds_nothing_serious_in_a_changed_run(show, pair, theme):
     changed = pair.rerun(whatif.off(1, 8), whatif.hide(2))
     found = findings(show(changed.explore(**CELL, theme=theme), width=974))

@@ -10,15 +10,10 @@ import torch
 from playwright.sync_api import Locator, expect
 
 from bertlens.measures import norms
-from browser.views import Seen, shown
+from browser.views import Seen, live, shown
 
 IT, CAT = 8, 2  # of the pair's tokens
-SETUP = (
-    "import bertlens as bl\n"
-    "lens = bl.Lens.embedded()\n"
-    "view = lens.trace('The cat sat on the mat because it was tired.').explore()\n"
-    "view"
-)
+TEXT = "The cat sat on the mat because it was tired."
 
 
 class Hand:
@@ -303,9 +298,8 @@ def test_link_that_is_broken_changes_nothing(show, pair, hash):
     assert seen.part("head-title").inner_text().startswith("L1·H8")
 
 
-def test_same_head_on_two_sentences(open_notebook):
-    notebook = open_notebook([SETUP])
-    seen, hand = Seen(notebook.page), Hand()
+def test_same_head_on_two_sentences(page_of, embedded_lens):
+    seen, hand = live(page_of, embedded_lens.trace(TEXT).explore()), Hand()
     seen.thumb(3, 4).click()
     seen.title("L3·H4")
     expect(seen.part("link")).to_have_text("kernel live")
@@ -321,11 +315,9 @@ def test_same_head_on_two_sentences(open_notebook):
     assert hand.clicks <= 3
 
 
-def test_hover_asks_nobody_and_one_query_is_asked_once(open_notebook):
+def test_hover_asks_nobody_and_one_query_is_asked_once(page_of, embedded_lens):
     """The kernel answers for a query's rows once; another key of it, hover and order are the page's."""
-    counted = "asked = []\nview.on_msg(lambda _view, message, _buffers: asked.append(message.get('op')))"
-    notebook = open_notebook([SETUP, counted])
-    seen = Seen(notebook.page)
+    seen = live(page_of, embedded_lens.trace(TEXT).explore())
     expect(seen.part("link")).to_have_text("kernel live")
     seen.at_cell(8, 2)
     button(seen, "this cell").click()
@@ -336,4 +328,5 @@ def test_hover_asks_nobody_and_one_query_is_asked_once(open_notebook):
     expect(seen.region("Atlas of heads")).to_contain_text("sorted: entropy of “it”")
     for n in range(5):
         seen.at_cell(n, n, "hover")
-    assert notebook.kernel("asked.count('rows'), asked.count('head')") == "(1, 0)"
+    asked = seen.page.evaluate("() => models[0].sent.map(({ op }) => op)")
+    assert (asked.count("rows"), asked.count("head")) == (1, 0)

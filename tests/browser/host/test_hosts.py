@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from browser.views import Seen
+from browser.views import Seen, saved
 
 SHEETS = """<style>
 div.body h3 { font-size: 40px; margin: 30px; }
@@ -27,7 +27,7 @@ def framed(html: str, head: str, classes: str = "") -> str:
 
 
 def test_style_sheets_of_hosts_change_nothing(page_of: Any, pair: Any) -> None:
-    html = pair.explore().to_html()
+    html = saved(pair.explore())
     alone, hosted = (page_of(page) for page in (html, framed(html, SHEETS, "body")))
     looks = []
     for page in (alone, hosted):
@@ -42,5 +42,5 @@ def test_the_theme_is_that_of_the_ground_where_the_host_names_none(
     page_of: Any, pair: Any, ground: str, wanted: str, system: str
 ) -> None:
     sheet = f"<style>body {{ background: {ground} !important }}</style>"
-    page = page_of(framed(pair.explore().to_html(), sheet), theme=system)
+    page = page_of(framed(saved(pair.explore()), sheet), theme=system)
     assert page.locator(".bertlens").first.get_attribute("data-theme") == wanted

