@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 from ..measures.received import is_known, of_heads
 from ..measures.rows import head_groups
@@ -19,8 +19,6 @@ IDLE = 10.0  # s after which what nobody went on with is forgotten when somethin
 T = TypeVar("T")
 Here: TypeAlias = Callable[[], Trace]  # what takes many steps names its trace only within one, so as not to keep it
 
-_begun: WeakKeyDictionary[Trace, dict[Hashable, dict[int, Any]]] = WeakKeyDictionary()
-
 
 def by_heads(
     trace: Trace, layer: int, work: Callable[[slice], T], of: Hashable, patience: float = math.inf
@@ -29,7 +27,8 @@ def by_heads(
 
     What is done by then is kept under `of`: the same call again goes on from there.
     """
-    begun, until = _begun.setdefault(trace, {}), time.monotonic() + patience
+    begun = trace.kept("heads begun", dict[Hashable, dict[int, Any]])
+    until = time.monotonic() + patience
     groups = head_groups(trace, layer)
     done = begun.setdefault((of, layer), {})  # by group: two threads may be at it
     missing = [n for n in range(len(groups)) if n not in done]
@@ -68,7 +67,9 @@ class _Work:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-_works: WeakKeyDictionary[Trace, dict[Hashable, _Work]] = WeakKeyDictionary()
+def unfinished(trace: Trace) -> dict[Hashable, _Work]:
+    """Work in steps that was begun and has not ended."""
+    return trace.kept("work in steps", dict[Hashable, _Work])
 
 
 def in_steps(
@@ -78,7 +79,7 @@ def in_steps(
 
     The same call again goes on from there.
     """
-    weak, works, now = ref(trace), _works.setdefault(trace, {}), time.monotonic()
+    weak, works, now = ref(trace), unfinished(trace), time.monotonic()
 
     def here() -> Trace:
         found = weak()

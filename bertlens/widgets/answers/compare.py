@@ -129,7 +129,7 @@ class Compared:
     def heads(self) -> Answer:
         """How far every head is apart, and the five that are most; or, not matched by index, the nearest of each.
 
-        The former of long texts in turns: "again", see inturn.
+        The former of long texts in turns: "again", see slices.
         """
         c = self.comparison
         if not c.same_heads:

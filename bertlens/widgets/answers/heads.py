@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -47,12 +46,9 @@ def head(trace: Trace, layer: int, head: int) -> Answer:
     return fields, {"q": trace.query(layer)[head].float(), "k": trace.key(layer)[head].float(), "lse": lse} | arrays
 
 
-_named_masks: WeakKeyDictionary[Trace, dict[int, dict[str, Any]]] = WeakKeyDictionary()
-
-
 def _layer_mask(trace: Trace, layer: int, head: int) -> Answer:
     """A head's mask as the page reads it. One that all heads share and that has a name is read once for a layer."""
-    kind, named = trace.mask_of(layer), _named_masks.setdefault(trace, {})
+    kind, named = trace.mask_of(layer), trace.kept("named masks", dict[int, dict[str, Any]])
     if kind in ("full", "causal"):
         return {"mask": kind}, {}
     if layer in named:
@@ -162,7 +158,7 @@ def layer_map(trace: Trace, layer: int, kind: str) -> Answer:
 def gate_labels(trace: Trace, threshold: float, margin: float, layer: int | None = None) -> Answer:
     """Labels and scores of all heads in both views, at the length of this text; arrays full and content (L, H, G).
 
-    layer: of this one alone, L = 1, or, where that takes long, "again": see inturn.by_heads.
+    layer: of this one alone, L = 1, or, where that takes long, "again": see slices.by_heads.
 
     Fields: names, labels, threshold and margin as asked, content_tokens (how many), least: what a score has
     to reach at this length, None where no score gives a label.
@@ -181,7 +177,8 @@ def gate_labels(trace: Trace, threshold: float, margin: float, layer: int | None
     return fields, arrays
 
 
-_scores_of: WeakKeyDictionary[Trace, dict[tuple[str, int], gates.Scores]] = WeakKeyDictionary()
+def _gate_scores(trace: Trace) -> dict[tuple[str, int], gates.Scores]:
+    return trace.kept("gate scores", dict[tuple[str, int], gates.Scores])
 
 
 def gate_scores(trace: Trace, view: str, layers: Sequence[int] | None = None) -> gates.Scores:
@@ -189,12 +186,12 @@ def gate_scores(trace: Trace, view: str, layers: Sequence[int] | None = None) ->
     wanted = range(trace.n_layers) if layers is None else layers
     for layer in wanted:
         _scored(trace, view, layer)
-    return gates.joined([_scores_of[trace][view, layer] for layer in wanted])
+    return gates.joined([_gate_scores(trace)[view, layer] for layer in wanted])
 
 
 def _scored(trace: Trace, view: str, layer: int, patience: float = math.inf) -> bool:
     """Whether a layer's scores are kept, once that has been tried for so many seconds."""
-    kept = _scores_of.setdefault(trace, {})
+    kept = _gate_scores(trace)
     if (view, layer) not in kept:
         parts = by_heads(trace, layer, lambda heads: group_scores(trace, layer, heads, view), view, patience)
         if parts is None:
@@ -225,7 +222,7 @@ def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> 
 
 
 def norm_view(trace: Trace) -> Answer:
-    """Weight against norm by kind of token, and mixing ratios: see js/src/tabs/norms/norms.tsx. "again": see inturn."""
+    """Weight against norm by kind of token, and mixing ratios: see js/src/tabs/norms/norms.tsx. "again": see slices."""
     if not within("saved", trace.n_tokens) and not passed(trace, PATIENCE):
         return again()
     per = "cell" if within("by_cell", trace.n_tokens) else "key"
@@ -271,7 +268,7 @@ def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
 
     Arrays: singular values ÷ the largest, of each head's vectors "query" … "context" (H, min(S, d)) and of its
     "attention" (H, at most MOST_VALUES).
-    head: "attention" is of this one alone, NaN of the others, and made in turns ("again", see inturn): for long texts,
+    head: "attention" is of this one alone, NaN of the others, and made in turns ("again", see slices): for long texts,
     of whose maps measures.leading has the leading values.
     """
     trace.layer_module(layer)  # the weights are still those of the trace

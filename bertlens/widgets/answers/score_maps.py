@@ -39,7 +39,7 @@ def score_maps(trace: Trace, layer: int, head: int, patience: float = math.inf) 
     share of all others; gap, the largest difference between the sum of all maps and the model's own scores; block, how
     many tokens a cell is of along either side; notes. Array: values (2 + pairs, S / block, S / block) float32: the
     scores themselves, a map for each pair, and the rest; hidden cells are NaN, a cell of several tokens holds that of
-    the largest size. Where it takes longer than `patience` (s): "again", see inturn.
+    the largest size. Where it takes longer than `patience` (s): "again", see slices.
     """
     made = in_steps(trace, ("score maps", layer, head), lambda here: _steps(here, layer, head), patience)
     return again() if made is None else made

@@ -91,7 +91,7 @@ class Corpus:
     def answer(self, trace: Trace) -> Answer:
         """Everything for the page: see js/src/tabs/survey/data.ts. Raises InputError where `why_not` says why.
 
-        Of a long text in turns: "again", see inturn.
+        Of a long text in turns: "again", see slices.
         """
         if reason := self.why_not(trace):
             raise InputError(reason)

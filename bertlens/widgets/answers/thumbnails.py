@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -21,8 +20,6 @@ from ..slices import PATIENCE, again, by_heads
 
 NAMES = ("thumbs", "thumb_max", "stats")
 
-_made: WeakKeyDictionary[Trace, dict[int, dict[str, Tensor]]] = WeakKeyDictionary()
-
 
 def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Thumbnails and statistics of a layer's heads.
@@ -31,13 +28,13 @@ def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tupl
     (H, len(ATLAS_NAMES)). Where they take longer than `patience` (s), the field "again" says to ask once more: what is
     done is kept.
     """
-    made = _made.setdefault(trace, {})
-    if layer not in made:
+    kept = trace.kept("thumbnails", dict[int, dict[str, Tensor]])
+    if layer not in kept:
         parts = by_heads(trace, layer, lambda heads: _pictures(trace, layer, heads), "pictures", patience)
         if parts is None:
             return again()
-        made[layer] = dict(zip(NAMES, map(torch.cat, zip(*parts, strict=True)), strict=True))
-    return {"layer": layer}, made[layer]
+        kept[layer] = dict(zip(NAMES, map(torch.cat, zip(*parts, strict=True)), strict=True))
+    return {"layer": layer}, kept[layer]
 
 
 def layer_pictures_in_turn(trace: Trace, layer: int) -> tuple[dict[str, Any], dict[str, Tensor]]:

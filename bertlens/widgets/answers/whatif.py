@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -163,7 +162,7 @@ def answers(trace: Trace) -> Answer:
 def moved(trace: Trace, patience: float = PATIENCE) -> Answer:
     """Array (L, H): how much each head looks elsewhere, nats; NaN where it cannot differ.
 
-    Where it takes longer than `patience` (s): "again", see inturn.
+    Where it takes longer than `patience` (s): "again", see slices.
     """
     made = in_steps(trace, "moved", _moved, patience)
     return again() if made is None else ({}, {"moved": made})
@@ -180,12 +179,13 @@ def _moved(here: Here) -> Generator[None, None, Tensor]:
     return torch.stack(layers)
 
 
-# what was computed of a run, for a page without a kernel: metric -> layer -> (H,), layer -1 the estimate (L, H)
-_swept: WeakKeyDictionary[Trace, dict[str, dict[int, np.ndarray]]] = WeakKeyDictionary()
+def _swept(trace: Trace) -> dict[str, dict[int, np.ndarray]]:
+    """What was computed of a run, for a saved page: metric -> layer -> (H,), layer -1 the estimate (L, H)."""
+    return trace.kept("swept heads", dict[str, dict[int, np.ndarray]])
 
 
 def _kept(trace: Trace, metric: str) -> dict[int, np.ndarray]:
-    return _swept.setdefault(trace, {}).setdefault(metric, {})
+    return _swept(trace).setdefault(metric, {})
 
 
 def matters(trace: Trace, metric: str) -> Answer:
@@ -212,10 +212,10 @@ def matters_exact(trace: Trace, metric: str, layer: int) -> Answer:
 
 def carried(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The estimates that were computed."""
-    yield from ({"metric": metric} for metric, kept in _swept.get(trace, {}).items() if -1 in kept)
+    yield from ({"metric": metric} for metric, kept in _swept(trace).items() if -1 in kept)
 
 
 def carried_exact(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The layers that were swept, those of all heads: the picture is of all of them."""
-    for metric, kept in _swept.get(trace, {}).items():
+    for metric, kept in _swept(trace).items():
         yield from ({"metric": metric, "layer": layer} for layer in sorted(kept) if layer >= 0)

@@ -38,7 +38,7 @@ def test_in_blocks_and_turns_they_are_the_same(kind: str, monkeypatch: pytest.Mo
     assert made[0]["pairs"] == fields["pairs"]
     assert made[0]["share"] == pytest.approx(fields["share"], abs=1e-6) and made[0]["gap"] < 1e-4
     torch.testing.assert_close(made[1]["values"], arrays["values"], atol=1e-5, rtol=0, equal_nan=True)
-    assert not slices._works[trace]  # memory only: nothing else tells whether what is done is kept
+    assert not slices.unfinished(trace)  # memory only: nothing else tells whether what is done is kept
 
 
 def test_begun_and_left_they_do_not_keep_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +46,7 @@ def test_begun_and_left_they_do_not_keep_the_trace(monkeypatch: pytest.MonkeyPat
     assert score_maps.score_maps(trace, 2, 1, patience=0.0)[0]["again"]
     monkeypatch.setattr(slices, "IDLE", -1.0)
     assert score_maps.score_maps(trace, 2, 0, patience=0.0)[0]["again"]
-    assert [work[-1] for work in slices._works[trace]] == [0]  # what nobody went on with is forgotten
+    assert [work[-1] for work in slices.unfinished(trace)] == [0]  # what nobody went on with is forgotten
     weak = weakref.ref(trace)
     del trace
     gc.collect()
