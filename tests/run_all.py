@@ -121,8 +121,8 @@ def unit_tests(name: str, tests: Sequence[str]) -> Step:
 def pytest_steps() -> list[Step]:
     return [
         unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"]),
-        # the tests that need JupyterLab in one group: one server, and notebooks that stay open
-        Step("pytest browser", [*PYTEST, *SPREAD, "loadgroup", "tests/browser"], browser=True),
+        # file by file: the tests of a file share a page
+        Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "tests/browser"], browser=True),
         unit_tests("pytest notebooks", ["tests/notebooks"]),
     ]
 
