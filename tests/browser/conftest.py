@@ -31,13 +31,10 @@ HOST_NOISE = [
 ]
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-            if "jupyter" in getattr(item, "fixturenames", ()):  # one server, and notebooks that stay open
-                item.add_marker(pytest.mark.xdist_group("jupyter"))
 
 
 @pytest.fixture(scope="session")
