@@ -76,9 +76,7 @@ class Step:
 
     def try_alone(self) -> None:
         failed = json.loads(FAILED.read_text()) if FAILED.exists() else {}
-        tests = tuple(
-            test.removesuffix("@jupyter") for test in failed if test.startswith(self.command[-1])
-        )  # the group
+        tests = tuple(test for test in failed if test.startswith(self.command[-1]))
         if not 0 < len(tests) <= 3:
             return
         again = Step(f"{self.name}, alone", [*PYTEST, *tests], self.folder).run()
