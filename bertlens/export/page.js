@@ -58,17 +58,10 @@ async (widget) => {
     for (const listener of [...(listeners.get(name) ?? [])]) listener(...values);
   };
   const name = (question) => JSON.stringify(Object.entries(JSON.parse(JSON.stringify(question))).sort());
-  // A tab that was registered asks with layer and head of the selection, whatever its question takes.
-  const questions = ({ layer, head, ...others }) => [
-    { ...others, layer, head },
-    { ...others, layer },
-    others,
-  ];
   const answer = async ({ id, trace, ...question }) => {
     const { op, map, layer } = question;
     if (op === "hello") return [{ kernel: false }];
-    const answers = questions(question).map((one) => kept(name(one)));
-    const message = op === "overview" ? page.overviews[map] : answers.find(Boolean);
+    const message = op === "overview" ? page.overviews[map] : kept(name(question));
     if (message) return [message.header, [await unpack(message.data)]];
     const word = state.overview.header.layer_maps?.find(({ name }) => name === question.kind);
     if (op === "layer_map" && word)

@@ -32,6 +32,7 @@ from .answers.survey import Corpus
 from .answers.thumbnails import all_pictures, layer_pictures
 from .badges import badges
 from .host import unattended
+from .questions import QUESTIONS
 from .tabs import TABS, Tab
 
 if TYPE_CHECKING:
@@ -182,8 +183,10 @@ class Shown:
 
     def _tab(self, tab: Tab, trace: Trace) -> dict[str, Any]:
         """A tab's words; `why_not` is "" where it has something to show, None where nobody asked for it."""
-        words = {"name": tab.name, "label": tab.label, "about": tab.about, "questions": list(tab.questions)}
-        return words | {"why_not": self.why_not(trace, tab.needs)}
+        words = {"name": tab.name, "label": tab.label, "about": tab.about, "why_not": self.why_not(trace, tab.needs)}
+        return words | {
+            "questions": {name: [one.removesuffix("?") for one in QUESTIONS[name].arguments] for name in tab.questions}
+        }
 
 
 def _at_once(shown: Trace) -> bool:

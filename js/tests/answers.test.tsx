@@ -263,7 +263,7 @@ describe("the open tab", () => {
     const view: View = createView(store, signal(false));
     return { view, name: () => openTab(view)?.name };
   };
-  const WORDS = { label: "", about: "", questions: [] };
+  const WORDS = { label: "", about: "", questions: {} };
 
   it("is the widget's own, also with nothing to show if it was chosen or there is no head beside it, else the first that has something", () => {
     expect(open({ neurons: "", gates: "" }).name()).toBe("gates");

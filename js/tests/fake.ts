@@ -79,7 +79,7 @@ export function floats(name: string, shape: number[], data: Float32Array) {
   return { fields: { arrays: packed.index }, buffers: [packed.data] };
 }
 
-const tab = (name: string) => ({ name, label: name, about: "", questions: [], why_not: "" as string | null });
+const tab = (name: string) => ({ name, label: name, about: "", questions: {}, why_not: "" as string | null });
 
 /** The trait `overview` of a made-up trace with head (layer, head) open. */
 export function overviewOf(

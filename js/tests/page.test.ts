@@ -101,13 +101,6 @@ it("answers other questions by what they ask, whatever the order and the trace",
   await expect(ask(model, "norms", { map: "cross", layer: 1 }, forever)).rejects.toThrow("layer 1 is not in this page");
 });
 
-it("answers what takes no head, or none at all, whoever asks with layer and head", async () => {
-  const { model } = await open();
-  const ofHead = { map: "self", layer: 1, head: 0 };
-  expect(bytes((await ask(model, "norms", ofHead, forever)).buffers[0]!)).toEqual([110]);
-  expect(bytes((await ask(model, "sheet", ofHead, forever)).buffers[0]!)).toEqual([115]);
-});
-
 it("answers what is shown first before the rest of the page has arrived", async () => {
   const window = new Window();
   Object.defineProperty(window.document, "readyState", { value: "loading" });

@@ -24,7 +24,7 @@ export interface Tab {
   name: string;
   label: string;
   about: string;
-  questions: string[];
+  questions: Record<string, string[]>; // with the names of their arguments
   why_not: string | null;
 }
 

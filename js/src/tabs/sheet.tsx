@@ -25,16 +25,19 @@ interface Part {
   table: { head: string[]; rows: CsvCell[][] }; // where there are no values
 }
 
-/** The question of a sheet. The kernel ignores layer or head where the question does not take them. */
+/** The question of a sheet: the first of its tab. */
 const kindOf = ({ questions }: Tab): Kind<Part[]> => ({
-  op: questions[0]!,
+  op: Object.keys(questions)[0]!,
   read: ({ fields, arrays }) =>
     (fields.sections as Part[]).map((part, n) => ({ ...part, values: arrays[`values${n}`]?.data as Float32Array })),
 });
 
+/** Layer and head of the selection, as far as the question takes them. */
+const selectionFor = ({ questions }: Tab, { shown: { layer, head } }: View) =>
+  Object.fromEntries(Object.entries({ layer, head }).filter(([name]) => Object.values(questions)[0]!.includes(name)));
+
 export function Sheet({ tab }: { tab: Tab }) {
-  const { layer, head } = useView().shown;
-  const answer = useAnswer(kindOf(tab), { layer, head });
+  const answer = useAnswer(kindOf(tab), selectionFor(tab, useView()));
   if (answer.state !== "answered") return <Waiting answer={answer} doing="computing" />;
   return (
     <div class="bl-norms" data-testid={`sheet-${tab.name}`}>
@@ -88,9 +91,9 @@ function ends(values: Float32Array): [low: number, high: number] {
 }
 
 /** Every number of a sheet on a line of its own: its section, where it stands there, its value. */
-export async function sheetNumbers({ answers, shown }: View, tab: Tab): Promise<Numbers> {
-  const { layer, head, overview } = shown;
-  const parts = await arrived(() => answers.get(kindOf(tab), overview, { layer, head }));
+export async function sheetNumbers(view: View, tab: Tab): Promise<Numbers> {
+  const asked = selectionFor(tab, view);
+  const parts = await arrived(() => view.answers.get(kindOf(tab), view.shown.overview, asked));
   const cells = ({ rows, cols, values, table }: Part): CsvCell[][] =>
     values
       ? rows.flatMap((row, r) => cols.map((col, c) => [row, col, values[r * cols.length + c]!]))

@@ -31,6 +31,13 @@ def scores(trace, layer, head):
 
 register_question(Question("toy", scores, ("layer", "head"), "neurons", each_head))
 register_tab(Tab("toy", "Toy", "What the toy shows.", "neurons", ("toy",)))
+
+def of_layer(trace, layer):
+    return sheet(("Layer", "", {"head": ["what", "value"], "rows": [["number", layer]]}))
+
+each_layer = lambda trace, layers: ({"layer": layer} for layer in layers)
+register_question(Question("toy_layer", of_layer, ("layer",), "", each_layer))
+register_tab(Tab("toy_layer", "Toy of a layer", "What its question takes.", "", ("toy_layer",)))
 trace = bl.Lens.embedded().trace("The cat sat.")
 view = trace.explore(layer=1, head=8)
 """
@@ -80,5 +87,8 @@ def test_toy_tab_on_a_page_without_a_kernel(notebook, page_of):
     seen.thumb(4, 3).click()
     truth = notebook.kernel("print(f'{float(trace.scores(4)[3].max()):.3f}')")
     assert largest(seen, "L4·H3") == truth
+    seen.tab("Toy of a layer").click()  # the page holds its answers by the layer alone
+    expect(seen.part("sheet-toy_layer").get_by_role("row", name="number 4")).to_be_visible()
+    seen.tab("Toy").click()
     seen.thumb(0, 0).click()  # a layer that was left out: in words
     expect(seen.part("problem")).to_contain_text("layer 0 is not in this page, which holds")
