@@ -203,3 +203,13 @@ def test_tests_read_a_private_name_of_the_package_only_where_they_say_why():
                 places.append((f"{path.relative_to(ROOT)}: {line.strip()}", "#" in above + line))
     assert [place for place, said in places if not said] == []
     assert len(places) < 20
+
+
+def test_what_differs_by_host_stands_in_its_own_files():
+    """The recipe of a host names them all."""
+    host = re.compile(r"google\.colab|get_ipython|comm_live|jpTheme|vscode-")
+    sources = texts([*(ROOT / "bertlens").rglob("*.py"), *(ROOT / "js" / "src").rglob("*.ts*")])
+    found = {path.relative_to(ROOT).as_posix() for path, text in sources.items() if host.search(text)}
+    assert found == {"bertlens/widgets/host.py", "js/src/host/comm.ts", "js/src/host/theme.ts"}
+    recipe = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("### A host\n")[1].split("###")[0]
+    assert "`bertlens/widgets/host.py`" in recipe and "`comm.ts`" in recipe and "`theme.ts`" in recipe

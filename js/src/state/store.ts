@@ -1,7 +1,9 @@
 // The data behind one view: its traits, what was answered, what is shown, and how the kernel is doing.
+
 import type { AnyModel } from "@anywidget/types";
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Traits } from "../generated/vocabulary";
+import { commOf } from "../host/comm";
 import { Answers, PATIENCE } from "../kernel/answers";
 import { ask, ConnectionError, type Reply } from "../kernel/kernel";
 import { Link } from "../kernel/link";
@@ -27,12 +29,10 @@ export interface Store {
 
 export function createStore(model: AnyModel<Traits>, synced: Synced, until: AbortSignal, limit?: number): Store {
   const link = new Link(until);
-  // another model of the same host knows whether there is a kernel behind them; some hosts have none
-  const beside = model.get("layout" as never) as Partial<Pick<AnyModel, "on" | "off"> & { comm_live: boolean }> | null;
-  const isGone = () => beside?.comm_live === false;
-  link.saved.value = isGone();
+  const comm = commOf(model);
+  link.saved.value = comm.isGone();
   const send = (op: string, fields: Record<string, unknown>) =>
-    isGone()
+    comm.isGone()
       ? Promise.reject(new ConnectionError(link.saved.peek() ? "not in this page: run the notebook" : "no kernel"))
       : ask(model, op, fields, until, link.load);
   const answers = new Answers(send, link, limit);
@@ -44,10 +44,8 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
     return reply;
   };
   const greet = () => link.greet(send("hello", {}));
-  const follow = () => (isGone() ? link.lose() : greet());
   greet();
-  beside?.on?.("comm_live_update", follow);
-  until.addEventListener("abort", () => beside?.off?.("comm_live_update", follow));
+  comm.follow(() => (comm.isGone() ? link.lose() : greet()), until);
   const { shown, grown } = createDisplayed(synced, answers, link, until);
   return {
     ...{ synced, answers, shown, grown, link, running, request },
