@@ -44,7 +44,7 @@ def test_trace_page_and_answers_of_a_short_text(two_threads, embedded_lens, monk
 
         return run
 
-    monkeypatch.setattr(thumbnails, "counted", watched("overview", thumbnails.counted))
+    monkeypatch.setattr(thumbnails, "fractions", watched("overview", thumbnails.fractions))
     view = trace.explore(layer=1, head=8)
     monkeypatch.setattr(heads.norms, "transformed_norm", watched("page", heads.norms.transformed_norm))
     view.to_html()
