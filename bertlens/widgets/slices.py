@@ -106,6 +106,6 @@ def in_steps(
             raise
 
 
-def again() -> tuple[dict[str, Any], dict[str, Any]]:
+def ask_again() -> tuple[dict[str, Any], dict[str, Any]]:
     """The answer to a page that has to ask once more."""
     return {"again": True}, {}

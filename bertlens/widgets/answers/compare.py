@@ -16,7 +16,7 @@ from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ...vocabulary import MEASURES
-from ..slices import PATIENCE, advanced, again
+from ..slices import PATIENCE, advanced, ask_again
 from . import Answer, whatif
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Compared:
         if not c.same_heads:
             return {"nearest": self._nearest}, {}
         if not advanced(c.advance, math.inf if within("saved", *self.sizes.values()) else PATIENCE):
-            return again()
+            return ask_again()
         words = [
             {
                 "layer": row["layer"],

@@ -28,7 +28,7 @@ from ...measures.thumbnails import of_heads as thumbnails_of_heads
 from ...measures.thumbnails import thumbnails as thumbnails_of
 from ...trace.trace import Trace
 from ...vocabulary import LAYER_MAPS, LayerMap
-from ..slices import PATIENCE, advanced, again, by_heads, passed
+from ..slices import PATIENCE, advanced, ask_again, by_heads, passed
 from . import Answer
 
 ROWS = 256  # of a mask that are looked at together
@@ -112,7 +112,7 @@ def thumbnails(trace: Trace, measure: str, layer: int | None = None) -> Answer:
         return {}, {"thumbs": thumbs, "thumb_max": largest}
     parts = by_heads(trace, layer, lambda heads: thumbnails_of_heads(trace, layer, heads, measure), measure, PATIENCE)
     if parts is None:
-        return again()
+        return ask_again()
     thumbs, largest = (torch.cat(part)[None] for part in zip(*parts, strict=True))
     return {}, {"thumbs": thumbs, "thumb_max": largest}
 
@@ -125,7 +125,7 @@ def head_statistics(trace: Trace, by: str, layer: int | None = None) -> Answer:
         of = ("statistics", by)
         parts = by_heads(trace, layer, lambda heads: byhead.of_heads(trace, layer, heads, by), of, PATIENCE)
         if parts is None:
-            return again()
+            return ask_again()
         made = byhead.joined(parts)
     else:
         made = byhead.statistics(trace, by)
@@ -164,7 +164,7 @@ def gate_labels(trace: Trace, threshold: float, margin: float, layer: int | None
     to reach at this length, None where no score gives a label.
     """
     if layer is not None and not all(_scored(trace, view, layer, PATIENCE) for view in gates.VIEWS):
-        return again()
+        return ask_again()
     content = int((~trace.special_mask).sum())
     least = gates.threshold_at(content, threshold)
     fields: dict[str, Any] = {"names": list(gates.GATES), "threshold": threshold, "margin": margin, "labels": {}}
@@ -224,7 +224,7 @@ def gate_evidence(trace: Trace, layer: int, head: int, gate: str, view: str) -> 
 def norm_view(trace: Trace) -> Answer:
     """Weight against norm by kind of token, and mixing ratios: see js/src/tabs/norms/norms.tsx. "again": see slices."""
     if not within("saved", trace.n_tokens) and not passed(trace, PATIENCE):
-        return again()
+        return ask_again()
     per = "cell" if within("by_cell", trace.n_tokens) else "key"
     shares, cancelling = categories.shares(trace), categories.cancelling(trace, per=per)
     mixing = norms.mixing_ratios(trace)
@@ -274,7 +274,7 @@ def layer_ranks(trace: Trace, layer: int, head: int | None = None) -> Answer:
     trace.layer_module(layer)  # the weights are still those of the trace
     heads = range(trace.n_heads) if head is None else [head]
     if head is not None and not advanced(lambda: advance(trace, layer, head), PATIENCE):
-        return again()
+        return ask_again()
     matrices = spectra.head_vectors(trace, layer)
     spectrum = {name: spectra.Spectrum.of(x) for name, x in matrices.items()}
     arrays = {name: (one.values / one.values[:, :1]).float() for name, one in spectrum.items()}

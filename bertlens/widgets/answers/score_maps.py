@@ -19,7 +19,7 @@ from ...base.limits import within
 from ...measures import sources
 from ...measures.sources import GROUPS, SIDES, Pair
 from ...trace.trace import Trace
-from ..slices import PATIENCE, Here, again, in_steps
+from ..slices import PATIENCE, Here, ask_again, in_steps
 from . import Answer
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def score_maps(trace: Trace, layer: int, head: int, patience: float = math.inf) 
     the largest size. Where it takes longer than `patience` (s): "again", see slices.
     """
     made = in_steps(trace, ("score maps", layer, head), lambda here: _steps(here, layer, head), patience)
-    return again() if made is None else made
+    return ask_again() if made is None else made
 
 
 def score_maps_in_turn(trace: Trace, layer: int, head: int) -> Answer:

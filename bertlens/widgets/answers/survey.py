@@ -22,7 +22,7 @@ from ...survey.sums import BINS, edges
 from ...survey.syntax import predicted_words, word_attention
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ..slices import PATIENCE, again, in_steps
+from ..slices import PATIENCE, ask_again, in_steps
 from . import Answer
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Corpus:
         by = ["weight", "norm"] if stats.has_norms and not offers(trace)["norms"] else ["weight"]
         text = in_steps(trace, "survey", text_steps, math.inf if within("saved", trace.n_tokens) else PATIENCE)
         if text is None:
-            return again()
+            return ask_again()
         arrays: dict[str, Any] = {"edges": np.stack([edges(name) for name in SURVEY_NAMES]).astype(np.float32)}
         likes = {which: similar_texts(stats, trace, text, which) for which in by}
         like = likes["weight"]

@@ -16,7 +16,7 @@ from ...measures.rows import Roles, Rows, blocks
 from ...measures.statistics import ATLAS_NAMES, Fraction, fractions, means
 from ...measures.thumbnails import SIDE, Pooled
 from ...trace.trace import Trace
-from ..slices import PATIENCE, again, by_heads
+from ..slices import PATIENCE, ask_again, by_heads
 
 NAMES = ("thumbs", "thumb_max", "stats")
 
@@ -32,7 +32,7 @@ def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tupl
     if layer not in kept:
         parts = by_heads(trace, layer, lambda heads: _pictures(trace, layer, heads), "pictures", patience)
         if parts is None:
-            return again()
+            return ask_again()
         kept[layer] = dict(zip(NAMES, map(torch.cat, zip(*parts, strict=True)), strict=True))
     return {"layer": layer}, kept[layer]
 

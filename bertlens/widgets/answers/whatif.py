@@ -20,7 +20,7 @@ from ...run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pat
 from ...trace.trace import Trace
 from ...whatif import answering as asking
 from ...whatif import movement
-from ..slices import PATIENCE, Here, again, in_steps
+from ..slices import PATIENCE, Here, ask_again, in_steps
 from . import Answer
 
 MOST = 100  # changes of one run
@@ -165,7 +165,7 @@ def moved(trace: Trace, patience: float = PATIENCE) -> Answer:
     Where it takes longer than `patience` (s): "again", see slices.
     """
     made = in_steps(trace, "moved", _moved, patience)
-    return again() if made is None else ({}, {"moved": made})
+    return ask_again() if made is None else ({}, {"moved": made})
 
 
 def _moved(here: Here) -> Generator[None, None, Tensor]:
