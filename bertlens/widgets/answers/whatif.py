@@ -20,6 +20,7 @@ from ...run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pat
 from ...trace.trace import Trace
 from ...whatif import answering as asking
 from ...whatif import movement
+from ...whatif.changes import patch
 from ..slices import PATIENCE, Here, ask_again, in_steps
 from . import Answer
 
@@ -72,7 +73,7 @@ def _patch(trace: Trace, *given: Any) -> Change:
         raise InputError("this trace has no lens to run the other text with: use trace.rerun(whatif.patch(...))")
     if not text.strip() or len(text) > PATCH_TEXT_CHARACTERS:
         raise InputError(f"the other text has at least one word, and at most {PATCH_TEXT_CHARACTERS:,} characters")
-    return Patch(layer, token, trace.lens.trace(text), other_token, what)
+    return patch(layer, token, trace.lens.trace(text), other_token, what)
 
 
 def chips(trace: Trace, known: Sequence[Change]) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ def test_measure_switch_shows_the_norm(show, pair):
     seen = show(bl.Explorer(pair, **HEAD, query=3))
     seen.choice("measure", "Norm ‖αf(x)‖").click()
     expect(seen.part("norm-strip")).to_be_visible()
+    seen.settled()  # the list is drawn a frame after the head
     expected = norms.weighted_norm(pair, 1)[8].numpy()
     listed = seen.listed()
     order = np.argsort(-expected[3], kind="stable")[: len(listed)]
