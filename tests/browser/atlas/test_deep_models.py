@@ -80,3 +80,22 @@ def test_a_page_of_some_layers_of_a_long_text(page_of: Any) -> None:
     seen.thumb(0, 0).hover()
     expect(seen.tip).to_contain_text("Its layer is not in this page")
     expect(seen.root.get_by_text("…", exact=True)).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [400, 480, 950, 1400])
+def test_no_number_on_a_head_is_cut_off(show: Any, embedded_lens: Any, width: int) -> None:
+    """Where the room is too small the colour stands alone: "0.011" must not read "0.01"."""
+    run = embedded_lens.trace("The cat sat on the mat.").rerun(bl.whatif.off(1, 8))
+    seen: Seen = show(run.explore(layer=2, head=3), width=width)
+    numbers = seen.root.locator(".bl-fill")
+    expect(numbers).to_have_count(72)
+    cut = numbers.evaluate_all(
+        """fills => fills.filter((fill) => {
+          const text = document.createRange();
+          text.selectNodeContents(fill);
+          return text.getBoundingClientRect().width > fill.getBoundingClientRect().width + 0.5;
+        }).map((fill) => fill.textContent)"""
+    )
+    assert cut == []
+    size = numbers.nth(2 * 12 + 3).evaluate("fill => getComputedStyle(fill).fontSize")
+    assert size == ("0px" if width < 500 else "10px")
