@@ -1,18 +1,18 @@
 // Atlas: every head of every layer as a thumbnail, with one measure summed up per layer and per head.
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
 import { sorted } from "../compute/sorted";
 import { GATES, type HeadName, MEASURES } from "../generated/vocabulary";
-import { headLabel, meanOf, paperName, upTo } from "../paint/format";
+import { meanOf, upTo } from "../paint/format";
 import { Deferred } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
 import type { HeadValue } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { useView } from "../state/view";
 import { GateChips } from "./gatechips";
-import { type Gates, gateAt, useByWeight, useGates } from "./gatemarks";
+import { type Gates, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
+import { HeadSentence } from "./headsentence";
 import { changeColour, type Says, useHeadValue, useSentences } from "./headvalues";
 import { Ranking } from "./ranking";
 
@@ -74,34 +74,6 @@ export function Atlas({ menu }: { menu?: ComponentChildren }) {
       <HeadSentence labels={labels} says={says} />
       <Deferred>{gates && <GateChips labels={all.map(([l, h]) => gates.labels.full[l]![h]!)} />}</Deferred>
     </section>
-  );
-}
-
-/** What is shown, in words: a head, or a layer. */
-function HeadSentence({ labels, says }: Pick<GridProps, "labels" | "says">) {
-  const { layer, head, overview, layerMap, weights } = useView().shown;
-  const byWeight = useByWeight();
-  const gate = labels?.[layer]?.[head];
-  const sentence = useMemo(() => says(layer, head, weights), [weights, says]);
-  return (
-    <p class="bl-note bl-selected-head" data-testid="head-sentence">
-      {layerMap ? (
-        <>
-          <b>L{layer}</b> all heads together, {layerMap.word.label}: {layerMap.word.about}
-        </>
-      ) : (
-        <>
-          <b>{headLabel(layer, head)}</b> <span class="bl-muted">{paperName(layer, head)}</span>{" "}
-          {gate && gate !== "undefined" && (
-            <b>
-              {gateAt(gate, overview)}
-              {byWeight}:{" "}
-            </b>
-          )}
-          {sentence}.
-        </>
-      )}
-    </p>
   );
 }
 
