@@ -184,8 +184,8 @@ GATES: dict[str, Gate] = _by_name(
         Gate("instance", "instance", "Single words look far, each at another one.", "I", "∴"),
         Gate("self", "self", "Words look at themselves.", "S", "◇"),
         Gate("bidirectional", "bidirectional", "Words look at their neighbours on both sides.", "T", "◆"),
-        Gate("mixed", "mixed", "No score reaches the threshold, or none leads by the margin.", "M", "~"),
-        Gate("undefined", "undefined", "Under 8 content tokens, where noise alone looks like a gate.", "?", ""),
+        Gate("mixed", "mixed", "No clear kind.", "M", "~"),
+        Gate("undefined", "undefined", "Too few words (under 8) to tell a kind from noise.", "?", ""),
     ]
 )
 GATE_THRESHOLD, GATE_MARGIN = 0.35, 0.10  # the scores' scale is our own, and so are these

@@ -5,6 +5,7 @@ import { GATE_LABELS, relabelled, USUAL } from "../src/atlas/gatemarks";
 import { headValue, STATS, sentences } from "../src/atlas/headvalues";
 import type { Traits } from "../src/generated/vocabulary";
 import { arrived } from "../src/kernel/answers";
+import { sentenceText } from "../src/parts/sentence";
 import { layerQueue } from "../src/state/layerqueue";
 import { askForThumbnails } from "../src/state/thumbnails";
 import type { View } from "../src/state/view";
@@ -177,7 +178,7 @@ it("gates have labels of the layers that are here, and are whole when all are", 
   end();
 });
 
-it("a sentence by norm is of norms where they are here, else by weight and said so", async () => {
+it("a sentence by norm is of norms where they are here, else of weights", async () => {
   const b = await open({}, [1, 2]);
   const { overview } = b.store.shown.value;
   const view = { overview, answers: b.store.answers, grid: { rows: [], cols: [] } } as unknown as View;
@@ -185,8 +186,8 @@ it("a sentence by norm is of norms where they are here, else by weight and said 
   await settled();
   while (!(await b.give()).startsWith("statistics"));
   const says = sentences(view, "difference");
-  expect(says(0, 1)).toMatch(/^50 % of a row lies elsewhere by norm\. By weight /);
-  expect(says(1, 1)).toMatch(/^By weight /);
+  expect(says(0, 1).next).toBe("50 % of what it takes comes from elsewhere");
+  expect(sentenceText(says(1, 1))).toBe("L1·H1 is not computed yet.");
   const value = headValue(view, "entropy", "norm")!;
   expect([value.of(0, 0), value.of(1, 0), value.whole]).toEqual([0.5, Number.NaN, false]);
   while (b.asked().length > 0) await b.give();

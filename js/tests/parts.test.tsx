@@ -1,18 +1,14 @@
 // @vitest-environment happy-dom
-// Text for people: numbers, tokens, sentences; and the theme.
+// Text for people: numbers and tokens; and the theme.
 
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import cases from "../../tests/wire/ranked.json";
-import { heldCells } from "../src/compute/windows";
 import { watchTheme } from "../src/host/theme";
 import { percent, scalingText, share, signed } from "../src/paint/format";
 import { ranked } from "../src/paint/ranked";
-import { describe as sentence, statistics } from "../src/parts/sentence";
 import { Token, tokenText, visibleText } from "../src/parts/token";
-import { decodeOverview, type Overview } from "../src/state/overview";
-import { overviewOf, TOKENS } from "./fake";
 
 describe("numbers", () => {
   it("of attention have three decimals", () => {
@@ -80,60 +76,6 @@ describe("tokens", () => {
     expect(host.querySelectorAll("*")).toHaveLength(1);
     const bdi = host.firstElementChild!;
     expect([bdi.tagName, bdi.getAttribute("dir"), bdi.getAttribute("title")]).toEqual(["BDI", "auto", token]);
-  });
-});
-
-describe("the sentence of a head", () => {
-  const names = ["previous", "next", "self", "first", "separator", "entropy", "k90"];
-  const overview = (values: Record<string, number>, more: Partial<Overview> = {}): Overview => ({
-    ...decodeOverview(overviewOf(TOKENS)),
-    stats: names,
-    statistic: (_layer, _head, name) => values[name] ?? Number.NaN,
-    ...more,
-  });
-  it("names the places that hold a tenth or more, the largest first, three at most", () => {
-    const values = { previous: 0.12, next: 0.61, self: 0.099, first: 0.2, separator: 0.1, entropy: 1.234 };
-    expect(sentence(overview(values), 0, 0)).toBe(
-      "61 % of attention to the next token, 20 % to [CLS], 12 % to the previous token; entropy 1.2 nats",
-    );
-  });
-  it("says how many keys it takes where no place holds a tenth", () => {
-    const values = { previous: 0.05, next: 0.05, self: 0.05, first: 0.05, entropy: 3, k90: 14.25 };
-    expect(sentence(overview(values), 0, 0)).toBe(
-      "Under 10 % each to neighbours, itself, [CLS] and separators; 90 % of a row needs 14.3 keys; entropy 3.0 nats",
-    );
-  });
-  it("names no shares that add up to more than all: where one cell counts for two of them, the larger stays", () => {
-    const values = { previous: 0.6, first: 0.55, self: 0.35, entropy: 1 };
-    expect(sentence(overview(values), 0, 0)).toBe("60 % of attention to the previous token; entropy 1.0 nats");
-    const even = { previous: 0.5, first: 0.5, entropy: 1 };
-    expect(sentence(overview(even), 0, 0)).toContain("50 % to [CLS]");
-  });
-  it("names words that all rows look at, by the mean over rows, [CLS] and separators apart", () => {
-    const nowhere = { previous: 0.05, next: 0.05, self: 0.05, first: 0.05, entropy: 2, k90: 4 };
-    const row = [0.05, 0.05, 0.4, 0.3, 0.2];
-    const weights = heldCells(Float32Array.from([row, row, row, row, row].flat()), 5);
-    expect(sentence(overview(nowhere), 0, 0, weights)).toBe("“cat” takes 40 %, “sat” takes 30 %; entropy 2.0 nats");
-    const twice = decodeOverview(overviewOf(["[CLS]", "cat", "cat", "sat", "[SEP]"]));
-    expect(sentence({ ...overview(nowhere), keyside: twice.keyside }, 0, 0, weights)).toContain(
-      "“cat” at 2 takes 40 %",
-    );
-    expect(sentence(overview({ ...nowhere, next: 0.5 }), 0, 0, weights)).toContain(
-      "50 % of attention to the next token, “cat”",
-    );
-  });
-  it("leaves out what does not exist for this map, and names what is not a number", () => {
-    expect(sentence(overview({ first: 0.5, entropy: 1 }), 0, 0)).toBe("50 % of attention to [CLS]; entropy 1.0 nats");
-    expect(sentence(overview({}), 0, 0).toLowerCase()).toContain("not a number");
-  });
-  it("writes the first token as a person can read it", () => {
-    const other = decodeOverview(overviewOf(["\u202e", "b"]));
-    expect(sentence({ ...overview({ first: 1, entropy: 0 }), keyside: other.keyside }, 0, 0)).toContain("to ⟨U+202E⟩");
-  });
-  it("sorts by those statistics only that there are", () => {
-    const found = statistics(overview({ previous: 0, entropy: 1 }));
-    expect(found).toEqual(["previous", "entropy"]);
-    expect(statistics(overview({}, { nan_layer: 0 }))).toHaveLength(names.length); // some heads have them
   });
 });
 

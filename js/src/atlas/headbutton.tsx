@@ -7,6 +7,7 @@ import { dataUri, png } from "../paint/bitmap";
 import { cssColor, inkOn } from "../paint/colormap";
 import { headLabel, paperName } from "../paint/format";
 import { coloursOf } from "../paint/palette";
+import { restOf, sentenceText } from "../parts/sentence";
 import { hideTip, showTip } from "../parts/tooltip";
 import type { HeadValue } from "../state/headvalue";
 import type { Thumbs } from "../state/overview";
@@ -131,8 +132,10 @@ export function HeadButton(props: HeadButtonProps) {
   const classes = useClasses(props);
   const chosen = classes.includes("bl-chosen");
   const absent = overview.pending.includes(layer) && !view.link.kernel.value;
-  const sentence = absent ? "Its layer is not in this page" : props.says(layer, head);
   const [label, paper] = [headLabel(layer, head), paperName(layer, head)];
+  const sentence = absent
+    ? { lead: `${label} is not in this page`, share: "", next: "", more: [] }
+    : props.says(layer, head);
   const byWeight = useByWeight();
   const says = gate && gateAt(gate, overview) + byWeight;
   const order = view.page.atlasOrder.value;
@@ -141,9 +144,10 @@ export function HeadButton(props: HeadButtonProps) {
   const caption = order === "position" ? filled && text(stat) : order === "gate" && gate ? gateSign(gate) : text(by);
   const content = (
     <>
-      <b>{label}</b> <span class="bl-muted">{paper}</span> {says}
+      <b>{sentence.lead}</b>
+      {restOf(sentence)}
       <br />
-      {sentence}
+      <span class="bl-muted">{[says, paper, ...sentence.more].filter(Boolean).join(" · ")}</span>
     </>
   );
   const tip = (event: { currentTarget: Element }) => showTip(view, event.currentTarget, content);
@@ -154,7 +158,7 @@ export function HeadButton(props: HeadButtonProps) {
         class={classes.join(" ")}
         data-head={`${layer}-${head}`}
         tabIndex={chosen || classes.includes("bl-current") ? 0 : -1}
-        aria-label={`${label} ${caption ? `${caption} ` : ""}${paper}. ${says ? `${says}. ` : ""}${sentence}`}
+        aria-label={`${label}${caption ? ` ${caption},` : ""}${sentenceText(sentence).slice(label.length)} ${says ? `${says}, ` : ""}${paper}`}
         onClick={(event) => {
           if (event.shiftKey || event.ctrlKey || event.metaKey) toggleOverlay(view, layer, head);
           else view.synced.put({ layer, head, layer_map: "" });

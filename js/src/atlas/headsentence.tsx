@@ -1,33 +1,40 @@
-// What the head or the layer shown does, in one sentence.
+// What the head or the layer shown does, in one sentence; the kind of head is a tag after it.
 import { useMemo } from "preact/hooks";
-import { headLabel, paperName } from "../paint/format";
+import { GATES } from "../generated/vocabulary";
+import { paperName } from "../paint/format";
+import { restOf } from "../parts/sentence";
 import { useView } from "../state/view";
-import { gateAt, useByWeight } from "./gatemarks";
+import { atLength, useByWeight } from "./gatemarks";
 import type { Says } from "./headvalues";
 
 export function HeadSentence({ labels, says }: { labels?: string[][]; says: Says }) {
-  const { layer, head, overview, layerMap, weights } = useView().shown;
-  const byWeight = useByWeight();
-  const gate = labels?.[layer]?.[head];
+  const { layer, head, layerMap, weights } = useView().shown;
   const sentence = useMemo(() => says(layer, head, weights), [weights, says]);
   return (
     <p class="bl-note bl-selected-head" data-testid="head-sentence">
       {layerMap ? (
         <>
-          <b>L{layer}</b> all heads together, {layerMap.word.label}: {layerMap.word.about}
+          <b>L{layer}</b>, all heads together: {layerMap.word.about}
         </>
       ) : (
         <>
-          <b>{headLabel(layer, head)}</b> <span class="bl-muted">{paperName(layer, head)}</span>{" "}
-          {gate && gate !== "undefined" && (
-            <b>
-              {gateAt(gate, overview)}
-              {byWeight}:{" "}
-            </b>
-          )}
-          {sentence}.
+          <b>{sentence.lead}</b>
+          {restOf(sentence)} <Tag gate={labels?.[layer]?.[head]} more={[paperName(layer, head), ...sentence.more]} />
         </>
       )}
     </p>
+  );
+}
+
+/** The kind of head, or "more" where it has none; what else is to be known of the head stands in its tooltip. */
+function Tag({ gate, more }: { gate?: string; more: string[] }) {
+  const { overview } = useView();
+  const byWeight = useByWeight();
+  const hasKind = gate && gate !== "undefined" && gate !== "mixed";
+  const about = gate && `${GATES[gate]?.about} ${hasKind ? `A kind of head ${atLength(overview)}${byWeight}. ` : ""}`;
+  return (
+    <abbr class="bl-term bl-muted" tabIndex={0} title={`${about ?? ""}${more.join(" · ")}`}>
+      {hasKind ? gate : "more"}
+    </abbr>
   );
 }

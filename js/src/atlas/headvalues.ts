@@ -7,8 +7,8 @@ import { largestSize } from "../compute/largest";
 import { type Cells, heldCells } from "../compute/windows";
 import { MEASURES, type Measure, STATISTICS } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
-import { percent, scaleEnd, share, signed, upTo } from "../paint/format";
-import { describe, statisticLabel } from "../parts/sentence";
+import { headLabel, percent, scaleEnd, share, signed, upTo } from "../paint/format";
+import { describe, type Sentence, statisticLabel } from "../parts/sentence";
 import { shortText } from "../parts/token";
 import { changeValues } from "../state/effects";
 import type { HeadNumbers, HeadValue, OfHead } from "../state/headvalue";
@@ -169,28 +169,50 @@ export const isOff = ({ changes }: Overview, layer: number, head: number): boole
   changes.some(({ off }) => off && off[0] === layer && (off[1] ?? head) === head);
 
 /** A head in one sentence; with its weights it names words that all look at. */
-export type Says = (layer: number, head: number, weights?: Cells) => string;
+export type Says = (layer: number, head: number, weights?: Cells) => Sentence;
 
-/** What a head does in one sentence, by a measure; by weight, and said so, until the norms are here. */
+/** A head that is switched off still looks, but passes nothing on. */
+const off = ({ lead, share, next, more }: Sentence, name: string): Sentence => ({
+  lead: `${name} is switched off`,
+  share: `: it${lead.slice(name.length)}${share} and passes nothing on`,
+  next,
+  more,
+});
+
+/** How far a head takes from other places than it looks at, after where it looks most. */
+const apart = ({ lead, share, next, more }: Sentence, variation: number): Sentence => ({
+  lead,
+  share,
+  next:
+    Math.round(100 * variation) === 0
+      ? "weight and norm agree here"
+      : `${percent(variation)} of what it takes comes from elsewhere`,
+  more: [next, ...more].filter(Boolean),
+});
+
+/** What a head does in one sentence, by a measure; by weight until the norms are here. */
 export function sentences({ overview, answers }: View, measure: Measure): Says {
-  const off = (l: number, h: number) => (isOff(overview, l, h) ? "Switched off, passes nothing on. " : "");
-  const plain: Says = (l, h, weights) => off(l, h) + describe(overview, l, h, weights);
-  if (measure === "weight") return plain;
-  const byWeight: Says = (l, h, weights) => `By weight ${plain(l, h, weights)}`;
-  const answer = answers.get(STATS, overview, { by: "norm" });
-  if (answer.state !== "answered") return byWeight;
-  const { value } = answer;
-  const statistic = (l: number, h: number, name: string) => statisticOf(value, overview, name)(l, h);
-  const columns = (l: number, h: number) => {
-    const received = receivedOf(value, overview, l, h);
-    return heldCells(received, received.length);
+  const byWeight: Says = (l, h, weights) => describe(overview, l, h, weights);
+  const answer = measure === "weight" ? null : answers.get(STATS, overview, { by: "norm" });
+  const value = answer?.state === "answered" ? answer.value : null;
+  const byNorm = (norms: Statistics): Says => {
+    const statistic = (l: number, h: number, name: string) => statisticOf(norms, overview, name)(l, h);
+    if (measure === "difference")
+      return (l, h, weights) => {
+        const variation = statistic(l, h, "variation");
+        return Number.isNaN(variation) ? byWeight(l, h, weights) : apart(byWeight(l, h, weights), variation);
+      };
+    const columns = (l: number, h: number) => {
+      const received = receivedOf(norms, overview, l, h);
+      return heldCells(received, received.length);
+    };
+    return (l, h, weights) => describe({ ...overview, statistic }, l, h, weights && columns(l, h), "norm");
   };
-  const byNorm: Says =
-    measure === "norm"
-      ? (l, h, weights) => `By norm ${describe({ ...overview, statistic }, l, h, weights && columns(l, h), "")}`
-      : (l, h, weights) =>
-          `${percent(statistic(l, h, "variation"))} of a row lies elsewhere by norm. ${byWeight(l, h, weights)}`;
-  return (l, h, weights) => (answer.pending?.includes(l) ? byWeight : byNorm)(l, h, weights);
+  return (l, h, weights) => {
+    const isHere = value && !(answer?.state === "answered" && answer.pending?.includes(l));
+    const said = (isHere ? byNorm(value) : byWeight)(l, h, weights);
+    return isOff(overview, l, h) ? off(said, headLabel(l, h)) : said;
+  };
 }
 
 /** What a head does in one sentence, by the measure shown. */

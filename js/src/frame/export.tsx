@@ -14,6 +14,7 @@ import { currentScale } from "../head/scale";
 import { headLabel, paperName } from "../paint/format";
 import { SCREEN, svgFile } from "../parts/figure";
 import type { Sheet } from "../parts/paper";
+import { sentenceText } from "../parts/sentence";
 import { tokenText } from "../parts/token";
 import type { Tab } from "../state/overview";
 import { type View, ViewContext } from "../state/view";
@@ -30,7 +31,7 @@ function provenance({ shown, synced }: View, measure: string, more: Facts = []):
     overview.pair && pair_filter.value !== "all" && `sentence pair filter ${pair_filter.value}`,
   ].filter(Boolean);
   return facts(overview, [
-    ["head", `${headLabel(layer, head)} ${paperName(layer, head)}${map}`],
+    ["head", `${headLabel(layer, head)} (${paperName(layer, head)})${map}`],
     ["measure", measure],
     ...(filters.length > 0 ? ([["shown", filters.join("; ")]] as Facts) : []),
     ...more,
@@ -53,7 +54,7 @@ const figure = (
 export function headFigure(view: View, sheet = SCREEN): string {
   const { layer, head, layerMap, measure, weights } = view.shown;
   const { name, symbol, title } = currentScale(view);
-  const description = layerMap ? layerMap.word.about : `${sentences(view, measure)(layer, head, weights)}.`;
+  const description = layerMap ? layerMap.word.about : sentenceText(sentences(view, measure)(layer, head, weights));
   const mode = view.synced.mode.value;
   const shades = mode === "text" && shadesOf(view);
   const body = shades ? <RunningFigure /> : mode === "lines" ? <LinesFigure /> : <MapFigure />;

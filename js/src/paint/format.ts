@@ -40,8 +40,8 @@ export const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) =>
 
 export const headLabel = (layer: number, head: number) => `L${layer}·H${head}`;
 
-/** The name of a head that counts from 1. */
-export const paperName = (layer: number, head: number) => `(paper: ${layer + 1}-${head + 1})`;
+/** The name of a head as the papers have it, which count from 1. */
+export const paperName = (layer: number, head: number) => `paper: ${layer + 1}-${head + 1}`;
 
 /** The mean of those that are numbers; NaN where none is. */
 export const meanOf = (values: number[]): number => {

@@ -3,11 +3,14 @@
 import { columnMeans } from "../compute/grid";
 import type { Cells } from "../compute/windows";
 import { STATISTICS } from "../generated/vocabulary";
-import { counted, percent, upTo } from "../paint/format";
+import { counted, headLabel, percent, upTo } from "../paint/format";
 import type { Overview } from "../state/overview";
+import { type Noun, nounOf, plural, separatorNames } from "./nouns";
 import { tokenText } from "./token";
 
 const MENTION = 0.1; // shares below this are not worth a mention
+const MOST_PLACES = 3; // that are named, two of them in the sentence itself
+const FEW = 5; // words that hold 90 % of a row: fewer are picked, more are spread over
 
 /** The label of a statistic, with its unit where that is not plain from the label. */
 export const statisticLabel = (name: string): string => {
@@ -21,59 +24,115 @@ export const statistics = ({ stats, statistic, nan_layer, pending, n_layers }: O
   return stats.filter((name) => layer === undefined || !Number.isNaN(statistic(layer, 0, name)) || nan_layer !== null);
 };
 
-/** A word that takes much of every row, the first token and separators apart: "cat takes 40 %". */
-function columnsOf({ keyside: { tokens, special } }: Overview, weights: Cells) {
+/** What a head does. */
+export interface Sentence {
+  lead: string; // most of all: "L1·H8 looks at the next word"
+  share: string; // " (59 %)"
+  next: string; // "31 % rests on [CLS]"
+  more: string[]; // for who asks: further shares, entropy
+}
+
+/** What follows the lead, to its full stop. */
+export const restOf = ({ share, next }: Pick<Sentence, "share" | "next">): string => `${share}${next && `; ${next}`}.`;
+
+export const sentenceText = (sentence: Sentence): string => sentence.lead + restOf(sentence);
+
+/** Where much of a head's attention lies. */
+interface Place {
+  share: number;
+  name: string;
+  rests: boolean; // a special token, which has nothing to say of the text
+}
+
+const VERBS = {
+  weight: { looks: "looks", at: "at", rests: "rests", on: "on", goes: "goes to" },
+  norm: { looks: "takes", at: "from", rests: "takes", on: "from", goes: "comes from" },
+} as const;
+
+type By = keyof typeof VERBS;
+
+/** "looks at the next word (59 %)", with "partly" where less than half of it lies there. */
+function firstWords({ share, name, rests }: Place, by: By): Pick<Sentence, "lead" | "share"> {
+  const { looks, at, rests: lies, on } = VERBS[by];
+  const partly = share < 0.5 ? "partly " : "";
+  return { lead: `${rests ? lies : looks} ${partly}${rests ? on : at} ${name}`, share: ` (${percent(share)})` };
+}
+
+const nextWords = ({ share, name, rests }: Place, by: By): string => {
+  const { rests: lies, on, goes } = VERBS[by];
+  return `${percent(share)} ${rests && by === "weight" ? `${lies} ${on}` : goes} ${name}`;
+};
+
+/** The places that every head is told by, those of a statistic. */
+function fixedPlaces({ keyside }: Overview, noun: Noun, value: (name: string) => number): Place[] {
+  const first = tokenText(keyside.tokens[0] ?? "");
+  const isSpecial = Boolean(keyside.special[0]);
+  const names: [statistic: string, name: string, rests: boolean][] = [
+    ["previous", `the previous ${noun}`, false],
+    ["next", `the next ${noun}`, false],
+    ["self", `the ${noun} itself`, false],
+    ["first", isSpecial ? first : `the first ${noun}, “${first}”`, isSpecial],
+    ["separator", separatorNames(keyside), true],
+  ];
+  return names.map(([statistic, name, rests]) => ({ share: value(statistic), name, rests }));
+}
+
+/** Words that get much of every row, the first token and separators apart. */
+function columnsOf({ keyside: { tokens, special } }: Overview, weights: Cells): Place[] {
   const means = columnMeans(weights);
   if (!means) return [];
   const again = (j: number) => tokens.indexOf(tokens[j]!) !== tokens.lastIndexOf(tokens[j]!);
   return upTo(tokens.length)
-    .filter((j) => !special[j] && j > 0 && means[j]! >= MENTION)
-    .sort((a, b) => means[b]! - means[a]!)
-    .slice(0, 2)
-    .map((j) => ({
-      share: means[j]!,
-      words: `“${tokenText(tokens[j]!)}”${again(j) ? ` at ${j}` : ""} takes ${percent(means[j]!)}`,
-    }));
+    .filter((j) => !special[j] && j > 0)
+    .map((j) => ({ share: means[j]!, name: `“${tokenText(tokens[j]!)}”${again(j) ? ` (${j})` : ""}`, rests: false }));
 }
 
 /**
- * A head in one sentence: where most of its attention goes, mean over all rows. Shares that would count much of it twice
- * (the first token is often the previous one) are left out. With its rows, or their mean, it also names words that all
- * look at. `shareOf`: what the shares are of, "" where that is said before.
+ * A head in one sentence: where most of its attention lies, mean over all rows, and what is next. Shares that would
+ * count much of it twice (the first token is often the previous one) are left out. With its rows, or their mean, it also
+ * names words that all look at. by: "norm" where the statistics are of what is taken.
  */
-export function describe(
-  overview: Overview,
-  layer: number,
-  head: number,
-  rows?: Cells,
-  shareOf = "of attention ",
-): string {
-  if (overview.pending.includes(layer)) return "Its layer has not been computed yet";
-  const value = (name: string) => overview.statistic(layer, head, name);
+export function describe(overview: Overview, layer: number, head: number, rows?: Cells, by: By = "weight"): Sentence {
+  const name = headLabel(layer, head);
+  const plain = (words: string): Sentence => ({ lead: `${name} ${words}`, share: "", next: "", more: [] });
+  if (overview.pending.includes(layer)) return plain("is not computed yet");
+  const value = (statistic: string) => overview.statistic(layer, head, statistic);
   const entropy = value("entropy");
-  if (Number.isNaN(entropy)) return "Not a number: this head's attention holds NaN or infinity";
-  const targets: [string, string][] = [
-    ["previous", "the previous token"],
-    ["next", "the next token"],
-    ["self", "the token itself"],
-    ["first", tokenText(overview.keyside.tokens[0] ?? "")],
-    ["separator", "separators"],
-  ];
+  if (Number.isNaN(entropy)) return plain("is not a number: its attention holds NaN or infinity");
+  const noun = nounOf(overview);
+  if (overview.keyside.tokens.length === 1) return plain(`sees one ${noun}: there is no other to look at`);
   let left = 1;
-  const fits = ({ share }: { share: number }) => {
-    left -= share;
-    return left > -0.005;
-  };
-  const main = targets
-    .map(([name, words]) => ({ words, share: value(name) }))
+  const places = [...fixedPlaces(overview, noun, value), ...(rows ? columnsOf(overview, rows) : [])]
     .filter(({ share }) => share >= MENTION)
     .sort((a, b) => b.share - a.share)
-    .filter(fits)
-    .slice(0, 3)
-    .map(({ words, share }, n) => `${percent(share)} ${n === 0 ? shareOf : ""}to ${words}`);
-  const columns = (rows ? columnsOf(overview, rows) : []).filter(fits).map(({ words }) => words);
-  const nowhere = `${shareOf ? "Under" : "under"} ${100 * MENTION} % each to neighbours, itself, ${targets[3]![1]} and separators`;
-  const where = main.length > 0 ? main : columns.length > 0 ? [] : [nowhere];
-  const spread = main.length + columns.length > 0 ? "" : `90 % of a row needs ${counted(value("k90"), 1)} keys; `;
-  return `${[...where, ...columns].join(", ")}; ${spread}entropy ${entropy.toFixed(1)} nats`;
+    .filter(({ share }) => {
+      const fits = share < left + 0.005;
+      if (fits) left -= share;
+      return fits;
+    })
+    .slice(0, MOST_PLACES);
+  const [most, next, ...others] = places;
+  const said = most ? firstWords(most, by) : spreadWords(value("k90"), noun, by);
+  return {
+    lead: `${name} ${said.lead}`,
+    share: said.share,
+    next: next ? nextWords(next, by) : "",
+    more: [
+      ...others.map((place) => nextWords(place, by)),
+      `entropy ${entropy.toFixed(1)} nats`,
+      `by ${by}, mean over all rows`,
+    ],
+  };
+}
+
+/** A head that looks at no place of those: how many words hold 90 % of a row. */
+function spreadWords(k90: number, noun: Noun, by: By): Pick<Sentence, "lead" | "share"> {
+  const about = `${counted(Math.round(k90))} ${plural(noun, Math.round(k90))}`;
+  const lead =
+    by === "norm"
+      ? `takes from about ${about} at a time`
+      : k90 < FEW
+        ? `picks about ${about} at a time`
+        : `spreads over about ${about}`;
+  return { lead, share: "" };
 }

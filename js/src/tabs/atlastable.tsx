@@ -28,7 +28,7 @@ const columnOf = (label: string, { of, text }: HeadValue): Column<HeadName> => (
 
 const HEAD: Column<HeadName>[] = [
   { name: "head", value: ([l, h]) => headLabel(l, h) },
-  { name: "paper", value: ([l, h]) => paperName(l, h).replace(/[()]|paper: /g, "") },
+  { name: "paper", value: ([l, h]) => paperName(l, h).replace("paper: ", "") },
 ];
 
 /** Labels by all tokens and by content tokens alone; gates are of the weights. */

@@ -78,7 +78,7 @@ def test_a_page_of_some_layers_of_a_long_text(page_of: Any) -> None:
     assert min(b - a for a, b in pairwise(places)) >= 11  # px, the height of a letter
     expect(seen.thumb(0, 0)).to_have_text("–")
     seen.thumb(0, 0).hover()
-    expect(seen.tip).to_contain_text("Its layer is not in this page")
+    expect(seen.tip).to_contain_text("is not in this page")
     expect(seen.root.get_by_text("…", exact=True)).to_have_count(0)
 
 

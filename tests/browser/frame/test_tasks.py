@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,9 @@ def test_statistics_are_of_the_measure_shown(show, pair):
         expect(seen.root.locator("[data-head]").first).to_have_attribute("data-head", ranked(values)[0])
         assert captions(seen)[0] == f"{round(100 * first[measure])} %"
     assert first["weight"] > first["norm"] + 0.2
-    expect(seen.part("head-sentence")).to_contain_text("By norm")
-    expect(seen.part("head-sentence")).to_contain_text("by weight:")  # the gate
+    expect(seen.part("head-sentence")).to_contain_text("takes from")
+    tag = seen.part("head-sentence").locator("abbr")
+    expect(tag).to_have_attribute("title", re.compile("by weight[.] .* by norm, mean"))  # the kind, and the sentence
 
 
 def test_heads_below_a_value_keep_their_place(show, pair):

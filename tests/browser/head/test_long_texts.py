@@ -281,8 +281,9 @@ def test_what_is_of_all_layers_comes_layer_by_layer(opened):
             entries = np.abs(pixels[..., None, :] - table).sum(-1).argmin(-1)
             assert np.abs(entries - np.round(255 * (pooled / values.max()).numpy())).max() <= 2
             shares = values / values.sum(-1, keepdim=True)
-            entropy = -(shares * shares.log()).sum(-1).mean()
-            says = re.compile(rf"\. By norm .* entropy {entropy:.1f} nats")
+            held = shares.sort(-1, descending=True).values.cumsum(-1)
+            keys = 1 + (held < 0.9).sum(-1).double().mean()
+            says = re.compile(f"^L{layer}·H{head} takes from about {keys:.0f} words at a time[.] ")
             expect(seen.thumb(layer, head)).to_have_attribute("aria-label", says)
     labels = [gates.label(gates.head_scores(trace))[layer][0] for layer in range(trace.n_layers)]
     for layer, label in enumerate(labels):

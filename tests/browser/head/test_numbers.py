@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import expect
 
 import bertlens as bl
 from bertlens.base import colors
@@ -304,11 +305,11 @@ def test_hidden_special_tokens(show, pair, eager, renormalize):
 
 
 def test_head_sentence_is_the_heads_statistic(show, pair, eager):
-    """L0·H2 looks at the previous token: Σ over the pairs ÷ number of tokens."""
+    """L0·H2 looks at the previous word: Σ over the pairs ÷ number of tokens."""
     seen = show(pair.explore(layer=0, head=2))
     attention = eager.attention[0][2].double()
     previous = float(attention.diagonal(-1).sum() / 21)
     entropy = float(-(attention * attention.clamp_min(1e-45).log()).sum(dim=1).mean())
-    text = seen.part("head-sentence").inner_text()
-    assert f"{round(100 * previous)} % of attention to the previous token" in text
-    assert f"entropy {entropy:.1f} nats" in text
+    sentence = seen.part("head-sentence")
+    expect(sentence).to_contain_text(f"L0·H2 looks at the previous word ({round(100 * previous)} %)")
+    expect(sentence.locator("abbr")).to_have_attribute("title", re.compile(rf"entropy {entropy:.1f} nats"))

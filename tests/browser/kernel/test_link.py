@@ -5,6 +5,8 @@ At every moment caption, controls and pixels are of one head: what `agree` asser
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -56,7 +58,7 @@ def agree(seen, pair, layer: int, head: int) -> None:
         "α,",
         name,
     ]
-    expect(seen.part("head-sentence").locator("b").first).to_have_text(name)
+    expect(seen.part("head-sentence").locator("b")).to_have_text(re.compile(f"^{name} "))
     expect(seen.part("neurons")).to_contain_text(name)
     expect(seen.part("formula-alpha")).to_have_text(shown(float(weights[3, 4])))
 

@@ -105,7 +105,7 @@ def test_a_head_off_and_back_by_keyboard(page_of: Any, text: Trace) -> None:
     assert view.trace.changes == (whatif.off(LAYER, HEAD),)
     expect(seen.thumb(LAYER, HEAD)).to_have_class(re.compile("bl-off"))
     expect(seen.thumb(LAYER, HEAD)).to_be_focused()
-    expect(seen.part("head-sentence")).to_contain_text("Switched off")
+    expect(seen.part("head-sentence")).to_contain_text("L1·H8 is switched off: it looks")
     after = cosine(*(one.rerun(whatif.off(LAYER, HEAD)) for one in alone))
     expect(seen.part("answer")).to_contain_text(shown(after))
     expect(seen.part("slopes")).to_contain_text(shown(cosine(*alone)))

@@ -1,0 +1,171 @@
+// The sentence of a head, for every measure, length and state: said of the numbers that are shown.
+
+import { signal } from "@preact/signals";
+import { describe, expect, it } from "vitest";
+import { sentences } from "../src/atlas/headvalues";
+import { heldCells } from "../src/compute/windows";
+import type { Measure } from "../src/generated/vocabulary";
+import { nounOf, plural, separatorNames, specialNames } from "../src/parts/nouns";
+import { describe as sentenceOf, sentenceText, statistics } from "../src/parts/sentence";
+import { decodeOverview, type Overview } from "../src/state/overview";
+import { createView } from "../src/state/view";
+import { bench, HEADS, hello, LAYERS, overviewOf, pack, settled, TOKENS } from "./fake";
+
+type Values = Record<string, number>;
+
+const NAMES = ["previous", "next", "self", "first", "separator", "entropy", "k90"];
+const overview = (values: Values, tokens = TOKENS, more: Partial<Overview> = {}): Overview => ({
+  ...decodeOverview(overviewOf(tokens)),
+  stats: NAMES,
+  statistic: (_layer, _head, name) => values[name] ?? Number.NaN,
+  ...more,
+});
+const said = (values: Values, ...more: [string[]?, Partial<Overview>?]) =>
+  sentenceText(sentenceOf(overview(values, ...more), 1, 2));
+
+const NOWHERE = { previous: 0.05, next: 0.05, self: 0.05, first: 0.05, separator: 0.09, entropy: 2, k90: 14.25 };
+
+describe("where a head looks", () => {
+  it("is said of the largest share first, and of one more", () => {
+    const values = { previous: 0.12, next: 0.61, self: 0.099, first: 0.2, separator: 0.1, entropy: 1.234 };
+    expect(said(values)).toBe("L1·H2 looks at the next word (61 %); 20 % rests on [CLS].");
+    const { more } = sentenceOf(overview(values), 1, 2);
+    expect(more).toEqual(["12 % goes to the previous word", "entropy 1.2 nats", "by weight, mean over all rows"]);
+  });
+  it.each([
+    [{ next: 0.5 }, "L1·H2 looks at the next word (50 %)."],
+    [{ next: 0.49 }, "L1·H2 looks partly at the next word (49 %)."],
+    [{ previous: 0.1 }, "L1·H2 looks partly at the previous word (10 %)."],
+    [{ self: 1 }, "L1·H2 looks at the word itself (100 %)."],
+    [{ first: 0.7, self: 0.2 }, "L1·H2 rests on [CLS] (70 %); 20 % goes to the word itself."],
+    [{ separator: 0.3 }, "L1·H2 rests partly on [SEP] (30 %)."],
+  ])("%j", (values, sentence) => {
+    expect(said({ ...NOWHERE, ...values })).toBe(sentence);
+  });
+  it("names no shares that add up to more than all: where one cell counts for two of them, the larger stays", () => {
+    expect(said({ previous: 0.6, first: 0.55, self: 0.35, entropy: 1 })).toBe(
+      "L1·H2 looks at the previous word (60 %); 35 % goes to the word itself.",
+    );
+    expect(said({ previous: 0.5, first: 0.5, entropy: 1 })).toContain("50 % rests on [CLS]");
+  });
+  it("is no place where none holds a tenth: then it says how many words hold nine tenths of a row", () => {
+    expect(said(NOWHERE)).toBe("L1·H2 spreads over about 14 words.");
+    expect(said({ ...NOWHERE, k90: 1234.4 })).toBe("L1·H2 spreads over about 1,234 words.");
+    expect(said({ ...NOWHERE, k90: 2.2 })).toBe("L1·H2 picks about 2 words at a time.");
+    expect(said({ ...NOWHERE, k90: 1.2 })).toBe("L1·H2 picks about 1 word at a time.");
+  });
+  it("names words that all rows look at, by the mean over rows, [CLS] and separators apart", () => {
+    const row = [0.05, 0.05, 0.4, 0.3, 0.2];
+    const weights = heldCells(Float32Array.from([row, row, row, row, row].flat()), 5);
+    const of = (values: Values, tokens = TOKENS) =>
+      sentenceText(sentenceOf(overview({ ...NOWHERE, ...values }, tokens), 0, 0, weights));
+    expect(of({})).toBe("L0·H0 looks partly at “cat” (40 %); 30 % goes to “sat”.");
+    expect(of({ next: 0.5 })).toBe("L0·H0 looks at the next word (50 %); 40 % goes to “cat”.");
+    expect(of({}, ["[CLS]", "cat", "cat", "sat", "[SEP]"])).toContain("at “cat” (2) (40 %)");
+  });
+  it("is said of a token by the name that it has here", () => {
+    const shares = { ...NOWHERE, next: 0.6, first: 0.2 };
+    expect(said(shares, ["The", "cat", "sat"])).toBe(
+      "L1·H2 looks at the next word (60 %); 20 % goes to the first word, “The”.",
+    );
+    expect(said({ ...NOWHERE, first: 0.9 }, ["\u202e", "b"])).toBe("L1·H2 looks at the first word, “⟨U+202E⟩” (90 %).");
+    const split = decodeOverview(overviewOf(["[CLS]", "un", "##told", "[SEP]"])).queries;
+    split.words = [-1, 0, 0, -1];
+    const ofPieces = { queries: split, keyside: split };
+    expect(said(shares, TOKENS, ofPieces)).toContain("looks at the next token (60 %)");
+    const patches = { rows: 2, cols: 2, tokens: [1, 2, 3, 4], picture: null };
+    expect(said({ ...NOWHERE, next: 0.6 }, TOKENS, { patches })).toContain("looks at the next patch (60 %)");
+  });
+});
+
+describe("a head of which there is little to say", () => {
+  it("is not a number, or not computed yet", () => {
+    expect(said({})).toBe("L1·H2 is not a number: its attention holds NaN or infinity.");
+    expect(said(NOWHERE, TOKENS, { pending: [1] })).toBe("L1·H2 is not computed yet.");
+  });
+  it("sees one token alone", () => {
+    expect(said({ self: 1, first: 1, entropy: 0 }, ["[CLS]"])).toBe(
+      "L1·H2 sees one word: there is no other to look at.",
+    );
+  });
+  it("leaves out what does not exist for this map", () => {
+    expect(said({ first: 0.5, entropy: 1 })).toBe("L1·H2 rests on [CLS] (50 %).");
+  });
+  it("is sorted by those statistics only that there are", () => {
+    expect(statistics(overview({ previous: 0, entropy: 1 }))).toEqual(["previous", "entropy"]);
+    expect(statistics(overview({}, TOKENS, { nan_layer: 0 }))).toHaveLength(NAMES.length); // some heads have them
+  });
+});
+
+describe("by the measure shown", () => {
+  const NORM_NAMES = [...NAMES, "variation"];
+  const NORMS = { ...NOWHERE, first: 0.64, next: 0.2, variation: 0.184 };
+  const WEIGHTS = { ...NOWHERE, next: 0.59, first: 0.31 };
+  async function shown(measure: Measure, norms: Values = NORMS, changes: unknown[] = []) {
+    const b = bench(overviewOf(TOKENS, { measures: ["weight", "norm", "difference"], changes }), { measure });
+    const view = createView(b.store, signal(false));
+    const all = { ...view, overview: overview(WEIGHTS, TOKENS, { changes: view.overview.changes }) };
+    const tell = () => sentenceText(sentences(all, measure)(1, 2));
+    const before = tell();
+    await hello(b);
+    const asked = b.model.asked.find(({ message }) => message.op === "statistics");
+    const count = LAYERS * HEADS;
+    const stats = Float32Array.from({ length: count * NORM_NAMES.length }, (_, n) => norms[NORM_NAMES[n % 8]!]!);
+    const { index, data } = pack({
+      stats: { shape: [LAYERS, HEADS, NORM_NAMES.length], data: stats },
+      received: { shape: [LAYERS, HEADS, 5], data: new Float32Array(count * 5) },
+    });
+    asked?.give({ names: NORM_NAMES, arrays: index }, [data]);
+    await settled();
+    return { before, after: tell() };
+  }
+  const BY_WEIGHT = "L1·H2 looks at the next word (59 %); 31 % rests on [CLS].";
+  it("a weight looks", async () => {
+    expect((await shown("weight")).after).toBe(BY_WEIGHT);
+  });
+  it("a norm takes; before the norms are here the weights are said, as weights", async () => {
+    const { before, after } = await shown("norm");
+    expect(before).toBe(BY_WEIGHT);
+    expect(after).toBe("L1·H2 takes from [CLS] (64 %); 20 % comes from the next word.");
+  });
+  it("a norm of no place", async () => {
+    expect((await shown("norm", { ...NORMS, first: 0, next: 0 })).after).toBe(
+      "L1·H2 takes from about 14 words at a time.",
+    );
+  });
+  it("a difference says how much is taken elsewhere, and where nothing is that they agree", async () => {
+    expect((await shown("difference")).after).toBe(
+      "L1·H2 looks at the next word (59 %); 18 % of what it takes comes from elsewhere.",
+    );
+    expect((await shown("difference", { ...NORMS, variation: 0.004 })).after).toBe(
+      "L1·H2 looks at the next word (59 %); weight and norm agree here.",
+    );
+  });
+  it("a head that is switched off looks, and passes nothing on", async () => {
+    const off = { id: 1, label: "", about: "", code: "", off: [1, 2] };
+    expect((await shown("weight", NORMS, [off])).after).toBe(
+      "L1·H2 is switched off: it looks at the next word (59 %) and passes nothing on; 31 % rests on [CLS].",
+    );
+    const other = { ...off, off: [1, 3] };
+    expect((await shown("weight", NORMS, [other])).after).toBe(BY_WEIGHT);
+  });
+});
+
+describe("names", () => {
+  it("of special tokens are those of the text, each once", () => {
+    const side = (tokens: string[], special: number[]) => ({ ...overview({}).keyside, tokens, special });
+    const bert = side(["[CLS]", "a", "[SEP]", "b", "[SEP]"], [1, 0, 1, 0, 1]);
+    expect(specialNames({ queries: bert, keyside: bert })).toBe("[CLS], [SEP]");
+    expect(separatorNames(bert)).toBe("[SEP]");
+    const roberta = side(["<s>", "a", "</s>", "</s>", "b", "</s>"], [1, 0, 1, 1, 0, 1]);
+    expect(specialNames({ queries: roberta, keyside: roberta })).toBe("<s>, </s>");
+    const gpt = side(["a", "b"], [0, 0]);
+    expect(specialNames({ queries: gpt, keyside: gpt })).toBe("");
+    expect(specialNames({ queries: gpt, keyside: roberta })).toBe("<s>, </s>");
+  });
+  it("of tokens are words unless one was split or named runs say otherwise", () => {
+    expect(nounOf(overview({}))).toBe("word");
+    expect(nounOf(overview({}, TOKENS, { spans: [["S", 0, 3]] }))).toBe("token");
+    expect([plural("word"), plural("patch"), plural("word", 1)]).toEqual(["words", "patches", "word"]);
+  });
+});
