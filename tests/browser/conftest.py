@@ -84,15 +84,25 @@ class PageOf:
         return self.logs[page]
 
 
-@pytest.fixture
-def page_of(browser: Browser, tmp_path: Path) -> Iterator[PageOf]:
-    """A function that opens a stand-alone page without network."""
-    opener = PageOf(browser, tmp_path)
+def _pages(browser: Browser, folder: Path) -> Iterator[PageOf]:
+    opener = PageOf(browser, folder)
     yield opener
     for page in opener.logs:
         page.context.close()
     problems = [problem for log in opener.logs.values() for problem in log.problems()]
     assert not problems, problems
+
+
+@pytest.fixture
+def page_of(browser: Browser, tmp_path: Path) -> Iterator[PageOf]:
+    """A function that opens a stand-alone page without network."""
+    yield from _pages(browser, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_page_of(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageOf]:
+    """Like page_of; what it opens stays open for all tests of a file."""
+    yield from _pages(browser, tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(scope="session")

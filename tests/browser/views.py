@@ -21,7 +21,7 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 from bertlens.export.html import question_name
 from bertlens.page import bundle
 from bertlens.widgets.questions import Question
-from unit.asking import replies
+from browser.stage import ATTACH, Kernel, plain_overview
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
@@ -272,6 +272,7 @@ class Model {
     else setTimeout(() => give(...this.answer(message)));
   }
 }
+window.Model = Model;
 const code = JSON.parse(document.getElementById("code").textContent);
 const widget = (await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))).default;
 window.models = JSON.parse(document.getElementById("views").textContent).map((view) => new Model(view));
@@ -307,11 +308,6 @@ def saved(view: Any, **options: Any) -> str:
     with patch.object(Question, "reply", _answered_once):
         text: str = view.to_html(**options)
     return text
-
-
-def plain_overview(overview: dict[str, Any]) -> dict[str, Any]:
-    """The trait `overview` with its bytes as base64."""
-    return {**overview, "data": base64.b64encode(overview["data"]).decode()}
 
 
 def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **options: Any) -> Page:
@@ -357,41 +353,6 @@ def exported(page_of: Any) -> Callable[..., Seen]:
 def live(page_of: Any, view: Any, **options: Any) -> Seen:
     """A view whose kernel is this process: what the page asks and sets goes to `view`, and what that answers back."""
     page = hosted(page_of, view, **options)
-    names = list(view.page().state)
-    before = {name: getattr(view, name) for name in names}
-
-    def kernel(message: str) -> str:
-        asked = json.loads(message)
-        sent = []
-        if "state" in asked:
-            view.set_state(asked["state"])
-        else:
-            sent = replies(view, asked)
-        changed = {name: getattr(view, name) for name in names if getattr(view, name) is not before[name]}
-        before.update(changed)
-        if "overview" in changed:
-            changed["overview"] = plain_overview(changed["overview"])
-        encoded = [
-            [fields, [base64.b64encode(buffer).decode() for buffer in buffers or []]] for fields, buffers in sent
-        ]
-        return json.dumps({"state": changed, "replies": encoded})
-
-    page.expose_function("kernel", kernel)
-    page.evaluate(
-        """() => {
-            const bytes = (base64) => new DataView(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer);
-            const model = models[0];
-            let set = {};
-            const ask = async (message) => {
-                const { state, replies } = JSON.parse(await kernel(JSON.stringify(message)));
-                if (state.overview) state.overview.data = bytes(state.overview.data);
-                for (const name in state) model.state[name] = state[name];
-                for (const name in state) model.emit(`change:${name}`);
-                for (const [fields, buffers] of replies) model.emit("msg:custom", fields, buffers.map(bytes));
-            };
-            model.send = (message) => { model.sent.push(message); void ask(message); };
-            model.set = (name, value) => { model.state[name] = set[name] = value; model.emit(`change:${name}`); };
-            model.save_changes = () => { const state = set; set = {}; void ask({ state }); };
-        }"""
-    )
+    page.expose_function("kernel", Kernel(view, view.page().state).answer)
+    page.evaluate(f"() => {{ {ATTACH} attach(models[0]); }}")
     return Seen(page)
