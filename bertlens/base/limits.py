@@ -25,6 +25,7 @@ LIMITS: dict[str, Limit] = {
     "at_once": Limit(128, "all layers' pictures in the first one: of longer ones on request", "a view is to be there"),
     "compared": Limit(128, "the heads of two runs before the first picture", "it waits for them"),
     "opening": Limit(128, "the head to open on, of all layers: of longer ones of the first", "the first picture waits"),
+    "effects": Limit(192, "what a head, a cell, a token do to the answer: of longer ones on request", "one batch of 4"),
     "opened": Limit(
         512, "the head to open on, of the first layer: longer ones open on head 0", "a view is there at once"
     ),
@@ -43,7 +44,7 @@ TEXT_CHARACTERS = 1_000_000  # at most: tokenizers take some 60 bytes for each, 
 PAGE_TEXT_CHARACTERS = 100_000  # that the page sends
 PATCH_TEXT_CHARACTERS = 10_000  # to patch from
 
-PAGE = ("carried", "saved", "held")  # what the page reads itself
+PAGE = ("carried", "saved", "held", "effects")  # what the page reads itself
 
 
 def within(name: str, *tokens: int) -> bool:

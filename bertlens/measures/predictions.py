@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ..errors import ModelError, SelectionError, check_index
+from ..run.changes import Change, Cut, Hide
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
+from ..text.apart import places_apart
 from ..text.encoding import batch_inputs
 from ..trace.trace import Trace
 
@@ -177,27 +180,58 @@ def _check_apart(trace: Trace) -> None:
             f"{trace.model_name} has no head that answers: trace a pair of texts with a Lens, and their similarity "
             "is its answer"
         )
-    named = next((change for change in trace.changes if change.names_tokens), None)
-    if named is not None:
-        raise ModelError(
-            f"“{named}” is about the pair's tokens, but similarity is of each text alone: trace them apart"
-        )
+    for change in trace.changes:
+        if all(one is None for one in change_apart(trace, change)):
+            raise ModelError(
+                f"“{change}” is about tokens that are not together when each text is read alone, as it is for their "
+                "similarity: trace them apart"
+            )
 
 
 def texts_apart(trace: Trace) -> tuple[Trace, Trace]:
-    """The two texts of a pair, each traced alone, with the changes of the pair's run.
+    """The two texts of a pair, each traced alone, with the changes of the pair's run (`change_apart`).
 
-    Raises ModelError for a trace of one text, without a lens, and where a change names a token of the pair.
+    Raises ModelError for a trace of one text, without a lens, and for a change that neither text alone can have.
     """
     _check_apart(trace)
+    apart = _apart(trace.original)
+    if not trace.changes:
+        return apart
+    first, second = (text.rerun(*changes) for text, changes in zip(apart, changes_apart(trace), strict=True))
+    return first, second
+
+
+def changes_apart(trace: Trace) -> tuple[list[Change], list[Change]]:
+    """The changes of a pair's run as each of its texts alone has them."""
+    pairs = [change_apart(trace, change) for change in trace.changes]
+    return [one for one, _ in pairs if one is not None], [other for _, other in pairs if other is not None]
+
+
+def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | None]:
+    """A change of a pair's run in each of its texts alone, None where the text has not the tokens that it names.
+
+    What is done to a part of the model is done in both; a cut or a hidden token where the text has these tokens too
+    (`places_apart`): [CLS] in both. What is taken from another run or given for the pair is in neither.
+    """
+    if not change.names_tokens:
+        return change, change
+    if not isinstance(change, Cut | Hide):
+        return None, None
     original = trace.original
+    named = [name for name in ("query", "key", "token") if getattr(change, name, None) is not None]
+    found: list[Change | None] = []
+    for number, text in enumerate(_apart(original)):
+        places = places_apart(original.encoding, text.encoding, number)
+        there: dict[str, Any] = {name: places.get(getattr(change, name)) for name in named}
+        found.append(None if None in there.values() else replace(change, **there))
+    return found[0], found[1]
+
+
+def _apart(original: Trace) -> tuple[Trace, Trace]:
     apart = original.kept("apart", lambda: _traced_apart(original))
     if apart[0].fingerprint != original.fingerprint:  # the model had other weights for a while
         apart = _traced_apart(original)
-    if not trace.changes:
-        return apart
-    first, second = (text.rerun(*trace.changes) for text in apart)
-    return first, second
+    return apart
 
 
 def _traced_apart(pair: Trace) -> tuple[Trace, Trace]:

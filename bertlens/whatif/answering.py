@@ -15,7 +15,18 @@ from torch import Tensor
 
 from ..errors import SelectionError
 from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
-from ..measures.predictions import chances, embedding, kind_of, labels_of, masked, one_of, texts_apart, words_of
+from ..measures.predictions import (
+    chances,
+    change_apart,
+    changes_apart,
+    embedding,
+    kind_of,
+    labels_of,
+    masked,
+    one_of,
+    texts_apart,
+    words_of,
+)
 from ..run.changes import Change
 from ..run.forward import output_of
 from ..run.interventions import Run
@@ -52,12 +63,20 @@ def answers(trace: Trace, k: int = 5) -> Answers:
 
     Words, labels and spans with their probability as in `Trace.predictions` (a regression with its output); of token
     classifiers the k tokens whose own label's probability changed most. Encoders: the cosine of the two texts, each run
-    alone with the changes; of one text, or where a change names a token of the pair, the cosine of the embedding with
-    that of the original run (1 before). Raises ModelError where the model gives no answer.
+    alone with the changes; of one text, or where a change is of tokens that neither text alone has together, the cosine
+    of the embedding with that of the original run (1 before). Raises ModelError where the model gives no answer.
     """
     kind = asked_kind(trace)
-    unit, rows = _READ[kind](trace, k)
+    if kind == "similarity":
+        unit, rows = _similarity(trace)
+    else:
+        unit, rows = between(kind, trace, trace.original._record.output, trace._record.output, k)
     return Answers(kind, unit, tuple(rows))
+
+
+def between(kind: str, trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
+    """The unit, and the answers in two outputs of the trace's text: of every kind but "similarity", as in `answers`."""
+    return _READ[kind](trace, before, after, k)
 
 
 def asked_kind(trace: Trace) -> str:
@@ -65,15 +84,11 @@ def asked_kind(trace: Trace) -> str:
     kind = kind_of(trace)
     if kind == "words":
         masked(trace)
-    if kind == "similarity" and (
-        not trace.text_pair or trace.lens is None or any(change.names_tokens for change in trace.changes)
+    if kind == "similarity" and not (
+        trace.text_pair and trace.lens is not None and all(any(change_apart(trace, change)) for change in trace.changes)
     ):
         return "embedding"
     return kind
-
-
-def _outputs(trace: Trace) -> tuple[Any, Any]:
-    return trace.original._record.output, trace._record.output
 
 
 def _either(before: Tensor, after: Tensor, k: int) -> list[int]:
@@ -82,34 +97,32 @@ def _either(before: Tensor, after: Tensor, k: int) -> list[int]:
     return list(dict.fromkeys(best[0] + best[1]))
 
 
-def _words(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+def _words(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     assert trace.model is not None
     named = trace.model.tokenizer.convert_ids_to_tokens
     rows = []
     for position in masked(trace):
-        before, after = (words_of(output)[0, position].double().softmax(-1) for output in _outputs(trace))
-        rows += [Answer(position, named(n), float(before[n]), float(after[n])) for n in _either(before, after, k)]
+        first, second = (words_of(output)[0, position].double().softmax(-1) for output in (before, after))
+        rows += [Answer(position, named(n), float(first[n]), float(second[n])) for n in _either(first, second, k)]
     return "probability", rows
 
 
-def _classes(trace: Trace) -> tuple[str, Tensor, Tensor]:
-    """The unit of a classifier's answers, and they themselves before and after: probabilities where it has some."""
-    before, after = (output.logits[0].double() for output in _outputs(trace))
-    chance_before, chance_after = chances(trace, before), chances(trace, after)
-    if chance_before is None or chance_after is None:
-        return "logit", before, after
-    return "probability", chance_before, chance_after
+def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
+    """The unit of a classifier's answers, and they themselves in each output: probabilities where it has some."""
+    logits = [output.logits[0].double() for output in outputs]
+    found = [chance for one in logits if (chance := chances(trace, one)) is not None]
+    return ("probability", found) if found else ("logit", logits)
 
 
-def _labels(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+def _labels(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     names = labels_of(trace)
-    unit, before, after = _classes(trace)
-    return unit, [Answer(-1, names[n], float(before[n]), float(after[n])) for n in _either(before, after, k)]
+    unit, (first, second) = classes(trace, before, after)
+    return unit, [Answer(-1, names[n], float(first[n]), float(second[n])) for n in _either(first, second, k)]
 
 
-def _tags(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+def _tags(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     names = labels_of(trace)
-    unit, before, after = _classes(trace)
+    unit, (before, after) = classes(trace, before, after)
     own = before.argmax(-1)
     positions = (~trace.special_mask).nonzero()[:, 0].tolist()
     change = {at: abs(float(after[at, own[at]] - before[at, own[at]])) for at in positions}
@@ -124,10 +137,10 @@ def _spans(trace: Trace) -> Tensor:
     return (inside[:, None] & inside[None]).triu()
 
 
-def _span(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+def _span(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     allowed = _spans(trace)
     pair = []
-    for output in _outputs(trace):
+    for output in (before, after):
         start, end = (logits[0].double().softmax(-1) for logits in (output.start_logits, output.end_logits))
         pair.append((start[:, None] * end[None]).masked_fill(~allowed, 0).flatten())
     before, after = pair
@@ -139,14 +152,15 @@ def _span(trace: Trace, k: int) -> tuple[str, list[Answer]]:
     return "probability", rows
 
 
-def _cosine(one: Tensor, other: Tensor) -> float:
+def cosine(one: Tensor, other: Tensor) -> float:
     return float(torch.cosine_similarity(one.double(), other.double(), dim=0))
 
 
-def _similarity(trace: Trace, k: int) -> tuple[str, list[Answer]]:
+def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
     texts = texts_apart(trace.original)
-    before = _cosine(*(embedding(text._record.output.last_hidden_state[0]) for text in texts))
-    after = before if not trace.changes else _cosine(*(_changed_embedding(text, trace.changes) for text in texts))
+    before = after = cosine(*(embedding(text._record.output.last_hidden_state[0]) for text in texts))
+    if trace.changes:
+        after = cosine(*map(_changed_embedding, texts, changes_apart(trace)))
     return "cosine", [Answer(-1, "similarity of the two texts", before, after)]
 
 
@@ -157,18 +171,17 @@ def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
     return embedding(output_of(text.model, inputs_of(text), Run([changes])).last_hidden_state[0])
 
 
-def _embedding(trace: Trace, k: int) -> tuple[str, list[Answer]]:
-    before, after = (embedding(output.last_hidden_state[0]) for output in _outputs(trace))
-    same = 1.0 if not trace.changes else _cosine(before, after)
+def _embedding(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
+    first, second = (embedding(output.last_hidden_state[0]) for output in (before, after))
+    same = 1.0 if before is after else cosine(first, second)
     return "cosine", [Answer(-1, "cosine of the embedding with the one before", 1.0, same)]
 
 
-_READ: dict[str, Callable[[Trace, int], tuple[str, list[Answer]]]] = {
+_READ: dict[str, Callable[[Trace, Any, Any, int], tuple[str, list[Answer]]]] = {
     "words": _words,
     "labels": _labels,
     "tags": _tags,
     "span": _span,
-    "similarity": _similarity,
     "embedding": _embedding,
 }
 
@@ -301,8 +314,8 @@ def _together(trace: Trace, layers: list[int]) -> Iterator[Found]:
         for indices, batch in zip(order, batches, strict=True):
             indices.extend(batch)
         ready = min(map(len, order))
-        before = _cosine(kept[0][0], kept[1][0])  # each text's first run is without the head's change
-        yield [(order[0][n], _cosine(kept[0][n + 1], kept[1][n + 1]) - before) for n in range(given, ready)]
+        before = cosine(kept[0][0], kept[1][0])  # each text's first run is without the head's change
+        yield [(order[0][n], cosine(kept[0][n + 1], kept[1][n + 1]) - before) for n in range(given, ready)]
         given = ready
 
 

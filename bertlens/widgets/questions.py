@@ -17,7 +17,7 @@ from ..measures import gates
 from ..measures.offers import check_capability, offers
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
-from .answers import compare, heads, score_maps, survey, view, whatif, why
+from .answers import compare, heads, matter, score_maps, survey, view, whatif, why
 from .answers.thumbnails import layer_pictures_in_turn
 from .arguments import ARGUMENTS
 
@@ -241,6 +241,7 @@ for _question in (
     Question("moved", whatif.moved, (), carried=_if_changed),
     Question("matters", whatif.matters, ("metric",), "whatif", carried=whatif.carried),
     Question("matters_exact", whatif.matters_exact, ("metric", "layer"), "whatif", carried=whatif.carried_exact),
+    Question("cell_matters", matter.cell_matters, ("layer", "head", "query", "key"), "whatif"),
     Question(
         "score_maps", score_maps.score_maps_in_turn, ("layer", "head"), "sources", carried_shown=score_maps.carried_maps
     ),

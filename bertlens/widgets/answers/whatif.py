@@ -85,7 +85,7 @@ def chips(trace: Trace, known: Sequence[Change]) -> list[dict[str, Any]]:
             "label": label(change, trace.display_tokens),
             "about": str(change),
             "off": [change.layer, change.head] if isinstance(change, Off) else None,
-            "code": _code(change),
+            "code": code(change),
         }
         for change in trace.changes
     ]
@@ -125,7 +125,8 @@ def _token(tokens: Sequence[str], n: int) -> str:
     return f"“{tokens[n]}”" + (f" ({n})" if tokens.count(tokens[n]) > 1 else "")
 
 
-def _code(change: Change) -> str:
+def code(change: Change) -> str:
+    """The line of Python that makes a change, "" where it takes more than numbers."""
     if isinstance(change, Off):
         return f"whatif.off({change.layer})" if change.head is None else f"whatif.off({change.layer}, {change.head})"
     if isinstance(change, Mean):

@@ -2,8 +2,8 @@
 // this. Do not edit: change bertlens/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py
 
 export type Measure = "weight" | "norm" | "difference";
-export type TabName = "neurons" | "why" | "norms" | "gates" | "geometry" | "compare" | "survey" | "table";
-export type PartName = "header" | "atlas" | "head" | "neurons" | "why" | "norms" | "gates" | "geometry" | "compare" | "survey" | "table";
+export type TabName = "neurons" | "why" | "matter" | "norms" | "gates" | "geometry" | "compare" | "survey" | "table";
+export type PartName = "header" | "atlas" | "head" | "neurons" | "why" | "matter" | "norms" | "gates" | "geometry" | "compare" | "survey" | "table";
 export type PairFilter = "all" | "AA" | "AB" | "BA" | "BB";
 export type UnitKind = "pieces" | "words" | "spans";
 export type Theme = keyof typeof INKS;
@@ -65,6 +65,7 @@ export interface Questions {
   moved: Record<never, never>;
   matters: { metric: string };
   matters_exact: { metric: string; layer: number };
+  cell_matters: { layer: number; head: number; query: number; key: number };
   score_maps: { layer: number; head: number };
   survey: Record<never, never>;
   survey_texts: { layer: number };
@@ -91,7 +92,7 @@ export const GATE_THRESHOLD = 0.35;
 export const GATE_MARGIN = 0.1;
 export const GATE_LEAST_CONTENT = 8;
 /** The longest texts, in tokens, that something is made of: see bertlens/base/limits.py. */
-export const LIMITS = {"carried": 64, "saved": 512, "held": 1024} as const;
+export const LIMITS = {"carried": 64, "saved": 512, "held": 1024, "effects": 192} as const;
 
 /** Text, lines and areas. */
 export const INKS = {"light": {"bg": "#ffffff", "panel": "#ffffff", "soft": "#f6f7f9", "border": "#e2e5ea", "ink": "#1d2430", "muted": "#5d6778", "accent": "#2f5fb3", "on-accent": "#ffffff", "select": "#c03a14", "select-soft": "#fdeae5", "positive": "#3d6fb8", "negative": "#c8660d", "warning-bg": "#fff4d6", "warning-ink": "#6b4a00"}, "dark": {"bg": "#111418", "panel": "#171b21", "soft": "#1d222a", "border": "#2c333d", "ink": "#e6e9ee", "muted": "#97a1b0", "accent": "#7ea6ea", "on-accent": "#0e1420", "select": "#ff8a5c", "select-soft": "#3a241c", "positive": "#6d9df0", "negative": "#f0a35a", "warning-bg": "#3d3110", "warning-ink": "#ffdf8a"}} as const;

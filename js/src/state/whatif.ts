@@ -1,6 +1,6 @@
 // What was asked of changes on this page: which changes are on their way, how the atlas shows what they do.
 import { type Signal, signal } from "@preact/signals";
-import type { Part, Split } from "./why";
+import type { Part, Split, WhyPlace } from "./why";
 
 /** A change as it is asked for: its number, where it is known, or what is done and to which part. */
 export type Asked = number | (string | number | null)[];
@@ -19,6 +19,34 @@ export interface Tried {
   part: Part; // of it
 }
 
+/** One change and what it does to the model's first answer; `first`: what comes first then, "" where it is the same. */
+export interface MatterRow {
+  asked: Asked;
+  label: string;
+  code: string;
+  why_not: string; // it cannot be made
+  after: number | null;
+  first: string;
+  first_value: number | null;
+}
+
+/** The answer to "does it matter?": see bertlens/widgets/answers/matter.py. Rows: head off, cell cut, token hidden. */
+export interface Matter extends WhyPlace {
+  kind: string;
+  unit: string;
+  position: number;
+  name: string;
+  before: number;
+  rows: MatterRow[];
+}
+
+/** An answer, one of whose changes was made; the changes that were there before. */
+export interface MadeOf {
+  subject: string;
+  changes: number[];
+  matter: Matter;
+}
+
 export interface WhatIfState {
   menu: Signal<{ x: number; y: number; doings: Doing[] } | null>; // at the pointer, in the root's own pixels
   wanted: Signal<number[] | null>; // changes that history asked for, until they are there
@@ -27,6 +55,7 @@ export interface WhatIfState {
   past: Signal<{ subject: string; lists: number[][] }>; // the changes before each step
   patching: Signal<boolean>; // something from another text is being asked for
   tried: Signal<Tried | null>;
+  madeOf: Signal<MadeOf | null>;
   turn: Promise<unknown>; // of the request that is made next: when the last one is done
 }
 
@@ -37,6 +66,7 @@ export const createWhatIf = (): WhatIfState => ({
   past: signal({ subject: "", lists: [] as number[][] }),
   patching: signal(false),
   tried: signal(null),
+  madeOf: signal(null),
   menu: signal(null),
   turn: Promise.resolve(),
 });

@@ -9,6 +9,7 @@ import { HeadMaps } from "./compare/maps";
 import { Compare } from "./compare/tab";
 import { Gates, gateNumbers } from "./gates/gates";
 import { Geometry, layerNumbers } from "./geometry/geometry";
+import { Matter, matterNumbers } from "./matter/matter";
 import { neuronNumbers } from "./neurons/data";
 import { NeuronFigure } from "./neurons/neuronfigure";
 import { Neurons } from "./neurons/neurons";
@@ -38,6 +39,12 @@ const TABS: Record<TabName, TabContent> = {
     measure: "score (q·k, scaled) by source, in nats: a split, not an experiment",
     figure: WhyFigure,
     numbers: whyNumbers,
+  },
+  matter: {
+    body: Matter,
+    measure: "the model’s first answer, with and without each change",
+    figure: null,
+    numbers: matterNumbers,
   },
   norms: { body: Norms, measure: "attention weight α and ‖f(x)‖", figure: Norms, numbers: mixingNumbers },
   gates: {

@@ -189,8 +189,12 @@ def test_similarity_of_two_texts() -> None:
     changed = pair.rerun(whatif.off(1, 2)).predictions().logit.tolist()
     expected = cosine(*(lens.trace(text).rerun(whatif.off(1, 2)).layer_output(2) for text in texts))
     assert changed == pytest.approx([expected], abs=1e-6)
-    with pytest.raises(ModelError, match=r"token 2 hidden.*trace them apart"):
-        pair.rerun(whatif.hide(2)).predictions()
+    # a token of the first text alone is hidden there; one that is cut from the other text's is in neither
+    changed = pair.rerun(whatif.hide(2)).predictions().logit.tolist()
+    states = lens.trace(texts[0]).rerun(whatif.hide(2)).layer_output(2), lens.trace(texts[1]).layer_output(2)
+    assert changed == pytest.approx([cosine(*states)], abs=1e-6) and abs(changed[0] - expected) > 1e-4
+    with pytest.raises(ModelError, match=r"token 2 looks at token 6 cut.*trace them apart"):
+        pair.rerun(whatif.cut(0, 1, 2, 6)).predictions()
 
 
 def test_what_is_no_answer_is_one_sentence() -> None:

@@ -229,10 +229,25 @@ def test_no_answer_is_a_reason() -> None:
 
 
 def test_a_change_that_names_a_token_of_the_pair() -> None:
-    """Similarity is of texts run alone: then the pair's own embedding is compared."""
+    """It is made in the text alone that has the token; where neither has, the pair's own embedding is compared."""
     trace = lens_of(tf.BertModel).trace(*PAIR)
     run = trace.rerun(whatif.hide(3))
-    [row] = whatif.answers(run).rows
+    found = whatif.answers(run)
+    [row] = found.rows
+    assert trace.lens is not None and trace.tokens[3] == "sat" and found.kind == "similarity"
+    first, second = (trace.lens.trace(text) for text in PAIR)
+    one, other = (of.output.last_hidden_state[0].double().mean(0) for of in (first.rerun(whatif.hide(3)), second))
+    assert row.after == pytest.approx(float(torch.cosine_similarity(one, other, dim=0)), abs=1e-6)
+    for asked_of in asked(run).values():  # and every head is swept on top of it
+        [batch] = asked_of.exact([1])
+        both = [text.rerun(*changes, whatif.off(1, 0)) for text, changes in ((first, [whatif.hide(3)]), (second, []))]
+        one, other = (of.output.last_hidden_state[0].double().mean(0) for of in both)
+        expected = float(torch.cosine_similarity(one, other, dim=0)) - row.after
+        assert dict(batch)[1, 0] == pytest.approx(expected, abs=2e-6)
+    run = trace.rerun(whatif.cut(0, 1, 2, 9))
+    found = whatif.answers(run)
+    [row] = found.rows
+    assert found.kind == "embedding"
     one, other = (of.output.last_hidden_state[0].double().mean(0) for of in (trace, run))
     cosine = float(torch.cosine_similarity(one, other, dim=0))
     assert row.before == 1 and row.after == pytest.approx(cosine, abs=1e-7)  # of float32 outputs

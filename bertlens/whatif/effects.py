@@ -1,0 +1,175 @@
+"""What each of a few changes does to the model's answer, each alone: rows of one batch beside the run as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from torch import Tensor
+
+from ..errors import ModelError, SelectionError
+from ..measures.metrics import row_of
+from ..measures.predictions import change_apart, changes_apart, embedding, labels_of, texts_apart
+from ..run.changes import Change
+from ..run.forward import output_of
+from ..run.interventions import Run
+from ..trace.trace import Trace
+from .answering import Answer, asked_kind, between, classes, cosine
+from .runs import check, inputs_of
+from .sweeps import TOKENS_AT_ONCE
+
+Refused: TypeAlias = str  # why a change cannot be made, in words
+NO_KEY = "a token would have nothing left to look at"
+NOT_APART = "not there when each text is read alone, as it is for the similarity"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """With a change: the number of the answer that came first before, and the answer that comes first then (`first` is
+    "" where it is the same one) with its number."""
+
+    after: float
+    first: str
+    first_value: float
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The model's first answer, and what becomes of it with each change, or why the change cannot be made.
+
+    kind, unit, position, name: as in `Answers`. Where the model answers at several places it is the one that changes
+    most: where another answer comes first, else where the number moves most.
+    """
+
+    kind: str
+    unit: str
+    position: int
+    name: str
+    before: float
+    changes: tuple[Effect | Refused, ...]
+
+
+Place: TypeAlias = tuple[int, str, float]  # position, the first answer and its number
+
+
+def effects(trace: Trace, changes: Sequence[Change]) -> Effects:
+    """The answer of `trace`, and with each of the changes alone, on top of those that it has. All from one batch: the
+    run as it is and the changed ones are its rows, in turns where the text is long.
+
+    Each is what `answers` of `trace.rerun(change)` has. The similarity of a pair takes a batch of either text.
+    Raises ModelError where the model gives no answer, else like `Trace.rerun`.
+    """
+    check(trace, changes)
+    kind = asked_kind(trace)
+    if kind == "similarity":
+        return _of_similarity(trace, changes)
+    own, outputs = _runs(trace, changes)
+    before = trace.original._record.output if kind == "embedding" and trace.changes else own
+    found = [one if isinstance(one, Refused) else _answered(kind, trace, before, own, one) for one in outputs]
+    places = _answered(kind, trace, before, own, own)
+    if not places:
+        raise ModelError("the model has no answer to this text: none of its tokens is one to answer at")
+
+    def moved(place: Place) -> tuple[bool, float]:
+        made = [one[place] for one in found if not isinstance(one, Refused)]
+        return any(one.first for one in made), max((abs(one.after - place[2]) for one in made), default=0.0)
+
+    position, name, value = most = max(places, key=moved)
+    rows = tuple(one if isinstance(one, Refused) else one[most] for one in found)
+    return Effects(kind, _unit(kind, trace, own), position, name, value, rows)
+
+
+def _runs(trace: Trace, changes: Sequence[Change], base: Sequence[Change] | None = None) -> tuple[Any, list[Any]]:
+    """The model's output with the changes that there are (`base`), and with each of the others on top of them."""
+    assert trace.model is not None
+    there = trace.changes if base is None else base
+    rows: list[tuple[Change, ...]] = [tuple(there), *((*there, change) for change in changes)]
+    try:
+        outputs = _outputs(trace, rows)
+    except SelectionError:  # one of them leaves a token without keys: the others are made without it
+        return _outputs(trace, rows[:1])[0], [_output_alone(trace, row) for row in rows[1:]]
+    return outputs[0], outputs[1:]
+
+
+def _outputs(trace: Trace, rows: Sequence[Sequence[Change]]) -> list[Any]:
+    assert trace.model is not None
+    size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
+    found = []
+    for at in range(0, len(rows), size):
+        batch = rows[at : at + size]
+        output = output_of(trace.model, inputs_of(trace, len(batch)), Run(batch))
+        found += [row_of(output, row) for row in range(len(batch))]
+    return found
+
+
+def _output_alone(trace: Trace, row: Sequence[Change]) -> Any:
+    try:
+        return _outputs(trace, [row])[0]
+    except SelectionError:
+        return NO_KEY
+
+
+def _unit(kind: str, trace: Trace, output: Any) -> str:
+    return between(kind, trace, output, output, 1)[0]
+
+
+def _answered(kind: str, trace: Trace, first: Any, before: Any, after: Any) -> dict[Place, Effect]:
+    """By place, what has become of the first answer of `before` in `after`."""
+    if kind == "tags":
+        return _tags(trace, before, after)
+    if kind == "embedding":
+        then, now = (_only(kind, trace, first, output) for output in (before, after))
+        return {(-1, then.name, then.after): Effect(now.after, "", now.after)}
+    _, rows = between(kind, trace, before, after, 1)
+    groups: dict[int, list[Answer]] = {}
+    for row in rows:  # the first before, and the first after where it is another
+        groups.setdefault(row.position if kind == "words" else -1, []).append(row)
+    found = {}
+    for answers in groups.values():
+        own, best = answers[0], answers[-1]
+        effect = Effect(own.after, "" if own is best else best.name, best.after)
+        found[own.position, own.name, own.before] = effect
+    return found
+
+
+def _only(kind: str, trace: Trace, before: Any, after: Any) -> Answer:
+    _, [row] = between(kind, trace, before, after, 1)
+    return row
+
+
+def _tags(trace: Trace, before: Any, after: Any) -> dict[Place, Effect]:
+    names = labels_of(trace)
+    _, (first, second) = classes(trace, before, after)
+    found = {}
+    for at in (~trace.special_mask).nonzero()[:, 0].tolist():
+        own, best = int(first[at].argmax()), int(second[at].argmax())
+        effect = Effect(float(second[at, own]), "" if own == best else names[best], float(second[at, best]))
+        found[at, names[own], float(first[at, own])] = effect
+    return found
+
+
+def _of_similarity(trace: Trace, changes: Sequence[Change]) -> Effects:
+    apart = [change_apart(trace, change) for change in changes]
+    vectors: list[tuple[Tensor, list[Tensor | Refused]]] = []
+    for number, (text, there) in enumerate(zip(texts_apart(trace.original), changes_apart(trace), strict=True)):
+        own, outputs = _runs(text, [change for pair in apart if (change := pair[number]) is not None], there)
+        made = iter(outputs)
+        same = _vector(own)
+        rows = [same if pair[number] is None else _vector(next(made)) for pair in apart]
+        vectors.append((same, rows))
+    before = cosine(*(same for same, _ in vectors))
+    found: list[Effect | Refused] = []
+    for pair, one, other in zip(apart, vectors[0][1], vectors[1][1], strict=True):
+        if pair == (None, None):
+            found.append(NOT_APART)
+        elif isinstance(one, Refused) or isinstance(other, Refused):
+            found.append(NO_KEY)
+        else:
+            after = cosine(one, other)
+            found.append(Effect(after, "", after))
+    return Effects("similarity", "cosine", -1, "similarity of the two texts", before, tuple(found))
+
+
+def _vector(output: Any) -> Any:
+    return output if isinstance(output, Refused) else embedding(output.last_hidden_state[0])

@@ -1,0 +1,121 @@
+// What "Does it matter?" asks about one cell, how it is read, and what is said of it in words.
+import { fieldsAndArrays, type Kind } from "../../kernel/answers";
+import { headLabel } from "../../paint/format";
+import { ranked } from "../../paint/ranked";
+import { tokenText } from "../../parts/token";
+import type { Overview } from "../../state/overview";
+import type { Matter, MatterRow } from "../../state/whatif";
+import { amounts } from "../../whatif/slopes";
+
+const LEAST = 0.05; // a change that counts, of a probability or a cosine; of another number this part of it
+const SAME = 5e-7; // what float32 rounds away
+
+export const MATTER: Kind<Matter, "cell_matters"> = {
+  op: "cell_matters",
+  needs: "whatif",
+  read: fieldsAndArrays<Matter>,
+};
+
+type Made = MatterRow & { after: number; first_value: number };
+
+const isMade = (row: MatterRow | undefined): row is Made => row !== undefined && row.after !== null;
+
+/** A number of the answer as it is written everywhere. */
+export const amountOf = (value: number, unit: string) => amounts([value], unit)[0]!;
+
+/** The change of an answer with its sign, as many decimals as tell it from 0. */
+export function changeText(change: number): string {
+  if (Math.abs(change) < SAME) return "0";
+  const size = ranked([Math.abs(change)])[0]!;
+  return change < 0 ? `−${size}` : `+${size}`;
+}
+
+/** Whether an answer is another one with the change, or its number moves far. */
+function counts({ unit, before }: Matter, { after, first }: Made): boolean {
+  const least = unit === "logit" ? LEAST * Math.max(1, Math.abs(before)) : LEAST;
+  return first !== "" || Math.round(1000 * Math.abs(after - before)) >= Math.round(1000 * least);
+}
+
+/** A token by its name, and by its place too where it is there more than once. */
+export function tokenName({ keyside: { tokens } }: Overview, n: number): string {
+  const again = tokens.indexOf(tokens[n]!) !== tokens.lastIndexOf(tokens[n]!);
+  return `“${tokenText(tokens[n]!)}”${again ? ` (${n})` : ""}`;
+}
+
+/** The cell that is asked about. */
+export const cellName = (
+  overview: Overview,
+  { layer, head, query, key }: Pick<Matter, "layer" | "head" | "query" | "key">,
+) => `${tokenName(overview, query)} → ${tokenName(overview, key)} in ${headLabel(layer, head)}`;
+
+/** The three changes, in the order of the rows, as a sentence has them. */
+const changesIn = (overview: Overview, matter: Matter): string[] => [
+  `without ${headLabel(matter.layer, matter.head)}`,
+  `with ${tokenName(overview, matter.query)} → ${tokenName(overview, matter.key)} cut in ${headLabel(matter.layer, matter.head)}`,
+  `with ${tokenName(overview, matter.key)} hidden from all heads`,
+];
+
+/** What the number is of. */
+export function numberName(overview: Overview, { kind, unit, name, position }: Matter): string {
+  const masks = overview.queries.tokens.filter((token) => token === overview.queries.tokens[position]);
+  if (kind === "similarity") return "the similarity";
+  if (kind === "embedding") return "the cosine of the text’s vector with the original run’s";
+  if (kind === "tags") return `the ${numberOf(unit)} of “${name}” for ${tokenName(overview, position)}`;
+  return `the ${numberOf(unit)} of “${name}”${kind === "words" && masks.length > 1 ? ` at ${position}` : ""}`;
+}
+
+const numberOf = (unit: string) => (unit === "logit" ? "output" : unit);
+
+/** What comes first instead. */
+function firstWords(overview: Overview, { kind, name, position, before, unit }: Matter, row: Made): string {
+  const own = `“${name}” (${amountOf(row.after, unit)}, was ${amountOf(before, unit)})`;
+  const what = kind === "tags" ? `the label of ${tokenName(overview, position)}` : "the answer";
+  return `${what} is “${row.first}” (${amountOf(row.first_value, unit)}), no longer ${own}`;
+}
+
+/** How far a number moves: where it stays, by how much it does; where the text has not moved yet, in plain words. */
+function moveWords(overview: Overview, matter: Matter, row: Made, subject = numberName(overview, matter)): string {
+  const { kind, unit, before } = matter;
+  const [from, to] = [amountOf(before, unit), amountOf(row.after, unit)];
+  const doesCount = counts(matter, row);
+  if (row.first) return firstWords(overview, matter, row);
+  if (kind === "embedding" && Math.abs(before - 1) < SAME) {
+    if (doesCount) return `the text’s vector turns: its cosine with what it was is ${to}`;
+    return `the text’s vector stays where it was${Math.abs(row.after - before) < SAME ? "" : ` (cosine ${to})`}`;
+  }
+  if (doesCount) return `${subject} ${row.after < before ? "falls" : "rises"} from ${from} to ${to}`;
+  if (Math.abs(row.after - before) < SAME) return `${subject} stays ${from} to six decimals`;
+  return `${subject} stays ${from}${from === to ? "" : ` (${to})`}`;
+}
+
+/** The answer in one sentence: what this head does for it; where that is little, whether the token does much. */
+export function verdict(overview: Overview, matter: Matter): [answer: string, because: string] {
+  const words = changesIn(overview, matter);
+  const [head, cell, token] = matter.rows;
+  const size = (row: Made) => (row.first ? 1e9 : 0) + Math.abs(row.after - matter.before);
+  const own = [head, cell].filter(isMade).sort((a, b) => size(b) - size(a))[0];
+  const said = (row: Made) => `${words[matter.rows.indexOf(row)]} ${moveWords(overview, matter, row)}`;
+  const byToken = isMade(token) && counts(matter, token) ? said(token) : "";
+  if (!own) return byToken ? ["Yes", byToken] : ["Not known", "none of the changes can be made here"];
+  if (counts(matter, own)) return ["Yes", said(own)];
+  const answer = size(own) < SAME ? "No" : "Hardly";
+  return [answer, `${said(own)}${byToken && `; but ${byToken}`}`];
+}
+
+/** What "yes" means, for who wants to know. */
+export const RULE = `Yes: another answer comes first, or the number moves by ${LEAST} or more (an output that is no probability: by ${100 * LEAST} %).`;
+
+/** The table as it is copied and written to a file. */
+export function matterCells(matter: Matter) {
+  return {
+    columns: ["change", "python", "before", "after", "change_of_it", "first_answer_then"],
+    rows: matter.rows.map(({ label, code, after, first }) => [
+      label,
+      code,
+      matter.before,
+      after,
+      after === null ? null : after - matter.before,
+      first || matter.name,
+    ]),
+  };
+}

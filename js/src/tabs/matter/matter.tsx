@@ -1,0 +1,162 @@
+// Does it matter? The model's answer without the head, without the cell, without the token that is looked at.
+
+import { useState } from "preact/hooks";
+import { LIMITS } from "../../generated/vocabulary";
+import { arrived } from "../../kernel/answers";
+import { counted, headLabel } from "../../paint/format";
+import type { Numbers } from "../../parts/picturetable";
+import { Waiting } from "../../parts/section";
+import { changesOf } from "../../state/change";
+import { useAnswer } from "../../state/useanswer";
+import { useView, type View } from "../../state/view";
+import type { Matter as Answer } from "../../state/whatif";
+import { add, undo } from "../../whatif/doing";
+import { amountOf, cellName, changeText, MATTER, matterCells, numberName, RULE, tokenName, verdict } from "./data";
+import { EffectTable } from "./table";
+
+/** The cell that the tab is about: the pinned one, or the clearest of the head. */
+const placeOf = ({ shown, focus }: View) => ({
+  layer: shown.layer,
+  head: shown.head,
+  query: focus.query,
+  key: focus.key,
+});
+
+/** What was answered of the run before one of its changes was made, while that is the run shown and its cell in focus. */
+function answeredBefore(view: View): Answer | null {
+  const { page, overview } = view;
+  const made = page.whatif.madeOf.value;
+  if (made?.subject !== overview.subject) return null;
+  const place = placeOf(view);
+  const isHere = Object.entries(place).every(([name, value]) => made.matter[name as keyof Answer] === value);
+  const last = overview.changes.at(-1);
+  const isBase = String(changesOf(overview).slice(0, -1)) === String(made.changes);
+  return isHere && isBase && made.matter.rows.some(({ code }) => code === last?.code) ? made.matter : null;
+}
+
+export function Matter() {
+  const view = useView();
+  const { link, overview } = view;
+  const [asked, ask] = useState("");
+  const before = answeredBefore(view);
+  const cell = JSON.stringify([overview.trace, placeOf(view)]);
+  const tokens = overview.queries.tokens.length;
+  if (before) return <Answered matter={before} />;
+  if (tokens > LIMITS.effects && asked !== cell)
+    return link.kernel.value ? <Cost tokens={tokens} start={() => ask(cell)} /> : <NeedsModel />;
+  return <Asking />;
+}
+
+const NeedsModel = () => (
+  <p class="bl-empty">This needs the model, which a saved page does not hold: open the notebook.</p>
+);
+
+/** Of a long text nothing is run before it is asked for. */
+function Cost({ tokens, start }: { tokens: number; start: () => void }) {
+  const view = useView();
+  return (
+    <div class="bl-matter" data-testid="matter">
+      <p>
+        {cellName(view.overview, placeOf(view))}: to see what it does for the answer, the model reads this text of{" "}
+        {counted(tokens)} tokens four times.
+      </p>
+      <p>
+        <button type="button" class="bl-button bl-primary" onClick={start}>
+          Run it, {counted(4 * tokens)} tokens
+        </button>
+      </p>
+    </div>
+  );
+}
+
+function Asking() {
+  const view = useView();
+  const answer = useAnswer(MATTER, placeOf(view));
+  if (answer.state === "refused" && view.link.now.value.state === "saved") return <NeedsModel />;
+  if (answer.state !== "answered") return <Waiting answer={answer} doing="three runs of the model" />;
+  const place = placeOf(view);
+  const isOf = Object.entries(place).every(([name, value]) => answer.value[name as keyof Answer] === value);
+  return <Answered matter={answer.value} isOld={!isOf} />;
+}
+
+function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }) {
+  const view = useView();
+  const { overview, focus, page } = view;
+  const [answer, because] = verdict(overview, matter);
+  const made = answeredBefore(view) === matter ? overview.changes.at(-1) : undefined;
+  const name = numberName(overview, matter);
+  const { layer, head, query, key, unit } = matter;
+  const names = [
+    `${headLabel(layer, head)} off`,
+    `${tokenName(overview, query)} → ${tokenName(overview, key)} cut in ${headLabel(layer, head)}`,
+    `${tokenName(overview, key)} hidden from all heads`,
+  ];
+  const show = (n: number) => {
+    page.whatif.madeOf.value = { subject: overview.subject, changes: changesOf(overview), matter };
+    page.tabChosen.value = true;
+    add(view, [matter.rows[n]!.asked]);
+  };
+  return (
+    <div class="bl-matter" data-testid="matter">
+      <h3 class="bl-matter-says" data-testid="matter-says" aria-live="polite">
+        <b>{answer}:</b> {because}.
+      </h3>
+      <p class="bl-muted">
+        {cellName(overview, matter)}
+        {focus.pinnedQuery && focus.pinnedKey ? "" : " · pin a cell to ask about another"}
+        {isOld && " · running …"}
+      </p>
+      {!made && overview.changes.length > 0 && <OnTop />}
+      <EffectTable
+        caption={`${name[0]!.toUpperCase()}${name.slice(1)}`}
+        rows={matter.rows.map(({ asked, label, code, why_not, after, first, first_value }, n) => ({
+          name: names[n],
+          before: amountOf(matter.before, unit),
+          after: (
+            <span title={after === null ? "" : after.toFixed(6)}>
+              {after === null ? "" : amountOf(after, unit)}
+              {first && ` · first is “${first}” ${amountOf(first_value!, unit)}`}
+            </span>
+          ),
+          change: after === null ? "" : changeText(after - matter.before),
+          refused: why_not,
+          asked,
+          label,
+          isShown: made?.code === code,
+        }))}
+        show={show}
+      />
+      <p class="bl-muted" title={RULE}>
+        {matter.kind === "similarity" && "For their similarity each text is read alone, with the same change. "}
+        Three experiments in this one text: later heads may make up for what is off.
+      </p>
+    </div>
+  );
+}
+
+/** The run shown is changed already: what the rows are compared with, and the way back. */
+function OnTop() {
+  const view = useView();
+  const { changes } = view.overview;
+  return (
+    <p data-testid="on-top">
+      Before is the run shown, with {changes.map(({ label }) => label).join("; ")}: each row comes on top.{" "}
+      <button
+        type="button"
+        class="bl-link"
+        disabled={!view.link.kernel.value}
+        title="The changes as they were before the last one"
+        onClick={() => undo(view)}
+      >
+        Undo the {changes.length > 1 ? "last change" : "change"}
+      </button>
+    </p>
+  );
+}
+
+/** The rows of the table, for a file. */
+export async function matterNumbers(view: View): Promise<Numbers> {
+  const { answers, overview } = view;
+  const matter = answeredBefore(view) ?? (await arrived(() => answers.get(MATTER, overview, placeOf(view))));
+  return { ...matterCells(matter), facts: [["number", `${numberName(overview, matter)} (${matter.unit})`]] };
+}

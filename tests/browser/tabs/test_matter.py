@@ -1,0 +1,124 @@
+"""Does it matter? The tab says of a cell what runs with each change give; a run is shown and taken back."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from bertlens import Lens, Trace, whatif
+from bertlens.base.limits import LIMITS
+from browser.views import Seen, live, number, shown
+
+LAYER, HEAD = 1, 8
+MASKED = "The cat sat on the [MASK] because it was tired."
+
+
+@pytest.fixture(scope="module")
+def masked() -> Trace:
+    return Lens.embedded(mlm=True).trace(MASKED)
+
+
+def rows(seen: Seen) -> Locator:
+    return seen.part("matter").get_by_test_id("effect")
+
+
+def cells(seen: Seen, row: int) -> list[str]:
+    return rows(seen).nth(row).locator("td.bl-number").all_inner_texts()
+
+
+def open_tab(seen: Seen) -> None:
+    seen.tab("Does it matter?").click()
+    expect(rows(seen)).to_have_count(3)
+
+
+def similarity(trace: Trace) -> float:
+    return float(trace.predictions()["logit"][0])
+
+
+def test_a_pairs_similarity_with_each_change_and_back(page_of: Any, pair: Trace) -> None:
+    query, key = pair.tokens.index("it"), pair.tokens.index("cat")
+    view = pair.explore(layer=LAYER, head=HEAD, query=query, key=key)
+    seen = live(page_of, view)
+    open_tab(seen)
+    changes = [whatif.off(LAYER, HEAD), whatif.cut(LAYER, HEAD, query, key), whatif.hide(key)]
+    before = similarity(pair)
+    after = [similarity(pair.rerun(change)) for change in changes]
+    for row, value in enumerate(after):
+        texts = cells(seen, row)
+        assert texts[:2] == [shown(before), shown(value)]
+        assert number(texts[2].replace("+", "")) == pytest.approx(value - before, abs=5.1e-4)
+    said = seen.part("matter-says")
+    far = max(abs(value - before) for value in after[:2])
+    expect(said).to_have_text(re.compile(r"^Yes: " if far >= 0.05 else r"^Hardly: "))
+    expect(said).to_contain_text(shown(before))
+
+    rows(seen).nth(1).get_by_role("button", name="show this run").click()
+    expect(seen.part("answer")).to_contain_text(shown(after[1]))
+    expect(rows(seen).nth(1)).to_have_class("bl-pinned")
+    assert view.trace.changes == (changes[1],)
+    assert cells(seen, 1)[:2] == [shown(before), shown(after[1])]  # the same table
+    rows(seen).nth(1).get_by_role("button", name="Undo").click()
+    expect(seen.root.locator(".bl-change")).to_have_count(0)
+    expect(rows(seen).nth(1)).not_to_have_class("bl-pinned")
+    assert view.trace is pair
+
+    seen.thumb(3, 3).click()  # another head, the same cell
+    seen.title("L3·H3")
+    expect(rows(seen).first).to_contain_text("L3·H3 off")
+    value = similarity(pair.rerun(whatif.off(3, 3)))
+    expect(rows(seen).first.locator("td.bl-number").nth(1)).to_have_text(shown(value))
+
+
+def test_on_a_changed_run_and_for_a_masked_word(page_of: Any, masked: Trace) -> None:
+    at, cat = masked.tokens.index("[MASK]"), masked.tokens.index("cat")
+    base = masked.rerun(whatif.off(0, 0))
+    view = base.explore(layer=LAYER, head=HEAD, query=at, key=cat)
+    seen = live(page_of, view)
+    open_tab(seen)
+    expect(seen.part("on-top")).to_contain_text("Before is the run shown, with L0·H0 off")
+    table = base.predictions(k=20_000).set_index("token")["probability"]
+    best = base.predictions(k=1)["token"][0]
+    expect(seen.part("matter")).to_contain_text(f"The probability of “{best}”")
+    for row, change in enumerate((whatif.off(LAYER, HEAD), whatif.cut(LAYER, HEAD, at, cat), whatif.hide(cat))):
+        run = base.rerun(change).predictions(k=20_000).set_index("token")["probability"]
+        texts = cells(seen, row)
+        assert texts[0] == shown(table[best])
+        assert texts[1].startswith(shown(run[best]))
+        first = run.idxmax()
+        assert (f"first is “{first}”" in texts[1]) == (first != best)
+    seen.part("on-top").get_by_role("button", name="Undo the change").click()
+    expect(seen.part("on-top")).to_have_count(0)
+    expect(rows(seen)).to_have_count(3)
+    assert view.trace is masked
+
+
+def test_a_long_text_is_run_when_it_is_asked_for(page_of: Any, embedded_lens: Any) -> None:
+    trace = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 33))
+    assert trace.n_tokens > LIMITS["effects"].tokens
+    seen = live(page_of, trace.explore(layer=LAYER, head=HEAD, query=3, key=2))
+    seen.tab("Does it matter?").click()
+    expect(seen.part("matter")).to_contain_text(f"reads this text of {trace.n_tokens} tokens four times")
+    assert not [one for one in seen.page.evaluate("() => models[0].sent.map(({ op }) => op)") if one == "cell_matters"]
+    seen.part("matter").get_by_role("button", name="Run it").click()
+    expect(rows(seen)).to_have_count(3)
+    expect(seen.part("matter-says")).to_contain_text("the text’s vector")
+
+
+def test_what_has_no_answer_says_so_in_one_sentence(page_of: Any, show: Any, pair: Trace, masked: Trace) -> None:
+    seen = show(pair.explore(layer=LAYER, head=HEAD))
+    seen.tab("Does it matter?").click()
+    panel = seen.root.get_by_role("tabpanel")
+    expect(panel).to_have_text("This needs the model, which a saved page does not hold: open the notebook.")
+    assert masked.lens is not None
+    seen = live(page_of, masked.lens.trace("The cat sat.").explore(layer=0, head=0))
+    seen.tab("Does it matter?").click()
+    expect(seen.root.get_by_role("tabpanel")).to_contain_text("no token of this text is masked: write [MASK]")
+    import torch
+
+    given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
+    seen = show(given.explore())
+    seen.tab("Does it matter?").click()
+    expect(seen.root.get_by_role("tabpanel")).to_contain_text("made from attention weights, which no model runs")
