@@ -267,5 +267,6 @@ def one_scale(hand: Hand) -> Steps:
 def hover_head(hand: Hand) -> Steps:
     hand.seen.thumb(0, 2).hover()
     yield
-    expect(hand.seen.tip).to_contain_text(re.compile("L0·H2.*to the previous token", re.DOTALL))
+    share = round(100 * float(np.trace(alpha()[0, 2], -1)) / 21)
+    expect(hand.seen.tip).to_contain_text(re.compile(rf"L0·H2.*\b{share} %", re.DOTALL))
     hand.has(layer=1, head=8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from playwright.sync_api import Locator
 
@@ -96,8 +97,13 @@ class CellWays(Clicks):
     def pixel_is(self, name: str) -> None:
         self.one_of("a pixel is", {"max": "the largest", "mean": "the mean"}[name])
 
-    def zoomed(self) -> str:
-        return self.seen.part("zoom-part").inner_text()
+    def sees_all(self) -> bool:
+        """Whether the picture of a long text is of all of it."""
+        return self.seen.part("zoom-part").inner_text().startswith("all ")
+
+    def picture_of_head(self) -> Any:
+        """Its pixels."""
+        return self.seen.matrix()
 
     def line_query(self, n: int) -> None:
         self.click(self.seen.queries().nth(n))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from .cells import CellWays
 
@@ -29,6 +29,12 @@ class ChangeWays(CellWays):
         assert box is not None
         at = {"x": (col + 0.5) * box["width"] / cols, "y": (row + 0.5) * box["height"] / rows}
         self.menu_at(matrix, doing, position=at)
+
+    def neuron_off(self, x: int) -> None:
+        """The neuron at so many pixels of the query's strip."""
+        strip = self.seen.part("neurons").get_by_role("img", name=re.compile("^Query vector")).locator("xpath=..")
+        strip.hover(position={"x": x, "y": 5})
+        self.menu_at(strip, re.compile("^neuron "), position={"x": x, "y": 5})
 
     def what_if(self, doing: str | re.Pattern[str]) -> None:
         """The menu of what can be changed."""
@@ -60,8 +66,9 @@ class ChangeWays(CellWays):
     def matter(self) -> Locator:
         return self.seen.part("matters")
 
-    def swept(self) -> Locator:
-        return self.seen.part("sweep-state")
+    def sweep_ends(self) -> None:
+        """Every head was switched off once."""
+        expect(self.seen.part("sweep-state")).to_contain_text("72 of 72")
 
     def metric(self, name: str) -> None:
         self.choose("change of", name)
