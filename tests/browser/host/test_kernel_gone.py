@@ -1,0 +1,53 @@
+"""A view whose kernel is gone: under the open page, and in a notebook that is opened again."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.harness import watched
+from browser.views import PATIENCE, TEXTS, Seen
+
+
+@pytest.fixture(scope="module")
+def notebook(open_shared):
+    return open_shared(
+        [f"import bertlens as bl\ntrace = bl.Lens.embedded().trace(*{TEXTS!r})", "trace.explore(layer=1, head=8)"],
+        height=1600,
+    )
+
+
+def test_saved_notebook_without_its_kernel(notebook, browser, jupyter):
+    """Reopened, JupyterLab says that the widget is gone and shows no other form of the output; nothing of ours runs.
+
+    The still picture is for hosts that choose another form: GitHub, nbviewer, nbconvert.
+    """
+    expect(notebook.page.locator(".bertlens")).to_be_visible()
+    notebook.save()
+    again = jupyter.notebooks / "reopened.ipynb"
+    again.write_text(notebook.path.read_text())
+    context, page, log = watched(browser, jupyter.url, viewport={"width": 1200, "height": 900})
+    jupyter.open(page, log, again)
+    expect(page.locator(".jp-OutputArea-output").first).to_contain_text("model not found", timeout=PATIENCE)
+    assert page.locator(".bertlens, .jp-OutputArea-output script").count() == 0
+    context.close()
+    jupyter.end_kernels({again.name})
+
+
+def test_dead_kernel_says_what_is_shown(notebook):
+    """The last test of the shared notebook: nothing is disabled, the picture stays what its caption says."""
+    seen = Seen(notebook.page)
+    expect(seen.root).to_have_attribute("data-state", "live")
+    for layer, head in ((1, 8), (0, 2)):
+        seen.thumb(layer, head).click()
+        seen.title(f"L{layer}·H{head}")
+    notebook.log.allow("Could not send widget sync message Error: Cannot send")  # the host's, on every change
+    notebook.shut_kernel_down()
+    notebook.page.wait_for_function("() => jupyterapp.shell.currentWidget.sessionContext.session?.kernel == null")
+    seen.thumb(3, 5).click()
+    expect(seen.root).to_have_attribute("data-state", "error")
+    expect(seen.part("problem")).to_have_text("no kernel: the picture is of L0·H2")
+    seen.title("L0·H2")
+    seen.thumb(1, 8).click()  # is in the cache
+    seen.title("L1·H8")
+    expect(seen.part("problem")).to_have_text("no kernel: the picture is of L1·H8")
