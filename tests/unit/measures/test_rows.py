@@ -74,7 +74,7 @@ def test_what_is_made_grows_with_the_text_and_not_with_its_maps(lens: Any, monke
     lens = lens()
     monkeypatch.setattr(rows, "WEIGHTS_AT_ONCE", 4000)
     sizes = []
-    for words in (200, 400):
+    for words in (100, 200):
         trace = lens.trace("the cat " * (words // 2), truncation=True)
         with Largest() as largest:
             measured(trace)

@@ -54,19 +54,15 @@ CASES = [(f, work) for f in ("bert", "modernbert", "deberta-v2") for work in OF_
 def test_no_tensor_waits_for_the_collector(family: str, work: str) -> None:
     made = (tiny.FAMILIES | tiny.OUTSIDE)[family]
     lens = bl.Lens(tiny.shaken(made.model()), made.tokenizer())
-
-    def tensors() -> set[int]:
-        return {id(x) for x in gc.get_objects() if issubclass(type(x), torch.Tensor)}
-
     WORK[work](lens)  # what a model and transformers keep of a first run
-    gc.collect()
     gc.disable()
+    gc.freeze()  # from here on get_objects names only what is new
     try:
-        before = tensors()
         for _ in range(3):
             WORK[work](lens)
-        left = [tuple(x.shape) for x in gc.get_objects() if issubclass(type(x), torch.Tensor) and id(x) not in before]
+        left = [tuple(x.shape) for x in gc.get_objects() if issubclass(type(x), torch.Tensor)]
     finally:
+        gc.unfreeze()
         gc.enable()
     assert left == []
 

@@ -83,7 +83,7 @@ print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, signal.getsignal(signa
 @pytest.mark.parametrize(
     ("signals", "while_saving"),
     [
-        ([2], []),
+        pytest.param([2], [], marks=pytest.mark.long),
         pytest.param([15], [2], marks=pytest.mark.long),
         pytest.param([2, 2], [2], marks=pytest.mark.long),
         ([15, 15, 2], [15, 2]),
