@@ -35,7 +35,8 @@ class Measure(Word):
 
     symbol: str
     title: str  # in the head view's own heading
-    does: str  # what a query does with keys, above a list of them
+    does: str  # what a word does with those that it looks at, above a list of them
+    they: str  # and what words do on average
     signed: bool = False
 
 
@@ -47,7 +48,8 @@ MEASURES: dict[str, Measure] = _by_name(
             "How much of a query's attention goes to a key: the softmax of its scores; a row sums to 1.",
             "α",
             "attention weight α",
-            "attends to",
+            "looks at",
+            "look at",
         ),
         Measure(
             "norm",
@@ -57,6 +59,7 @@ MEASURES: dict[str, Measure] = _by_name(
             "‖αf(x)‖",
             "norm of what is passed on, ‖αf(x)‖",
             "takes from",
+            "take from",
         ),
         Measure(
             "difference",
@@ -64,7 +67,8 @@ MEASURES: dict[str, Measure] = _by_name(
             "Share of the weight less share of the norm, in each row: above 0 where a head looks more than it takes.",
             "Δ",
             "difference α − ‖αf(x)‖ / Σ‖αf(x)‖",
-            "looks at (+) or takes from (−)",
+            "looks more than it takes (+), takes more than it looks (−)",
+            "look more than they take (+), take more than they look (−)",
             signed=True,
         ),
     ]
@@ -76,13 +80,15 @@ class LayerMap(Word):
     """A map (S, S) of a whole layer, and the function (trace, layer) that computes it.
 
     function: a callable, or "module:name" below bertlens.measures. carried: cheap enough for a page without a kernel
-    to hold it for all layers of a short text. needs: a capability of measures.offers.
+    to hold it for all layers of a short text. needs: a capability of measures.offers. said_as: the measure in whose
+    words its cells are told, "weight" where words look, "norm" where they take; "" for neither.
     """
 
     symbol: str
     function: str | Callable[..., Any]
     carried: bool = False
     needs: str = "norms"
+    said_as: str = ""
 
 
 LAYER_MAPS: dict[str, LayerMap] = _by_name(
@@ -94,6 +100,7 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
             "mean α",
             "attention:mean_weight",
             carried=True,
+            said_as="weight",
         ),
         LayerMap(
             "attn-n",
@@ -102,6 +109,7 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
             "‖Σₕ αf(x)‖",
             "norms:summed_weighted_norm",
             carried=True,
+            said_as="norm",
         ),
         LayerMap(
             "attnres-n",
@@ -111,6 +119,7 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
             "‖Σₕ αf(x) + δx‖",
             "norms:attnres_norm",
             carried=True,
+            said_as="norm",
         ),
         LayerMap(
             "attnresln-n",
@@ -120,6 +129,7 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
             "‖LN(Σₕ αf(x) + δx)‖",
             "norms:attnresln_norm",
             carried=True,
+            said_as="norm",
         ),
         LayerMap(
             "rollout",
@@ -129,6 +139,7 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
             "share",
             "flow:rollout_to",
             carried=True,
+            said_as="norm",
         ),
         LayerMap(
             "globenc",
@@ -137,6 +148,7 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
             "(Modarressi et al. 2022).",
             "‖LN₂ LN₁(Σₕ αf(x) + δx)‖",
             "flow:globenc",
+            said_as="norm",
         ),
         LayerMap(
             "alti",
@@ -144,6 +156,7 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
             "Share of each token in the attention block's output, by L1 distance (Ferrando et al. 2022).",
             "share",
             "flow:alti",
+            said_as="norm",
         ),
         LayerMap(
             "value-zeroing",
@@ -152,6 +165,7 @@ LAYER_MAPS: dict[str, LayerMap] = _by_name(
             "(Mohebbi et al. 2023).",
             "share",
             "flow:value_zeroing",
+            said_as="norm",
         ),
     ]
 )

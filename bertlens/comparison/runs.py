@@ -194,8 +194,8 @@ class Comparison:
         """The n heads that differ most: DataFrame(layer, head, divergence, query, key, a, b, words), the first first.
 
         query: the aligned row in which the head differs most; key: the column of that row whose weight differs most;
-        a, b: its weights there, 0 where the key is not in that text. words: the same as a sentence, with the number of
-        rows, the median of all heads, and where the tokens stand: in a, but for a key that only b has.
+        a, b: its weights there, 0 where the key is not in that text. words: the same as a sentence, with where the
+        tokens stand: in a, but for a key that only b has.
         Raises InputError for n < 1, else as `heads`.
         """
         from pandas import DataFrame
@@ -204,9 +204,7 @@ class Comparison:
             raise InputError(f"n must be a whole number of at least 1, not {n!r}")
         heads = self.heads
         order = heads.flatten().argsort(descending=True, stable=True)[:n].tolist()
-        said = ranked(heads.flatten()[order].tolist())
-        width = heads.shape[1]
-        rows = [self._described(at // width, at % width, text) for at, text in zip(order, said, strict=True)]
+        rows = [self._described(*divmod(at, heads.shape[1])) for at in order]
         columns = ["layer", "head", "divergence", "query", "key", "a", "b", "words"]
         return DataFrame(rows, columns=columns)
 
@@ -326,8 +324,8 @@ class Comparison:
             x = _spread(x, dim, [pair[side] for pair in alignment.pairs])
         return x
 
-    def _described(self, layer: int, head: int, nats: str) -> tuple[Any, ...]:
-        """One row of `most`; `nats`: how far apart the head is, as text."""
+    def _described(self, layer: int, head: int) -> tuple[Any, ...]:
+        """One row of `most`."""
         row, at = self.cell(layer, head)
         i, j = self.queries.pairs[row]
         assert i is not None and j is not None
@@ -339,16 +337,15 @@ class Comparison:
         query, key = self.queries.a[i], self.keys.b[q] if p is None else self.keys.a[p]  # type: ignore[index]
         order = sorted((0, 1), key=weights.__getitem__, reverse=True)
         texts = dict(zip(order, ranked([weights[side] for side in order], 2), strict=True))
-        said = [
-            f"{texts[side]} in {'ab'[side]}" if place is not None else f"not there in {'ab'[side]}"
-            for side, place in enumerate((p, q))
-        ]
+        if p is None or q is None:
+            here, there = ("b", "a") if p is None else ("a", "b")
+            said = f"with {texts['ab'.index(here)]} in {here}; {there} has no such {self.keys.by[:-1]}"
+        else:
+            said = f"with {texts[0]} in a, {texts[1]} in b"
         divergence = float(self.heads[layer, head])
-        size = f"mean of {len(self.queries.shared)} {self.queries.by}"
-        median = f"median of {self.heads.numel()} heads {ranked([float(self.heads.flatten().quantile(0.5))])[0]}"
-        apart = f"L{layer}·H{head} is {nats} nats apart ({size}; {median})"
-        most = f"most at {_at(query)}: {_at(key)} {said[0]}, {said[1]}"
-        words = f"{apart}, {most}." if divergence else f"{apart}: no difference."
+        words = f"L{layer}·H{head} differs most at {_at(query)}: it looks at {_at(key)} {said}."
+        if not divergence:
+            words = f"L{layer}·H{head} looks alike in both."
         return layer, head, divergence, query.name, key.name, *weights, words
 
 

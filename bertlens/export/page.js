@@ -69,7 +69,7 @@ async (widget) => {
     // every layer that is in the page is there with all of its heads
     if (layer !== undefined && !kept(name({ op: "head", map, layer, head: 0 })))
       return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
-    return [{ error: "this page has no kernel: open the notebook to compute this, to run another text or to export" }];
+    return [{ error: "This needs the model, which a saved page does not hold. Open the notebook." }];
   };
   const damaged = () => [{ error: "this part of the page is damaged: it cannot be unpacked" }];
   const model = {

@@ -19,7 +19,7 @@ from ..trace.trace import Trace
 
 SHARE = 0.8
 LEAST_DRAWS = 20  # for an interval
-LOTS = 200  # sets drawn by lot
+LOTS = 200  # sets picked at random
 DRAWS = 20_000  # random heads: a median of whole neurons needs many
 KEYS_AT_ONCE = 2**20  # keys of random heads that are held together
 MOST_KEYS = 2**23  # drawn in all: of long texts fewer heads
@@ -116,11 +116,11 @@ class SetWeights(NamedTuple):
     whole: float  # all neurons: the model's weight
     alone: float  # the neurons of the `contrast_set` alone
     rest: float  # the others alone
-    lot: float  # as many as the set has, drawn by lot: mean over the draws
+    lot: float  # as many as the set has, picked at random: mean over the draws
 
 
 def set_weights(trace: Trace, layer: int, head: int, query: int, key: int, seed: int = 0) -> SetWeights:
-    """The weight of (query, key) with all neurons, with its `contrast_set` alone, with the rest alone, and by lot.
+    """The weight of (query, key) with all neurons, with its `contrast_set` alone, with the rest alone, and at random.
 
     A weight of a set M is softmax_j(scaling · Σ_{n ∈ M} q_n k_jn + mask_j) at the key. What a set does is seen from
     alone ≈ whole and rest ≈ 0; `lot`, the mean over 200 random sets of its size, is the chance level. All NaN where

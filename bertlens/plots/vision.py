@@ -1,4 +1,4 @@
-"""What a token attends to among the patches of an image, drawn as that image: as the Explorer's head view has it."""
+"""What a token looks at among the patches of an image, drawn as that image: as the Explorer's head view has it."""
 
 from __future__ import annotations
 
@@ -85,4 +85,4 @@ def _title(trace: Trace, layer: int, head: int, query: int, row: np.ndarray) -> 
     named = [f"{visible(tokens[at])} {row[at]:.3f}" for at in others]
     rest = named if len(others) <= 3 else [f"{len(others)} other tokens {row[others].sum():.3f}"]
     second = ", ".join([f"{len(known)} patches: {total:.3f}", *rest])
-    return f"L{layer}·H{head}: {visible(tokens[query])} attends to\n{second}"
+    return f"L{layer}·H{head}: {visible(tokens[query])} looks at\n{second}"

@@ -22,6 +22,8 @@ from .tokenizer import Pieces, Text, cut_side, display, is_byte_level, resting_s
 EMPTY = "No token comes from the text: what is shown are the special tokens that the tokenizer adds"
 UNKNOWN = "is this the model's own tokenizer, and is the text in its language?"
 
+CUT = "pass truncation=True to cut it"  # what to do about a long text, in Python
+
 
 @dataclass(frozen=True)
 class InputReport:
@@ -153,8 +155,7 @@ def encode(
         if limit is not None and len(pieces.input_ids) > limit:
             if not truncation:
                 raise InputError(
-                    f"{len(pieces.input_ids)} tokens, but the model takes at most {limit}: shorten or split the text, "
-                    "or pass truncation=True to cut it"
+                    f"{len(pieces.input_ids)} tokens, the model reads {limit}. Shorten or split the text, or {CUT}"
                 )
             whole, pieces = pieces, tokenise(tokenizer, texts, limit)
             for i, name in enumerate(("text", "text_pair")[: len(texts)]):

@@ -168,7 +168,7 @@ class Shown:
             "pending": [layer for layer in range(shown.n_layers) if layer not in held],
             "measures": list(MEASURES) if not reasons["norms"] else ["weight"],
             "layer_maps": [
-                {"name": word.name, "label": word.label, "about": word.about, "symbol": word.symbol}
+                {name: getattr(word, name) for name in ("name", "label", "about", "symbol", "said_as")}
                 for word in heads.layer_maps(shown)
             ],
             "offers": dict(reasons),

@@ -74,7 +74,7 @@ def typescript() -> str:
             "}",
             f"export const TRAIT_NAMES: readonly (keyof Traits)[] = {_json([trait.name for trait in v.TRAITS])};",
             "",
-            *_table("MEASURES", "Measure", v.MEASURES, ("symbol", "label", "title", "does", "about", "signed")),
+            *_table("MEASURES", "Measure", v.MEASURES, ("symbol", "label", "title", "does", "they", "about", "signed")),
             *_table("PAIR_FILTERS", "PairFilter", v.PAIR_FILTERS, ("label", "about")),
             *_table("UNITS", "UnitKind", v.UNITS, ("label", "about")),
             *_table("GATES", "string", v.GATES, ("letter", "mark", "about")),

@@ -2,6 +2,7 @@
 // The bundle that all views of a document share: who loads it may go away meanwhile.
 import { afterEach, expect, it, vi } from "vitest";
 import loader from "../src/host/loader";
+import { GONE } from "../src/kernel/kernel";
 
 const PAGE = globalThis as Record<symbol, unknown>;
 afterEach(() => {
@@ -41,5 +42,5 @@ it("is refused where nobody has it, to each view by its own kernel", async () =>
     throw new Error("disposed");
   };
   const views = [view({ send }), view({ send })];
-  expect(await Promise.all(views.map(({ said }) => said))).toEqual(["no kernel", "no kernel"]);
+  expect(await Promise.all(views.map(({ said }) => said))).toEqual([GONE, GONE]);
 });

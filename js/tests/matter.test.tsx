@@ -184,7 +184,7 @@ describe("the tab", () => {
     const { b, text } = await opened(overviewOf(TOKENS, { subject: "text" }), false);
     b.take("cell_matters").give({ error: "this page has no kernel" });
     await settled();
-    expect(text()).toBe("This needs the model, which a saved page does not hold: open the notebook.");
+    expect(text()).toBe("This needs the model, which a saved page does not hold. Open the notebook.");
     const tokens = Array.from({ length: 300 }, (_, n) => `w${n}`);
     expect((await opened(overviewOf(tokens), false)).text()).toContain("This needs the model");
   });

@@ -5,6 +5,7 @@ import { Window } from "happy-dom";
 import { expect, it, vi } from "vitest";
 import script from "../../bertlens/export/page.js?raw";
 import { ask } from "../src/kernel/kernel";
+import { NEEDS_MODEL } from "../src/kernel/link";
 
 const held = (text: string) => ({ $bytes: btoa(text) });
 const DATA = {
@@ -114,8 +115,8 @@ it("says why it cannot answer the rest", async () => {
   await expect(ask(model, "head", { map: "self", layer: 3, head: 0 }, forever)).rejects.toThrow(
     "layer 3 is not in this page, which holds layers 1",
   );
-  await expect(ask(model, "trace", { text: "a" }, forever)).rejects.toThrow("this page has no kernel");
-  await expect(ask(model, "constructor", {}, forever)).rejects.toThrow("this page has no kernel");
+  await expect(ask(model, "trace", { text: "a" }, forever)).rejects.toThrow(NEEDS_MODEL);
+  await expect(ask(model, "constructor", {}, forever)).rejects.toThrow(NEEDS_MODEL);
 });
 
 it("tells who listens about a change, once, until they leave", async () => {

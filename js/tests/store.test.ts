@@ -1,6 +1,7 @@
 // The store: what is shown, what is asked, and what the link says, with answers late, out of order, wrong and never.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ask, KernelError } from "../src/kernel/kernel";
+import { ask, GONE, KernelError } from "../src/kernel/kernel";
+import { NEEDS_MODEL } from "../src/kernel/link";
 import { bench, FakeModel, floats, headAnswer, hello, noise, overviewOf, settled, TOKENS } from "./fake";
 
 const shownHead = ({ store }: ReturnType<typeof bench>) => `${store.shown.value.layer}/${store.shown.value.head}`;
@@ -50,7 +51,7 @@ describe("link", () => {
       (host as unknown as { follow(): void }).follow();
     };
     tell(false);
-    expect(said(b)).toMatchObject({ state: "error", text: "no kernel" });
+    expect(said(b)).toMatchObject({ state: "error", text: GONE });
     expect(b.store.link.kernel.value).toBe(false);
     tell(true);
     await hello(b);
@@ -141,8 +142,15 @@ describe("link", () => {
     b.model.dead = true;
     b.synced.put({ layer: 1 });
     await settled();
-    expect(said(b)).toEqual({ state: "error", text: "no kernel", behind: true });
+    expect(said(b)).toEqual({ state: "error", text: GONE, behind: true });
     expect(shownHead(b)).toBe("0/0");
+  });
+  it("says why nothing can be changed: a saved page has no model, a kernel that is gone comes again", async () => {
+    const b = bench();
+    expect(b.store.link.needs.value).toBe(NEEDS_MODEL);
+    await hello(b);
+    b.store.link.lose();
+    expect(b.store.link.needs.value).toBe("This needs Python: run the cell again.");
   });
   it("does not speak of what the view itself says where the answer would be", async () => {
     const b = bench();
@@ -190,7 +198,7 @@ describe("link", () => {
     await settled();
     b.model.dead = false;
     b.synced.put({ layer: 2 });
-    expect(said(b).text).toBe("no kernel");
+    expect(said(b).text).toBe(GONE);
     await b.answer(2, 0);
     expect(said(b).state).toBe("live");
   });

@@ -81,7 +81,7 @@ describe("which heads matter", () => {
     const { give, said, value } = await opened();
     await give("matters", "no kernel here");
     await give("matters_exact", "no kernel here");
-    expect(said()).toContain("Not computed (no kernel here).");
+    expect(said()).toContain("Not computed: no kernel here");
     expect(said()).not.toMatch(/none|falls/);
     expect(value()).toMatchObject({ absent: true, label: "logit of “cat” without the head, change (not computed)" });
     expect(value().text!(Number.NaN)).toBe("–");
@@ -89,22 +89,24 @@ describe("which heads matter", () => {
   it("says how far a sweep is until it ends, and “none” only then", async () => {
     const { give, said, value } = await opened();
     await give("matters", nothing);
-    expect(said()).toContain(`Being computed: 0 of ${LAYERS * HEADS} heads exact (●) …`);
+    expect(said()).toContain(`0 of ${LAYERS * HEADS} heads tried so far (●) …`);
     expect(said()).not.toMatch(/none|falls/);
     await give("matters_exact", [0, 0.2, 0, 0]);
-    expect(said()).toMatch(/falls without: none so far.*rises without.*L0·H1 \+0\.200.*Being computed: 4 of 12 heads/s);
+    expect(said()).toMatch(
+      /Without these .* falls: none so far.*Without these it rises: L0·H1 \+0\.200.*4 of 12 heads tried so far/s,
+    );
     expect(value()).toMatchObject({ absent: false });
     expect(value().label).toMatch(/ \(being computed\)$/);
     expect(value().text!(Number.NaN)).toBe("…");
     for (let layer = 1; layer < LAYERS; layer++) await give("matters_exact", [0, 0, 0, 0]);
-    expect(said()).toMatch(/falls without: none *and rises.*12 of 12 heads exact/s);
+    expect(said()).toMatch(/falls: none *Without these it rises.*All 12 heads tried, in this text\./s);
     expect(value().label).toBe("logit of “cat” without the head, change");
   });
   it("tells heads that hardly matter apart", async () => {
     const { give, said } = await opened();
     await give("matters", nothing);
     await give("matters_exact", [-0.0004, 0.0003, 0.00031, 0]);
-    expect(said()).toMatch(/falls without: L0·H0 −0\.0004.*L0·H2 \+0\.00031.*L0·H1 \+0\.00030/s);
+    expect(said()).toMatch(/falls: L0·H0 −0\.0004.*L0·H2 \+0\.00031.*L0·H1 \+0\.00030/s);
   });
 });
 
@@ -117,7 +119,9 @@ it("tells heads that look elsewhere by little apart", async () => {
   const { fields, buffers } = answerOf("moved", [moved.length], moved);
   b.take("moved").give(fields, buffers);
   await settled();
-  expect(movedMost(view)).toMatch(/^Most: L0·H1 0\.0004, L0·H2 0\.0002 of at most 0\.693 nats/);
+  expect(movedMost(view)).toMatch(
+    /^Heads that now look elsewhere: L0·H1 0\.0004, L0·H2 0\.0002 \(0 = the same, 0\.693 = nowhere the same\)\./,
+  );
 });
 
 const chip = (id: number, head: number) => ({ id, label: `L0·H${head} off`, about: "", off: [0, head], code: "" });
@@ -220,5 +224,29 @@ describe("what can be done", () => {
       ["hide", 2],
     ])
       expect(asked).toContain(JSON.stringify(one));
+  });
+});
+
+describe("who looks elsewhere", () => {
+  const told = async (values: number[]) => {
+    const b = bench(overviewOf(TOKENS, { subject: "text" }));
+    const view = createView(b.store, signal(false));
+    movedMost(view);
+    const { fields, buffers } = answerOf("moved", [values.length], Float32Array.from(values));
+    b.take("moved").give(fields, buffers);
+    await settled();
+    return movedMost(view);
+  };
+  const none = Array<number>(HEADS).fill(Number.NaN);
+  it("is no head where the last layer was changed", async () => {
+    expect(await told([...none, ...none, ...none])).toBe("This is the last layer: no later head can notice.");
+  });
+  it("is of the layers that come later", async () => {
+    expect(await told([...none, ...none, 0, 0.2, 0, 0])).toBe(
+      "Heads that now look elsewhere: L2·H1 0.200 (0 = the same, 0.693 = nowhere the same). Only layer 2 can differ.",
+    );
+    expect(await told([...none, ...Array<number>(2 * HEADS).fill(0)])).toBe(
+      "No head looks elsewhere. Only layers 1 to 2 can differ.",
+    );
   });
 });

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.limits import PAGE_TEXT_CHARACTERS
 from ...errors import InputError
 from ...page import bundle
+from ...text.encoding import CUT
 from . import Answer, whatif
 
 if TYPE_CHECKING:
@@ -36,7 +37,11 @@ def another_text(asked: Asked, text: str, text_pair: str | None = None) -> Answe
         raise InputError("this view was made from attention maps: it has no model to run another text with")
     if len(text) + len(text_pair or "") > PAGE_TEXT_CHARACTERS:
         raise InputError(f"the text is longer than {PAGE_TEXT_CHARACTERS:,} characters: use lens.trace in a cell")
-    asked.show(lens.trace(text, text_pair, truncation=asked.traits["truncation"]))
+    try:
+        trace = lens.trace(text, text_pair, truncation=asked.traits["truncation"])
+    except InputError as error:
+        raise InputError(str(error).replace(CUT, "tick “cut if too long”")) from error
+    asked.show(trace)
     return {}, {}
 
 

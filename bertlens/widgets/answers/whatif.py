@@ -96,9 +96,9 @@ def label(change: Change, tokens: Sequence[str]) -> str:
     if isinstance(change, Off):
         return f"all heads of L{change.layer} off" if change.head is None else f"{_named(change)} off"
     if isinstance(change, Mean):
-        return f"{_named(change)} at its mean"
+        return f"{_named(change)} says the same to all"
     if isinstance(change, Pattern):
-        return f"{_named(change)} looks {'evenly' if change.uniform else 'as given'}"
+        return f"{_named(change)} looks {'at all alike' if change.uniform else 'as given'}"
     if isinstance(change, Cut):
         where = f"L{change.layer}" if change.head is None else _named(change)
         ends = ["any" if n is None else _token(tokens, n) for n in (change.query, change.key)]

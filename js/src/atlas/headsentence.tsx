@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { GATES } from "../generated/vocabulary";
 import { paperName } from "../paint/format";
+import { More } from "../parts/more";
 import { restOf } from "../parts/sentence";
 import { useView } from "../state/view";
 import { atLength, useByWeight } from "./gatemarks";
@@ -32,9 +33,5 @@ function Tag({ gate, more }: { gate?: string; more: string[] }) {
   const byWeight = useByWeight();
   const hasKind = gate && gate !== "undefined" && gate !== "mixed";
   const about = gate && `${GATES[gate]?.about} ${hasKind ? `A kind of head ${atLength(overview)}${byWeight}. ` : ""}`;
-  return (
-    <abbr class="bl-term bl-muted" tabIndex={0} title={`${about ?? ""}${more.join(" · ")}`}>
-      {hasKind ? gate : "more"}
-    </abbr>
-  );
+  return <More about={`${about ?? ""}${more.join(" · ")}`}>{hasKind ? gate : "more"}</More>;
 }

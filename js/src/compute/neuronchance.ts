@@ -1,9 +1,9 @@
-// What random vectors and neurons drawn by lot would do, and what the marked ones do: the page's half of n80_chance and
+// What random vectors and neurons picked at random would do, and what the marked ones do: the page's half of n80_chance and
 // set_weights in bertlens/measures/neurons.py.
 import { biasOf, needQueryKey, type Slice, softmax } from "./attention";
 import { contrastSet } from "./neurons";
 
-const LOTS = 100; // sets drawn by lot
+const LOTS = 100; // sets picked at random
 const LEAST_DRAWS = 20; // for an interval
 const DRAWS = 6000; // random heads: a median of whole neurons needs many
 const MOST_KEYS = 5e5; // drawn in all: of long texts fewer heads
@@ -67,10 +67,10 @@ function draw(d: number, K: number, rank: number): Draws | null {
 export interface SetWeights {
   alone: number; // the set
   rest: number;
-  lot: number; // as many, drawn by lot
+  lot: number; // as many, picked at random
 }
 
-/** The weight of (i, j) by the neurons of the set alone, by the rest alone, and by as many drawn by lot, on average. */
+/** The weight of (i, j) by the neurons of the set alone, by the rest alone, and by as many picked at random, on average. */
 export function setWeights(slice: Slice, i: number, j: number, set: number[]): SetWeights {
   const { q, k, d, K, scaling } = needQueryKey(slice);
   const parts = new Float64Array(d * K); // of every neuron in every key's score: a set is a sum of a few rows

@@ -195,9 +195,10 @@ export function Problem() {
   const { link, shown } = useView();
   const { state, text, behind } = link.now.value;
   if (state !== "error" && state !== "slow") return null;
+  const until = state === "slow" ? "Until it answers" : "Until then";
   return (
     <div class="bl-problem" role="alert" data-testid="problem">
-      <span>{behind ? `${text}: the picture is of ${headLabel(shown.layer, shown.head)}` : text}</span>
+      <span>{behind ? `${text}. ${until} ${headLabel(shown.layer, shown.head)} stays.` : text}</span>
       {state === "error" && (
         <button type="button" class="bl-close" aria-label="Close this message" onClick={() => link.close()} />
       )}

@@ -5,8 +5,8 @@ const KEYS: [key: string, what: string][] = [
   ["shift-click", "atlas: draw one more head"],
   ["click, arrow keys and Enter", "matrix, lines: pin a query and a key"],
   ["Alt and left, right arrow", "back to the selection before, and forward again"],
-  ["x, or the right button", "what if it did not? switch off a head, cut a cell, hide a token, switch off a neuron"],
-  ["Escape", "take the pin out"],
+  ["x, or the right button", "what if: switch off a head, cut a cell, hide a word, switch off a neuron"],
+  ["Escape", "unpin"],
 ];
 
 export const Help = () => (
@@ -20,8 +20,9 @@ export const Help = () => (
       ))}
     </dl>
     <p>
-      α is the weight with which a query (row) takes from a key (column); every row sums to 1. Heads are counted from 0;
-      the papers count from 1. A weight says where a head looks, not how much it changes the output.
+      Each row is a word that looks (a query), each column a word looked at (a key); a row of weights α adds up to 1.
+      Heads are counted from 0; the papers count from 1. A weight says where a head looks, not how much it changes the
+      output.
     </p>
   </div>
 );

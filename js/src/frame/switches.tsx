@@ -4,6 +4,7 @@ import { included } from "../atlas/atlas";
 import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../generated/vocabulary";
 import { Check, Segmented, Select, wordChoices } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
+import { specialNames } from "../parts/nouns";
 import { tokenText } from "../parts/token";
 import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
@@ -103,11 +104,13 @@ function SpecialTokens() {
   const view = useView();
   const { synced } = view;
   const set = setter(view);
+  const names = specialNames(view.overview);
+  if (!names) return null;
   return (
     <>
       <Check
-        label="hide special"
-        title="Leave special tokens out of the head view. Rows then sum to less than 1."
+        label={`hide ${names}`}
+        title="Leave these special tokens out of the picture. Rows then add up to less than 1."
         checked={synced.hide_special.value}
         onChange={set("hide_special")}
       />

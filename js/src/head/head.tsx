@@ -2,13 +2,15 @@
 import { useMemo, useRef } from "preact/hooks";
 import { columnMeans, type Item } from "../compute/grid";
 import { isLong } from "../compute/windows";
-import { MEASURES, type Traits } from "../generated/vocabulary";
+import type { Traits } from "../generated/vocabulary";
 import { scaleEnd } from "../paint/format";
 import { choicesOf, Segmented, Select } from "../parts/controls";
 import { Deferred, NextFrame } from "../parts/deferred";
+import { specialNames } from "../parts/nouns";
 import { Place } from "../parts/token";
 import { useWidth } from "../parts/width";
 import { useView, type View } from "../state/view";
+import { headingWords, meanHeading } from "./cellwords";
 import { Lines } from "./lines";
 import { ListFooter } from "./listfooter";
 import { Zoomed } from "./long/zoom";
@@ -22,9 +24,9 @@ const LONG_TOKEN = 8; // letters of a token that take the room of its bar
 const [LIST_BELOW, LONG_LIST_BELOW] = [544, 700]; // px, where the list stands below; of a long text, whose picture needs more
 
 const AXES = {
-  matrix: "row = query, column = key, click a cell to pin it",
-  lines: "left = query, right = key, click a token to pin it",
-  text: "shaded by one token, click one to pin it",
+  matrix: "rows look, columns are looked at",
+  lines: "left looks, right is looked at",
+  text: "shaded by one of them",
 };
 
 export function HeadPanel() {
@@ -61,7 +63,7 @@ export function HeadPanel() {
         )}
       </header>
       {grid.rows.length === 0 || grid.cols.length === 0 ? (
-        <p class="bl-empty">No tokens left to show: undo “hide special” or the pair filter.</p>
+        <p class="bl-empty">No tokens are left to show: undo “hide {specialNames(overview)}” or the pair filter.</p>
       ) : (
         <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
           <HeadPicture mode={synced.mode.value} long={long} />
@@ -137,21 +139,13 @@ function RowList({ most: listed }: { most: number }) {
 
 /** Whose numbers they are, in the measure's own words. */
 function Heading() {
-  const { grid, row, col, shown } = useView();
-  const does = shown.layerMap ? "takes from" : MEASURES[shown.measure].does;
-  if (row === null && col === null) return <>the mean query {does}</>;
+  const view = useView();
+  const { grid, row, col, shown } = view;
+  if (row === null && col === null) return <>{meanHeading(view)}</>;
   const token = (
     <b class="bl-selected">
       <Place units={row !== null ? grid.rows : grid.cols} n={row ?? col!} />
     </b>
   );
-  return row === null ? (
-    <>
-      who {does} {token}
-    </>
-  ) : (
-    <>
-      {token} {does}
-    </>
-  );
+  return <>{headingWords(shown, token, row === null)}</>;
 }

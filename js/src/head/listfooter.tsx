@@ -1,63 +1,62 @@
-// Below the list beside the head: what it leaves out, what a row holds, and what is to be known of norms.
+// Below the list beside the head: what it leaves out, what of a row is not shown, and what is to be known of norms.
 import { strongestKey } from "../compute/attention";
 import type { Item } from "../compute/grid";
 import { counted, share } from "../paint/format";
-import { Token } from "../parts/token";
+import { More } from "../parts/more";
+import { plural } from "../parts/nouns";
+import { tokenText } from "../parts/token";
 import { renormalized } from "../state/display";
-import { useView } from "../state/view";
+import { useView, type View } from "../state/view";
+import { unitNoun } from "./cellwords";
 import { currentScale } from "./scale";
 
-/** What the list leaves out, what a row holds, and what is to be known of norms. */
+/** What the list leaves out, and what of a row is not in it. */
 export function ListFooter({ items, rest, ofColumn }: { items: Item[]; rest: Item[]; ofColumn: boolean }) {
   const view = useView();
   const { synced, shown } = view;
   const scale = currentScale(view);
   if (items.length === 0) return null; // still to be computed
   const sumOf = (some: Item[]) => some.reduce((total, item) => total + item.value, 0);
-  const sum = sumOf(items);
+  const others = rest.length === 1 ? "1 other" : `${counted(rest.length)} others`;
+  const said = [
+    rest.length > 0 && `${others} ${scale.text(sumOf(rest))}`,
+    ...(!ofColumn && scale.symbol === "α" ? lackWords(view, 1 - sumOf(items)) : []),
+    renormalized(synced, shown) && "rows scaled to 1",
+  ];
   return (
     <p class="bl-muted bl-number bl-sums">
-      {rest.length > 0 && `${counted(rest.length)} more: ${scale.text(sumOf(rest))}`}
-      {rest.length > 0 && !ofColumn && " · "}
-      {!ofColumn && `Σ ${scale.text(sum)}`}
-      {!ofColumn && scale.symbol === "α" && <Rest rest={1 - sum} />}
-      {shown.norms && !shown.layerMap && view.row !== null && <NormNote norms={shown.norms} />}
-      {renormalized(synced, shown) && <> (rows renormalised)</>}
-      {shown.norms && synced.units.value !== "pieces" && <> (norms of merged pieces: their sum)</>}
+      {said.filter(Boolean).join(" · ")} {shown.norms && <AboutNorms norms={shown.norms} />}
     </p>
   );
 }
 
 const ROUNDING = 0.01; // what a row may lack without a sink: weights can come in half precision
 
-/** Where the rest of a row's attention goes: to a sink, which is no token, or to tokens that are filtered out. */
-function Rest({ rest }: { rest: number }) {
-  const { grid, row, shown } = useView();
+/** Where the rest of a row's attention goes: to a sink, which is no token, or to what is filtered out. */
+function lackWords(view: View, lacking: number): (string | false)[] {
+  const { grid, row, shown } = view;
   const { K, attention } = shown.slice;
   const queries = row === null ? grid.rows.flatMap(({ pieces }) => pieces) : grid.rows[row]!.pieces;
   const given = (i: number) => (attention ? total(attention.subarray(i * K, (i + 1) * K)) : 1); // a softmax has no sink
   const held = queries.reduce((sum, i) => sum + given(i), 0) / queries.length;
   const sink = 1 - held > ROUNDING ? 1 - held : 0;
-  return (
-    <>
-      {sink > 0 && <>; {share(sink)} goes to a sink, no token</>}
-      {rest - sink > 0.0005 && <> (the rest goes to tokens not shown)</>}
-    </>
-  );
+  const hidden = lacking - sink;
+  return [
+    sink > 0 && `${share(sink)} goes to a sink, no token`,
+    hidden > 0.0005 && `${share(hidden)} goes to ${plural(unitNoun(view))} not shown`,
+  ];
 }
 
 const total = (row: Float32Array) => row.reduce((sum, one) => sum + one, 0);
 
-/** What cancels: the token with most attention against what it passes on. */
-function NormNote({ norms }: { norms: Float32Array }) {
-  const { focus, shown, overview } = useView();
+/** What cancels: the token with most attention against the length of what it has to give. */
+function AboutNorms({ norms }: { norms: Float32Array }) {
+  const { focus, shown, overview, row, synced } = useView();
   const weights = shown.weights.row(focus.query);
   const top = strongestKey(weights);
   const median = norms.slice().sort()[norms.length >> 1]!;
-  return (
-    <>
-      {" · "}most attended: <Token text={overview.keyside.tokens[top]!} /> with α {share(weights[top]!)}, ‖f(x)‖{" "}
-      {share(norms[top]!)} (median {share(median)})
-    </>
-  );
+  const most = `Looked at most: “${tokenText(overview.keyside.tokens[top]!)}”, α ${share(weights[top]!)}. What it has to give, ‖f(x)‖, is ${share(norms[top]!)} long; the median is ${share(median)}.`;
+  const merged = synced.units.value === "pieces" ? "" : "The norm of a word is the sum of its pieces’.";
+  const about = [row !== null && !shown.layerMap && most, merged].filter(Boolean).join(" ");
+  return about ? <More about={about} /> : null;
 }

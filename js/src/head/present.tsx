@@ -3,13 +3,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { largest, largestSize } from "../compute/largest";
 import { products } from "../compute/neurons";
 import { cellFacts, softmaxSteps } from "../compute/neuronsheet";
-import { MEASURES } from "../generated/vocabulary";
 import { cssColor } from "../paint/colormap";
 import { percent, scalingText, share, signed } from "../paint/format";
 import { coloursOf } from "../paint/palette";
 import { ranked } from "../paint/ranked";
+import { nounOf } from "../parts/nouns";
 import { tokenText } from "../parts/token";
 import { useView, type View } from "../state/view";
+import { headingWords } from "./cellwords";
 import { Strip, shadesInWords, shadesOf } from "./running";
 import { currentScale } from "./scale";
 
@@ -153,16 +154,15 @@ function stepsOf(view: View): Step[] {
       marked={(n) => (shaded && !overview.square ? false : n === at)}
     />
   );
-  const does = shown.layerMap ? "takes from" : MEASURES[shown.measure].does;
   return [
     {
-      title: "One token asks",
-      says: `${asks} asks, every token is a key that may answer. ↑ ↓: another one asks.`,
+      title: "The question",
+      says: `${asks} looks for something. Which ${nounOf(overview)} will it find?`,
       body: strip(false),
     },
     ...(shown.slice.q && !shown.layerMap ? neuronSteps(view, focus.query, focus.key) : []),
     {
-      title: `What ${asks} ${does}`,
+      title: headingWords(shown, asks, false).join(""),
       says: shades ? `${shadesInWords(view, shades)}.` : "No tokens are left to show.",
       body: strip(true),
     },

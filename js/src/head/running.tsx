@@ -2,7 +2,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { edges, type TokenSide, type Unit } from "../compute/grid";
 import { largest, largestSize } from "../compute/largest";
-import { MEASURES } from "../generated/vocabulary";
 import { cssColor, inkOn } from "../paint/colormap";
 import { counted, scaleEnd } from "../paint/format";
 import { choicesOf, into, Segmented } from "../parts/controls";
@@ -10,6 +9,7 @@ import { onGridKey } from "../parts/gridkeys";
 import { Legend } from "../parts/legend";
 import { tokenText } from "../parts/token";
 import { useView, type View } from "../state/view";
+import { headingWords, mostWords } from "./cellwords";
 import { currentScale, pinToken, type Scale } from "./scale";
 import { useSwept } from "./swept";
 
@@ -132,14 +132,13 @@ export function Strip({ label, side, units, shades, marked, pick, hover }: Strip
   );
 }
 
-/** The largest of a token's values in words: “sat” attends to on 0.731, the 0.120, … */
+/** The largest of a token's values in words: “sat” looks at on 0.731, the 0.120, …; the other 16 less. */
 export function shadesInWords(view: View, { to, unit, units, values, scale }: Shades): string {
   const { positions } = largest(values, TOKENS_NAMED);
   const named = positions.map((n) => `${tokenText(units[n]!.label)} ${scale.text(values[n]!)}`).join(", ");
-  const token = `“${tokenText(unit.label)}”`;
-  const does = view.shown.layerMap ? "takes from" : MEASURES[view.shown.measure].does;
   const rest = units.length - positions.length;
-  return `${to ? `who ${does} ${token}` : `${token} ${does}`}: ${named}${rest > 0 ? `; less each: ${rest} more` : ""}`;
+  const less = rest > 0 ? `; the other ${counted(rest)} ${scale.signed ? "differ " : ""}less` : "";
+  return `${headingWords(view.shown, `“${tokenText(unit.label)}”`, to).join("")}: ${named}${less}`;
 }
 
 /** The colours of the shades. */
@@ -186,7 +185,7 @@ export function Running() {
           </>
         )}
       </div>
-      <p data-testid="running-words">{shadesInWords(view, shades)}</p>
+      <p data-testid="running-words">{mostWords(view, shades)}</p>
       <Legend {...legendOf(shades)} />
     </div>
   );

@@ -3,6 +3,9 @@
 import type { AnyModel } from "@anywidget/types";
 import { bytesOf } from "./wire";
 
+/** Where the kernel was, and is no more. */
+export const GONE = "Python was stopped or restarted: run the cell again";
+
 /** What travels in a message beside its buffers: the answer to one question, or why there is none. */
 export interface Reply {
   fields: Record<string, unknown>;
@@ -65,7 +68,7 @@ export function ask(
     try {
       model.send({ id, op, ...asked });
     } catch {
-      finish(() => reject(new ConnectionError("no kernel")));
+      finish(() => reject(new ConnectionError(GONE)));
     }
   });
 }

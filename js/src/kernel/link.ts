@@ -1,10 +1,14 @@
 // How the kernel is doing: whether there is one, what waits for it, what went wrong. One line of text says it.
 import { computed, type Signal, signal } from "@preact/signals";
-import { ConnectionError, KernelError, type Reply, StaleError } from "./kernel";
+import { ConnectionError, GONE, KernelError, type Reply, StaleError } from "./kernel";
 
 const ASKING_AFTER = 300; // ms until the page says that it waits
 const SLOW_AFTER = 6000; // ms until it says that the kernel is busy or gone
 const CONNECTION = "connection"; // the problem that any answer disproves
+
+/** Of what cannot be had here; bertlens/export/page.js says the same of each question. */
+export const NEEDS_MODEL = "This needs the model, which a saved page does not hold. Open the notebook.";
+const NEEDS_PYTHON = "This needs Python: run the cell again.";
 
 interface Says {
   state: "saved" | "asking" | "live" | "slow" | "error";
@@ -32,10 +36,14 @@ export class Link {
     if (problem) return { state: "error", ...problem };
     if (this.loading.value) return { state: "asking", text: this.loading.value };
     const waits = [...this.waits.value.values()];
-    if (waits.includes("slow")) return { state: "slow", text: "kernel busy or gone", behind: true };
+    if (waits.includes("slow")) return { state: "slow", text: "Python is busy or gone", behind: true };
     if (waits.length > 0) return { state: "asking", text: "waiting for the kernel …" };
     return this.kernel.value ? { state: "live", text: "kernel live" } : { state: "saved", text: "saved page" };
   });
+
+  private lost = signal(false); // there was a kernel
+  /** Why nothing can be changed while there is no kernel. */
+  readonly needs = computed(() => (this.lost.value ? NEEDS_PYTHON : NEEDS_MODEL));
 
   met: Promise<boolean> = Promise.resolve(false); // whether there is a kernel; open until something answered
 
@@ -46,6 +54,7 @@ export class Link {
     this.met = hello.then(
       ({ fields }) => {
         this.kernel.value = fields.kernel === true;
+        this.lost.value &&= !this.kernel.value;
         put(this.problems, CONNECTION);
         return this.kernel.value;
       },
@@ -61,9 +70,10 @@ export class Link {
 
   /** The kernel is gone, and the host says so. */
   lose(): void {
+    this.lost.value ||= this.kernel.value;
     this.kernel.value = false;
     this.loading.value = "";
-    put(this.problems, CONNECTION, { text: "no kernel", behind: true });
+    put(this.problems, CONNECTION, { text: GONE, behind: true });
   }
 
   /** Say what waits, what fails and what nobody counts on any more; `quietly` leaves that to `tired` and the caller. */

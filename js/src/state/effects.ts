@@ -164,13 +164,20 @@ export function movedMost(view: View): string {
   const { overview } = view;
   const answer = movedOf(view);
   if (answer.state !== "answered") return answer.state === "refused" ? answer.reason : "";
-  const [most, can] = [
-    strongest(answer.value, overview.n_heads, 1),
-    answer.value.filter((v) => !Number.isNaN(v)).length,
-  ];
-  if (can === 0) return "No head runs after the change: none can look elsewhere.";
-  if (most.length === 0) return `None of the ${can} heads that can differ looks elsewhere.`;
+  const can = Array.from(answer.value).flatMap((value, n) =>
+    Number.isNaN(value) ? [] : [Math.floor(n / overview.n_heads)],
+  );
+  const most = strongest(answer.value, overview.n_heads, 1);
+  const later = can.length < answer.value.length ? ` ${laterWords([...new Set(can)])}` : "";
+  if (can.length === 0) return "This is the last layer: no later head can notice.";
+  if (most.length === 0) return `No head looks elsewhere.${later}`;
   const texts = ranked(most.map(({ value }) => value));
   const heads = most.map(({ name: [l, h] }, n) => `${headLabel(l, h)} ${texts[n]}`).join(", ");
-  return `Most: ${heads} of at most ${nats(Math.LN2)} nats, mean over queries; ${can} of ${answer.value.length} heads can differ.`;
+  return `Heads that now look elsewhere: ${heads} (0 = the same, ${nats(Math.LN2)} = nowhere the same).${later}`;
 }
+
+/** Where heads run after a change, and so can look elsewhere. */
+const laterWords = (layers: number[]): string =>
+  layers.length === 1
+    ? `Only layer ${layers[0]} can differ.`
+    : `Only layers ${layers[0]} to ${layers.at(-1)} can differ.`;

@@ -17,6 +17,7 @@ export interface LayerMap {
   label: string;
   about: string;
   symbol: string;
+  said_as: Measure | ""; // in whose words its cells are told
 }
 
 /** A tab below; `why_not` says why it has nothing to show, null where nobody asked for it. */

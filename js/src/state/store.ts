@@ -5,7 +5,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Traits } from "../generated/vocabulary";
 import { commOf } from "../host/comm";
 import { Answers, PATIENCE } from "../kernel/answers";
-import { ask, ConnectionError, type Reply } from "../kernel/kernel";
+import { ask, ConnectionError, GONE, type Reply } from "../kernel/kernel";
 import { Link } from "../kernel/link";
 import type { Synced } from "../kernel/synced";
 import { createDisplayed, type Displayed, type Grown } from "./displayed";
@@ -33,7 +33,7 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   link.saved.value = comm.isGone();
   const send = (op: string, fields: Record<string, unknown>) =>
     comm.isGone()
-      ? Promise.reject(new ConnectionError(link.saved.peek() ? "not in this page: run the notebook" : "no kernel"))
+      ? Promise.reject(new ConnectionError(link.saved.peek() ? "not in this page: open the notebook" : GONE))
       : ask(model, op, fields, until, link.load);
   const answers = new Answers(send, link, limit);
   const runs = signal(0);

@@ -25,13 +25,7 @@ function OwnRun({ tab }: { tab: Tab }) {
   }, [tried]);
   const live = view.link.kernel.value;
   const button = (label: string, about: string, act: () => void) => (
-    <button
-      type="button"
-      class="bl-button"
-      disabled={!live}
-      title={live ? about : "Changes need a kernel: open the notebook"}
-      onClick={act}
-    >
+    <button type="button" class="bl-button" disabled={!live} title={live ? about : view.link.needs.value} onClick={act}>
       {label}
     </button>
   );
@@ -41,20 +35,16 @@ function OwnRun({ tab }: { tab: Tab }) {
         {tried ? (
           <TriedOut {...tried} />
         ) : (
-          <p>
-            {tab.name === "why"
-              ? "The run shown is a changed one: scores are split for the model’s own run."
-              : tab.why_not}
-          </p>
+          <p>{tab.name === "why" ? "Why works on the unchanged model." : tab.why_not}</p>
         )}
         <p class="bl-controls">
-          {button("Undo", "The changes as they were before the last one", () => undo(view))}
-          {button("Reset", "The model’s own run", () => reset(view))}
+          {button("Undo the change", "The changes as they were before the last one", () => undo(view))}
+          {button("Reset", "The unchanged model", () => reset(view))}
         </p>
       </div>
       {tried && (
         <SplitParts split={tried.split} go={null}>
-          the split of the model’s own run, as it was
+          the split of the unchanged model
         </SplitParts>
       )}
     </section>

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changeColour } from "../atlas/headvalues";
 import { px } from "../paint/format";
 import { choicesOf, into, Menu, Segmented } from "../parts/controls";
+import { More } from "../parts/more";
 import { Section } from "../parts/section";
 import { Token, tokenText } from "../parts/token";
 import { type Answers, answersOf, movedMost } from "../state/effects";
@@ -72,11 +73,7 @@ export function WhatIfMenu() {
           Which heads matter?
         </button>
       )}
-      <Menu
-        label="What if"
-        title={live ? "What if: change the run" : "What if: changes need a kernel"}
-        name="bl-doings"
-      >
+      <Menu label="What if" title={live ? "What if: change the run" : link.needs.value} name="bl-doings">
         <Doings doings={toSelected(view)} />
         <button type="button" disabled={!live} onClick={() => into(patching)(true)}>
           something from another text …
@@ -177,7 +174,7 @@ function Chips() {
   const view = useView();
   const { overview, link } = view;
   const live = link.kernel.value;
-  const why = live ? "" : "Changes need a kernel: open the notebook";
+  const why = live ? "" : link.needs.value;
   const button = (label: string, about: string, act: () => void) => (
     <button type="button" class="bl-link" disabled={!live} title={why || about} onClick={act}>
       {label}
@@ -199,12 +196,10 @@ function Chips() {
           />
         </span>
       ))}
-      <span class="bl-muted">
-        {live ? "not the model’s own run" : "not the model’s own run; changes need a kernel"}
-      </span>
+      <span class="bl-muted">not the unchanged model</span>
       <span class="bl-spacer" />
       {button("Undo", "The changes as they were before the last one", () => undo(view))}
-      {button("Reset", "The model’s own run", () => reset(view))}
+      {button("Reset", "The unchanged model", () => reset(view))}
     </div>
   );
 }
@@ -247,7 +242,11 @@ function Elsewhere() {
   const view = useView();
   const { page, synced } = view;
   return (
-    <Section title="Who looks elsewhere now?" about="Jensen-Shannon to the model’s own run, nats" testid="elsewhere">
+    <Section
+      title="Who looks elsewhere now?"
+      aside={<More about="Jensen-Shannon divergence to the unchanged run in nats, mean over rows." />}
+      testid="elsewhere"
+    >
       <p>{movedMost(view) || "computing …"}</p>
       {synced.parts.value.includes("atlas") && (
         <>
@@ -257,7 +256,7 @@ function Elsewhere() {
             choices={choicesOf({ moved: "Looks elsewhere", matters: "Matters", "": "Patterns" })}
             onChange={into(page.whatif.colour)}
           />
-          <p class="bl-muted">A dash: does not run after a change, so it cannot differ. Hatched: switched off.</p>
+          <p class="bl-muted">– not after a change, so the same. Hatched: switched off.</p>
         </>
       )}
     </Section>

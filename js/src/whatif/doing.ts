@@ -3,19 +3,18 @@
 import { cellFacts } from "../compute/neuronsheet";
 import type { HeadName } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
+import { nounOf, plural } from "../parts/nouns";
 import { tokenText } from "../parts/token";
 import { change } from "../state/change";
 import type { Change } from "../state/overview";
 import type { View } from "../state/view";
 import type { Asked, Doing } from "../state/whatif";
 
-const NEEDS = "changes need a kernel: open the notebook";
-
 /** Other changes instead of those that there are; the step before is kept. */
 export function put(view: View, list: (there: number[]) => Asked[], keep = true): void {
   const { overview, page, link } = view;
   const { past, colour } = page.whatif;
-  const reason = link.kernel.value ? overview.offers.whatif : NEEDS;
+  const reason = link.kernel.value ? overview.offers.whatif : link.needs.value;
   if (reason) {
     link.say("change", reason);
     return;
@@ -31,7 +30,7 @@ export function put(view: View, list: (there: number[]) => Asked[], keep = true)
       if (keep)
         past.value = { subject: overview.subject, lists: [...(subject === overview.subject ? lists : []), before] };
       if (colour.peek() === "") colour.value = "moved";
-      page.said.value = changes.length > 0 ? "the run was changed" : "the run is the model’s own again";
+      page.said.value = changes.length > 0 ? "the model was changed" : "the model is unchanged again";
     },
     () => undefined, // the link says why
   );
@@ -74,8 +73,8 @@ export function toHead({ overview }: View, [layer, head]: HeadName): Doing[] {
   const isOff = offAt(overview.changes, layer, head) !== undefined;
   return [
     ...(isOff ? [] : [{ label: `${name} off`, asked: [["off", layer, head]], key: "x" }]),
-    { label: `${name} at its mean over the tokens`, asked: [["mean", layer, head]] },
-    { label: `${name} looks evenly`, asked: [["uniform", layer, head]] },
+    { label: `${name} says the same to every ${nounOf(overview)}`, asked: [["mean", layer, head]] },
+    { label: `${name} looks at all ${plural(nounOf(overview))} alike`, asked: [["uniform", layer, head]] },
     { label: `all heads of L${layer} off`, asked: [["off", layer]] },
     { label: `MLP of L${layer} off`, asked: [["mlp", layer]] },
   ];

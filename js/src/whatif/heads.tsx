@@ -4,6 +4,7 @@ import type { HeadName } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
 import { ranked } from "../paint/ranked";
 import { Select } from "../parts/controls";
+import { More } from "../parts/more";
 import { Section } from "../parts/section";
 import { type Answers, metricOf, type Sweep, spearman, strongest, sweep } from "../state/effects";
 import { useView } from "../state/view";
@@ -32,34 +33,34 @@ export function Matters({ answers }: { answers: Answers }) {
       )}
       {effects.known > 0 && (
         <>
-          <Strongest title={`${metric.label} falls without`} sign={-1} effects={effects} />
-          <Strongest title="and rises without, so their loss helps it" sign={1} effects={effects} />
+          <Strongest title={`Without these ${metric.label} falls`} sign={-1} effects={effects} />
+          <Strongest title="Without these it rises" sign={1} effects={effects} />
         </>
       )}
       <p class="bl-muted" data-testid="sweep-state">
-        {stateOf(effects, metric.unit)}
+        {stateOf(effects)} {effects.known > 0 && <More about={exactWords(effects, metric.unit)} />}
       </p>
     </Section>
   );
 }
 
 /** How far the numbers are: not computed, being computed, or all there. */
-function stateOf({ values, exact, known, estimated, refused }: Sweep, unit: string): string {
-  const heads = `${exact} of ${values.length} heads`;
+export function stateOf({ values, exact, known, estimated, refused }: Sweep): string {
   const others = estimated ? ", the others estimated (○)" : "";
-  if (refused && known === 0) return `Not computed (${refused}).`;
-  if (refused) return `${heads} exact (●)${others} (${refused}).`;
-  if (exact < values.length) return `Being computed: ${heads} exact (●)${others} …`;
-  return `${heads} exact (●), ${unit}, in this text${agreement(estimated, values)}`;
+  if (refused && known === 0) return `Not computed: ${refused}`;
+  if (refused) return `${exact} of ${values.length} heads tried (●)${others}: ${refused}`;
+  if (exact < values.length) return `${exact} of ${values.length} heads tried so far (●)${others} …`;
+  return `All ${values.length} heads tried, in this text.`;
 }
 
-/** How well the estimate ordered the heads. */
-function agreement(estimated: Float32Array | null, exact: Float32Array): string {
-  if (!estimated) return "; no estimate: it begins at its extreme";
-  const rho = spearman(estimated, exact);
-  return Number.isNaN(rho)
-    ? ""
-    : `; the estimate’s order agrees with ρ = ${rho.toFixed(2)} (Spearman, n = ${exact.length})`;
+/** The unit, and how well the estimate ordered the heads. */
+export function exactWords({ values, exact, estimated }: Sweep, unit: string): string {
+  const about = `In ${unit}, each head switched off alone.`;
+  if (exact < values.length) return about;
+  if (!estimated) return `${about} No estimate: it begins at its extreme.`;
+  const rho = spearman(estimated, values);
+  if (Number.isNaN(rho)) return about;
+  return `${about} The estimate’s order agrees with ρ = ${rho.toFixed(2)} (Spearman, n = ${values.length}).`;
 }
 
 interface StrongestProps {

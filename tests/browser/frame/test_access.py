@@ -377,22 +377,22 @@ def test_pin_of_a_word_survives_the_switch_to_pieces(show, embedded_lens):
 
 def test_hide_special_tokens_and_say_what_rows_hold(show, pair):
     seen = show(pair.explore(layer=1, head=8, query=3))
-    seen.check("hide special").check()
+    seen.check("hide [CLS], [SEP]").check()
     assert "[CLS]" not in seen.row_labels() + seen.col_labels()
     held = float(pair.attention(1)[8, 3][[n for n in range(21) if n not in (0, 12, 20)]].sum())
-    expect(seen.part("row-list")).to_contain_text(f"Σ {shown(held)} (the rest goes to tokens not shown)")
+    expect(seen.part("row-list")).to_contain_text(f"{shown(1 - held)} goes to words not shown")
     seen.check("renormalise rows").check()
-    expect(seen.part("row-list")).to_contain_text("Σ 1.000")
-    expect(seen.part("row-list")).to_contain_text("rows renormalised")
-    seen.check("hide special").uncheck()
+    expect(seen.part("row-list")).to_contain_text("rows scaled to 1")
+    expect(seen.part("row-list")).not_to_contain_text("not shown")
+    seen.check("hide [CLS], [SEP]").uncheck()
     assert len(seen.row_labels()) == 21
 
 
 def test_nothing_left_to_show_names_the_way_back(show, embedded_lens):
     trace = bl.Trace.from_attentions([[[[0.5, 0.5], [0.5, 0.5]]]], ["[CLS]", "[SEP]"])
     seen = show(trace.explore())
-    seen.check("hide special").check()
-    expect(seen.region("Head view")).to_contain_text("No tokens left to show: undo “hide special”")
+    seen.check("hide [CLS], [SEP]").check()
+    expect(seen.region("Head view")).to_contain_text("No tokens are left to show: undo “hide [CLS], [SEP]”")
 
 
 def test_pinned_score_in_words_is_not_made_up(show, embedded_lens):
@@ -407,7 +407,7 @@ def test_help_lists_the_keys(show, pair):
     button = seen.root.get_by_role("button", name="?", exact=True)
     button.click()
     expect(button).to_have_attribute("aria-expanded", "true")
-    expect(seen.root).to_contain_text("every row sums to 1. Heads are counted from 0")
+    expect(seen.root).to_contain_text("adds up to 1. Heads are counted from 0")
 
 
 def test_input_report_is_shown(show, embedded_lens):

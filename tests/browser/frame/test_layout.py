@@ -85,7 +85,7 @@ def test_nothing_moves_when_measure_selection_and_tab_change(show, pair):
         seen.title(f"L{layer}·H{head}")
         assert places() == before, (layer, head)
     seen.at_cell(3, 4)  # takes the pin out
-    expect(seen.part("row-list")).to_contain_text("the mean query attends to")
+    expect(seen.part("row-list")).to_contain_text("on average, words look at")
     assert places() == before
     for tab in ("Weight against norm", "Gates", "Geometry", "Table", "Neurons"):
         seen.tab(tab).click()
@@ -162,7 +162,7 @@ def test_pinned_key_is_in_the_list_though_it_is_small(show, pair):
     expect(seen.part("row-list").locator(".bl-pinned")).to_have_count(1)
     expect(seen.part("row-list").locator(".bl-pinned .bl-token")).to_have_text(pair.display_tokens[least])
     expect(seen.part("row-list").locator("li")).to_have_count(6)
-    expect(seen.part("row-list")).to_contain_text("15 more")
+    expect(seen.part("row-list")).to_contain_text("15 others")
 
 
 def test_words_that_come_again_carry_their_place(show, pair):

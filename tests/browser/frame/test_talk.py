@@ -46,13 +46,14 @@ def test_running_text_is_shaded_by_a_row_or_by_a_column(show, pair):
     assert " ".join(words[:6]) == "[CLS] the cat sat on the" and "\n" in text.inner_text().strip()  # a line a sentence
     weights = pair.attention(1)[8].numpy()
     assert shades(seen) == coloured(weights[3])
-    order = weights[3].argsort()[::-1][:5]
-    named = ", ".join(f"{pair.display_tokens[j]} {shown(weights[3, j])}" for j in order)
-    expect(seen.part("running-words")).to_have_text(f"“sat” attends to: {named}; less each: 16 more")
+    first = pair.display_tokens[int(weights[3].argmax())]
+    expect(seen.part("running-words")).to_have_text(f"“sat” looks most at “{first}”, {shown(weights[3].max())}.")
     seen.choice("shaded by", "who looks at it").click()
     assert shades(seen) == coloured(weights[:, 4])
     best = pair.display_tokens[int(weights[:, 4].argmax())]
-    expect(seen.part("running-words")).to_contain_text(f"who attends to “on”: {best} {shown(weights[:, 4].max())}")
+    expect(seen.part("running-words")).to_have_text(
+        f"“on” is looked at most by “{best}”, {shown(weights[:, 4].max())}."
+    )
 
     seen.choice("shaded by", "what it looks at").click()
     token = seen.part("running").locator("[data-n]")
@@ -76,24 +77,22 @@ def test_running_text_is_shaded_by_a_row_or_by_a_column(show, pair):
 def test_the_line_below_says_what_is_selected(show, pair):
     seen = show(pair.explore(**CELL), width=1000)
     line, weights = seen.part("seeing"), pair.attention(1)[8]
-    cell = f"“sat” → “on” {shown(float(weights[3, 4]))}, place 1 of 21 in its row"
-    expect(line).to_contain_text(f"{cell}; evenly over the 21 it sees: {1 / 21:.3f}.")
-    seen.at_cell(3, 0)
-    place = 1 + int((weights[3] > weights[3, 0]).sum())
-    expect(line).to_contain_text(f"“sat” → “[CLS]” {shown(float(weights[3, 0]))}, place {place} of 21 in its row")
+    given = f"“sat” gives “on” {shown(float(weights[3, 4]))} of its attention, more than any other word."
+    expect(line).to_have_text(f"{given} Spread evenly it would be {1 / 21:.3f}.")
+    third = int(weights[3].argsort(descending=True)[2])
+    seen.at_cell(3, third)
+    given = f"“sat” gives “{pair.display_tokens[third]}” {shown(float(weights[3, third]))} of its attention"
+    expect(line).to_contain_text(f"{given}; 2 words get more.")
     seen.page.keyboard.press("Escape")
-    i, j = divmod(int(weights.argmax()), 21)
-    tokens = pair.display_tokens
-    largest = f"The largest: “{tokens[i]}” → “{tokens[j]}” {shown(float(weights.max()))}, place 1"
-    expect(line).to_contain_text(largest)
-    expect(line).to_contain_text("Rows look (queries), columns are looked at (keys); a cell is the attention weight α.")
+    how = "Each row is a word that looks, each column a word looked at. Dark = much. A row adds up to 1. Click a cell."
+    expect(line).to_have_text(how)
     switch = seen.root.get_by_role("button", name="What am I seeing?")
     switch.click()
     expect(line).to_have_count(0)
     switch.click()
-    expect(line).to_contain_text("The largest")
+    expect(line).to_have_text(how)
     seen.choice("head view", "Lines").click()
-    expect(line).to_contain_text("Left looks (queries)")
+    expect(line).to_have_text("Left the words that look, right those looked at. Strong = much. Click a word.")
 
 
 def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
@@ -105,7 +104,7 @@ def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
     slide = seen.root.get_by_role("dialog", name="Present")
     expect(slide).to_be_visible()
     press, says = seen.page.keyboard.press, slide.get_by_test_id("says")
-    expect(says).to_contain_text("“sat” asks")
+    expect(says).to_have_text("“sat” looks for something. Which word will it find?")
     slide.get_by_test_id("says").click()  # text, nothing that can be pressed: the keys stay with the slide
     press("ArrowRight")
     expect(says).to_have_text("“sat” asks with its query q, “on” offers its key k: 32 numbers each.")
@@ -136,7 +135,7 @@ def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
     left = 1 - float(alpha[shown_keys].double().sum())
     expect(says).to_contain_text(f"{few}; the others get {left:.3f} together.")
     press("ArrowRight")
-    expect(says).to_contain_text(f"“sat” attends to: on {shown(float(alpha[4]))}")
+    expect(says).to_contain_text(f"“sat” looks at: on {shown(float(alpha[4]))}")
     expect(slide).to_contain_text("7 of 7")
     seen.page.evaluate(AXE.read_text(encoding="utf-8"))
     assert seen.page.evaluate(FINDINGS) == []
@@ -148,13 +147,13 @@ def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
     assert min(sizes) >= 18
     assert slide.evaluate("one => one.scrollHeight <= one.clientHeight && one.clientWidth === innerWidth")
     press("ArrowDown")  # the next token asks
-    expect(says).to_contain_text("“on” attends to: ")
+    expect(says).to_contain_text("“on” looks at: ")
     press("Home")
-    expect(says).to_contain_text("“on” asks")
+    expect(says).to_contain_text("“on” looks for something.")
     press("Escape")
     expect(slide).to_have_count(0, timeout=PATIENCE)
     expect(button).to_be_focused()
-    expect(seen.part("row-list").locator("h4")).to_contain_text("on attends to")  # the pin stays
+    expect(seen.part("row-list").locator("h4")).to_contain_text("on looks at")  # the pin stays
 
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -36,6 +36,8 @@ def test_terms_explain_themselves_on_focus_too(show, pair):
     seen = show(pair.explore(layer=1, head=8, query=3, key=4))
     for name, tab in (("contrast", "Neurons"), ("jaccard", "Neurons"), ("cone", "Geometry")):
         seen.tab(tab).click()
+        if name == "contrast":
+            seen.part("contrast").locator("summary").click()
         word = vocabulary.TERMS[name]
         term = seen.region("Details").locator("abbr", has_text=word.label).first
         expect(term).to_have_attribute("title", word.about)
@@ -72,16 +74,24 @@ def test_shares_never_add_up_to_more_than_all(show, embedded_lens):
 
 
 @pytest.mark.parametrize(
-    ("measure", "verb"),
-    [("weight", "attends to"), ("norm", "takes from"), ("difference", "looks at (+) or takes from (−)")],
+    ("measure", "does", "they"),
+    [
+        ("weight", "looks at", "look at"),
+        ("norm", "takes from", "take from"),
+        (
+            "difference",
+            "looks more than it takes (+), takes more than it looks (−)",
+            "look more than they take (+), take more than they look (−)",
+        ),
+    ],
 )
-def test_list_says_what_its_numbers_are(show, pair, measure, verb):
+def test_list_says_what_its_numbers_are(show, pair, measure, does, they):
     seen = show(pair.explore(layer=1, head=8, query=3, measure=measure))
-    expect(seen.part("row-list").locator("h4")).to_have_text(f"sat {verb}")
+    expect(seen.part("row-list").locator("h4")).to_have_text(f"sat {does}")
     seen.root.locator(".bl-row-label", has_text="sat").click()
-    expect(seen.part("row-list").locator("h4")).to_have_text(f"the mean query {verb}")
+    expect(seen.part("row-list").locator("h4")).to_have_text(f"on average, words {they}")
     seen.select("layer 1").select_option("rollout")
-    expect(seen.part("row-list").locator("h4")).to_have_text("the mean query takes from")
+    expect(seen.part("row-list").locator("h4")).to_have_text("on average, words take from")
 
 
 def test_layer_map_is_said_and_ringed_as_a_layer(show, pair):

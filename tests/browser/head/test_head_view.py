@@ -70,7 +70,7 @@ def test_start_state_by_argument(show, pair):
     expect(seen.queries().and_(seen.root.locator("[aria-pressed=true]"))).to_have_text("on")
     expect(seen.keys().and_(seen.root.locator("[aria-pressed=true]"))).to_have_text(re.compile("mat"))
     expect(seen.choice("pairs", "A→A")).to_have_attribute("aria-pressed", "true")
-    expect(seen.check("hide special")).to_be_checked()
+    expect(seen.check("hide [CLS], [SEP]")).to_be_checked()
     expect(seen.check("renormalise rows")).to_be_checked()
     expect(seen.root).to_have_attribute("data-theme", "dark")
 
@@ -249,12 +249,12 @@ def test_click_pins_a_token_until_clicked_again(show, pair):
     seen.queries().nth(3).click()
     seen.away()  # the pin stays
     assert seen.keys().nth(4).locator(".bl-line-numbers").inner_text() == f"{pair.attention(1)[8, 3, 4]:.2f}"
-    expect(seen.part("row-list").locator("h4")).to_have_text("sat attends to")
+    expect(seen.part("row-list").locator("h4")).to_have_text("sat looks at")
     seen.keys().nth(4).click()
     expect(seen.keys().nth(4)).to_have_attribute("aria-pressed", "true")
     seen.queries().nth(3).click()
     expect(seen.queries().nth(3)).to_have_attribute("aria-pressed", "false")
-    expect(seen.part("row-list").locator("h4")).to_have_text("who attends to on")
+    expect(seen.part("row-list").locator("h4")).to_have_text("who looks at on")
 
 
 FILTERS = {
@@ -339,7 +339,8 @@ def test_list_beside_the_head_is_the_pinned_row_sorted(show, pair):
     best = row.argsort(descending=True, stable=True)[:12].tolist()
     assert [token for token, _ in seen.listed()] == [pair.display_tokens[n] for n in best]
     assert [value for _, value in seen.listed()] == pytest.approx([float(row[n]) for n in best], abs=5.1e-4)
-    expect(seen.part("row-list")).to_contain_text("Σ 1.000")
+    left = 1 - float(row[best].double().sum())
+    expect(seen.part("row-list").locator(".bl-sums")).to_have_text(re.compile(f"^9 others {left:.3f}\\s*$"))
     seen.part("row-list").get_by_role("button").nth(1).click()
     expect(seen.root.locator(".bl-col-label.bl-pinned")).to_have_text(pair.display_tokens[best[1]])
 
@@ -403,7 +404,7 @@ def test_attention_that_goes_to_a_sink_is_said(show):
     assert 0.02 < missing[3] < 0.98
     seen = show(trace.explore(layer=0, head=1, query=3))
     expect(seen.part("row-list")).to_contain_text(f"{shown(float(missing[3]))} goes to a sink, no token")
-    expect(seen.part("row-list")).not_to_contain_text("tokens not shown")
+    expect(seen.part("row-list")).not_to_contain_text("not shown")
     seen.page.keyboard.press("Escape")
     seen.part("matrix").press("Escape")
     expect(seen.part("row-list")).to_contain_text(f"{shown(float(missing.mean()))} goes to a sink, no token")

@@ -177,10 +177,10 @@ def test_a_weight_of_a_long_text_has_four_decimals_below_too(page_of, trace):
     expect(seen.part("formula-alpha")).to_have_text(weight)
     expect(seen.part("formula")).to_contain_text(f"softmax over {LENGTH:,} keys")
     expect(seen.part("contrast")).to_contain_text(
-        re.compile(rf"The weight {weight} is \d\.\d{{4}} by these neurons alone")
+        re.compile(rf"alone the weight would be \d\.\d{{4}} \(it is {re.escape(weight)}\)")
     )
-    expect(seen.part("contrast")).to_contain_text(f"for the key at rank 1 of {LENGTH:,}")
-    expect(seen.root).to_contain_text(f"place 1 of {LENGTH:,} in its row; evenly over the {LENGTH:,} it sees: 0.0004")
+    expect(seen.part("contrast")).to_contain_text(f"for a key at place 1 of {LENGTH:,} by score")
+    expect(seen.root).to_contain_text("of its attention, more than any other word. Spread evenly it would be 0.0004.")
 
 
 def test_zoom_by_keyboard_pointer_and_wheel(seen):

@@ -101,12 +101,13 @@ def test_contrast_and_the_neurons_that_carry_it(show, pair, eager):
     parts = q[QUERY] * (k[KEY] - k[others].mean(dim=0)) / 32**0.5
     carried = parts.sort(descending=True).values.cumsum(0)
     n80 = int((carried < 0.8 * parts.sum()).sum()) + 1
-    text = seen.part("contrast").inner_text()
-    assert text.startswith(f"{n80} of 32 neurons carry 80 %")
+    token = pair.display_tokens[KEY]
+    expect(seen.part("contrast").locator("p")).to_contain_text(f"{n80} of the 32 neurons make “{token}” stand out.")
+    text = seen.part("contrast").text_content() or ""  # what stands behind the question too
     found = re.search(r"contrast (\S+)\)", text)
     assert found is not None
     digits(found[1], parts.sum(), 2)
-    chance = re.search(r"random q and k take (\d+) \((\d+) to (\d+) in 90 %\) for the key at rank (\d+) of 21", text)
+    chance = re.search(r"at random need (\d+) \((\d+) to (\d+) in 90 %\) for a key at place (\d+) of 21", text)
     assert chance is not None, text
     scores = k @ q[QUERY]
     rank = int((scores > scores[KEY]).sum())
@@ -121,10 +122,12 @@ def test_contrast_and_the_neurons_that_carry_it(show, pair, eager):
             sizes.append(int((np.sort(terms)[::-1].cumsum() < 0.8 * terms.sum()).sum()) + 1)
     for printed, share in zip((chance[2], chance[1], chance[3]), (0.05, 0.5, 0.95), strict=True):
         assert np.quantile(sizes, share - 0.03) <= int(printed) <= np.quantile(sizes, share + 0.03)
-    made = re.search(r"weight (\S+) is (\S+) by these neurons alone, (\S+) by the rest alone, (\S+) by as many", text)
+    made = re.search(
+        r"would be (\S+) \(it is (\S+)\); with the others alone (\S+)\..* at random the weight would be (\S+)\. ", text
+    )
     assert made is not None, text
     order = parts.argsort(descending=True)
-    for printed, neurons in zip(made.groups()[:3], (order, order[:n80], order[n80:]), strict=True):
+    for printed, neurons in zip(made.groups()[:3], (order[:n80], order, order[n80:]), strict=True):
         weight = (k[:, neurons] @ q[QUERY, neurons] / 32**0.5).softmax(0)[KEY]
         digits(printed, weight, 3)
     lots = [torch.from_numpy(random.permutation(32)[:n80]) for _ in range(2000)]
@@ -160,7 +163,10 @@ def test_reuse_of_the_set_by_other_queries(show, pair, eager):
             for _ in range(2000)
         ]
     )
-    found = re.search(r"by (\d+) % on average \(Jaccard; chance (\d+) %\)", seen.part("contrast").inner_text())
+    found = re.search(
+        r"share (\d+) % with this one on average \(Jaccard; chance (\d+) %\)",
+        seen.part("contrast").text_content() or "",
+    )
     assert found is not None
     assert int(found[1]) == round(100 * float(jaccard))
     assert abs(int(found[2]) - 100 * float(chance)) < 0.8  # rounded, and drawn
@@ -299,9 +305,8 @@ def test_hidden_special_tokens(show, pair, eager, renormalize):
         block = block / block.sum(axis=1, keepdims=True)
     assert_painted(seen.matrix(), block, 0, block.max())
     note = seen.part("row-list").inner_text()
-    assert f"Σ {shown(block[left.index(QUERY)].sum())}" in note
-    assert ("rows renormalised" in note) is renormalize
-    assert ("rest goes to tokens not shown" in note) is not renormalize
+    assert ("rows scaled to 1" in note) is renormalize
+    assert (f"{shown(1 - block[left.index(QUERY)].sum())} goes to words not shown" in note) is not renormalize
 
 
 def test_head_sentence_is_the_heads_statistic(show, pair, eager):

@@ -1,4 +1,4 @@
-"""A vision transformer's page: what a patch attends to as an image, chosen by click and by keys, over its picture."""
+"""A vision transformer's page: what a patch looks at as an image, chosen by click and by keys, over its picture."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_row_of_a_patch(show):
     image.focus()
     seen.page.keyboard.press("ArrowDown")
     check(9 + COLS, under=False)
-    expect(seen.root.get_by_test_id("row-list").locator("h4")).to_have_text("r2 c2 attends to")
+    expect(seen.root.get_by_test_id("row-list").locator("h4")).to_have_text("r2 c2 looks at")
     expect(seen.said).to_have_text("query r2 c2")
     box = image.bounding_box()
     assert abs(box["width"] / box["height"] - COLS / ROWS) < 0.02

@@ -116,7 +116,7 @@ def test_kernel_states(lab, notebook, tmp_path):
     expect(lab.root).to_have_attribute("data-state", "asking")
     expect(lab.part("link")).to_have_text("waiting for the kernel …")
     expect(lab.root).to_have_attribute("data-state", "slow")
-    expect(lab.part("problem")).to_have_text("kernel busy or gone: the picture is of L1·H8")
+    expect(lab.part("problem")).to_have_text("Python is busy or gone. Until it answers L1·H8 stays.")
     assert lab.shape() == (21, 21)  # the picture stays
     free.touch()
     expect(lab.part("matrix")).to_have_attribute("aria-rowcount", "6")  # a late answer still counts
@@ -301,7 +301,9 @@ def test_notebook_7(open_notebook):
     says(notebook, "view.layer, view.head", "0 2")
     # said at once, not with the next click
     notebook.page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
-    expect(seen.part("problem")).to_have_text("no kernel: the picture is of L0·H2")
+    expect(seen.part("problem")).to_have_text(
+        "Python was stopped or restarted: run the cell again. Until then L0·H2 stays."
+    )
     assert seen.root.get_attribute("data-state") == "error"
 
 

@@ -46,8 +46,12 @@ def test_dead_kernel_says_what_is_shown(notebook):
     notebook.page.wait_for_function("() => jupyterapp.shell.currentWidget.sessionContext.session?.kernel == null")
     seen.thumb(3, 5).click()
     expect(seen.root).to_have_attribute("data-state", "error")
-    expect(seen.part("problem")).to_have_text("no kernel: the picture is of L0·H2")
+    expect(seen.part("problem")).to_have_text(
+        "Python was stopped or restarted: run the cell again. Until then L0·H2 stays."
+    )
     seen.title("L0·H2")
     seen.thumb(1, 8).click()  # is in the cache
     seen.title("L1·H8")
-    expect(seen.part("problem")).to_have_text("no kernel: the picture is of L1·H8")
+    expect(seen.part("problem")).to_have_text(
+        "Python was stopped or restarted: run the cell again. Until then L1·H8 stays."
+    )

@@ -91,7 +91,7 @@ def test_asking_then_slow_then_late_answer(page_of, pair):
     expect(seen.part("link")).to_have_text("waiting for the kernel …")
     page.clock.run_for(6000)
     expect(seen.root).to_have_attribute("data-state", "slow")
-    expect(seen.part("problem")).to_have_text("kernel busy or gone: the picture is of L1·H8")
+    expect(seen.part("problem")).to_have_text("Python is busy or gone. Until it answers L1·H8 stays.")
     page.clock.resume()
     agree(seen, pair, 1, 8)
     answer(seen, "L0·H2")

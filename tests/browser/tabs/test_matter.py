@@ -111,7 +111,7 @@ def test_what_has_no_answer_says_so_in_one_sentence(page_of: Any, show: Any, pai
     seen = show(pair.explore(layer=LAYER, head=HEAD))
     seen.tab("Does it matter?").click()
     panel = seen.root.get_by_role("tabpanel")
-    expect(panel).to_have_text("This needs the model, which a saved page does not hold: open the notebook.")
+    expect(panel).to_have_text("This needs the model, which a saved page does not hold. Open the notebook.")
     assert masked.lens is not None
     seen = live(page_of, masked.lens.trace("The cat sat.").explore(layer=0, head=0))
     seen.tab("Does it matter?").click()

@@ -190,7 +190,7 @@ def test_evidence_map_names_and_pins_its_cells(show, pair):
     cells.hover(position=at | {"x": 2.5 * box["width"] / pair.n_tokens})
     expect(seen.tip).to_contain_text("does not count")
     cells.click(position=at)
-    expect(seen.root).to_contain_text(f"{pair.tokens[2]} attends to")
+    expect(seen.root).to_contain_text(f"{pair.tokens[2]} looks at")
     svg = seen.save("SVG", "Open tab").read_text()
     assert "Attention of L0·H2" in svg and "data:image/png" in svg
 
@@ -239,7 +239,7 @@ def test_pages_carry_ranks_and_say_what_evidence_they_lack(show, pair, embedded_
     assert found == pytest.approx(values / values[0], rel=5e-3, abs=1e-6)
     long = embedded_lens.trace("The cat sat on the mat. " * 12)
     expect(show(bl.GateView(long, **HEAD)).part("gates")).to_contain_text(
-        "Which cells count is not known: this page has no kernel"
+        "Which cells count is not known. This needs the model, which a saved page does not hold."
     )
 
 

@@ -114,7 +114,7 @@ def test_pinned_query_stays_when_the_pointer_leaves(show, pair):
     seen.at_cell(3, 4)
     seen.away()
     expect(seen.part("formula")).to_contain_text("sat → on")
-    expect(seen.part("neurons")).to_contain_text("query pinned")
+    expect(seen.part("neurons")).to_contain_text("the pinned word")
 
 
 def test_hover_of_a_neuron_names_it_and_its_numbers(show, pair):
@@ -222,7 +222,7 @@ def test_the_set_that_carries_80_percent_is_marked(show, pair):
 def test_nothing_is_marked_where_the_contrast_is_not_positive(show, pair):
     least = int(pair.scores(1)[8, 3].argmin())
     seen = show(bl.NeuronView(pair, layer=1, head=8, query=3, key=least))
-    expect(seen.part("contrast")).to_contain_text("no set of neurons carries it")
+    expect(seen.part("contrast")).to_contain_text("does not stand out here, so no neurons are marked.")
     expect(seen.root.locator(".bl-bracket > *")).to_have_count(0)
 
 

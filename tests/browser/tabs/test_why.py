@@ -15,6 +15,7 @@ import pytest
 import torch
 from playwright.sync_api import Locator, expect
 
+from bertlens import vocabulary
 from bertlens.base.ranking import ranked
 from bertlens.export.html import to_html
 from bertlens.measures import sources
@@ -88,7 +89,7 @@ def test_every_way_by_keyboard_alone(page_of: Any, trace: Any, cell: dict[str, i
     seen = Seen(page_of(with_kernel(view, trace, cell, to)))
     key = cell["key"]
     score = seen.numbers("score")[key]
-    found = re.search(r"contrast ([+−\d.]+)\)", seen.part("contrast").inner_text())
+    found = re.search(r"contrast ([+−\d.]+)\)", seen.part("contrast").text_content() or "")
     assert found
     contrast = found[1]
 
@@ -100,14 +101,15 @@ def test_every_way_by_keyboard_alone(page_of: Any, trace: Any, cell: dict[str, i
     expect(net(seen)).to_have_text(f"{contrast} nats")
 
     choose(seen, "Nothing")
-    expect(seen.part("why-says")).to_contain_text(f"with a score of {score} nats, nothing subtracted")
+    expect(seen.part("why-says")).to_contain_text(f"with a score of {score}.")
     expect(net(seen)).to_have_text(f"{score} nats")
-    expect(seen.part("why-foot")).to_contain_text("a split, not an experiment")
+    expect(seen.part("why-foot")).to_contain_text("A split, not an experiment")
 
     back_to_start(seen)
     choose(seen, "Key")  # the other side: the same number by other parts
     wanted = sources.score(trace, **cell, side="key", against=None)
-    foot = f"sum {signed(wanted.total, 4)} · the model’s own {signed(wanted.model, 4)} · difference"
+    assert signed(wanted.total, 4) == signed(wanted.model, 4)
+    foot = f"The parts add up to the model’s own {signed(wanted.model, 4)}."
     expect(seen.part("why-parts")).to_contain_text(signed(max((row[3] for row in wanted.rows), key=abs)))
     expect(seen.part("why-foot")).to_contain_text(foot)
     expect(net(seen)).to_have_text(f"{score} nats")
@@ -125,7 +127,7 @@ def test_every_way_by_keyboard_alone(page_of: Any, trace: Any, cell: dict[str, i
     seen.page.keyboard.press("End")
     foil = trace.n_tokens - 1
     expect(seen.select("key")).to_have_value(str(foil))
-    expect(seen.part("why-says")).to_contain_text(f"its weight on “{trace.display_tokens[foil]}”")
+    expect(seen.part("why-says")).to_contain_text(f"times as much as at “{trace.display_tokens[foil]}”.")
     assert number((net(seen).text_content() or "").removesuffix(" nats")) == pytest.approx(
         float((alpha[key] / alpha[foil]).log()), abs=0.0051
     )
@@ -137,8 +139,8 @@ def test_every_way_by_keyboard_alone(page_of: Any, trace: Any, cell: dict[str, i
     label = f"L{to['layer']}·H{to['head']} · from “{token}” ›"
     choose(seen, label)  # to where an earlier head fetched its part
     seen.title(f"L{to['layer']}·H{to['head']}")
-    expect(seen.part("why-says")).to_contain_text(f"“it” looks at “{token}” in L{to['layer']}·H{to['head']}")
-    expect(seen.part("why")).to_contain_text("cell pinned")
+    expect(seen.part("why-says")).to_contain_text(f"In L{to['layer']}·H{to['head']}, “it” looks at “{token}” ")
+    expect(seen.part("why")).to_contain_text("the pinned cell")
     expect(seen.part("why")).to_be_focused()
     choose(seen, f"‹ L{LAYER}·H{HEAD} it → animal")  # and back
     seen.title(f"L{LAYER}·H{HEAD}")
@@ -161,24 +163,30 @@ def test_the_sentence_is_true_of_the_weights(page_of: Any, trace: Any) -> None:
         if key != keys[0]:  # that one is pinned; a click would let it go
             seen.at_cell(query, key)
         says = seen.part("why-says")
-        expect(says).to_contain_text(f"“it” looks at “{trace.display_tokens[key]}” in L{LAYER}·H{HEAD}")
+        expect(says).to_contain_text(f"In L{LAYER}·H{HEAD}, “it” looks at “{trace.display_tokens[key]}” ")
         others = np.delete(alpha.numpy(), key)
         text = says.inner_text()
-        assert "the geometric mean of its weights on the other 15 tokens" in text and trace.n_tokens == 16
+        exact = says.locator("abbr").get_attribute("title") or ""
+        assert "the geometric mean of its weights on the other 15 tokens" in exact and trace.n_tokens == 16
         own, other = ranked([float(alpha[key]), others.mean()])
         assert abs(float(own) - float(alpha[key])) < 5.1e-4 and float(own) > 0  # no weight is 0.000
-        expect(seen.part("why")).to_contain_text(f"weight {own}; plain mean of the other 15: {other}")
+        assert f"weight {own}; plain mean of the other 15: {other}." in exact
         spread = seen.part("why-spread").inner_text()
         if abs(contrast[key]) < 0.1:
-            assert "times" not in text and "about the geometric mean" in text and "under 0.1 nats" in spread
+            assert "about as much as at a typical other word. Where from? Its parts cancel" in text
+            assert spread.startswith("Without their signs the parts add up to ")
             continue
-        factor = re.search(r"≈ ([\d.,]+) times", text)
-        assert factor, text
         truth = float(alpha[key]) / np.exp(np.log(others).mean())
-        assert float(factor[1].replace(",", "")) == pytest.approx(truth, rel=0.05)
+        for factor in (re.search(r"([\d.,]+) times as much", text), re.search(r"≈ ([\d.,]+) times", exact)):
+            assert factor, text
+            assert float(factor[1].replace(",", "")) == pytest.approx(truth, rel=0.05)
+        assert ("only " in text) == (truth < 1)
         s = sources.score(trace, **cell)
         size = s.parts.value.abs().sum() / abs(s.total)
-        assert spread == f"Σ|parts| ÷ |net| = {size:.1f}"
+        assert spread == f"Some cancel: without their signs the parts add up to {size:.1f} times as much."
+        kind, most = max(s.by("kind").items(), key=lambda item: item[1] * np.sign(s.total))
+        name = f"he {vocabulary.SOURCES[kind].label}"  # the, or The
+        assert name in text and signed(most) in text and signed(s.total) in text
     assert abs(contrast[near]) < 0.1  # else the case is not there
 
 
@@ -209,14 +217,14 @@ def test_a_page_without_a_kernel_holds_the_shown_head_and_refuses_the_rest(show:
         if side != "Both":
             seen.choice("MLPs", opened).click()
             seen.choice("against", against).click()
-        expect(seen.part("why-foot")).to_contain_text("sum ")
+        expect(seen.part("why-foot")).to_contain_text("The parts add up to")
         expect(seen.part("why")).not_to_contain_text("computing")
     seen.choice("stream of", "Query").click()
     seen.at_cell(5, int(alpha[5].argmax()))
     expect(seen.part("why-says")).to_contain_text(f"“{trace.display_tokens[5]}” looks at")
     seen.at_cell(3, least)
-    expect(seen.part("why")).to_contain_text("this page has no kernel")
-    expect(seen.part("why")).to_contain_text("heads that were shown when it was saved")
+    expect(seen.part("why")).to_contain_text("This needs the model, which a saved page does not hold.")
+    expect(seen.part("why")).to_contain_text("What does it hold?")
     seen.at_cell(3, strongest)
     expect(seen.part("why-says")).to_be_visible()
 
@@ -225,7 +233,8 @@ def test_long_texts_are_refused_in_words(show: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace("one two three four five six seven eight nine ten. " * 6)
     assert trace.n_tokens > 64
     seen = show(trace.explore(layer=2, head=1, view="why"))
-    expect(seen.part("why")).to_contain_text("texts of at most 64 tokens")
+    held = seen.part("why").locator("abbr", has_text="What does it hold?")
+    expect(held).to_have_attribute("title", re.compile("texts of at most 64 tokens"))
 
 
 def test_a_later_key_of_gpt2_and_its_first_token(show: Any) -> None:
@@ -234,9 +243,7 @@ def test_a_later_key_of_gpt2_and_its_first_token(show: Any) -> None:
 
     trace = causal()
     seen = show(trace.explore(layer=1, head=1, query=2, key=1, view="why"))
-    expect(seen.part("why-says")).to_contain_text(
-        "the geometric mean of its weights on the other 2 tokens that it sees"
-    )
+    expect(seen.part("why-says")).to_contain_text("a typical other word that it may look at.")
     assert "position" in seen.part("why").inner_text()
 
 
@@ -293,7 +300,7 @@ def test_score_as_a_sum_of_pictures(show: Any, pair: Any) -> None:
     seen.page.keyboard.press("Enter")
     expect(large).to_have_count(0)
     seen.thumb(3, 1).click()  # not held: in words, and not the pictures of the head before
-    expect(pictures).to_contain_text("this page has no kernel")
+    expect(pictures).to_contain_text("This needs the model, which a saved page does not hold.")
 
 
 def test_two_steps_and_back_one_by_one(page_of: Any, trace: Any, cell: dict[str, int]) -> None:

@@ -120,7 +120,7 @@ def test_a_head_off_and_back_by_keyboard(page_of: Any, text: Trace) -> None:
         for layer in range(LAYER + 1, 6)
     ]
     assert rows[LAYER + 1 :] == wanted
-    expect(seen.part("elsewhere")).to_contain_text("48 of 72 heads can differ")
+    expect(seen.part("elsewhere")).to_contain_text("Only layers 2 to 5 can differ.")
 
     seen.thumb(5, 3).focus()
     press(seen, "x")  # of the last layer: no weight differs, the answer does
@@ -178,7 +178,9 @@ def test_which_heads_matter(page_of: Any, masked: Trace) -> None:
     ask = seen.root.get_by_role("button", name="Which heads matter?")
     ask.focus()
     press(seen, "Enter")
-    expect(seen.part("sweep-state")).to_contain_text(re.compile("72 of 72 heads exact .*ρ = "))
+    expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried, in this text.")
+    more = seen.part("sweep-state").locator("abbr")
+    expect(more).to_have_attribute("title", re.compile("ρ = "))
     metric = whatif.logit(words[0])
     change = np.array(
         [[metric(masked.rerun(whatif.off(l, h))) - metric(masked) for h in range(12)] for l in range(6)]  # noqa: E741
@@ -187,7 +189,7 @@ def test_which_heads_matter(page_of: Any, masked: Trace) -> None:
     np.testing.assert_allclose(found, change, atol=0.00052)
     said = seen.part("matters").inner_text()
     order = [divmod(int(n), 12) for n in change.flatten().argsort()]
-    falls, rises = said.split("and rises without")
+    falls, rises = said.split("Without these it rises")
     for part, heads in ((falls, order[:5]), (rises, order[::-1][:5])):
         named = [(int(l), int(h)) for l, h in re.findall(r"L(\d)·H(\d+)", part)]  # noqa: E741
         assert named == heads
@@ -197,9 +199,9 @@ def test_which_heads_matter(page_of: Any, masked: Trace) -> None:
     expect(seen.root.locator(".bl-sorted")).to_be_visible()
     assert next(tuple(map(int, name.split("-"))) for name in seen.thumbs()) == order[-1]
     seen.select("change of").select_option("divergence")
-    expect(seen.part("sweep-state")).to_contain_text("no estimate: it begins at its extreme")
-    expect(seen.part("sweep-state")).to_contain_text("72 of 72")
-    expect(seen.part("matters")).to_contain_text("falls without: none")
+    expect(more).to_have_attribute("title", re.compile("No estimate: it begins at its extreme"))
+    expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried")
+    expect(seen.part("matters")).to_contain_text("falls: none")
 
 
 def test_what_is_pressed_is_what_is_shown_in_any_order(page_of: Any, text: Trace) -> None:
@@ -291,8 +293,12 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
         return float(scores[cell["key"]] - scores[others].mean())
 
     said = seen.part("tried")
-    expect(said).to_contain_text(f"the split gave L{layer}·H{head} {signed(value)} of {signed(split.total)} nats")
-    expect(said).to_contain_text(f"is {signed(contrast(run))}: it made {signed(contrast(trace) - contrast(run))}.")
+    does = "takes away" if value < 0 else "adds"
+    expect(said).to_contain_text(f"In the split, L{layer}·H{head} {does} {signed(abs(value))}. Switched off, the lead")
+    before, after = contrast(trace), contrast(run)
+    assert signed(before) == signed(split.total) != signed(after)
+    moved = f"{'rises' if after > before else 'falls'} from {signed(before)} to {signed(after)}"
+    expect(said).to_contain_text(moved)
     expect(bar(seen)).to_contain_text(f"L{layer}·H{head} off")
     expect(seen.part("elsewhere")).not_to_contain_text("computing")  # what comes above has come
 
@@ -310,10 +316,10 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
     # another part instead of the first
     name = panel.get_by_role("button", name="Try it").last.get_attribute("aria-label") or ""
     panel.get_by_role("button", name=name).click()
-    expect(said).to_contain_text(f"the split gave {name.removeprefix('Try it: ').removesuffix(' off')}")
+    expect(said).to_contain_text(f"In the split, {name.removeprefix('Try it: ').removesuffix(' off')}")
     assert len(view.trace.changes) == 1
     seen.thumb(0, 0).click()  # of another head nothing was tried
-    expect(panel).to_contain_text("a changed one: scores are split for the model’s own run")
+    expect(panel).to_contain_text("Why works on the unchanged model.")
     expect(seen.tab("Why")).to_have_css("text-decoration-line", "line-through")
     seen.thumb(3, 7).click()
     expect(said).to_have_count(1)
@@ -361,22 +367,23 @@ def test_a_saved_page_shows_what_was_there(page_of: Any, masked: Trace) -> None:
     press(seen, "x")
     expect(bar(seen)).to_contain_text("L1·H8 off")
     seen.root.get_by_role("button", name="Which heads matter?").click()
-    expect(seen.part("sweep-state")).to_contain_text("72 of 72")
+    expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried")
     answer = seen.part("answer").inner_text()
     said = seen.part("matters").inner_text()
     saved = Seen(page_of(view.to_html()))
     expect(bar(saved)).to_contain_text("L1·H8 off")
-    expect(bar(saved)).to_contain_text("changes need a kernel")
     expect(bar(saved).get_by_role("button", name="Reset")).to_be_disabled()
     assert saved.part("answer").inner_text() == answer
     expect(saved.thumb(LAYER, HEAD)).to_have_class(re.compile("bl-off"))
     expect(saved.root.locator(".bl-atlas .bl-fill").first).to_be_visible()
     saved.root.get_by_role("button", name="Which heads matter?").click()
-    expect(saved.part("sweep-state")).to_contain_text("72 of 72")
+    expect(saved.part("sweep-state")).to_contain_text("All 72 heads tried")
     assert saved.part("matters").inner_text() == said
     saved.thumb(2, 2).focus()
     saved.page.keyboard.press("x")
-    expect(saved.part("problem")).to_have_text(re.compile("changes need a kernel"))
+    expect(saved.part("problem")).to_have_text(
+        "This needs the model, which a saved page does not hold. Open the notebook."
+    )
     expect(saved.root.locator(".bl-change")).to_have_count(1)
 
 

@@ -73,7 +73,7 @@ def test_what_is_no_sequence_is_refused(lens):
         lens.trace("ATG-TTTGTTTTTCTTGT")
     with pytest.raises(bl.InputError, match="of 11 nucleotides is shorter than one window"):
         lens.trace("ATGTTTGTTTT")
-    with pytest.raises(bl.InputError, match="tokens, but the model takes at most 512"):
+    with pytest.raises(bl.InputError, match="tokens, the model reads 512"):
         lens.trace("ACGT" * 1300)
 
 

@@ -146,7 +146,7 @@ def test_figure(attentions, theme):
     cells = axes.images[-1].get_array()
     assert len(axes.images) == 1 and (cells[..., 3] == 255).all()
     assert (cells[..., :3].reshape(15, 3) == table("weight", theme)[entries]).all()
-    assert axes.get_title() == f"L1·H2: r1 c1 attends to\n15 patches: {row[1:].sum():.3f}, [CLS] {row[0]:.3f}"
+    assert axes.get_title() == f"L1·H2: r1 c1 looks at\n15 patches: {row[1:].sum():.3f}, [CLS] {row[0]:.3f}"
     assert axes.get_xlabel() == f"α of a patch, 0 to {top:.3f}"
     assert [patch.get_xy() for patch in axes.patches] == [(0.5, 0.5)]  # r1 c1
     under = plots.patches(trace, 1, 2, 0, theme=theme)

@@ -200,7 +200,7 @@ function Evidence({ data }: DataProps) {
         <p class="bl-muted">Too many cells to draw the evidence of.</p>
       )}
       <p class="bl-muted">
-        {answer.state === "refused" && `Which cells count is not known: ${answer.reason}`}
+        {answer.state === "refused" && `Which cells count is not known. ${answer.reason}`}
         {counted && `pattern “${pattern}”${detail ? ` (${detail})` : ""}: `}
         {counted &&
           (mass === null

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
+import { NEEDS_MODEL } from "../../kernel/link";
 import { counted, headLabel } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import { Waiting } from "../../parts/section";
@@ -47,9 +48,7 @@ export function Matter() {
   return <Asking />;
 }
 
-const NeedsModel = () => (
-  <p class="bl-empty">This needs the model, which a saved page does not hold: open the notebook.</p>
-);
+const NeedsModel = () => <p class="bl-empty">{NEEDS_MODEL}</p>;
 
 /** Of a long text nothing is run before it is asked for. */
 function Cost({ tokens, start }: { tokens: number; start: () => void }) {

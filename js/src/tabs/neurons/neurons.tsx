@@ -31,8 +31,8 @@ export function Neurons() {
         </h3>
         <span class="bl-muted">
           {focus.pinnedQuery
-            ? "query pinned"
-            : `${isLong(shown.slice.S, shown.slice.K) ? "first word of the text" : "clearest word of this head"}; choose a query to see another`}{" "}
+            ? "the pinned word"
+            : `the ${isLong(shown.slice.S, shown.slice.K) ? "first word of the text" : "clearest word of this head"}; click a cell to see another`}{" "}
           · {headLabel(shown.layer, shown.head)}
           {shown.layerMap && ", one head of the layer shown above"}
         </span>
@@ -54,39 +54,49 @@ export function Neurons() {
   );
 }
 
-/** How many neurons carry what sets the key apart, and whether other queries use the same. */
-function Contrast({ sheet: { query, key, carried, chance, weights: made, seen, rank, alpha } }: SheetProps) {
+/** How many neurons make the key stand out; whether they are few stands behind a question. */
+function Contrast({ sheet }: SheetProps) {
+  const { query, key, carried, chance, weights: made, seen, rank, alpha } = sheet;
   const { slice, overview, weights } = useView().shown;
   const used = useMemo(() => reuse(slice, query, key, weights), [query, key, weights]);
   const token = <Token text={overview.keyside.tokens[key]!} />;
   const text = (weight: number) => share(weight, digitsOf(slice));
+  const contrast = (
+    <>
+      <Term name="contrast" /> {signed(carried.net)}
+    </>
+  );
+  if (seen === 1)
+    return <p data-testid="contrast">“{token}” is all that it can look at: there is nothing to compare.</p>;
+  if (Number.isNaN(carried.n80))
+    return (
+      <p data-testid="contrast">
+        “{token}” does not stand out here, so no neurons are marked. <span class="bl-muted">({contrast})</span>
+      </p>
+    );
   return (
-    <p class="bl-muted" data-testid="contrast">
-      {Number.isNaN(carried.n80) ? (
-        <>
-          “{token}” scores no higher than the other keys on average (<Term name="contrast" /> {signed(carried.net)}): no
-          set of neurons carries it.
-        </>
-      ) : (
-        <>
-          <b>
-            {carried.n80} of {slice.d} neurons
-          </b>{" "}
-          carry 80 % of what sets “{token}” apart from the other keys (<Term name="contrast" /> {signed(carried.net)});{" "}
-          {chance
-            ? `random q and k take ${chance.median} (${chance.low} to ${chance.high} in 90 %) for the key at rank ${counted(rank)} of ${counted(seen)}`
-            : "random q and k hardly ever set such a key apart"}
-          . The weight {text(alpha[key]!)} is <b>{text(made!.alone)}</b> by these neurons alone, {text(made!.rest)} by
-          the rest alone, {text(made!.lot)} by as many drawn by lot.{" "}
-          {used.others < slice.S - 1
-            ? `The sets of ${used.others} queries spread over the text`
-            : "Other queries’ sets"}{" "}
-          overlap with this one by {percent(used.jaccard)} on average (<Term name="jaccard" />; chance{" "}
-          {percent(used.chance)}
-          ).
-        </>
-      )}
-    </p>
+    <div data-testid="contrast">
+      <p>
+        <b>
+          {carried.n80} of the {slice.d} neurons
+        </b>{" "}
+        {carried.n80 === 1 ? "makes" : "make"} “{token}” stand out. With {carried.n80 === 1 ? "it" : "these"} alone the
+        weight would be <b>{text(made!.alone)}</b> (it is {text(alpha[key]!)}); with the others alone {text(made!.rest)}
+        .
+      </p>
+      <details class="bl-muted">
+        <summary>Is {carried.n80} few?</summary>
+        {chance
+          ? `Vectors at random need ${chance.median} (${chance.low} to ${chance.high} in 90 %) for a key at place ${counted(rank)} of ${counted(seen)} by score.`
+          : "Vectors at random hardly ever make such a key stand out."}{" "}
+        With {carried.n80} neurons picked at random the weight would be {text(made!.lot)}. They carry 80 % of what sets
+        the key apart from the other keys ({contrast}).{" "}
+        {used.others < slice.S - 1
+          ? `The sets of ${used.others} queries spread over the text`
+          : "The sets of the other queries"}{" "}
+        share {percent(used.jaccard)} with this one on average (<Term name="jaccard" />; chance {percent(used.chance)}).
+      </details>
+    </div>
   );
 }
 

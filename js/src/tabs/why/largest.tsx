@@ -3,9 +3,10 @@ import { largestSize } from "../../compute/largest";
 import { signed } from "../../paint/format";
 import { useView, type View } from "../../state/view";
 import type { Part, Split, WhyPlace } from "../../state/why";
-import { fromToken, othersName, spreadWords } from "./charts";
+import { fromToken, othersName } from "./charts";
 import { partName, placeOf, readAt, samePlace } from "./data";
 import { canTry, tryOut } from "./tried";
+import { cancelWords } from "./words";
 
 export type Go = (place: WhyPlace, places: WhyPlace[]) => void;
 
@@ -77,7 +78,7 @@ export function Largest({ split, go }: { split: Split; go: Go | null }) {
         {split.others.count > 0 && <li class="bl-muted">{line(othersName(split), split.others.value)}</li>}
       </ol>
       <p class="bl-muted" data-testid="why-spread">
-        {spreadWords(split)}
+        {cancelWords(split)}
       </p>
     </>
   );

@@ -105,7 +105,7 @@ function OfHead({ name }: { name: HeadName }) {
       about={`${data ? headLabel(data.layer, data.head) : headLabel(layer, head)}${late}: source of the query · source of the key; share of what tells keys apart (variance over a row’s keys, shares sum to 100 % and can be negative)`}
       testid="why-pictures"
     >
-      {!data && <p class="bl-muted">{answer.state === "refused" ? `Not shown: ${answer.reason}` : "computing …"}</p>}
+      {!data && <p class="bl-muted">{answer.state === "refused" ? answer.reason : "computing …"}</p>}
       {data && (
         <>
           <div class="bl-why-pictures">

@@ -1,12 +1,10 @@
 // A part of a score tried out: what the split said of it, and what switching it off does.
 import { scores, visible } from "../../compute/attention";
-import { headLabel, signed } from "../../paint/format";
-import { tokenText } from "../../parts/token";
 import { useView, type View } from "../../state/view";
 import type { Tried } from "../../state/whatif";
 import type { Part, Split } from "../../state/why";
 import { put } from "../../whatif/doing";
-import { partName } from "./data";
+import { triedWords } from "./words";
 
 /** Whether a part can be switched off. */
 export const canTry = (view: View, { kind, layer }: Part): boolean =>
@@ -42,17 +40,10 @@ export function triedNow({ page, overview, shown }: View): Tried | null {
 
 /** The split beside the experiment. */
 export function TriedOut({ split, part }: Tried) {
-  const view = useView();
-  const { query, key, layer, head, against, total } = split;
-  const after = scoreNow(view, split);
-  const { tokens } = view.overview.keyside;
-  const token = (n: number) => `“${tokenText(tokens[n]!)}”`;
+  const after = scoreNow(useView(), split);
   return (
-    <p class="bl-note" data-testid="tried" title={`${total.toFixed(4)} → ${after.toFixed(4)} nats`}>
-      {token(query)} at {token(key)} in {headLabel(layer, head)}: the split gave {partName(part)}{" "}
-      <b class="bl-number">{signed(part.value)}</b> of {signed(total)} nats. In the run without it the{" "}
-      {against === null ? "score" : "difference"} is {signed(after)}: it made{" "}
-      <b class="bl-number">{signed(total - after)}</b>. The split keeps all else as it was; the run does not.
+    <p class="bl-note" data-testid="tried" title={`${split.total.toFixed(4)} → ${after.toFixed(4)} nats`}>
+      {triedWords(split, part, after)}
     </p>
   );
 }

@@ -4,31 +4,32 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
-import { headLabel, signed } from "../../paint/format";
+import { headLabel } from "../../paint/format";
 import { Segmented, Select } from "../../parts/controls";
+import { More } from "../../parts/more";
 import type { Numbers } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
-import { Token, tokenText } from "../../parts/token";
+import { tokenText } from "../../parts/token";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
-import type { Split, WhyChoice, WhyPlace } from "../../state/why";
+import type { Split, Sum, WhyChoice, WhyPlace } from "../../state/why";
 import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./charts";
 import {
   asked,
   cellWords,
+  difference,
   otherKeys,
-  otherWords,
   PAIRS,
   type Pairs,
   placeOf,
   placeWords,
   samePlace,
-  times,
   WHY,
-  weightWords,
 } from "./data";
 import { type Go, Largest, trailOf } from "./largest";
 import { ScoreMaps, ScoreMapsChart } from "./scoremaps";
+import { canTry } from "./tried";
+import { exactWords, moreWords, scoreWords, sumWords, whereWords } from "./words";
 
 export function Why() {
   const view = useView();
@@ -145,9 +146,14 @@ function Refused({ reason }: { reason: string }) {
   const { link } = useView();
   return (
     <p class="bl-empty">
-      {reason}
-      {!link.kernel.value &&
-        ` A page without a kernel holds splits of the heads that were shown when it was saved, for texts of at most ${LIMITS.carried} tokens: those of each query at its strongest key against the average, and all of the pinned cell but a chosen key.`}
+      {reason}{" "}
+      {!link.kernel.value && (
+        <More
+          about={`A saved page holds splits of the heads that were shown when it was saved, for texts of at most ${LIMITS.carried} tokens: those of each query at its strongest key against the average, and all of the pinned cell but a chosen key.`}
+        >
+          What does it hold?
+        </More>
+      )}
     </p>
   );
 }
@@ -155,7 +161,7 @@ function Refused({ reason }: { reason: string }) {
 /** The split by the sources of one side. */
 function OneSide({ go }: { go: Go }) {
   const view = useView();
-  const { focus, overview } = view;
+  const { focus } = view;
   const question = asked(view);
   const answer = useAnswer(WHY, question);
   askEarly(view);
@@ -166,11 +172,11 @@ function OneSide({ go }: { go: Go }) {
   return (
     <>
       <SplitParts split={split} go={go}>
-        {weightWords(view, split)} · {chosenWords(focus)}
+        {chosenWords(focus)}
         {!isOf && " · computing what was asked for …"}
       </SplitParts>
       <div class="bl-hidden" aria-live="polite">
-        {`${tokenText(overview.keyside.tokens[split.query]!)} at ${tokenText(overview.keyside.tokens[split.key]!)}, ${headLabel(split.layer, split.head)}: net ${signed(split.total)} nats`}
+        {`${moreWords(view, split)} ${whereWords(split)}`}
       </div>
     </>
   );
@@ -186,9 +192,12 @@ export function SplitParts({
   go: Go | null; // to another cell
   children: ComponentChildren;
 }) {
+  const view = useView();
   return (
     <>
-      <Sentence split={split} />
+      <h3 class="bl-why-says" data-testid="why-says">
+        {moreWords(view, split)} Where from? {whereWords(split)} <More about={exactWords(view, split)} />
+      </h3>
       <p class="bl-muted">{children}</p>
       <div class="bl-norms">
         <Section
@@ -209,7 +218,7 @@ export function SplitParts({
           </Section>
         )}
       </div>
-      <Foot sum={split} />
+      <Foot sum={split} canTry={split.largest.some((part) => canTry(view, part))} />
     </>
   );
 }
@@ -224,36 +233,16 @@ function askEarly(view: View): void {
 
 /** How the cell was chosen. */
 function chosenWords({ pinnedQuery, pinnedKey }: View["focus"]): string {
-  if (pinnedQuery) return pinnedKey ? "cell pinned" : "query pinned, at its strongest key";
-  return `clearest word of this head${pinnedKey ? ", at the pinned key" : " at its strongest key"}; pin a cell to see another`;
+  if (pinnedQuery) return pinnedKey ? "the pinned cell" : "the pinned word, where it looks most";
+  return `the clearest word of this head${pinnedKey ? ", at the pinned one" : ""}; click a cell to see another`;
 }
 
-/** What the score says of the weights, in words. */
-function Sentence({ split }: { split: Split }) {
-  const view = useView();
-  const { tokens } = view.overview.keyside;
-  const { layer, head, query, key, total, ratio, against } = split;
-  const net = signed(total);
-  const factor = ratio === null ? "" : times(ratio);
-  return (
-    <h3 class="bl-why-says" data-testid="why-says">
-      “<Token text={tokens[query]!} />” looks at “<Token text={tokens[key]!} />” in {headLabel(layer, head)}
-      {against === null && ` with a score of ${net} nats, nothing subtracted`}
-      {against !== null && ratio === null && `: about ${otherWords(view, split)} (net ${net} nats)`}
-      {ratio !== null && (
-        <>
-          : e<sup>{net}</sup>
-          {factor && ` ≈ ${factor}`} times {otherWords(view, split)}
-        </>
-      )}
-    </h3>
-  );
-}
-
-function Foot({ sum }: { sum: Pick<Split, "total" | "model" | "gap" | "notes"> }) {
+/** Whether the parts are all of it, and what a split is not. */
+function Foot({ sum, canTry = false }: { sum: Sum; canTry?: boolean }) {
   return (
     <p class="bl-note bl-number" data-testid="why-foot">
-      {footWords(sum)} | {sum.notes.join(" ")}
+      {sumWords(sum)} A split, not an experiment{canTry ? ": try a part above." : "."}{" "}
+      <More about={`Difference ${difference(sum.gap)}. ${sum.notes.join(" ")}`} />
     </p>
   );
 }
@@ -265,15 +254,13 @@ function BothSides() {
   if (answer.state === "refused") return <Refused reason={answer.reason} />;
   if (answer.state !== "answered") return <Waiting answer={answer} doing="computing" />;
   const pairs = answer.value;
-  const { tokens } = view.overview.keyside;
   return (
     <>
       <h3 class="bl-why-says" data-testid="why-says">
-        “<Token text={tokens[pairs.query]!} />” looks at “<Token text={tokens[pairs.key]!} />” in{" "}
-        {headLabel(pairs.layer, pairs.head)} with a score of {signed(pairs.total)} nats, by the sources of both
+        {scoreWords(view, pairs)}
       </h3>
       <p class="bl-muted">
-        nothing subtracted, MLPs as sources; the sums at the right are the query’s parts, those below the key’s
+        Down: what is in the query. Across: what is in the key. Their sums stand at the edges.
         {!samePlace(pairs, placeOf(view)) && " · computing what was asked for …"}
       </p>
       <div class="bl-scroll">

@@ -65,14 +65,14 @@ def off_by_menu(hand: Hand) -> Steps:
 
 @ability("let a head say the same to every word", 2)
 def mean(hand: Hand) -> Steps:
-    hand.what_if("L1·H8 at its mean over the tokens")
+    hand.what_if("L1·H8 says the same to every word")
     yield
     runs(hand, whatif.mean(1, 8))
 
 
 @ability("let a head look at all words alike", 2)
 def uniform(hand: Hand) -> Steps:
-    hand.what_if("L1·H8 looks evenly")
+    hand.what_if("L1·H8 looks at all words alike")
     yield
     hand.comes(lambda: len(hand.view.trace.changes), 1)
     assert torch.allclose(hand.view.trace.attention(1)[8], torch.tensor(1 / 21))

@@ -76,7 +76,7 @@ class CellWays(Clicks):
         self.one_of("tokens", "Pieces")
 
     def hide_special(self) -> None:
-        self.click(self.seen.check("hide special"))
+        self.click(self.seen.check("hide [CLS], [SEP]"))
 
     def renormalise(self) -> None:
         self.click(self.seen.check("renormalise rows"))

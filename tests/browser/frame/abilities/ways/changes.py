@@ -68,7 +68,7 @@ class ChangeWays(CellWays):
 
     def sweep_ends(self) -> None:
         """Every head was switched off once."""
-        expect(self.seen.part("sweep-state")).to_contain_text("72 of 72")
+        expect(self.seen.part("sweep-state")).to_contain_text("All 72 heads tried")
 
     def metric(self, name: str) -> None:
         self.choose("change of", name)

@@ -1,0 +1,196 @@
+// What is said of a cell, of a row or column, and of how a picture is read, in the words of what is shown.
+import { type Slice, visible } from "../compute/attention";
+import type { Unit } from "../compute/grid";
+import { largest } from "../compute/largest";
+import { isLong } from "../compute/windows";
+import { MEASURES, type Measure } from "../generated/vocabulary";
+import { counted, upTo } from "../paint/format";
+import { nounOf, plural } from "../parts/nouns";
+import { tokenText } from "../parts/token";
+import { renormalized } from "../state/display";
+import type { Displayed } from "../state/displayed";
+import type { View } from "../state/view";
+import { currentScale, type Scale } from "./scale";
+
+/** In which measure's words cells are told; "" for a map of a layer that is told in none. */
+export const saidAs = ({ layerMap, measure }: Displayed): Measure | "" => (layerMap ? layerMap.word.said_as : measure);
+
+/** What rows and columns are called. */
+export const unitNoun = ({ synced, overview }: View): string =>
+  ({ pieces: nounOf(overview), words: "word", spans: "domain" })[synced.units.value];
+
+const quoted = ({ label }: Unit): string => `“${tokenText(label)}”`;
+
+/** What is said before a map of a whole layer. */
+const ofLayer = ({ shown }: View, { name }: Scale): string => (shown.layerMap ? `${name}: ` : "");
+
+/** Whether filters leave some keys out. */
+const isPart = ({ grid, shown }: View): boolean =>
+  grid.cols.reduce((sum, { pieces }) => sum + pieces.length, 0) < shown.slice.K;
+
+/** "more than any other word", "only “cat” gets more", "9 words get more": a cell among those of its row. */
+function placeWords(view: View, own: Float32Array, col: number, gives: boolean): string {
+  const { cols } = view.grid;
+  const size = Math.abs(own[col]!);
+  const larger = cols.filter((_, n) => Math.abs(own[n]!) > size);
+  const isAlike = cols.some((_, n) => n !== col && Math.abs(own[n]!) === size);
+  const [noun, shown] = [unitNoun(view), isPart(view) ? " shown" : ""];
+  if (cols.length === 1) return "";
+  if (larger.length === 0) {
+    if (isAlike) return gives ? `; no ${noun}${shown} gets more` : `, and more from no ${noun}${shown}`;
+    return `, more than ${gives ? "" : "from "}any other ${noun}${shown}`;
+  }
+  if (larger.length > 1) {
+    const others = `${counted(larger.length)} ${plural(noun)}${shown}`;
+    return gives ? `; ${others} get more` : `, and more from ${others}`;
+  }
+  const one = quoted(larger[0]!);
+  const among = shown && `of the ${plural(noun)} shown `;
+  return gives ? `; ${among}only ${one} gets more` : `, and more ${among}only from ${one}`;
+}
+
+/** What a weight would be if the row were even: of all keys that the model lets its pieces see. */
+function evenWords({ shown }: View, query: Unit, key: Unit, scale: Scale): string {
+  const { slice } = shown;
+  const parts = query.pieces.map((i) => {
+    const sees = (j: number) => visible(slice, i, j);
+    const seen = upTo(slice.K).filter(sees).length;
+    return key.pieces.filter(sees).length / seen;
+  });
+  const even = scale.text(parts.reduce((sum, part) => sum + part, 0) / parts.length);
+  const over = slice.mask.kind === "full" ? "" : " over all that it may look at,";
+  return ` Spread evenly${over} it would be ${even}.`;
+}
+
+/** One cell: what its row gives it, or takes from it, and whether that is much. */
+export function cellWords(view: View, row: number, col: number): string {
+  const { grid, shown, synced } = view;
+  const scale = currentScale(view);
+  const [query, key] = [grid.rows[row]!, grid.cols[col]!];
+  const own = grid.values.row(row);
+  const value = own[col]!;
+  const [from, to, text] = [quoted(query), quoted(key), scale.text(value)];
+  const before = ofLayer(view, scale);
+  const as = saidAs(shown);
+  if (Number.isNaN(value)) return `${before}${from} and ${to} have no number here.`;
+  const isSeen = query.pieces.some((i) => key.pieces.some((j) => visible(shown.slice, i, j)));
+  if (!isSeen && !shown.layerMap) return `${from} cannot look at ${to}: the model does not let it.`;
+  const place = as === "difference" ? "" : placeWords(view, own, col, as === "weight");
+  if (as === "") return `${before}${text} for ${from} and ${to}.`;
+  if (as === "norm") return `${before}${from} takes ${text} from ${to}${place}.`;
+  if (as === "difference") {
+    if (Number(text.replace("−", "-")) === 0) return `${from} looks at ${to} as much as it takes from it.`;
+    if (value > 0) return `${from} looks at ${to} more than it takes from it: ${text}.`;
+    return `${from} takes from ${to} more than it looks at it: ${text}.`;
+  }
+  const isScaled = renormalized(synced, shown);
+  const even = isScaled || shown.layerMap ? "" : evenWords(view, query, key, scale);
+  return `${before}${from} gives ${to} ${text} of its attention${isScaled ? " to what is shown" : ""}${place}.${even}`;
+}
+
+/** A row, or a column (`to`): the one cell of it that is largest. */
+export function mostWords(
+  view: View,
+  { to, unit, units, values }: { to: boolean; unit: Unit; units: Unit[]; values: Float32Array },
+): string {
+  const scale = currentScale(view);
+  const at = largest(values, 1).positions[0];
+  const own = quoted(unit);
+  if (at === undefined) return `${own} has no numbers here.`;
+  const [other, text] = [quoted(units[at]!), scale.text(values[at]!)];
+  const [query, key] = to ? [other, own] : [own, other];
+  const before = ofLayer(view, scale);
+  const as = saidAs(view.shown);
+  const isNothing = text === scale.text(0);
+  if (as === "difference") {
+    if (isNothing) return to ? `All take from ${own} as much as they look at it.` : `${own} takes where it looks.`;
+    const does = values[at]! > 0 ? "looks there more than it takes" : "takes there more than it looks";
+    return to
+      ? `At ${own}, ${other} differs most: it ${does}, ${text}.`
+      : `${own} differs most at ${other}: it ${does}, ${text}.`;
+  }
+  if (as === "weight") {
+    if (isNothing) return `${before}${to ? `Nothing shown looks at ${own}` : `${own} looks at nothing shown`}.`;
+    return `${before}${to ? `${key} is looked at most by ${query}` : `${query} looks most at ${key}`}, ${text}.`;
+  }
+  if (as === "") return `${before}${own} has its largest number with ${other}, ${text}.`;
+  if (isNothing) return `${before}${to ? `Nothing shown takes from ${own}` : `${own} takes from nothing shown`}.`;
+  return `${before}${to ? `from ${key}, ${query} takes most` : `${query} takes most from ${key}`}, ${text}.`;
+}
+
+const sinks = new WeakMap<Slice, boolean>();
+
+/** Whether rows of given weights lack something: it goes to a sink. */
+function hasSink({ shown: { slice } }: View): boolean {
+  const { attention, S, K } = slice;
+  if (!attention) return false;
+  if (!sinks.has(slice)) {
+    const rows = upTo(S).map((i) => attention.subarray(i * K, (i + 1) * K));
+    sinks.set(
+      slice,
+      rows.some((row) => row.reduce((sum, one) => sum + one, 0) < 0.99),
+    );
+  }
+  return sinks.get(slice)!;
+}
+
+/** What a row adds up to, where its cells are parts of a whole. */
+function sumWords(view: View): string {
+  if (saidAs(view.shown) !== "weight") return "";
+  if (renormalized(view.synced, view.shown)) return " A row adds up to 1.";
+  if (hasSink(view)) return "";
+  return isPart(view) ? ` A row adds up to 1 with the ${plural(unitNoun(view))} not shown.` : " A row adds up to 1.";
+}
+
+const SIGNS = "Blue: looks more than it takes. Orange: takes more than it looks.";
+
+/** How the picture is read, and what to do. */
+export function howWords(view: View): string {
+  const { synced, shown, grid, dark, page } = view;
+  const mode = synced.mode.value;
+  const as = saidAs(shown);
+  const noun = unitNoun(view);
+  const them = plural(noun);
+  const shade = mode === "lines" ? "Strong" : dark ? "Bright" : "Dark";
+  const much = as === "difference" ? SIGNS : `${shade} = much.`;
+  if (mode === "text") return `Each ${noun} is shaded by ${shadedBy(as, page.textSide.value === "to")}. ${much}`;
+  if (as === "") {
+    const sides = mode === "lines" ? `Left and right are the ${them}.` : `Each row and each column is a ${noun}.`;
+    return `${sides} ${much}`;
+  }
+  const [does, doing, done] = {
+    weight: ["looks", "look", "looked at"],
+    norm: ["takes", "take", "taken from"],
+    difference: ["looks and takes", "look and take", "looked at"],
+  }[as] as [string, string, string];
+  if (mode === "lines") return `Left the ${them} that ${doing}, right those ${done}. ${much} Click a ${noun}.`;
+  const isFar = isLong(grid.rows.length, grid.cols.length);
+  const sides = isFar
+    ? `Down the ${them} that ${doing}, across those ${done}.`
+    : `Each row is a ${noun} that ${does}, each column a ${noun} ${done}.`;
+  return `${sides} ${much}${sumWords(view)} Click a cell.`;
+}
+
+/** What the shade of a word is, in running text; the framed one is the one that it is about. */
+const shadedBy = (as: Measure | "", to: boolean): string =>
+  ({
+    weight: to ? "how much it looks at the framed one" : "how much the framed one looks at it",
+    norm: to ? "how much it takes from the framed one" : "how much the framed one takes from it",
+    difference: to ? "how it looks at the framed one, and takes" : "how the framed one looks at it, and takes",
+    "": "its number with the framed one",
+  })[as];
+
+/** Whose numbers a list holds, before the token, the token, and after it: “it” looks at; who looks at “cat”. */
+export function headingWords<T>(shown: Displayed, token: T, to: boolean): [before: string, token: T, after: string] {
+  const as = saidAs(shown);
+  if (as === "") return [to ? "column of " : "row of ", token, ""];
+  const { does, signed } = MEASURES[as];
+  if (!to) return ["", token, ` ${does}`];
+  return signed ? ["at ", token, `, who ${does}`] : [`who ${does} `, token, ""];
+}
+
+/** The same of the means over all rows. */
+export function meanHeading(view: View): string {
+  const as = saidAs(view.shown);
+  return as === "" ? "mean over the rows" : `on average, ${plural(unitNoun(view))} ${MEASURES[as].they}`;
+}
