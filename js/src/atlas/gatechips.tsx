@@ -1,4 +1,4 @@
-// Gates of the heads shown as buttons: each lets the heads of other gates recede.
+// Gates of the heads shown as buttons: each lets the heads of other gates fade.
 
 import { sorted } from "../compute/sorted";
 import { GATES } from "../generated/vocabulary";
@@ -6,7 +6,7 @@ import { into } from "../parts/controls";
 import { useView } from "../state/view";
 import { atLength, gateSign, useByWeight } from "./gatemarks";
 
-/** How many heads have which gate; a click lets the others recede. */
+/** How many heads have which gate; a click lets the others fade. */
 export function GateChips({ labels }: { labels: string[] }) {
   const { page, overview } = useView();
   const { gateFilter } = page;
@@ -24,7 +24,7 @@ export function GateChips({ labels }: { labels: string[] }) {
           key={label}
           class="bl-chip"
           aria-pressed={gateFilter.value === label}
-          title={`${GATES[label]?.about} Name after Bonino et al. 2025, score bertlens’ own; click: others recede`}
+          title={`${GATES[label]?.about} Click: the other heads fade`}
           onClick={() => into(gateFilter)(gateFilter.value === label ? "" : label)}
         >
           <b>{gateSign(label)}</b> {label} <span class="bl-number bl-muted">{count(label)}</span>

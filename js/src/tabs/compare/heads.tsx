@@ -8,6 +8,7 @@ import { weightColours } from "../../paint/palette";
 import { onGridKey } from "../../parts/gridkeys";
 import { HeadLink } from "../../parts/headlink";
 import { Legend } from "../../parts/legend";
+import { More } from "../../parts/more";
 import { AsTables, PictureTable } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
@@ -69,7 +70,14 @@ function Atlas({ apart }: { apart: number[] }) {
   const about = `attention α, Jensen-Shannon divergence in nats, mean over aligned ${by}`;
   if (useContext(AsTables)) return <PictureTable title={`${title}: ${about}`} table={table} />;
   return (
-    <Section title={title} about={about}>
+    <Section
+      title={title}
+      about={
+        <>
+          0 = the same, {MOST_NATS} = nowhere the same <More about={`Of ${about}.`} />
+        </>
+      }
+    >
       <div class="bl-apart" role="group" aria-label={title} onKeyDown={move}>
         {order.map(({ nats, layer, head }, n) => {
           const background = cssColor(nats, 0, top, colours);

@@ -10,6 +10,7 @@ import { inks, signedColours } from "../../paint/palette";
 import { Drawing } from "../../parts/chart";
 import { Cells, HeatChart } from "../../parts/heatchart";
 import { Legend, signedEnds } from "../../parts/legend";
+import { More } from "../../parts/more";
 import { Section } from "../../parts/section";
 import { showTip } from "../../parts/tooltip";
 import { useAnswer } from "../../state/useanswer";
@@ -102,7 +103,13 @@ function OfHead({ name }: { name: HeadName }) {
   return (
     <Section
       title="The score as a sum of pictures"
-      about={`${data ? headLabel(data.layer, data.head) : headLabel(layer, head)}${late}: source of the query · source of the key; share of what tells keys apart (variance over a row’s keys, shares sum to 100 % and can be negative)`}
+      about={
+        <>
+          {data ? headLabel(data.layer, data.head) : headLabel(layer, head)}
+          {late}: what is in the query · what is in the key, and its share{" "}
+          <More about="The share of what tells keys apart: variance over a row’s keys. Shares add up to 100 % and can be negative." />
+        </>
+      }
       testid="why-pictures"
     >
       {!data && <p class="bl-muted">{answer.state === "refused" ? answer.reason : "computing …"}</p>}
