@@ -131,6 +131,7 @@ def test_arrows_lead_from_tab_to_tab(show, pair):
     seen.tab("Neurons").focus()
     for key, name in (
         ("ArrowRight", "Why"),
+        ("ArrowRight", "Does it matter?"),
         ("ArrowRight", "Weight against norm"),
         ("End", "Table"),
         ("ArrowLeft", "Geometry"),
