@@ -313,9 +313,10 @@ class Trait:
 # Names of the page's own state (js/src/state/page.ts), read when they are set and the page's own afterwards.
 SETTINGS: dict[str, Any] = {
     "atlas_order": "position",  # or "gate", "cell", "row", "contrast", "token", "variation", or a statistic
-    "atlas_stat": "entropy",  # the statistic of bars
+    "atlas_stat": "entropy",  # the statistic of bars and colours
     "atlas_minimum": 0.0,  # heads below this share of the largest are left out
     "atlas_fill": False,
+    "atlas_bars": False,  # means of layers and of heads beside the atlas
     "common_scale": False,
     "muted": [],  # heads switched off in the lines
     "line_minimum": 0.02,
@@ -327,6 +328,7 @@ SETTINGS: dict[str, Any] = {
     "thresholds": [GATE_THRESHOLD, GATE_MARGIN],
     "gate_view": "full",
     "gate_filter": "",
+    "more": False,  # the row behind "⋯": the model, pairs, words, special tokens
     "tables": False,  # the pictures of the tabs as tables
     "text_side": "from",  # running text: what a token looks at ("from"), or who looks at it ("to")
     "explain": True,  # one line at the foot that says what is seen
@@ -372,7 +374,7 @@ TRAITS: tuple[Trait, ...] = (
     Trait("measure", "choice", "weight", tuple(MEASURES)),
     Trait("layer_map", "choice", "", ("", *LAYER_MAPS)),
     Trait("mode", "choice", "matrix", MODES),
-    Trait("view", "choice", "neurons"),  # the open tab; its choices are the tabs of widgets.parts
+    Trait("view", "choice", ""),  # the open tab, "" for none; its choices are the tabs of widgets.parts
     Trait("text", "text", ""),
     Trait("text_pair", "text", ""),
     Trait("truncation", "flag", False),

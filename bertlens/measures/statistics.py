@@ -27,6 +27,7 @@ class Statistic(Word):
     `join` is torch.maximum), the denominator that of the whole text. None: made elsewhere, of two measures.
     unit: "share" of the attention, "nats", "keys", or "weight". atlas: among the numbers of every trace.
     survey: counted over a corpus. flags: its flags are counted there; not where another one says nearly the same.
+    finds: what heads with much of it do, after "Find heads that …"; {first} and {separator} stand for those tokens.
     """
 
     function: Callable[[Rows], Fraction] | None
@@ -35,6 +36,7 @@ class Statistic(Word):
     survey: bool = True
     flags: bool = True
     join: Callable[[Tensor, Tensor], Tensor] = torch.add
+    finds: str = ""
 
 
 _RECORDS = [
@@ -44,6 +46,7 @@ _RECORDS = [
         "Share of the attention that goes to the token before.",
         lambda rows: rows.diagonal(-1),
         atlas=True,
+        finds="look at the previous word",
     ),
     Statistic(
         "next",
@@ -51,6 +54,7 @@ _RECORDS = [
         "Share of the attention that goes to the token after.",
         lambda rows: rows.diagonal(1),
         atlas=True,
+        finds="look at the next word",
     ),
     Statistic(
         "self",
@@ -58,20 +62,30 @@ _RECORDS = [
         "Share of the attention that tokens give themselves.",
         lambda rows: rows.diagonal(0),
         atlas=True,
+        finds="look at the word itself",
     ),
     Statistic(
         "same_word",
         "to the same word",
         "Share that goes to other occurrences of the query's word.",
         lambda rows: rows.pairs(rows.roles.same_word(rows.queries, rows.keys)),
+        finds="look at the same word elsewhere",
     ),
-    Statistic("first", "to the first token", "Share that goes to the first token.", Rows.to_first, atlas=True),
+    Statistic(
+        "first",
+        "to the first token",
+        "Share that goes to the first token.",
+        Rows.to_first,
+        atlas=True,
+        finds="rest on {first}",
+    ),
     Statistic(
         "separator",
         "to separators",
         "Share that goes to the separators of the template.",
         lambda rows: rows.column(rows.roles.separator, bool(rows.roles.separator.any())),
         atlas=True,
+        finds="rest on {separator}",
     ),
     Statistic(
         "special",
@@ -80,12 +94,14 @@ _RECORDS = [
         lambda rows: rows.column(rows.roles.special),
         atlas=True,
         survey=False,
+        finds="rest on special tokens",
     ),
     Statistic(
         "punctuation",
         "to . and ,",
         "Share that goes to “.” and “,” (as Clark et al. 2019 count).",
         lambda rows: rows.column(rows.roles.punctuation),
+        finds="look at . and ,",
     ),
     Statistic(
         "punctuation_all",
@@ -93,6 +109,7 @@ _RECORDS = [
         "Share that goes to tokens of Unicode punctuation.",
         lambda rows: rows.column(rows.roles.punctuation_all),
         atlas=True,
+        finds="look at punctuation",
     ),
     Statistic(
         "same_segment",
@@ -101,18 +118,21 @@ _RECORDS = [
         lambda rows: rows.pairs(rows.roles.same_segment(rows.queries, rows.keys)),
         atlas=True,
         survey=False,
+        finds="stay in their own sentence",
     ),
     Statistic(
         "separator_to_separator",
         "separator to separator",
         "Share of the separators' own attention that goes to separators (Clark et al. 2019).",
         lambda rows: rows.separators(from_separators=True),
+        finds="let separators look at separators",
     ),
     Statistic(
         "rest_to_separator",
         "rest to separator",
         "Share of the other tokens' attention that goes to separators (Clark et al. 2019).",
         lambda rows: rows.separators(from_separators=False),
+        finds="let words rest on separators",
     ),
     Statistic(
         "entropy",
@@ -121,6 +141,7 @@ _RECORDS = [
         lambda rows: (rows.entropies.sum(-1), rows.n),
         "nats",
         atlas=True,
+        finds="spread over many words",
     ),
     Statistic(
         "entropy_first",
@@ -129,6 +150,7 @@ _RECORDS = [
         lambda rows: rows.of_first(rows.entropies),
         "nats",
         flags=False,
+        finds="spread the first row over many words",
     ),
     Statistic(
         "entropy_smoothed",
@@ -153,6 +175,7 @@ _RECORDS = [
         Rows.k90,
         "keys",
         atlas=True,
+        finds="need many words for 90 % of a row",
     ),
     Statistic(
         "max",
@@ -163,6 +186,7 @@ _RECORDS = [
         atlas=True,
         survey=False,
         join=torch.maximum,
+        finds="have one very strong link",
     ),
     Statistic(
         "variation",
@@ -170,6 +194,7 @@ _RECORDS = [
         "Share of a row that lies elsewhere by norm ‖αf(x)‖ than by weight α (total variation), mean over rows.",
         None,  # measures.byhead
         survey=False,
+        finds="take from other words than they look at",
     ),
 ]
 STATISTICS = {record.name: record for record in _RECORDS}

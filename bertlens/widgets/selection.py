@@ -20,7 +20,7 @@ def choices_of(name: str) -> Sequence[str]:
     if name == "layer_map":
         return ("", *LAYER_MAPS)
     if name == "view":
-        return tuple(TABS)
+        return ("", *TABS)
     return next(trait.choices for trait in TRAITS if trait.name == name)
 
 

@@ -80,7 +80,7 @@ def typescript() -> str:
             *_table("GATES", "string", v.GATES, ("letter", "mark", "about")),
             *_table("CATEGORIES", "string", v.CATEGORIES, ("label", "about")),
             *_table("SOURCES", "string", v.SOURCES, ("label", "about")),
-            *_table("STATISTICS", "string", STATISTICS, ("label", "about", "unit")),
+            *_table("STATISTICS", "string", STATISTICS, ("label", "about", "unit", "finds")),
             *_table("TERMS", "string", v.TERMS, ("label", "about")),
             f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",
@@ -125,8 +125,8 @@ _TEXTS = ("text", "text_pair", "truncation", "settings")  # of the run, or kept 
 
 
 def _defaults() -> dict[str, Any]:
-    """Of traits that are chosen on a page; a list is empty, a tab the first one."""
-    empty = {"heads": [], "view": "neurons"}
+    """Of traits that are chosen on a page; a list is empty."""
+    empty = {"heads": []}
     return {
         trait.name: empty.get(trait.name, trait.default)
         for trait in vocabulary.TRAITS

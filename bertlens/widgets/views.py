@@ -25,9 +25,9 @@ class Explorer(LensWidget):
     """All views of a trace, linked. With `stats` (and `distances`, `relations`, `sentence`) of a survey, a tab for the
     corpus too.
 
-    Without `layer` and `head` it opens on the head with the highest gate score other than open, closed and self, and,
-    without `query` and `key`, at its largest cell between content tokens; of a text of more than 128 tokens on a head
-    of the first layer, of more than 512 on its first one.
+    Without `layer` and `head` it opens on the head, and without `query` and `key` at the cell, with the largest weight
+    from .4 to .9 between two words, in a head whose gate is not open or closed; of a text of more than 128 tokens in
+    the first layer, of more than 512 on its first head. No tab is open unless `view` names one.
 
     Arguments: LensWidget, SurveyView.
     """

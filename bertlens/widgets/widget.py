@@ -81,7 +81,8 @@ class LensWidget(anywidget.AnyWidget):
         )
         self._met = False  # a page has asked something
         self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
-        selection.setdefault("view", next((part for part in parts if part in TABS), "neurons"))
+        if "head" not in parts:
+            selection.setdefault("view", next((part for part in parts if part in TABS), ""))
         bundle_model = shared_bundle()
         if bundle_model is not None:
             named = traitlets.Instance(Bundle, allow_none=True).tag(sync=True, **ipywidgets.widget_serialization)

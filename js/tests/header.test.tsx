@@ -55,6 +55,8 @@ describe("what is typed", () => {
     type("newer");
     await comes(b, "new");
     expect(field(0).value).toBe("newer");
+    host.querySelector<HTMLElement>(".bl-field .bl-link")!.click(); // + second sentence
+    await quiet();
     field(1).focus();
     await comes(b, "new", "other");
     expect([field(0).value, field(1).value]).toEqual(["newer", ""]);
@@ -84,7 +86,7 @@ describe("what is typed", () => {
   });
   it("while a run computes can be run when that has ended, and nothing can without a kernel", async () => {
     const b = await open();
-    const run = () => host.querySelector<HTMLButtonElement>(".bl-text button")!;
+    const run = () => host.querySelector<HTMLButtonElement>("button[type=submit]")!;
     type("new");
     await submit();
     expect(run().disabled).toBe(true);

@@ -1,9 +1,9 @@
 // Going back, handing a state on, finding a token, and numbers of a row, apart from any page.
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { matches } from "../src/frame/find";
 import { pythonLine } from "../src/frame/share";
 import { SETTINGS } from "../src/generated/vocabulary";
+import { matches } from "../src/head/find";
 import { createHistory } from "../src/state/history";
 import { createPage } from "../src/state/page";
 import { entropyOf, unitValues, variationOf } from "../src/state/rows";
@@ -82,13 +82,13 @@ describe("a state", () => {
     return { view: createView(store, signal(false)), end };
   };
   it("holds only what is not the default, and comes back from an address", () => {
-    const { view } = make({ layer: 1, head: 2, query: 3, measure: "norm" });
+    const { view } = make({ layer: 1, head: 2, query: 3, measure: "norm", view: "neurons" });
     view.page.atlasOrder.value = "cell";
     view.page.muted.value = new Set(["L1·H2"]);
     view.page.thresholds.value = [0.5, 0.2];
     const state = stateOf(view);
     expect(state).toEqual({
-      ...{ layer: 1, head: 2, query: 3, measure: "norm" },
+      ...{ layer: 1, head: 2, query: 3, measure: "norm", view: "neurons" },
       ...{ atlas_order: "cell", muted: ["L1·H2"], thresholds: [0.5, 0.2] },
     });
     const { view: other } = make({ head: 3, key: 1 });
@@ -126,7 +126,7 @@ describe("a state", () => {
     view.page.commonScale.value = true;
     view.page.gateFilter.value = `a"b\\`;
     expect(pythonLine(view)).toBe(
-      'trace.explore(layer=0, head=0, heads=[[1, 2]], hide_special=True, settings={"common_scale": True, "gate_filter": "a\\"b\\\\"})',
+      'trace.explore(layer=0, head=0, heads=[[1, 2]], view="neurons", hide_special=True, settings={"common_scale": True, "gate_filter": "a\\"b\\\\"})',
     );
   });
 });

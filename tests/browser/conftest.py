@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+import bertlens as bl
 from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, watched
 from browser.views import TEXTS, Seen, exported
 
@@ -200,3 +201,12 @@ def pair(embedded_lens: Any) -> Any:
 def show(page_of: PageOf) -> Callable[..., Seen]:
     """A function that opens a view as the page that `to_html` writes."""
     return exported(page_of)
+
+
+@pytest.fixture(scope="module")
+def neurons_open() -> Iterator[None]:
+    """A view opens with its first question open, unless another tab is named."""
+    explore = bl.Trace.explore
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bl.Trace, "explore", lambda trace, **given: explore(trace, **{"view": "neurons", **given}))
+        yield

@@ -21,6 +21,7 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 from bertlens.export.html import question_name
 from bertlens.page import bundle
 from bertlens.widgets.questions import Question
+from bertlens.widgets.tabs import TABS
 from browser.stage import ATTACH, Kernel, plain_overview
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
@@ -50,20 +51,63 @@ class Seen:
         """The heads in the atlas, in its order, as "layer-head"."""
         return self.root.locator("[data-head]").evaluate_all("all => all.map(one => one.dataset.head)")
 
+    def more(self) -> None:
+        """Open the row behind "⋯", where there is one."""
+        button = self.root.get_by_role("button", name="More settings")
+        if button.count() and button.get_attribute("aria-expanded") == "false":
+            button.click()
+
+    def finder(self) -> Locator:
+        """The menu "Find heads that …", open."""
+        menu = self.root.locator(".bl-finder")
+        menu.wait_for()
+        if menu.get_attribute("open") is None:
+            menu.locator("summary").click()
+        return menu
+
+    def find_heads(self, name: str) -> None:
+        """Ask one of its questions: the name of an order, "gate:…" or "matters"; "" takes back what is asked."""
+        if name:
+            self.finder().locator(f'[data-question="{name}"]').click()
+        else:
+            self.part("asked-heads").get_by_role("button").click()
+
+    def shows(self, label: str) -> None:
+        """Draw another measure, or a map of the layer."""
+        if self.select("shows").count():
+            self.select("shows").select_option(label)
+        else:  # no head
+            self.choice("measure", label).click()
+
     def choice(self, group: str, name: str) -> Locator:
         """One of a row of exclusive buttons."""
+        if group in ("pairs", "tokens"):
+            self.more()
         return self.root.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True)
 
     def region(self, name: str) -> Locator:
         return self.root.get_by_role("region", name=name, exact=True)
 
-    def tab(self, name: str) -> Locator:
-        return self.root.get_by_role("tab", name=name, exact=True)
+    def tab(self, label: str) -> Locator:
+        """By the label of its record: under a head some tabs stand as questions."""
+        names = {tab.label: tab.name for tab in TABS.values()}
+        if label not in names:  # no longer registered
+            return self.root.get_by_role("tab", name=label, exact=True)
+        return self.root.locator(f'[role=tab][data-tab="{names[label]}"]')
+
+    def open_tab(self, label: str) -> None:
+        """A click on one that is open closes it."""
+        if self.tab(label).get_attribute("aria-selected") == "false":
+            self.tab(label).click()
 
     def select(self, label: str) -> Locator:
         return self.root.get_by_role("combobox", name=label, exact=True)
 
     def check(self, label: str) -> Locator:
+        if label.startswith("hide ") or label in ("renormalise rows", "as tables", "say what is pinned"):
+            self.more()
+        if label in ("colour", "bars", "one scale"):
+            self.finder()
         return self.root.get_by_role("checkbox", name=label)
 
     def queries(self) -> Locator:

@@ -3,18 +3,16 @@ import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { sorted } from "../compute/sorted";
 import { GATES, type HeadName, MEASURES } from "../generated/vocabulary";
-import { meanOf, upTo } from "../paint/format";
+import { counted, meanOf, upTo } from "../paint/format";
 import { Deferred } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
 import type { HeadValue } from "../state/headvalue";
 import type { Overview } from "../state/overview";
 import { useView } from "../state/view";
-import { GateChips } from "./gatechips";
+import { FindHeads } from "./findheads";
 import { type Gates, useGates } from "./gatemarks";
 import { HeadButton } from "./headbutton";
-import { HeadSentence } from "./headsentence";
 import { changeColour, type Says, useHeadValue, useSentences } from "./headvalues";
-import { Ranking } from "./ranking";
 
 const HEADS_PER_ROW = 12; // sorted heads in a row
 
@@ -35,8 +33,14 @@ function byGate(heads: HeadName[], { names, labels, full }: Gates): HeadName[] {
   return sorted(sorted(heads, score, true), ([l, h]) => order.indexOf(labels.full[l]![h]!), false);
 }
 
-/** All heads; `menu` stands in its title line. */
-export function Atlas({ menu }: { menu?: ComponentChildren }) {
+/** Heads of each gate. */
+function countsOf(gates: Gates | null, heads: HeadName[]): Record<string, number> {
+  const labels = gates ? heads.map(([l, h]) => gates.labels.full[l]![h]!) : [];
+  const count = (name: string) => labels.filter((label) => label === name).length;
+  return Object.fromEntries(sorted([...new Set(labels)], count, true).map((label) => [label, count(label)]));
+}
+
+export function Atlas() {
   const view = useView();
   const { page, synced, overview } = view;
   const measure = useComputed(() => view.shown.thumbs.measure).value;
@@ -51,28 +55,26 @@ export function Atlas({ menu }: { menu?: ComponentChildren }) {
   const says = useSentences();
   const all = layers.flatMap((l) => heads.map((h): HeadName => [l, h]));
   const labels = gatesSoFar?.labels.full;
-  const ofGates = measure === "weight" ? "gate" : "gate (by weight)"; // what gates are, whatever is shown
-  const byValue = () => (by ? sorted(all, ([l, h]) => by.of(l, h), true) : all);
+  const byValue = () => (by ? sorted(all, ([l, h]) => by.of(l, h), order !== "row") : all); // a sharp row has a small entropy
   const names = order === "position" ? null : order !== "gate" ? byValue() : gates ? byGate(all, gates) : all;
   return (
     <section class="bl-panel bl-atlas" aria-label="Atlas of heads">
       <header class="bl-panel-head">
-        <h3>Atlas</h3>
-        <span class="bl-muted">
-          {asked ? stat?.label : MEASURES[measure].symbol}
-          {names ? `, sorted: ${order === "gate" ? ofGates : by?.label}` : !asked && ", layers down, heads across"}
-        </span>
-        {menu}
+        <h3>{all.length === 1 ? "1 head" : `${counted(all.length)} heads`}</h3>
+        {measure !== "weight" && <span class="bl-muted">{MEASURES[measure].symbol}</span>}
+        <Deferred instead={<span class="bl-button bl-wait">Find heads that … ▾</span>}>
+          <FindHeads counts={countsOf(gates, all)} value={stat} />
+        </Deferred>
       </header>
-      <Deferred instead={<div class="bl-controls bl-ranking" />}>
-        <Ranking value={stat} gates={gates ? ofGates : ""} />
-      </Deferred>
+      {stat && (asked || page.atlasFill.value) && (
+        <p class="bl-muted bl-colours" data-testid="colours">
+          colour: {stat.label}
+        </p>
+      )}
       <SpanStrip overview={overview} />
       <div class="bl-scroll">
         <Grid {...{ layers, heads, names, stat, by, labels, says }} />
       </div>
-      <HeadSentence labels={labels} says={says} />
-      <Deferred>{gates && <GateChips labels={all.map(([l, h]) => gates.labels.full[l]![h]!)} />}</Deferred>
     </section>
   );
 }
@@ -152,16 +154,18 @@ const ByPosition = (props: GridProps) => (
         <Buttons {...props} cells={props.heads.map((h): HeadName => [l, h])} />
       </div>
     ))}
-    <div role="row" class="bl-row">
-      <span role="rowheader">
-        <span class="bl-hidden">mean</span>
-      </span>
-      {props.heads.map((h) => (
-        <div key={h} role="gridcell">
-          <Summary {...props} heads={[h]} name={`Head ${h}`} />
-        </div>
-      ))}
-    </div>
+    {useView().page.atlasBars.value && (
+      <div role="row" class="bl-row">
+        <span role="rowheader">
+          <span class="bl-hidden">mean</span>
+        </span>
+        {props.heads.map((h) => (
+          <div key={h} role="gridcell">
+            <Summary {...props} heads={[h]} name={`Head ${h}`} />
+          </div>
+        ))}
+      </div>
+    )}
   </>
 );
 
@@ -193,7 +197,8 @@ function RowHeader({ layer, children }: { layer: number; children: ComponentChil
 
 /** Mean of a statistic over some heads, as a bar against the largest head. */
 function Summary({ layers, heads, stat, name }: GridProps & { name: string }) {
-  if (!stat || stat.absent) return null;
+  const { atlasBars } = useView().page;
+  if (!atlasBars.value || !stat || stat.absent) return null;
   const values = layers.flatMap((l) => heads.map((h) => stat.of(l, h)));
   const mean = meanOf(values);
   const text = `${name}, mean ${stat.label}: ${stat.text(mean)}`;

@@ -5,10 +5,12 @@ import { paperName } from "../paint/format";
 import { More } from "../parts/more";
 import { restOf } from "../parts/sentence";
 import { useView } from "../state/view";
-import { atLength, useByWeight } from "./gatemarks";
-import type { Says } from "./headvalues";
+import { atLength, useByWeight, useGates } from "./gatemarks";
+import { useSentences } from "./headvalues";
 
-export function HeadSentence({ labels, says }: { labels?: string[][]; says: Says }) {
+export function HeadSentence() {
+  const labels = useGates()?.labels.full;
+  const says = useSentences();
   const { layer, head, layerMap, weights } = useView().shown;
   const sentence = useMemo(() => says(layer, head, weights), [weights, says]);
   return (

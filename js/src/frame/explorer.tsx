@@ -2,9 +2,12 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Atlas } from "../atlas/atlas";
+import { HeadSentence } from "../atlas/headsentence";
 import { Pictures } from "../atlas/thumbnails";
 import { INKS, type Theme } from "../generated/vocabulary";
 import { HeadPanel } from "../head/head";
+import { digitsOf } from "../head/scale";
+import { share } from "../paint/format";
 import { themeOf } from "../paint/palette";
 import { into } from "../parts/controls";
 import { Deferred, NextFrame } from "../parts/deferred";
@@ -12,13 +15,14 @@ import { onGridKey } from "../parts/gridkeys";
 import { hideTip, showTip, Tooltip } from "../parts/tooltip";
 import { afterFrame } from "../state/nextframe";
 import { openTab, tabsOf } from "../state/opentab";
+import type { Tab } from "../state/overview";
 import { useView, type View, ViewContext } from "../state/view";
 import { Refused } from "../tabs/refused";
 import { WhatIf, WhatIfMenu } from "../whatif/bar";
 import { Header, Problem } from "./header";
 import { StatusLine } from "./statusline";
-import { Switches } from "./switches";
-import { TabBody, TablesSwitch } from "./tabbody";
+import { Maps, Switches } from "./switches";
+import { TabBody } from "./tabbody";
 
 const TEXTS = 20; // that were run and can be run again
 
@@ -75,12 +79,13 @@ export function Explorer({ view }: { view: View }) {
           <Pictures />
           <WhatIf />
         </Deferred>
-        {picture && <Main atlas={has("atlas")} head={has("head")} />}
-        <Deferred>
-          <Details />
-          {has("head") && <StatusLine />}
-        </Deferred>
-        {has("header") && <Footer />}
+        <div class={isBeside(view) ? "bl-work bl-beside" : "bl-work"}>
+          {picture && <Main atlas={has("atlas")} head={has("head")} />}
+          {picture && <Words atlas={has("atlas")} head={has("head")} />}
+          <Deferred>
+            <Details />
+          </Deferred>
+        </div>
         <div class="bl-hidden" aria-live="polite">
           {page.said.value}
         </div>
@@ -90,6 +95,13 @@ export function Explorer({ view }: { view: View }) {
   );
 }
 
+/** A question's answer stands beside the picture where there is room: see base.css. */
+function isBeside(view: View): boolean {
+  const parts = view.synced.parts.value;
+  const open = openTab(view);
+  return parts.includes("atlas") && parts.includes("head") && open !== undefined && open.name in QUESTIONS;
+}
+
 function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
   const { synced, overview } = useView();
   const heads = synced.include_heads.value?.length ?? overview.n_heads;
@@ -97,29 +109,28 @@ function Main({ atlas, head }: { atlas: boolean; head: boolean }) {
     <div class={atlas && head ? "bl-main" : "bl-main bl-single"} style={{ "--atlas-width": `${42 * heads + 56}px` }}>
       {atlas && (
         <NextFrame>
-          <Atlas
-            menu={
-              <Deferred>
-                <WhatIfMenu />
-              </Deferred>
-            }
-          />
+          <Atlas />
         </NextFrame>
       )}
-      {head && <HeadPanel />}
+      {head && <HeadPanel maps={<Maps />} />}
     </div>
   );
 }
 
-const Footer = () => (
-  <footer class="bl-footer bl-muted">
-    <span>
-      {useView().overview.offers.neurons
-        ? "attention weights as they were given"
-        : "q and k with bias and rotation, as multiplied; α recomputed from them in float32"}
-    </span>
-    <span>arrows move · Enter pins · Esc unpins · ? keys</span>
-  </footer>
+/** What the head does, and what is pinned, in a sentence each. */
+const Words = ({ atlas, head }: { atlas: boolean; head: boolean }) => (
+  <div class="bl-words">
+    {atlas && (
+      <NextFrame>
+        <HeadSentence />
+      </NextFrame>
+    )}
+    {head && (
+      <Deferred>
+        <StatusLine />
+      </Deferred>
+    )}
+  </div>
 );
 
 function Details() {
@@ -131,49 +142,101 @@ function Details() {
   });
   const open = openTab(view);
   const tabs = tabsOf(view);
-  const bar = useRef<HTMLDivElement>(null);
-  const choose = (name: string) => () => {
+  const hasHead = synced.parts.value.includes("head");
+  const asks = tabs.filter(({ name }) => hasHead && name in QUESTIONS);
+  const others = tabs.filter((tab) => !asks.includes(tab));
+  if (tabs.length === 0) return null;
+  const choose = (name: string) => {
     page.tabChosen.value = true;
-    synced.put({ view: name });
+    synced.put({ view: hasHead && name === open?.name ? "" : name }); // a second click closes it
   };
-  const at = () => ({ row: 0, col: tabs.findIndex(({ name }) => name === open?.name) });
-  const move = onGridKey({ rows: 1, cols: tabs.length }, at, ({ col }) => {
-    choose(tabs[col]!.name)();
-    (bar.current!.children[col] as HTMLElement).focus();
-  });
-  if (!open) return null;
   return (
-    <section class="bl-panel bl-bottom" aria-label="Details">
-      <div class={tabs.length > 1 ? "bl-tabs" : "bl-tabs bl-alone"}>
-        {tabs.length > 1 && (
-          <div ref={bar} role="tablist" aria-label="Details" onKeyDown={move}>
-            {tabs.map(({ name, label, about, why_not }) => (
-              <button
-                type="button"
-                key={name}
-                role="tab"
-                class={why_not ? "bl-without" : ""}
-                aria-selected={name === open.name}
-                tabIndex={name === open.name ? 0 : -1}
-                title={why_not || about}
-                onClick={choose(name)}
-              >
-                {label}
-              </button>
-            ))}
+    <>
+      {(hasHead || tabs.length > 1) && (
+        <div class="bl-asking">
+          {asks.length > 0 && <TabList tabs={asks} open={open} choose={choose} label="Questions" />}
+          {others.length > 0 && <TabList tabs={others} open={open} choose={choose} label="More" />}
+        </div>
+      )}
+      {open && (
+        <section class="bl-panel bl-bottom" aria-label="Details">
+          {open.name === "matter" && <WhatIfMenu />}
+          <div role="tabpanel" aria-label={labelOf(view, open)}>
+            {open.why_not ? (
+              <Refused tab={open} />
+            ) : (
+              <NextFrame>
+                <TabBody key={open.name} tab={open} />
+              </NextFrame>
+            )}
           </div>
-        )}
-        {open.name !== "table" && !open.why_not && <TablesSwitch />}
-      </div>
-      <div role="tabpanel" aria-label={open.label}>
-        {open.why_not ? (
-          <Refused tab={open} />
-        ) : (
-          <NextFrame>
-            <TabBody key={open.name} tab={open} />
-          </NextFrame>
-        )}
-      </div>
-    </section>
+        </section>
+      )}
+    </>
   );
+}
+
+interface TabListProps {
+  tabs: Tab[];
+  open: Tab | undefined;
+  choose: (name: string) => void;
+  label: "Questions" | "More";
+}
+
+/** The questions under a head as cards, the other tabs in a quiet row. */
+function TabList({ tabs, open, choose, label }: TabListProps) {
+  const view = useView();
+  const bar = useRef<HTMLDivElement>(null);
+  const chosen = tabs.findIndex(({ name }) => name === open?.name);
+  const move = onGridKey(
+    { rows: 1, cols: tabs.length },
+    () => ({ row: 0, col: Math.max(0, chosen) }),
+    ({ col }) => {
+      if (tabs[col]!.name !== open?.name) choose(tabs[col]!.name);
+      (bar.current!.children[col] as HTMLElement).focus();
+    },
+  );
+  return (
+    <div
+      ref={bar}
+      class={label === "More" ? "bl-tabs" : "bl-questions"}
+      role="tablist"
+      aria-label={label}
+      onKeyDown={move}
+    >
+      {tabs.map((tab, n) => (
+        <button
+          type="button"
+          key={tab.name}
+          role="tab"
+          class={tab.why_not ? "bl-without" : ""}
+          data-tab={tab.name}
+          aria-selected={tab.name === open?.name}
+          tabIndex={n === Math.max(0, chosen) ? 0 : -1}
+          title={tab.why_not || tab.about}
+          onClick={({ detail }) => {
+            if (detail > 0 || tab.name !== open?.name) choose(tab.name); // a key that came to it does not close it
+          }}
+        >
+          {labelOf(view, tab)}
+          {label === "Questions" && <small>{QUESTIONS[tab.name]!.hint}</small>}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** The tabs that answer a question about the picture: how it is asked, and what the answer goes through. */
+const QUESTIONS: Record<string, { label: string; hint: string }> = {
+  neurons: { label: "", hint: "q · k, score, softmax" },
+  why: { label: "Why does it look there?", hint: "words, positions, earlier layers" },
+  matter: { label: "Does it matter?", hint: "switch it off, see the answer" },
+};
+
+/** A tab's name; under a head a question, the first with the number that is in focus. */
+function labelOf({ focus, shown, synced }: View, { name, label }: Tab): string {
+  if (!(name in QUESTIONS) || !synced.parts.value.includes("head")) return label;
+  const row = shown.weights.row(focus.query);
+  const number = share(row[focus.key] ?? 0, digitsOf(shown.slice));
+  return QUESTIONS[name]!.label || `How is ${number} computed?`;
 }

@@ -15,6 +15,7 @@ export function GoBack() {
       {sign}
     </button>
   );
+  if (!history.canUndo.value && !history.canRedo.value) return null;
   return (
     <span class="bl-group bl-goback">
       {button("←", "Back to the selection before", "Alt+←", history.canUndo.value, history.undo)}

@@ -1,20 +1,22 @@
-// Header: the text with Run, what the model and the tokenizer did, what went wrong, and the switches.
+// Header: one line with the text and Run, what the model answers, and the menus; what went wrong; where to start.
 
 import type { Signal } from "@preact/signals";
 import { effect, useSignal, useSignalEffect } from "@preact/signals";
 import type { TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { counted, headLabel } from "../paint/format";
-import { Check, into } from "../parts/controls";
+import { Present } from "../head/present";
+import { headLabel } from "../paint/format";
+import { Check, Close, into } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
-import { visibleText } from "../parts/token";
 import { useView } from "../state/view";
 import { AnswerLine } from "../whatif/bar";
 import { ExportMenu } from "./exportmenu";
+import { GoBack } from "./goback";
 import { Help } from "./help";
-import { Notices } from "./notices";
-import { Switches } from "./switches";
+import { StartHere } from "./starthere";
+import { ModelName, Switches } from "./switches";
 import { Texts } from "./texts";
+import { Walk } from "./walk";
 
 export function Header() {
   const { overview, page } = useView();
@@ -23,59 +25,38 @@ export function Header() {
       <TitleLine />
       {page.help.value && <Help />}
       <Problem />
-      {overview.lens && <TextForm />}
       <Warnings />
       {overview.nan_layer !== null && (
         <p class="bl-badge bl-warning" role="alert">
           not a number: NaN or infinity first appears in layer {overview.nan_layer}
         </p>
       )}
-      <Switches />
+      {page.more.value && <Switches />}
+      <StartHere />
     </header>
   );
 }
 
 function TitleLine() {
   const { link, page, overview } = useView();
-  const { queries, keyside, square, pair, dtype, model, n_layers, n_heads, head_dim } = overview;
   const { state, text } = link.now.value;
-  const chips = [
-    `${n_layers} layers × ${n_heads} heads${head_dim ? ` × ${head_dim}` : ""}`,
-    `${counted(queries.tokens.length)}${square ? "" : ` × ${counted(keyside.tokens.length)}`} tokens${pair ? " · 2 segments" : ""}`,
-    dtype,
-  ];
+  const { more } = page;
   return (
     <div class="bl-title">
-      <span class="bl-brand">
-        <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true">
-          <circle cx="7" cy="7" r="6" fill="none" stroke="currentColor" stroke-width="1.6" />
-          <circle cx="7" cy="7" r="2.6" fill="currentColor" />
-        </svg>
-        bertlens
-      </span>
-      <span class="bl-model">
-        <bdi dir="auto">{visibleText(model)}</bdi>
-      </span>
-      {chips.map((chip) => (
-        <span key={chip} class="bl-badge">
-          {chip}
-        </span>
-      ))}
-      {!overview.lens && <AnswerLine />}
-      <span class="bl-spacer" />
-      <Notices />
-      <span class={`bl-badge bl-link-${state}`} role="status" data-testid="link">
+      <span class="bl-brand">bertlens</span>
+      {overview.lens ? <TextForm /> : <ModelName />}
+      <Deferred>
+        <AnswerLine />
+      </Deferred>
+      {!overview.lens && <span class="bl-spacer" />}
+      <span class={state === "live" ? "bl-hidden" : `bl-badge bl-link-${state}`} role="status" data-testid="link">
         {state === "error" || state === "slow" ? "kernel: see below" : text}
       </span>
-      <button
-        type="button"
-        class="bl-button"
-        aria-expanded={page.help.value}
-        title="Keys and how to read this"
-        onClick={() => into(page.help)(!page.help.value)}
-      >
-        ?
-      </button>
+      <Deferred>
+        <GoBack />
+      </Deferred>
+      <Present />
+      <Walk />
       <Deferred
         instead={
           <button type="button" class="bl-button" disabled>
@@ -85,6 +66,16 @@ function TitleLine() {
       >
         <ExportMenu />
       </Deferred>
+      <button
+        type="button"
+        class="bl-button"
+        aria-label="More settings"
+        aria-expanded={more.value}
+        title="The model, its notes, pairs, words, special tokens, tables"
+        onClick={() => into(more)(!more.value)}
+      >
+        ⋯
+      </button>
     </div>
   );
 }
@@ -141,31 +132,55 @@ function useField(shown: Signal<string>) {
   return { value, ...hands };
 }
 
+/** One field of text; a second sentence has its own line in it. */
 function TextForm() {
   const { synced, link, running, run } = useView();
   const [text, pair] = [useField(synced.text), useField(synced.text_pair)];
+  const second = useSignal(false);
   const live = link.kernel.value;
-  const box = (label: string, placeholder: string, { value, ...hands }: ReturnType<typeof useField>) => (
+  const box = (label: string, placeholder: string, { value, ...hands }: ReturnType<typeof useField>, focus = false) => (
     <input
       type="text"
       aria-label={label}
       placeholder={placeholder}
+      title={value.value}
       value={value.value}
       disabled={!live}
       dir="auto"
+      autofocus={focus}
       {...hands}
     />
   );
+  const secondField = {
+    ...pair,
+    onFocus: () => {
+      second.value = true; // it stays while it is emptied under the hand
+      pair.onFocus();
+    },
+  };
+  const hasPair = synced.text_pair.value !== "" || pair.value.value !== "";
   return (
     <form
       class="bl-text"
       onSubmit={(event) => {
         event.preventDefault();
+        second.value = false;
         run(text.value.value, pair.value.value).catch(() => undefined); // the link says why
       }}
     >
-      {box("Sentence A", "a sentence", text)}
-      {box("Sentence B, optional", "a second sentence (optional)", pair)}
+      <span class="bl-field">
+        {box("Sentence A", "a sentence", text)}
+        {(hasPair || second.value) &&
+          box("Sentence B, optional", "a second sentence (optional)", secondField, second.value)}
+        {!hasPair && !second.value && live && (
+          <button type="button" class="bl-link" title="Run two sentences as a pair" onClick={() => into(second)(true)}>
+            + second sentence
+          </button>
+        )}
+        <Deferred>
+          <Texts />
+        </Deferred>
+      </span>
       {(synced.truncation.value || text.value.value.length + pair.value.value.length > 300) && (
         <Check
           label="cut if too long"
@@ -178,14 +193,10 @@ function TextForm() {
         type="submit"
         class="bl-button bl-primary"
         disabled={!live || running.value}
-        title={live ? "Trace this text" : "Needs a live kernel"}
+        title={live ? "Trace this text" : "This needs the model, which a saved page does not hold. Open the notebook."}
       >
         {running.value ? "…" : "Run"}
       </button>
-      <Deferred>
-        <Texts />
-        <AnswerLine />
-      </Deferred>
     </form>
   );
 }
@@ -199,9 +210,7 @@ export function Problem() {
   return (
     <div class="bl-problem" role="alert" data-testid="problem">
       <span>{behind ? `${text}. ${until} ${headLabel(shown.layer, shown.head)} stays.` : text}</span>
-      {state === "error" && (
-        <button type="button" class="bl-close" aria-label="Close this message" onClick={() => link.close()} />
-      )}
+      {state === "error" && <Close label="Close this message" onClick={() => link.close()} />}
     </div>
   );
 }

@@ -1,8 +1,6 @@
 // The line at the foot that says what is selected. Every number in it is one that the picture shows.
 import { cellWords, howWords, mostWords } from "../head/cellwords";
-import { Present } from "../head/present";
 import { shadesOf } from "../head/running";
-import { into } from "../parts/controls";
 import { useView, type View } from "../state/view";
 
 /** What is selected in the picture; where nothing is, how it is read. */
@@ -14,17 +12,12 @@ export function statusText(view: View): string {
   return howWords(view);
 }
 
-/** The line, which can be turned off, and the way to present mode. */
 export function StatusLine() {
   const view = useView();
-  const { explain } = view.page;
+  if (!view.page.explain.value) return null;
   return (
-    <div class={explain.value ? "bl-seeing bl-on" : "bl-seeing"}>
-      {explain.value && <span data-testid="seeing">{statusText(view)}</span>}
-      <button type="button" class="bl-link" aria-pressed={explain.value} onClick={() => into(explain)(!explain.value)}>
-        What am I seeing?
-      </button>
-      <Present />
-    </div>
+    <p class="bl-seeing" data-testid="seeing">
+      {statusText(view)}
+    </p>
   );
 }

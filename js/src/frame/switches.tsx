@@ -1,15 +1,16 @@
-// The switches that head view, lists and tables follow: form, map, sentence pair, pieces or words, special tokens.
+// What is asked for less often: the model's facts, the sentence pair, pieces or words, special tokens, tables, keys.
 
 import { included } from "../atlas/atlas";
 import { MEASURES, PAIR_FILTERS, type PairFilter, type Traits, UNITS, type UnitKind } from "../generated/vocabulary";
-import { Check, Segmented, Select, wordChoices } from "../parts/controls";
-import { Deferred } from "../parts/deferred";
+import { FIND_FROM, Find } from "../head/find";
+import { counted } from "../paint/format";
+import { Check, into, Segmented, Select, wordChoices } from "../parts/controls";
 import { specialNames } from "../parts/nouns";
-import { tokenText } from "../parts/token";
+import { tokenText, visibleText } from "../parts/token";
+import { tabsOf } from "../state/opentab";
 import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
-import { Find } from "./find";
-import { GoBack } from "./goback";
+import { Notices } from "./notices";
 
 /** What sets one trait. */
 const setter =
@@ -20,24 +21,19 @@ const setter =
 
 const keysOf = <T extends string>(words: Record<T, unknown>) => Object.keys(words) as T[];
 
+/** With a header, what is behind "⋯"; in a part that stands alone, what it cannot do without. */
 export function Switches() {
   const view = useView();
-  const { synced, overview } = view;
+  const { synced, overview, page } = view;
   const set = setter(view);
   const has = (...names: string[]) => names.some((name) => synced.parts.value.includes(name));
   return (
     <div class="bl-controls bl-switches">
+      {has("header") && <Model />}
       {!has("atlas") && <HeadSelects />}
-      {overview.maps.length > 1 && (
-        <Segmented
-          label="map"
-          value={overview.map}
-          choices={overview.maps.map((value) => ({ value, label: value }))}
-          onChange={set("map")}
-        />
-      )}
       {has("neurons") && !has("head") && <QuerySelect />}
-      {overview.measures.length > 1 && has("head", "atlas", "compare") && (
+      {!has("head") && <Maps />}
+      {overview.measures.length > 1 && !has("head") && has("atlas", "compare") && (
         <Segmented
           label="measure"
           value={synced.measure.value}
@@ -53,29 +49,92 @@ export function Switches() {
           onChange={set("pair_filter")}
         />
       )}
-      {has("head") && (
+      {has("head") && hasUnits(overview) && (
         <Segmented label="tokens" value={synced.units.value} choices={unitChoices(overview)} onChange={set("units")} />
       )}
       {has("head", "neurons") && <SpecialTokens />}
-      <Deferred>
-        <span class="bl-group bl-hand">
-          {has("head") && <Find />}
-          <GoBack />
-        </span>
-      </Deferred>
+      {has("head") && view.grid.rows.length <= FIND_FROM && <Find />}
+      {tabsOf(view).some(({ name }) => name !== "table") && (
+        <Check
+          label="as tables"
+          title="Every picture of the tabs as the table of its numbers"
+          checked={page.tables.value}
+          onChange={into(page.tables)}
+        />
+      )}
+      {has("header", "head") && (
+        <Check
+          label="say what is pinned"
+          title="A sentence below the picture"
+          checked={page.explain.value}
+          onChange={into(page.explain)}
+        />
+      )}
+      {has("header") && (
+        <button
+          type="button"
+          class="bl-button"
+          aria-expanded={page.help.value}
+          onClick={() => into(page.help)(!page.help.value)}
+        >
+          ? keys
+        </button>
+      )}
     </div>
   );
 }
 
-function unitChoices({ queries: { words }, spans }: Overview) {
-  const kinds = keysOf<UnitKind>(UNITS).filter((kind) => kind !== "spans" || spans.length > 0);
-  const split = words.some((w, n) => w >= 0 && words[n - 1] === w);
-  return wordChoices(kinds, UNITS).map((choice) =>
-    choice.value === "words" && !split
-      ? { ...choice, title: "No word of this text was split: the same as pieces" }
-      : choice,
+/** Which attention of an encoder-decoder is shown. */
+export function Maps() {
+  const { synced, overview } = useView();
+  if (overview.maps.length < 2) return null;
+  return (
+    <Segmented
+      label="map"
+      value={overview.map}
+      choices={overview.maps.map((value) => ({ value, label: value }))}
+      onChange={(map) => synced.put({ map })}
+    />
   );
 }
+
+export const ModelName = () => (
+  <span class="bl-model">
+    <bdi dir="auto">{visibleText(useView().overview.model)}</bdi>
+  </span>
+);
+
+/** The model, its shape, the length of the text, and what is to be known of them. */
+function Model() {
+  const { queries, keyside, square, pair, dtype, n_layers, n_heads, head_dim, lens, offers } = useView().overview;
+  const chips = [
+    `${n_layers} layers × ${n_heads} heads${head_dim ? ` × ${head_dim}` : ""}`,
+    `${counted(queries.tokens.length)}${square ? "" : ` × ${counted(keyside.tokens.length)}`} tokens${pair ? " · 2 segments" : ""}`,
+    dtype,
+    ...(offers.neurons ? ["weights as they were given"] : []),
+  ];
+  return (
+    <span class="bl-group bl-about-model">
+      {lens && <ModelName />}
+      {chips.map((chip) => (
+        <span key={chip} class="bl-badge">
+          {chip}
+        </span>
+      ))}
+      <Notices />
+    </span>
+  );
+}
+
+/** Words differ from pieces, or there are domains. */
+const hasUnits = ({ queries: { words }, spans }: Overview) =>
+  spans.length > 0 || words.some((w, n) => w >= 0 && words[n - 1] === w);
+
+const unitChoices = ({ spans }: Overview) =>
+  wordChoices(
+    keysOf<UnitKind>(UNITS).filter((kind) => kind !== "spans" || spans.length > 0),
+    UNITS,
+  );
 
 /** Layer and head, where no atlas chooses them. */
 function HeadSelects() {

@@ -1,39 +1,54 @@
-// The texts that were run in this view: the one before at one click, the others in a list.
+// Texts to choose from: those that were run in this view, the one before at one click, and examples.
 import { Menu } from "../parts/controls";
 import { visibleText } from "../parts/token";
 import { useView } from "../state/view";
 
+type Pair = [text: string, pair: string];
+
 const CHARACTERS = 60; // characters of a text
+const EXAMPLES: Pair[] = [
+  ["The cat did not drink the milk because it was sour.", ""],
+  ["The trophy does not fit into the suitcase because it is too big.", ""],
+  ["She gave the book to her brother, who read it twice.", ""],
+  ["The keys that the man forgot are on the table.", ""],
+  ["The cat sat on the mat because it was tired.", "The dog lay on the rug."],
+  ["The bank raised its rates.", "They sat on the bank of the river."],
+];
 
 export function Texts() {
   const { page, link, running, run } = useView();
-  const others = page.texts.value.slice(1);
-  if (others.length === 0 || !link.kernel.value) return null;
-  const words = ([text, pair]: [string, string]) => {
+  const before = page.texts.value.slice(1);
+  if (!link.kernel.value) return null;
+  const words = ([text, pair]: Pair) => {
     const whole = visibleText(pair ? `${text} / ${pair}` : text);
     return whole.length > CHARACTERS ? `${whole.slice(0, CHARACTERS)}…` : whole;
   };
-  const again = ([text, pair]: [string, string]) => run(text, pair).catch(() => undefined); // the link says why
+  const again = ([text, pair]: Pair) => run(text, pair).catch(() => undefined); // the link says why
+  const list = (texts: Pair[]) =>
+    texts.map((text) => (
+      <button type="button" key={text.join("\0")} disabled={running.value} onClick={() => again(text)}>
+        <bdi dir="auto">{words(text)}</bdi>
+      </button>
+    ));
   return (
     <>
-      <button
-        type="button"
-        class="bl-button"
-        disabled={running.value}
-        title={`Run again: ${words(others[0]!)}`}
-        onClick={() => again(others[0]!)}
-      >
-        Text before
-      </button>
-      {others.length > 1 && (
-        <Menu label="Texts">
-          {others.map((one) => (
-            <button type="button" key={one.join("\0")} disabled={running.value} onClick={() => again(one)}>
-              <bdi dir="auto">{words(one)}</bdi>
-            </button>
-          ))}
-        </Menu>
+      {before[0] && (
+        <button
+          type="button"
+          class="bl-link"
+          disabled={running.value}
+          title={`Run again: ${words(before[0])}`}
+          onClick={() => again(before[0]!)}
+        >
+          Text before
+        </button>
       )}
+      <Menu label="" title="Texts" name="bl-texts">
+        {before.length > 0 && <p>Run before</p>}
+        {list(before)}
+        <p>Examples</p>
+        {list(EXAMPLES)}
+      </Menu>
     </>
   );
 }

@@ -1,16 +1,18 @@
 // Head panel: the selected head as matrix or lines, and the list of what the pinned token attends to.
+import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { columnMeans, type Item } from "../compute/grid";
 import { isLong } from "../compute/windows";
-import type { Traits } from "../generated/vocabulary";
+import { MEASURES, type Measure, type Traits } from "../generated/vocabulary";
 import { scaleEnd } from "../paint/format";
-import { choicesOf, Segmented, Select } from "../parts/controls";
+import { choicesOf, Segmented, Select, wordChoices } from "../parts/controls";
 import { Deferred, NextFrame } from "../parts/deferred";
 import { specialNames } from "../parts/nouns";
 import { Place } from "../parts/token";
 import { useWidth } from "../parts/width";
 import { useView, type View } from "../state/view";
 import { headingWords, meanHeading } from "./cellwords";
+import { FIND_FROM, Find } from "./find";
 import { Lines } from "./lines";
 import { ListFooter } from "./listfooter";
 import { Zoomed } from "./long/zoom";
@@ -19,7 +21,7 @@ import { AboveList } from "./patches";
 import { Running } from "./running";
 import { currentScale } from "./scale";
 
-const KEYS_LISTED = 12; // keys beside the head; half of them where there is no room beside it
+const [KEYS_BESIDE, KEYS_BELOW] = [8, 6]; // keys beside the head
 const LONG_TOKEN = 8; // letters of a token that take the room of its bar
 const [LIST_BELOW, LONG_LIST_BELOW] = [544, 700]; // px, where the list stands below; of a long text, whose picture needs more
 
@@ -29,38 +31,34 @@ const AXES = {
   text: "shaded by one of them",
 };
 
-export function HeadPanel() {
+/** `maps`: the choice among the attentions of an encoder-decoder. */
+export function HeadPanel({ maps }: { maps?: ComponentChildren }) {
   const view = useView();
   const { synced, overview, grid } = view;
   const scale = currentScale(view);
-  const words = overview.layer_maps.map(({ name, label, about }) => ({ value: name, label, title: about }));
   const frame = useRef<HTMLElement>(null);
   const long = isLong(grid.rows.length, grid.cols.length);
   const narrow = useWidth(frame) < (long ? LONG_LIST_BELOW : LIST_BELOW);
   const map = overview.map === "self" ? "" : ` of the ${overview.map} map`;
-  const axes = AXES[synced.mode.value];
-  const about = `${scale.title}${map}; ${axes}`;
   return (
     <section class="bl-panel bl-head" aria-label="Head view" ref={frame}>
       <header class="bl-panel-head">
-        <h3 data-testid="head-title">{scale.name}</h3>
-        <span class="bl-muted bl-head-about" title={about}>
-          {about}
-        </span>
+        <h3 data-testid="head-title" title={`${scale.title}${map}; ${AXES[synced.mode.value]}`}>
+          {scale.name}
+        </h3>
+        {maps}
+        {grid.rows.length > FIND_FROM && (
+          <Deferred>
+            <Find />
+          </Deferred>
+        )}
         <Segmented
           label="head view"
           value={synced.mode.value}
           choices={choicesOf({ lines: "Lines", matrix: "Matrix", text: "Text" })}
           onChange={(mode) => synced.put({ mode })}
         />
-        {words.length > 0 && (
-          <Select
-            label={`layer ${view.shown.layer}`}
-            value={synced.layer_map.value}
-            choices={[{ value: "", label: "one head" }, ...words]}
-            onChange={(name) => synced.put({ layer_map: name })}
-          />
-        )}
+        <Shows />
       </header>
       {grid.rows.length === 0 || grid.cols.length === 0 ? (
         <p class="bl-empty">No tokens are left to show: undo “hide {specialNames(overview)}” or the pair filter.</p>
@@ -68,11 +66,37 @@ export function HeadPanel() {
         <div class={narrow ? "bl-head-body bl-narrow" : "bl-head-body"}>
           <HeadPicture mode={synced.mode.value} long={long} />
           <NextFrame>
-            <RowList most={narrow ? KEYS_LISTED / 2 : KEYS_LISTED} />
+            <RowList most={narrow ? KEYS_BELOW : KEYS_BESIDE} />
           </NextFrame>
         </div>
       )}
     </section>
+  );
+}
+
+/** What is drawn of the head, or of all heads of its layer together: one menu. */
+function Shows() {
+  const { synced, overview } = useView();
+  const { measures, layer_maps } = overview;
+  if (measures.length + layer_maps.length < 2) return null;
+  const ofHead = wordChoices(measures, MEASURES);
+  const ofLayer = layer_maps.map(({ name, label, about }) => ({
+    value: name,
+    label: `all heads: ${label}`,
+    title: about,
+  }));
+  const { measure, layer_map } = synced;
+  return (
+    <Select
+      label="shows"
+      value={layer_map.value || measure.value}
+      choices={[...ofHead, ...ofLayer] as { value: string; label: string; title?: string }[]}
+      onChange={(name) =>
+        synced.put(
+          measures.includes(name as Measure) ? { measure: name as Measure, layer_map: "" } : { layer_map: name },
+        )
+      }
+    />
   );
 }
 
@@ -103,7 +127,9 @@ function RowList({ most: listed }: { most: number }) {
   const part = (value: number) => Math.abs(Number(value.toFixed(scale.digits))) / most; // a number that reads 0 has no bar
   const ofColumn = row === null && col !== null;
   const pinned = items.findIndex(({ n }) => !ofColumn && n === col);
-  const shown = pinned < listed ? items.slice(0, listed) : [...items.slice(0, listed - 1), items[pinned]!];
+  const told = items.filter(({ value }) => part(value) > 0).length; // what reads 0.000 is among the others
+  const room = Math.min(listed, Math.max(told, 1));
+  const shown = pinned < room ? items.slice(0, room) : [...items.slice(0, room - 1), items[pinned]!];
   const side = ofColumn ? grid.rows : grid.cols;
   return (
     <aside class="bl-list" aria-label="Largest weights" data-testid="row-list">

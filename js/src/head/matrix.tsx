@@ -18,7 +18,7 @@ import { NormStrip, SpanStrip } from "./strips";
 
 const [LEAST_LABELS, MOST_LABELS] = [44, 170]; // px beside the rows
 const [TILT, TEXT, STRIP] = [(66 * Math.PI) / 180, 11, 12]; // of the columns' labels; px of a text, of the norms below them
-const [NARROW, LOW, TALL, SCROLLED] = [400, 255, 360, 640]; // px: a matrix beside a wide atlas should not pass LOW, others TALL
+const [NARROW, LOW, TALL, SCROLLED] = [400, 255, 300, 640]; // px: a matrix beside a wide atlas should not pass LOW, others TALL
 const LABELLED = 11; // px a row needs to carry its label
 const SLANTED = 12; // the same for a column's
 const [LARGEST, COMFORTABLE] = [24, 12];

@@ -264,7 +264,12 @@ export function Present() {
   };
   return (
     <>
-      <button type="button" class="bl-link" onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        class="bl-button"
+        title="This head step by step, on the whole screen"
+        onClick={() => setOpen(true)}
+      >
         Present
       </button>
       {open && (

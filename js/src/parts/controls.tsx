@@ -103,6 +103,18 @@ export const Slider = ({
   </label>
 );
 
+/** The × that takes something away. */
+export const Close = ({
+  label,
+  onClick,
+  ...rest
+}: {
+  label: string;
+  onClick: () => void;
+  disabled?: boolean;
+  title?: string;
+}) => <button type="button" class="bl-close" aria-label={label} onClick={onClick} {...rest} />;
+
 /** A button that opens a list of actions; closes on Escape, on choice, and on a click or focus elsewhere. */
 export function Menu({
   label,

@@ -6,11 +6,12 @@ import type { View } from "./view";
 export const tabsOf = ({ overview, synced }: View): Tab[] =>
   overview.tabs.filter(({ name, why_not }) => why_not !== null && synced.parts.value.includes(name));
 
-/** The open tab: the widget's own, unless that has nothing to show and nobody asked for it; then the first that has. */
+/** The open tab. Under a head none is until one is asked for; what has nothing to show gives way to what has, unasked. */
 export function openTab(view: View): Tab | undefined {
   const tabs = tabsOf(view);
+  const hasHead = view.synced.parts.value.includes("head");
   const own = tabs.find(({ name }) => name === view.synced.view.value);
-  const asked = view.page.tabChosen.value || !view.synced.parts.value.includes("head");
-  if (own && (own.why_not === "" || asked)) return own;
+  if (hasHead && view.synced.view.value === "") return undefined;
+  if (own && (own.why_not === "" || view.page.tabChosen.value || !hasHead)) return own;
   return tabs.find(({ why_not }) => why_not === "") ?? tabs[0];
 }

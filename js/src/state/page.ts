@@ -36,7 +36,8 @@ export interface Page {
   keySide: Signal<boolean>; // it is among the keys of the lines
   tabChosen: Signal<boolean>; // else a tab with nothing to show gives way to one that has
   atlasOrder: Signal<string>; // "position", or the statistic that heads are sorted by
-  atlasStat: Signal<string>; // the statistic of summaries and filter
+  atlasStat: Signal<string>; // the statistic of colours, bars and filter
+  atlasBars: Signal<boolean>; // means of layers and of heads beside the atlas
   atlasMinimum: Signal<number>; // heads below this share of the statistic's range are left out; their place stays
   atlasFill: Signal<boolean>; // heads as colours of the statistic instead of thumbnails
   commonScale: Signal<boolean>; // thumbnails share one scale instead of one each
@@ -49,6 +50,7 @@ export interface Page {
   mixing: Signal<string>; // method of the mixing ratio
   thresholds: Signal<[threshold: number, margin: number]>; // of gate labels
   gateView: Signal<"full" | "content">;
+  more: Signal<boolean>; // the row behind "⋯" is open
   tables: Signal<boolean>; // the pictures of the tabs as tables
   textSide: Signal<"from" | "to">; // running text: what a token looks at, or who looks at it
   explain: Signal<boolean>; // a line at the foot says what is seen

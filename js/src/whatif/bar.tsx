@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changeColour } from "../atlas/headvalues";
 import { px } from "../paint/format";
-import { choicesOf, into, Menu, Segmented } from "../parts/controls";
+import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { More } from "../parts/more";
 import { Section } from "../parts/section";
 import { Token, tokenText } from "../parts/token";
@@ -51,35 +51,19 @@ export function WhatIf() {
   );
 }
 
-/** Which heads matter, and a menu of what can be changed: beside the atlas's name. */
+/** A menu of what can be changed in the run. */
 export function WhatIfMenu() {
   const view = useView();
   const { overview, page, link } = view;
-  const { colour, patching } = page.whatif;
-  const metrics = useAnswers()?.metrics.length ?? 0;
-  const matters = changeColour(view) === "matters";
   const live = link.kernel.value;
   if (overview.offers.whatif) return null;
   return (
-    <span class="bl-group bl-asks-whatif">
-      {metrics > 0 && (
-        <button
-          type="button"
-          class="bl-chip"
-          aria-pressed={matters}
-          title="Colour the atlas by how much the answer changes without each head alone"
-          onClick={() => into(colour)(matters ? "moved" : "matters")}
-        >
-          Which heads matter?
-        </button>
-      )}
-      <Menu label="What if" title={live ? "What if: change the run" : link.needs.value} name="bl-doings">
-        <Doings doings={toSelected(view)} />
-        <button type="button" disabled={!live} onClick={() => into(patching)(true)}>
-          something from another text …
-        </button>
-      </Menu>
-    </span>
+    <Menu label="What if" title={live ? "What if: change the run" : link.needs.value} name="bl-doings">
+      <Doings doings={toSelected(view)} />
+      <button type="button" disabled={!live} onClick={() => into(page.whatif.patching)(true)}>
+        something from another text …
+      </button>
+    </Menu>
   );
 }
 
@@ -186,10 +170,8 @@ function Chips() {
       {overview.changes.map(({ id, label, about }) => (
         <span key={id} class="bl-chip bl-change" title={about}>
           {label}
-          <button
-            type="button"
-            class="bl-close"
-            aria-label={`Take back: ${label}`}
+          <Close
+            label={`Take back: ${label}`}
             disabled={!live}
             title={why || "Take this change back"}
             onClick={() => remove(view, id)}

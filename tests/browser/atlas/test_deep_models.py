@@ -12,6 +12,8 @@ import bertlens as bl
 from browser.views import Seen
 from unit import tiny
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 TEXT = "the cat sat on the mat . " * 3
 
 
@@ -86,7 +88,7 @@ def test_a_page_of_some_layers_of_a_long_text(page_of: Any) -> None:
 def test_no_number_on_a_head_is_cut_off(show: Any, embedded_lens: Any, width: int) -> None:
     """Where the room is too small the colour stands alone: "0.011" must not read "0.01"."""
     run = embedded_lens.trace("The cat sat on the mat.").rerun(bl.whatif.off(1, 8))
-    seen: Seen = show(run.explore(layer=2, head=3), width=width)
+    seen: Seen = show(run.explore(layer=2, head=3, view=""), width=width)
     numbers = seen.root.locator(".bl-fill")
     expect(numbers).to_have_count(72)
     cut = numbers.evaluate_all(

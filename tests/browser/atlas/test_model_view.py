@@ -15,6 +15,8 @@ from bertlens.errors import InputError, SelectionError
 from browser.maps import WORDS, attention, causal, encoder_decoder
 from browser.views import Seen, hosted, in_frame, saved, shown
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 # Common
 
 
@@ -35,7 +37,7 @@ def test_attention_of_any_model_draws(show, given):
     assert len(seen.thumbs()) == 6
     assert seen.row_labels() == WORDS
     assert seen.root.locator(".bl-legend .bl-number").last.inner_text() == shown(float(trace.attention(1)[2].max()))
-    seen.tab("Neurons").click()
+    seen.open_tab("Neurons")
     expect(seen.region("Details")).to_contain_text("Only attention weights were given, without the queries and keys")
 
 
@@ -80,7 +82,7 @@ def test_encoder_decoder_maps_are_switched(show):
         values = shown_map.attention(1)[2].numpy()
         seen.at_cell(0, shape[1] - 1, "hover")
         expect(seen.tip.locator("b")).to_have_text(shown(values[0, -1]))
-        expect(seen.region("Head view")).to_contain_text(f"of the {name} map")
+        expect(seen.part("head-title")).to_have_attribute("title", re.compile(f"of the {name} map"))
     seen.choice("map", "cross").click()
     seen.choice("head view", "Lines").click()
     expect(seen.queries()).to_have_text(["Das", "Haus", "ist"])
@@ -287,11 +289,11 @@ def test_heads_are_sorted_by_a_measure(show, pair):
 
     previous = summary(pair)["previous"]
     seen = show(bl.HeadAtlas(pair))
-    seen.select("order").select_option("to the previous token")
+    seen.find_heads("previous")
     order = previous.flatten().argsort(descending=True).tolist()
     assert seen.thumbs()[:20] == [f"{n // 12}-{n % 12}" for n in order[:20]]
     assert seen.thumb(0, 2).inner_text().split("\n")[-1] == f"{round(100 * float(previous[0, 2]))} %"
-    seen.select("order").select_option("layer, head")
+    seen.find_heads("")
     assert seen.thumbs()[:3] == ["0-0", "0-1", "0-2"]
 
 
@@ -300,7 +302,8 @@ def test_heads_below_a_threshold_leave_their_place(show, pair):
 
     previous = summary(pair)["previous"]
     seen = show(bl.HeadAtlas(pair))
-    seen.select("bars").select_option("to the previous token")
+    seen.check("bars").check()
+    seen.select("of").select_option("to the previous token")
     seen.slide("at least", 0.5)
     limit = 0.5 * float(previous.max())
     recede = seen.root.locator(".bl-below").evaluate_all("all => all.map(one => one.dataset.head)")
@@ -312,7 +315,7 @@ def test_rows_and_columns_are_summed_up(show, pair):
     from bertlens.measures.attention import summary
 
     entropy = summary(pair)["entropy"]
-    seen = show(bl.HeadAtlas(pair))
+    seen = show(bl.HeadAtlas(pair, settings={"atlas_bars": True}))
     for layer in range(6):
         wanted = f"Layer {layer}, mean entropy (nats): {float(entropy[layer].mean()):.2f}"
         expect(seen.root.get_by_role("img", name=wanted)).to_have_count(1)

@@ -22,6 +22,8 @@ from bertlens.errors import ExportError
 from browser.maps import WORDS, attention, encoder_decoder
 from browser.views import TEXTS, Seen, shown
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 SVG = "{http://www.w3.org/2000/svg}"
 START = {"layer": 1, "head": 8, "query": 3, "key": 4}
 
@@ -239,7 +241,7 @@ def test_encoder_decoder_page_holds_all_maps(show):
 
 def test_attention_only_page_offers_no_neurons(show):
     seen = show(bl.Trace.from_attentions(attention(2, 3, 8, 8), WORDS).explore())
-    seen.tab("Table").click()
+    seen.open_tab("Table")
     seen.root.get_by_text("Export", exact=True).click()
     open_tab = seen.root.locator(".bl-menu-line", has_text="Open tab")
     expect(open_tab.get_by_role("button")).to_have_text(["CSV"])  # the table, which has no picture

@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 import bertlens as bl
 from browser.views import Seen, shown, signed
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 
 def focus_is(seen: Seen, locator) -> None:
     expect(locator).to_be_focused()
@@ -41,7 +43,7 @@ def test_arrows_move_through_the_atlas(show, pair):
 
 def test_arrows_follow_the_sorted_order(show, pair):
     seen = show(bl.HeadAtlas(pair, layer=0, head=2))
-    seen.select("order").select_option("to the previous token")
+    seen.find_heads("previous")
     order = seen.thumbs()
     assert order[0] == "0-2"
     seen.thumb(0, 2).focus()
@@ -127,21 +129,30 @@ def test_matrix_is_a_grid_with_rows(show, pair):
 
 
 def test_arrows_lead_from_tab_to_tab(show, pair):
+    """Among the questions, and among the other tabs: two lists, each one stop of the Tab key."""
     seen = show(pair.explore(layer=1, head=8))
-    seen.tab("Neurons").focus()
-    for key, name in (
-        ("ArrowRight", "Why"),
-        ("ArrowRight", "Does it matter?"),
-        ("ArrowRight", "Weight against norm"),
-        ("End", "Table"),
-        ("ArrowLeft", "Geometry"),
-        ("Home", "Neurons"),
-    ):
-        seen.page.keyboard.press(key)
-        focus_is(seen, seen.tab(name))
-        expect(seen.tab(name)).to_have_attribute("aria-selected", "true")
-        expect(seen.root.get_by_role("tabpanel", name=name)).to_be_visible()
-    expect(seen.root.locator("[role=tab][tabindex='0']")).to_have_count(1)
+    ways = (
+        ("Neurons", [("ArrowRight", "Why"), ("End", "Does it matter?"), ("Home", "Neurons")]),
+        ("Weight against norm", [("End", "Table"), ("ArrowLeft", "Geometry"), ("Home", "Weight against norm")]),
+    )
+    for start, steps in ways:
+        seen.tab(start).focus()
+        for key, name in steps:
+            seen.page.keyboard.press(key)
+            focus_is(seen, seen.tab(name))
+            expect(seen.tab(name)).to_have_attribute("aria-selected", "true")
+            expect(seen.root.get_by_role("tabpanel")).to_be_visible()
+        expect(seen.root.locator("[role=tab][tabindex='0']")).to_have_count(2)
+
+
+def test_a_second_click_on_a_question_closes_it(show, pair):
+    seen = show(pair.explore(layer=1, head=8))
+    panel = seen.root.get_by_role("tabpanel")
+    expect(panel).to_be_visible()
+    seen.tab("Neurons").click()
+    expect(panel).to_have_count(0)
+    seen.tab("Neurons").click()
+    expect(panel).to_be_visible()
 
 
 def test_lines_are_one_tab_stop_and_arrows_lead_through_them(show, pair):
@@ -405,7 +416,8 @@ def test_pinned_score_in_words_is_not_made_up(show, embedded_lens):
 
 def test_help_lists_the_keys(show, pair):
     seen = show(pair.explore())
-    button = seen.root.get_by_role("button", name="?", exact=True)
+    seen.more()
+    button = seen.root.get_by_role("button", name="? keys")
     button.click()
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(seen.root).to_contain_text("adds up to 1. Heads are counted from 0")

@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 
 from browser.views import Seen
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 WIDE = 974  # px of the window: 950 of the Explorer, JupyterLab's output in a window of 1400
 
 
@@ -35,8 +37,8 @@ def test_at_950_px_all_is_large_enough_and_near(show, pair, theme):
     assert seen.root.bounding_box()["width"] == 950
     thumb = box(seen, ".bl-thumb")
     assert thumb["width"] >= 40 and thumb["height"] >= 40
-    assert box(seen, ".bl-bottom")["y"] <= 650
-    assert seen.root.bounding_box()["height"] <= 1200
+    assert box(seen, ".bl-asking")["y"] <= 740
+    assert seen.root.bounding_box()["height"] <= 1320
     atlas, head = box(seen, ".bl-atlas"), box(seen, ".bl-head")
     assert atlas["y"] == head["y"] and head["x"] >= atlas["x"] + atlas["width"]
 
@@ -51,18 +53,19 @@ def test_no_width_scrolls_sideways_or_cuts_the_last_label(show, pair, width):
     last = seen.root.locator(".bl-col-label").last
     expect(last).to_have_text("[SEP]")
     assert last.bounding_box()["x"] + last.bounding_box()["width"] <= right
-    assert box(seen, ".bl-thumb")["width"] >= (40 if width >= 600 else 24)
+    beside = 28 if width == 1400 else 40  # where an answer stands beside the picture
+    assert box(seen, ".bl-thumb")["width"] >= (beside if width >= 600 else 24)
     assert all(one["width"] > 0 for one in [box(seen, ".bl-cells"), box(seen, ".bl-list")])
 
 
 def test_thumbnails_are_free_of_letters(show, pair):
-    """Gates are said on hover and by the filter below, and shown when heads stand in the order of their gates."""
+    """Gates are said on hover and by the menu, and shown when heads stand in the order of their gates."""
     seen = opened(show, pair, WIDE)
     assert seen.thumb(1, 8).inner_text() == ""
     seen.thumb(1, 8).hover()
     expect(seen.tip).to_contain_text("forward contextual at 21 tokens")
-    seen.select("order").select_option("gate")
-    expect(seen.region("Atlas of heads")).to_contain_text("sorted: gate")
+    seen.find_heads("gate")
+    expect(seen.part("asked-heads")).to_have_text("are of one kind, kind by kind")
     expect(seen.thumb(1, 8)).to_have_text("L1·H8F▸")
 
 
@@ -70,13 +73,13 @@ def test_nothing_moves_when_measure_selection_and_tab_change(show, pair):
     seen = opened(show, pair, WIDE)
 
     def places() -> dict[str, tuple[float, ...]]:
-        parts = (".bl-cells", ".bl-list", ".bl-atlas", ".bl-grid", ".bl-bottom", ".bl-tabs", ".bl-chips")
+        parts = (".bl-cells", ".bl-list", ".bl-atlas", ".bl-grid", ".bl-words", ".bl-asking", ".bl-bottom")
         return {part: tuple(round(box(seen, part)[side], 1) for side in "xy") for part in parts}
 
     before = places()
     for measure in ("Norm ‖αf(x)‖", "Difference", "Weight α"):
-        seen.choice("measure", measure).click()
-        expect(seen.choice("measure", measure)).to_have_attribute("aria-pressed", "true")
+        seen.shows(measure)
+        expect(seen.select("shows").locator("option:checked")).to_have_text(measure)
         seen.away()
         seen.settled()
         assert places() == before, measure
@@ -87,21 +90,21 @@ def test_nothing_moves_when_measure_selection_and_tab_change(show, pair):
     seen.at_cell(3, 4)  # takes the pin out
     expect(seen.part("row-list")).to_contain_text("on average, words look at")
     assert places() == before
-    for tab in ("Weight against norm", "Gates", "Geometry", "Table", "Neurons"):
-        seen.tab(tab).click()
+    for tab in ("Weight against norm", "Gates", "Geometry", "Table", "Does it matter?", "Why", "Neurons"):
+        seen.open_tab(tab)
         assert places() == before, tab
     for name in ("attn-n", "attnresln-n", "rollout"):
-        seen.select("layer 1").select_option(name)
+        seen.shows(name)
         expect(seen.part("head-title")).to_contain_text("L1 ")
         assert {**places(), ".bl-grid": 0} == {**before, ".bl-grid": 0}, name
 
 
 def test_sorting_leaves_its_controls_where_they_are(show, pair):
     seen = opened(show, pair, WIDE)
-    place = box(seen, ".bl-atlas .bl-controls")
-    seen.select("order").select_option("entropy")
+    place = box(seen, ".bl-finder")
+    seen.find_heads("entropy")
     expect(seen.thumb(1, 8)).to_contain_text("L1·H8")
-    after = box(seen, ".bl-atlas .bl-controls")
+    after = box(seen, ".bl-finder")
     assert (after["x"], after["y"]) == (place["x"], place["y"])
 
 

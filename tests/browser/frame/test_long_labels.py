@@ -7,6 +7,8 @@ import pytest
 import bertlens as bl
 from browser.views import Seen
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 CUT = """all => all.filter((one) => {
     for (let at = one; at && !at.matches("ol, .bl-neuron-grid, .bl-matrix-sheet"); at = at.parentElement)
         if (getComputedStyle(at).overflow !== "visible" && at.scrollWidth > at.clientWidth + 1) return true;

@@ -56,7 +56,7 @@ def notebook(open_shared):
 
 def test_toy_tab_asks_the_kernel(notebook):
     seen = Seen(notebook.page)
-    seen.tab("Toy").click()
+    seen.open_tab("Toy")
     for layer, head in ((1, 8), (4, 3)):
         seen.thumb(layer, head).click()
         truth = notebook.kernel(f"print(f'{{float(trace.scores({layer})[{head}].max()):.3f}}')")
@@ -83,12 +83,12 @@ def test_toy_tab_asks_the_kernel(notebook):
 def test_toy_tab_on_a_page_without_a_kernel(notebook, page_of):
     html = notebook.kernel("print(view.to_html(layers=[1, 4]))")
     seen = Seen(page_of(html))
-    seen.tab("Toy").click()
+    seen.open_tab("Toy")
     seen.thumb(4, 3).click()
     truth = notebook.kernel("print(f'{float(trace.scores(4)[3].max()):.3f}')")
     assert largest(seen, "L4·H3") == truth
-    seen.tab("Toy of a layer").click()  # the page holds its answers by the layer alone
+    seen.open_tab("Toy of a layer")  # the page holds its answers by the layer alone
     expect(seen.part("sheet-toy_layer").get_by_role("row", name="number 4")).to_be_visible()
-    seen.tab("Toy").click()
+    seen.open_tab("Toy")
     seen.thumb(0, 0).click()  # a layer that was left out: in words
     expect(seen.part("problem")).to_contain_text("layer 0 is not in this page, which holds")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from browser.views import TEXTS, Seen
+
+pytestmark = pytest.mark.usefixtures("neurons_open")
 
 CELLS = [
     f"import bertlens as bl, ipywidgets\nlens = bl.Lens.embedded()\ntrace = lens.trace(*{TEXTS!r})",
@@ -46,4 +49,5 @@ def test_two_explorers_share_the_width_of_a_notebook(open_notebook):
     second.title("L4·H5")
     first.title("L1·H8")
     first.at_cell(5, 2)
+    first.open_tab("Neurons")
     expect(first.part("formula")).to_contain_text("the → cat")

@@ -68,9 +68,9 @@ def test_running_text_is_shaded_by_a_row_or_by_a_column(show, pair):
     assert shades(seen) == coloured(weights[3])  # the keyboard shows what the pointer shows
     seen.page.keyboard.press("Enter")
     expect(token.nth(3)).to_have_attribute("aria-pressed", "true")
-    seen.choice("measure", "Norm ‖αf(x)‖").click()
+    seen.shows("Norm ‖αf(x)‖")
     seen.away()
-    seen.root.get_by_role("button", name="?", exact=True).focus()
+    seen.root.get_by_role("button", name="More settings").focus()
     assert shades(seen) == coloured(norms.weighted_norm(pair, 1)[8, 3].numpy())
 
 
@@ -86,10 +86,11 @@ def test_the_line_below_says_what_is_selected(show, pair):
     seen.page.keyboard.press("Escape")
     how = "Each row is a word that looks, each column a word looked at. Dark = much. A row adds up to 1. Click a cell."
     expect(line).to_have_text(how)
-    switch = seen.root.get_by_role("button", name="What am I seeing?")
-    switch.click()
+    seen.more()
+    switch = seen.check("say what is pinned")
+    switch.uncheck()
     expect(line).to_have_count(0)
-    switch.click()
+    switch.check()
     expect(line).to_have_text(how)
     seen.choice("head view", "Lines").click()
     expect(line).to_have_text("Left the words that look, right those looked at. Strong = much. Click a word.")

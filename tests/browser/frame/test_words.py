@@ -17,25 +17,29 @@ from bertlens.measures.statistics import STATISTICS
 from browser.maps import WORDS, attention
 from unit import tiny
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 
 def test_statistics_measures_maps_and_gates_carry_their_sentence(show, pair):
     seen = show(pair.explore(layer=1, head=8))
     for name in ("entropy", "k90", "previous"):
-        option = seen.select("order").locator(f"option[value={name}]")
-        expect(option).to_have_attribute("title", STATISTICS[name].about)
+        question = seen.root.locator(f"[data-question={name}]")
+        expect(question).to_have_attribute("title", re.compile(re.escape(STATISTICS[name].about)))
     for word in vocabulary.MEASURES.values():
-        expect(seen.choice("measure", word.label)).to_have_attribute("title", word.about)
-    seen.select("layer 1").select_option("attnresln-n")
-    label = seen.select("layer 1").locator("xpath=..")
+        option = seen.select("shows").locator(f"option[value={word.name}]")
+        expect(option).to_have_attribute("title", word.about)
+    seen.shows("attnresln-n")
+    label = seen.select("shows").locator("xpath=..")
     expect(label).to_have_attribute("title", vocabulary.LAYER_MAPS["attnresln-n"].about)
-    chip = seen.root.get_by_role("group", name="Gates at 21 tokens").get_by_role("button", name="closed")
-    expect(chip).to_have_attribute("title", re.compile(re.escape(vocabulary.GATES["closed"].about)))
+    expect(seen.root.locator("[data-question='gate:closed']")).to_have_attribute(
+        "title", re.compile(re.escape(vocabulary.GATES["closed"].about))
+    )
 
 
 def test_terms_explain_themselves_on_focus_too(show, pair):
     seen = show(pair.explore(layer=1, head=8, query=3, key=4))
     for name, tab in (("contrast", "Neurons"), ("jaccard", "Neurons"), ("cone", "Geometry")):
-        seen.tab(tab).click()
+        seen.open_tab(tab)
         if name == "contrast":
             seen.part("contrast").locator("summary").click()
         word = vocabulary.TERMS[name]
@@ -90,13 +94,13 @@ def test_list_says_what_its_numbers_are(show, pair, measure, does, they):
     expect(seen.part("row-list").locator("h4")).to_have_text(f"sat {does}")
     seen.root.locator(".bl-row-label", has_text="sat").click()
     expect(seen.part("row-list").locator("h4")).to_have_text(f"on average, words {they}")
-    seen.select("layer 1").select_option("rollout")
+    seen.shows("rollout")
     expect(seen.part("row-list").locator("h4")).to_have_text("on average, words take from")
 
 
 def test_layer_map_is_said_and_ringed_as_a_layer(show, pair):
     seen = show(pair.explore(layer=1, head=8, query=3))
-    seen.select("layer 1").select_option("attn-n")
+    seen.shows("attn-n")
     expect(seen.part("head-title")).to_have_text("L1 Attn-N")
     expect(seen.part("head-sentence")).to_contain_text(
         "L1, all heads together: " + vocabulary.LAYER_MAPS["attn-n"].about
@@ -111,23 +115,23 @@ def test_a_map_of_a_layer_that_a_page_does_not_hold_is_never_another_measure(sho
     seen = show(pair.explore(layer=1, head=8))
     before = seen.matrix()
     for name in ("alti", "value-zeroing"):
-        seen.select("layer 1").select_option(name)
+        seen.shows(name)
         label = vocabulary.LAYER_MAPS[name].label
         expect(seen.part("problem")).to_contain_text(
             f"{label} of layer 1 is not in this page, which holds those that were shown when it was saved"
         )
-        expect(seen.select("layer 1")).to_have_value("")
+        expect(seen.select("shows")).to_have_value("")
         expect(seen.part("head-title")).to_have_text("L1·H8")
         assert (seen.matrix() == before).all()
     seen = show(pair.explore(layer=1, head=8, layer_map="alti", query=3, key=4))
     expect(seen.part("head-title")).to_have_text("L1 ALTI")
-    expect(seen.select("layer 1")).to_have_value("alti")
+    expect(seen.select("shows")).to_have_value("alti")
     alti = float(layer_map(pair, 1, "alti")[3, 4])
     expect(seen.part("row-list").locator(".bl-pinned .bl-number")).to_have_text(f"{alti:.3f}")
-    seen.select("layer 1").select_option("value-zeroing")
+    seen.shows("value-zeroing")
     expect(seen.part("problem")).to_contain_text("Value Zeroing of layer 1 is not in this page")
     expect(seen.part("head-title")).to_have_text("L1 ALTI")
-    expect(seen.select("layer 1")).to_have_value("alti")
+    expect(seen.select("shows")).to_have_value("alti")
 
 
 def test_a_difference_that_is_nothing_draws_no_bars(show):
@@ -157,17 +161,16 @@ def test_thresholds_move_labels_on_a_saved_page(show, pair):
     seen.slide("margin", 0.3)
     counts = table["label"].value_counts()
     for name, count in counts.items():
-        chip = seen.root.get_by_role("group", name="Gates at 21 tokens").get_by_role("button", name=f" {name} {count}")
-        expect(chip).to_be_visible()
+        expect(seen.root.locator(f"[data-question='gate:{name}']")).to_have_text(re.compile(rf"\b{count}$"))
     expect(seen.part("problem")).to_have_count(0)
     expect(seen.part("link")).to_have_text("saved page")
 
 
 def test_given_weights_open_on_something_and_claim_no_vectors(show):
     seen = show(bl.Trace.from_attentions(attention(2, 3, 8, 8), WORDS).explore())
-    expect(seen.root.get_by_role("tab", selected=True)).not_to_have_text("Neurons")
-    expect(seen.root.locator(".bl-footer")).to_contain_text("attention weights as they were given")
-    expect(seen.root.locator(".bl-footer")).not_to_contain_text("q and k")
+    expect(seen.root.get_by_role("tab", selected=True)).to_have_text("Gates")  # neurons were asked for: there are none
+    seen.more()
+    expect(seen.root.locator(".bl-about-model")).to_contain_text("weights as they were given")
 
 
 def test_geometry_draws_what_its_legend_says(show, pair):
@@ -192,14 +195,14 @@ def test_red_is_for_what_is_selected(show, pair):
         return [...borders, style.backgroundColor].includes(red);
     }).map((one) => String(one.className))"""
     for tab in ("Neurons", "Gates", "Geometry", "Weight against norm"):
-        seen.tab(tab).click()
+        seen.open_tab(tab)
         seen.settled()
         names = set(seen.root.evaluate(found, red))
         assert names <= {"bl-note bl-selected-head"}, (tab, names)
 
 
 def test_tooltips_do_not_cover_the_grid_they_speak_of(show, pair):
-    seen = show(pair.explore(layer=1, head=8, query=3, key=4), width=974, height=1300)
+    seen = show(pair.explore(layer=1, head=8, query=3, key=4), width=974, height=1500)
 
     def covers(part: str) -> bool:
         tip, grid = seen.tip.bounding_box(), seen.root.locator(part).first.bounding_box()
@@ -222,11 +225,11 @@ def test_tooltips_do_not_cover_the_grid_they_speak_of(show, pair):
 
 
 def test_page_text_has_contrast(show, pair):
-    """4.5:1 for the notes at the foot of view and page."""
+    """4.5:1 for the note at the foot of a page."""
     for theme in ("light", "dark"):
         seen = show(pair.explore(), theme=theme)
-        for part in (seen.root.locator(".bl-footer"), seen.page.locator("body > footer")):
-            assert part.evaluate("one => getComputedStyle(one).opacity") == "1"
+        foot = seen.page.locator("body > footer")
+        assert foot.evaluate("one => getComputedStyle(one).opacity") == "1"
 
 
 def test_many_heads_leave_the_words_readable(show, pair):
@@ -248,5 +251,6 @@ def test_help_keeps_its_own_look_under_a_host_style(page_of, pair, show):
     seen.page.add_style_tag(
         content="dl > dt { float: left; width: 20%; margin: 0 0 1em } dl > dd { margin: 0 0 2em 25% }"
     )
-    seen.root.get_by_role("button", name="?", exact=True).click()
+    seen.more()
+    seen.root.get_by_role("button", name="? keys").click()
     assert seen.root.locator(".bl-help").bounding_box()["height"] <= 240

@@ -18,6 +18,8 @@ from bertlens.measures import gates, norms
 from browser.views import Seen, live, signed
 from unit import tiny
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 LENGTH, WORD = 2500, 1700  # tokens; where the one word stands that is there once
 SWEPT = 120_000  # ms for all rows, on a machine that is busy
 
@@ -139,12 +141,12 @@ def test_from_all_of_a_long_text_to_one_weight(seen, trace):
     for choose, wanted, text, column in [
         (lambda: seen.thumb(1, 2).click(), alpha, shown, "attention"),
         (
-            lambda: seen.choice("measure", "Norm ‖αf(x)‖").click(),
+            lambda: seen.shows("Norm ‖αf(x)‖"),
             passed,
             shown,
             "norm",
         ),
-        (lambda: seen.choice("measure", "Difference").click(), difference, plus, "difference"),
+        (lambda: seen.shows("Difference"), difference, plus, "difference"),
     ]:
         choose()
         seen.away()
@@ -255,10 +257,10 @@ def opened(page_of):
 
     def change(view: Any, trace: Any) -> Seen:
         seen = live(page_of, view, width=1200)
-        expect(seen.root.get_by_role("group", name="Gates at 8 tokens")).to_be_visible()
+        expect(seen.root.locator("[data-question^='gate:']").first).to_be_attached()
         seen.page.evaluate("() => { models[0].sent.length = 0; }")
         view.trace = trace
-        seen.choice("measure", "Norm ‖αf(x)‖").click()  # the page hears of it with what the click sets
+        seen.shows("Norm ‖αf(x)‖")  # the page hears of it with what the click sets
         return seen
 
     return change
@@ -269,8 +271,8 @@ def test_what_is_of_all_layers_comes_layer_by_layer(opened):
     lens = bl.Lens(tiny.shaken(tiny.bert(max_position_embeddings=256), scale=0.4), tiny.wordpiece())
     trace = lens.trace("the cat sat on the mat . " * 20)
     seen = opened(lens.trace("the cat sat on the mat").explore(layer=1, head=0), trace)
-    expect(seen.region("Atlas of heads").locator("header")).to_contain_text("‖αf(x)‖")
-    expect(seen.root.get_by_role("group", name=f"Gates at {trace.n_tokens} tokens")).to_be_visible()  # the last to come
+    expect(seen.root.locator("[data-question^='gate:']").first).to_be_attached()  # the last to come
+    expect(seen.thumb(0, 0)).to_have_attribute("aria-label", re.compile(f"at {trace.n_tokens} tokens"))
     expect(seen.region("Atlas of heads").get_by_text("…", exact=True)).to_have_count(0)
     for layer in range(trace.n_layers):
         for head in (0, trace.n_heads - 1):
@@ -309,7 +311,7 @@ def test_another_text_ends_what_comes_layer_by_layer(opened):
 
     view.on_msg(changing)
     seen = opened(view, trace)
-    expect(seen.root.get_by_role("group", name=f"Gates at {other.n_tokens} tokens")).to_be_visible()
+    expect(seen.root.locator("[data-question^='gate:']").first).to_be_attached()
     first, last = dict.fromkeys(held)
     assert held.count(first) <= 4  # one of each kind may have been on its way
     assert held.count(last) == 3 * other.n_layers

@@ -19,6 +19,8 @@ from bertlens.base import colors
 from bertlens.model import offline_model
 from browser.views import TEXTS, number, shown, signed
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 LAYER, HEAD, QUERY, KEY = 1, 8, 3, 4  # sat -> on
 
 

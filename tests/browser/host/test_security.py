@@ -12,6 +12,8 @@ import bertlens as bl
 from browser.maps import attention
 from browser.views import Seen, hosted
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 PAYLOADS = [
     "<img src=x onerror=window.__pwn=1>",
     "</script><script>window.__pwn=2</script>",
@@ -114,6 +116,7 @@ def test_reversing_character_cannot_reorder_its_neighbours(show, hostile):
 def test_model_name_is_text_in_view_page_title_and_file_name(show, hostile):
     seen = show(hostile.explore())
     name = "model " + "".join(PAYLOADS[:7])
+    seen.more()
     assert seen.root.locator(".bl-model").evaluate("e => e.textContent") == name
     assert name[:60] in seen.page.title()
     assert name in (seen.part("matrix").get_attribute("aria-label") or "")
@@ -194,7 +197,7 @@ def test_a_token_as_long_as_a_page(show, mode):
     trace = bl.Trace.from_attentions(attention(2, 3, 5, 5), words)
     seen = show(trace.explore(layer=1, head=2, mode=mode, query=1, key=3), width=320)
     for tab in ("Gates", "Table"):
-        seen.tab(tab).click()
+        seen.open_tab(tab)
         expect(seen.root.get_by_text("loading …")).to_have_count(0)
         assert seen.root.evaluate("e => e.scrollWidth <= e.clientWidth && document.documentElement.scrollWidth <= 320")
     assert "\u202e" not in seen.root.evaluate("e => e.outerHTML")

@@ -14,6 +14,8 @@ from playwright.sync_api import expect
 from bertlens.base import colors, wire
 from browser.views import Seen, hosted, live, shown
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 
 @pytest.fixture
 def held(page_of, pair):

@@ -30,7 +30,7 @@ def cells(seen: Seen, row: int) -> list[str]:
 
 
 def open_tab(seen: Seen) -> None:
-    seen.tab("Does it matter?").click()
+    seen.open_tab("Does it matter?")
     expect(rows(seen)).to_have_count(3)
 
 
@@ -99,7 +99,7 @@ def test_a_long_text_is_run_when_it_is_asked_for(page_of: Any, embedded_lens: An
     trace = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 33))
     assert trace.n_tokens > LIMITS["effects"].tokens
     seen = live(page_of, trace.explore(layer=LAYER, head=HEAD, query=3, key=2))
-    seen.tab("Does it matter?").click()
+    seen.open_tab("Does it matter?")
     expect(seen.part("matter")).to_contain_text(f"reads this text of {trace.n_tokens} tokens four times")
     assert not [one for one in seen.page.evaluate("() => models[0].sent.map(({ op }) => op)") if one == "cell_matters"]
     seen.part("matter").get_by_role("button", name="Run it").click()
@@ -109,16 +109,16 @@ def test_a_long_text_is_run_when_it_is_asked_for(page_of: Any, embedded_lens: An
 
 def test_what_has_no_answer_says_so_in_one_sentence(page_of: Any, show: Any, pair: Trace, masked: Trace) -> None:
     seen = show(pair.explore(layer=LAYER, head=HEAD))
-    seen.tab("Does it matter?").click()
+    seen.open_tab("Does it matter?")
     panel = seen.root.get_by_role("tabpanel")
     expect(panel).to_have_text("This needs the model, which a saved page does not hold. Open the notebook.")
     assert masked.lens is not None
     seen = live(page_of, masked.lens.trace("The cat sat.").explore(layer=0, head=0))
-    seen.tab("Does it matter?").click()
+    seen.open_tab("Does it matter?")
     expect(seen.root.get_by_role("tabpanel")).to_contain_text("no token of this text is masked: write [MASK]")
     import torch
 
     given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
     seen = show(given.explore())
-    seen.tab("Does it matter?").click()
+    seen.open_tab("Does it matter?")
     expect(seen.root.get_by_role("tabpanel")).to_contain_text("made from attention weights, which no model runs")

@@ -13,6 +13,8 @@ from bertlens.base import colors
 from browser.maps import causal
 from browser.views import number, shown, signed
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 START = {"layer": 1, "head": 8, "query": 3, "key": 4}  # sat -> on
 
 

@@ -22,6 +22,8 @@ from bertlens.measures import sources
 from bertlens.widgets.questions import QUESTIONS, packed
 from browser.views import Seen, hosted, number, signed
 
+pytestmark = pytest.mark.usefixtures("neurons_open")
+
 LAYER, HEAD = 3, 7
 
 
@@ -193,7 +195,7 @@ def test_the_sentence_is_true_of_the_weights(page_of: Any, trace: Any) -> None:
 def test_both_sides_sum_to_the_score(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
     seen = Seen(page_of(with_kernel(trace.explore(**cell), trace, cell)))
     score = seen.numbers("score")[cell["key"]]
-    seen.tab("Why").click()
+    seen.open_tab("Why")
     seen.choice("stream of", "Both").click()
     texts = seen.part("why").locator("svg text").all_text_contents()
     values = [text for text in texts if re.fullmatch(r"−?\d+\.\d\d", text)]

@@ -1,4 +1,4 @@
-"""The head that a view opens on: against the gate table, on planted heads, and what is given wins."""
+"""The head that a view opens on: against a search of all cells, on planted heads, and what is given wins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from bertlens.widgets.first_head import opening
 
 WORDS = ["[CLS]", *"a b c d e f g h i j".split(), "[SEP]"]
 N = len(WORDS)
-SHOWING = [gate for gate in gates.GATES if gate not in ("open", "closed", "self")]
 
 
 @pytest.fixture(scope="module")
@@ -45,34 +44,70 @@ def trace_of(*layers):
     return bl.Trace.from_attentions(np.stack([np.stack(heads) for heads in layers]).astype(np.float32), WORDS)
 
 
+def clear_cells(trace, layers, gate_of):
+    """Every cell of two different words from .4 to .9 in a head that is not open or closed, the largest first."""
+    words = [n for n, special in enumerate(trace.special_mask.tolist()) if not special]
+    maps = {layer: trace.attention(layer).tolist() for layer in layers}
+    return sorted(
+        (-maps[layer][head][i][j], layer, head, i, j)
+        for layer in layers
+        for head in range(trace.n_heads)
+        if gate_of(layer, head) not in ("open", "closed")
+        for i in words
+        for j in words
+        if i != j and 0.4 <= maps[layer][head][i][j] <= 0.9
+    )
+
+
+def opened(trace, layers):
+    table = gates.classify(trace).set_index(["layer", "head"])["label"]
+    _, layer, head, query, key = clear_cells(trace, layers, lambda layer, head: table[layer, head])[0]
+    return {"layer": layer, "head": head, "query": query, "key": key}
+
+
 def test_planted_head_is_found_and_self_and_sinks_are_not():
-    trace = trace_of([haze(), itself(), sink()], [haze(), previous(), sink()])
+    clear = previous(0.8)
+    trace = trace_of([haze(), itself(), sink()], [haze(), clear, sink()])
     assert opening(trace) == {"layer": 1, "head": 1, "query": 5, "key": 4}
 
 
 def test_equal_heads_lower_index():
-    trace = trace_of([haze(), haze(), previous()], [previous(), haze(), haze()])
+    clear = previous(0.8)
+    trace = trace_of([haze(), haze(), clear], [clear, haze(), haze()])
     assert (opening(trace)["layer"], opening(trace)["head"]) == (0, 2)
 
 
-def test_best_head_of_the_gate_table(pair):
-    table = gates.classify(pair)
-    best = table.loc[table[SHOWING].max(axis=1).idxmax()]
-    opened = opening(pair)
-    assert (opened["layer"], opened["head"]) == (best["layer"], best["head"]) != (0, 0)
-    content = [n for n, special in enumerate(pair.special_mask.tolist()) if not special]
-    alpha = pair.attention(opened["layer"])[opened["head"]].numpy()
-    cells = [(float(alpha[i, j]), -i, -j) for i in content for j in content]
-    most = max(cells)
-    assert (opened["query"], opened["key"]) == (-most[1], -most[2])
+def test_what_is_saturated_gives_way_to_what_is_clear():
+    trace = trace_of([previous(1.09), previous(0.6)])
+    assert trace.attention(0)[0][5, 4] > 0.9
+    assert opening(trace) == {"layer": 0, "head": 1, "query": 5, "key": 4}
+
+
+def test_where_nothing_is_clear_the_weight_nearest_to_six_tenths():
+    trace = trace_of([haze(), previous(1.09)])
+    maps = trace.attention(0)[:, 1:-1, 1:-1].numpy().copy()
+    maps[:, range(N - 2), range(N - 2)] = -9
+    _, query, key = np.unravel_index(np.abs(maps - 0.6).argmin(), maps.shape)
+    assert opening(trace) == {"layer": 0, "head": 1, "query": query + 1, "key": key + 1}
+
+
+def test_a_text_too_short_for_gates_leaves_out_heads_that_rest_on_special_tokens():
+    words = ["[CLS]", "a", "b", "[SEP]"]
+    resting = np.full((4, 4), 0.02) + 0.92 * np.eye(4)[3]
+    resting[1] = [0.05, 0.05, 0.85, 0.05]  # clearer than the other head's
+    looking = np.array([[0.1, 0.4, 0.4, 0.1], [0.1, 0.3, 0.5, 0.1], [0.1, 0.45, 0.35, 0.1], [0.1, 0.4, 0.4, 0.1]])
+    trace = bl.Trace.from_attentions(np.stack([np.stack([resting, looking])]).astype(np.float32), words)
+    assert opening(trace) == {"layer": 0, "head": 1, "query": 1, "key": 2}
+
+
+def test_the_largest_clear_weight_of_a_model(pair):
+    assert opening(pair) == opened(pair, range(pair.n_layers))
 
 
 def test_longer_texts_look_at_the_first_layer_only(embedded_lens):
     trace = embedded_lens.trace(" ".join(["cat sat on the mat and the dog slept"] * 16))
     assert trace.n_tokens > 128
-    table = gates.classify(trace).query("layer == 0")
-    assert opening(trace)["head"] == table.loc[table[SHOWING].max(axis=1).idxmax(), "head"]
-    assert opening(trace)["layer"] == 0
+    assert opening(trace) == opened(trace, [0])
 
 
 def test_explorer_opens_there_and_stays(pair, embedded_lens):

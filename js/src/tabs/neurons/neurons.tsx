@@ -25,6 +25,7 @@ export function Neurons() {
   if (!sheet) return null; // between two traces
   return (
     <div class="bl-neurons" data-testid="neurons">
+      <Formula sheet={sheet} />
       <header class="bl-panel-head">
         <h3>
           How “<Place units={unitsOf(overview.queries.tokens)} n={focus.query} />” gets its attention
@@ -49,7 +50,6 @@ export function Neurons() {
         <Legend {...signedEnds(sheet.vectorScale)} label="q and k" colours={colours} />
         <Legend {...signedEnds(sheet.productScale)} label="q × k" colours={colours} />
       </div>
-      <Formula sheet={sheet} />
     </div>
   );
 }

@@ -146,7 +146,7 @@ def by_row(hand: Hand) -> Steps:
     hand.order_by("row")
     yield
     row = alpha()[:, :, IT]
-    in_order(hand, -(row * np.log(row)).sum(-1))
+    in_order(hand, (row * np.log(row)).sum(-1))  # the sharpest first
 
 
 @ability("order the heads by what the pinned token is given", 2)

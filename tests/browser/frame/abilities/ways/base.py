@@ -51,6 +51,20 @@ class Clicks:
         self.seen.slide(label, value)
         self.clicks += 1
 
+    def more(self) -> None:
+        """Open the row behind "⋯", where it is closed."""
+        button = self.root.get_by_role("button", name="More settings")
+        if button.count() and button.get_attribute("aria-expanded") == "false":
+            self.click(button)
+
+    def finder(self) -> Locator:
+        """The menu "Find heads that …", open."""
+        menu = self.root.locator(".bl-finder")
+        menu.wait_for()
+        if menu.get_attribute("open") is None:
+            self.click(menu.locator("summary"))
+        return menu
+
     def one_of(self, group: str, name: str) -> None:
         self.click(self.seen.choice(group, name))
 

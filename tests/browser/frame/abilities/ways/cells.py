@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator
 
-from bertlens.vocabulary import LAYER_MAPS, MEASURES, PAIR_FILTERS
+from bertlens.vocabulary import MEASURES, PAIR_FILTERS
 
 from .base import Clicks
 
@@ -43,6 +43,9 @@ class CellWays(Clicks):
 
     def find(self, text: str, key: str = "Enter") -> None:
         box = self.root.get_by_role("searchbox", name="Find a token")
+        self.seen.settled()
+        if not box.count():
+            self.more()
         self.write(box, text)
         self.press(key)
 
@@ -54,8 +57,8 @@ class CellWays(Clicks):
 
     def show(self, name: str) -> None:
         """A measure, or a map of the layer."""
-        if name in LAYER_MAPS:
-            self.choose(f"layer {self.view.layer}", name)
+        if self.root.get_by_role("combobox", name="shows").count():
+            self.choose("shows", name)
         else:
             self.one_of("measure", MEASURES[name].label)
 
@@ -67,15 +70,19 @@ class CellWays(Clicks):
         self.one_of("map", name)
 
     def pairs(self, name: str) -> None:
+        self.more()
         self.one_of("pairs", PAIR_FILTERS[name].label)
 
     def words(self) -> None:
+        self.more()
         self.one_of("tokens", "Words")
 
     def pieces(self) -> None:
+        self.more()
         self.one_of("tokens", "Pieces")
 
     def hide_special(self) -> None:
+        self.more()
         self.click(self.seen.check("hide [CLS], [SEP]"))
 
     def renormalise(self) -> None:

@@ -39,6 +39,8 @@ class ChangeWays(CellWays):
     def what_if(self, doing: str | re.Pattern[str]) -> None:
         """The menu of what can be changed."""
         menu = self.root.locator(".bl-doings")
+        if not menu.count():
+            self.click(self.root.locator("[role=tab][data-tab=matter]"))
         self.click(menu.locator("summary"))
         self.button(doing, menu)
 
@@ -61,7 +63,7 @@ class ChangeWays(CellWays):
         self.button("Reset", self.changes())
 
     def which_heads_matter(self) -> None:
-        self.button("Which heads matter?")
+        self.click(self.finder().locator("[data-question=matters]"))
 
     def matter(self) -> Locator:
         return self.seen.part("matters")

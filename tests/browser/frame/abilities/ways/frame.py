@@ -13,13 +13,15 @@ class FrameWays(Clicks):
     """What is said, and which text is run."""
 
     def explain(self) -> None:
-        self.button("What am I seeing?")
+        self.more()
+        self.click(self.seen.check("say what is pinned"))
 
     def explained(self) -> Locator:
         return self.seen.part("seeing")
 
     def help(self) -> None:
-        self.button("?")
+        self.more()
+        self.button("? keys")
 
     def helped(self) -> Locator:
         return self.root.locator(".bl-help")
@@ -39,6 +41,8 @@ class FrameWays(Clicks):
     def text(self, first: str | None = None, second: str | None = None, how: str = "Run") -> None:
         for label, text in (("Sentence A", first), ("Sentence B, optional", second)):
             if text is not None:
+                if label.startswith("Sentence B") and not self.root.get_by_label(label).count():
+                    self.button("+ second sentence")
                 self.write(self.root.get_by_label(label), text)
         if how == "Run":
             self.button("Run")
@@ -55,11 +59,12 @@ class FrameWays(Clicks):
         self.button("Text before")
 
     def earlier_text(self, text: str) -> None:
-        self.click(self.root.get_by_text("Texts", exact=True))
+        self.click(self.root.locator(".bl-texts summary"))
         self.button(re.compile(re.escape(text)))
 
     def notes(self) -> Locator:
         """What the tokenizer did that is harmless."""
+        self.more()
         menu = self.root.locator(".bl-notices")
         self.click(menu.locator("summary"))
         return menu

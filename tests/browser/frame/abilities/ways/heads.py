@@ -9,8 +9,6 @@ from playwright.sync_api import Locator
 
 from .base import Clicks
 
-ASKED = {"cell": "this cell", "row": "this row", "token": "this token", "variation": "weight ≠ norm"}
-
 
 class HeadWays(Clicks):
     """Which heads, in which order, coloured how."""
@@ -42,42 +40,43 @@ class HeadWays(Clicks):
         self.seen.title(name)
 
     def order_by(self, name: str) -> None:
-        if name in ASKED:
-            self.button(ASKED[name])
-        else:
-            self.choose("order", name)
+        question = f"order:{name}" if name in ("moved", "matters") else name
+        self.click(self.finder().locator(f"[data-question='{question}']"))
 
     def order_back(self) -> None:
         """To the order of layers and heads."""
-        self.choose("order", "position")
+        self.button("Back to layers and heads")
 
     def bars(self, name: str) -> None:
         """Bars of a statistic beside layers and heads."""
-        self.choose("bars", name)
+        finder = self.finder()
+        self.click(finder.get_by_role("checkbox", name="bars"))
+        self.choose("of", name, finder)
 
     def bar(self, layer: int) -> Locator:
         return self.root.get_by_role("img", name=re.compile(f"^Layer {layer}, mean "))
 
     def at_least(self, share: float) -> None:
+        self.finder()
         self.slide("at least", share)
 
     def left_out(self) -> int:
         return self.root.locator(".bl-below").count()
 
     def gate(self, name: str) -> None:
-        self.button(re.compile(rf"\b{name} \d+$"), self.root.get_by_role("group", name=re.compile("^Gates at")))
+        self.click(self.finder().locator(f"[data-question='gate:{name}']"))
 
     def heads_of_gate(self, name: str) -> int:
         """How many heads are said to have it."""
-        chips = self.root.get_by_role("group", name=re.compile("^Gates at"))
-        return int(chips.get_by_role("button", name=re.compile(rf"\b{name} \d+$")).inner_text().split()[-1])
+        question = self.root.locator(f"[data-question='gate:{name}']")
+        return int((question.text_content() or "").split()[-1])
 
     def receding(self) -> list[str]:
         found: list[str] = self.root.locator(".bl-recedes").evaluate_all("all => all.map(one => one.dataset.head)")
         return found
 
     def colour(self) -> None:
-        self.click(self.seen.check("colour"))
+        self.click(self.finder().get_by_role("checkbox", name="colour"))
 
     def coloured(self) -> list[str]:
         """The numbers on heads that are filled with a colour."""
@@ -85,7 +84,7 @@ class HeadWays(Clicks):
         return found
 
     def one_scale(self) -> None:
-        self.click(self.seen.check("one scale"))
+        self.click(self.finder().get_by_role("checkbox", name="one scale"))
 
     def picture(self, layer: int, head: int) -> Any:
         """A thumbnail's pixels."""

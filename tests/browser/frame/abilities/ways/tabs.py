@@ -16,10 +16,13 @@ class TabWays(Clicks):
         """The tab that answers: neurons, why, norms, gates, geometry, survey, table."""
         labels = {"neurons": "Neurons", "why": "Why", "norms": "Weight against norm", "gates": "Gates"}
         labels |= {"geometry": "Geometry", "survey": "Corpus", "table": "Table"}
-        self.click(self.seen.tab(labels[name]))
+        tab = self.seen.tab(labels[name])
+        if tab.get_attribute("aria-selected") == "false":  # an open one would close
+            self.click(tab)
         return self.seen.part(name)
 
     def as_tables(self) -> None:
+        self.more()
         self.click(self.seen.check("as tables"))
 
     def table(self, name: str | re.Pattern[str]) -> Locator:

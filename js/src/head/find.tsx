@@ -1,10 +1,11 @@
 // Find a token by its text or its place, and pin it.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { Unit } from "../compute/grid";
-import { pinCell } from "../head/scale";
 import { tokenText } from "../parts/token";
 import { useView } from "../state/view";
+import { pinCell } from "./scale";
 
+export const FIND_FROM = 40; // tokens from which the field stands beside the head
 const [ABOVE, BESIDE] = [80, 96]; // px that labels cover of a frame that scrolls
 
 /** The places of the units that are meant: a number is a place, else what begins so, then what holds it. */

@@ -1,0 +1,162 @@
+// "Find heads that …": one menu of questions to the heads, with a field to search it; what is asked stands in a chip.
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { Check, Close, into, Menu, Select, Slider } from "../parts/controls";
+import { statisticLabel, statistics } from "../parts/sentence";
+import { shortText } from "../parts/token";
+import type { HeadValue } from "../state/headvalue";
+import { useView, type View } from "../state/view";
+import { useKeepInView } from "./keepinview";
+import { askedNow, askHeads, type HeadQuestion, headQuestions } from "./questions";
+
+const GROUPS = ["Pinned", "Pattern", "Kind of head", "What if"] as const;
+
+/** What the chip says: the question, and from which value on heads are shown. */
+function chipWords(view: View, questions: HeadQuestion[], value: HeadValue | null): string {
+  const asked = askedNow(view);
+  const least = view.page.atlasMinimum.value;
+  const question = questions.find(({ name }) => name === asked);
+  const bound = least > 0 && value ? `at least ${value.text(least * value.most)} (${value.label})` : "";
+  return [question?.label ?? (asked && value ? value.label : ""), bound].filter(Boolean).join(", ");
+}
+
+/** `counts`: heads of each gate. `value`: the number that colours, bars and the least value are of. */
+export function FindHeads({ counts, value }: { counts: Record<string, number>; value: HeadValue | null }) {
+  const view = useView();
+  useKeepInView();
+  const questions = headQuestions(view, counts);
+  const chip = chipWords(view, questions, value);
+  return (
+    <>
+      {chip && (
+        <span class="bl-chip bl-found" data-testid="asked-heads">
+          <span title={questions.find(({ name }) => name === askedNow(view))?.about}>{chip}</span>
+          <Close label="Back to layers and heads" onClick={() => askHeads(view, "")} />
+        </span>
+      )}
+      {!chip && <AskCell view={view} />}
+      <Menu label="Find heads that …" name="bl-finder">
+        <Questions questions={questions} />
+        <Picture value={value} />
+      </Menu>
+    </>
+  );
+}
+
+/** Once a cell was pinned, its question at one click. */
+function AskCell({ view }: { view: View }) {
+  const { row, col, grid, history } = view;
+  if (row === null || col === null || !history.canUndo.value) return null;
+  const [query, key] = [grid.rows[row]!.label, grid.cols[col]!.label].map((label) => shortText(label, 12));
+  return (
+    <button
+      type="button"
+      class="bl-chip bl-found"
+      title="Largest first: this cell in every head"
+      onClick={() => askHeads(view, "cell")}
+    >
+      <span>
+        “{query}” → “{key}” in all heads
+      </span>
+    </button>
+  );
+}
+
+function Questions({ questions }: { questions: HeadQuestion[] }) {
+  const view = useView();
+  const wanted = useSignal("");
+  const asked = askedNow(view);
+  const words = wanted.value.trim().toLowerCase();
+  const fits = ({ label, term, about }: HeadQuestion) => `${label} ${term} ${about}`.toLowerCase().includes(words);
+  const matching = useMemo(() => questions.filter(fits), [questions, words]);
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the list stays open while something is typed */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the same */}
+      <div class="bl-menu-search" onClick={(event) => event.stopPropagation()}>
+        <input
+          type="search"
+          aria-label="Search what heads do"
+          placeholder="search: entropy, next, [SEP] …"
+          value={wanted.value}
+          onInput={(event) => into(wanted)(event.currentTarget.value)}
+        />
+      </div>
+      {matching.length === 0 && <p>Nothing of that name: try “next”, “entropy” or “closed”.</p>}
+      {GROUPS.map((group) => {
+        const own = matching.filter((question) => question.group === group);
+        if (own.length === 0) return null;
+        return (
+          <div key={group} role="group" aria-label={group}>
+            <span class="bl-caps">{group}</span>
+            {own.map(({ name, label, term, about, needs, count }) => (
+              <button
+                type="button"
+                key={name}
+                class="bl-question"
+                data-question={name}
+                aria-pressed={name === asked}
+                disabled={needs !== "" && name !== asked}
+                title={about}
+                onClick={() => askHeads(view, name === asked ? "" : name)}
+              >
+                <span>{label}</span> <span class="bl-muted bl-number">{needs || (count ?? term)}</span>
+              </button>
+            ))}
+          </div>
+        );
+      })}
+    </>
+  );
+}
+
+/** How the heads are drawn: as colours, on one scale, with bars, and from which value on. */
+function Picture({ value }: { value: HeadValue | null }) {
+  const { page, overview } = useView();
+  const { atlasOrder, atlasStat, atlasMinimum, atlasFill, atlasBars, commonScale } = page;
+  const isPlain = ["position", "gate"].includes(atlasOrder.value);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the list stays open while the picture is chosen
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the same
+    <div class="bl-menu-part bl-controls" onClick={(event) => event.stopPropagation()}>
+      <Check
+        label="colour"
+        title={`Fill each head with the colour of its value${value ? `: ${value.label}` : ""}`}
+        checked={atlasFill.value}
+        onChange={into(atlasFill)}
+      />
+      <Check
+        label="bars"
+        title="Bars beside the layers and below the heads: their means"
+        checked={atlasBars.value}
+        onChange={into(atlasBars)}
+      />
+      <Check
+        label="one scale"
+        title="One scale for all small pictures: a weak head looks weak"
+        checked={commonScale.value}
+        onChange={into(commonScale)}
+      />
+      {isPlain && value && (
+        <Select
+          label="of"
+          value={atlasStat.value}
+          choices={statistics(overview).map((name) => ({ value: name, label: statisticLabel(name) }))}
+          onChange={into(atlasStat)}
+        />
+      )}
+      {value && (
+        <Slider
+          label="at least"
+          title="Heads below leave their place empty"
+          min={0}
+          max={1}
+          step={0.01}
+          value={atlasMinimum.value}
+          text={value.text(atlasMinimum.value * value.most)}
+          onChange={into(atlasMinimum)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,137 @@
+// What am I seeing? Four spotlights, one after the other, on the parts of the screen.
+import { useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { px } from "../paint/format";
+import { Close } from "../parts/controls";
+import { useView, type View } from "../state/view";
+import { statusText } from "./statusline";
+
+interface Spot {
+  at: string; // what it falls on
+  title: string;
+  says: (view: View) => string;
+}
+
+const SPOTS: Spot[] = [
+  {
+    at: ".bl-atlas",
+    title: "All heads",
+    says: ({ overview: { n_layers, n_heads } }) =>
+      `${n_layers} layers of ${n_heads} heads, each a small picture of where its words look. Click one to see it large.`,
+  },
+  { at: ".bl-head", title: "One head", says: (view) => statusText(view) },
+  {
+    at: ".bl-words",
+    title: "In words",
+    says: () => "What this head does in this text, and below it the numbers of what is pinned.",
+  },
+  {
+    at: ".bl-asking",
+    title: "What to ask",
+    says: () => "How the number is computed, why the head looks there, and what happens without it.",
+  },
+];
+
+export function Walk() {
+  const view = useView();
+  const step = useSignal(-1);
+  const spots = SPOTS.filter(({ at }) => view.root.current?.querySelector(at));
+  const spot = spots[step.value];
+  return (
+    <>
+      <button
+        type="button"
+        class="bl-button"
+        title="What am I seeing?"
+        aria-label="What am I seeing?"
+        onClick={() => {
+          step.value = 0;
+        }}
+      >
+        ?
+      </button>
+      {spot && (
+        <Spotlight
+          key={spot.at}
+          spot={spot}
+          place={`${step.value + 1} of ${spots.length}`}
+          last={step.value + 1 === spots.length}
+          next={() => {
+            step.value = step.value + 1 < spots.length ? step.value + 1 : -1;
+          }}
+          close={() => {
+            step.value = -1;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface Box {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+interface SpotlightProps {
+  spot: Spot;
+  place: string;
+  last: boolean;
+  next: () => void;
+  close: () => void;
+}
+
+function Spotlight({ spot, place, last, next, close }: SpotlightProps) {
+  const view = useView();
+  const note = useRef<HTMLDivElement>(null);
+  const [box, setBox] = useState<Box | null>(null);
+  useLayoutEffect(() => {
+    const root = view.root.current!;
+    const measure = () => {
+      const [frame, lit] = [root, root.querySelector(spot.at)!].map((element) => element.getBoundingClientRect());
+      const { left, top, width, height } = lit!;
+      setBox({ left: left - frame!.left, top: top - frame!.top, width, height });
+    };
+    measure();
+    const watch = new ResizeObserver(measure);
+    watch.observe(root);
+    return () => watch.disconnect();
+  }, [spot]);
+  useEffect(() => {
+    note.current?.querySelector<HTMLElement>(".bl-primary")?.focus();
+    note.current?.scrollIntoView({ block: "nearest" });
+  }, [box === null]);
+  if (!box) return null;
+  return (
+    <>
+      <div
+        class="bl-spotlight"
+        style={{ left: px(box.left), top: px(box.top), width: px(box.width), height: px(box.height) }}
+      />
+      <div
+        ref={note}
+        class="bl-spot-note"
+        role="dialog"
+        aria-label={`What am I seeing? ${spot.title}`}
+        data-testid="walk"
+        style={{ left: px(box.left + 12), top: px(box.top + Math.min(48, box.height / 2)) }}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          event.stopPropagation();
+          close();
+        }}
+      >
+        <Close label="Close" onClick={close} />
+        <b>{spot.title}</b>
+        <p>{spot.says(view)}</p>
+        <button type="button" class="bl-button bl-primary" onClick={next}>
+          {last ? "Done" : "Next"}
+        </button>{" "}
+        <span class="bl-muted">{place}</span>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,112 @@
+"""The first screen: few controls, few words, not high; and a newcomer's way through it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+import bertlens as bl
+from browser.views import live
+
+TEXTS = ("The cat did not drink the milk because it was sour.", "My sister threw it away.")
+FONTS = {"as it is": "normal", "narrow": "-0.05em", "wide": "0.06em"}
+HEIGHTS = {480: 1400, 950: 820, 968: 820, 1280: 740, 1400: 700}  # px, of a view as wide as its document
+CONTROLS, WORDS = 20, 150
+
+CONTROLS_SEEN = """root => [...root.querySelectorAll("button, select, input, summary, a[href], [role=tab]")]
+    .filter((one) => one.checkVisibility() && !one.disabled)
+    .filter((one) => !one.closest("[data-head], .bl-layer, .bl-row-label, .bl-col-label, .bl-list li"))
+    .map((one) => one.getAttribute("aria-label") || one.innerText || one.name || one.type)"""
+PIECES = """root => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    for (let node = walker.nextNode(); node; node = walker.nextNode())
+        if (node.parentElement.checkVisibility() && !node.parentElement.closest("option, .bl-hidden, .bl-tip"))
+            texts.push(node.data);
+    return texts.join(" ").split(/\\s+/);
+}"""  # what stands there to be read, names of tokens too
+
+
+@pytest.fixture(scope="module")
+def view():
+    lens = bl.Lens.embedded()
+    return lambda *texts: lens.trace(*texts).explore()
+
+
+def opened(page_of, view, width, font="as it is"):
+    """With the margin of a page, 12 px on each side."""
+    seen = live(page_of, view, width=width, height=900)
+    seen.page.add_style_tag(content=f".bertlens, .bertlens * {{ letter-spacing: {FONTS[font]} }}")
+    seen.settled()
+    return seen
+
+
+@pytest.mark.parametrize("font", FONTS)
+def test_the_first_screen_is_calm(page_of, view, font):
+    seen = opened(page_of, view(*TEXTS), 968, font)
+    for width, highest in HEIGHTS.items():
+        seen.page.set_viewport_size({"width": width, "height": 900})
+        seen.settled()
+        controls = seen.root.evaluate(CONTROLS_SEEN)
+        pieces = seen.root.evaluate(PIECES)
+        words = [piece for piece in pieces if re.search(r"[^\W\d_]", piece)]
+        assert len(controls) <= CONTROLS, (width, controls)
+        assert len(words) <= WORDS, (width, len(words), words)
+        assert seen.root.bounding_box()["height"] <= highest, width
+        assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+
+
+def test_one_sentence_alone_is_as_calm(page_of, view):
+    seen = opened(page_of, view(TEXTS[0]), 968)
+    assert len(seen.root.evaluate(CONTROLS_SEEN)) <= CONTROLS, seen.root.evaluate(CONTROLS_SEEN)
+
+
+def test_the_line_for_beginners_goes_after_two_clicks_and_stays_away(page_of, view):
+    seen = opened(page_of, view(*TEXTS), 968)
+    start = seen.part("start")
+    expect(start).to_be_visible()
+    seen.thumb(1, 8).click()
+    expect(start).to_be_visible()
+    seen.at_cell(3, 4)
+    expect(start).to_have_count(0)
+    seen.page.evaluate("() => { mounted[0](); mount(0); }")
+    expect(seen.root).to_be_visible()
+    seen.settled()
+    expect(start).to_have_count(0)
+
+
+def test_it_opens_on_a_weight_that_leaves_something_to_compute(page_of, view):
+    seen = opened(page_of, view(*TEXTS), 968)
+    question = seen.tab("Neurons").inner_text().split("\n")[0]
+    number = re.fullmatch(r"How is (0\.\d{3}) computed\?", question)
+    assert number and 0.4 <= float(number[1]) <= 0.9, question
+    seen.tab("Neurons").click()
+    expect(seen.part("formula-alpha")).to_have_text(number[1])
+
+
+def test_a_newcomer_asks_three_questions_in_three_clicks_without_scrolling(page_of, view):
+    """What does this head do, how is the number computed, why, does it matter: each answer's sentence is in sight."""
+    seen = opened(page_of, view(*TEXTS), 1400)
+    expect(seen.part("head-sentence")).to_contain_text(re.compile("looks at|rests on"))
+    for tab, said in (("Neurons", "formula"), ("Why", "why-says"), ("Does it matter?", "matter-says")):
+        seen.tab(tab).click()
+        expect(seen.part(said)).to_be_in_viewport()
+        assert seen.page.evaluate("scrollY") == 0, tab
+
+
+def test_what_am_i_seeing_is_a_walk_of_four_spotlights(page_of, view):
+    seen = opened(page_of, view(*TEXTS), 968)
+    seen.root.get_by_role("button", name="What am I seeing?").click()
+    note = seen.part("walk")
+    for n, title in enumerate(("All heads", "One head", "In words", "What to ask"), 1):
+        expect(note).to_contain_text(title)
+        expect(note).to_contain_text(f"{n} of 4")
+        expect(note).to_be_in_viewport()
+        note.get_by_role("button", name="Done" if n == 4 else "Next").press("Enter")
+    expect(note).to_have_count(0)
+    seen.root.get_by_role("button", name="What am I seeing?").click()
+    seen.page.keyboard.press("Escape")
+    expect(note).to_have_count(0)
+    expect(seen.root.locator(".bl-mark-cell")).to_be_visible()  # the pin stays
