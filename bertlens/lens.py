@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ class Lens:
         self.borrowed = Model(model, tokenizer)
         self.limit = token_limit(tokenizer, self.borrowed.base)
         self.notes: tuple[str, ...] = ()  # for the report of every trace: what loading the model left out
+        self.made = ""  # the Python that makes this lens again, "" where the objects were given
 
     @property
     def model(self) -> nn.Module:
@@ -72,6 +74,7 @@ class Lens:
         loaded = loading.load(name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device)
         lens = cls(loaded.module, loaded.tokenizer)
         lens.notes = loaded.notes
+        lens.made = _loading(name, allow_pickle, revision, dtype)
         return lens
 
     @classmethod
@@ -84,10 +87,11 @@ class Lens:
         """
         if mlm:
             lens_of_language_model: Lens = registered("masked_language_model")()
+            lens_of_language_model.made = "bl.Lens.embedded(mlm=True)"
             return lens_of_language_model
         with offline_model.quietly():
             lens = cls.from_pretrained(offline_model.folder())
-        lens.borrowed.name = offline_model.NAME
+        lens.borrowed.name, lens.made = offline_model.NAME, "bl.Lens.embedded()"
         return lens
 
     @classmethod
@@ -97,6 +101,7 @@ class Lens:
         `casestudies.sars_cov_2.annotate(trace)` says what each token is on the spike. Source: Bonino et al. 2025.
         """
         lens: Lens = registered("sars_cov_2")()
+        lens.made = "bl.Lens.sars_cov_2()"
         return lens
 
     def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace:
@@ -207,6 +212,20 @@ class Lens:
             Trace(encoding, self.model_name, self.borrowed, self, fingerprint, _pass=record.text(row, len(encoding)))
             for row, encoding in enumerate(encodings)
         ]
+
+
+def _loading(name: str | Path, allow_pickle: bool, revision: str | None, dtype: Any) -> str:
+    """The call of from_pretrained; of a folder only its name, since the line is handed on."""
+    is_folder = Path(name).is_dir()
+    options = {
+        "allow_pickle": allow_pickle or None,
+        "revision": revision,
+        "dtype": None if dtype is None else str(dtype).removeprefix("torch."),
+    }
+    place = f"path/to/{Path(name).resolve().name}" if is_folder else str(name)
+    given = [json.dumps(place), *(f"{key}={value!r}" for key, value in options.items() if value is not None)]
+    call = f"bl.Lens.from_pretrained({', '.join(given)})"
+    return f"{call}  # a folder: write where it is" if is_folder else call
 
 
 def _batches(lengths: list[int], size: int, same_length: bool) -> Iterator[list[int]]:

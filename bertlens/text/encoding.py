@@ -105,6 +105,7 @@ class Encoding:
     segments: tuple[int, ...]
     separators: tuple[bool, ...]  # template tokens that are the tokenizer's separator
     report: InputReport
+    words: tuple[tuple[str, ...], ...] | None = None  # of each text, where they were split before
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -238,6 +239,7 @@ def _encoding(
         segments=tuple(_segments(pieces.sequences, pair=len(texts) > 1)),
         separators=tuple(s and token == separator for s, token in zip(special, pieces.tokens, strict=True)),
         report=report,
+        words=None if isinstance(texts[0], str) else tuple(map(tuple, texts)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import platform
 import unicodedata
 from datetime import date
@@ -56,6 +57,27 @@ def provenance(trace: Trace) -> dict[str, Any]:
         "attention": private.attention_of(config),
         **made_with(),
     }
+
+
+def in_python(trace: Trace) -> dict[str, str]:
+    """The Python that makes the lens and, from `lens`, `text` and `text_pair`, the run without its changes.
+
+    Neither names a folder of this machine. What only its maker has is named, with a comment that says so; without a
+    model there is no lens.
+    """
+    if trace.lens is None:
+        return {
+            "lens": "",
+            "trace": "bl.Trace.from_attentions(attentions, tokens)  # your attention weights and tokens",
+        }
+    lens = trace.lens.made or f"bl.Lens(model, tokenizer)  # yours: {visible(trace.model_name)}"
+    words = trace.encoding.words
+    given = [json.dumps(list(text), ensure_ascii=False) for text in words or ()]
+    if words is None:
+        given = ["text"] if trace.text_pair is None else ["text", "text_pair"]
+    if trace.report.truncated:
+        given.append("truncation=True")
+    return {"lens": lens, "trace": f"lens.trace{'' if words is None else '_words'}({', '.join(given)})"}
 
 
 def model_provenance(model: Model) -> dict[str, Any]:

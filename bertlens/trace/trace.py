@@ -35,6 +35,8 @@ NO_NEURONS_GIVEN = "Only attention weights were given, without the queries and k
 class Tracer(Protocol):
     """What makes further traces with the same model: a Lens."""
 
+    made: str
+
     def trace(self, text: str, text_pair: str | None = None, *, truncation: bool = False) -> Trace: ...
 
 

@@ -23,7 +23,7 @@ from ..measures.statistics import ATLAS_NAMES
 from ..measures.words import annotation
 from ..run.changes import Change
 from ..text.patches import Patches
-from ..trace.provenance import versions
+from ..trace.provenance import in_python, versions
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
 from .answers import heads, whatif
@@ -176,6 +176,7 @@ class Shown:
             "versions": versions(),
             "nan_layer": trace.nan_layer,
             "lens": trace.lens is not None,
+            "made": in_python(trace),
             "head": fields,
             "arrays": index,
         } | given

@@ -14,6 +14,7 @@ from typing import Any
 from .. import vocabulary
 from ..base import colors
 from ..base.limits import LIMITS, PAGE
+from ..base.references import REFERENCES, SOFTWARE
 from ..measures.statistics import STATISTICS
 from .arguments import ARGUMENTS
 from .questions import QUESTIONS
@@ -87,6 +88,10 @@ def typescript() -> str:
             f"export const GATE_LEAST_CONTENT = {v.GATE_LEAST_CONTENT};",
             "/** The longest texts, in tokens, that something is made of: see bertlens/base/limits.py. */",
             f"export const LIMITS = {_json({name: LIMITS[name].tokens for name in PAGE})} as const;",
+            "",
+            "/** BibTeX of the papers, by the names that sentences give them, and of bertlens. */",
+            f"export const REFERENCES: Record<string, string> = {_json(REFERENCES)};",
+            f"export const SOFTWARE = {_json(SOFTWARE)};",
             "",
             "/** Text, lines and areas. */",
             f"export const INKS = {_json(colors.INKS)} as const;",

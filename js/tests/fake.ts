@@ -138,6 +138,7 @@ export function overviewOf(
     versions: {},
     nan_layer: null,
     lens: true,
+    made: { lens: "bl.Lens.embedded()", trace: "lens.trace(text)" },
     head: { layer, head, scaling: 0.5, mask: "full" },
     arrays: index,
     ...more,

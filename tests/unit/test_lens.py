@@ -18,6 +18,7 @@ import pytest
 import torch
 import transformers as tf
 
+import bertlens as bl
 from bertlens.errors import BertLensError, InputError, ModelError
 from bertlens.lens import Lens
 from bertlens.model import offline_model
@@ -295,3 +296,13 @@ def test_no_write_outside_and_no_logs(lens: Lens, tmp_path: Path, monkeypatch: A
         lens.trace("the very warm secret")
     assert not list(tmp_path.iterdir()) and "secret" not in caplog.text
     shutil.rmtree(tmp_path)
+
+
+def test_a_lens_knows_how_it_was_made(embedded_lens, lens, saved):
+    """A folder by its name alone: the line is handed on."""
+    loaded = Lens.from_pretrained(saved, dtype=torch.float64)
+    assert embedded_lens.made == "bl.Lens.embedded()" and lens.made == ""
+    call, comment = loaded.made.split("  # ")
+    assert call == "bl.Lens.from_pretrained(\"path/to/my-bert\", dtype='float64')" and "folder" in comment
+    again = eval(call.replace("path/to/my-bert", str(saved)), {"bl": bl})
+    assert torch.equal(again.trace(TEXT).attention(0), loaded.trace(TEXT).attention(0))

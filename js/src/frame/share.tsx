@@ -1,35 +1,9 @@
-// The state of a view for somebody else: a line of Python, and, on a page with an address, a link.
+// For somebody else: the state of a view as lines of Python, or as a link where the page has an address; what to cite.
 import { useCopy } from "../parts/copy";
-import { fragmentOf, settingsOf, traitsOf } from "../state/snapshot";
+import { fragmentOf } from "../state/snapshot";
 import { useView, type View } from "../state/view";
-
-/** A plain value as Python writes it. */
-function python(value: unknown): string {
-  if (value === null) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
-  if (typeof value === "object")
-    return `{${Object.entries(value)
-      .map(([name, item]) => `${python(name)}: ${python(item)}`)
-      .join(", ")}}`;
-  return JSON.stringify(value);
-}
-
-/** The run, with its changes where they can be written in a line. */
-function changed({ overview: { changes } }: View): string {
-  const codes = changes.map(({ code }) => code);
-  return codes.length > 0 && codes.every(Boolean) ? `trace.original.rerun(${codes.join(", ")})` : "trace";
-}
-
-/** The call that opens this state; layer and head are always named. */
-export function pythonLine(view: View): string {
-  const { layer, head } = view.shown;
-  const settings = settingsOf(view);
-  const given = { layer, head, ...traitsOf(view), ...(Object.keys(settings).length > 0 ? { settings } : {}) };
-  return `${changed(view)}.explore(${Object.entries(given)
-    .map(([name, value]) => `${name}=${python(value)}`)
-    .join(", ")})`;
-}
+import { citations } from "./cite";
+import { pythonLines } from "./python";
 
 /** The address of this state, "" where the page has none of its own. */
 export const linkTo = (view: View): string => {
@@ -53,7 +27,8 @@ export function Share() {
   );
   return (
     <>
-      {button("Copy this state as Python", () => pythonLine(view))}
+      {button("Copy as Python", () => pythonLines(view))}
+      {button("Cite (BibTeX)", () => citations(view))}
       {linkTo(view) && button("Copy a link to this state", () => linkTo(view))}
       <p role="status">{said}</p>
     </>

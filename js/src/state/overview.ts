@@ -81,6 +81,7 @@ interface Header {
   versions: Record<string, string>;
   nan_layer: number | null;
   lens: boolean;
+  made: { lens: string; trace: string }; // in Python; lens "" where there is none
   answers?: Record<string, unknown>; // of a changed run
   patches?: Patches;
   compared?: Record<string, unknown>; // of two runs: see tabs/compare/data.ts

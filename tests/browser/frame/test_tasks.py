@@ -273,7 +273,7 @@ def test_state_to_a_colleague_as_python(show, pair):
     seen, hand = show(pair.explore()), Hand()
     set_up(seen)
     before = state_of(seen)
-    line = copied(seen, hand, "Copy this state as Python")
+    line = copied(seen, hand, "Copy as Python").splitlines()[-1]
     assert hand.clicks <= 2
     assert line.startswith('trace.explore(layer=3, head=4, query=8, key=2, measure="norm", mode="lines"')
     assert state_of(show(eval(line, {"trace": pair}))) == before

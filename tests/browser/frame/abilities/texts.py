@@ -245,7 +245,7 @@ def selection(hand: Hand) -> Steps:
 
 @ability("copy the state as a line of Python", 2, **CELL)
 def python(hand: Hand) -> Steps:
-    line = hand.copy_python()
+    line = hand.copy_python().splitlines()[-1]
     yield
     view = eval(line, {"trace": trace("pair")})
     assert (view.layer, view.head, view.query, view.key) == (1, 8, 3, 4)

@@ -62,7 +62,7 @@ class FileWays(Clicks):
 
     def copy_python(self) -> str:
         self._menu()
-        return self._copied(lambda: self.button("Copy this state as Python"))
+        return self._copied(lambda: self.button("Copy as Python"))
 
     def copy_link(self) -> str:
         self._menu()
@@ -71,10 +71,10 @@ class FileWays(Clicks):
     def state(self) -> dict[str, Any]:
         """All that the page would hand on, traits and settings; reading it is not counted."""
         before = self.clicks
-        line = self.copy_python()
+        line = self.copy_python().splitlines()[-1]
         self.press("Escape")
         self.clicks = before
-        given: dict[str, Any] = eval(re.sub(r"^trace[\w.()\[\], ]*\.explore\(", "dict(", line))
+        given: dict[str, Any] = eval(re.sub(r"^trace\.explore\(", "dict(", line))
         return given | given.pop("settings", {})
 
     def copy_table(self, within: Locator) -> str:
