@@ -51,7 +51,9 @@ def _stack(tensors: Iterable[Any]) -> np.ndarray:
 
 
 def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
-    r"""One head as CSV (RFC 4180): a row per query and key with both tokens, score (if known) and attention.
+    r"""One head as CSV (RFC 4180): a row per query and key, their places and tokens, score (if known) and attention.
+
+    Columns and numbers are those of the page's own files: query_index, query, key_index, key, score, attention.
 
     Provenance is in lines that start with '#': pandas.read_csv(path, comment="#") reads the rest. Tokens are quoted,
     and an apostrophe stands before what a spreadsheet would take for a formula (= + - @ at the beginning, or where one
@@ -66,14 +68,23 @@ def save_csv(trace: Trace, layer: int, head: int, path: str | Path) -> None:
     scores = trace.scores(layer)[head].cpu().numpy() if known else None
     about = provenance(trace) | {"layer": layer, "head": head, "note": _NOTE}
     lines = [f"# {name}: {_one_line(value)}" for name, value in about.items()]
-    lines.append('"query","query_token","key","key_token","score","attention"')
+    lines.append('"query_index","query","key_index","key","score","attention"')
     for i, query in enumerate(trace.tokens):
         for j, key in enumerate(trace.key_tokens):
-            score = "" if scores is None else str(scores[i, j])
-            lines.append(f"{i},{_quoted(query)},{j},{_quoted(key)},{score},{weights[i, j]!s}")
+            score = "" if scores is None else _number(scores[i, j])
+            lines.append(f"{i},{_quoted(query)},{j},{_quoted(key)},{score},{_number(weights[i, j])}")
     text = "\r\n".join([*lines, ""])
     with replacing(path) as out:
         out.write(text.encode("utf-8", errors="replace"))  # a lone surrogate has no bytes
+
+
+def _number(value: Any) -> str:
+    """The shortest that gives back the float, as `numberText` in js/src/export/csv.ts writes it."""
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        return np.format_float_positional(abs(value) if value == 0 else value, trim="-")
+    return np.format_float_scientific(value, trim="-", exp_digits=1)
 
 
 def _one_line(value: Any) -> str:

@@ -79,6 +79,17 @@ def _as_sent(_trace: Trace, value: Any) -> Any:
     return value  # checked by the question, which knows what there is
 
 
+def _sheet(trace: Trace, value: Any) -> dict[str, Any]:
+    """How a figure is to look: {mm, points, dark, query, key}, the last two numbers of tokens or None."""
+    given = value if isinstance(value, dict) else {}
+    mm, points, dark = given.get("mm"), given.get("points"), given.get("dark")
+    if type(mm) is not int or type(points) is not int or not 0 <= mm <= 500 or not 1 <= points <= 40:
+        raise InputError("a sheet is up to 500 mm wide, with letters of 1 to 40 points")
+    tokens = {"query": _query, "key": _key}
+    chosen = {name: None if given.get(name) is None else check(trace, given[name]) for name, check in tokens.items()}
+    return {"mm": mm, "points": points, "dark": dark is True, **chosen}
+
+
 @dataclass(frozen=True)
 class Argument:
     """An argument of questions: check(trace, what the page sent) gives its value, or raises SelectionError or
@@ -112,5 +123,8 @@ ARGUMENTS: dict[str, Argument] = {
     "text": Argument(_text),
     "text_pair": Argument(_text_pair),
     "changes": Argument(_as_sent, "unknown[]"),
+    "sheet": Argument(
+        _sheet, "{ mm: number; points: number; dark: boolean; query: number | null; key: number | null }"
+    ),
     "layers": Argument(_as_sent, "number[] | null"),
 }

@@ -17,7 +17,7 @@ from ..measures import gates
 from ..measures.offers import check_capability, offers
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
-from .answers import compare, heads, matter, score_maps, survey, view, whatif, why
+from .answers import compare, heads, matter, pdf, score_maps, survey, view, whatif, why
 from .answers.thumbnails import layer_pictures_in_turn
 from .arguments import ARGUMENTS
 
@@ -260,6 +260,7 @@ for _question in (
     Question("bundle", view.packed_bundle, of_view=True, any_text=True),
     Question("overview", view.overview, of_view=True),
     Question("trace", view.another_text, ("text", "text_pair?"), of_view=True, any_text=True),
+    Question("pdf", pdf.pdf, ("sheet",), of_view=True),
     Question("change", view.changed_run, ("changes",), of_view=True),
 ):
     register_question(_question)

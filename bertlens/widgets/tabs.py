@@ -37,7 +37,7 @@ PARTS: dict[str, Part] = {
     for part in (
         Part("header", ("hello", "bundle", "trace", "change", "answers", "html")),
         Part("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
-        Part("head", ("overview", "head", "norms", "layer_map")),
+        Part("head", ("overview", "head", "norms", "layer_map", "pdf")),
     )
 }
 

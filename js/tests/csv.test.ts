@@ -59,10 +59,31 @@ describe("csv", () => {
     expect(text.split("\r\n").slice(0, 2)).toEqual(["# text: a\\r\\nb,c\\\\n", expect.stringContaining("# note")]);
     expect(text.endsWith('"x"\r\n\r\n')).toBe(true);
   });
+  it("names columns alike, whatever the page calls them", () => {
+    const labels = [
+      "query_index",
+      "b − a",
+      "mixing ratio attnresln-n",
+      "full: forward contextual",
+      "entropy (nats) ‖αf(x)‖",
+      "k90 α",
+    ];
+    const names = [
+      "query_index",
+      "b_minus_a",
+      "mixing_ratio_attnresln_n",
+      "full_forward_contextual",
+      "entropy_nats_norm",
+      "k90_weight",
+    ];
+    expect(parse(csv([], labels, [])).at(-1)).toEqual(names);
+  });
   it("writes float32 shortest and exactly", () => {
     expect(numberText(Math.fround(0.1))).toBe("0.1");
     expect(numberText(0.1)).toBe("0.1");
     expect(numberText(1 / 3)).toBe("0.3333333333333333");
+    const small = [6.9766706e-8, 1.0465005e-5, 0].map((value) => numberText(Math.fround(value)));
+    expect(small).toEqual(["6.9766706e-8", "0.000010465005", "0"]);
     expect(numberText(16777216)).toBe("16777216");
     expect([Number.NaN, Number.NEGATIVE_INFINITY].map(numberText)).toEqual(["NaN", "-Infinity"]);
     for (let n = 0; n < 2000; n++) {

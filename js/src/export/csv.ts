@@ -6,12 +6,22 @@ import { inert } from "./inert";
 export type Facts = [name: string, value: string][];
 export type CsvCell = string | number | null;
 
+/** The name of a column as programs like it: small letters, digits and "_", whatever the page calls it. */
+export const columnName = (label: string): string =>
+  label
+    .toLowerCase()
+    .replaceAll("‖αf(x)‖", "norm")
+    .replaceAll("α", "weight")
+    .replaceAll("−", " minus ")
+    .replace(/[^\p{L}\p{N}]+/gu, "_")
+    .replace(/^_|_$/g, "");
+
 const NOTE = "an apostrophe stands before what a spreadsheet would take for a formula";
 
 /** `facts` become comment lines; null becomes an empty field. */
 export function csv(facts: Facts, columns: string[], rows: Iterable<readonly CsvCell[]>): string {
   const comments = [...facts, ["note", NOTE]].map(([name, value]) => `# ${name}: ${inert(oneLine(value!))}`);
-  const lines = [...comments, columns.map(field).join(",")];
+  const lines = [...comments, columns.map((label) => field(columnName(label))).join(",")];
   for (const row of rows) lines.push(row.map(field).join(","));
   return `${lines.join("\r\n")}\r\n`;
 }

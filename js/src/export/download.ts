@@ -5,6 +5,7 @@ const TYPES: Record<string, string> = {
   csv: "text/csv;charset=utf-8",
   html: "text/html;charset=utf-8",
   png: "image/png",
+  pdf: "application/pdf",
 };
 const MOST_PIXELS = 16000; // pixels a side that browsers still give a canvas
 

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { download, fileName, pngFromSvg } from "../export/download";
+import { shadesOf } from "../head/running";
 import { Check, choicesOf, Menu, Segmented } from "../parts/controls";
 import type { Sheet } from "../parts/paper";
 import { openTab } from "../state/opentab";
@@ -32,6 +33,20 @@ const asSvg = (make: () => string): [extension: string, make: Make] => ["svg", m
 const asPng = (make: () => string): [extension: string, make: Make] => [
   "png",
   () => pngFromSvg(make(), wish.value.mm ? PRINT : 2),
+];
+
+/** Made by the kernel, of the map or of the running text that is shown. */
+const asPdf = (view: View): [extension: string, make: Make] => [
+  "pdf",
+  async () => {
+    const { overview } = view.shown;
+    const shades = view.synced.mode.value === "text" ? shadesOf(view) : null;
+    const by = { query: null, key: null, ...(shades ? { [shades.to ? "key" : "query"]: shades.unit.pieces[0] } : {}) };
+    const { mm, points, dark } = wish.value;
+    const sheet = { mm, points, dark, ...by };
+    const { buffers } = await view.request("pdf", { trace: overview.trace, map: overview.map, sheet });
+    return new Blob([buffers[0] as BlobPart]);
+  },
 ];
 
 /** One line: what is exported, and a button for each kind of file. */
@@ -106,7 +121,9 @@ export function ExportMenu() {
   return (
     <Menu label="Export">
       <Wish />
-      {has("head") && <Files label="Head view" what="head" files={[asSvg(head), asPng(head)]} />}
+      {has("head") && (
+        <Files label="Head view" what="head" files={[asSvg(head), asPng(head), ...(live ? [asPdf(view)] : [])]} />
+      )}
       {has("atlas") && <Files label="Atlas" what="atlas" files={[asSvg(atlas), asPng(atlas)]} />}
       <TabFiles />
       {has("head") && (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import re
 from html.parser import HTMLParser
@@ -19,6 +20,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.base import colors
 from bertlens.errors import ExportError
+from bertlens.plots.grid import shown_grid
 from browser.maps import WORDS, attention, encoder_decoder
 from browser.views import TEXTS, Seen, shown
 
@@ -26,6 +28,18 @@ pytestmark = pytest.mark.usefixtures("neurons_open")
 
 SVG = "{http://www.w3.org/2000/svg}"
 START = {"layer": 1, "head": 8, "query": 3, "key": 4}
+
+
+PDF = f"""
+import bertlens as bl
+
+view = bl.Lens.embedded().trace(*{TEXTS!r}).explore(layer=1, head=8)
+"""
+
+
+@pytest.fixture(scope="module")
+def notebook(open_shared):
+    return open_shared([PDF, "view"])
 
 
 def caption_of(texts: list[str]) -> str:
@@ -147,6 +161,52 @@ def test_csv_of_what_is_shown(show, pair):
     table = pd.read_csv(path, comment="#", keep_default_na=False)
     assert len(table) == 11 * 7
     assert set(table["query"]) == set(pair.display_tokens[1:12])
+
+
+@pytest.mark.parametrize("tab", ["neurons", "why", "norms", "gates", "geometry", "table"])
+def test_every_file_of_numbers_has_one_format(show, pair, tab):
+    """Columns are small letters, digits and "_", no name twice; numbers have a point and all their digits."""
+    lines = show(pair.explore(**START, view=tab)).save("CSV", "Open tab").read_bytes().decode().split("\r\n")
+    head, *rows = csv.reader(line for line in lines if line and not line.startswith("#"))
+    assert all(re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) for name in head), head
+    assert len(set(head)) == len(head) and {len(row) for row in rows} == {len(head)}
+    quoted = [line.split(",") for line in lines if line and not line.startswith(("#", '"'))]
+    numbers = {cell for row in quoted for cell in row if cell and not cell.startswith('"') and not cell.endswith('"')}
+    assert len(numbers) > 5
+    assert all(re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?|NaN|-?Infinity", one) for one in numbers)
+
+
+@pytest.mark.parametrize("chosen", [{"layer_map": "attnres-n"}, {"measure": "norm", "hide_special": True}])
+def test_numbers_read_back_are_those_of_the_pass(show, pair, chosen):
+    """What the kernel sends comes back bit for bit; what the page multiplies, to the last digit but one."""
+    path = show(pair.explore(**START, **chosen)).save("Numbers of this head")
+    table = pd.read_csv(path, comment="#", keep_default_na=False)
+    values = table.iloc[:, 4].to_numpy(np.float32)
+    wanted = shown_grid(pair, 1, 8, **chosen).values.ravel()
+    if "layer_map" in chosen:
+        assert table.columns[4] == "attnres_n" and np.array_equal(values, wanted)
+    else:
+        assert table.columns[4] == "norm" and values == pytest.approx(wanted, rel=1e-5)
+
+
+def test_head_as_pdf(notebook):
+    """One click in a notebook; nothing offers it where there is no kernel."""
+    seen = Seen(notebook.page)
+    path = seen.save("PDF", "Head view")
+    file = path.read_bytes()
+    assert path.name.endswith("L1H8-head.pdf") and file.startswith(b"%PDF")
+    assert b"/FontFile2" in file and b"/Subtype /Image" not in file
+    seen.choice("head view", "Lines").click()
+    seen.root.get_by_text("Export", exact=True).click()
+    seen.root.get_by_role("button", name="PDF", exact=True).click()
+    expect(seen.part("problem")).to_contain_text("not exported: lines have no PDF: save the SVG, which has it")
+
+
+def test_a_saved_page_offers_no_pdf(show, pair):
+    seen = show(pair.explore(**START))
+    seen.root.get_by_text("Export", exact=True).click()
+    line = seen.root.locator(".bl-menu-line", has_text="Head view")
+    expect(line.get_by_role("button")).to_have_text(["SVG", "PNG"])
 
 
 def test_menu_by_keyboard(show, pair):

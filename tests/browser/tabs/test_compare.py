@@ -135,8 +135,8 @@ def test_two_texts(page_of: Any, two: bl.Comparison) -> None:
     changes = two.attention(int(third["layer"]))[int(third["head"])].flatten().tolist()
     assert len(cells) == len(changes)
     for cell_of, change in zip(cells, changes, strict=True):
-        assert (cell_of["b − a"] == "") == np.isnan(change)
-        assert np.isnan(change) or float(cell_of["b − a"]) == pytest.approx(change, abs=1e-6)
+        assert (cell_of["b_minus_a"] == "") == np.isnan(change)
+        assert np.isnan(change) or float(cell_of["b_minus_a"]) == pytest.approx(change, abs=1e-6)
     svg = seen.save("SVG", "Open tab").read_text(encoding="utf-8")
     assert svg.count("<rect") > 50 and TEXTS[0] in svg
     footer = seen.page.locator("body > footer")

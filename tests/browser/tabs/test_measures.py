@@ -510,10 +510,10 @@ def test_corpus_tab_exports_charts_and_numbers(show, pair, survey):
     stats = survey["stats"]
     some = stats.of_length(pair.n_tokens, 2)
     for column, expected in (
-        ("next by weight, mean of texts", stats.values("next")),
-        ("entropy by norm, mean of tokens", stats.values("entropy", "norm", "token")),
-        ("self by weight, sd at this length", some.spread("self")),
-        ("next by norm, mean at this length", some.values("next", "norm")),
+        ("next_by_weight_mean_of_texts", stats.values("next")),
+        ("entropy_by_norm_mean_of_tokens", stats.values("entropy", "norm", "token")),
+        ("self_by_weight_sd_at_this_length", some.spread("self")),
+        ("next_by_norm_mean_at_this_length", some.values("next", "norm")),
     ):
         np.testing.assert_allclose([float(row[column]) for row in rows], expected.ravel(), rtol=1e-5, atol=1e-7)
 

@@ -151,7 +151,7 @@ def test_atlas_as_a_table_of_its_statistics_by_weight_and_by_norm(show, pair):
     expect(table.locator("tr.bl-pinned th")).to_have_text(first.inner_text())
     file = pd.read_csv(seen.save("CSV", "Open tab"), comment="#")
     assert len(file) == 72 and file["head"][0] == "L0·H0" and set(file["gate"]) == set(labels)
-    assert {"entropy (nats) α", "entropy (nats) ‖αf(x)‖", "gate of content tokens"} <= set(file.columns)
+    assert {"entropy_nats_weight", "entropy_nats_norm", "gate_of_content_tokens"} <= set(file.columns)
 
 
 def test_tables_are_kept_with_the_state(show, pair):

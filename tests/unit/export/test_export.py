@@ -302,11 +302,23 @@ def test_csv_gives_back_every_number_and_token(tmp_path):
     table = pd.read_csv(tmp_path / "head.csv", comment="#", dtype={"attention": np.float32}, keep_default_na=False)
     n = len(tokens)
     np.testing.assert_array_equal(table.attention.to_numpy().reshape(n, n), trace.attention(1)[2].numpy())
-    assert table.query_token.str.removeprefix("'").to_list() == [token for token in tokens for _ in range(n)]
-    assert table.key_token.str.removeprefix("'").to_list() == tokens * n
-    assert table["query"].to_list() == [i for i in range(n) for _ in range(n)]
+    assert table["query"].str.removeprefix("'").to_list() == [token for token in tokens for _ in range(n)]
+    assert table["key"].str.removeprefix("'").to_list() == tokens * n
+    assert table["query_index"].to_list() == [i for i in range(n) for _ in range(n)]
     with pytest.raises(bl.SelectionError, match="head 3 does not exist"):
         save_csv(trace, 1, 3, tmp_path / "head.csv")
+
+
+def test_numbers_are_written_as_the_page_writes_them(tmp_path):
+    """js/tests/csv.test.ts has the same numbers."""
+    scale = torch.tensor([1e-7, 1.5e-5, 0.1, 1 / 3, 1.0, 0.0])
+    weights = (scale / scale.sum()).repeat(6, 1)[None, None]
+    trace = bl.Trace.from_attentions(weights, list("abcdef"))
+    save_csv(trace, 0, 0, tmp_path / "head.csv")
+    text = (tmp_path / "head.csv").read_text()
+    written = [line.rsplit(",", 1)[1] for line in text.splitlines() if line[0].isdigit()]
+    assert np.array_equal(np.array(written, np.float32), trace.attention(0)[0].numpy().ravel())
+    assert (written[0], written[1], written[5]) == ("6.9766706e-8", "0.000010465005", "0")
 
 
 FORMULAS = [
@@ -346,7 +358,7 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path):
         for cell in cells:
             assert cell.lstrip('"')[:1] not in tuple("=+-@＝＋－＠") or numbers.fullmatch(cell), (separator, cell)
     table = pd.read_csv(tmp_path / "head.csv", comment="#", keep_default_na=False, dtype=str)
-    assert [re.sub(*UNDONE, token) for token in table.key_token] == FORMULAS * len(FORMULAS)
+    assert [re.sub(*UNDONE, token) for token in table["key"]] == FORMULAS * len(FORMULAS)
 
 
 def test_csv_and_npz_of_a_model_hold_its_numbers_and_where_they_come_from(embedded_lens, tmp_path):

@@ -1,0 +1,61 @@
+"""The head view as a PDF file: the figure that bertlens.plots makes of the same selection, as paths and letters."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...base.limits import LIMITS, within
+from ...errors import ExportError
+from ...measures.offers import offers
+from .heads import layer_maps
+
+if TYPE_CHECKING:
+    from ..questions import Asked
+
+_SELECTION = ("units", "pair_filter", "hide_special", "renormalize")
+_SVG = "save the SVG, which has it"
+
+
+def pdf(asked: Asked, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """The PDF of a map, or of running text where a query or a key is named on the sheet.
+
+    Raises ExportError, with the way out, without matplotlib, for what it has no figure or no letters for, and for a
+    text of which the page shows a part.
+    """
+    from ... import plots
+    from ...plots.figure import pyplot
+    from ...plots.vector import as_paths
+
+    trace, traits = asked.trace, asked.traits
+    by = {name: sheet[name] for name in ("query", "key") if sheet[name] is not None}
+    if traits["mode"] != "matrix" and not by:
+        raise ExportError(f"lines have no PDF: {_SVG}, or show the matrix or the text")
+    if not within("held", trace.n_tokens, len(trace.key_tokens)):
+        raise ExportError(
+            f"a text of more than {LIMITS['held'].tokens:,} tokens has no PDF: {_SVG} for the part in view"
+        )
+    known = [word.name for word in layer_maps(trace)]
+    shown = {
+        "measure": "weight" if offers(trace)["norms"] else traits["measure"],
+        "theme": "dark" if sheet["dark"] else "light",
+        **{name: traits[name] for name in _SELECTION},
+        **({"layer_map": traits["layer_map"]} if traits["layer_map"] in known else {}),
+        **({"width": sheet["mm"], "size": sheet["points"]} if sheet["mm"] else {}),
+    }
+    plt = pyplot()
+    with warnings.catch_warnings(record=True) as said, tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("always")
+        layer, head = traits["layer"], traits["head"]
+        draw = plots.running_text if by else plots.attention_map
+        axes = draw(trace, layer, head, **shown, **(by or {"gate": ""}))
+        try:
+            as_paths(axes.figure)
+            made = plots.save(axes, Path(folder) / "head.pdf", trace).read_bytes()
+        finally:
+            plt.close(axes.figure)
+    if any("missing from" in str(one.message) for one in said):
+        raise ExportError(f"matplotlib's font lacks letters of this text: {_SVG}")
+    return {}, made

@@ -1,0 +1,102 @@
+"""The PDF of a head view, made for its page: letters and paths, no pixels; what has none is refused in a sentence."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import Any
+
+import pytest
+
+import bertlens as bl
+from bertlens.plots import figure
+from unit.asking import question
+
+SHEET = {"mm": 85, "points": 8, "dark": False, "query": None, "key": None}
+
+
+@pytest.fixture(scope="module")
+def trace(embedded_lens: bl.Lens) -> bl.Trace:
+    pytest.importorskip("matplotlib").use("agg")
+    return embedded_lens.trace("The cat sat unbelievably long.", "A dog lay on the rug.")
+
+
+def made(trace: bl.Trace, sheet: dict[str, Any] | None = None, **selection: Any) -> tuple[bytes, str]:
+    """The file, and what it draws: its streams, unpacked."""
+    fields, buffers = question(trace.explore(**selection), op="pdf", sheet=SHEET | (sheet or {}))
+    assert "error" not in fields, fields
+    file = bytes(buffers[0])
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", file, re.DOTALL)
+    opened = []
+    for stream in streams:
+        try:
+            opened.append(zlib.decompress(stream).decode("latin1"))
+        except zlib.error:
+            continue
+    return file, "\n".join(opened)
+
+
+def words(drawn: str) -> list[str]:
+    """The texts that are shown, kerning taken out; their letters are of two bytes."""
+    shown = re.findall(r"\[(.*?)\] TJ|\(((?:\\.|[^()\\])*)\) Tj", drawn.replace("\0", ""))
+    return ["".join(re.findall(r"\(((?:\\.|[^()\\])*)\)", many)) or one for many, one in shown]
+
+
+SHOWN = [{}, {"units": "words", "hide_special": True, "renormalize": True}, {"layer_map": "attnres-n"}]
+
+
+@pytest.mark.parametrize("chosen", SHOWN)
+def test_a_map_is_paths_and_letters(trace, chosen):
+    file, drawn = made(trace, **chosen, layer=1, head=8)
+    assert file.startswith(b"%PDF") and b"/Subtype /Image" not in file and b"/FontFile2" in file
+    labels = words(drawn)
+    grid = bl.plots.grid.shown_grid(trace, 1, 8, **chosen)
+    tokens = [unit.label for unit in grid.rows]
+    for token in tokens:
+        escaped = token.replace("(", r"\(").replace(")", r"\)")
+        assert labels.count(escaped) == 2 * tokens.count(token), token  # on both sides
+    assert {"query", "key"} <= set(labels)
+    assert len(re.findall(r"^[bBf]\*?$", drawn, re.MULTILINE)) >= grid.values.size  # each cell is filled
+    width = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+)", file)
+    assert width and float(width[1]) == pytest.approx(85 / 25.4 * 72, abs=0.1)
+    assert b"all-MiniLM-L6-v2" in file  # where it is from
+
+
+def test_running_text_is_letters_and_boxes(trace):
+    file, drawn = made(trace, {"query": 3}, mode="text", layer=1, head=8)
+    assert b"/Subtype /Image" not in file
+    assert {"cat", "dog", "rug"} <= set(words(drawn))
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "why"),
+    [
+        ("The cat sat.", {"mode": "lines"}, "lines have no PDF: save the SVG, which has it, or show the matrix"),
+        ("猫が座った。", {}, "matplotlib's font lacks letters of this text: save the SVG"),
+    ],
+)
+def test_what_has_no_pdf_is_refused_with_the_way_out(embedded_lens, trace, text, chosen, why):
+    fields, _ = question(embedded_lens.trace(text).explore(**chosen), op="pdf", sheet=SHEET)
+    assert fields["error"].startswith(why)
+
+
+def test_without_matplotlib_it_says_how_to_get_it(trace, monkeypatch):
+    def missing() -> Any:
+        raise bl.ExportError("figures need matplotlib: pip install matplotlib")
+
+    monkeypatch.setattr(figure, "pyplot", missing)
+    fields, _ = question(trace.explore(), op="pdf", sheet=SHEET)
+    assert fields["error"] == "figures need matplotlib: pip install matplotlib"
+
+
+@pytest.mark.parametrize("sheet", [None, {"mm": "85"}, SHEET | {"mm": 10_000}, SHEET | {"query": 99}])
+def test_a_sheet_is_checked(trace, sheet):
+    fields, _ = question(trace.explore(), op="pdf", sheet=sheet)
+    assert "error" in fields
+
+
+def test_no_figure_stays_open(trace):
+    plt = figure.pyplot()
+    before = plt.get_fignums()
+    made(trace)
+    assert plt.get_fignums() == before
