@@ -131,7 +131,7 @@ _TEXTS = ("text", "text_pair", "truncation", "settings")  # of the run, or kept 
 
 def _defaults() -> dict[str, Any]:
     """Of traits that are chosen on a page; a list is empty."""
-    empty = {"heads": []}
+    empty: dict[str, Any] = {"heads": []}
     return {
         trait.name: empty.get(trait.name, trait.default)
         for trait in vocabulary.TRAITS

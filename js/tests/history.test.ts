@@ -1,8 +1,7 @@
 // Going back, handing a state on, finding a token, and numbers of a row, apart from any page.
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-    expect(pythonLines(view).trim().split("\n").at(-1)).toBe(
-      'trace.explore(layer=0, head=0, heads=[[1, 2]], view="neurons", hide_special=True, settings={"common_scale": True, "gate_filter": "a\\"b\\\\"})',
+import { pythonLines } from "../src/frame/python";
 import { SETTINGS } from "../src/generated/vocabulary";
 import { matches } from "../src/head/find";
 import { createHistory } from "../src/state/history";
@@ -126,13 +125,8 @@ describe("a state", () => {
     const { view } = make({ layer: 0, head: 0, hide_special: true, heads: [[1, 2]] });
     view.page.commonScale.value = true;
     view.page.gateFilter.value = `a"b\\`;
-<<<<<<< HEAD
-    expect(pythonLine(view)).toBe(
-      'trace.explore(layer=0, head=0, heads=[[1, 2]], view="neurons", hide_special=True, settings={"common_scale": True, "gate_filter": "a\\"b\\\\"})',
-=======
     expect(pythonLines(view).trim().split("\n").at(-1)).toBe(
-      'trace.explore(layer=0, head=0, heads=[[1, 2]], hide_special=True, settings={"common_scale": True, "gate_filter": "a\\"b\\\\"})',
->>>>>>> 9afe545 (Copy as Python gives lines that run, with the number of the pinned cell; Cite copies BibTeX of what is on screen)
+      'trace.explore(layer=0, head=0, heads=[[1, 2]], view="neurons", hide_special=True, settings={"common_scale": True, "gate_filter": "a\\"b\\\\"})',
     );
   });
 });

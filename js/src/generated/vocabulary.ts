@@ -75,6 +75,7 @@ export interface Questions {
   bundle: Record<never, never>;
   overview: Record<never, never>;
   trace: { text: string; text_pair?: string };
+  pdf: { sheet: { mm: number; points: number; dark: boolean; query: number | null; key: number | null } };
   change: { changes: unknown[] };
   html: { layers?: number[] | null };
 }
