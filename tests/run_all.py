@@ -27,7 +27,8 @@ DURATION = re.compile(r"([\d.]+)s (?:call|setup|teardown) +\S")  # a line of pyt
 SLOWEST = 25
 BIN = Path(sys.executable).parent  # not resolved: the environment's own folder
 PYTEST = [sys.executable, "-m", "pytest", "-q", f"--durations={SLOWEST}"]
-SPREAD = ["-n", "auto", "--maxprocesses", "4", "--dist"]  # over the cores
+# Some more processes than cores, up to four: browsers and kernels are waited for.
+SPREAD = ["-n", str(min(4, (os.cpu_count() or 1) + 1)), "--dist"]
 
 
 @dataclass
@@ -119,9 +120,10 @@ def unit_tests(name: str, tests: Sequence[str]) -> Step:
 def pytest_steps() -> list[Step]:
     return [
         unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"]),
-        # file by file: the tests of a file share a page
-        Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "tests/browser"], browser=True),
-        unit_tests("pytest notebooks", ["tests/notebooks"]),
+        # file by file, since the tests of a file share a page; in their order, JupyterLab's first
+        Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "--no-loadscope-reorder", "tests/browser"], browser=True),
+        # one by one, in their order: a long notebook keeps no other waiting behind it
+        Step("pytest notebooks", [*PYTEST, *SPREAD, "load", "--maxschedchunk", "1", "tests/notebooks"]),
     ]
 
 

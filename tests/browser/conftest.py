@@ -36,6 +36,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
+    # JupyterLab's tests first: they take longest, and what stands together shares a server and its notebooks
+    items.sort(key=lambda item: "jupyter" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,7 @@ def run_again(notebook, cell: int, count: int, wanted: str) -> None:
     notebook.page.locator(wanted).first.wait_for()
 
 
-@pytest.mark.parametrize("runs", [6, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(1200)])])
+@pytest.mark.parametrize("runs", [3, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(1200)])])
 def test_memory_of_a_cell_that_runs_again(open_notebook, runs, capsys):
     notebook = open_notebook([SETUP, CELL], run=False)
     notebook.run_cell(0)
