@@ -67,8 +67,8 @@ MEASURES: dict[str, Measure] = _by_name(
             "Share of the weight less share of the norm, in each row: above 0 where a head looks more than it takes.",
             "Δ",
             "difference α − ‖αf(x)‖ / Σ‖αf(x)‖",
-            "looks more than it takes (+), takes more than it looks (−)",
-            "look more than they take (+), take more than they look (−)",
+            "looks more (+), takes more (−)",
+            "look more (+), take more (−)",
             signed=True,
         ),
     ]
