@@ -114,7 +114,7 @@ def quick_steps(npm: str) -> list[Step]:
 
 def unit_tests(name: str, tests: Sequence[str]) -> Step:
     """A step of tests that share nothing. pytest without a single test is a failure (its exit status 5)."""
-    return Step(name, [*PYTEST, *SPREAD, "worksteal", *tests])
+    return Step(name, [*PYTEST, "-n", "auto", "--maxprocesses", "4", "--dist", "worksteal", *tests])  # these compute
 
 
 def pytest_steps() -> list[Step]:
