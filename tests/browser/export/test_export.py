@@ -69,7 +69,7 @@ def test_head_matrix_as_svg(show, pair):
     assert path.name == "bertlens-all-MiniLM-L6-v2-L1H8-head.svg"
     root, texts = svg_texts(path)
     assert root.findtext(f"{SVG}title") == "L1·H8, attention"
-    assert "entropy" in (root.findtext(f"{SVG}desc") or "")
+    assert "L1·H8 looks at the next word" in (root.findtext(f"{SVG}desc") or "")
     assert_says_where_from(caption_of(texts))
     assert [text for text in texts if text in pair.display_tokens] == pair.display_tokens * 2
     weights = pair.attention(1)[8].numpy()
