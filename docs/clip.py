@@ -77,12 +77,11 @@ def record(page: Page) -> Film:
     film.click(matrix, (10.5 / cols, 9.5 / rows))  # was → tired
     lines = view.get_by_role("button", name="Lines", exact=True)
     film.click(lines, ms=1100)
-    page.evaluate("() => document.querySelector('.bl-bottom').scrollIntoView()")
+    film.click(view.get_by_role("button", name="Matrix", exact=True), ms=500)
+    page.evaluate("() => document.querySelector('.bl-asking').scrollIntoView()")
     film.hold(500)
-    for tab in ("Why", "Weight against norm"):
-        found = view.get_by_role("tab", name=tab, exact=True)
-        if found.count():
-            film.click(found, ms=1200)
+    for tab in ("neurons", "why"):
+        film.click(view.locator(f"[data-tab={tab}]"), ms=1200)
     return film
 
 
@@ -96,7 +95,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
         page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         page.goto(path.as_uri())
-        page.locator(".bl-neurons").wait_for()
+        page.locator("[data-tab=neurons]").wait_for()
         film = record(page)
         browser.close()
     first, *others = film.frames
