@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -64,7 +64,8 @@ def effects(trace: Trace, changes: Sequence[Change]) -> Effects:
     kind = asked_kind(trace)
     if kind == "similarity":
         return _of_similarity(trace, changes)
-    own, outputs = _runs(trace, changes)
+    outputs = _outputs(trace, trace.changes, changes)
+    own = next(outputs)
     before = trace.original._record.output if kind == "embedding" and trace.changes else own
     found = [one if isinstance(one, Refused) else _answered(kind, trace, before, own, one) for one in outputs]
     places = _answered(kind, trace, before, own, own)
@@ -80,32 +81,31 @@ def effects(trace: Trace, changes: Sequence[Change]) -> Effects:
     return Effects(kind, _unit(kind, trace, own), position, name, value, rows)
 
 
-def _runs(trace: Trace, changes: Sequence[Change], base: Sequence[Change] | None = None) -> tuple[Any, list[Any]]:
-    """The model's output with the changes that there are (`base`), and with each of the others on top of them."""
-    assert trace.model is not None
-    there = trace.changes if base is None else base
-    rows: list[tuple[Change, ...]] = [tuple(there), *((*there, change) for change in changes)]
-    try:
-        outputs = _outputs(trace, rows)
-    except SelectionError:  # one of them leaves a token without keys: the others are made without it
-        return _outputs(trace, rows[:1])[0], [_output_alone(trace, row) for row in rows[1:]]
-    return outputs[0], outputs[1:]
-
-
-def _outputs(trace: Trace, rows: Sequence[Sequence[Change]]) -> list[Any]:
-    assert trace.model is not None
+def _outputs(trace: Trace, there: Sequence[Change], changes: Sequence[Change]) -> Iterator[Any]:
+    """The model's output with the changes that there are, then with each of the others on top of them, or NO_KEY."""
+    rows = [tuple(there), *((*there, change) for change in changes)]
     size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
-    found = []
     for at in range(0, len(rows), size):
         batch = rows[at : at + size]
-        output = output_of(trace.model, inputs_of(trace, len(batch)), Run(batch))
-        found += [row_of(output, row) for row in range(len(batch))]
-    return found
+        try:
+            outputs = _batch(trace, batch)
+        except SelectionError:  # one of them leaves a token without keys
+            outputs = [_alone(trace, row) for row in batch]
+        yield from outputs
 
 
-def _output_alone(trace: Trace, row: Sequence[Change]) -> Any:
+def _batch(trace: Trace, rows: Sequence[Sequence[Change]]) -> list[Any]:
+    assert trace.model is not None
+    output = output_of(trace.model, inputs_of(trace, len(rows)), Run(rows))
+    answer = type(output)(
+        **{name: value for name, value in output.items() if name not in ("hidden_states", "attentions")}
+    )
+    return [row_of(answer, row) for row in range(len(rows))]
+
+
+def _alone(trace: Trace, row: Sequence[Change]) -> Any:
     try:
-        return _outputs(trace, [row])[0]
+        return _batch(trace, [row])[0]
     except SelectionError:
         return NO_KEY
 
@@ -153,9 +153,8 @@ def _of_similarity(trace: Trace, changes: Sequence[Change]) -> Effects:
     apart = [change_apart(trace, change) for change in changes]
     vectors: list[tuple[Tensor, list[Tensor | Refused]]] = []
     for number, (text, there) in enumerate(zip(texts_apart(trace.original), changes_apart(trace), strict=True)):
-        own, outputs = _runs(text, [change for pair in apart if (change := pair[number]) is not None], there)
-        made = iter(outputs)
-        same = _vector(own)
+        made = _outputs(text, there, [change for pair in apart if (change := pair[number]) is not None])
+        same = _vector(next(made))
         rows = [same if pair[number] is None else _vector(next(made)) for pair in apart]
         vectors.append((same, rows))
     before = cosine(*(same for same, _ in vectors))

@@ -83,6 +83,7 @@ class Question:
     much for whole layers, (trace, Selection).
     of_view: these functions are given an Asked in place of the trace, and `needs` may be one of OF_VIEWS.
     any_text: it is about no text: it is answered whatever text the page shows.
+    of_original: of a changed run it is answered for the run without the changes.
     """
 
     name: str
@@ -93,6 +94,11 @@ class Question:
     carried_shown: Callable[[Any, Selection], Iterator[dict[str, Any]]] = _never
     of_view: bool = False
     any_text: bool = False
+    of_original: bool = False
+
+    def about(self, trace: Trace) -> Trace:
+        """The maps that it is answered for, of those that the page shows."""
+        return trace.original if self.of_original else trace
 
     def check(self, trace: Trace, message: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a message. Raises SelectionError or InputError for what does not exist."""
@@ -101,7 +107,7 @@ class Question:
 
     def reply(self, asked: Asked, message: Mapping[str, Any]) -> Reply:
         """The answer to a message. Raises ModelError where what is needed is not offered, with the reason."""
-        reason = asked.shown.why_not(asked.trace, self.needs)
+        reason = asked.shown.why_not(self.about(asked.trace), self.needs)
         if reason != "":
             raise ModelError(reason or OF_VIEWS[self.needs])
         return packed(*self.answer(self._subject(asked), **self.check(asked.trace, message)))
@@ -110,13 +116,13 @@ class Question:
         self, asked: Asked, layers: Iterable[int], selection: Selection | None
     ) -> Iterator[dict[str, Any]]:
         """The arguments of each answer that a page without a kernel holds. selection: where it is of these maps."""
-        if asked.shown.why_not(asked.trace, self.needs) == "":
+        if asked.shown.why_not(self.about(asked.trace), self.needs) == "":
             yield from self.carried(self._subject(asked), layers)
             if selection is not None:
                 yield from self.carried_shown(self._subject(asked), selection)
 
     def _subject(self, asked: Asked) -> Trace | Asked:
-        return asked if self.of_view else asked.trace
+        return asked if self.of_view else self.about(asked.trace)
 
 
 Saved: TypeAlias = Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]]
@@ -235,15 +241,28 @@ for _question in (
         ("layer", "head", "query", "key", "side", "against", "through_mlps"),
         "sources",
         carried_shown=why.carried,
+        of_original=True,
     ),
-    Question("why_pairs", why.why_pairs, ("layer", "head", "query", "key"), "sources", carried_shown=why.carried_pairs),
+    Question(
+        "why_pairs",
+        why.why_pairs,
+        ("layer", "head", "query", "key"),
+        "sources",
+        carried_shown=why.carried_pairs,
+        of_original=True,
+    ),
     Question("answers", whatif.answers, (), carried=_once),
     Question("moved", whatif.moved, (), carried=_if_changed),
     Question("matters", whatif.matters, ("metric",), "whatif", carried=whatif.carried),
     Question("matters_exact", whatif.matters_exact, ("metric", "layer"), "whatif", carried=whatif.carried_exact),
     Question("cell_matters", matter.cell_matters, ("layer", "head", "query", "key"), "whatif"),
     Question(
-        "score_maps", score_maps.score_maps_in_turn, ("layer", "head"), "sources", carried_shown=score_maps.carried_maps
+        "score_maps",
+        score_maps.score_maps_in_turn,
+        ("layer", "head"),
+        "sources",
+        carried_shown=score_maps.carried_maps,
+        of_original=True,
     ),
     Question("survey", survey.survey, (), "corpus", _once, of_view=True),
     Question("survey_texts", survey.survey_texts, ("layer",), "corpus", _each_layer, of_view=True),

@@ -184,7 +184,9 @@ class Shown:
 
     def _tab(self, tab: Tab, trace: Trace) -> dict[str, Any]:
         """A tab's words; `why_not` is "" where it has something to show, None where nobody asked for it."""
-        words = {"name": tab.name, "label": tab.label, "about": tab.about, "why_not": self.why_not(trace, tab.needs)}
+        questions = [QUESTIONS[name] for name in tab.questions]
+        about = questions[0].about(trace) if questions else trace
+        words = {"name": tab.name, "label": tab.label, "about": tab.about, "why_not": self.why_not(about, tab.needs)}
         return words | {
             "questions": {name: [one.removesuffix("?") for one in QUESTIONS[name].arguments] for name in tab.questions}
         }

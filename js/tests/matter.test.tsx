@@ -40,7 +40,7 @@ const said = (matter: Matter, overview = overviewWith()) => verdict(overview, ma
 describe("the answer in one sentence", () => {
   it("says how alike two texts stay", () => {
     expect(said(matterOf([[0.127], [0.128], [0.126]]))).toBe(
-      "Hardly: without L1·H8 the similarity stays 0.128 (0.127)",
+      "Hardly: without L1·H8 the similarity stays near 0.128 (0.127)",
     );
     expect(said(matterOf([[0.1282], [0.128], [0.128]]))).toBe("Hardly: without L1·H8 the similarity stays 0.128");
     expect(said(matterOf([[0.128], [0.128], [0.128]]))).toBe(
@@ -59,7 +59,7 @@ describe("the answer in one sentence", () => {
   });
   it("names the token where the head does little and the token much", () => {
     expect(said(matterOf([[0.127], [0.128], [0.02]]))).toBe(
-      "Hardly: without L1·H8 the similarity stays 0.128 (0.127); but with “[MASK]” (4) hidden from all heads the similarity falls from 0.128 to 0.020",
+      "Hardly: without L1·H8 the similarity stays near 0.128 (0.127); but with “[MASK]” (4) hidden from all heads the similarity falls from 0.128 to 0.020",
     );
     expect(said(matterOf([[0.3], [0.128], [0.02]]))).not.toContain("hidden");
   });
@@ -79,13 +79,13 @@ describe("the answer in one sentence", () => {
       "Yes: without L1·H8 the text’s vector turns: its cosine with what it was is 0.871",
     );
     expect(said(matterOf([[0.94], [0.95], [0.95]], { ...vector, before: 0.951 }))).toBe(
-      "Hardly: without L1·H8 the cosine of the text’s vector with the original run’s stays 0.951 (0.940)",
+      "Hardly: without L1·H8 the cosine of the text’s vector with the original run’s stays near 0.951 (0.940)",
     );
   });
   it("says words, labels, tags and spans by their names, and what comes first instead", () => {
     const word = { kind: "words", unit: "probability", name: "cat", before: 0.512, position: 2 };
     expect(said(matterOf([[0.5], [0.51], [0.51]], word))).toBe(
-      "Hardly: without L1·H8 the probability of “cat” at 2 stays 0.512 (0.500)",
+      "Hardly: without L1·H8 the probability of “cat” at 2 stays near 0.512 (0.500)",
     );
     expect(numberName(overviewWith(["[CLS]", "it", "[MASK]"]), matterOf([[1], [1], [1]], word))).toBe(
       "the probability of “cat”",
@@ -97,21 +97,25 @@ describe("the answer in one sentence", () => {
     expect(said(matterOf([[0.1, "O", 0.8], [0.9], [0.9]], tag))).toBe(
       "Yes: without L1·H8 the label of “it” (1) is “O” (0.800), no longer “B-LOC” (0.100, was 0.900)",
     );
-    expect(said(matterOf([[0.89], [0.9], [0.9]], tag))).toContain("probability of “B-LOC” for “it” (1) stays 0.900");
+    expect(said(matterOf([[0.89], [0.9], [0.9]], tag))).toContain(
+      "probability of “B-LOC” for “it” (1) stays near 0.900 (0.890)",
+    );
     const span = { kind: "span", unit: "probability", name: "the cat", before: 0.3, position: 1 };
     expect(said(matterOf([[0.4], [0.3], [0.3]], span))).toContain("“the cat” rises from 0.300 to 0.400");
     const tiny = { ...word, before: 0.0004 };
-    expect(said(matterOf([[0.00001], [0.0004], [0.0004]], tiny))).toContain("stays 0.0004 (0.00001)");
+    expect(said(matterOf([[0.00001], [0.0004], [0.0004]], tiny))).toBe(
+      "Hardly: without L1·H8 the probability of “cat” at 2 only falls from 0.0004 to 0.00001",
+    );
   });
   it("measures an output that is no probability by its size", () => {
     const output = { kind: "labels", unit: "logit", name: "LABEL_0", before: 4 };
     expect(said(matterOf([[3.9], [4], [4]], output))).toBe(
-      "Hardly: without L1·H8 the output of “LABEL_0” stays 4.00 (3.90)",
+      "Hardly: without L1·H8 the output of “LABEL_0” stays near 4.00 (3.90)",
     );
     expect(said(matterOf([[3.7], [4], [4]], output))).toContain("Yes: without L1·H8 the output of “LABEL_0” falls");
   });
   it("leaves out what cannot be made", () => {
-    expect(said(matterOf([[0.127], null, null]))).toBe("Hardly: without L1·H8 the similarity stays 0.128 (0.127)");
+    expect(said(matterOf([[0.127], null, null]))).toBe("Hardly: without L1·H8 the similarity stays near 0.128 (0.127)");
     expect(said(matterOf([null, null, [0.5]]))).toMatch(/^Yes: with “\[MASK\]” \(4\) hidden/);
     expect(said(matterOf([null, null, null]))).toBe("Not known: none of the changes can be made here");
   });
@@ -149,11 +153,13 @@ describe("the tab", () => {
     const { query, key } = view.focus;
     b.take("cell_matters", { ...cell, query, key }).give(answer({ ...cell, query, key }));
     await settled();
-    expect(text()).toMatch(/^Hardly: without L0·H0 the similarity stays 0.128 \(0.127\)\./);
+    expect(text()).toMatch(/^Hardly: without L0·H0 the similarity stays near 0.128 \(0.127\)\./);
     expect(root.querySelectorAll("tbody tr")).toHaveLength(3);
     button(root, "show this run")!.click();
     await settled();
-    expect(b.take("change").message.changes).toEqual([["off", 1, 8]]);
+    const request = b.take("change");
+    expect(request.message.changes).toEqual([["off", 1, 8]]);
+    request.give({});
     const change = { id: 0, label: "L0·H0 off", about: "", off: [0, 0], code: "whatif.off(1, 8)" };
     b.model.set("overview", overviewOf(TOKENS, { subject: "text", trace: "t2", changes: [change] }));
     await settled();
@@ -161,6 +167,9 @@ describe("the tab", () => {
     expect(root.querySelector("tr.bl-pinned")!.textContent).toContain("L0·H0 off");
     expect(() => b.take("cell_matters")).toThrow("nobody asks");
     expect(button(root, "Undo")).toBeDefined();
+    button(root, "show this run")!.click(); // another row: instead of the first, as its numbers are
+    await settled();
+    expect(b.take("change").message.changes).toEqual([["cut", 1, 8, 1, 4]]);
   });
   it("asks on top of changes that were made elsewhere, and says so", async () => {
     const change = { id: 0, label: "L2·H2 off", about: "", off: [2, 2], code: "whatif.off(2, 2)" };

@@ -97,6 +97,7 @@ describe("a part tried", () => {
       -1.19,
       "MLP of layer 4 takes away 1.19. Switched off, the lead rises from 3.73 to 4.92, as the split says.",
     ],
+    [3.731, {}, 0.001, "MLP of layer 4 adds 0.00. Switched off, the lead stays 3.73, as the split says."],
     [3.731, {}, 1.19, "MLP of layer 4 adds 1.19. Switched off, the lead stays 3.73: later parts make up for it."],
     [
       2,

@@ -27,6 +27,7 @@ export interface Kind<T, Op extends string = string> {
   bytes?(value: T): number; // that it takes beside what came
   instead?(): Promise<T | null>; // how a page without a kernel finds it out; null where the kernel is to be asked
   layered?: boolean; // it is of all layers: of a long text it is asked for one by one
+  ofOriginal?: boolean; // it is of the run without changes: while it is asked again after a change, the last one stays
   spoken?: boolean; // the line above says what goes wrong; else the view does, where the answer would be
 }
 

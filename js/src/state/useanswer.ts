@@ -22,5 +22,7 @@ export function useAnswer<T, Op extends string>(
       : answers.get(kind, overview, args, known);
   const last = useRef<{ overview: Overview; answer: Answer<T> } | null>(null);
   if (answer.state === "answered") last.current = { overview, answer };
-  return answer.state === "asking" && last.current?.overview === overview ? last.current.answer : answer;
+  const before = last.current?.overview;
+  const stays = before === overview || (kind.ofOriginal && before?.subject === overview.subject);
+  return answer.state === "asking" && last.current && stays ? last.current.answer : answer;
 }

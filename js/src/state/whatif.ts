@@ -17,6 +17,7 @@ export interface Tried {
   subject: string;
   split: Split; // of the model's own run
   part: Part; // of it
+  after: number | null; // the score without it, once that run was seen
 }
 
 /** One change and what it does to the model's first answer; `first`: what comes first then, "" where it is the same. */
@@ -54,7 +55,7 @@ export interface WhatIfState {
   metric: Signal<string>; // what heads are swept for, "" is the first
   past: Signal<{ subject: string; lists: number[][] }>; // the changes before each step
   patching: Signal<boolean>; // something from another text is being asked for
-  tried: Signal<Tried | null>;
+  tried: Signal<Tried[]>;
   madeOf: Signal<MadeOf | null>;
   turn: Promise<unknown>; // of the request that is made next: when the last one is done
 }
@@ -65,7 +66,7 @@ export const createWhatIf = (): WhatIfState => ({
   metric: signal(""),
   past: signal({ subject: "", lists: [] as number[][] }),
   patching: signal(false),
-  tried: signal(null),
+  tried: signal([]),
   madeOf: signal(null),
   menu: signal(null),
   turn: Promise.resolve(),

@@ -60,6 +60,11 @@ def test_a_pairs_similarity_with_each_change_and_back(page_of: Any, pair: Trace)
     expect(rows(seen).nth(1)).to_have_class("bl-pinned")
     assert view.trace.changes == (changes[1],)
     assert cells(seen, 1)[:2] == [shown(before), shown(after[1])]  # the same table
+    rows(seen).nth(2).get_by_role("button", name="show this run").click()  # another row instead
+    expect(rows(seen).nth(2)).to_have_class("bl-pinned")
+    assert view.trace.changes == (changes[2],)
+    rows(seen).nth(2).get_by_role("button", name="Undo").click()
+    expect(rows(seen).nth(1)).to_have_class("bl-pinned")
     rows(seen).nth(1).get_by_role("button", name="Undo").click()
     expect(seen.root.locator(".bl-change")).to_have_count(0)
     expect(rows(seen).nth(1)).not_to_have_class("bl-pinned")

@@ -297,37 +297,57 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
     said = seen.part("tried")
     does = "takes away" if value < 0 else "adds"
     expect(said).to_contain_text(f"In the split, L{layer}·H{head} {does} {signed(abs(value))}. Switched off, the lead")
-    before, after = contrast(trace), contrast(run)
-    assert signed(before) == signed(split.total) != signed(after)
-    moved = f"{'rises' if after > before else 'falls'} from {signed(before)} to {signed(after)}"
+    before, after = signed(contrast(trace)), signed(contrast(run))
+    assert before == signed(split.total) != after
+    moved = f"{'rises' if contrast(run) > contrast(trace) else 'falls'} from {before} to {after}"
     expect(said).to_contain_text(moved)
+    row = said.get_by_test_id("effect")
+    expect(row).to_have_count(1)
+    assert row.locator("td.bl-number").all_inner_texts()[:2] == [before, after]
     expect(bar(seen)).to_contain_text(f"L{layer}·H{head} off")
     expect(seen.part("elsewhere")).not_to_contain_text("computing")  # what comes above has come
 
-    # the reader is where it was tried: the result, the split beside it and the way back in sight, no word of Python
+    # the reader is where it was tried: the same button takes it back, the split of before stays, no word of Python
     panel = seen.root.get_by_role("tabpanel")
-    back = panel.get_by_role("button", name="Undo")
+    clicked = panel.get_by_role("button", name=f"Undo: L{layer}·H{head} off", exact=True)
     expect(seen.tab("Why")).to_have_attribute("aria-selected", "true")
-    expect(seen.tab("Why")).to_have_css("text-decoration-line", "none")  # it shows something
-    expect(back).to_be_focused()
-    for part in (said, back, panel.get_by_test_id("why-says")):
-        expect(part).to_be_in_viewport(ratio=1)
+    expect(clicked.first).to_be_focused()
+    expect(panel.get_by_test_id("of-original")).to_contain_text("Why explains the unchanged model.")
     expect(panel.get_by_test_id("why-parts")).to_contain_text(signed(value))
+    expect(panel.get_by_test_id("why-says")).to_contain_text("In L3·H7, “it” looks at “animal”")
     assert "trace" not in panel.inner_text()
 
-    # another part instead of the first
+    # another part instead of the first: a row more, and the first one's number stays
     name = panel.get_by_role("button", name="Try it").last.get_attribute("aria-label") or ""
     panel.get_by_role("button", name=name).click()
-    expect(said).to_contain_text(f"In the split, {name.removeprefix('Try it: ').removesuffix(' off')}")
+    other = name.removeprefix("Try it: ")
+    expect(row).to_have_count(2)
+    expect(row.last).to_have_class("bl-pinned")
+    expect(row.last).to_contain_text(other)
+    expect(said).to_contain_text(f"In the split, {other.removesuffix(' off')}")
+    assert row.first.locator("td.bl-number").all_inner_texts()[:2] == [before, after]
     assert len(view.trace.changes) == 1
-    seen.thumb(0, 0).click()  # of another head nothing was tried
-    expect(panel).to_contain_text("Why works on the unchanged model.")
-    expect(seen.tab("Why")).to_have_css("text-decoration-line", "line-through")
-    seen.thumb(3, 7).click()
-    expect(said).to_have_count(1)
-    panel.get_by_role("button", name="Reset").click()
+    row.first.get_by_role("button", name="show this run").click()
+    expect(row.first).to_have_class("bl-pinned")
+    assert view.trace.changes == (whatif.off(layer, head),)
+
+    # another head: its split, of the run without changes too; nothing was tried of it
+    seen.thumb(4, 1).click()
+    seen.title("L4·H1")
+    expect(panel.get_by_test_id("why-says")).to_contain_text("L4·H1")
+    expect(panel.get_by_test_id("of-original")).to_be_visible()
     expect(said).to_have_count(0)
-    expect(seen.part("why")).to_be_visible()
+    own = sources.score(trace, 4, 1, cell["query"], cell["key"])
+    expect(panel.get_by_test_id("why-foot")).to_contain_text(signed(own.total, 4))
+    seen.thumb(3, 7).click()
+    expect(row.first).to_have_class("bl-pinned")
+    panel.get_by_test_id("of-original").get_by_role("button", name="Undo the change").click()
+    expect(row.last).to_have_class("bl-pinned")  # the step before
+    row.last.get_by_role("button", name="Undo").click()
+    expect(row.first).to_have_class("bl-pinned")
+    row.first.get_by_role("button", name="Undo").click()
+    expect(panel.get_by_test_id("of-original")).to_have_count(0)
+    expect(row).to_have_count(2)  # what was found out stays
     assert view.trace is trace
 
 

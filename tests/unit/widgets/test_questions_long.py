@@ -124,6 +124,10 @@ def answered(view: Any, message: dict[str, Any]) -> tuple[dict[str, Any], float]
             return fields, longest
 
 
+# a layer one of whose heads has a cell cut runs with a mask for each of its heads
+MASKED = {"cell_matters": r"aten.where.self: \(1, \d+, (\d+), \1\) torch.float32"}
+
+
 def watched(view: Any, message: dict[str, Any], most: float = MOST_BYTES) -> dict[str, Any]:
     before = forget()
     begun = time.monotonic()
@@ -131,7 +135,8 @@ def watched(view: Any, message: dict[str, Any], most: float = MOST_BYTES) -> dic
         fields, longest = answered(view, message)
     more = peak() - before
     print(f"\n{message}: {time.monotonic() - begun:.1f} s, a turn {longest:.1f} s, {more / 1e6:.0f} MB")
-    assert large.found == []
+    mask = MASKED.get(message["op"])
+    assert [one for one in large.found if mask is None or not re.fullmatch(mask, one)] == []
     assert more <= most
     return fields
 

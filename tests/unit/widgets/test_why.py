@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from bertlens import Lens, SelectionError
+from bertlens import Lens, ModelError, SelectionError, whatif
 from bertlens.base.limits import LIMITS, Limit
 from bertlens.measures import sources
 from bertlens.widgets.answers.score_maps import MOST_PAIRS, carried_maps, score_maps
 from bertlens.widgets.answers.why import LARGEST, carried, carried_pairs, why, why_pairs
 from bertlens.widgets.questions import QUESTIONS, packed
 from bertlens.widgets.saving import Selection
+from unit.asking import question
 from unit.measures.test_sources import TEXT, lens_of
 
 
@@ -92,6 +93,27 @@ def test_ratio_of_the_sentence_is_that_of_the_weights(embedded_lens: Lens) -> No
     others = torch.cat([alpha[:animal], alpha[animal + 1 :]])
     assert fields["ratio"] == pytest.approx(float(alpha[animal] / others.log().mean().exp()), rel=1e-4)
     assert fields["ratio"] > 2
+
+
+def test_of_a_changed_run_the_one_without_changes_is_split() -> None:
+    """By the page's own way: the tab has something to show, and its answers are those of before."""
+    trace = lens_of("bert").trace(TEXT)
+    changed = trace.rerun(whatif.off(0, 1), whatif.hide(3))
+    cell = {"layer": 2, "head": 1, "query": 4, "key": 2}
+    more = {"side": "query", "against": "others", "through_mlps": False}
+    views = [run.explore(**cell) for run in (trace, changed)]
+    for name, asked in (("why", cell | more), ("why_pairs", cell), ("score_maps", {"layer": 2, "head": 1})):
+        own, other = (question(view, op=name, **asked) for view in views)
+        assert own[1] == other[1] and {**own[0], "id": 0} == {**other[0], "id": 0}, name
+        assert QUESTIONS[name].of_original
+    for view in views:
+        [tab] = [tab for tab in view.overview["header"]["tabs"] if tab["name"] == "why"]
+        assert tab["why_not"] == ""
+        page = view.page()
+        assert any(asked["op"] == "why" for asked, _ in page.answers)  # and a saved page has them too
+        view.close()
+    with pytest.raises(ModelError, match=r"take trace\.original"):
+        sources.score(changed, **cell)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "modernbert"])

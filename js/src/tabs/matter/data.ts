@@ -8,6 +8,7 @@ import type { Matter, MatterRow } from "../../state/whatif";
 import { amounts } from "../../whatif/slopes";
 
 const LEAST = 0.05; // a change that counts, of a probability or a cosine; of another number this part of it
+const NEAR = 0.1; // part of a number: what is farther from it than this is not near it
 const SAME = 5e-7; // what float32 rounds away
 
 export const MATTER: Kind<Matter, "cell_matters"> = {
@@ -83,9 +84,13 @@ function moveWords(overview: Overview, matter: Matter, row: Made, subject = numb
     if (doesCount) return `the text’s vector turns: its cosine with what it was is ${to}`;
     return `the text’s vector stays where it was${Math.abs(row.after - before) < SAME ? "" : ` (cosine ${to})`}`;
   }
-  if (doesCount) return `${subject} ${row.after < before ? "falls" : "rises"} from ${from} to ${to}`;
+  const moves = `${row.after < before ? "falls" : "rises"} from ${from} to ${to}`;
+  if (doesCount) return `${subject} ${moves}`;
   if (Math.abs(row.after - before) < SAME) return `${subject} stays ${from} to six decimals`;
-  return `${subject} stays ${from}${from === to ? "" : ` (${to})`}`;
+  if (from === to) return `${subject} stays ${from}`;
+  return Math.abs(row.after - before) <= NEAR * Math.abs(before)
+    ? `${subject} stays near ${from} (${to})`
+    : `${subject} only ${moves}`;
 }
 
 /** The answer in one sentence: what this head does for it; where that is little, whether the token does much. */

@@ -11,7 +11,7 @@ import { changesOf } from "../../state/change";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
 import type { Matter as Answer } from "../../state/whatif";
-import { add, undo } from "../../whatif/doing";
+import { put, undo } from "../../whatif/doing";
 import { amountOf, cellName, changeText, MATTER, matterCells, numberName, RULE, tokenName, verdict } from "./data";
 import { EffectTable } from "./table";
 
@@ -91,9 +91,10 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
     `${tokenName(overview, key)} hidden from all heads`,
   ];
   const show = (n: number) => {
-    page.whatif.madeOf.value = { subject: overview.subject, changes: changesOf(overview), matter };
+    const changes = made ? page.whatif.madeOf.value!.changes : changesOf(overview); // each row stands alone
+    page.whatif.madeOf.value = { subject: overview.subject, changes, matter };
     page.tabChosen.value = true;
-    add(view, [matter.rows[n]!.asked]);
+    put(view, () => [...changes, matter.rows[n]!.asked]);
   };
   return (
     <div class="bl-matter" data-testid="matter">
@@ -144,7 +145,7 @@ function OnTop() {
         type="button"
         class="bl-link"
         disabled={!view.link.kernel.value}
-        title="The changes as they were before the last one"
+        title={view.link.kernel.value ? "The changes as they were before the last one" : view.link.needs.value}
         onClick={() => undo(view)}
       >
         Undo the {changes.length > 1 ? "last change" : "change"}

@@ -77,7 +77,7 @@ function RunButton({ row, show }: { row: EffectRow; show: () => void }) {
       class="bl-link"
       disabled={!isLive}
       aria-label={`${text}: ${row.label}`}
-      title={isLive ? about : "Changes need a kernel: open the notebook"}
+      title={isLive ? about : view.link.needs.value}
       onClick={act}
     >
       {text}

@@ -16,11 +16,11 @@ export interface Pairs extends Sum {
 
 export const WHY: Kind<Split, "why"> = {
   op: "why",
-  needs: "sources",
+  ofOriginal: true,
   read: (reply) => ({ heads: null, mlps: null, ...fieldsAndArrays<Omit<Split, "heads" | "mlps">>(reply) }),
 };
 
-export const PAIRS: Kind<Pairs, "why_pairs"> = { op: "why_pairs", needs: "sources", read: fieldsAndArrays<Pairs> };
+export const PAIRS: Kind<Pairs, "why_pairs"> = { op: "why_pairs", ofOriginal: true, read: fieldsAndArrays<Pairs> };
 
 /** The cell that the tab is about: the pinned one, or the clearest of the head. */
 export const placeOf = ({ shown, focus }: View): WhyPlace => ({

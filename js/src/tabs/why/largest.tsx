@@ -5,7 +5,7 @@ import { useView, type View } from "../../state/view";
 import type { Part, Split, WhyPlace } from "../../state/why";
 import { fromToken, othersName } from "./charts";
 import { partName, placeOf, readAt, samePlace } from "./data";
-import { canTry, tryOut } from "./tried";
+import { canTry, isOff, TriedOut, tryOut } from "./tried";
 import { cancelWords } from "./words";
 
 export type Go = (place: WhyPlace, places: WhyPlace[]) => void;
@@ -63,11 +63,11 @@ export function Largest({ split, go }: { split: Split; go: Go | null }) {
                   <button
                     type="button"
                     class="bl-try"
-                    aria-label={`Try it: ${partName(part)} off`}
+                    aria-label={`${isOff(view, part) ? "Undo" : "Try it"}: ${partName(part)} off`}
                     title={`An experiment: run the text with ${partName(part)} switched off`}
                     onClick={() => tryOut(view, split, part)}
                   >
-                    try it
+                    {isOff(view, part) ? "undo" : "try it"}
                   </button>
                 )}
               </>,
@@ -80,6 +80,7 @@ export function Largest({ split, go }: { split: Split; go: Go | null }) {
       <p class="bl-muted" data-testid="why-spread">
         {cancelWords(split)}
       </p>
+      <TriedOut split={split} />
     </>
   );
 }

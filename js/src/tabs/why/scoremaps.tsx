@@ -36,7 +36,7 @@ interface ScoreMapsAnswer {
 
 const SCORE_MAPS: Kind<ScoreMapsAnswer, "score_maps"> = {
   op: "score_maps",
-  needs: "sources",
+  ofOriginal: true,
   read: (reply) => ({ ...fieldsAndArrays<ScoreMapsAnswer>(reply), size: reply.arrays.values!.shape[2]! }),
 };
 

@@ -1,21 +1,50 @@
-// A part of a score tried out: what the split said of it, and what switching it off does.
+// Parts of a score tried out: what the split said of each, and what switching it off does, beside the split.
+import { useEffect } from "preact/hooks";
 import { scores, visible } from "../../compute/attention";
+import { headLabel, signed } from "../../paint/format";
+import { tokenText } from "../../parts/token";
 import { useView, type View } from "../../state/view";
-import type { Tried } from "../../state/whatif";
+import type { Asked, Tried } from "../../state/whatif";
 import type { Part, Split } from "../../state/why";
-import { put } from "../../whatif/doing";
+import { put, undo } from "../../whatif/doing";
+import { EffectTable } from "../matter/table";
+import { partName, samePlace } from "./data";
 import { triedWords } from "./words";
 
 /** Whether a part can be switched off. */
 export const canTry = (view: View, { kind, layer }: Part): boolean =>
   layer !== null && (kind === "head" || kind === "mlp") && view.link.kernel.value && !view.overview.offers.whatif;
 
-/** Switch a part of a split off, and nothing else: the reader stays where it was tried. */
+const MOST = 20; // parts that are kept
+
+const samePart = (a: Part, b: Part) => a.kind === b.kind && a.layer === b.layer && a.head === b.head;
+
+/** The change that a part is tried by, and its line of Python. */
+const askedOf = ({ layer, head }: Part): Asked => (head === null ? ["mlp", layer] : ["off", layer, head]);
+const codeOf = ({ layer, head }: Part) => (head === null ? `whatif.mlp(${layer})` : `whatif.off(${layer}, ${head})`);
+
+/** Whether the run shown is the one without this part, and nothing else changed. */
+export const isOff = ({ overview }: View, part: Part): boolean =>
+  overview.changes.length === 1 && overview.changes[0]!.code === codeOf(part);
+
+/** What was tried of the score that a split is of. */
+const triedOf = ({ page, overview }: View, split: Split): Tried[] =>
+  page.whatif.tried.value.filter(
+    (one) => one.subject === overview.subject && samePlace(one.split, split) && one.split.against === split.against,
+  );
+
+/** Switch a part of a split off, and nothing else, or on again: the reader stays where it was tried. */
 export function tryOut(view: View, split: Split, part: Part): void {
   const { page, overview } = view;
-  page.whatif.tried.value = { subject: overview.subject, split, part };
+  if (isOff(view, part)) {
+    undo(view);
+    return;
+  }
+  const before = triedOf(view, split).find((one) => samePart(one.part, part));
+  const tried = { subject: overview.subject, split, part, after: before?.after ?? null };
+  page.whatif.tried.value = [...page.whatif.tried.value.filter((one) => one !== before), tried].slice(-MOST);
   page.tabChosen.value = true;
-  put(view, () => [part.head === null ? ["mlp", part.layer] : ["off", part.layer, part.head]]);
+  put(view, () => [askedOf(part)]);
 }
 
 /** The score of the split's cell in the run shown, less that of what it is against. */
@@ -28,22 +57,50 @@ function scoreNow({ shown }: View, { query, key, against }: Split): number {
   return row[key]! - others.reduce((sum, one) => sum + one, 0) / others.length;
 }
 
-/** What was tried, while that is the run shown, and its head too. */
-export function triedNow({ page, overview, shown }: View): Tried | null {
-  const tried = page.whatif.tried.value;
-  if (tried?.subject !== overview.subject || !shown.slice.q) return null;
-  const { split, part } = tried;
-  const code = part.head === null ? `whatif.mlp(${part.layer})` : `whatif.off(${part.layer}, ${part.head})`;
-  const isAlone = overview.changes.length === 1 && overview.changes[0]!.code === code;
-  return isAlone && shown.layer === split.layer && shown.head === split.head ? tried : null;
+/** The score without a part, once that run has been shown with the split's head. */
+function afterOf(view: View, { split, part, after }: Tried): number | null {
+  const { shown } = view;
+  const isHere = isOff(view, part) && shown.layer === split.layer && shown.head === split.head && shown.slice.q;
+  return isHere ? scoreNow(view, split) : after;
 }
 
-/** The split beside the experiment. */
-export function TriedOut({ split, part }: Tried) {
-  const after = scoreNow(useView(), split);
+/** Every part of this score that was tried, as a row; of the last one what the split had said. */
+export function TriedOut({ split }: { split: Split }) {
+  const view = useView();
+  const { page, overview } = view;
+  const tried = triedOf(view, split);
+  const afters = tried.map((one) => afterOf(view, one));
+  useEffect(() => {
+    if (!tried.some((one, n) => one.after !== afters[n])) return;
+    const known = (one: Tried) => (tried.includes(one) ? { ...one, after: afters[tried.indexOf(one)]! } : one);
+    page.whatif.tried.value = page.whatif.tried.value.map(known);
+  });
+  const made = tried.map((one, n) => ({ ...one, after: afters[n] ?? null })).filter(({ after }) => after !== null);
+  if (made.length === 0) return null;
+  const last = made.find(({ part }) => isOff(view, part)) ?? made.at(-1)!;
+  const token = (n: number) => `“${tokenText(overview.keyside.tokens[n]!)}”`;
+  const cell = `${token(split.query)} at ${token(split.key)} in ${headLabel(split.layer, split.head)}`;
   return (
-    <p class="bl-note" data-testid="tried" title={`${split.total.toFixed(4)} → ${after.toFixed(4)} nats`}>
-      {triedWords(split, part, after)}
-    </p>
+    <div data-testid="tried">
+      <p>{triedWords(split, last.part, last.after!)}</p>
+      <EffectTable
+        caption={`Score of ${cell}${lessWords(view, split)}, nats`}
+        rows={made.map(({ part, after }) => ({
+          name: `${partName(part)} off`,
+          before: signed(split.total),
+          after: signed(after!),
+          change: `${after! - split.total >= 0.005 ? "+" : ""}${signed(after! - split.total)}`,
+          label: `${partName(part)} off`,
+          isShown: isOff(view, part),
+        }))}
+        show={(n) => put(view, () => [askedOf(made[n]!.part)])}
+      />
+    </div>
   );
 }
+
+/** What the score of a split is less, in words. */
+const lessWords = ({ overview }: View, { against }: Split): string =>
+  against === null
+    ? ""
+    : `, less ${against === "others" ? "the mean of the other keys’" : `that at “${tokenText(overview.keyside.tokens[against as number]!)}”`}`;

@@ -78,8 +78,9 @@ export function triedWords({ total, against }: Split, part: Part, after: number)
   const [value, before, now] = [part.value, signed(total), signed(after)];
   const what = against === null ? "score" : "lead";
   const says = `In the split, ${partName(part)} ${value < 0 ? "takes away" : "adds"} ${signed(Math.abs(value))}. Switched off, the ${what}`;
-  if (now === before) return `${says} stays ${now}: later parts make up for it.`;
   const expected = signed(total - value) === now;
+  if (now === before)
+    return `${says} stays ${now}${expected ? ", as the split says" : ": later parts make up for it"}.`;
   const why = expected ? ", as the split says" : ": later parts change too";
   return `${says} ${after > total ? "rises" : "falls"} from ${before} to ${now}${why}.`;
 }
