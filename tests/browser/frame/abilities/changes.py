@@ -213,6 +213,22 @@ def matter_after(hand: Hand) -> Steps:
     assert abs(float(hand.coloured()[12 * 5 + 3].replace("−", "-")) - change) < 6e-4
 
 
+@ability("see whether head, cell and word matter to the answer", 1, query=8, key=2)
+def effects(hand: Hand) -> Steps:
+    hand.tab("matter")
+    yield
+    runs_of = [trace("pair").rerun(change) for change in (OFF, whatif.cut(1, 8, 8, 2), whatif.hide(2))]
+    hand.comes(hand.effects, [shown(float(run.predictions()["logit"][0])) for run in runs_of])
+
+
+@ability("show the run without a cell", 2, query=8, key=2)
+def show_effect(hand: Hand) -> Steps:
+    hand.tab("matter")
+    hand.show_effect(1)
+    yield
+    runs(hand, whatif.cut(1, 8, 8, 2))
+
+
 @ability("ask which heads matter to the answer", 1)
 def matter(hand: Hand) -> Steps:
     hand.which_heads_matter()

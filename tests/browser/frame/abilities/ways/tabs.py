@@ -13,9 +13,9 @@ class TabWays(Clicks):
     """Tabs, and what can be chosen in each."""
 
     def tab(self, name: str) -> Locator:
-        """The tab that answers: neurons, why, norms, gates, geometry, survey, table."""
+        """The tab that answers: neurons, why, matter, norms, gates, geometry, survey, table."""
         labels = {"neurons": "Neurons", "why": "Why", "norms": "Weight against norm", "gates": "Gates"}
-        labels |= {"geometry": "Geometry", "survey": "Corpus", "table": "Table"}
+        labels |= {"geometry": "Geometry", "survey": "Corpus", "table": "Table", "matter": "Does it matter?"}
         tab = self.seen.tab(labels[name])
         if tab.get_attribute("aria-selected") == "false":  # an open one would close
             self.click(tab)
@@ -118,3 +118,15 @@ class TabWays(Clicks):
 
     def head_of_table(self, name: str) -> None:
         self.button(name, self.seen.part("table"))
+
+    # does it matter
+
+    def effects(self) -> list[str]:
+        """The answer with each change, as the table prints it."""
+        rows = self.seen.part("matter").get_by_test_id("effect")
+        found: list[str] = rows.evaluate_all("all => all.map(row => row.querySelectorAll('td.bl-number')[1].innerText)")
+        return found
+
+    def show_effect(self, n: int) -> None:
+        row = self.seen.part("matter").get_by_test_id("effect").nth(n)
+        self.button(re.compile("^show this run"), row)
