@@ -47,3 +47,9 @@ test("no files import in a circle", () => {
   };
   expect(files.flatMap((file) => circle(file, []))).toEqual([]);
 });
+
+test("no folder is too full to be looked through", () => {
+  const all = readdirSync(src, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const counts = Map.groupBy(all, ({ parentPath }) => parentPath);
+  expect([...counts].filter(([, inside]) => inside.length > 24).map(([path]) => path)).toEqual([]);
+});
