@@ -160,6 +160,7 @@ function Details() {
       )}
       {open && (
         <section class="bl-panel bl-bottom" aria-label="Details">
+          {open.name === "matter" && <WhatIfMenu />}
           <div role="tabpanel" aria-label={labelOf(view, open)}>
             {open.why_not ? (
               <Refused tab={open} />
@@ -169,7 +170,6 @@ function Details() {
               </NextFrame>
             )}
           </div>
-          {open.name === "matter" && <WhatIfMenu />}
         </section>
       )}
     </>

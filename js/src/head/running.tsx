@@ -56,6 +56,7 @@ interface StripProps {
   units: Unit[];
   shades: Shades | null; // null: not shaded
   marked: (n: number) => boolean;
+  chosen?: (n: number) => boolean; // by a click, where that is not to mark
   pick?: (n: number) => void;
   hover?: (n: number | null) => void;
 }
@@ -68,7 +69,7 @@ const More = ({ from, to, go }: { from: number; to: number; go: (n: number) => v
 );
 
 /** Tokens as running text, each sentence a paragraph. */
-export function Strip({ label, side, units, shades, marked, pick, hover }: StripProps) {
+export function Strip({ label, side, units, shades, marked, chosen, pick, hover }: StripProps) {
   const { overview } = useView();
   const box = useRef<HTMLDivElement>(null);
   const stop = Math.max(
@@ -95,7 +96,7 @@ export function Strip({ label, side, units, shades, marked, pick, hover }: Strip
     const background = shades && cssColor(value, shades.scale.lo, shades.scale.hi, shades.scale.colours);
     const shared = {
       "data-n": n,
-      class: marked(n) ? "bl-word bl-pinned" : "bl-word",
+      class: `bl-word${marked(n) ? " bl-pinned" : ""}${chosen?.(n) ? " bl-chosen" : ""}`,
       style: background ? { background, color: inkOn(background) } : {},
     };
     const content = <bdi dir="auto">{tokenText(text)}</bdi>;
@@ -107,7 +108,7 @@ export function Strip({ label, side, units, shades, marked, pick, hover }: Strip
             type="button"
             {...shared}
             tabIndex={n === stop ? 0 : -1}
-            aria-pressed={marked(n)}
+            aria-pressed={(chosen ?? marked)(n)}
             aria-label={`${tokenText(text)} ${shades ? shades.scale.text(value) : ""}`}
             onClick={() => pick(n)}
             onPointerEnter={() => hover?.(n)}

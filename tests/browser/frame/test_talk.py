@@ -1,8 +1,7 @@
-"""What is shown to others: running text, the line that says what is seen, present mode, figures, the stream."""
+"""What is shown to others: running text, the line that says what is seen, figures, the stream."""
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -14,8 +13,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens.base import colors
 from bertlens.measures import geometry, norms
-from browser.frame.test_axe import AXE, FINDINGS
-from browser.views import PATIENCE, Seen, number, shown, signed
+from browser.views import PATIENCE, Seen, number, shown
 
 CELL = {"layer": 1, "head": 8, "query": 3, "key": 4}
 
@@ -94,67 +92,6 @@ def test_the_line_below_says_what_is_selected(show, pair):
     expect(line).to_have_text(how)
     seen.choice("head view", "Lines").click()
     expect(line).to_have_text("Left the words that look, right those looked at. Strong = much. Click a word.")
-
-
-def test_present_goes_from_q_k_to_the_softmax_by_keys_alone(show, pair):
-    """Every number is Python's; type of 18 px at least; Escape leaves, and the focus is where it was."""
-    seen = show(pair.explore(**CELL), width=1024, height=768)
-    button = seen.root.get_by_role("button", name="Present")
-    button.focus()
-    seen.page.keyboard.press("Enter")
-    slide = seen.root.get_by_role("dialog", name="Present")
-    expect(slide).to_be_visible()
-    press, says = seen.page.keyboard.press, slide.get_by_test_id("says")
-    expect(says).to_have_text("“sat” looks for something. Which word will it find?")
-    slide.get_by_test_id("says").click()  # text, nothing that can be pressed: the keys stay with the slide
-    press("ArrowRight")
-    expect(says).to_have_text("“sat” asks with its query q, “on” offers its key k: 32 numbers each.")
-    dot = float(pair.query(1)[8, 3].double() @ pair.key(1)[8, 4].double())
-    score, row = dot / math.sqrt(32), pair.scores(1)[8, 3].double()
-    press("ArrowRight")
-    expect(says).to_contain_text(f"q·k = {signed(dot)}.")
-    press("PageDown")
-    expect(says).to_contain_text(f"{signed(dot)} ÷ √32 = {signed(score)}: the score of “on”")
-    bars = slide.locator("li")
-    chosen = [one.strip() for one in bars.locator("bdi").all_inner_texts()]
-    numbers = [number(text) for text in bars.locator("b").all_inner_texts()]
-    shown_keys = sorted({4, *row.argsort(descending=True)[:8].tolist()})
-    assert chosen == [pair.display_tokens[j] for j in shown_keys]
-    assert np.allclose(numbers, row[shown_keys], atol=6e-3)
-    alpha = pair.attention(1)[8, 3]
-    few = f"Shown are {len(shown_keys)} of the 21 keys"
-    expect(says).to_contain_text(f"{few}: “on” and those that get most attention.")
-    expect(says).not_to_contain_text("the others")
-    press("ArrowRight")
-    e, total = math.exp(score), float(row.exp().sum())
-    found = re.search(r"= ([\d.e+]+?)\. .* together: ([\d.e+]+)\.$", says.inner_text())
-    assert found is not None
-    printed = [float(text) for text in found.groups()]
-    assert np.allclose(printed, [e, total], rtol=5e-3)
-    press("ArrowRight")
-    expect(says).to_contain_text(f"= {shown(float(alpha[4]))}: {100 * float(alpha[4]):.0f} % of the attention")
-    left = 1 - float(alpha[shown_keys].double().sum())
-    expect(says).to_contain_text(f"{few}; the others get {left:.3f} together.")
-    press("ArrowRight")
-    expect(says).to_contain_text(f"“sat” looks at: on {shown(float(alpha[4]))}")
-    expect(slide).to_contain_text("7 of 7")
-    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert seen.page.evaluate(FINDINGS) == []
-    sizes = slide.evaluate(
-        """one => [...one.querySelectorAll("*")]
-            .filter(el => [...el.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
-            .map(el => parseFloat(getComputedStyle(el).fontSize))"""
-    )
-    assert min(sizes) >= 18
-    assert slide.evaluate("one => one.scrollHeight <= one.clientHeight && one.clientWidth === innerWidth")
-    press("ArrowDown")  # the next token asks
-    expect(says).to_contain_text("“on” looks at: ")
-    press("Home")
-    expect(says).to_contain_text("“on” looks for something.")
-    press("Escape")
-    expect(slide).to_have_count(0, timeout=PATIENCE)
-    expect(button).to_be_focused()
-    expect(seen.part("row-list").locator("h4")).to_contain_text("on looks at")  # the pin stays
 
 
 SVG = "{http://www.w3.org/2000/svg}"

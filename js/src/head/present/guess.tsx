@@ -1,0 +1,87 @@
+// The first two slides: the row is empty and a word is guessed; then the row is shown.
+import { counted } from "../../paint/format";
+import { Legend } from "../../parts/legend";
+import { plural } from "../../parts/nouns";
+import type { View } from "../../state/view";
+import { legendOf, shadesOf } from "../running";
+import { currentScale } from "../scale";
+import { type Bar, Bars, barText } from "./bars";
+import { answerText, firstOf, nameOf, numberText, questionText, type Row } from "./found";
+import type { Step } from "./steps";
+import { Words } from "./words";
+
+const BARS = 6;
+
+/** The bars of the largest numbers and of the guess. */
+const barsOf = (row: Row, guess: number | null): Bar[] =>
+  firstOf(row, BARS, guess).map((n) => ({
+    name: nameOf(row.units, n),
+    value: row.values[n]!,
+    text: barText(row.scale, row.values[n]!),
+    ...(n === guess ? { kind: "guess" as const } : {}),
+  }));
+
+/** What the bars leave out, of weights with their sum. */
+function restText(row: Row, shown: Bar[], guess: number | null): string {
+  const first = new Set(firstOf(row, BARS, guess));
+  const others = row.seen.filter((n) => !first.has(n));
+  if (others.length === 0 || shown.length === 0) return "";
+  const many = `${counted(others.length)} more ${plural(row.noun, others.length)}`;
+  const sum = others.reduce((total, n) => total + row.values[n]!, 0);
+  return row.kind === "weight" ? `${many} get ${numberText(row, sum)}${others.length > 1 ? " together" : ""}` : many;
+}
+
+export function guessSteps(view: View, row: Row, guess: number | null, choose: (n: number) => void): Step[] {
+  const { overview } = view;
+  const shades = shadesOf(view, false)!;
+  const legend = legendOf(shades);
+  const key = <Legend {...legend} low={shades.scale.text(shades.scale.lo)} label={currentScale(view).symbol} />;
+  const bars = barsOf(row, guess);
+  const rest = restText(row, bars, guess);
+  const words = (isShown: boolean) => (
+    <Words
+      side={overview.keyside}
+      units={row.units}
+      shades={isShown ? shades : null}
+      looks={overview.square ? row.at : -1}
+      chosen={guess}
+      {...(isShown ? {} : { pick: choose })}
+    />
+  );
+  const guessed =
+    guess === null ? [] : [{ name: nameOf(row.units, guess), value: 0, text: "?", kind: "guess" as const }];
+  return [
+    {
+      title: "Guess",
+      says: questionText(row),
+      body: (
+        <div class="bl-guess">
+          <div>
+            {words(false)}
+            <div class="bl-unseen">{key}</div>
+          </div>
+          <div>
+            <Bars bars={guessed} places={Math.min(BARS, row.units.length)} />
+            <p class="bl-muted">{guess === null ? `Click the ${row.noun} that you guess.` : "Your guess. Show it?"}</p>
+          </div>
+        </div>
+      ),
+    },
+    {
+      title: "The row",
+      says: answerText(row, guess),
+      body: (
+        <div class="bl-guess">
+          <div>
+            {words(true)}
+            {key}
+          </div>
+          <div>
+            <Bars bars={bars} />
+            <p class="bl-muted">{rest}</p>
+          </div>
+        </div>
+      ),
+    },
+  ];
+}
