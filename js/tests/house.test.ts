@@ -47,3 +47,10 @@ test("no files import in a circle", () => {
   };
   expect(files.flatMap((file) => circle(file, []))).toEqual([]);
 });
+
+test("no folder is too full to be looked through", () => {
+  const all = readdirSync(src, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const count = (path: string) => all.filter(({ parentPath }) => parentPath === path).length;
+  const folders = [...new Set(all.map(({ parentPath }) => parentPath))];
+  expect(folders.filter((path) => count(path) > 24)).toEqual([]);
+});

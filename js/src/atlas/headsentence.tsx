@@ -2,8 +2,8 @@
 import { useMemo } from "preact/hooks";
 import { GATES } from "../generated/vocabulary";
 import { paperName } from "../paint/format";
-import { More } from "../parts/more";
 import { restOf } from "../parts/sentence";
+import { More } from "../parts/term";
 import { useView } from "../state/view";
 import { atLength, useByWeight, useGates } from "./gatemarks";
 import { useSentences } from "./headvalues";

@@ -160,7 +160,6 @@ function Details() {
       )}
       {open && (
         <section class="bl-panel bl-bottom" aria-label="Details">
-          {open.name === "matter" && <WhatIfMenu />}
           <div role="tabpanel" aria-label={labelOf(view, open)}>
             {open.why_not ? (
               <Refused tab={open} />
@@ -170,6 +169,7 @@ function Details() {
               </NextFrame>
             )}
           </div>
+          {open.name === "matter" && <WhatIfMenu />}
         </section>
       )}
     </>

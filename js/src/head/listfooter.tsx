@@ -2,8 +2,8 @@
 import { strongestKey } from "../compute/attention";
 import type { Item } from "../compute/grid";
 import { counted, share } from "../paint/format";
-import { More } from "../parts/more";
 import { plural } from "../parts/nouns";
+import { More } from "../parts/term";
 import { tokenText } from "../parts/token";
 import { renormalized } from "../state/display";
 import { useView, type View } from "../state/view";

@@ -4,8 +4,8 @@ import type { HeadName } from "../generated/vocabulary";
 import { headLabel } from "../paint/format";
 import { ranked } from "../paint/ranked";
 import { Select } from "../parts/controls";
-import { More } from "../parts/more";
 import { Section } from "../parts/section";
+import { More } from "../parts/term";
 import { type Answers, metricOf, type Sweep, spearman, strongest, sweep } from "../state/effects";
 import { useView } from "../state/view";
 

@@ -8,10 +8,10 @@ import { weightColours } from "../../paint/palette";
 import { onGridKey } from "../../parts/gridkeys";
 import { HeadLink } from "../../parts/headlink";
 import { Legend } from "../../parts/legend";
-import { More } from "../../parts/more";
 import { AsTables, PictureTable } from "../../parts/picturetable";
 import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
+import { More } from "../../parts/term";
 import { useView } from "../../state/view";
 import { comparedOf, useHeads } from "./data";
 
