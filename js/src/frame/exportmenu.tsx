@@ -16,6 +16,7 @@ const wish = signal<Sheet>({ mm: 0, points: 8, dark: false, caption: false, sele
 const PRINT = 600 / 96; // pixels of a PNG for each CSS pixel, where it has a width: 600 to the inch
 
 type Make = () => string | Blob | Promise<string | Blob>;
+type Kind = [extension: string, make: Make, title?: string];
 
 /** Make a file and hand it over; what goes wrong is said in the view. */
 async function save(view: View, what: string, extension: string, make: Make): Promise<void> {
@@ -29,14 +30,11 @@ async function save(view: View, what: string, extension: string, make: Make): Pr
   }
 }
 
-const asSvg = (make: () => string): [extension: string, make: Make] => ["svg", make];
-const asPng = (make: () => string): [extension: string, make: Make] => [
-  "png",
-  () => pngFromSvg(make(), wish.value.mm ? PRINT : 2),
-];
+const asSvg = (make: () => string): Kind => ["svg", make];
+const asPng = (make: () => string): Kind => ["png", () => pngFromSvg(make(), wish.value.mm ? PRINT : 2)];
 
 /** Made by the kernel, of the map or of the running text that is shown. */
-const asPdf = (view: View): [extension: string, make: Make] => [
+const asPdf = (view: View): Kind => [
   "pdf",
   async () => {
     const { overview } = view.shown;
@@ -47,16 +45,17 @@ const asPdf = (view: View): [extension: string, make: Make] => [
     const { buffers } = await view.request("pdf", { trace: overview.trace, map: overview.map, sheet });
     return new Blob([buffers[0] as BlobPart]);
   },
+  "Letters and paths, made by the kernel; without selection and caption",
 ];
 
 /** One line: what is exported, and a button for each kind of file. */
-function Files({ label, what, files }: { label: string; what: string; files: [extension: string, make: Make][] }) {
+function Files({ label, what, files }: { label: string; what: string; files: Kind[] }) {
   const view = useView();
   return (
     <div class="bl-menu-line">
       <span>{label}</span>
-      {files.map(([extension, make]) => (
-        <button type="button" key={extension} onClick={() => save(view, what, extension, make)}>
+      {files.map(([extension, make, title]) => (
+        <button type="button" key={extension} title={title} onClick={() => save(view, what, extension, make)}>
           {extension.toUpperCase()}
         </button>
       ))}

@@ -32,7 +32,8 @@ def cited(seen: Seen) -> list[str]:
     ("chosen", "papers"),
     [
         ({}, [VASWANI]),
-        ({"measure": "norm"}, [VASWANI, NORMS]),
+        ({"measure": "norm"}, [NORMS]),
+        ({"measure": "norm", "view": "neurons"}, [VASWANI, NORMS]),
         ({"measure": "difference", "view": "table"}, [VASWANI, NORMS]),
         ({"measure": "norm", "view": "gates"}, [NORMS, BONINO]),
         ({"view": "norms"}, [VASWANI, NORMS, BLOCKS]),
@@ -47,5 +48,6 @@ def test_the_papers_of_what_is_shown(show, pair, chosen, papers):
 
 
 def test_a_tab_that_has_nothing_to_show_cites_nothing(show):
+    """Gates stand in the place of a tab that needs the model."""
     maps = bl.Trace.from_attentions(attention(2, 3, 8, 8), WORDS)
-    assert cited(show(maps.explore(view="norms"))) == [VASWANI]
+    assert cited(show(maps.explore(view="norms"))) == [VASWANI, BONINO]

@@ -38,8 +38,9 @@ def made(trace: bl.Trace, sheet: dict[str, Any] | None = None, **selection: Any)
 
 def words(drawn: str) -> list[str]:
     """The texts that are shown, kerning taken out; their letters are of two bytes."""
-    shown = re.findall(r"\[(.*?)\] TJ|\(((?:\\.|[^()\\])*)\) Tj", drawn.replace("\0", ""))
-    return ["".join(re.findall(r"\(((?:\\.|[^()\\])*)\)", many)) or one for many, one in shown]
+    piece = r"\((?:\\.|[^()\\])*\)"
+    shown = re.findall(rf"\[((?:\s*(?:{piece}|-?[\d.]+))*)\s*\]\s*TJ|({piece})\s*Tj", drawn.replace("\0", ""))
+    return ["".join(part[1:-1] for part in re.findall(piece, many or one)) for many, one in shown]
 
 
 SHOWN = [{}, {"units": "words", "hide_special": True, "renormalize": True}, {"layer_map": "attnres-n"}]
