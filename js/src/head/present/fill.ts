@@ -1,5 +1,5 @@
 // How a text fills a box: in letters as large as can be; where even the smallest are too large, in parts.
-const SIZES = [1.7, 1.5, 1.3, 1.15, 1]; // of the slide's own letters
+const SIZES = [2.4, 2, 1.7, 1.5, 1.3, 1.15, 1]; // of the slide's own letters
 export const LINE = 1.6; // ems from line to line
 
 interface Box {
