@@ -87,12 +87,12 @@ interface HeadButtonProps {
   says: Says;
 }
 
-/** The class of a head that recedes, since it has another gate than the chosen one, or that is hidden, being below the least value. */
+/** The class of a head that steps back, since it has another gate than the chosen one, or that is hidden, being below the least value. */
 function useStep({ layer, head, stat, gate }: HeadButtonProps): string {
   const { page } = useView();
   const least = page.atlasMinimum.value;
   if (least > 0 && stat && !(Math.abs(stat.of(layer, head)) >= least * stat.most)) return "bl-below";
-  return page.gateFilter.value && gate && gate !== page.gateFilter.value ? "bl-recedes" : "";
+  return page.gateFilter.value && gate && gate !== page.gateFilter.value ? "bl-back" : "";
 }
 
 /** The head's value as a colour and a number. */

@@ -55,7 +55,7 @@ export interface Page {
   textSide: Signal<"from" | "to">; // running text: what a token looks at, or who looks at it
   explain: Signal<boolean>; // a line at the foot says what is seen
   tableOf: Signal<"head" | "atlas">; // what the tab of that name is of
-  gateFilter: Signal<string>; // heads with another gate recede; "" for none
+  gateFilter: Signal<string>; // heads with another gate step back; "" for none
   corpus: Signal<CorpusChoice>;
   texts: Signal<[text: string, pair: string][]>; // that were run, the one shown first
   help: Signal<boolean>;

@@ -142,7 +142,7 @@ def test_gate_badges_filter_and_order(show, pair):
     question = seen.finder().locator(f"[data-question='gate:{label}']")
     expect(question).to_have_text(re.compile(rf"\b{counts[label]}$"))
     question.click()
-    assert seen.root.locator(".bl-recedes").count() == len(table) - counts[label]
+    assert seen.root.locator(".bl-back").count() == len(table) - counts[label]
     seen.find_heads("gate")
     firsts = [tuple(map(int, name.split("-"))) for name in seen.thumbs()]
     order = [table[(table.layer == layer) & (table["head"] == head)].label.item() for layer, head in firsts]

@@ -72,7 +72,7 @@ class HeadWays(Clicks):
         return int((question.text_content() or "").split()[-1])
 
     def receding(self) -> list[str]:
-        found: list[str] = self.root.locator(".bl-recedes").evaluate_all("all => all.map(one => one.dataset.head)")
+        found: list[str] = self.root.locator(".bl-back").evaluate_all("all => all.map(one => one.dataset.head)")
         return found
 
     def colour(self) -> None:
