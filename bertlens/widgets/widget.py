@@ -49,7 +49,7 @@ class LensWidget(anywidget.AnyWidget):
     layer, head: the selected head, 0-based. heads: further heads drawn over it as lines, [[layer, head], ...].
     measure: "weight" α, "norm" ‖αf(x)‖, "difference" of their shares. layer_map: "" for a head, or a map of the whole
     layer ("attn-w", "attn-n", "attnres-n", "attnresln-n", ...).
-    query, key: the pinned tokens (positions of pieces) or None. mode: "matrix" or "lines". view: the open tab.
+    query, key: the pinned tokens (positions of pieces) or None. mode: "matrix", "lines" or "text". view: the open tab or "".
     pair_filter: "all", "AA", "AB", "BA", "BB" (query's sentence, key's sentence). units: "pieces", "words",
     or "spans" where the tokenizer names some (protein domains).
     hide_special, renormalize: leave special tokens out, and scale the rows that are left to 1. theme: "auto", "light",
@@ -81,8 +81,7 @@ class LensWidget(anywidget.AnyWidget):
         )
         self._met = False  # a page has asked something
         self._pinned: dict[str, tuple[str, int | None]] = {}  # each pin with the map that it was checked in
-        if "head" not in parts:
-            selection.setdefault("view", next((part for part in parts if part in TABS), ""))
+        selection.setdefault("view", next((part for part in parts if part in TABS and "head" not in parts), ""))
         bundle_model = shared_bundle()
         if bundle_model is not None:
             named = traitlets.Instance(Bundle, allow_none=True).tag(sync=True, **ipywidgets.widget_serialization)
