@@ -49,7 +49,7 @@ class LensWidget(anywidget.AnyWidget):
     layer, head: the selected head, 0-based. heads: further heads drawn over it as lines, [[layer, head], ...].
     measure: "weight" α, "norm" ‖αf(x)‖, "difference" of their shares. layer_map: "" for a head, or a map of the whole
     layer ("attn-w", "attn-n", "attnres-n", "attnresln-n", ...).
-    query, key: the pinned tokens (pieces) or None. mode: "matrix", "lines" or "text". view: the open tab, or "" for none.
+    query, key: the pinned tokens (pieces) or None. mode: "matrix", "lines" or "text". view: the open tab, or "".
     pair_filter: "all", "AA", "AB", "BA", "BB" (query's sentence, key's sentence). units: "pieces", "words",
     or "spans" where the tokenizer names some (protein domains).
     hide_special, renormalize: leave special tokens out, and scale the rows that are left to 1. theme: "auto", "light",
