@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 
 from ..base.limits import within
@@ -31,41 +30,44 @@ def opening(
     """
     layers = list(range(trace.n_layers)) if layers is None else list(layers)
     heads = list(range(trace.n_heads)) if heads is None else list(heads)
-    words = (~trace.special_mask).nonzero().flatten()
+    special = trace.special_mask
+    words = (~special).nonzero().flatten()
     first = {"layer": layers[0], "head": heads[0], **NOWHERE}
     if offers(trace)["gates"] or not within("opened", trace.n_tokens) or len(words) < 2:
         return first
     if not within("opening", trace.n_tokens):
         layers = layers[:1]
-    cells, clear = [], []
-    for layer in layers:
-        maps = trace.attention_heads(layer, 0, trace.n_heads)[heads].float().cpu()
-        between = maps[:, words][:, :, words]
-        between[:, range(len(words)), range(len(words))] = torch.nan  # itself is not another word
-        cells.append(between)
-        clear.append(_rests_little(maps, trace.special_mask))
-    weights = torch.stack(cells)  # (layers, heads, words, words)
-    labels = gates.label(gate_scores(trace, "full", layers))[:, heads]
-    undefined = torch.from_numpy(labels == "undefined")
-    good = torch.where(undefined, torch.stack(clear), torch.from_numpy(~np.isin(labels, PLAIN)))
-    at = _chosen(weights, good)
-    if at is None:
+    labels = gates.label(gate_scores(trace, "full", layers))
+    best = None
+    for n, layer in enumerate(layers):
+        for head in heads:  # one at a time: nothing of heads x S x S is made
+            weights = trace.attention_heads(layer, head, head + 1)[0].float()
+            label = labels[n, head]
+            good = _rests_little(weights, special) if label == "undefined" else label not in PLAIN
+            between = weights[words][:, words]
+            between.fill_diagonal_(torch.nan)  # itself is not another word
+            found = _clearest(between, good)
+            if best is None or found[:2] > best[0]:
+                best = found[:2], layer, head, found[2]
+    assert best is not None
+    rank, layer, head, cell = best
+    if rank[1] == -torch.inf:  # nothing is a number
         return first
-    layer, head, query, key = at
-    return {"layer": layers[layer], "head": heads[head], "query": int(words[query]), "key": int(words[key])}
+    query, key = divmod(cell, len(words))
+    return {"layer": layer, "head": head, "query": int(words[query]), "key": int(words[key])}
 
 
-def _rests_little(maps: torch.Tensor, special: torch.Tensor) -> torch.Tensor:
-    """bool (heads,): less than half of the weight lies on special tokens."""
-    return maps[..., special.to(maps.device)].sum((-2, -1)) < 0.5 * maps.sum((-2, -1))
+def _rests_little(weights: torch.Tensor, special: torch.Tensor) -> bool:
+    """Less than half of the weight lies on special tokens."""
+    return bool(weights[:, special].sum() < 0.5 * weights.sum())
 
 
-def _chosen(weights: torch.Tensor, good: torch.Tensor) -> tuple[int, ...] | None:
-    """Layer, head, query and key; None where nothing is a number."""
-    if weights.isnan().all():
-        return None
+def _clearest(weights: torch.Tensor, good: bool) -> tuple[bool, float, int]:
+    """Whether the head has a clear weight; the largest, or how near to .6 the nearest is, below 0; and where."""
     low, high = CLEAR
-    clear = (weights >= low) & (weights <= high) & good[..., None, None]
-    value = torch.where(clear, weights, torch.nan) if clear.any() else -(weights - GOOD).abs()
-    best = int(value.nan_to_num(-torch.inf).argmax())
-    return tuple(int(n) for n in np.unravel_index(best, weights.shape))
+    clear = (weights >= low) & (weights <= high)
+    is_clear = good and bool(clear.any())
+    value = torch.where(clear, weights, torch.nan) if is_clear else -(weights - GOOD).abs()
+    value = value.nan_to_num(-torch.inf, neginf=-torch.inf).flatten()
+    cell = int(value.argmax())
+    return is_clear, float(value[cell]), cell

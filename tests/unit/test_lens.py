@@ -178,9 +178,9 @@ def test_what_trace_takes(lens: Lens) -> None:
 def test_too_long(lens: Lens) -> None:
     """The error, the cut, and the longest that fits."""
     assert lens.trace("cat " * 62).n_tokens == 64
-    with pytest.raises(InputError, match=r"at most 64.*truncation=True"):
+    with pytest.raises(InputError, match=r"the model reads 64.*truncation=True"):
         lens.trace("cat " * 63)
-    with pytest.raises(InputError, match="at most 64"):
+    with pytest.raises(InputError, match="the model reads 64"):
         lens.trace_batch(["cat", "cat " * 63])
     assert lens.trace("cat " * 5000, truncation=True).report.truncated == {"text": 5000 - 62}
     assert lens.trace_words(["cat"] * 100, truncation=True).n_tokens == 64

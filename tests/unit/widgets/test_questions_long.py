@@ -55,6 +55,7 @@ VALUES: dict[str, list[Any]] = {
     "text_pair": [None],
     "changes": [[["off", 0, 1]]],
     "layers": [[1]],
+    "sheet": [{"mm": 85, "points": 8, "dark": False, "query": None, "key": None}],
 }
 
 
@@ -150,7 +151,7 @@ def arguments(op: str) -> Iterator[dict[str, Any]]:
 
 
 # refused of a long text, in one sentence with the way out: (S, S) is what is asked for
-REFUSED = {"layer_map": "are shown of texts of at most 2,048 tokens"}
+REFUSED = {"layer_map": "are shown of texts of at most 2,048 tokens", "pdf": "tokens has no PDF: "}
 
 
 @pytest.mark.parametrize("op", [*QUESTIONS])
