@@ -129,7 +129,7 @@ function RowList({ most: listed }: { most: number }) {
   const pinned = items.findIndex(({ n }) => !ofColumn && n === col);
   const told = items.filter(({ value }) => part(value) > 0).length; // what reads 0.000 is among the others
   const room = Math.min(listed, Math.max(told, 1));
-  const shown = pinned < room ? items.slice(0, room) : [...items.slice(0, room - 1), items[pinned]!];
+  const shown = pinned < room ? items.slice(0, room) : [...items.slice(0, Math.min(room, listed - 1)), items[pinned]!];
   const side = ofColumn ? grid.rows : grid.cols;
   return (
     <aside class="bl-list" aria-label="Largest weights" data-testid="row-list">

@@ -58,7 +58,7 @@ export function WhatIfMenu() {
   const live = link.kernel.value;
   if (overview.offers.whatif) return null;
   return (
-    <Menu label="What if" title={live ? "What if: change the run" : link.needs.value} name="bl-doings">
+    <Menu label="What if" title={live ? "What if: change the run" : `What if: ${link.needs.value}`} name="bl-doings">
       <Doings doings={toSelected(view)} />
       <button type="button" disabled={!live} onClick={() => into(page.whatif.patching)(true)}>
         something from another text …

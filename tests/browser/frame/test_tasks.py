@@ -173,7 +173,7 @@ def test_token_250_of_400(page_of, embedded_lens):
     expect(label).to_have_attribute("title", f"query 250: {trace.display_tokens[250]}")
     assert hand.clicks <= 3
     row = trace.attention(view.layer)[view.head, 250]
-    listed = [value for _, value in seen.listed()]
+    listed = [value for _, value in seen.listed() if value > 0]  # the pinned key is listed whatever it gets
     largest = row.sort(descending=True).values.tolist()
     assert listed == pytest.approx(largest[: len(listed)], abs=6e-4)
     assert len(listed) == 8 or largest[len(listed)] < 6e-4  # what reads 0.000 is not listed

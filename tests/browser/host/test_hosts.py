@@ -27,7 +27,7 @@ def framed(html: str, head: str, classes: str = "") -> str:
 
 
 def test_style_sheets_of_hosts_change_nothing(page_of: Any, pair: Any) -> None:
-    html = saved(pair.explore())
+    html = saved(pair.explore(view="neurons"))
     alone, hosted = (page_of(page) for page in (html, framed(html, SHEETS, "body")))
     looks = []
     for page in (alone, hosted):

@@ -38,7 +38,7 @@ def lab(notebook):
     """The Explorer of the shared notebook, at a known place."""
     seen = Seen(notebook.page, notebook.page.locator(".bertlens").first)
     expect(seen.root).to_have_attribute("data-state", "live")
-    notebook.kernel("view.trace = trace")
+    notebook.kernel("view.trace = trace; view.view = 'neurons'")
     notebook.kernel(
         "view.layer, view.head, view.heads, view.query, view.key, view.mode = 1, 8, [], None, None, 'matrix'"
     )
@@ -314,6 +314,7 @@ def test_marimo(open_marimo):
     seen.thumb(0, 2).click()
     seen.title("L0·H2")
     seen.beside_controls(".bl-title")
+    seen.open_tab("Neurons")
     assert seen.numbers("alpha")
     select = seen.root.locator("select").first
     assert select.evaluate("e => getComputedStyle(e).borderTopStyle") == "solid"  # marimo resets controls

@@ -44,7 +44,8 @@ def opened(page_of: Any, trace: Trace, **selection: Any) -> tuple[Seen, Any]:
     """A live view, ready."""
     view = trace.explore(**({"layer": LAYER, "head": HEAD} | selection))
     seen = live(page_of, view)
-    expect(seen.part("head-sentence")).to_be_visible()
+    expect(seen.root.locator(".bl-finder")).to_be_visible()  # with what comes after the first picture
+    expect(seen.part("link")).to_have_text("kernel live")
     return seen, view
 
 
