@@ -83,6 +83,22 @@ def test_what_is_saturated_gives_way_to_what_is_clear():
     assert opening(trace) == {"layer": 0, "head": 1, "query": 5, "key": 4}
 
 
+def test_a_word_that_looks_at_itself_is_no_cell():
+    own = 0.2 * haze() + 0.8 * np.eye(N)
+    trace = trace_of([own, previous(0.6)])
+    assert 0.4 < trace.attention(0)[0][5, 5] < 0.9
+    assert opening(trace) == {"layer": 0, "head": 1, "query": 5, "key": 4}
+
+
+def test_a_closed_head_gives_way_though_one_of_its_weights_is_clear():
+    resting = sink()
+    resting[5] = 0.15 / (N - 1)
+    resting[5, 4] = 0.85
+    trace = trace_of([resting, previous(0.6)])
+    assert gates.classify(trace)["label"].tolist()[0] == "closed"
+    assert opening(trace) == {"layer": 0, "head": 1, "query": 5, "key": 4}
+
+
 def test_where_nothing_is_clear_the_weight_nearest_to_six_tenths():
     trace = trace_of([haze(), previous(1.09)])
     maps = trace.attention(0)[:, 1:-1, 1:-1].numpy().copy()
