@@ -38,7 +38,16 @@ export function Walk() {
   const spots = SPOTS.filter(({ at }) => view.root.current?.querySelector(at));
   const spot = spots[step.value];
   return (
-    <>
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape ends the walk, wherever in it the focus is
+    <span
+      class="bl-walk"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !spot) return;
+        event.preventDefault(); // it is not the pin's
+        event.stopPropagation();
+        step.value = -1;
+      }}
+    >
       <button
         type="button"
         class="bl-button"
@@ -64,7 +73,7 @@ export function Walk() {
           }}
         />
       )}
-    </>
+    </span>
   );
 }
 
@@ -117,12 +126,6 @@ function Spotlight({ spot, place, last, next, close }: SpotlightProps) {
         aria-label={`What am I seeing? ${spot.title}`}
         data-testid="walk"
         style={{ left: px(box.left + 12), top: px(box.top + Math.min(48, box.height / 2)) }}
-        onKeyDown={(event) => {
-          if (event.key !== "Escape") return;
-          event.preventDefault();
-          event.stopPropagation();
-          close();
-        }}
       >
         <Close label="Close" onClick={close} />
         <b>{spot.title}</b>
