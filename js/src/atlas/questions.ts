@@ -1,9 +1,10 @@
 // What heads can be found by: each question in words, the field's term beside it, and the order or filter that answers it.
 
 import { GATES, STATISTICS } from "../generated/vocabulary";
+import { nounOf, plural, separatorNames } from "../parts/nouns";
 import { statistics } from "../parts/sentence";
 import { tokenText } from "../parts/token";
-import { answersOf } from "../state/effects";
+import { metricOf } from "../state/effects";
 import type { View } from "../state/view";
 import { labelOf } from "./headvalues";
 
@@ -19,69 +20,82 @@ export interface HeadQuestion {
 
 const EFFECTS = ["moved", "matters"]; // of a change
 
-const short = (text: string | undefined) => tokenText(text ?? "");
+/** A question about weights, asked of the measure that is shown. */
+function asMeasured({ shown: { measure } }: View, label: string): string {
+  if (measure === "weight") return label;
+  if (measure === "difference") return `${label}, more by weight than by norm`;
+  const taken = label.replace(/^(look at|rest on|stay in)/, "take from");
+  return taken === label ? `${label}, by norm` : taken;
+}
 
 /** Of the cell, row and token that are pinned, or what to pin for them. */
 function pinned(view: View): HeadQuestion[] {
-  const { grid, row, col, overview } = view;
-  const [query, key] = [grid.rows[row ?? -1]?.label, grid.cols[col ?? -1]?.label];
-  const norms = overview.measures.includes("norm");
+  const { grid, row, col, overview, shown } = view;
+  const noun = nounOf(overview);
+  const [query, key] = [grid.rows[row ?? -1], grid.cols[col ?? -1]];
+  const [it, that] = [query, key].map((unit) => (unit ? `“${tokenText(unit.label)}”` : `a ${noun}`));
+  const byNorm = shown.measure === "norm";
   const question = (name: string, label: string, about: string, needs: string): HeadQuestion => ({
     ...{ name, label, about, needs, group: "Pinned" },
     term: labelOf(view, name),
   });
-  const [it, that] = [query === undefined ? "a word" : short(query), key === undefined ? "a word" : short(key)];
-  const [noQuery, noKey] = [query === undefined, key === undefined];
+  const noQuery = query ? "" : `click a ${noun} at the left first`;
+  const cell =
+    query && key ? `${that} ${byNorm ? "for" : "from"} ${it}` : `a ${noun} ${byNorm ? "for" : "from"} another`;
+  const contrast = question(
+    "contrast",
+    `take from other ${plural(noun)} than ${query ? it : "one"} looks at`,
+    `Largest first: the share of the pinned ${noun}'s row that lies elsewhere by norm than by weight.`,
+    noQuery,
+  );
   return [
     question(
       "cell",
-      noQuery || noKey ? "look at a word from another" : `look at “${that}” from “${it}”`,
+      asMeasured(view, `look at ${cell}`),
       "Largest first: the pinned cell in every head.",
-      noQuery || noKey ? "click a cell first" : "",
+      query && key ? "" : "click a cell first",
     ),
     question(
       "token",
-      noKey ? "look at one word" : `look at “${that}”`,
-      "Largest first: what the pinned word gets of all words, mean.",
-      noKey ? "click a word at the top first" : "",
+      asMeasured(view, `look at ${key ? that : `one ${noun}`}`),
+      `Largest first: what the pinned ${noun} gets of all ${plural(noun)}, mean.`,
+      key ? "" : `click a ${noun} at the top first`,
     ),
     question(
       "row",
-      noQuery ? "are sharp at a word" : `are sharp at “${it}”`,
-      "Sharpest first: the entropy of the pinned word's row.",
-      noQuery ? "click a word at the left first" : "",
+      asMeasured(view, `are sharp at ${it}`),
+      `Sharpest first: the entropy of the pinned ${noun}'s row.`,
+      noQuery,
     ),
-    ...(norms
-      ? [
-          question(
-            "contrast",
-            noQuery ? "take from other words than one looks at" : `take from other words than “${it}” looks at`,
-            "Largest first: the share of the pinned word's row that lies elsewhere by norm than by weight.",
-            noQuery ? "click a word at the left first" : "",
-          ),
-        ]
-      : []),
+    ...(overview.measures.includes("norm") ? [contrast] : []),
   ];
 }
 
 /** A statistic in words, with this text's own special tokens. */
-function wordsOf({ overview: { keyside } }: View, name: string): string {
-  const separators = keyside.tokens.filter((_, j) => keyside.special[j] && j > 0);
-  const finds = STATISTICS[name]?.finds || `have much of “${STATISTICS[name]?.label ?? name.replaceAll("_", " ")}”`;
-  return finds
-    .replace("{first}", short(keyside.tokens[0]))
-    .replace("{separator}", short(separators.at(-1)) || "separators");
+function wordsOf(view: View, name: string): string {
+  const { overview } = view;
+  const { finds, label } = STATISTICS[name] ?? { finds: "", label: name.replaceAll("_", " ") };
+  if (name === "variation") return finds;
+  const noun = nounOf(overview);
+  const words = finds
+    .replace("{first}", tokenText(overview.keyside.tokens[0] ?? ""))
+    .replace("{separator}", separatorNames(overview.keyside))
+    .replace(/\bword(s?)\b/, (_, several) => (name === "same_word" ? "word" : plural(noun, several ? 2 : 1)));
+  return asMeasured(view, words || `have much of “${label}”`);
 }
 
-const GATE_WORDS = (name: string) =>
-  name === "mixed" ? "are of no one kind (mixed)" : name === "undefined" ? "have no kind here" : `are ${name}`;
+function gateWords(name: string): string {
+  if (name === "undefined") return "have no kind here";
+  return name === "mixed" ? "are of no one kind (mixed)" : `are ${name}`;
+}
 
-const MATTERS = {
+/** `number`: of the answer, whose change it is. */
+const matters = (number: string): typeof MOVED => ({
   label: "matter to the answer",
-  ordered: "raise the answer most when off",
+  ordered: `raise ${number} most when off`,
   term: "ablation",
-  about: "how much the answer changes without each head alone",
-};
+  about: `how much ${number} changes without each head alone`,
+});
 const MOVED = {
   label: "look elsewhere now",
   ordered: "look elsewhere most",
@@ -106,8 +120,7 @@ const effect = (name: string, { label, ordered, term, about }: typeof MOVED): He
 export function headQuestions(view: View, counts: Record<string, number>): HeadQuestion[] {
   const { overview, page } = view;
   const names = [...statistics(overview), ...(overview.measures.includes("norm") ? ["variation"] : [])];
-  const answer = answersOf(view);
-  const metrics = answer.state === "answered" ? answer.value.metrics.length : 0;
+  const metric = metricOf(view);
   const isAsked = page.whatif.colour.value === "matters";
   return [
     ...pinned(view),
@@ -119,19 +132,19 @@ export function headQuestions(view: View, counts: Record<string, number>): HeadQ
     ),
     ...Object.entries(counts).map(
       ([name, count]): HeadQuestion => ({
-        ...{ name: `gate:${name}`, label: GATE_WORDS(name), term: "gate", group: "Kind of head", needs: "", count },
+        ...{ name: `gate:${name}`, label: gateWords(name), term: "gate", group: "Kind of head", needs: "", count },
         about: `${GATES[name]?.about ?? ""} The other heads step back. Name after Bonino et al. 2025, score bertlens’ own.`,
       }),
     ),
     ...(Object.keys(counts).some((name) => name !== "undefined")
       ? [
           {
-            ...{ name: "gate", label: "are of one kind, kind by kind", term: "gate", needs: "" },
+            ...{ name: "gate", label: "are of the same kind, in groups", term: "gate", needs: "" },
             ...{ group: "Kind of head" as const, about: "Heads of one gate together, the clearest first." },
           },
         ]
       : []),
-    ...(metrics > 0 || isAsked ? effect("matters", MATTERS) : []),
+    ...(metric || isAsked ? effect("matters", matters(metric?.label ?? "the answer")) : []),
     ...(overview.changes.length > 0 ? effect("moved", MOVED) : []),
   ];
 }

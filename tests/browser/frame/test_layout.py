@@ -68,7 +68,7 @@ def test_thumbnails_are_free_of_letters(show, pair):
     seen.thumb(1, 8).hover()
     expect(seen.tip).to_contain_text("forward contextual at 21 tokens")
     seen.find_heads("gate")
-    expect(seen.part("asked-heads")).to_have_text("are of one kind, kind by kind")
+    expect(seen.part("asked-heads")).to_have_text("are of the same kind, in groups")
     expect(seen.thumb(1, 8)).to_have_text("L1·H8F▸")
 
 
