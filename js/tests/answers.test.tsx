@@ -5,7 +5,7 @@ import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Answer, arrived, type Kind } from "../src/kernel/answers";
 import { Waiting } from "../src/parts/section";
-import { openTab } from "../src/state/opentab";
+import { isOffered, openTab } from "../src/state/opentab";
 import { useAnswer } from "../src/state/useanswer";
 import { createView, type View, ViewContext } from "../src/state/view";
 import { bench, floats, headAnswer, overviewOf, settled, TOKENS } from "./fake";
@@ -280,5 +280,11 @@ describe("the open tab", () => {
     expect(name()).toBe("table");
     expect(open({ neurons: "", gates: "" }, { parts: ["neurons"] }).name()).toBe("neurons");
     expect(open({}).name()).toBeUndefined();
+  });
+  it("stands beside those that have something to show, and a corpus that was given", () => {
+    const { view } = open({ norms: "no norms", gates: "no gates", table: "", survey: "another model" });
+    view.page.tabChosen.value = true;
+    const offered = view.overview.tabs.filter((tab) => isOffered(view, tab)).map(({ name }) => name);
+    expect(offered).toEqual(["gates", "table", "survey"]);
   });
 });

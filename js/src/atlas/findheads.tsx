@@ -71,9 +71,7 @@ function Questions({ questions }: { questions: HeadQuestion[] }) {
   const matching = useMemo(() => questions.filter(fits), [questions, words]);
   return (
     <>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the list stays open while something is typed */}
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the same */}
-      <div class="bl-menu-search" onClick={(event) => event.stopPropagation()}>
+      <div class="bl-menu-search" data-stays>
         <input
           type="search"
           aria-label="Search what heads do"
@@ -116,9 +114,7 @@ function Picture({ value }: { value: HeadValue | null }) {
   const { atlasOrder, atlasStat, atlasMinimum, atlasFill, atlasBars, commonScale } = page;
   const isPlain = ["position", "gate"].includes(atlasOrder.value);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the list stays open while the picture is chosen
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the same
-    <div class="bl-menu-part bl-controls" onClick={(event) => event.stopPropagation()}>
+    <div class="bl-menu-part bl-controls" data-stays>
       <Check
         label="colour"
         title={`Fill each head with the colour of its value${value ? `: ${value.label}` : ""}`}

@@ -14,7 +14,7 @@ export function HeadSentence() {
   const { layer, head, layerMap, weights } = useView().shown;
   const sentence = useMemo(() => says(layer, head, weights), [weights, says]);
   return (
-    <p class="bl-note bl-selected-head" data-testid="head-sentence">
+    <p class="bl-selected-head" data-testid="head-sentence">
       {layerMap ? (
         <>
           <b>L{layer}</b>, all heads together: {layerMap.word.about}

@@ -14,7 +14,7 @@ import { Deferred, NextFrame } from "../parts/deferred";
 import { onGridKey } from "../parts/gridkeys";
 import { hideTip, showTip, Tooltip } from "../parts/tooltip";
 import { afterFrame } from "../state/nextframe";
-import { openTab, tabsOf } from "../state/opentab";
+import { isOffered, openTab, tabsOf } from "../state/opentab";
 import type { Tab } from "../state/overview";
 import { useView, type View, ViewContext } from "../state/view";
 import { Refused } from "../tabs/refused";
@@ -137,16 +137,22 @@ function Details() {
   const view = useView();
   const { synced, page } = view;
   const initial = useRef(synced.view.peek());
+  const begin = useRef<HTMLDivElement>(null); // of the panel: its first sentence
+  const isClicked = useRef(false);
   useSignalEffect(() => {
     if (synced.view.value !== initial.current) page.tabChosen.value = true;
   });
   const open = openTab(view);
+  useEffect(() => {
+    if (isClicked.current) begin.current?.scrollIntoView({ block: "nearest" }); // not where a document is opened
+  }, [open?.name]);
   const tabs = tabsOf(view);
   const hasHead = synced.parts.value.includes("head");
   const asks = tabs.filter(({ name }) => hasHead && name in QUESTIONS);
-  const others = tabs.filter((tab) => !asks.includes(tab));
+  const others = tabs.filter((tab) => !asks.includes(tab) && isOffered(view, tab));
   if (tabs.length === 0) return null;
   const choose = (name: string) => {
+    isClicked.current = true;
     page.tabChosen.value = true;
     synced.put({ view: hasHead && name === open?.name ? "" : name }); // a second click closes it
   };
@@ -160,6 +166,7 @@ function Details() {
       )}
       {open && (
         <section class="bl-panel bl-bottom" aria-label="Details">
+          <div class="bl-begin" ref={begin} />
           <div role="tabpanel" aria-label={labelOf(view, open)}>
             {open.why_not ? (
               <Refused tab={open} />
@@ -219,24 +226,22 @@ function TabList({ tabs, open, choose, label }: TabListProps) {
           }}
         >
           {labelOf(view, tab)}
-          {label === "Questions" && <small>{QUESTIONS[tab.name]!.hint}</small>}
+          {label === "Questions" && !open && <small>{QUESTIONS[tab.name]!.hint}</small>}
         </button>
       ))}
     </div>
   );
 }
 
-/** The tabs that answer a question about the picture: how it is asked, and what the answer goes through. */
-const QUESTIONS: Record<string, { label: string; hint: string }> = {
-  neurons: { label: "", hint: "q · k, score, softmax" },
-  why: { label: "Why does it look there?", hint: "words, positions, earlier layers" },
-  matter: { label: "Does it matter?", hint: "switch it off, see the answer" },
+/** The tabs that answer a question about the picture: how it is asked of a number, and what the answer goes through. */
+const QUESTIONS: Record<string, { asks: (number: string) => string; hint: string }> = {
+  neurons: { asks: (number) => `How is ${number} computed?`, hint: "q · k, score, softmax" },
+  why: { asks: () => "Why does it look there?", hint: "words, positions, earlier layers" },
+  matter: { asks: () => "Does it matter?", hint: "switch it off, see the answer" },
 };
 
-/** A tab's name; under a head a question, the first with the number that is in focus. */
+/** A tab's name; under a head a question about the number that is in focus. */
 function labelOf({ focus, shown, synced }: View, { name, label }: Tab): string {
-  if (!(name in QUESTIONS) || !synced.parts.value.includes("head")) return label;
-  const row = shown.weights.row(focus.query);
-  const number = share(row[focus.key] ?? 0, digitsOf(shown.slice));
-  return QUESTIONS[name]!.label || `How is ${number} computed?`;
+  const question = synced.parts.value.includes("head") ? QUESTIONS[name] : undefined;
+  return question?.asks(share(shown.weights.row(focus.query)[focus.key] ?? 0, digitsOf(shown.slice))) ?? label;
 }

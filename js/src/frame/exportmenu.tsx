@@ -80,9 +80,7 @@ function Wish() {
     wish.value = { ...wish.value, ...change };
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the list stays open while the sheet is chosen
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the same
-    <div class="bl-wish" onClick={(event) => event.stopPropagation()}>
+    <div class="bl-wish" data-stays>
       <Segmented
         label="width"
         value={String(mm)}

@@ -14,14 +14,9 @@ export const linkTo = (view: View): string => {
 export function Share() {
   const view = useView();
   const [said, copyText] = useCopy();
+  // the menu stays open, to say what came of it
   const button = (label: string, text: () => string) => (
-    <button
-      type="button"
-      onClick={(event) => {
-        event.stopPropagation(); // the menu stays open, to say what came of it
-        copyText(text());
-      }}
-    >
+    <button type="button" data-stays onClick={() => copyText(text())}>
       {label}
     </button>
   );

@@ -1,28 +1,38 @@
 // Where a newcomer begins. The line goes after two clicks and does not come back in this document.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { useView } from "../state/view";
+import { nounOf } from "../parts/nouns";
+import { openTab } from "../state/opentab";
+import { useView, type View } from "../state/view";
 
-const ENOUGH = 2; // clicks on heads or words
+const ENOUGH = 2; // clicks on heads, words or questions
 const clicks = signal(0); // of all views of the document
 
+/** What a shade in a small picture means, in this theme and by the measure shown. */
+function shadeWords({ dark, shown: { measure } }: View): string {
+  if (measure === "difference") return ": blue = it looks more than it takes";
+  return `: ${dark ? "bright" : "dark"} = it ${measure === "norm" ? "takes from" : "looks"} there`;
+}
+
 export function StartHere() {
-  const { root, synced } = useView();
+  const view = useView();
+  const { root, synced } = view;
   const known = clicks.value >= ENOUGH;
   useEffect(() => {
     if (known) return;
     const count = (event: Event) => {
       const [at] = event.composedPath() as Element[];
-      if (at?.closest(".bl-main")) clicks.value++;
+      if (at?.closest(".bl-main, .bl-asking")) clicks.value++;
     };
     root.current!.addEventListener("click", count);
     return () => root.current?.removeEventListener("click", count);
   }, [known]);
   const parts = synced.parts.value;
-  if (known || !parts.includes("atlas") || !parts.includes("head")) return null;
+  if (known || openTab(view) || !parts.includes("atlas") || !parts.includes("head")) return null;
   return (
     <p class="bl-start" data-testid="start">
-      <b>Start here.</b> Each small picture is a head: dark = it looks there. Click one, then click a word.
+      <b>Start here.</b> Each small picture is a head{shadeWords(view)}. Click one, then click a {nounOf(view.overview)}
+      .
     </p>
   );
 }

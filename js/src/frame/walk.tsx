@@ -23,7 +23,10 @@ const SPOTS: Spot[] = [
   {
     at: ".bl-words",
     title: "In words",
-    says: () => "What this head does in this text, and below it the numbers of what is pinned.",
+    says: ({ focus: { pinnedQuery, pinnedKey } }) =>
+      `What this head does in this text, and below it ${
+        pinnedQuery || pinnedKey ? "the numbers of what is pinned" : "how its picture is read"
+      }.`,
   },
   {
     at: ".bl-asking",

@@ -115,7 +115,8 @@ export const Close = ({
   title?: string;
 }) => <button type="button" class="bl-close" aria-label={label} onClick={onClick} {...rest} />;
 
-/** A button that opens a list of actions; closes on Escape, on choice, and on a click or focus elsewhere. */
+/** A button that opens a list of actions; closes on Escape, on a choice but of what is `data-stays`, and on a click or
+    focus elsewhere. */
 export function Menu({
   label,
   title,
@@ -157,7 +158,7 @@ export function Menu({
       </summary>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: only closes the list after one of its buttons acted */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: keys arrive as clicks of the buttons inside */}
-      <div class="bl-menu-list" onClick={close}>
+      <div class="bl-menu-list" onClick={({ target }) => (target as Element).closest("[data-stays]") || close()}>
         {children}
       </div>
     </details>

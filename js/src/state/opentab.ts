@@ -6,6 +6,11 @@ import type { View } from "./view";
 export const tabsOf = ({ overview, synced }: View): Tab[] =>
   overview.tabs.filter(({ name, why_not }) => why_not !== null && synced.parts.value.includes(name));
 
+/** Whether a tab is offered: it has something to show, is open, lacks it only because the run is a changed one, or shows
+    what was given by hand, which does not vanish without a word. */
+export const isOffered = (view: View, { name, why_not }: Tab): boolean =>
+  why_not === "" || name === "survey" || name === openTab(view)?.name || view.overview.changes.length > 0;
+
 /** The open tab. Under a head none is until one is asked for; what has nothing to show gives way to what has, unasked. */
 export function openTab(view: View): Tab | undefined {
   const tabs = tabsOf(view);

@@ -96,6 +96,28 @@ def test_a_newcomer_asks_three_questions_in_three_clicks_without_scrolling(page_
         assert seen.page.evaluate("scrollY") == 0, tab
 
 
+def test_so_they_are_in_the_window_that_jupyterlab_leaves(page_of, view):
+    """At 1,400 × 900 it leaves 968 × 776. What is clicked stays in sight, and nothing moves before a click."""
+    seen = opened(page_of, view(*TEXTS), 968)
+    seen.page.set_viewport_size({"width": 968, "height": 776})
+    assert seen.page.evaluate("scrollY") == 0
+    for tab, said in (("Neurons", "formula"), ("Why", "why-says"), ("Does it matter?", "matter-says")):
+        seen.tab(tab).click()
+        expect(seen.part(said)).to_be_in_viewport(ratio=1)
+        expect(seen.tab(tab)).to_be_in_viewport(ratio=1)
+
+
+def test_the_first_line_is_true_in_the_dark_and_of_norms(page_of, view):
+    lens_view = view(*TEXTS)
+    lens_view.theme = "dark"
+    seen = opened(page_of, lens_view, 968)
+    expect(seen.part("start")).to_contain_text("bright = it looks there. Click one, then click a word.")
+    seen.shows("Norm ‖αf(x)‖")
+    expect(seen.part("start")).to_contain_text("bright = it takes from there.")
+    seen.shows("Difference")
+    expect(seen.part("start")).to_contain_text("blue = it looks more than it takes.")
+
+
 def test_what_am_i_seeing_is_a_walk_of_four_spotlights(page_of, view):
     seen = opened(page_of, view(*TEXTS), 968)
     seen.root.get_by_role("button", name="What am I seeing?").click()

@@ -256,13 +256,14 @@ def test_open_tab_exports_charts_and_numbers(show, pair):
     np.testing.assert_allclose([float(row["cone_output"]) for row in rows], table.cone_output, rtol=1e-6)
 
 
-def test_tabs_without_something_to_show_say_why(show, pair):
+def test_questions_without_an_answer_say_why_and_tabs_without_data_are_not_there(show, pair):
     given = bl.Trace.from_attentions([pair.attention(layer) for layer in range(2)], pair.tokens)
     seen = show(bl.Explorer(given))
-    for name, has in (("Neurons", False), ("Weight against norm", False), ("Gates", True), ("Table", True)):
+    for name, has in (("Neurons", False), ("Gates", True), ("Table", True)):
         seen.open_tab(name)
         expect(seen.region("Details").get_by_text(re.compile("^Only attention weights"))).to_have_count(0 if has else 1)
-    expect(seen.tab("Corpus")).to_have_count(0)
+    for name in ("Corpus", "Weight against norm", "Geometry"):
+        expect(seen.tab(name)).to_have_count(0)
     assert seen.root.get_by_role("group", name="measure").count() == 0
     with pytest.raises(bl.ModelError, match="attention weights"):
         bl.NormView(given)

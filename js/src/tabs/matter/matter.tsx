@@ -11,7 +11,8 @@ import { changesOf } from "../../state/change";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
 import type { Matter as Answer } from "../../state/whatif";
-import { put, undo } from "../../whatif/doing";
+import { put } from "../../whatif/doing";
+import { changeNames, UndoChange } from "../../whatif/undochange";
 import { amountOf, cellName, changeText, MATTER, matterCells, numberName, RULE, tokenName, verdict } from "./data";
 import { EffectTable } from "./table";
 
@@ -106,7 +107,11 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
         {focus.pinnedQuery && focus.pinnedKey ? "" : " · pin a cell to ask about another"}
         {isOld && " · running …"}
       </p>
-      {!made && overview.changes.length > 0 && <OnTop />}
+      {!made && overview.changes.length > 0 && (
+        <p data-testid="on-top">
+          Before is the run shown, with {changeNames(overview)}: each row comes on top. <UndoChange />
+        </p>
+      )}
       <EffectTable
         caption={`${name[0]!.toUpperCase()}${name.slice(1)}`}
         rows={matter.rows.map(({ asked, label, code, why_not, after, first, first_value }, n) => ({
@@ -131,26 +136,6 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
         Three experiments in this one text: later heads may make up for what is off.
       </p>
     </div>
-  );
-}
-
-/** The run shown is changed already: what the rows are compared with, and the way back. */
-function OnTop() {
-  const view = useView();
-  const { changes } = view.overview;
-  return (
-    <p data-testid="on-top">
-      Before is the run shown, with {changes.map(({ label }) => label).join("; ")}: each row comes on top.{" "}
-      <button
-        type="button"
-        class="bl-link"
-        disabled={!view.link.kernel.value}
-        title={view.link.kernel.value ? "The changes as they were before the last one" : view.link.needs.value}
-        onClick={() => undo(view)}
-      >
-        Undo the {changes.length > 1 ? "last change" : "change"}
-      </button>
-    </p>
   );
 }
 

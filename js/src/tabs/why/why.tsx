@@ -13,7 +13,7 @@ import { tokenText } from "../../parts/token";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
 import type { Split, Sum, WhyChoice, WhyPlace } from "../../state/why";
-import { undo } from "../../whatif/doing";
+import { changeNames, UndoChange } from "../../whatif/undochange";
 import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./charts";
 import {
   asked,
@@ -46,32 +46,15 @@ export function Why() {
   return (
     <section class="bl-why" data-testid="why" ref={heading} tabIndex={-1} aria-label="Why this score">
       <Trail go={go} />
-      <OfOriginal />
+      {view.overview.changes.length > 0 && (
+        <p class="bl-note" data-testid="of-original">
+          Why explains the unchanged model. The run shown has {changeNames(view.overview)}. <UndoChange />
+        </p>
+      )}
       <Switches />
       {view.page.why.choice.value.side === "both" ? <BothSides /> : <OneSide go={go} />}
       <ScoreMaps />
     </section>
-  );
-}
-
-/** Where the run shown is a changed one: that the split is not of it, and the way back. */
-function OfOriginal() {
-  const view = useView();
-  const { changes } = view.overview;
-  if (changes.length === 0) return null;
-  return (
-    <p class="bl-note" data-testid="of-original">
-      Why explains the unchanged model. The run shown has {changes.map(({ label }) => label).join("; ")}.{" "}
-      <button
-        type="button"
-        class="bl-link"
-        disabled={!view.link.kernel.value}
-        title={view.link.kernel.value ? "The changes as they were before the last one" : view.link.needs.value}
-        onClick={() => undo(view)}
-      >
-        Undo the {changes.length > 1 ? "last change" : "change"}
-      </button>
-    </p>
   );
 }
 
