@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..errors import SelectionError
-from ..measures.metrics import Metric, difference, divergence, label, logit, probability, similarity
+from ..measures.metrics import Metric, Read, difference, divergence, label, logit, probability, similarity
 from ..measures.predictions import (
     chances,
     change_apart,
@@ -189,12 +189,14 @@ _READ: dict[str, Callable[[Trace, Any, Any, int], tuple[str, list[Answer]]]] = {
 @dataclass(frozen=True)
 class Asked:
     """A number of the answer that heads are swept for. estimated: (L, H) to first order, None where there is no slope;
-    exact: of some layers' heads, as `sweeps.steps` gives them."""
+    exact: of some layers' heads, as `sweeps.steps` gives them; metric: what is read of each run's output, None where it
+    takes two texts."""
 
     label: str
     unit: str
     estimated: Callable[[], Tensor] | None
     exact: Callable[[Iterable[int]], Iterator[Found]]
+    metric: Metric | Read | None = None
 
 
 def asked(trace: Trace) -> dict[str, Asked]:
@@ -213,13 +215,14 @@ def asked_of(trace: Trace, name: str) -> Asked:
     return choices[name]
 
 
-def _by_metric(trace: Trace, metric: Metric | Callable[[Any], Tensor], label: str, unit: str) -> Asked:
+def _by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> Asked:
     has_slope = not isinstance(metric, Metric) or not metric.flat or bool(trace.changes)
     return Asked(
         label,
         unit,
         (lambda: estimate(trace, metric)) if has_slope else None,
         lambda layers: steps(trace, metric, layers=layers),
+        metric,
     )
 
 

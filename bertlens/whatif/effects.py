@@ -67,8 +67,8 @@ def effects(trace: Trace, changes: Sequence[Change]) -> Effects:
     outputs = _outputs(trace, trace.changes, changes)
     own = next(outputs)
     before = trace.original._record.output if kind == "embedding" and trace.changes else own
-    found = [one if isinstance(one, Refused) else _answered(kind, trace, before, own, one) for one in outputs]
-    places = _answered(kind, trace, before, own, own)
+    found = [one if isinstance(one, Refused) else answered(kind, trace, before, own, one) for one in outputs]
+    places = answered(kind, trace, before, own, own)
     if not places:
         raise ModelError("the model has no answer to this text: none of its tokens is one to answer at")
 
@@ -114,7 +114,7 @@ def _unit(kind: str, trace: Trace, output: Any) -> str:
     return between(kind, trace, output, output, 1)[0]
 
 
-def _answered(kind: str, trace: Trace, first: Any, before: Any, after: Any) -> dict[Place, Effect]:
+def answered(kind: str, trace: Trace, first: Any, before: Any, after: Any) -> dict[Place, Effect]:
     """By place, what has become of the first answer of `before` in `after`."""
     if kind == "tags":
         return _tags(trace, before, after)

@@ -7,7 +7,7 @@ other may both have small ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -81,11 +81,23 @@ def steps(
         planned_changes = [(index, change) for index, change in planned_changes if change.first_layer in wanted]
     check(trace, [change for _, change in planned_changes] or [Hide(0)])
     read = bound(metric, trace)
+    batches = outputs(trace, planned_changes)
+    [(_, own)] = next(batches)
+    before = float(read(own))
+    for batch in batches:
+        yield [(index, float(read(output)) - before) for index, output in batch]
+
+
+def outputs(trace: Trace, changes: Sequence[tuple[Index, Change]]) -> Iterator[list[tuple[Index, Any]]]:
+    """The model's output for the run as it is, under the index (), then with each change alone on top: batch by batch.
+
+    Changes of one layer that stand together share batches, which begin at that layer. They were checked (`runs.check`).
+    """
     model = trace.model
     assert model is not None
     with_adapter = model.adapter is not None
     first = Run([trace.changes], watch=with_adapter)
-    before = float(read(output_of(model, inputs_of(trace), first)))
+    yield [((), output_of(model, inputs_of(trace), first))]
     states: list[Tensor] = []
     wrappers: list[Any] = []
     if with_adapter:
@@ -95,14 +107,14 @@ def steps(
         except ModelError:
             pass  # then every layer is computed, each time
     size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
-    for start, group in groupby(planned_changes, key=lambda planned: planned[1].first_layer):
+    for start, group in groupby(changes, key=lambda planned: planned[1].first_layer):
         chosen = list(group)
         for at in range(0, len(chosen), size):
             batch = chosen[at : at + size]
             rows = [(*trace.changes, change) for _, change in batch]
             run = Run(rows, start if states else 0, states, wrappers)
             output = output_of(model, inputs_of(trace, len(batch)), run)
-            yield [(index, float(read(row_of(output, row))) - before) for row, (index, _) in enumerate(batch)]
+            yield [(index, row_of(output, row)) for row, (index, _) in enumerate(batch)]
 
 
 def planned(

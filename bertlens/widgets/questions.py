@@ -256,6 +256,7 @@ for _question in (
     Question("matters", whatif.matters, ("metric",), "whatif", carried=whatif.carried),
     Question("matters_exact", whatif.matters_exact, ("metric", "layer"), "whatif", carried=whatif.carried_exact),
     Question("cell_matters", matter.cell_matters, ("layer", "head", "query", "key"), "whatif"),
+    Question("each_matters", matter.each_matters, (), "whatif", _once),
     Question(
         "score_maps",
         score_maps.score_maps_in_turn,

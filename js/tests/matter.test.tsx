@@ -193,9 +193,14 @@ describe("the tab", () => {
     const { b, text } = await opened(overviewOf(TOKENS, { subject: "text" }), false);
     b.take("cell_matters").give({ error: "this page has no kernel" });
     await settled();
+    b.take("each_matters").give({ error: "this page has no kernel" });
+    await settled();
     expect(text()).toBe("This needs the model, which a saved page does not hold. Open the notebook.");
     const tokens = Array.from({ length: 300 }, (_, n) => `w${n}`);
-    expect((await opened(overviewOf(tokens), false)).text()).toContain("This needs the model");
+    const long = await opened(overviewOf(tokens), false);
+    long.b.take("each_matters").give({ why_not: "The text has 300 tokens." });
+    await settled();
+    expect(long.text()).toBe("The text has 300 tokens.");
   });
   it("says why there is no answer", async () => {
     const { b, text } = await opened();

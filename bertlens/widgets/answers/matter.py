@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ...errors import BertLensError
 from ...run.changes import Cut, Hide, Off
 from ...trace.trace import Trace
+from ...whatif.alone import alone, why_not
+from ...whatif.answering import asked_kind
 from ...whatif.effects import Effect, effects
 from . import Answer
 from .whatif import code, label
@@ -47,3 +52,40 @@ def cell_matters(trace: Trace, layer: int, head: int, query: int, key: int) -> A
         "rows": rows,
     }
     return fields, {}
+
+
+def each_matters(trace: Trace) -> Answer:
+    """What `cell_matters` needs of every head and token, for a page without a kernel; or why it is not there.
+
+    Fields: why_not, a sentence, "" where it is there; kind, unit as of `Alone`; places as [position, name, before]; of
+    the rows, heads layer by layer and then tokens, refused as [row, why], and first as [row, place, name, number] where
+    another answer comes first; metrics, the names of what is swept. Arrays, float32: change (rows, places) of the first
+    answer, NaN where refused; swept (metrics, L·H) as of `matters_exact`.
+    """
+    try:
+        asked_kind(trace)
+        if reason := why_not(trace):
+            return {"why_not": f"{reason} Open the notebook."}, {}
+        found = trace.kept("alone", lambda: alone(trace))
+    except BertLensError as error:
+        return {"why_not": str(error)}, {}
+    rows = [*found.heads, *found.tokens]
+    change = np.full((len(rows), len(found.places)), np.nan, np.float32)
+    first = []
+    for n, row in enumerate(rows):
+        if isinstance(row, str):
+            continue
+        for at, (effect, (_, _, before)) in enumerate(zip(row, found.places, strict=True)):
+            change[n, at] = effect.after - before
+            if effect.first:
+                first.append([n, at, effect.first, effect.first_value])
+    fields = {
+        "why_not": "",
+        "kind": found.kind,
+        "unit": found.unit,
+        "places": [list(place) for place in found.places],
+        "refused": [[n, row] for n, row in enumerate(rows) if isinstance(row, str)],
+        "first": first,
+        "metrics": list(found.swept),
+    }
+    return fields, {"change": change, "swept": np.array(list(found.swept.values()), np.float32)}

@@ -66,6 +66,7 @@ export interface Questions {
   matters: { metric: string };
   matters_exact: { metric: string; layer: number };
   cell_matters: { layer: number; head: number; query: number; key: number };
+  each_matters: Record<never, never>;
   score_maps: { layer: number; head: number };
   survey: Record<never, never>;
   survey_texts: { layer: number };

@@ -2,7 +2,7 @@
 
 import { sorted } from "../compute/sorted";
 import type { HeadName } from "../generated/vocabulary";
-import type { Answer, Kind } from "../kernel/answers";
+import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { headLabel, signed } from "../paint/format";
 import { ranked } from "../paint/ranked";
 import type { HeadNumbers } from "./headvalue";
@@ -53,6 +53,32 @@ const MOVED = floats("moved", "moved");
 const ESTIMATED = floats("matters", "values");
 const EXACT = floats("matters_exact", "values");
 
+/** What a saved page holds of every head and token: see each_matters of bertlens/widgets/answers/matter.py. */
+export interface Each {
+  why_not: string;
+  kind: string;
+  unit: string;
+  places: [position: number, name: string, before: number][];
+  refused: [row: number, why: string][];
+  first: [row: number, place: number, name: string, value: number][];
+  metrics: string[];
+  change: Float32Array; // (rows, places): heads, layer by layer, then tokens
+  swept: Float32Array; // (metrics, L·H)
+}
+
+export const EACH: Kind<Each, "each_matters"> = { op: "each_matters", needs: "whatif", read: fieldsAndArrays };
+
+/** What a page that was saved holds of a sweep; null where it is none. */
+function heldSweep({ answers, overview, link }: View, metric: string): Sweep | null {
+  if (link.now.value.state !== "saved") return null;
+  const each = answers.get(EACH, overview, {});
+  const at = each.state === "answered" && !each.value.why_not ? each.value.metrics.indexOf(metric) : -1;
+  if (each.state !== "answered" || at < 0) return null;
+  const exact = overview.n_layers * overview.n_heads;
+  const values = each.value.swept.subarray(at * exact, (at + 1) * exact);
+  return { values, exact, known: exact, isExact: () => true, estimated: null, unasked: true, refused: "" };
+}
+
 /** The number of the answer that heads are swept for; null before it is known, or where there is none. */
 export function metricOf(view: View) {
   const answer = answersOf(view);
@@ -68,6 +94,7 @@ export interface Sweep {
   known: number; // heads that have a number, if estimated
   isExact(layer: number, head: number): boolean;
   estimated: Float32Array | null;
+  unasked?: boolean; // whether there is an estimate is not known
   refused: string;
 }
 
@@ -86,6 +113,8 @@ export function sweep(view: View, metric: string): Sweep {
     if (next.state !== "answered") break;
     values.set(next.value, layers++ * n_heads);
   }
+  const held = next?.state === "refused" ? heldSweep(view, metric) : null;
+  if (held) return held;
   const refused = next?.state === "refused" ? next.reason : first.state === "refused" ? first.reason : "";
   const exact = layers * n_heads;
   return { values, exact, known: estimated ? values.length : exact, isExact: (l) => l < layers, estimated, refused };

@@ -54,9 +54,9 @@ export function stateOf({ values, exact, known, estimated, refused }: Sweep): st
 }
 
 /** The unit, and how well the estimate ordered the heads. */
-export function exactWords({ values, exact, estimated }: Sweep, unit: string): string {
+export function exactWords({ values, exact, estimated, unasked }: Sweep, unit: string): string {
   const about = `In ${unit}, each head switched off alone.`;
-  if (exact < values.length) return about;
+  if (exact < values.length || unasked) return about;
   if (!estimated) return `${about} No estimate: it begins at its extreme.`;
   const rho = spearman(estimated, values);
   if (Number.isNaN(rho)) return about;

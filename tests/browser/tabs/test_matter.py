@@ -6,11 +6,14 @@ import re
 from typing import Any
 
 import pytest
+import torch
+import transformers as tf
 from playwright.sync_api import Locator, expect
 
 from bertlens import Lens, Trace, whatif
 from bertlens.base.limits import LIMITS
 from browser.views import Seen, live, number, shown
+from unit import tiny
 
 LAYER, HEAD = 1, 8
 MASKED = "The cat sat on the [MASK] because it was tired."
@@ -112,17 +115,89 @@ def test_a_long_text_is_run_when_it_is_asked_for(page_of: Any, embedded_lens: An
     expect(seen.part("matter-says")).to_contain_text("the text’s vector")
 
 
-def test_what_has_no_answer_says_so_in_one_sentence(page_of: Any, show: Any, pair: Trace, masked: Trace) -> None:
-    seen = show(pair.explore(layer=LAYER, head=HEAD))
+def labels() -> Trace:
+    model = tf.BertForSequenceClassification(tf.BertConfig(**tiny.BERT, num_labels=3))
+    return Lens(tiny.shaken(model, 0), tiny.wordpiece()).trace("the cat sat on the mat")
+
+
+def answers_of(trace: Trace) -> dict[str, float]:
+    """The answers of a run by name, its own; of one text of an encoder how far its vector is from the original's."""
+    if trace.text_pair:
+        return {"": similarity(trace)}
+    if "last_hidden_state" in trace.output:
+        one, other = (run.output.last_hidden_state[0].double().mean(0) for run in (trace.original, trace))
+        return {"": float(torch.cosine_similarity(one, other, dim=0))}
+    table = trace.predictions(k=20_000)
+    names = table["token"] if "token" in table else table["label"]
+    return dict(zip(names, table["probability"], strict=True))
+
+
+@pytest.mark.parametrize("kind", ["similarity", "words", "embedding", "labels"])
+def test_a_saved_page_holds_heads_and_tokens(show: Any, pair: Trace, masked: Trace, kind: str) -> None:
+    """Their rows are runs of their own, for the next head and cell too; the cell needs Python."""
+    made = {
+        "similarity": lambda: pair,
+        "words": lambda: masked,
+        "embedding": lambda: Lens.embedded().trace("The cat sat on the mat."),
+        "labels": labels,
+    }
+    trace = made[kind]()
+    before = answers_of(trace)
+    best = max(before, key=lambda name: before[name])
+    seen = show(trace.explore(layer=1, head=1, query=3, key=2))
+    open_tab(seen)
+    for (layer, head), key in (((1, 1), 2), ((2, 0), 2), ((2, 0), 4)):
+        seen.thumb(layer, head).click()
+        seen.title(f"L{layer}·H{head}")
+        if key != 2:
+            seen.at_cell(3, key)
+        expect(rows(seen).first).to_contain_text(f"L{layer}·H{head} off")
+        expect(rows(seen).nth(2)).to_contain_text(f"“{trace.display_tokens[key]}”")
+        for row, change in ((0, whatif.off(layer, head)), (2, whatif.hide(key))):
+            after = answers_of(trace.rerun(change))
+            texts = cells(seen, row)
+            first = max(after, key=lambda name: after[name])
+            assert number(texts[0]) == pytest.approx(before[best], abs=5.1e-4)
+            assert number(texts[1].split(" ")[0]) == pytest.approx(after[best], abs=5.1e-4)
+            assert (f"first is “{first}”" in texts[1]) == (first != best)
+        expect(rows(seen).nth(1)).to_contain_text("needs Python: open the notebook")
+        expect(rows(seen).get_by_role("button")).to_have_count(0)
+    expect(seen.part("matter")).to_contain_text("Two experiments in this one text")
+    seen.find_heads("matters")
+    every = trace.n_layers * trace.n_heads
+    expect(seen.part("sweep-state")).to_contain_text(f"All {every} heads tried, in this text.")
+    expect(seen.part("matters")).not_to_contain_text("≈")
+    if kind == "similarity":
+        swept = {at: similarity(trace.rerun(whatif.off(*at))) - before[""] for at in ((3, 3), (5, 1))}
+        for (layer, head), value in swept.items():
+            assert number(seen.thumb(layer, head).inner_text().replace("+", "")) == pytest.approx(value, abs=5.1e-4)
+
+
+def test_a_saved_page_says_why_it_holds_none(show: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Lens.embedded().trace(" ".join(["the cat sat on the mat"] * 11))
+    seen = show(long.explore())
     seen.open_tab("Does it matter?")
-    panel = seen.root.get_by_role("tabpanel")
-    expect(panel).to_have_text("This needs the model, which a saved page does not hold. Open the notebook.")
+    expect(seen.root.get_by_role("tabpanel")).to_have_text(
+        f"This needs the model: a saved page holds it of texts of up to 64 tokens, and this has {long.n_tokens}. "
+        "Open the notebook."
+    )
+    seen.find_heads("matters")
+    expect(seen.part("sweep-state")).to_contain_text("Not computed: This needs the model")
+    monkeypatch.setattr("bertlens.whatif.alone.ALONE_WORK", 1)
+    seen = show(labels().explore())
+    seen.open_tab("Does it matter?")
+    expect(seen.root.get_by_role("tabpanel")).to_contain_text("takes too long whenever a page is saved. Open the")
+    unmasked = Lens.embedded(mlm=True).trace("The cat sat.")
+    seen = show(unmasked.explore())
+    seen.open_tab("Does it matter?")
+    expect(seen.root.get_by_role("tabpanel")).to_contain_text("no token of this text is masked: write [MASK]")
+
+
+def test_what_has_no_answer_says_so_in_one_sentence(page_of: Any, show: Any, masked: Trace) -> None:
     assert masked.lens is not None
     seen = live(page_of, masked.lens.trace("The cat sat.").explore(layer=0, head=0))
     seen.open_tab("Does it matter?")
     expect(seen.root.get_by_role("tabpanel")).to_contain_text("no token of this text is masked: write [MASK]")
-    import torch
-
     given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
     seen = show(given.explore())
     seen.open_tab("Does it matter?")

@@ -1,6 +1,6 @@
 // Does it matter? The model's answer without the head, without the cell, without the token that is looked at.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { LIMITS } from "../../generated/vocabulary";
 import { arrived } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/link";
@@ -8,13 +8,17 @@ import { counted, headLabel } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import { Waiting } from "../../parts/section";
 import { changesOf } from "../../state/change";
+import { EACH, type Each } from "../../state/effects";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
 import type { Matter as Answer } from "../../state/whatif";
 import { put } from "../../whatif/doing";
 import { changeNames, UndoChange } from "../../whatif/undochange";
 import { amountOf, cellName, changeText, MATTER, matterCells, numberName, RULE, tokenName, verdict } from "./data";
+import { matterOf } from "./saved";
 import { EffectTable } from "./table";
+
+const COUNTS = ["No experiment", "One experiment", "Two experiments", "Three experiments"];
 
 /** The cell that the tab is about: the pinned one, or the clearest of the head. */
 const placeOf = ({ shown, focus }: View) => ({
@@ -45,11 +49,19 @@ export function Matter() {
   const tokens = overview.queries.tokens.length;
   if (before) return <Answered matter={before} />;
   if (tokens > LIMITS.effects && asked !== cell)
-    return link.kernel.value ? <Cost tokens={tokens} start={() => ask(cell)} /> : <NeedsModel />;
+    return link.kernel.value ? <Cost tokens={tokens} start={() => ask(cell)} /> : <Saved />;
   return <Asking />;
 }
 
-const NeedsModel = () => <p class="bl-empty">{NEEDS_MODEL}</p>;
+/** Without a kernel: what the page holds, or why it does not. */
+function Saved() {
+  const view = useView();
+  const answer = useAnswer(EACH, {});
+  if (answer.state === "asking") return null;
+  const reason = answer.state === "refused" ? NEEDS_MODEL : answer.value.why_not;
+  if (answer.state === "refused" || reason) return <p class="bl-empty">{reason}</p>;
+  return <Answered matter={matterOf(answer.value, view.overview, placeOf(view))} />;
+}
 
 /** Of a long text nothing is run before it is asked for. */
 function Cost({ tokens, start }: { tokens: number; start: () => void }) {
@@ -72,7 +84,9 @@ function Cost({ tokens, start }: { tokens: number; start: () => void }) {
 function Asking() {
   const view = useView();
   const answer = useAnswer(MATTER, placeOf(view));
-  if (answer.state === "refused" && view.link.now.value.state === "saved") return <NeedsModel />;
+  const isSaved = useRef(false); // what it refused once it refuses for the next cell
+  if (answer.state !== "asking") isSaved.current = answer.state === "refused" && view.link.now.value.state === "saved";
+  if (isSaved.current) return <Saved />;
   if (answer.state !== "answered") return <Waiting answer={answer} doing="three runs of the model" />;
   const place = placeOf(view);
   const isOf = Object.entries(place).every(([name, value]) => answer.value[name as keyof Answer] === value);
@@ -133,15 +147,27 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
       />
       <p class="bl-muted" title={RULE}>
         {matter.kind === "similarity" && "For their similarity each text is read alone, with the same change. "}
-        Three experiments in this one text: later heads may make up for what is off.
+        {COUNTS[matter.rows.filter(({ after }) => after !== null).length]} in this one text: later heads may make up for
+        what is off.
       </p>
     </div>
   );
 }
 
+/** What a saved page holds; null where it does not, or is none. */
+async function held({ answers, overview, link }: View): Promise<Each | null> {
+  if (link.now.value.state !== "saved") return null;
+  const each = await arrived(() => answers.get(EACH, overview, {}));
+  return each.why_not ? null : each;
+}
+
 /** The rows of the table, for a file. */
 export async function matterNumbers(view: View): Promise<Numbers> {
   const { answers, overview } = view;
-  const matter = answeredBefore(view) ?? (await arrived(() => answers.get(MATTER, overview, placeOf(view))));
+  const get = async (): Promise<Answer> => {
+    const each = await held(view).catch(() => null);
+    return each ? matterOf(each, overview, placeOf(view)) : arrived(() => answers.get(MATTER, overview, placeOf(view)));
+  };
+  const matter = answeredBefore(view) ?? (await get());
   return { ...matterCells(matter), facts: [["number", `${numberName(overview, matter)} (${matter.unit})`]] };
 }

@@ -67,7 +67,7 @@ export function EffectTable({ caption, rows, show }: Props) {
 function RunButton({ row, show }: { row: EffectRow; show: () => void }) {
   const view = useView();
   const isLive = view.link.kernel.value;
-  if (row.refused) return null;
+  if (row.refused || view.link.now.value.state === "saved") return null;
   const [text, about, act] = row.isShown
     ? (["Undo", `Take back: ${row.label}`, () => undo(view)] as const)
     : (["show this run", `The whole page of the run with this change: ${row.label}`, show] as const);
