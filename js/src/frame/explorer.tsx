@@ -226,7 +226,9 @@ function TabList({ tabs, open, choose, label }: TabListProps) {
           }}
         >
           {labelOf(view, tab)}
-          {label === "Questions" && !open && <small>{QUESTIONS[tab.name]!.hint}</small>}
+          {label === "Questions" && !open && (
+            <small>{tab.why_not ? "not of this run: why?" : QUESTIONS[tab.name]!.hint}</small>
+          )}
         </button>
       ))}
     </div>

@@ -131,19 +131,27 @@ function Labels({ units, cell, isRow }: { units: Unit[]; cell: number; isRow: bo
   const view = useView();
   const [kind, pinned] = isRow ? ["row", view.row] : ["col", view.col];
   const step = labelStep(cell, isRow);
-  const length = px(units.length * cell);
+  const [length, half] = [units.length * cell, LABELLED / 2];
+  /** A label stays within the picture, which would cut it: of small rows not the first but the next that fits is named. */
+  const within = (at: number) => (isRow ? Math.max(half, Math.min(length - half, at)) : at);
+  const place = (n: number) => within((n + 0.5) * cell);
+  const first = isRow ? Math.max(0, Math.ceil(half / cell - 0.5)) % step : 0;
+  const isNamed = (n: number) =>
+    n % step === first &&
+    place(n) === (n + 0.5) * cell &&
+    (pinned === null || Math.abs(place(n) - place(pinned)) >= step * cell);
   return (
-    <div class={`bl-${kind}-labels`} style={isRow ? { height: length } : { width: length }}>
+    <div class={`bl-${kind}-labels`} style={isRow ? { height: px(length) } : { width: px(length) }}>
       {units.map(
         ({ label, pieces }, n) =>
-          (n === pinned || (n % step === 0 && Math.abs(n - (pinned ?? -step)) >= step)) && (
+          (n === pinned || isNamed(n)) && (
             <button
               type="button"
               tabIndex={-1}
               key={n}
               data-tokens={pieces}
               class={`bl-${kind}-label${n === pinned ? " bl-pinned" : ""}`}
-              style={{ [isRow ? "top" : "left"]: px((n + 0.5) * cell) }}
+              style={{ [isRow ? "top" : "left"]: px(place(n)) }}
               title={`${isRow ? "query" : "key"} ${n}: ${tokenText(label)}`}
               onClick={() => pinToken(view, isRow, n)}
             >

@@ -105,8 +105,12 @@ function PatchGrid({ patches, values, hi, isSeen, query, cell }: PatchGridProps)
   const paint = useCallback(
     (out: Uint8ClampedArray) => {
       paintValues(values, scale.signed ? -hi : 0, hi, scale.colours, out);
-      // the smaller a value, the more of the picture is seen
-      if (isSeen) for (const [n, value] of values.entries()) out[4 * n + 3] = 50 + (205 * Math.abs(value)) / hi;
+      if (!isSeen) return;
+      // the least value lets most of the picture through, the largest nothing; all alike let it be seen
+      const sizes = values.map(Math.abs);
+      const known = sizes.filter((size) => !Number.isNaN(size));
+      const [least, most] = [Math.min(...known), Math.max(...known)];
+      for (const [n, size] of sizes.entries()) out[4 * n + 3] = 50 + (205 * (size - least)) / (most - least || 1);
     },
     [values, scale.colours, isSeen],
   );

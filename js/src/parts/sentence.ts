@@ -18,10 +18,14 @@ export const statisticLabel = (name: string): string => {
   return unit === "nats" ? `${label} (nats)` : label;
 };
 
+const OF_WORDS = ["same_word", "punctuation", "punctuation_all"]; // which patches of an image are not
+
 /** The names of the statistics by which heads can be sorted. */
-export const statistics = ({ stats, statistic, nan_layer, pending, n_layers }: Overview): string[] => {
+export const statistics = ({ stats, statistic, nan_layer, pending, n_layers, patches }: Overview): string[] => {
   const layer = upTo(n_layers).find((l) => !pending.includes(l)); // one that is here
-  return stats.filter((name) => layer === undefined || !Number.isNaN(statistic(layer, 0, name)) || nan_layer !== null);
+  const isKnown = (name: string) =>
+    layer === undefined || !Number.isNaN(statistic(layer, 0, name)) || nan_layer !== null;
+  return stats.filter((name) => isKnown(name) && !(patches && OF_WORDS.includes(name)));
 };
 
 /** What a head does. */

@@ -1,13 +1,14 @@
 // The one tooltip of a view. It only repeats what focus or a click shows too.
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { px } from "../paint/format";
 import { useView, type View } from "../state/view";
 
 const HIGHEST = 60; // px of a tooltip
 
 export function Tooltip() {
-  const { tip, root } = useView();
+  const view = useView();
+  const { tip, root, overview } = view;
   const box = useRef<HTMLDivElement>(null);
   const [shift, setShift] = useState(0);
   const shown = tip.value;
@@ -16,6 +17,7 @@ export function Tooltip() {
     const room = root.current?.clientWidth ?? 0;
     if (shown) setShift(Math.max(8 + width / 2, Math.min(room - 8 - width / 2, shown.x)));
   }, [shown]);
+  useEffect(() => hideTip(view), [overview]); // what it stood at may have moved
   if (!shown) return null;
   return (
     <div ref={box} class="bl-tip" role="tooltip" style={{ left: px(shift || shown.x), top: px(shown.y + 6) }}>
