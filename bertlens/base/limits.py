@@ -40,8 +40,8 @@ LIMITS: dict[str, Limit] = {
 }
 
 # In a saved page, what each head and each token alone does to the answer: multiplications that its runs may take.
-# 12 s on one core; BERT-base to 34 tokens, MiniLM as far as "carried" goes.
-ALONE_WORK = 3e11
+# 7 to 10 s on one core; BERT-base to 24 tokens, MiniLM as far as "carried" goes.
+ALONE_WORK = 2e11
 
 # Characters of a text, which are counted before anything is tokenised
 TEXT_CHARACTERS = 1_000_000  # at most: tokenizers take some 60 bytes for each, before anything can be cut

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import transformers as tf
 
 from bertlens import Lens, ModelError, Trace, whatif
 from bertlens.base import limits
+from bertlens.base.wire import pack
 from bertlens.whatif import alone as module
 from bertlens.whatif.alone import alone, why_not
 from bertlens.whatif.answering import asked
@@ -138,3 +141,17 @@ def test_it_is_made_once_for_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     first = matter.each_matters(trace)
     monkeypatch.setattr(matter, "alone", lambda _trace: pytest.fail("made again"))
     assert matter.each_matters(trace)[0] == first[0]
+
+
+def test_how_much_a_page_may_wait_and_carry() -> None:
+    """BERT-base to 24 tokens; a few kB."""
+    model = tf.BertModel(tf.BertConfig(num_hidden_layers=12, hidden_size=12, num_attention_heads=12, vocab_size=300))
+    trace = Lens(model, tiny.wordpiece()).trace("the cat sat")
+    fields, arrays = matter.each_matters(trace)
+    index, blob = pack(arrays)
+    assert len(json.dumps(fields | {"arrays": index})) + len(blob) < 3000
+
+    def base(tokens: int) -> Any:
+        return SimpleNamespace(n_tokens=tokens, n_layers=12, n_heads=12, head_dim=64)
+
+    assert [bool(why_not(base(tokens))) for tokens in (2, 24, 25)] == [False, False, True]
