@@ -58,7 +58,8 @@ WORK: dict[str, Callable[[bl.Lens, bl.Trace], Any]] = {
 }
 
 
-@pytest.mark.parametrize("work", WORK)
+# a sweep is many re-runs: its own lines are few
+@pytest.mark.parametrize("work", [pytest.param(one, marks=pytest.mark.long) if one == "sweep" else one for one in WORK])
 def test_the_model_comes_back_after_ctrl_c_at_any_line(work: str) -> None:
     model = tiny.shaken(tf.BertModel(tf.BertConfig(**tiny.BERT | {"num_hidden_layers": 1})))
     model.train()

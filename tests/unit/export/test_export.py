@@ -468,7 +468,9 @@ def test_a_head_takes_less_than_its_bytes(embedded_lens):
 # Its size, before any work
 
 
-@pytest.mark.parametrize(("layers", "share"), [([0, 1, 2, 3, 4, 5], 2 / 3), ([3], 1 / 3)])
+@pytest.mark.parametrize(
+    ("layers", "share"), [pytest.param([0, 1, 2, 3, 4, 5], 2 / 3, marks=pytest.mark.long), ([3], 1 / 3)]
+)
 def test_what_fits_is_written_and_what_does_not_is_refused_before_any_work(embedded_lens, monkeypatch, layers, share):
     """Shapes and three heads say how large the layers get at least: never too much, and not far too little."""
     view = embedded_lens.trace("The quick brown fox jumps over the lazy dog. " * 45).explore()

@@ -40,11 +40,12 @@ def words_lens(dtype: torch.dtype = torch.float64) -> Lens:
 
 
 def logit_of(lens: Lens, trace: Trace, **inputs: Tensor) -> Tensor:
-    """The logit of “cat” at the mask, as the model itself gives it for other inputs."""
+    """The logit of “cat” at the mask, as the model itself gives it for other inputs; of several texts their sum."""
     at = trace.tokens.index("[MASK]")
-    ids = {"token_type_ids": trace.token_type_ids[None], "attention_mask": torch.ones(1, trace.n_tokens).long()}
-    logits: Tensor = lens.model(**ids | inputs).logits
-    return logits[0, at, CAT]
+    texts = len(next(iter(inputs.values())))
+    types, mask = trace.token_type_ids.expand(texts, -1), torch.ones(texts, trace.n_tokens).long()
+    logits: Tensor = lens.model(token_type_ids=types, attention_mask=mask, **inputs).logits
+    return logits[:, at, CAT].sum()
 
 
 @pytest.mark.parametrize("text", [(MASKED,), ("the cat [MASK]", "on the warm mat")], ids=["one", "pair"])
@@ -147,13 +148,11 @@ def test_integrated_gradients_are_the_integral_and_complete() -> None:
         number = {"mask": MASK, "pad": 0}.get(name)
         other = torch.zeros_like(words) if number is None else lens.model.get_input_embeddings().weight[number].detach()
         start = torch.where(keeps, words, other)
-        summed = torch.zeros_like(words)
-        for n in range(400):
-            point = (start + (n + 0.5) / 400 * (words - start)).requires_grad_()
-            logit_of(lens, trace, inputs_embeds=point[None]).backward()
-            assert point.grad is not None
-            summed += point.grad / 400
-        expected = (summed * (words - start)).sum(-1)
+        along = (torch.arange(400)[:, None, None] + 0.5) / 400
+        points = (start + along * (words - start)).requires_grad_()
+        logit_of(lens, trace, inputs_embeds=points).backward()
+        assert points.grad is not None
+        expected = (points.grad.mean(0) * (words - start)).sum(-1)
         found = attribution.integrated_gradients(trace, whatif.logit("cat"), name, steps=128, progress=False)
         torch.testing.assert_close(found.values, expected, atol=3e-4, rtol=0)
         assert found.values[keeps[:, 0]].tolist() == [0, 0, 0]

@@ -285,6 +285,7 @@ def test_a_place_is_the_same_from_any_side(keeps):
     assert gates.target_agreement(random_traces(np.random.default_rng(0), 2, moved))["p"].notna().all()
 
 
+@pytest.mark.long
 def test_the_null_is_a_null():
     """Random maps: p below a level no more often than the level says, and agreement at its chance."""
     table = gates.target_agreement(random_traces(np.random.default_rng(5), 400))

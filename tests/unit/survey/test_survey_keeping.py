@@ -100,6 +100,7 @@ def test_signals_end_the_run_and_not_its_saving(tmp_path: Path, signals: list[in
     assert [file.name for file in tmp_path.iterdir()] == ["stats.npz"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_signal_at_the_very_end_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "stats.npz"
@@ -215,9 +216,12 @@ def loads(data: bytes, folder: Path) -> HeadStats | None:
     return None
 
 
-def test_every_flipped_byte_is_refused_or_without_effect(saved: bytes, stats: HeadStats, tmp_path: Path) -> None:
+@pytest.mark.parametrize("many", [100, pytest.param(400, marks=pytest.mark.long)])
+def test_every_flipped_byte_is_refused_or_without_effect(
+    saved: bytes, stats: HeadStats, tmp_path: Path, many: int
+) -> None:
     draw, refused = random.Random(0), 0
-    places = [*range(len(saved) - 400, len(saved)), *(draw.randrange(len(saved)) for _ in range(400))]
+    places = [*range(len(saved) - many, len(saved)), *(draw.randrange(len(saved)) for _ in range(many))]
     for place in places:
         data = bytearray(saved)
         data[place] ^= 1 << draw.randrange(8)

@@ -363,6 +363,7 @@ def counted_in(traces: list[Trace]) -> HeadStats:
     return stats
 
 
+@pytest.mark.long
 def test_the_share_of_flags_is_what_chance_gives_at_every_length() -> None:
     """5 % are meant: in each class of lengths, and where the corpus holds eight texts of it, 2 to 8 % are found.
 

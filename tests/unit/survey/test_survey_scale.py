@@ -97,6 +97,7 @@ def test_a_worker_is_killed(client: Any, small: Lens) -> None:
     assert victim not in client.run(os.getpid).values()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short_windows")
 def test_all_copies_of_the_model_are_lost(client: Any, small: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both workers die: the model is sent again."""
@@ -139,7 +140,13 @@ def work():
 """
 
 
-@pytest.mark.parametrize("call", ["work()", 'if __name__ == "__main__":\n    work()'], ids=["bare", "guarded"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param("work()", id="bare"),
+        pytest.param('if __name__ == "__main__":\n    work()', id="guarded", marks=pytest.mark.long),
+    ],
+)
 def test_a_local_cluster_needs_the_main_guard(tmp_path: Path, call: str) -> None:
     """Without it each worker would run the script again: one sentence, before a process is started."""
     script = tmp_path / "survey.py"

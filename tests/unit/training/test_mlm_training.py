@@ -213,6 +213,7 @@ def test_the_command(folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.
     assert score == pytest.approx(metrics["scores"]["valid.txt"])
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_killed_run_goes_on_as_if_it_had_not_been(folders: tuple[Path, Path], tmp_path: Path) -> None:
     encoder, corpus = folders
