@@ -6,17 +6,20 @@ open_notebook(cells, app="notebook")     JupyterLab or Notebook 7; returns a Not
 open_shared(cells)                       the same, open until the file's last test
 open_marimo(cells)                       a marimo app; returns its page
 show(view)                               a view as the page that `to_html` writes; returns views.Seen
+                                         the tab of an earlier test, empty again
 """
 
 from __future__ import annotations
 
+import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 import bertlens as bl
 from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, watched
@@ -36,8 +39,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-    # JupyterLab's tests first: they take longest, and what stands together shares a server and its notebooks
-    items.sort(key=lambda item: "jupyter" not in getattr(item, "fixturenames", ()))
+    # JupyterLab's tests first: they take longest, and what stands together shares a server and its notebooks. Then file
+    # by file, the longest first, so that no process works alone at the end: a file is as long as the lines that it runs
+    lines: Counter[Path] = Counter()
+    for item in items:
+        code = getattr(item, "function", None)
+        lines[item.path] += len(inspect.getsourcelines(code)[0]) if code else 0
+    items.sort(key=lambda item: (False, 0) if needs_jupyter(item) else (True, -lines[item.path]))
+
+
+def needs_jupyter(item: pytest.Item) -> bool:
+    return "jupyter" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +60,49 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
         yield browser
         browser.close()
+
+
+class Tabs:
+    """Tabs for one document after another: a new tab costs three times as much as a new document."""
+
+    def __init__(self, browser: Browser, folder: Path) -> None:
+        self.browser = browser
+        self.folder = folder
+        self.free: list[tuple[Page, Log]] = []
+        self.documents = 0
+
+    def take(self, html: str, *, theme: str = "light", width: int = 1000, height: int = 800) -> tuple[Page, Log]:
+        """A tab that shows this text. Who takes it adds nothing to it that outlives a document, a route for example."""
+        if not self.free:
+            self.free.append(watched(self.browser, self.folder.as_uri(), accept_downloads=True)[1:])
+        page, log = self.free.pop()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=theme)
+        path = self.folder / f"{self.documents}.html"
+        self.documents += 1
+        path.write_text(html, encoding="utf-8")
+        page.goto(path.as_uri())
+        return page, log
+
+    def give_back(self, page: Page, log: Log) -> list[str]:
+        """Empty the tab; what went wrong in it."""
+        try:
+            page.mouse.move(0, 0)
+            page.goto("about:blank")
+        except Error:  # it has crashed
+            page.context.close()
+            return log.problems()
+        problems = log.problems()
+        for lines in (log.errors, log.failed, log.outside, log.allowed):
+            lines.clear()
+        self.free.append((page, log))
+        return problems
+
+
+@pytest.fixture(scope="session")
+def tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
+    """The tabs of the whole run."""
+    return Tabs(browser, tmp_path_factory.mktemp("documents"))
 
 
 class PageOf:
@@ -200,9 +255,17 @@ def pair(embedded_lens: Any) -> Any:
 
 
 @pytest.fixture
-def show(page_of: PageOf) -> Callable[..., Seen]:
+def show(tabs: Tabs) -> Iterator[Callable[..., Seen]]:
     """A function that opens a view as the page that `to_html` writes."""
-    return exported(page_of)
+    taken: list[tuple[Page, Log]] = []
+
+    def open_tab(html: str, **options: Any) -> Page:
+        taken.append(tabs.take(html, **options))
+        return taken[-1][0]
+
+    yield exported(open_tab)
+    problems = [problem for page, log in taken for problem in tabs.give_back(page, log)]
+    assert not problems, problems
 
 
 @pytest.fixture(scope="module")
