@@ -26,14 +26,14 @@ it("takes the rows of the head and of the token, at the place that moves most", 
   const matter = matterOf(
     eachOf([
       [head, 1, 0.125],
-      [token, 1, -0.0625],
+      [token, 1, 2 ** -12],
       [head + 1, 0, 0.9],
     ]),
     overview,
     place,
   );
   expect([matter.position, matter.name, matter.before]).toEqual([4, "mat", 0.25]);
-  expect(matter.rows.map(({ after }) => after)).toEqual([0.375, null, 0.1875]);
+  expect(matter.rows.map(({ after }) => after)).toEqual([0.375, null, 0.25 + 2 ** -12]);
   expect(matter.rows.map(({ code }) => code)).toEqual(["whatif.off(1, 2)", "whatif.cut(1, 2, 1, 3)", "whatif.hide(3)"]);
   expect(matter.rows[1]!.why_not).toBe("needs Python: open the notebook");
 });
