@@ -332,6 +332,8 @@ SETTINGS: dict[str, Any] = {
     "tables": False,  # the pictures of the tabs as tables
     "text_side": "from",  # running text: what a token looks at ("from"), or who looks at it ("to")
     "explain": True,  # one line at the foot that says what is seen
+    "target": "",  # the label or word whose change is asked, "" the model's first answer
+    "target_at": -1,  # at which mask or token, -1 where nobody chose
     "table_of": "head",  # what the tab of that name is of: "head" or "atlas"
     "corpus": {
         "name": "previous",

@@ -48,9 +48,9 @@ def logit(token: str | int, position: int | None = None) -> Metric:
     return Metric(
         f"logit of {token}",
         "logits",
-        lambda trace: _word(trace, position, lambda x: x[_id(trace, token)]),
+        lambda trace: _word(trace, position, lambda x: x[token_id(trace, token)]),
         at=lambda trace: _position(trace, position),
-        reading=lambda trace: sources.logit(trace, _position(trace, position), _id(trace, token)).reading,
+        reading=lambda trace: sources.logit(trace, _position(trace, position), token_id(trace, token)).reading,
     )
 
 
@@ -58,7 +58,7 @@ def probability(token: str | int, position: int | None = None) -> Metric:
     """A token's probability at a mask, the softmax over the vocabulary, in [0, 1]. Arguments as of `logit`."""
 
     def bind(trace: Trace) -> Read:
-        return _word(trace, position, lambda x: x.softmax(-1)[_id(trace, token)])
+        return _word(trace, position, lambda x: x.softmax(-1)[token_id(trace, token)])
 
     return Metric(f"probability of {token}", "0 to 1", bind, at=lambda trace: _position(trace, position))
 
@@ -67,7 +67,7 @@ def difference(token: str | int, other: str | int, position: int | None = None) 
     """logit(token) − logit(other) at a mask: the log of the ratio of their probabilities, in nats."""
 
     def bind(trace: Trace) -> Read:
-        return _word(trace, position, lambda x: x[_id(trace, token)] - x[_id(trace, other)])
+        return _word(trace, position, lambda x: x[token_id(trace, token)] - x[token_id(trace, other)])
 
     return Metric(
         f"{token} over {other}",
@@ -75,7 +75,9 @@ def difference(token: str | int, other: str | int, position: int | None = None) 
         bind,
         at=lambda trace: _position(trace, position),
         reading=lambda trace: (
-            sources.logit(trace, _position(trace, position), _id(trace, token), against=_id(trace, other)).reading
+            sources.logit(
+                trace, _position(trace, position), token_id(trace, token), against=token_id(trace, other)
+            ).reading
         ),
     )
 
@@ -228,7 +230,7 @@ def _position(trace: Trace, position: int | None) -> int:
     return positions[0]
 
 
-def _id(trace: Trace, token: str | int) -> int:
+def token_id(trace: Trace, token: str | int) -> int:
     assert trace.model is not None
     size = trace.model.vocabulary_size
     if not isinstance(token, str):

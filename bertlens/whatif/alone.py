@@ -21,6 +21,7 @@ from .answering import asked, asked_kind, between, cosine
 from .effects import NO_KEY, NOT_APART, Effect, Place, Refused, answered
 from .runs import check
 from .sweeps import outputs, planned
+from .targets import Target, target_of
 
 Row = tuple[Effect, ...] | Refused
 
@@ -56,18 +57,20 @@ def why_not(trace: Trace) -> str:
     return ""
 
 
-def alone(trace: Trace) -> Alone:
+def alone(trace: Trace, target: str | int | None = None, position: int | None = None) -> Alone:
     """On top of the changes of the run. Each number is what `answers` of `trace.rerun(change)` has.
 
+    target: the label or word that is asked about, as of `effects`.
     Raises ModelError where the model gives no answer, else like `Trace.rerun`.
     """
     kind = asked_kind(trace)
+    chosen = None if target is None else target_of(trace, target, position)
     heads: list[Change] = [Off(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
     changes = [*heads, *(Hide(token) for token in range(trace.n_tokens))]
     if kind == "similarity":
         unit, places, rows, read = _similarity(trace, changes)
     else:
-        unit, places, rows, read = _answers(trace, kind, changes)
+        unit, places, rows, read = _answers(trace, kind, changes, chosen)
     size = len(heads)
     swept = {name: values[:size] for name, values in read.items()}
     return Alone(kind, unit, places, rows[:size], rows[size:], swept)
@@ -85,16 +88,17 @@ def _run(trace: Trace, changes: Sequence[Change]) -> tuple[Any, Any]:
     return own, ((changes[n], output) for (n,), output in chain.from_iterable(batches))
 
 
-def _answers(trace: Trace, kind: str, changes: Sequence[Change]) -> Found:
+def _answers(trace: Trace, kind: str, changes: Sequence[Change], target: Target | None) -> Found:
     own, runs = _run(trace, changes)
     first = trace.original._record.output if kind == "embedding" and trace.changes else own
-    places = tuple(answered(kind, trace, first, own, own))
-    reads = {name: bound(one.metric, trace) for name, one in asked(trace).items() if one.metric is not None}
+    places = tuple(answered(kind, trace, first, own, own, target))
+    numbers = asked(trace, target.number, target.position if target.position >= 0 else None) if target else asked(trace)
+    reads = {name: bound(one.metric, trace) for name, one in numbers.items() if one.metric is not None}
     before = {name: float(read(own)) for name, read in reads.items()}
     made: dict[Change, tuple[Effect, ...]] = {}
     swept: dict[str, dict[Change, float]] = {name: {} for name in reads}
     for change, output in runs:
-        found = answered(kind, trace, first, own, output)
+        found = answered(kind, trace, first, own, output, target)
         made[change] = tuple(found[place] for place in places)
         for name, read in reads.items():
             swept[name][change] = float(read(output)) - before[name]

@@ -16,7 +16,6 @@ from torch import Tensor
 from ..errors import SelectionError
 from ..measures.metrics import Metric, Read, difference, divergence, label, logit, probability, similarity
 from ..measures.predictions import (
-    chances,
     change_apart,
     changes_apart,
     embedding,
@@ -34,6 +33,7 @@ from ..trace.trace import Trace
 from .runs import check, inputs_of
 from .slopes import estimate
 from .sweeps import Index, steps
+from .targets import Target, classes, name_of, numbers_at, target_of
 
 Found = list[tuple[Index, float]]
 
@@ -58,8 +58,10 @@ class Answers:
     rows: tuple[Answer, ...]
 
 
-def answers(trace: Trace, k: int = 5) -> Answers:
+def answers(trace: Trace, k: int = 5, target: str | int | None = None, position: int | None = None) -> Answers:
     """The answers of `trace.original` beside those of `trace`: the k best of either, the best before first.
+
+    target: a label or a word that is asked about, the first row then; where, as of `targets.target_of`.
 
     Words, labels and spans with their probability as in `Trace.predictions` (a regression with its output); of token
     classifiers the k tokens whose own label's probability changed most. Encoders: the cosine of the two texts, each run
@@ -71,6 +73,13 @@ def answers(trace: Trace, k: int = 5) -> Answers:
         unit, rows = _similarity(trace)
     else:
         unit, rows = between(kind, trace, trace.original._record.output, trace._record.output, k)
+    if target is not None:
+        chosen = target_of(trace, target, position)
+        unit, (before, after) = numbers_at(
+            kind, trace, chosen.position, trace.original._record.output, trace._record.output
+        )
+        own = Answer(chosen.position, chosen.name, float(before[chosen.number]), float(after[chosen.number]))
+        rows = [own, *(row for row in rows if (row.position, row.name) != (own.position, own.name))]
     return Answers(kind, unit, tuple(rows))
 
 
@@ -98,20 +107,12 @@ def _either(before: Tensor, after: Tensor, k: int) -> list[int]:
 
 
 def _words(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
-    assert trace.model is not None
-    named = trace.model.tokenizer.convert_ids_to_tokens
     rows = []
     for position in masked(trace):
-        first, second = (words_of(output)[0, position].double().softmax(-1) for output in (before, after))
-        rows += [Answer(position, named(n), float(first[n]), float(second[n])) for n in _either(first, second, k)]
+        _, (first, second) = numbers_at("words", trace, position, before, after)
+        best = _either(first, second, k)
+        rows += [Answer(position, name_of(trace, "words", n), float(first[n]), float(second[n])) for n in best]
     return "probability", rows
-
-
-def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
-    """The unit of a classifier's answers, and they themselves in each output: probabilities where it has some."""
-    logits = [output.logits[0].double() for output in outputs]
-    found = [chance for one in logits if (chance := chances(trace, one)) is not None]
-    return ("probability", found) if found else ("logit", logits)
 
 
 def _labels(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
@@ -199,17 +200,23 @@ class Asked:
     metric: Metric | Read | None = None
 
 
-def asked(trace: Trace) -> dict[str, Asked]:
-    """By name, what "which heads matter?" may be asked of: of the answer that the original run gave first.
+def asked(trace: Trace, target: str | int | None = None, position: int | None = None) -> dict[str, Asked]:
+    """By name, what "which heads matter?" may be asked of: of the answer that the original run gave first, or of a
+    label or a word (`targets.target_of`).
 
-    Raises ModelError where the model gives no answer.
+    Raises ModelError where the model gives no answer, InputError for a target that does not exist.
     """
-    return _ASKED[asked_kind(trace)](trace)
+    kind = asked_kind(trace)
+    if kind in _OF_TARGET:
+        return _OF_TARGET[kind](trace, None if target is None else target_of(trace, target, position))
+    if target is not None:
+        target_of(trace, target, position)  # says why not
+    return _ASKED[kind](trace)
 
 
-def asked_of(trace: Trace, name: str) -> Asked:
+def asked_of(trace: Trace, name: str, target: str | int | None = None, position: int | None = None) -> Asked:
     """One of `asked`. Raises SelectionError for another."""
-    choices = asked(trace)
+    choices = asked(trace, target, position)
     if name not in choices:
         raise SelectionError(f"no number {name[:40]!r} of the answer: there are {', '.join(choices)}")
     return choices[name]
@@ -226,12 +233,14 @@ def _by_metric(trace: Trace, metric: Metric | Read, label: str, unit: str) -> As
     )
 
 
-def _asked_words(trace: Trace) -> dict[str, Asked]:
-    assert trace.model is not None
-    at, several = masked(trace)[0], len(masked(trace)) > 1
+def _asked_words(trace: Trace, target: Target | None) -> dict[str, Asked]:
+    """Of a word, and of it over the best of the others."""
+    at, several = target.position if target else masked(trace)[0], len(masked(trace)) > 1
     logits = words_of(trace.original._record.output)[0, at]
-    first, second = logits.topk(2).indices.tolist()
-    one, other = trace.model.tokenizer.convert_ids_to_tokens([first, second])
+    best = logits.topk(2).indices.tolist()
+    first = target.number if target else best[0]
+    second = next(n for n in best if n != first)
+    one, other = (name_of(trace, "words", n) for n in (first, second))
     where = f" at {at}" if several else ""
     return {
         "logit": _by_metric(trace, logit(first, at), f"logit of “{one}”{where}", "logits"),
@@ -241,16 +250,19 @@ def _asked_words(trace: Trace) -> dict[str, Asked]:
     }
 
 
-def _asked_labels(trace: Trace) -> dict[str, Asked]:
+def _asked_labels(trace: Trace, target: Target | None) -> dict[str, Asked]:
     names = labels_of(trace)
-    best = int(trace.original._record.output.logits[0].argmax())
+    best = target.number if target else int(trace.original._record.output.logits[0].argmax())
     found = {"logit": _by_metric(trace, label(best), f"logit of “{names[best]}”", "logits")}
     if one_of(trace):
         found["divergence"] = _by_metric(trace, divergence(), "KL(before ‖ after)", "nats")
     return found
 
 
-def _asked_tags(trace: Trace) -> dict[str, Asked]:
+def _asked_tags(trace: Trace, target: Target | None) -> dict[str, Asked]:
+    if target:
+        where = f"logit of “{target.name}” for “{trace.display_tokens[target.position]}” ({target.position})"
+        return {"logit": _by_metric(trace, label(target.number, target.position), where, "logits")}
     at = (~trace.special_mask).nonzero()[:, 0]
     own = trace.original._record.output.logits[0].argmax(-1)[at]
 
@@ -322,10 +334,12 @@ def _together(trace: Trace, layers: list[int]) -> Iterator[Found]:
         given = ready
 
 
-_ASKED: dict[str, Callable[[Trace], dict[str, Asked]]] = {
+_OF_TARGET: dict[str, Callable[[Trace, Target | None], dict[str, Asked]]] = {
     "words": _asked_words,
     "labels": _asked_labels,
     "tags": _asked_tags,
+}
+_ASKED: dict[str, Callable[[Trace], dict[str, Asked]]] = {
     "span": _asked_span,
     "similarity": _asked_similarity,
     "embedding": _asked_embedding,

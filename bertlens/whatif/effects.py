@@ -15,9 +15,10 @@ from ..run.changes import Change
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
-from .answering import Answer, asked_kind, between, classes, cosine
+from .answering import Answer, asked_kind, between, cosine
 from .runs import check, inputs_of
 from .sweeps import TOKENS_AT_ONCE
+from .targets import Target, classes, name_of, numbers_at, target_of
 
 Refused: TypeAlias = str  # why a change cannot be made, in words
 NO_KEY = "a token would have nothing left to look at"
@@ -26,8 +27,8 @@ NOT_APART = "not there when each text is read alone, as it is for the similarity
 
 @dataclass(frozen=True)
 class Effect:
-    """With a change: the number of the answer that came first before, and the answer that comes first then (`first` is
-    "" where it is the same one) with its number."""
+    """With a change: the number of the answer that is asked about, and the answer that comes first then with its
+    number, where the one that is asked about came first before and does no longer (else `first` is "")."""
 
     after: float
     first: str
@@ -36,10 +37,11 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects:
-    """The model's first answer, and what becomes of it with each change, or why the change cannot be made.
+    """The model's first answer, or the one that is asked about, and what becomes of it with each change, or why the
+    change cannot be made.
 
-    kind, unit, position, name: as in `Answers`. Where the model answers at several places it is the one that changes
-    most: where another answer comes first, else where the number moves most.
+    kind, unit, position, name: as in `Answers`. The first answer of several places is the one that changes most: where
+    another answer comes first, else where the number moves most.
     """
 
     kind: str
@@ -53,22 +55,30 @@ class Effects:
 Place: TypeAlias = tuple[int, str, float]  # position, the first answer and its number
 
 
-def effects(trace: Trace, changes: Sequence[Change]) -> Effects:
+def effects(
+    trace: Trace, changes: Sequence[Change], target: str | int | None = None, position: int | None = None
+) -> Effects:
     """The answer of `trace`, and with each of the changes alone, on top of those that it has. All from one batch: the
     run as it is and the changed ones are its rows, in turns where the text is long.
 
+    target: a label or a word that is asked about in place of the first answer; where, as of `targets.target_of`.
     Each is what `answers` of `trace.rerun(change)` has. The similarity of a pair takes a batch of either text.
-    Raises ModelError where the model gives no answer, else like `Trace.rerun`.
+    Raises ModelError where the model gives no answer, else like `Trace.rerun` and `target_of`.
     """
     check(trace, changes)
     kind = asked_kind(trace)
+    chosen = None if target is None else target_of(trace, target, position)
     if kind == "similarity":
         return _of_similarity(trace, changes)
     outputs = _outputs(trace, trace.changes, changes)
     own = next(outputs)
     before = trace.original._record.output if kind == "embedding" and trace.changes else own
-    found = [one if isinstance(one, Refused) else answered(kind, trace, before, own, one) for one in outputs]
-    places = answered(kind, trace, before, own, own)
+
+    def read(output: Any) -> dict[Place, Effect]:
+        return answered(kind, trace, before, own, output, chosen)
+
+    found = [one if isinstance(one, Refused) else read(one) for one in outputs]
+    places = read(own)
     if not places:
         raise ModelError("the model has no answer to this text: none of its tokens is one to answer at")
 
@@ -114,8 +124,24 @@ def _unit(kind: str, trace: Trace, output: Any) -> str:
     return between(kind, trace, output, output, 1)[0]
 
 
-def answered(kind: str, trace: Trace, first: Any, before: Any, after: Any) -> dict[Place, Effect]:
-    """By place, what has become of the first answer of `before` in `after`."""
+def _of(kind: str, trace: Trace, target: Target, before: Any, after: Any) -> dict[Place, Effect]:
+    """What has become of the number of a label or a word, and what comes first in its place."""
+    own, at = target.number, target.position
+    _, (first, second) = numbers_at(kind, trace, at, before, after)
+    best = int(second.argmax())
+    if int(first.argmax()) != own or best == own:
+        effect = Effect(float(second[own]), "", float(second[own]))
+    else:
+        effect = Effect(float(second[own]), name_of(trace, kind, best), float(second[best]))
+    return {(at, target.name, float(first[own])): effect}
+
+
+def answered(
+    kind: str, trace: Trace, first: Any, before: Any, after: Any, target: Target | None = None
+) -> dict[Place, Effect]:
+    """By place, what has become of the first answer of `before`, or of the target, in `after`."""
+    if target:
+        return _of(kind, trace, target, before, after)
     if kind == "tags":
         return _tags(trace, before, after)
     if kind == "embedding":

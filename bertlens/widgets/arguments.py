@@ -118,6 +118,8 @@ ARGUMENTS: dict[str, Argument] = {
     "station": Argument(lambda trace, value: _index(value, "station", trace.n_layers + 1), "number"),
     "method": Argument(_choice("method", METHODS)),
     "metric": Argument(lambda _trace, value: value if isinstance(value, str) else str(value)[:40]),
+    "target": Argument(_text),
+    "target_at": Argument(lambda trace, value: _index(value, "token", trace.n_tokens), "number"),
     "row": Argument(_as_sent, "number"),
     "col": Argument(_as_sent, "number"),
     "text": Argument(_text),

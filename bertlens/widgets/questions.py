@@ -198,6 +198,7 @@ def _clearest(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
 
 
 QUESTIONS: dict[str, Question] = {}
+TARGET = ("target?", "target_at?")  # the answer that is asked about, where it is not the model's first
 
 
 def register_question(question: Question) -> None:
@@ -251,12 +252,15 @@ for _question in (
         carried_shown=why.carried_pairs,
         of_original=True,
     ),
-    Question("answers", whatif.answers, (), carried=_once),
+    Question("answers", whatif.answers, TARGET, carried=_once, carried_shown=whatif.carried_target),
+    Question("find_target", whatif.find_target, ("text",)),
     Question("moved", whatif.moved, (), carried=_if_changed),
-    Question("matters", whatif.matters, ("metric",), "whatif", carried=whatif.carried),
-    Question("matters_exact", whatif.matters_exact, ("metric", "layer"), "whatif", carried=whatif.carried_exact),
-    Question("cell_matters", matter.cell_matters, ("layer", "head", "query", "key"), "whatif"),
-    Question("each_matters", matter.each_matters, (), "whatif", _once),
+    Question("matters", whatif.matters, ("metric", *TARGET), "whatif", carried=whatif.carried),
+    Question(
+        "matters_exact", whatif.matters_exact, ("metric", "layer", *TARGET), "whatif", carried=whatif.carried_exact
+    ),
+    Question("cell_matters", matter.cell_matters, ("layer", "head", "query", "key", *TARGET), "whatif"),
+    Question("each_matters", matter.each_matters, TARGET, "whatif", _once, whatif.carried_target),
     Question(
         "score_maps",
         score_maps.score_maps_in_turn,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,13 +35,14 @@ class Selection:
     key: int | None = None
     layer_map: str = ""  # of the selected head's layer, where one is shown
     layers: Sequence[int] = ()  # that the page holds
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the view
 
     @classmethod
     def of(cls, traits: Mapping[str, Any], layers: Sequence[int]) -> Selection:
         """Of a view with these traits, in these layers."""
         heads = dict.fromkeys([(traits["layer"], traits["head"]), *map(tuple, traits["heads"])])
         shown = tuple((layer, head) for layer, head in heads if layer in layers)
-        return cls(shown, traits["query"], traits["key"], traits["layer_map"], layers)
+        return cls(shown, traits["query"], traits["key"], traits["layer_map"], layers, traits["settings"])
 
 
 def page(

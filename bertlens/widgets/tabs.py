@@ -35,7 +35,7 @@ class Tab(Word):
 PARTS: dict[str, Part] = {
     part.name: part
     for part in (
-        Part("header", ("hello", "bundle", "trace", "change", "answers", "html")),
+        Part("header", ("hello", "bundle", "trace", "change", "answers", "find_target", "html")),
         Part("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
         Part("head", ("overview", "head", "norms", "layer_map", "pdf")),
     )

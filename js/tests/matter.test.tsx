@@ -16,7 +16,19 @@ const WORDS = ["[CLS]", "it", "[MASK]", "it", "[MASK]", "[SEP]"];
 type Numbers = [after: number, first?: string, value?: number] | null;
 
 const matterOf = (rows: [Numbers, Numbers, Numbers], more: Partial<Matter> = {}): Matter => ({
-  ...{ layer: 1, head: 8, query: 1, key: 4, kind: "similarity", unit: "cosine", position: -1, name: "", before: 0.128 },
+  ...{
+    target: "",
+    target_at: -1,
+    layer: 1,
+    head: 8,
+    query: 1,
+    key: 4,
+    kind: "similarity",
+    unit: "cosine",
+    position: -1,
+    name: "",
+    before: 0.128,
+  },
   rows: rows.map((row, n) => ({
     asked: [
       ["off", 1, 8],
@@ -170,6 +182,29 @@ describe("the tab", () => {
     button(root, "show this run")!.click(); // another row: instead of the first, as its numbers are
     await settled();
     expect(b.take("change").message.changes).toEqual([["cut", 1, 8, 1, 4]]);
+  });
+  it("asks about the word that was chosen, and about the first again where the run has not that word", async () => {
+    const { b, view, root, text } = await opened();
+    const { query, key } = view.focus;
+    b.take("cell_matters");
+    view.page.target.value = "dog";
+    await settled();
+    expect(() => b.take("cell_matters")).toThrow("nobody asks"); // not before it is known to be there
+    const asked = b.take("answers", { target: "dog" });
+    const rows = [[2, "dog", 0.2, 0.1]];
+    const found = { kind: "words", unit: "probability", rows, metrics: [], choices: ["cat"], places: [], why_not: "" };
+    asked.give(found);
+    await settled();
+    const of = { ...cell, query, key, target: "dog", kind: "words", unit: "probability", name: "dog", position: 2 };
+    b.take("cell_matters", { ...cell, query, key, target: "dog" }).give(answer({ ...of, before: 0.2 }));
+    await settled();
+    expect(text()).toMatch(/^Yes: without L0·H0 the probability of “dog” falls from 0.200 to 0.127/);
+    expect(root.querySelector("input")!.value).toBe("dog");
+    view.page.target.value = "dogg";
+    await settled();
+    b.take("answers", { target: "dogg" }).give({ error: "no word." });
+    await settled();
+    expect(b.take("answers").message.target).toBeUndefined();
   });
   it("asks on top of changes that were made elsewhere, and says so", async () => {
     const change = { id: 0, label: "L2·H2 off", about: "", off: [2, 2], code: "whatif.off(2, 2)" };

@@ -63,7 +63,15 @@ describe("which heads matter", () => {
     render(inView, root);
     await settled();
     const metrics = [["m", "logit of “cat”", "nats"]];
-    b.take("answers").give({ kind: "words", unit: "probability", rows: [], metrics, why_not: "" });
+    b.take("answers").give({
+      kind: "words",
+      unit: "probability",
+      rows: [],
+      metrics,
+      choices: [],
+      places: [],
+      why_not: "",
+    });
     await settled();
     const give = async (op: string, values: number[] | string) => {
       const answer = answerOf("values", [values.length], Float32Array.from(values as number[]));

@@ -13,20 +13,22 @@ from ...whatif.alone import alone, why_not
 from ...whatif.answering import asked_kind
 from ...whatif.effects import Effect, effects
 from . import Answer
-from .whatif import code, label
+from .whatif import asked_target, code, label
 
 
-def cell_matters(trace: Trace, layer: int, head: int, query: int, key: int) -> Answer:
-    """The model's first answer, and with the head off, the cell cut, the looked-at token hidden: each alone, on top of
-    the changes of the run. Raises as `whatif.effects`.
+def cell_matters(
+    trace: Trace, layer: int, head: int, query: int, key: int, target: str = "", target_at: int = -1
+) -> Answer:
+    """The model's first answer, or the target's, and with the head off, the cell cut, the looked-at token hidden: each
+    alone, on top of the changes of the run. Raises as `whatif.effects`.
 
-    Fields: layer, head, query, key; kind, unit, position, name, before as of `Effects`; rows in that order as {"asked":
-    the change as a page asks for it, "label", "code", "why_not": "" where it can be made, "after", "first",
-    "first_value" as of `Effect` (None, "", None where it cannot)}.
+    Fields: layer, head, query, key, target, target_at; kind, unit, position, name, before as of `Effects`; rows in that
+    order as {"asked": the change as a page asks for it, "label", "code", "why_not": "" where it can be made, "after",
+    "first", "first_value" as of `Effect` (None, "", None where it cannot)}.
     """
     asked: list[list[Any]] = [["off", layer, head], ["cut", layer, head, query, key], ["hide", key]]
     changes = (Off(layer, head), Cut(layer, head, query, key), Hide(key))
-    found = effects(trace, changes)
+    found = effects(trace, changes, *asked_target(target, target_at))
     rows = [
         {
             "asked": sent,
@@ -44,6 +46,8 @@ def cell_matters(trace: Trace, layer: int, head: int, query: int, key: int) -> A
         "head": head,
         "query": query,
         "key": key,
+        "target": target,
+        "target_at": target_at,
         "kind": found.kind,
         "unit": found.unit,
         "position": found.position,
@@ -54,7 +58,7 @@ def cell_matters(trace: Trace, layer: int, head: int, query: int, key: int) -> A
     return fields, {}
 
 
-def each_matters(trace: Trace) -> Answer:
+def each_matters(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     """What `cell_matters` needs of every head and token, for a page without a kernel; or why it is not there.
 
     Fields: why_not, a sentence, "" where it is there; kind, unit as of `Alone`; places as [position, name, before]; of
@@ -66,7 +70,7 @@ def each_matters(trace: Trace) -> Answer:
         asked_kind(trace)
         if reason := why_not(trace):
             return {"why_not": f"{reason} Open the notebook."}, {}
-        found = trace.kept("alone", lambda: alone(trace))
+        found = trace.kept(f"alone {target} {target_at}", lambda: alone(trace, *asked_target(target, target_at)))
     except BertLensError as error:
         return {"why_not": str(error)}, {}
     rows = [*found.heads, *found.tokens]

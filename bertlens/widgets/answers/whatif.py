@@ -7,7 +7,7 @@ to which part. Nothing else can be asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
@@ -15,17 +15,25 @@ from torch import Tensor
 
 from ...base.limits import PATCH_TEXT_CHARACTERS
 from ...errors import BertLensError, InputError
+from ...measures.predictions import labels_of, masked
 from ...measures.rows import head_groups
 from ...run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
 from ...trace.trace import Trace
+from ...vocabulary import SETTINGS
 from ...whatif import answering as asking
 from ...whatif import movement
 from ...whatif.changes import patch
+from ...whatif.targets import name_of, named_by, numbers_at, target_of
 from ..slices import PATIENCE, Here, ask_again, in_steps
 from . import Answer
 
+if TYPE_CHECKING:
+    from ..saving import Selection
+
 MOST = 100  # changes of one run
 SHOWN = 5  # answers
+OFFERED = 20  # words to choose from
+MOST_LABELS = 1000
 
 
 def _uniform(layer: int, head: int) -> Change:
@@ -147,18 +155,46 @@ def code(change: Change) -> str:
     return ""
 
 
-def answers(trace: Trace) -> Answer:
+def asked_target(target: str, target_at: int) -> tuple[str | None, int | None]:
+    """A target as a page has it ("": the model's first answer; -1: no place chosen) as Python has it."""
+    return target or None, None if target_at < 0 or not target else target_at
+
+
+def find_target(trace: Trace, text: str) -> Answer:
+    """The name of the label or word that a reader typed. Raises InputError with what is near it."""
+    return {"name": named_by(trace, text)}, {}
+
+
+def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     """The answer before and after, and what heads can be swept for; a reason where the model gives none.
 
-    Fields: kind, unit, rows as [position, name, before, after], metrics as [name, label, unit], why_not.
+    Fields: kind, unit, rows as [position, name, before, after], that of the target first, metrics as [name, label,
+    unit], why_not; choices: names that may be asked about, of words the likeliest; places: where, if there are several.
+    Raises InputError or ModelError for a target that this run has not.
     """
+    name, position = asked_target(target, target_at)
+    if name is not None:
+        target_of(trace, name, position)
     try:
-        found = asking.answers(trace, SHOWN)
-        metrics = [[name, one.label, one.unit] for name, one in asking.asked(trace).items()]
+        found = asking.answers(trace, SHOWN, name, position)
+        metrics = [[name, one.label, one.unit] for name, one in asking.asked(trace, name, position).items()]
     except BertLensError as error:
-        return {"kind": "", "unit": "", "rows": [], "metrics": [], "why_not": str(error)}, {}
+        nothing: dict[str, Any] = {name: [] for name in ("rows", "metrics", "choices", "places")}
+        return {"kind": "", "unit": "", **nothing, "why_not": str(error)}, {}
     rows = [[row.position, row.name, row.before, row.after] for row in found.rows]
-    return {"kind": found.kind, "unit": found.unit, "rows": rows, "metrics": metrics, "why_not": ""}, {}
+    fields = {"kind": found.kind, "unit": found.unit, "rows": rows, "metrics": metrics, "why_not": ""}
+    return fields | _choices(trace, found.kind), {}
+
+
+def _choices(trace: Trace, kind: str) -> dict[str, Any]:
+    """What may be asked about, and the masks or tokens where, if there are several."""
+    if kind == "words":
+        places = masked(trace)
+        _, [chances] = numbers_at(kind, trace, places[0], trace.original._record.output)
+        names = [name_of(trace, kind, n) for n in chances.topk(min(OFFERED, len(chances))).indices.tolist()]
+        return {"choices": names, "places": places if len(places) > 1 else []}
+    places = (~trace.special_mask).nonzero()[:, 0].tolist() if kind == "tags" else []
+    return {"choices": labels_of(trace)[:MOST_LABELS] if kind in ("labels", "tags") else [], "places": places}
 
 
 def moved(trace: Trace, patience: float = PATIENCE) -> Answer:
@@ -181,43 +217,63 @@ def _moved(here: Here) -> Generator[None, None, Tensor]:
     return torch.stack(layers)
 
 
-def _swept(trace: Trace) -> dict[str, dict[int, np.ndarray]]:
-    """What was computed of a run, for a saved page: metric -> layer -> (H,), layer -1 the estimate (L, H)."""
-    return trace.kept("swept heads", dict[str, dict[int, np.ndarray]])
+Sweep: TypeAlias = tuple[str, str, int]  # metric, target, where
 
 
-def _kept(trace: Trace, metric: str) -> dict[int, np.ndarray]:
-    return _swept(trace).setdefault(metric, {})
+def _swept(trace: Trace) -> dict[Sweep, dict[int, np.ndarray]]:
+    """What was computed of a run, for a saved page: of each metric layer -> (H,), layer -1 the estimate (L, H)."""
+    return trace.kept("swept heads", dict[Sweep, dict[int, np.ndarray]])
 
 
-def matters(trace: Trace, metric: str) -> Answer:
+def matters(trace: Trace, metric: str, target: str = "", target_at: int = -1) -> Answer:
     """The first-order estimate of what each head's switching off changes: array (L, H), all NaN where there is none."""
-    kept = _kept(trace, metric)
+    asked = asking.asked_of(trace, metric, *asked_target(target, target_at))
+    kept = _swept(trace).setdefault((metric, target, target_at), {})
     if -1 not in kept:
-        estimated = asking.asked_of(trace, metric).estimated
         nothing = np.full((trace.n_layers, trace.n_heads), np.nan)
-        kept[-1] = nothing if estimated is None else estimated().numpy()
+        kept[-1] = nothing if asked.estimated is None else asked.estimated().numpy()
     return {"metric": metric}, {"values": kept[-1].astype(np.float32)}
 
 
-def matters_exact(trace: Trace, metric: str, layer: int) -> Answer:
+def matters_exact(trace: Trace, metric: str, layer: int, target: str = "", target_at: int = -1) -> Answer:
     """What switching off each head of a layer changes, each in a run of its own: array (H,)."""
-    kept = _kept(trace, metric)
+    kept = _swept(trace).setdefault((metric, target, target_at), {})
     if layer not in kept:
         values = np.full(trace.n_heads, np.nan)
-        for found in asking.asked_of(trace, metric).exact([layer]):
+        for found in asking.asked_of(trace, metric, *asked_target(target, target_at)).exact([layer]):
             for (_, head), value in found:
                 values[head] = value
         kept[layer] = values
     return {"metric": metric, "layer": layer}, {"values": kept[layer].astype(np.float32)}
 
 
+def of_target(target: str, target_at: int) -> dict[str, Any]:
+    """The arguments of a question about a target, as a page sends them: none for the model's first answer."""
+    if not target:
+        return {}
+    return {"target": target} if target_at < 0 else {"target": target, "target_at": target_at}
+
+
+def carried_target(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
+    """The answers with the target that the view is set to, where this run has it."""
+    target, target_at = (selection.settings.get(name, SETTINGS[name]) for name in ("target", "target_at"))
+    try:
+        if target:
+            target_of(trace, target, asked_target(target, target_at)[1])
+            yield of_target(target, target_at)
+    except BertLensError:
+        pass
+
+
 def carried(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The estimates that were computed."""
-    yield from ({"metric": metric} for metric, kept in _swept(trace).items() if -1 in kept)
+    for (metric, target, target_at), kept in _swept(trace).items():
+        if -1 in kept:
+            yield {"metric": metric, **of_target(target, target_at)}
 
 
 def carried_exact(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The layers that were swept, those of all heads: the picture is of all of them."""
-    for metric, kept in _swept(trace).items():
-        yield from ({"metric": metric, "layer": layer} for layer in sorted(kept) if layer >= 0)
+    for (metric, target, target_at), kept in _swept(trace).items():
+        sent = {"metric": metric, **of_target(target, target_at)}
+        yield from (sent | {"layer": layer} for layer in sorted(kept) if layer >= 0)

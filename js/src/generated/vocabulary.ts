@@ -40,7 +40,7 @@ export interface Traits {
 export const DEFAULTS: Partial<Traits> = {"map": "self", "layer": 0, "head": 0, "heads": [], "query": null, "key": null, "measure": "weight", "layer_map": "", "mode": "matrix", "view": "", "pair_filter": "all", "units": "pieces", "hide_special": false, "renormalize": false, "theme": "auto", "include_layers": null, "include_heads": null};
 
 /** How a page is set beside its selection. */
-export const SETTINGS = {"atlas_order": "position", "atlas_stat": "entropy", "atlas_minimum": 0.0, "atlas_fill": false, "atlas_bars": false, "common_scale": false, "muted": [], "line_minimum": 0.02, "cell_size": 0, "neuron_order": "contribution", "key_order": "position", "all_keys": false, "mixing": "attnresln-n", "thresholds": [0.35, 0.1], "gate_view": "full", "gate_filter": "", "more": false, "tables": false, "text_side": "from", "explain": true, "table_of": "head", "corpus": {"name": "previous", "by": "weight", "average": "text", "colour": "corpus", "layers": "statistic", "direction": "dep->head"}};
+export const SETTINGS = {"atlas_order": "position", "atlas_stat": "entropy", "atlas_minimum": 0.0, "atlas_fill": false, "atlas_bars": false, "common_scale": false, "muted": [], "line_minimum": 0.02, "cell_size": 0, "neuron_order": "contribution", "key_order": "position", "all_keys": false, "mixing": "attnresln-n", "thresholds": [0.35, 0.1], "gate_view": "full", "gate_filter": "", "more": false, "tables": false, "text_side": "from", "explain": true, "target": "", "target_at": -1, "table_of": "head", "corpus": {"name": "previous", "by": "weight", "average": "text", "colour": "corpus", "layers": "statistic", "direction": "dep->head"}};
 export type Settings = Omit<typeof SETTINGS, "muted"> & { muted: string[] };
 
 /** The questions, with their arguments. */
@@ -61,12 +61,13 @@ export interface Questions {
   spectra: { layer: number; head?: number };
   why: { layer: number; head: number; query: number; key: number; side: string; against: string | number | null; through_mlps: boolean };
   why_pairs: { layer: number; head: number; query: number; key: number };
-  answers: Record<never, never>;
+  answers: { target?: string; target_at?: number };
+  find_target: { text: string };
   moved: Record<never, never>;
-  matters: { metric: string };
-  matters_exact: { metric: string; layer: number };
-  cell_matters: { layer: number; head: number; query: number; key: number };
-  each_matters: Record<never, never>;
+  matters: { metric: string; target?: string; target_at?: number };
+  matters_exact: { metric: string; layer: number; target?: string; target_at?: number };
+  cell_matters: { layer: number; head: number; query: number; key: number; target?: string; target_at?: number };
+  each_matters: { target?: string; target_at?: number };
   score_maps: { layer: number; head: number };
   survey: Record<never, never>;
   survey_texts: { layer: number };

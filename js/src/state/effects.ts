@@ -21,6 +21,8 @@ export interface Answers {
   unit: string;
   rows: AnswerRow[];
   metrics: { name: string; label: string; unit: string }[];
+  choices: string[]; // labels or words that may be asked about
+  places: number[]; // masks or tokens where, if there are several
   why_not: string;
 }
 
@@ -33,8 +35,35 @@ const answersFrom = (fields: Record<string, unknown>): Answers => ({
 });
 const ANSWERS: Kind<Answers, "answers"> = { op: "answers", read: ({ fields }) => answersFrom(fields) };
 
-/** The answers of the run shown; those of a changed run came with it. */
-export function answersOf({ answers, overview }: View): Answer<Answers> {
+/** The label or word that is asked about, as it is sent; nothing for the model's first answer. */
+export type Target = { target?: string; target_at?: number };
+
+const wanted = ({ page }: View): Target => {
+  const [target, target_at] = [page.target.value, page.targetAt.value];
+  return { ...(target ? { target } : {}), ...(target && target_at >= 0 ? { target_at } : {}) };
+};
+
+const ofTarget = (view: View) => view.answers.get(ANSWERS, view.overview, wanted(view));
+
+/** What is asked about in the run shown: the model's first answer where it has not the one that was chosen. Null while
+ * that is asked. */
+export function targetOf(view: View): Target | null {
+  if (!view.page.target.value) return {};
+  const { state } = ofTarget(view);
+  return state === "asking" ? null : state === "refused" ? {} : wanted(view);
+}
+
+/** Why the answer that was chosen cannot be asked about here; "" where it can. */
+export function targetRefused(view: View): string {
+  const answer = view.page.target.value ? ofTarget(view) : null;
+  return answer?.state === "refused" ? answer.reason : "";
+}
+
+/** The answers of the run shown, the chosen one first; those of a changed run came with it. */
+export function answersOf(view: View): Answer<Answers> {
+  const { answers, overview, page } = view;
+  const chosen = page.target.value ? ofTarget(view) : null;
+  if (chosen && chosen.state !== "refused") return chosen;
   const { answers: given } = overview;
   return answers.get(ANSWERS, overview, {}, given && (() => answersFrom(given)));
 }
@@ -69,9 +98,10 @@ export interface Each {
 export const EACH: Kind<Each, "each_matters"> = { op: "each_matters", needs: "whatif", read: fieldsAndArrays };
 
 /** What a page that was saved holds of a sweep; null where it is none. */
-function heldSweep({ answers, overview, link }: View, metric: string): Sweep | null {
+function heldSweep(view: View, metric: string): Sweep | null {
+  const { answers, overview, link } = view;
   if (link.now.value.state !== "saved") return null;
-  const each = answers.get(EACH, overview, {});
+  const each = answers.get(EACH, overview, targetOf(view) ?? {});
   const at = each.state === "answered" && !each.value.why_not ? each.value.metrics.indexOf(metric) : -1;
   if (each.state !== "answered" || at < 0) return null;
   const exact = overview.n_layers * overview.n_heads;
@@ -103,13 +133,14 @@ export function sweep(view: View, metric: string): Sweep {
   const { answers, overview } = view;
   const { n_layers, n_heads } = overview;
   const values = new Float32Array(n_layers * n_heads).fill(Number.NaN);
-  const first = answers.get(ESTIMATED, overview, { metric });
+  const target = targetOf(view) ?? {};
+  const first = answers.get(ESTIMATED, overview, { metric, ...target });
   if (first.state === "answered") values.set(first.value);
   const estimated = first.state === "answered" && !first.value.every(Number.isNaN) ? first.value : null;
   let layers = 0;
   let next: Answer<Float32Array> | null = null;
   while (first.state !== "asking" && layers < n_layers) {
-    next = answers.get(EXACT, overview, { metric, layer: layers });
+    next = answers.get(EXACT, overview, { metric, layer: layers, ...target });
     if (next.state !== "answered") break;
     values.set(next.value, layers++ * n_heads);
   }

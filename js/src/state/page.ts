@@ -54,6 +54,8 @@ export interface Page {
   tables: Signal<boolean>; // the pictures of the tabs as tables
   textSide: Signal<"from" | "to">; // running text: what a token looks at, or who looks at it
   explain: Signal<boolean>; // a line at the foot says what is seen
+  target: Signal<string>; // the label or word whose change is asked, "" the model's first answer
+  targetAt: Signal<number>; // at which mask or token, -1 where nobody chose
   tableOf: Signal<"head" | "atlas">; // what the tab of that name is of
   gateFilter: Signal<string>; // heads with another gate step back; "" for none
   corpus: Signal<CorpusChoice>;

@@ -20,7 +20,7 @@ export interface Tried {
   after: number | null; // the score without it, once that run was seen
 }
 
-/** One change and what it does to the model's first answer; `first`: what comes first then, "" where it is the same. */
+/** One change and what it does to the answer; `first`: what comes first in its place then, "" where nothing does. */
 export interface MatterRow {
   asked: Asked;
   label: string;
@@ -33,6 +33,8 @@ export interface MatterRow {
 
 /** The answer to "does it matter?": see bertlens/widgets/answers/matter.py. Rows: head off, cell cut, token hidden. */
 export interface Matter extends WhyPlace {
+  target: string; // "": the model's first answer
+  target_at: number;
   kind: string;
   unit: string;
   position: number;

@@ -42,7 +42,7 @@ const TABS: Record<TabName, TabContent> = {
   },
   matter: {
     body: Matter,
-    measure: "the model’s first answer, with and without each change",
+    measure: "the model’s answer, with and without each change",
     figure: null,
     numbers: matterNumbers,
   },

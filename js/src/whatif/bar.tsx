@@ -6,7 +6,7 @@ import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
 import { More } from "../parts/term";
 import { Token, tokenText } from "../parts/token";
-import { type Answers, answersOf, movedMost } from "../state/effects";
+import { type Answers, answersOf, movedMost, targetOf } from "../state/effects";
 import { useView, type View } from "../state/view";
 import type { Doing } from "../state/whatif";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
@@ -122,13 +122,15 @@ const NAMES: Record<string, string> = {
 
 /** The answer of the run shown, in a line; nothing where the model gives none. */
 export function AnswerLine() {
-  const { overview } = useView();
+  const view = useView();
+  const { overview } = view;
   const answers = useAnswers();
   if (!answers) return null;
   const { kind, unit, rows, why_not } = answers;
   if (why_not || (kind === "embedding" && overview.changes.length === 0)) return null;
   const positions = [...new Set(rows.map(({ position }) => position))];
-  const best = kind === "tags" ? rows : [...rows].sort((a, b) => b.after - a.after);
+  const [chosen, others] = targetOf(view)?.target ? [rows.slice(0, 1), rows.slice(1)] : [[], rows];
+  const best = [...chosen, ...(kind === "tags" ? others : others.toSorted((a, b) => b.after - a.after))];
   const shown = best.filter(({ position }) => kind !== "words" || position === positions[0]).slice(0, ANSWERS_SHOWN);
   const numbers = amounts(
     shown.map(({ after }) => after),

@@ -8,6 +8,7 @@ import { Section } from "../parts/section";
 import { More } from "../parts/term";
 import { type Answers, metricOf, type Sweep, spearman, strongest, sweep } from "../state/effects";
 import { useView } from "../state/view";
+import { AnswerChoice } from "./target";
 
 export function Matters({ answers }: { answers: Answers }) {
   const view = useView();
@@ -21,6 +22,7 @@ export function Matters({ answers }: { answers: Answers }) {
       about={`each switched off alone${overview.changes.length > 0 ? ", on top of the changes" : ""}`}
       testid="matters"
     >
+      <AnswerChoice />
       {answers.metrics.length > 1 && (
         <Select
           label="change of"

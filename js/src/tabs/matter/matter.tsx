@@ -8,11 +8,12 @@ import { counted, headLabel } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import { Waiting } from "../../parts/section";
 import { changesOf } from "../../state/change";
-import { EACH, type Each } from "../../state/effects";
+import { EACH, type Each, targetOf } from "../../state/effects";
 import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
 import type { Matter as Answer } from "../../state/whatif";
 import { put } from "../../whatif/doing";
+import { AnswerChoice } from "../../whatif/target";
 import { changeNames, UndoChange } from "../../whatif/undochange";
 import { amountOf, cellName, changeText, MATTER, matterCells, numberName, RULE, tokenName, verdict } from "./data";
 import { matterOf } from "./saved";
@@ -28,16 +29,28 @@ const placeOf = ({ shown, focus }: View) => ({
   key: focus.key,
 });
 
+/** The same, and the answer that is asked about: null while it is not known whether the run has it. */
+const questionOf = (view: View) => {
+  const target = targetOf(view);
+  return target && { ...placeOf(view), ...target };
+};
+
+/** Whether an answer is to what is asked now. */
+const isOf = (matter: Answer, view: View): boolean =>
+  Object.entries({ target: "", target_at: -1, ...questionOf(view) }).every(
+    ([name, value]) => matter[name as keyof Answer] === value,
+  );
+
 /** What was answered of the run before one of its changes was made, while that is the run shown and its cell in focus. */
 function answeredBefore(view: View): Answer | null {
   const { page, overview } = view;
   const made = page.whatif.madeOf.value;
   if (made?.subject !== overview.subject) return null;
-  const place = placeOf(view);
-  const isHere = Object.entries(place).every(([name, value]) => made.matter[name as keyof Answer] === value);
   const last = overview.changes.at(-1);
   const isBase = String(changesOf(overview).slice(0, -1)) === String(made.changes);
-  return isHere && isBase && made.matter.rows.some(({ code }) => code === last?.code) ? made.matter : null;
+  return isOf(made.matter, view) && isBase && made.matter.rows.some(({ code }) => code === last?.code)
+    ? made.matter
+    : null;
 }
 
 export function Matter() {
@@ -56,11 +69,12 @@ export function Matter() {
 /** Without a kernel: what the page holds, or why it does not. */
 function Saved() {
   const view = useView();
-  const answer = useAnswer(EACH, {});
+  const target = targetOf(view);
+  const answer = useAnswer(EACH, target ?? {}, { wait: !target });
   if (answer.state === "asking") return null;
   const reason = answer.state === "refused" ? NEEDS_MODEL : answer.value.why_not;
   if (answer.state === "refused" || reason) return <p class="bl-empty">{reason}</p>;
-  return <Answered matter={matterOf(answer.value, view.overview, placeOf(view))} />;
+  return <Answered matter={matterOf(answer.value, view.overview, questionOf(view) ?? placeOf(view))} />;
 }
 
 /** Of a long text nothing is run before it is asked for. */
@@ -83,14 +97,13 @@ function Cost({ tokens, start }: { tokens: number; start: () => void }) {
 
 function Asking() {
   const view = useView();
-  const answer = useAnswer(MATTER, placeOf(view));
+  const question = questionOf(view);
+  const answer = useAnswer(MATTER, question ?? placeOf(view), { wait: !question });
   const isSaved = useRef(false); // what it refused once it refuses for the next cell
   if (answer.state !== "asking") isSaved.current = answer.state === "refused" && view.link.now.value.state === "saved";
   if (isSaved.current) return <Saved />;
   if (answer.state !== "answered") return <Waiting answer={answer} doing="three runs of the model" />;
-  const place = placeOf(view);
-  const isOf = Object.entries(place).every(([name, value]) => answer.value[name as keyof Answer] === value);
-  return <Answered matter={answer.value} isOld={!isOf} />;
+  return <Answered matter={answer.value} isOld={!isOf(answer.value, view)} />;
 }
 
 function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }) {
@@ -121,6 +134,7 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
         {focus.pinnedQuery && focus.pinnedKey ? "" : " · pin a cell to ask about another"}
         {isOld && " · running …"}
       </p>
+      <AnswerChoice />
       {!made && overview.changes.length > 0 && (
         <p data-testid="on-top">
           Before is the run shown, with {changeNames(overview)}: each row comes on top. <UndoChange />
@@ -155,9 +169,10 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
 }
 
 /** What a saved page holds; null where it does not, or is none. */
-async function held({ answers, overview, link }: View): Promise<Each | null> {
+async function held(view: View): Promise<Each | null> {
+  const { answers, overview, link } = view;
   if (link.now.value.state !== "saved") return null;
-  const each = await arrived(() => answers.get(EACH, overview, {}));
+  const each = await arrived(() => answers.get(EACH, overview, targetOf(view) ?? {}));
   return each.why_not ? null : each;
 }
 
@@ -166,7 +181,9 @@ export async function matterNumbers(view: View): Promise<Numbers> {
   const { answers, overview } = view;
   const get = async (): Promise<Answer> => {
     const each = await held(view).catch(() => null);
-    return each ? matterOf(each, overview, placeOf(view)) : arrived(() => answers.get(MATTER, overview, placeOf(view)));
+    return each
+      ? matterOf(each, overview, questionOf(view) ?? placeOf(view))
+      : arrived(() => answers.get(MATTER, overview, questionOf(view) ?? placeOf(view)));
   };
   const matter = answeredBefore(view) ?? (await get());
   return { ...matterCells(matter), facts: [["number", `${numberName(overview, matter)} (${matter.unit})`]] };

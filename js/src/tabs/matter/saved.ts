@@ -1,6 +1,6 @@
 // "Does it matter?" in a page without a kernel: of the head and the token it holds what was tried when it was saved.
 import { headLabel } from "../../paint/format";
-import type { Each } from "../../state/effects";
+import type { Each, Target } from "../../state/effects";
 import type { Overview } from "../../state/overview";
 import type { Matter, MatterRow } from "../../state/whatif";
 import type { WhyPlace } from "../../state/why";
@@ -9,7 +9,7 @@ import { tokenName } from "./data";
 const NEEDS_PYTHON = "needs Python: open the notebook";
 
 /** The answer for one cell, at the place where it changes most. The cell itself is of too many to be tried. */
-export function matterOf(each: Each, overview: Overview, place: WhyPlace): Matter {
+export function matterOf(each: Each, overview: Overview, place: WhyPlace & Target): Matter {
   const { layer, head, query, key } = place;
   const { places, first, kind, unit } = each;
   const rows = [layer * overview.n_heads + head, overview.n_layers * overview.n_heads + key] as const;
@@ -31,7 +31,7 @@ export function matterOf(each: Each, overview: Overview, place: WhyPlace): Matte
   const none = { why_not: NEEDS_PYTHON, after: null, first: "", first_value: null };
   const cell = `${tokenName(overview, query)} → ${tokenName(overview, key)}`;
   return {
-    ...{ ...place, kind, unit, position, name, before },
+    ...{ target: "", target_at: -1, ...place, kind, unit, position, name, before },
     rows: [
       {
         ...{ asked: ["off", layer, head], label: `${headLabel(layer, head)} off` },

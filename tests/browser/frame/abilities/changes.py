@@ -270,6 +270,20 @@ def metric(hand: Hand) -> Steps:
     assert len(numbers) == 72 and min(numbers) >= 0 < max(numbers)  # a divergence only rises
 
 
+@ability("ask about another word than the first", 2, of="masked", query=6, key=2)
+def other_word(hand: Hand) -> Steps:
+    hand.tab("matter")
+    hand.ask_about("floor")
+    yield
+    hand.comes(lambda: hand.state().get("target"), "floor")
+    word = lens(mlm=True).tokenizer.convert_tokens_to_ids("floor")
+    cut = whatif.cut(1, 8, 6, 2)
+    after = [
+        trace("masked").rerun(change).output.logits[0, 6].softmax(-1)[word] for change in (OFF, cut, whatif.hide(2))
+    ]
+    hand.comes(hand.effects, [shown(float(value)) for value in after])
+
+
 @ability("undo a change", 3, long=True)
 def undo(hand: Hand) -> Steps:
     hand.what_if(re.compile("^L1·H8 off"))

@@ -75,6 +75,11 @@ class ChangeWays(CellWays):
     def metric(self, name: str) -> None:
         self.choose("change of", name)
 
+    def ask_about(self, word: str) -> None:
+        field = self.seen.part("matter").get_by_label("The word that is asked about")
+        self.write(field, word)
+        self.press("Enter")
+
     def colour_by(self, name: str) -> None:
         self.one_of("atlas", {"moved": "Looks elsewhere", "matters": "Matters", "": "Patterns"}[name])
 

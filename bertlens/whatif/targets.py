@@ -1,0 +1,127 @@
+"""The answer that is asked about in place of the model's first: a label, or a word at a mask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from torch import Tensor
+
+from ..errors import InputError, ModelError, check_index
+from ..measures.metrics import token_id
+from ..measures.predictions import chances, kind_of, labels_of, masked, words_of
+from ..trace.trace import Trace
+
+NEAR = 4  # names that are offered for one that is none
+MARKS = "Ġ▁"  # that tokenizers put before a word
+
+
+@dataclass(frozen=True)
+class Target:
+    """An answer by its name and its number, in the vocabulary or among the classes. position: -1 of the whole text."""
+
+    name: str
+    number: int
+    position: int
+
+
+def target_of(trace: Trace, name: str | int, position: int | None = None) -> Target:
+    """A class, or a word at a mask, as `whatif.label` and `whatif.logit` name them.
+
+    position: None is the first mask; of token classifiers the token that has the class most.
+    Raises InputError for a class or word that does not exist and a position that is not masked, ModelError where the
+    model answers with neither.
+    """
+    kind = kind_of(trace)
+    original = trace.original
+    if kind == "words":
+        places = masked(trace)
+        if position is not None and position not in places:
+            raise InputError(f"token {position} is not masked: choose one of {', '.join(map(str, places))}")
+        number = token_id(trace, name)
+        check_index(number, words_of(original._record.output).shape[-1], "token")
+        return Target(name_of(trace, kind, number), number, places[0] if position is None else position)
+    if kind not in ("labels", "tags"):
+        raise ModelError(f"{trace.model_name} answers with no label and no word: there is none to choose")
+    number = _class(labels_of(trace), name)
+    if kind == "labels":
+        if position is not None:
+            raise InputError("the label is of the whole text: give no position")
+        return Target(name_of(trace, kind, number), number, -1)
+    if position is not None:
+        check_index(position, trace.n_tokens, "position")
+        return Target(name_of(trace, kind, number), number, int(position))
+    _, [found] = classes(trace, original._record.output)
+    most = found[:, number].masked_fill(trace.special_mask, -float("inf")).argmax()
+    return Target(name_of(trace, kind, number), number, int(most))
+
+
+def _class(names: list[str], name: str | int) -> int:
+    if not isinstance(name, str):
+        check_index(name, len(names), "class")
+        return int(name)
+    if name not in names:
+        raise InputError(f"no label {name[:40]!r}: there are {', '.join(names[:20])}")
+    return names.index(name)
+
+
+def name_of(trace: Trace, kind: str, number: int) -> str:
+    """An answer by its number: as the tokenizer writes the word, as the model's config writes the class."""
+    assert trace.model is not None
+    return str(trace.model.tokenizer.convert_ids_to_tokens(number) if kind == "words" else labels_of(trace)[number])
+
+
+def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
+    """The unit of a classifier's answers, and they themselves in each output: probabilities where it has some."""
+    logits = [output.logits[0].double() for output in outputs]
+    found = [chance for one in logits if (chance := chances(trace, one)) is not None]
+    return ("probability", found) if found else ("logit", logits)
+
+
+def numbers_at(kind: str, trace: Trace, position: int, *outputs: Any) -> tuple[str, list[Tensor]]:
+    """The unit, and the number of every word or class in each output: at a mask, of the text (-1), of a token."""
+    if kind == "words":
+        return "probability", [words_of(output)[0, position].double().softmax(-1) for output in outputs]
+    unit, found = classes(trace, *outputs)
+    return unit, found if kind == "labels" else [one[position] for one in found]
+
+
+def named_by(trace: Trace, text: str) -> str:
+    """The name of the answer that somebody typed: a word as the tokenizer writes it, a label in either case.
+
+    Raises InputError with names that are near where it is none, ModelError where the model has neither.
+    """
+    kind, text = kind_of(trace), text.strip()[:100]
+    assert trace.model is not None
+    if kind == "words":
+        masked(trace)
+        return _word(trace.model.tokenizer, text)
+    if kind not in ("labels", "tags"):
+        target_of(trace, text)  # says why not
+    names = labels_of(trace)
+    alike = {name.lower(): name for name in reversed(names)} | {name: name for name in names}
+    found = alike.get(text) or alike.get(text.lower())
+    if found is None:
+        near = get_close_matches(text.lower(), [name.lower() for name in names], NEAR, 0.4) or list(alike)[:NEAR]
+        raise InputError(f"“{text[:40]}” is no label of this model.{_offered(alike[name] for name in near)}")
+    return found
+
+
+def _word(tokenizer: Any, text: str) -> str:
+    vocabulary: dict[str, int] = tokenizer.get_vocab()
+    pieces = tokenizer.tokenize(f" {text}") if text else []  # as it stands behind a space
+    if len(pieces) == 1 and vocabulary.get(pieces[0]) not in (None, tokenizer.unk_token_id):
+        return str(pieces[0])
+    if text in vocabulary:
+        return text
+    first = text[:1].lower()
+    words = {bare: name for name in vocabulary if (bare := name.lstrip(MARKS)) and bare[0].lower() == first}
+    near = [words[name] for name in get_close_matches(text, words, NEAR)]
+    why = f"it is {len(pieces)} tokens ({' '.join(pieces[:6])}), not one" if len(pieces) > 1 else "it is no token"
+    raise InputError(f"“{text[:40]}” cannot be asked about: {why} of this model.{_offered(near)}")
+
+
+def _offered(names: Any) -> str:
+    found = ", ".join(dict.fromkeys(names))
+    return f" Near it: {found}." if found else ""

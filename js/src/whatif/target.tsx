@@ -1,0 +1,116 @@
+// Whose change is asked: the model's first answer, or a label or word that a reader chooses.
+import { batch, useSignal } from "@preact/signals";
+import { useId } from "preact/hooks";
+import type { Read } from "../kernel/answers";
+import { Close, Select } from "../parts/controls";
+import { tokenText } from "../parts/token";
+import { answersOf, targetOf, targetRefused } from "../state/effects";
+import { useView, type View } from "../state/view";
+
+const FIRST = "the model’s first";
+
+/** Ask about another answer, "" for the model's first. */
+function choose({ page }: View, target: string): void {
+  batch(() => {
+    page.target.value = target;
+    page.targetAt.value = -1;
+  });
+}
+
+/** Nothing where the model's answer is one number: a similarity, a vector, a span. */
+export function AnswerChoice() {
+  const view = useView();
+  const { page, overview, link } = view;
+  const answer = answersOf(view);
+  const refused = targetRefused(view);
+  if (answer.state !== "answered") return null;
+  const { kind, choices, places, rows } = answer.value;
+  if (choices.length === 0 && !refused) return null;
+  const target = targetOf(view)?.target ?? "";
+  const { tokens } = overview.queries;
+  return (
+    <div data-testid="target">
+      <fieldset
+        class="bl-controls bl-target"
+        disabled={!link.kernel.value}
+        title={link.kernel.value ? "" : link.needs.value}
+      >
+        {kind === "words" && <WordField choices={choices} />}
+        {(kind === "labels" || kind === "tags") && (
+          <Select
+            label="answer"
+            value={target}
+            choices={[{ value: "", label: FIRST }, ...choices.map((name) => ({ value: name, label: name }))]}
+            onChange={(name) => choose(view, name)}
+          />
+        )}
+        {target && places.length > 0 && (
+          <Select
+            label="at"
+            value={String(rows[0]!.position)}
+            choices={places.map((n) => ({ value: String(n), label: `${tokenText(tokens[n]!)} (${n})` }))}
+            onChange={(place) => {
+              page.targetAt.value = Number(place);
+            }}
+          />
+        )}
+      </fieldset>
+      {refused && (
+        <p class="bl-muted" role="status">
+          {refused} So this is about {FIRST} answer, not “{page.target.value}”.{" "}
+          <button type="button" class="bl-link" onClick={() => choose(view, "")}>
+            forget it
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Any word of the vocabulary; the kernel says how the tokenizer writes what is typed, or what is near it. */
+function WordField({ choices }: { choices: string[] }) {
+  const view = useView();
+  const { answers, overview, page } = view;
+  const [wrong, id] = [useSignal({ typed: "", why: "" }), useId()];
+  const put = (typed: string) => {
+    const text = typed.trim();
+    wrong.value = { typed: "", why: "" };
+    if (text === "" || choices.includes(text)) choose(view, text);
+    else
+      answers
+        .plain("find_target", overview, { text }, ({ fields }: Read) => fields.name as string)
+        .then(
+          ({ value }) => choose(view, value),
+          (error: Error) => {
+            wrong.value = { typed, why: error.message };
+          },
+        );
+  };
+  return (
+    <>
+      <label class="bl-group">
+        <span class="bl-caps">answer</span>
+        <input
+          type="text"
+          list={id}
+          placeholder={FIRST}
+          aria-label="The word that is asked about"
+          aria-invalid={wrong.value.why !== ""}
+          value={wrong.value.typed || page.target.value}
+          onChange={(event) => put(event.currentTarget.value)}
+        />
+        <datalist id={id}>
+          {choices.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      </label>
+      {page.target.value && <Close label={`Ask about ${FIRST} again`} onClick={() => choose(view, "")} />}
+      {wrong.value.why && (
+        <p class="bl-muted" role="alert">
+          {wrong.value.why}
+        </p>
+      )}
+    </>
+  );
+}
