@@ -334,6 +334,12 @@ SETTINGS: dict[str, Any] = {
     "explain": True,  # one line at the foot that says what is seen
     "target": "",  # the label or word whose change is asked, "" the model's first answer
     "target_at": -1,  # at which mask or token, -1 where nobody chose
+    "aligned_only": False,  # two runs by the words that both texts have
+    "compare_with": {
+        "run": "",
+        "text": "",
+        "text_pair": "",
+    },  # beside this run: "original" without its changes, or a text
     "table_of": "head",  # what the tab of that name is of: "head" or "atlas"
     "corpus": {
         "name": "previous",

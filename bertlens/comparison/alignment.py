@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,10 +48,17 @@ class Alignment:
             tuple(j for i, j in self.pairs if j is not None and i is None),
         )
 
+    def only(self, aligned: bool) -> Alignment:
+        """With those pairs alone that both texts have, or with all gaps again."""
+        return replace(self, pairs=self.shared if aligned else _with_gaps(self.shared, len(self.a), len(self.b)))
+
     @property
     def said(self) -> str:
         """How much is aligned, and which pairs could be others."""
-        said = f"{len(self.shared)} of {len(self.a)} {self.by} of a and of {len(self.b)} of b are aligned."
+        counts = f"{len(self.shared)} of {len(self.a)} {self.by} of a and of {len(self.b)} of b"
+        said = f"{counts} are aligned."
+        if len(self.pairs) == len(self.shared) < max(len(self.a), len(self.b)):
+            said = f"Only what both texts have: {counts}."
         if not self.open:
             return said
         named = [f"“{self.a[i].name}” ({self.a[i].pieces[0]} and {self.b[j].pieces[0]})" for i, j in self.open]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,9 @@ from ..survey.distances import divergences
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
 from .alignment import Alignment, Unit, align
+from .answers import BothAnswers, answers
 from .kinship import match_heads, one_tokenizer
+from .placing import members, spread
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -35,7 +37,7 @@ SINK = 1e-5  # attention to no token below this is rounding
 Measure = Callable[..., Tensor]
 
 
-def compare(a: Trace, b: Trace, *, same_heads: bool | None = None) -> Comparison:
+def compare(a: Trace, b: Trace, *, same_heads: bool | None = None, aligned_only: bool = False) -> Comparison:
     """Two traces, aligned: see Comparison.
 
     Aligned is a longest common sequence of words. Often there are several as long: where a word comes twice, or where
@@ -45,6 +47,7 @@ def compare(a: Trace, b: Trace, *, same_heads: bool | None = None) -> Comparison
 
     same_heads: whether a head of one index is the same head in both. None: where both are of one model, where their
     weights say that one was trained on from the other (`kinship`), and where attention weights were given.
+    aligned_only: as if both texts had their common tokens alone, see `Comparison.only`.
     Raises InputError for anything but two traces, and for two that have no token in common.
     """
     for trace in (a, b):
@@ -57,7 +60,7 @@ def compare(a: Trace, b: Trace, *, same_heads: bool | None = None) -> Comparison
         keys = align(a.key_encoding or a.encoding, b.key_encoding or b.encoding, single)
     if not queries.shared or not keys.shared:
         raise InputError("the two texts have no token in common: there is nothing to compare")
-    return Comparison(a, b, queries, keys, *match_heads(a, b, same_heads))
+    return Comparison(a, b, queries, keys, *match_heads(a, b, same_heads)).only(aligned_only)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +77,20 @@ class Comparison:
     keys: Alignment
     same_heads: bool  # whether heads are matched by index
     note: str  # why, or why not, in one sentence
+    aligned_only: bool = False  # weights are shares of what a row gives to tokens that both texts have
+
+    def only(self, aligned: bool = True) -> Comparison:
+        """The same two runs by the tokens that both texts have, or (False) by all of them.
+
+        By those alone there are no gaps, and the weights of each token's row over their keys are scaled to sum 1, or
+        stay 0 where it gives them nothing; norms and differences are those of these weights. What looks elsewhere only
+        for a word that the other text lacks is then no difference.
+        """
+        if aligned == self.aligned_only:
+            return self
+        queries = self.queries.only(aligned)
+        keys = queries if self.keys is self.queries else self.keys.only(aligned)
+        return replace(self, queries=queries, keys=keys, aligned_only=aligned)
 
     @property
     def tokens(self) -> DataFrame:
@@ -91,7 +108,8 @@ class Comparison:
         """(L, H) Jensen-Shannon divergence of each head's rows in a and in b, in nats in [0, ln 2], float64.
 
         Mean over aligned query rows, special tokens included, as `survey.head_distances`. A key that only one of them
-        has keeps its weight in a column of its own, as does weight that goes to no token: nothing is renormalised.
+        has keeps its weight in a column of its own, as does weight that goes to no token: nothing is renormalised, but
+        for what `only` does.
         Lin 1991; between heads Clark et al. 2019, section 6. Raises ModelError where heads are not matched by index.
         """
         self._check_heads()
@@ -120,7 +138,12 @@ class Comparison:
 
     def attention(self, layer: int) -> Tensor:
         """(H, U, V) attention of b − that of a, NaN where one of them has no such token. Raises as `heads`."""
-        return self.difference(Trace.attention, layer)
+        first, second = self.weights(layer)
+        return second - first
+
+    def weights(self, layer: int) -> tuple[Tensor, Tensor]:
+        """(H, U, V) attention of a and of b on the units of both, NaN where it has no such token. Raises as `heads`."""
+        return self.both(lambda trace: self._given(0 if trace is self.a else 1, trace.attention(layer)))
 
     def difference(self, measure: Measure, layer: int | None = None, kind: str = "map") -> Tensor:
         """A measure of b − that of a, float64, NaN where one of them has no such token.
@@ -233,7 +256,16 @@ class Comparison:
     @property
     def said(self) -> str:
         """How much is aligned, which pairs could be others, and what is said of heads."""
-        return f"{self.queries.said} {self.note}".rstrip()
+        gaps = len(self.queries.shared) < max(len(self.queries.a), len(self.queries.b))
+        scaled = "Each row is scaled to sum 1. " if self.aligned_only and gaps else ""
+        return f"{self.queries.said} {scaled}{self.note}".rstrip()
+
+    def answers(self, k: int = 5) -> BothAnswers:
+        """What the model answers in a and in b: `.rows` of (where, name, a, b), `.unit`, and `.said`, one sentence.
+
+        The k best of either; see `comparison.answers`. No rows and "" where there is nothing to compare.
+        """
+        return answers(self.a, self.b, self.queries, self.same_heads, k)
 
     def __repr__(self) -> str:
         return f"Comparison({self.a!r}, {self.b!r}: {self.said})"
@@ -253,13 +285,23 @@ class Comparison:
         trace, rows, columns = self._side(side)
         chosen = rows[first : last + 1]
         start, stop = chosen[0].pieces[0], chosen[-1].pieces[-1] + 1
-        alpha = trace.attention_rows(layer, start, stop)
+        alpha = self._given(side, trace.attention_rows(layer, start, stop))
         if measure != "weight":
             passed_on = alpha * transformed_norm(trace, layer)[:, None].to(alpha)
             alpha = passed_on if measure == "norm" else alpha - shares(passed_on)
         if self.queries.by == "tokens":
             return alpha
-        return _members(chosen, alpha, mean=True).T @ alpha @ _members(columns, alpha)
+        return members(chosen, alpha, mean=True).T @ alpha @ members(columns, alpha)
+
+    def _given(self, side: int, alpha: Tensor) -> Tensor:
+        """(…, all keys of one side) weights as they are compared: with `aligned_only`, shares of aligned keys."""
+        if not self.aligned_only:
+            return alpha
+        units = self._side(side)[2]
+        kept = [piece for pair in self.keys.shared for piece in units[pair[side]].pieces]
+        alone = torch.ones(alpha.shape[-1], dtype=torch.bool, device=alpha.device)
+        alone[kept] = False
+        return shares(alpha.masked_fill(alone, 0))
 
     def _split(self, side: int, layer: int, pairs: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
         """(H, n, m + 1) aligned rows, over aligned keys and nothing; (H, n, k) over keys that the other has not."""
@@ -317,11 +359,11 @@ class Comparison:
             wanted = ", ".join(map(str, shape))
             raise InputError(f"a measure of kind {kind!r} ends in ({wanted}), one for each token, not {tuple(x.shape)}")
         if self.queries.by == "words" and kind == "map":
-            x = _members(rows, x, mean=True).T @ x @ _members(columns, x)
+            x = members(rows, x, mean=True).T @ x @ members(columns, x)
         elif self.queries.by == "words":
-            x = x @ _members(rows, x)
+            x = x @ members(rows, x)
         for dim, alignment in ((-2, self.queries), (-1, self.keys)) if kind == "map" else ((-1, self.queries),):
-            x = _spread(x, dim, [pair[side] for pair in alignment.pairs])
+            x = spread(x, dim, [pair[side] for pair in alignment.pairs])
         return x
 
     def _described(self, layer: int, head: int) -> tuple[Any, ...]:
@@ -351,20 +393,3 @@ class Comparison:
 
 def _at(unit: Unit) -> str:
     return f"“{unit.name}” ({unit.pieces[0]})"
-
-
-def _members(units: Sequence[Unit], like: Tensor, mean: bool = False) -> Tensor:
-    """(tokens, units) 1 where a token is a piece of the word, or its share of it; of words that follow each other."""
-    start = units[0].pieces[0]
-    members = like.new_zeros(units[-1].pieces[-1] + 1 - start, len(units))
-    for number, unit in enumerate(units):
-        members[[piece - start for piece in unit.pieces], number] = 1 / len(unit.pieces) if mean else 1
-    return members
-
-
-def _spread(x: Tensor, dim: int, places: list[int | None]) -> Tensor:
-    """Entries of one dimension at new places, NaN where there is none."""
-    index = torch.tensor([0 if place is None else place for place in places], device=x.device)
-    gaps = torch.tensor([place is None for place in places], device=x.device)
-    found = x.index_select(dim, index)
-    return found.masked_fill(gaps if dim == -1 else gaps[:, None], torch.nan)

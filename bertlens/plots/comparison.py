@@ -10,7 +10,6 @@ import numpy as np
 from ..base.ranking import scale_end
 from ..comparison.runs import Comparison
 from ..errors import check_index
-from ..trace.trace import Trace
 from .figure import INK, axes_or_new, axes_row, centered, color_map, plain, tokens_on_axes
 
 RANKED = 5  # heads that carry their rank
@@ -48,7 +47,7 @@ def compared_attention(c: Comparison, layer: int, head: int, axes: Any = None) -
     `axes` are not three.
     """
     check_index(head, c.a.n_heads, "head")
-    maps = [x[head].cpu().numpy() for x in c.both(Trace.attention, layer)]
+    maps = [x[head].cpu().numpy() for x in c.weights(layer)]
     names = [a if a is not None else b for a, b in zip(c.tokens["a"], c.tokens["b"], strict=True)]
     size = 1.4 + 0.17 * min(len(names), 40)
     axes = axes_row(axes, 3, 3 * size + 0.6, size + 0.5, "three axes are needed")

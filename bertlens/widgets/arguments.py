@@ -75,6 +75,17 @@ def _text_pair(trace: Trace, value: Any) -> str | None:
     return _text(trace, value) if value else None
 
 
+def _other(trace: Trace, value: Any) -> tuple[str, ...]:
+    """Another run: ["original"], or ["text", a text, a second one or "", "cut" where it may be cut]."""
+    given = tuple(value) if isinstance(value, list) else ()
+    if not all(isinstance(one, str) for one in given) or (given[:1], len(given)) not in (
+        (("original",), 1),
+        (("text",), 4),
+    ):
+        raise InputError("the page asked for another run that this version of bertlens does not know")
+    return given
+
+
 def _as_sent(_trace: Trace, value: Any) -> Any:
     return value  # checked by the question, which knows what there is
 
@@ -122,6 +133,8 @@ ARGUMENTS: dict[str, Argument] = {
     "target_at": Argument(lambda trace, value: _index(value, "token", trace.n_tokens), "number"),
     "row": Argument(_as_sent, "number"),
     "col": Argument(_as_sent, "number"),
+    "aligned": Argument(_flag("aligned"), "boolean"),
+    "other": Argument(_other, "string[]"),
     "text": Argument(_text),
     "text_pair": Argument(_text_pair),
     "changes": Argument(_as_sent, "unknown[]"),

@@ -17,7 +17,7 @@ from ..measures import gates
 from ..measures.offers import check_capability, offers
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
-from .answers import compare, heads, matter, pdf, score_maps, survey, view, whatif, why
+from .answers import beside, heads, matter, pdf, score_maps, survey, view, whatif, why
 from .answers.thumbnails import layer_pictures_in_turn
 from .arguments import ARGUMENTS
 
@@ -32,6 +32,7 @@ Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
 OF_VIEWS = {
     "corpus": "this view was made without a survey: pass stats= of bl.survey.head_stats",
     "comparison": "this view shows one run: bl.compare(a, b).explore() compares two",
+    "another run": "this view was made from attention maps: it has no model to run another text with",
 }
 
 
@@ -139,10 +140,6 @@ def _of_short(saved: Saved) -> Saved:
 
 
 def _once(_subject: Any, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    yield {}
-
-
-def _shown_once(_subject: Any, _selection: Selection) -> Iterator[dict[str, Any]]:
     yield {}
 
 
@@ -271,14 +268,25 @@ for _question in (
     ),
     Question("survey", survey.survey, (), "corpus", _once, of_view=True),
     Question("survey_texts", survey.survey_texts, ("layer",), "corpus", _each_layer, of_view=True),
-    Question("compared_heads", compare.compared_heads, (), "comparison", carried_shown=_shown_once, of_view=True),
+    Question("compared_with", beside.compared_with, ("other",), "another run", of_view=True),
+    Question(
+        "compared_heads",
+        beside.compared_heads,
+        ("aligned?", "other?"),
+        "another run",
+        carried_shown=beside.saved_heads,
+        of_view=True,
+    ),
     Question(
         "compared",
-        compare.compared,
-        ("layer", "head", "measure", "row", "col"),
-        "comparison",
-        carried_shown=compare.saved,
+        beside.compared,
+        ("layer", "head", "measure", "row", "col", "aligned?", "other?"),
+        "another run",
+        carried_shown=beside.saved,
         of_view=True,
+    ),
+    Question(
+        "compared_answers", beside.compared_answers, ("other?",), "another run", beside.saved_answers, of_view=True
     ),
     Question("hello", view.hello, of_view=True, any_text=True),
     Question("bundle", view.packed_bundle, of_view=True, any_text=True),

@@ -49,6 +49,7 @@ class Shown:
     trace: Trace
     corpus: Corpus | None = None
     compared: Compared | None = None  # two runs beside each other; `trace` is the first of them
+    others: dict[Any, Compared] = field(default_factory=dict)  # this run beside others that the page asked about
     id: str = ""
     known: tuple[Change, ...] = ()  # that a page may name by number: all that this view showed of the text
     subject: str = ""  # of the text and its model: the same whatever is changed in the run
@@ -130,6 +131,8 @@ class Shown:
             return None if self.corpus is None else self.corpus.why_not(trace)
         if needs == "comparison":
             return None if self.compared is None else ""
+        if needs == "another run":
+            return "" if self.compared is not None or self.trace.lens is not None or trace.changes else None
         return why_not(trace, needs) if needs else ""
 
     def _overview(self, name: str, layer: int, head: int, layers: Iterable[int] | None = None) -> dict[str, Any]:

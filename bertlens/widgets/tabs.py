@@ -74,7 +74,13 @@ for _tab in (
         "geometry",
         ("geometry", "stream", "histograms", "spectra"),
     ),
-    Tab("compare", "Compare", "Where two runs differ.", "comparison", ("thumbs", "compared_heads", "compared")),
+    Tab(
+        "compare",
+        "Compare",
+        "Where two runs differ.",
+        "another run",
+        ("thumbs", "compared_with", "compared_heads", "compared", "compared_answers"),
+    ),
     Tab("survey", "Corpus", "Does it hold elsewhere?", "corpus", ("survey",)),
     Tab("table", "Table", "The numbers.", questions=("survey_texts",)),
 ):

@@ -20,7 +20,6 @@ from ..slices import PATIENCE, advanced, ask_again
 from . import Answer, whatif
 
 if TYPE_CHECKING:
-    from ..questions import Asked
     from ..saving import Selection
 
 WINDOW = 128  # units a side that are shown at once
@@ -28,29 +27,24 @@ STEP = WINDOW // 2
 MOST = 5  # heads in words
 
 
-def compared(asked: Asked, **window: Any) -> Answer:
-    """`Compared.maps` of the view's two runs."""
-    assert asked.shown.compared is not None  # the question needs them
-    return asked.shown.compared.maps(**window)
-
-
-def compared_heads(asked: Asked) -> Answer:
-    """`Compared.heads` of the view's two runs."""
-    assert asked.shown.compared is not None
-    return asked.shown.compared.heads()
-
-
-def saved(asked: Asked, selection: Selection) -> Iterator[dict[str, Any]]:
-    """The arguments of `compared` that a page without a kernel holds."""
-    assert asked.shown.compared is not None
-    return asked.shown.compared.saved(selection)
-
-
 class Compared:
     """Two runs as a page is told of them."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
+        self._by = {comparison.aligned_only: comparison}
+        self._near: dict[bool, list[list[Any]]] = {}
+
+    def by(self, aligned: bool) -> Comparison:
+        """By the words that both texts have, or by all."""
+        return self._by.setdefault(aligned, self.comparison.only(aligned))
+
+    @property
+    def kinds(self) -> list[dict[str, Any]]:
+        """What is there to be asked: all words, and those that both texts have, where that is not the same."""
+        c = self.by(False)
+        has_gaps = any(None in pair for side in (c.queries, c.keys) for pair in side.pairs)
+        return [{}, {"aligned": True}] if has_gaps else [{}]
 
     @property
     def title(self) -> str:
@@ -83,13 +77,15 @@ class Compared:
         rows: list[dict[str, Any]] = self.comparison.most(MOST).to_dict("records")
         return rows
 
-    @cached_property
-    def _nearest(self) -> list[list[Any]]:
-        rows: list[list[Any]] = self.comparison.nearest().to_numpy(object).tolist()
-        return rows
+    def _nearest(self, aligned: bool) -> list[list[Any]]:
+        if aligned not in self._near:
+            self._near[aligned] = self.by(aligned).nearest().to_numpy(object).tolist()
+        return self._near[aligned]
 
     def opened(self, selection: Mapping[str, Any]) -> dict[str, Any]:
-        """A selection with the head and cell to open on; what was given wins."""
+        """A selection with the head and cell to open on, and the words; what was given wins."""
+        if self.comparison.aligned_only:
+            selection = {**selection, "settings": {"aligned_only": True, **selection.get("settings", {})}}
         if not self._short or {"layer", "head"} & selection.keys():
             return dict(selection)
         first, c = self._most[0], self.comparison
@@ -101,10 +97,10 @@ class Compared:
 
     # What the page gets: js/src/tabs/compare/data.ts
 
-    def first(self, layer: int, head: int) -> Answer:
-        """The first picture: both runs in words, the aligned units, and of short texts the heads and one open head."""
-        c = self.comparison
-        fields: dict[str, Any] = {
+    def told(self) -> dict[str, Any]:
+        """Both runs in words, and the aligned units, gaps included."""
+        c = self.by(False)
+        return {
             "sides": [
                 {
                     "model": visible(trace.model_name),
@@ -116,24 +112,30 @@ class Compared:
             "by": c.queries.by,
             "queries": _names(c.queries),
             "keys": None if c.keys is c.queries else _names(c.keys),
-            "said": c.said,
+            "said": [c.said, self.by(True).said],
+            "only": self.comparison.aligned_only,
             "matched": c.same_heads,
             "heads": None,
             "open": None,
         }
+
+    def first(self, layer: int, head: int) -> Answer:
+        """The first picture: what is told, and of short texts the heads and one open head."""
+        fields = self.told()
         if not self._short:
             return fields, {}
-        opened, arrays = self.maps(layer, head, "weight", 0, 0)
-        return fields | {"heads": self.heads()[0], "open": opened}, arrays
+        only = self.comparison.aligned_only
+        opened, arrays = self.maps(layer, head, "weight", 0, 0, only)
+        return fields | {"heads": self.heads(only)[0], "open": opened}, arrays
 
-    def heads(self) -> Answer:
+    def heads(self, aligned: bool = False) -> Answer:
         """How far every head is apart, and the five that are most; or, not matched by index, the nearest of each.
 
         The former of long texts in turns: "again", see slices.
         """
-        c = self.comparison
+        c = self.by(aligned)
         if not c.same_heads:
-            return {"nearest": self._nearest}, {}
+            return {"nearest": self._nearest(aligned)}, {}
         if not advanced(c.advance, math.inf if within("saved", *self.sizes.values()) else PATIENCE):
             return ask_again()
         words = [
@@ -143,30 +145,31 @@ class Compared:
                 "words": row["words"],
                 "cell": c.cell(row["layer"], row["head"]),
             }
-            for row in self._most
+            for row in c.most(MOST).to_dict("records")
         ]
         return {"apart": c.heads.flatten().tolist(), "most": words}, {}
 
-    def maps(self, layer: int, head: int, measure: str, row: Any, col: Any) -> Answer:
+    def maps(self, layer: int, head: int, measure: str, row: Any, col: Any, aligned: bool = False) -> Answer:
         """One head in both: arrays a and b (rows, columns) float32 from the units `row` and `col` on, NaN at gaps.
 
         Fields: the question, and other, the head of b. Raises SelectionError for what does not exist.
         """
-        c = self.comparison
-        for name, first, size in zip(("row", "col"), (row, col), self.sizes.values(), strict=True):
-            check_index(first if type(first) is int else str(first)[:40], size, name)
+        c = self.by(aligned)
+        for name, first, side in zip(("row", "col"), (row, col), (c.queries, c.keys), strict=True):
+            check_index(first if type(first) is int else str(first)[:40], len(side.pairs), name)
         rows, columns = slice(row, row + WINDOW), slice(col, col + WINDOW)
-        other = [layer, head] if c.same_heads else self._nearest[layer * c.a.n_heads + head][2:4]
+        other = [layer, head] if c.same_heads else self._nearest(aligned)[layer * c.a.n_heads + head][2:4]
         first = c.head(0, layer, head, measure, rows, columns)
         second = c.head(1, other[0], other[1], measure, rows, columns)
         asked = {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}
+        asked |= {"aligned": True} if aligned else {}
         return asked | {"other": other}, {"a": first.float(), "b": second.float()}
 
     def still(self, layer: int, head: int, query: int | None, key: int | None) -> bytes:
         """PNG of the window of a head that is shown, for notebooks that cannot run a view."""
         c = self.comparison
         row, col = self._window(query, key)
-        fields, arrays = self.maps(layer, head, "weight", row, col)
+        fields, arrays = self.maps(layer, head, "weight", row, col, c.aligned_only)
         queries, keys = (
             [a if a is not None else b for a, b, _ in _names(side)[at : at + WINDOW]]
             for side, at in ((c.queries, row), (c.keys, col))
@@ -175,21 +178,26 @@ class Compared:
         maps = [arrays[name].numpy() for name in "ab"]
         return compared_png(maps, queries, keys, names, [*map(self._run, (c.a, c.b)), c.said])
 
-    def _window(self, query: int | None, key: int | None) -> tuple[int, int]:
-        """Where the window begins that shows what is pinned."""
-        row, col = (start(size, pin or 0) for size, pin in zip(self.sizes.values(), (query, key), strict=True))
-        return row, col
+    def _window(self, query: int | None, key: int | None, aligned: bool | None = None) -> tuple[int, int]:
+        """Where the window begins that shows what is pinned; aligned: by which words, else as compared."""
+        given = self.comparison
+        other = given if aligned is None else self.by(aligned)
+        found = [
+            start(len(there.pairs), _place(here, there, pin or 0))
+            for here, there, pin in ((given.queries, other.queries, query), (given.keys, other.keys, key))
+        ]
+        return found[0], found[1]
 
     # What a page without a kernel holds
 
     def saved(self, selection: Selection) -> Iterator[dict[str, Any]]:
         """What it is asked of `maps`: all heads of short texts by weight, else those of `held`, at what is pinned."""
-        c = self.comparison
         held = self.held(selection)
-        row, col = self._window(selection.query, selection.key)
-        for layer, head in held or [(n, h) for n in selection.layers for h in range(c.a.n_heads)]:
-            for measure in self.measures if (layer, head) in selection.heads else ("weight",):
-                yield {"layer": layer, "head": head, "measure": measure, "row": row, "col": col}
+        for kind in self.kinds:
+            row, col = self._window(selection.query, selection.key, bool(kind))
+            for layer, head in held or [(n, h) for n in selection.layers for h in range(self.comparison.a.n_heads)]:
+                for measure in self.measures if (layer, head) in selection.heads else ("weight",):
+                    yield {"layer": layer, "head": head, "measure": measure, "row": row, "col": col, **kind}
 
     def holds(self, layers: str, selection: Selection) -> str:
         """In words."""
@@ -207,6 +215,12 @@ class Compared:
 def start(size: int, unit: int) -> int:
     """The first unit of the window that shows one: as js/src/tabs/compare/data.ts has it."""
     return max(0, min(STEP * ((unit - STEP // 2) // STEP), size - WINDOW))
+
+
+def _place(here: Alignment, there: Alignment, pin: int) -> int:
+    """Where a unit of one list of pairs stands in another one, 0 where it does not."""
+    pair = here.pairs[pin]
+    return there.pairs.index(pair) if pair in there.pairs else 0
 
 
 def _names(alignment: Alignment) -> list[list[Any]]:

@@ -11,6 +11,7 @@ from ...text.encoding import CUT
 from . import Answer, whatif
 
 if TYPE_CHECKING:
+    from ...trace.trace import Trace
     from ..questions import Asked
 
 
@@ -32,17 +33,21 @@ def overview(asked: Asked) -> tuple[dict[str, Any], bytes]:
 
 def another_text(asked: Asked, text: str, text_pair: str | None = None) -> Answer:
     """Another text is run and shown."""
+    asked.show(traced(asked, text, text_pair, asked.traits["truncation"]))
+    return {}, {}
+
+
+def traced(asked: Asked, text: str, text_pair: str | None, truncation: bool) -> Trace:
+    """Another text, run as the view's was. Raises InputError where it cannot be, or is too long."""
     lens = asked.shown.trace.lens
     if lens is None:
         raise InputError("this view was made from attention maps: it has no model to run another text with")
     if len(text) + len(text_pair or "") > PAGE_TEXT_CHARACTERS:
         raise InputError(f"the text is longer than {PAGE_TEXT_CHARACTERS:,} characters: use lens.trace in a cell")
     try:
-        trace = lens.trace(text, text_pair, truncation=asked.traits["truncation"])
+        return lens.trace(text, text_pair or None, truncation=truncation)
     except InputError as error:
         raise InputError(str(error).replace(CUT, "tick “cut if too long”")) from error
-    asked.show(trace)
-    return {}, {}
 
 
 def changed_run(asked: Asked, changes: Any) -> Answer:

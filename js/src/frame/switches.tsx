@@ -10,6 +10,7 @@ import { tokenText, visibleText } from "../parts/token";
 import { tabsOf } from "../state/opentab";
 import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
+import { ExportMenu } from "./exportmenu";
 import { Notices } from "./notices";
 
 /** What sets one trait. */
@@ -55,12 +56,15 @@ export function Switches() {
       {has("head", "neurons") && <SpecialTokens />}
       {has("head") && view.grid.rows.length <= FIND_FROM && <Find />}
       {tabsOf(view).some(({ name }) => name !== "table") && (
-        <Check
-          label="as tables"
-          title="Every picture of the tabs as the table of its numbers"
-          checked={page.tables.value}
-          onChange={into(page.tables)}
-        />
+        <span class="bl-group">
+          <Check
+            label="as tables"
+            title="Every picture of the tabs as the table of its numbers"
+            checked={page.tables.value}
+            onChange={into(page.tables)}
+          />
+          {has("compare") && !has("header") && <ExportMenu />}
+        </span>
       )}
       {has("header", "head") && (
         <Check

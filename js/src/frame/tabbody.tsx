@@ -3,13 +3,12 @@ import { AsTables } from "../parts/picturetable";
 import type { Tab } from "../state/overview";
 import { useView } from "../state/view";
 import { tabOf } from "../tabs/tabs";
-import { ExportMenu } from "./exportmenu";
 
 export function TabBody({ tab }: { tab: Tab }) {
   const { body: Body } = tabOf(tab.name);
   return (
     <AsTables.Provider value={useView().page.tables.value}>
-      <Body tab={tab} menu={<ExportMenu />} />
+      <Body tab={tab} />
     </AsTables.Provider>
   );
 }

@@ -28,6 +28,8 @@ function put<T>(shelf: Shelf<T>, name: unknown, ...value: [T] | []): void {
 export class Link {
   readonly kernel = signal(false); // a kernel has answered: text can be traced, pages exported
   readonly saved = signal(false); // the page never had a kernel: what it holds is all there is
+  private told = signal(false); // that there is no kernel
+  readonly alone = computed(() => this.saved.value || this.told.value); // whatever takes a model cannot be had here
   private waits: Shelf<"asking" | "slow"> = signal(new Map());
   private loading = signal(""); // how much of an answer in pieces is here
   private problems: Shelf<Omit<Says, "state">> = signal(new Map());
@@ -54,6 +56,7 @@ export class Link {
     this.met = hello.then(
       ({ fields }) => {
         this.kernel.value = fields.kernel === true;
+        this.told.value = !this.kernel.value;
         this.lost.value &&= !this.kernel.value;
         put(this.problems, CONNECTION);
         return this.kernel.value;

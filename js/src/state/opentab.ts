@@ -2,9 +2,14 @@
 import type { Tab } from "./overview";
 import type { View } from "./view";
 
-/** The widget's tabs, but for those that nobody gave anything for. */
-export const tabsOf = ({ overview, synced }: View): Tab[] =>
-  overview.tabs.filter(({ name, why_not }) => why_not !== null && synced.parts.value.includes(name));
+/** The widget's tabs, but for those that nobody gave anything for; a page without a model runs no other text. */
+export const tabsOf = ({ overview, synced, link }: View): Tab[] =>
+  overview.tabs.filter(
+    ({ name, why_not }) =>
+      why_not !== null &&
+      synced.parts.value.includes(name) &&
+      (name !== "compare" || overview.compared || !link.alone.value || synced.view.value === name),
+  );
 
 /** Whether a tab is offered: it has something to show, is open, lacks it only because the run is a changed one, or shows
     what was given by hand, which does not vanish without a word. */

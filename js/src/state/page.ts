@@ -30,6 +30,14 @@ export interface CorpusChoice {
   direction: string; // of the parse
 }
 
+/** Units chosen of two runs that the run shown has not, by their place among all, while its pins are these. */
+interface Lone {
+  subject: string;
+  pins: string;
+  query: number | null;
+  key: number | null;
+}
+
 export interface Page {
   hover: Signal<Cell | null>;
   cursor: Signal<Cell>; // keyboard position in the matrix and in the lines
@@ -56,6 +64,9 @@ export interface Page {
   explain: Signal<boolean>; // a line at the foot says what is seen
   target: Signal<string>; // the label or word whose change is asked, "" the model's first answer
   targetAt: Signal<number>; // at which mask or token, -1 where nobody chose
+  alignedOnly: Signal<boolean>; // two runs by the words that both texts have
+  compareWith: Signal<{ run: string; text: string; text_pair: string }>; // beside the run shown: "original", or a text
+  lone: Signal<Lone | null>;
   tableOf: Signal<"head" | "atlas">; // what the tab of that name is of
   gateFilter: Signal<string>; // heads with another gate step back; "" for none
   corpus: Signal<CorpusChoice>;
@@ -93,6 +104,7 @@ export function createPage(): Page {
     help: signal(false),
     zoom: signal({ level: 0, row: 0, col: 0, side: 512, by: "max" }),
     said: signal(""),
+    lone: signal(null),
     why: createWhy(),
     whatif: createWhatIf(),
   };

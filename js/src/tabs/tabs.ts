@@ -1,11 +1,11 @@
 // Every tab as one record, by its name: what it draws, and what files of it hold. A tab without one is drawn as a sheet.
-import type { ComponentChildren, ComponentType } from "preact";
+import type { ComponentType } from "preact";
 import type { TabName } from "../generated/vocabulary";
 import type { Numbers } from "../parts/picturetable";
 import type { Tab } from "../state/overview";
 import type { View } from "../state/view";
 import { compareNumbers } from "./compare/data";
-import { HeadMaps } from "./compare/maps";
+import { MapsFigure } from "./compare/maps";
 import { Compare } from "./compare/tab";
 import { Gates, gateNumbers } from "./gates/gates";
 import { Geometry, layerNumbers } from "./geometry/geometry";
@@ -21,7 +21,7 @@ import { TableTab, tableNumbers } from "./table";
 import { Why, WhyFigure, whyNumbers } from "./why/why";
 
 interface TabContent {
-  body: ComponentType<{ tab: Tab; menu: ComponentChildren }>; // menu: of exports, for tabs that stand alone
+  body: ComponentType<{ tab: Tab }>;
   measure: string; // what its files say they are of
   figure: ComponentType<{ tab: Tab }> | null; // whose charts a file shows
   numbers: (view: View, tab: Tab) => Numbers | Promise<Numbers>;
@@ -63,7 +63,7 @@ const TABS: Record<TabName, TabContent> = {
   compare: {
     body: Compare,
     measure: "one head in two runs, and b − a, over the tokens of both",
-    figure: HeadMaps,
+    figure: MapsFigure,
     numbers: compareNumbers,
   },
   table: { body: TableTab, measure: "", figure: null, numbers: tableNumbers },

@@ -15,7 +15,7 @@ import torch
 import bertlens as bl
 from bertlens import BertLensError, InputError, Lens, ModelError, SelectionError, Trace, survey, whatif
 from bertlens.comparison.kinship import kinship
-from bertlens.measures import attention
+from bertlens.measures import attention, norms
 from unit import tiny
 
 A, B = "the unbelievable cat sat on the mat", "the cat was very warm on the mat ."
@@ -64,6 +64,75 @@ def naive_heads(c: bl.Comparison) -> np.ndarray:
     for layer, head in np.ndindex(*found.shape):
         found[layer, head] = np.mean(naive_rows(c, layer, head))
     return found
+
+
+def naive_aligned_rows(c: bl.Comparison, side: int, layer: int, head: int) -> np.ndarray:
+    """(n, m) of one side: every token's row over the pieces of aligned words, by its sum; then words, in Python."""
+    trace, units, columns = (c.b, c.queries.b, c.keys.b) if side else (c.a, c.queries.a, c.keys.a)
+    alpha = trace.attention(layer)[head].double().tolist()
+    words = [columns[pair[side]].pieces for pair in c.keys.shared]
+    kept = [piece for word in words for piece in word]
+    found = []
+    for pair in c.queries.shared:
+        rows = []
+        for piece in units[pair[side]].pieces:
+            total = sum(alpha[piece][key] for key in kept)
+            rows.append([sum(alpha[piece][key] for key in word) / total for word in words])
+        found.append(np.mean(rows, 0))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("by", ["tokens", "words"])
+def test_aligned_only_is_as_if_both_had_the_shared_words_alone(by: str) -> None:
+    lens = lens_of()
+    other = (
+        lens
+        if by == "tokens"
+        else Lens(tiny.shaken(tiny.FAMILIES["roberta"].model()).double(), tiny.roberta_like(add_prefix_space=True))
+    )
+    whole = bl.compare(lens.trace(A), other.trace(B), same_heads=None if by == "tokens" else True)
+    only = bl.compare(whole.a, whole.b, same_heads=whole.same_heads, aligned_only=True)
+    assert only.queries.by == by and only.aligned_only and not whole.aligned_only
+    assert only.tokens.equals(whole.tokens.dropna().reset_index(drop=True)) and len(only.tokens) < len(whole.tokens)
+    counts = len(only.tokens), len(only.queries.a), len(only.queries.b)
+    said = "Only what both texts have: {} of {} " + by + " of a and of {} of b. Each row is scaled to sum 1."
+    assert only.said.startswith(said.format(*counts))
+    for layer, head in ((0, 1), (2, 3)):
+        rows = [naive_aligned_rows(only, side, layer, head) for side in (0, 1)]
+        pairs = zip(*rows, strict=True)
+        wanted = np.mean([naive_divergence(dict(enumerate(p)), dict(enumerate(q))) for p, q in pairs])
+        assert float(only.heads[layer, head]) == pytest.approx(wanted, abs=1e-12)
+        assert abs(float(whole.heads[layer, head]) - wanted) > 1e-4
+        for side in (0, 1):
+            np.testing.assert_allclose(only.head(side, layer, head).numpy(), rows[side], atol=1e-12)
+            np.testing.assert_allclose(only.weights(layer)[side][head].numpy(), rows[side], atol=1e-12)
+        np.testing.assert_allclose(only.attention(layer)[head].numpy(), rows[1] - rows[0], atol=1e-12)
+        row, column = only.cell(layer, head)
+        apart = [naive_divergence(dict(enumerate(p)), dict(enumerate(q))) for p, q in zip(*rows, strict=True)]
+        assert (row, column) == (int(np.argmax(apart)), int(np.abs(rows[1] - rows[0])[row].argmax()))
+    back = only.only(False)
+    assert back.tokens.equals(whole.tokens) and torch.equal(back.heads, whole.heads) and only.only() is only
+
+
+def test_norms_of_aligned_words_are_of_the_scaled_weights() -> None:
+    lens = lens_of()
+    only = bl.compare(lens.trace(A), lens.trace(B), aligned_only=True)
+    size = norms.transformed_norm(only.b, 1)[2].double().numpy()
+    kept = [j for _, j in only.keys.shared]
+    passed_on = naive_aligned_rows(only, 1, 1, 2) * size[kept]
+    np.testing.assert_allclose(only.head(1, 1, 2, "norm").numpy(), passed_on, atol=1e-12)
+
+
+def test_a_row_that_gives_aligned_words_nothing_is_nowhere_the_same() -> None:
+    """It stays 0 in a; b gives them all: ln 2; where neither gives anything they are alike."""
+    a, b = torch.eye(3)[[1, 1, 1]], torch.eye(3)[[0, 1, 0]]
+    traces = [bl.Trace.from_attentions([x[None]], tokens) for x, tokens in ((a, ["x", "p", "y"]), (b, ["x", "q", "y"]))]
+    only = bl.compare(*traces, aligned_only=True)
+    assert not only.head(0, 0, 0).any() and only.head(1, 0, 0)[:, 0].tolist() == [1.0, 1.0]
+    assert float(only.heads) == pytest.approx(math.log(2), abs=1e-6)
+    assert float(bl.compare(traces[0], traces[0], aligned_only=True).heads) == 0
+    none = bl.Trace.from_attentions([a[None]], ["x", "q", "y"])
+    assert float(bl.compare(traces[0], none, aligned_only=True).heads) == 0
 
 
 def test_heads_of_two_texts_are_the_naive_divergence() -> None:

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 import bertlens as bl
-from bertlens import InputError, Lens, ModelError, SelectionError
+from bertlens import InputError, Lens, ModelError, SelectionError, whatif
 from bertlens.base import colors, wire
 from bertlens.export.still import compared_png
 from bertlens.measures import norms
@@ -88,7 +88,7 @@ def test_the_first_picture_is_small_and_whole(two: bl.Comparison) -> None:
     header = view.overview["header"]
     told = header["compared"]
     assert [pair[:2] for pair in told["queries"]] == [list(pair) for pair in two.tokens.itertuples(index=False)]
-    assert told["keys"] is None and told["said"] == two.said
+    assert told["keys"] is None and told["said"] == [two.said, two.only().said]
     np.testing.assert_allclose(told["heads"]["apart"], two.heads.flatten())
     most = two.most(5)
     assert [one["words"] for one in told["heads"]["most"]] == most["words"].tolist()
@@ -102,7 +102,9 @@ def test_the_first_picture_is_small_and_whole(two: bl.Comparison) -> None:
         np.testing.assert_array_equal(shown, two.head(side, view.layer, view.head).float().numpy())
     tabs = {tab["name"]: tab["why_not"] for tab in header["tabs"]}
     alone = {tab["name"]: tab["why_not"] for tab in two.a.explore().overview["header"]["tabs"]}
-    assert tabs["compare"] == "" and alone["compare"] is None
+    weights = bl.Trace.from_attentions(attention(2, 2, 3, 3), list("abc"))
+    given = {tab["name"]: tab["why_not"] for tab in weights.explore().overview["header"]["tabs"]}
+    assert tabs["compare"] == alone["compare"] == "" and given["compare"] is None  # no model to run another text with
 
 
 def test_a_head_is_asked_for_by_name(two: bl.Comparison) -> None:
@@ -122,6 +124,61 @@ def test_a_head_is_asked_for_by_name(two: bl.Comparison) -> None:
     view.query = len(two.queries.pairs) - 1  # more than a has tokens
 
 
+def test_aligned_words_alone_are_asked_for_and_held(two: bl.Comparison) -> None:
+    """From a comparison of all words, and from one of the aligned words, whose view opens on them."""
+    only = two.only()
+    for c, settings in ((two, {}), (bl.compare(two.a, two.b, aligned_only=True), {"aligned_only": True})):
+        view = c.explore()
+        assert view.settings == settings
+        fields, buffers = question(view, op="compared", layer=2, head=1, measure="norm", row=0, col=0, aligned=True)
+        arrays = wire.unpack(fields["arrays"], buffers[0])
+        np.testing.assert_array_equal(arrays["b"], only.head(1, 2, 1, "norm").float().numpy())
+        asked = question(view, op="compared_heads", aligned=True)[0]
+        np.testing.assert_allclose(asked["apart"], only.heads.flatten())
+        np.testing.assert_allclose(question(view, op="compared_heads")[0]["apart"], two.heads.flatten())
+        assert view.overview["header"]["compared"]["only"] is bool(settings)
+        opened = view.overview["header"]["compared"]["heads"]["apart"]
+        np.testing.assert_allclose(opened, c.heads.flatten())
+        held = [question for question, _ in view.page().answers if question["op"] == "compared"]
+        assert sum("aligned" in one for one in held) == len(held) / 2
+    same = bl.compare(two.a, two.a).explore()
+    assert not any("aligned" in question for question, _ in same.page().answers)
+
+
+def test_a_run_beside_another_that_the_page_names(lens: Lens) -> None:
+    """A text, and the run without changes; of what it cannot run it says why; no page holds it."""
+    trace = lens.trace(A)
+    view, b = trace.explore(), lens.trace(B)
+    c = bl.compare(trace, b)
+    asked: dict[str, Any] = {"other": ["text", B, "", ""]}
+    told = question(view, op="compared_with", **asked)[0]
+    assert [pair[:2] for pair in told["queries"]] == [list(pair) for pair in c.tokens.itertuples(index=False)]
+    assert [side["text"] for side in told["sides"]] == [A, B] and told["said"] == [c.said, c.only().said]
+    np.testing.assert_allclose(question(view, op="compared_heads", **asked)[0]["apart"], c.heads.flatten())
+    heads = question(view, op="compared_heads", aligned=True, **asked)[0]
+    np.testing.assert_allclose(heads["apart"], c.only().heads.flatten())
+    answers = question(view, op="compared_answers", **asked)[0]
+    assert answers["said"] == c.answers().said and answers["unit"] == "cosine"
+    for text in ("a b", "a c", "a d"):
+        question(view, op="compared_with", other=["text", text, "", ""])
+    assert len(view._shown.others) == 2  # the others are let go
+    assert "unchanged" in question(view, op="compared_with", other=["original"])[0]["error"]
+    for bad in (["text", "x"], ["model"], "text", ["text", 1, "", ""], None):
+        assert "known" in question(view, op="compared_with", other=bad)[0]["error"].replace("does not know", "known")
+    assert (
+        "602 tokens, the model reads 64"
+        in question(view, op="compared_with", other=["text", "cat " * 600, "", ""])[0]["error"]
+    )
+    assert "error" not in question(view, op="compared_with", other=["text", "cat " * 600, "", "cut"])[0]
+    assert "bl.compare" in question(view, op="compared_heads")[0]["error"]
+    assert not any(question["op"].startswith("compared") for question, _ in view.page().answers)
+    changed = trace.rerun(whatif.off(1, 1))
+    told = question(changed.explore(), op="compared_with", other=["original"])[0]
+    assert [bool(side["changes"]) for side in told["sides"]] == [False, True]
+    weights = bl.Trace.from_attentions(attention(2, 2, 3, 3), list("abc")).explore()
+    assert "no model" in question(weights, op="compared_with", **asked)[0]["error"]
+
+
 def test_only_comparisons_are_shown(lens: Lens) -> None:
     with pytest.raises(InputError, match=r"bl\.compare"):
         bl.CompareView(lens.trace(A))  # type: ignore[arg-type]
@@ -134,7 +191,7 @@ def test_two_pretrainings_show_the_nearest_head(lens: Lens) -> None:
     assert not c.same_heads
     view = c.explore(layer=1, head=3)
     told = view.overview["header"]["compared"]
-    assert not told["matched"] and told["heads"] is None and "nearest" in told["said"]
+    assert not told["matched"] and told["heads"] is None and "nearest" in told["said"][0]
     near = c.nearest()
     found = question(view, op="compared_heads")[0]["nearest"]
     assert found == [list(row) for row in near.itertuples(index=False)]

@@ -1,10 +1,10 @@
 // Two runs as the kernel tells of them (bertlens/widgets/answers/compare.py), and what is selected of them. Units of both texts
 // are counted together, gaps included; a difference is always b − a.
 
+import { batch } from "@preact/signals";
 import type { HeadName } from "../../generated/vocabulary";
 import { type Answer, arrived, type Kind } from "../../kernel/answers";
 import type { Numbers } from "../../parts/picturetable";
-import type { Overview } from "../../state/overview";
 import { useAnswer } from "../../state/useanswer";
 import type { View } from "../../state/view";
 
@@ -22,12 +22,21 @@ interface HeadsAnswer {
   nearest?: [layer: number, head: number, layerB: number, headB: number, nats: number][]; // where not matched by index
 }
 
+/** What the model answers in both; null: that text has no such answer. */
+interface BothAnswers {
+  unit: string;
+  said: string;
+  rows: [where: string, name: string, a: number | null, b: number | null][];
+}
+
 type Asked = {
   layer: number;
   head: number;
   measure: string;
   row: number; // the first units of the window
   col: number;
+  aligned?: true;
+  other?: Other;
 };
 
 export interface Compared {
@@ -35,21 +44,117 @@ export interface Compared {
   by: "tokens" | "words";
   queries: Pair[];
   keys: Pair[] | null; // null: the same
-  said: string;
+  said: [all: string, aligned: string];
+  only: boolean; // what Python compared are the aligned words alone: pins count those
   matched: boolean; // heads by their index
   heads: HeadsAnswer | null; // null: to be asked for
-  open: (Asked & { other: HeadName }) | null;
+  open: (Omit<Asked, "other"> & { other: HeadName }) | null;
 }
 
 /** One head in both, a window of it. */
-export type Maps = Asked & {
+export type Maps = Omit<Asked, "other"> & {
   other: HeadName; // of b
   a: Float32Array; // (rows·cols), NaN at gaps
   b: Float32Array;
 };
 
-export const comparedOf = ({ compared }: Overview) => compared as unknown as Compared;
-export const keysOf = ({ keys, queries }: Compared): Pair[] => keys ?? queries;
+/** Another run as it is asked for: ["original"], or ["text", text, second text, "cut" where it may be cut]. */
+type Other = string[];
+
+/** Two runs as they are shown. Units are those shown: all, or the aligned ones. */
+export interface Comparing {
+  data: Compared;
+  other: Other | null; // null: the view is of two runs
+  aligned: boolean;
+  hasGaps: boolean;
+  queries: Pair[];
+  keys: Pair[];
+  query: number | null;
+  key: number | null;
+  pick(choice: { layer?: number; head?: number; query?: number; key?: number }): void;
+}
+
+/** The run that the reader chose to stand beside the one shown; null where there is none, or it is the same. */
+export function otherOf({ overview, page, synced }: View): Other | null {
+  const { run, text, text_pair } = page.compareWith.value;
+  const isChanged = overview.changes.length > 0;
+  if (run === "original") return isChanged ? ["original"] : null;
+  const isSame = text === overview.text && text_pair === overview.text_pair;
+  return text === "" || (isSame && !isChanged) ? null : ["text", text, text_pair, synced.truncation.value ? "cut" : ""];
+}
+
+const WITH: Kind<Compared, "compared_with"> = {
+  op: "compared_with",
+  read: ({ fields }) => fields as unknown as Compared,
+};
+
+/** What is compared; null where nothing is. */
+export function comparingOf(view: View): Answer<Comparing> | null {
+  const { answers, overview } = view;
+  const own = overview.compared as unknown as Compared | undefined;
+  if (own) return { state: "answered", value: comparing(view, own, null) };
+  const other = otherOf(view);
+  if (!other) return null;
+  const answer = answers.get(WITH, overview, { other });
+  return answer.state === "answered" ? { ...answer, value: comparing(view, answer.value, other) } : answer;
+}
+
+type Unit = { pair: Pair; pin: number | null; n: number }; // n: among all
+
+/** Units with the value of the trait that pins them, null for one that it cannot name. */
+export function unitsOf(pairs: Pair[], { only }: Pick<Compared, "only">, beside: boolean): Unit[] {
+  let [shared, n] = [0, 0];
+  return pairs.map((pair) => {
+    const isShared = pair[0] !== null && pair[1] !== null;
+    const rank = isShared ? shared++ : null;
+    const pin = beside ? (pair[0] === null ? null : pair[2]) : only ? rank : n;
+    return { pair, pin, n: n++ };
+  });
+}
+
+const hasGap = (pair: Pair) => pair.slice(0, 2).includes(null);
+
+function comparing({ synced, page, overview, focus }: View, data: Compared, other: Other | null): Comparing {
+  const all = [data.queries, data.keys ?? data.queries].map((pairs) => unitsOf(pairs, data, other !== null));
+  const hasGaps = all.some((units) => units.some(({ pair }) => hasGap(pair)));
+  const aligned = page.alignedOnly.value && hasGaps;
+  const [queries, keys] = all.map((units) => (aligned ? units.filter(({ pair }) => !hasGap(pair)) : units)) as [
+    Unit[],
+    Unit[],
+  ];
+  const subject = JSON.stringify([overview.trace, overview.map, other]);
+  const pins = () => JSON.stringify([synced.query.value, synced.key.value]);
+  const { lone } = page;
+  const now = lone.value?.subject === subject && lone.value.pins === pins() ? lone.value : null;
+  const wanted = other
+    ? [synced.query.value ?? focus.query, synced.key.value ?? focus.key]
+    : [synced.query.value, synced.key.value];
+  const found = (units: Unit[], pin: number | null, unit: number | null = null) => {
+    const at = units.findIndex((one) => (unit === null ? pin !== null && one.pin === pin : one.n === unit));
+    return at < 0 ? null : at;
+  };
+  return {
+    ...{ data, other, aligned, hasGaps },
+    queries: queries.map(({ pair }) => pair),
+    keys: keys.map(({ pair }) => pair),
+    query: found(queries, wanted[0]!, now?.query),
+    key: found(keys, wanted[1]!, now?.key),
+    pick: ({ query, key, ...head }) =>
+      batch(() => {
+        const row = query === undefined ? null : queries[query]!;
+        const col = key === undefined ? null : keys[key]!;
+        synced.put({
+          ...head,
+          ...(row?.pin == null ? {} : { query: row.pin }),
+          ...(col?.pin == null ? {} : { key: col.pin }),
+        });
+        const left = (unit: Unit | null, before?: number | null) =>
+          unit ? (unit.pin === null ? unit.n : null) : (before ?? null);
+        const [a, b] = [left(row, now?.query), left(col, now?.key)];
+        lone.value = a === null && b === null ? null : { subject, pins: pins(), query: a, key: b };
+      }),
+  };
+}
 
 const WINDOW = 128; // as bertlens/widgets/answers/compare.py
 const STEP = WINDOW / 2;
@@ -58,7 +163,14 @@ const STEP = WINDOW / 2;
 export const startOf = (size: number, unit: number | null) =>
   Math.max(0, Math.min(STEP * Math.floor(((unit ?? 0) - STEP / 2) / STEP), size - WINDOW));
 
+/** What is asked of the two runs, beside the rest. */
+const about = ({ aligned, other }: Pick<Comparing, "aligned" | "other">) => ({
+  ...(aligned ? { aligned } : {}),
+  ...(other ? { other } : {}),
+});
+
 const HEADS: Kind<HeadsAnswer> = { op: "compared_heads", read: ({ fields }) => fields as HeadsAnswer };
+const ANSWERS: Kind<BothAnswers> = { op: "compared_answers", read: ({ fields }) => fields as unknown as BothAnswers };
 const MAPS: Kind<Maps> = {
   op: "compared",
   read: ({ fields, arrays }, asked) => ({
@@ -69,22 +181,22 @@ const MAPS: Kind<Maps> = {
   }),
 };
 
-const askedOf = ({ synced, overview }: View): Asked => {
-  const data = comparedOf(overview);
+function askedOf({ synced, overview }: View, runs: Comparing): Asked {
   const measure = synced.measure.value;
   return {
     layer: synced.layer.value,
     head: synced.head.value,
     measure: overview.measures.includes(measure) ? measure : "weight",
-    row: startOf(data.queries.length, synced.query.value),
-    col: startOf(keysOf(data).length, synced.key.value),
+    row: startOf(runs.queries.length, runs.query),
+    col: startOf(runs.keys.length, runs.key),
+    ...about(runs),
   };
-};
+}
 
 /** What came with the first picture, if it is what is asked for. */
-function known({ overview }: View, asked: Asked): (() => Maps) | undefined {
-  const { open } = comparedOf(overview);
-  if (!open || Object.entries(asked).some(([name, value]) => open[name as keyof Asked] !== value)) return undefined;
+function known({ overview }: View, { data: { open } }: Comparing, asked: Asked): (() => Maps) | undefined {
+  const names = ["layer", "head", "measure", "row", "col", "aligned"] as const;
+  if (!open || names.some((name) => open[name] !== asked[name])) return undefined;
   return () =>
     MAPS.read(
       { fields: open, arrays: { a: overview.arrays["compared.a"]!, b: overview.arrays["compared.b"]! } },
@@ -92,15 +204,18 @@ function known({ overview }: View, asked: Asked): (() => Maps) | undefined {
     );
 }
 
-export function useMaps(view: View): Answer<Maps> {
-  const asked = askedOf(view);
-  return useAnswer(MAPS, asked, { known: known(view, asked) });
+export function useMaps(view: View, runs: Comparing): Answer<Maps> {
+  const asked = askedOf(view, runs);
+  return useAnswer(MAPS, asked, { known: known(view, runs, asked) });
 }
 
-export function useHeads({ overview }: View): Answer<HeadsAnswer> {
-  const { heads } = comparedOf(overview);
-  return useAnswer(HEADS, {}, heads ? { known: () => heads } : {});
+export function useHeads(runs: Comparing): Answer<HeadsAnswer> {
+  const { heads, only } = runs.data;
+  return useAnswer(HEADS, about(runs), heads && only === runs.aligned ? { known: () => heads } : {});
 }
+
+export const useBothAnswers = ({ other }: Comparing): Answer<BothAnswers> =>
+  useAnswer(ANSWERS, about({ aligned: false, other }));
 
 /** b − a, NaN at gaps. */
 export const differenceOf = ({ a, b }: Maps): Float32Array => a.map((value, n) => b[n]! - value);
@@ -121,10 +236,13 @@ const sideWords = ({ model, text, changes }: Side) => [model, text, ...changes].
 
 /** The cells of the head shown, a line each. */
 export async function compareNumbers(view: View): Promise<Numbers> {
-  const data = comparedOf(view.overview);
-  const asked = askedOf(view);
-  const maps = await arrived(() => view.answers.get(MAPS, view.overview, asked, known(view, asked)));
-  const [rows, cols] = [windowOf(named(data.queries), maps.row), windowOf(named(keysOf(data)), maps.col)];
+  const answer = comparingOf(view);
+  const runs = answer && (await arrived(() => comparingOf(view)!));
+  if (!runs) throw new Error("nothing is compared yet");
+  const { data, aligned } = runs;
+  const asked = askedOf(view, runs);
+  const maps = await arrived(() => view.answers.get(MAPS, view.overview, asked, known(view, runs, asked)));
+  const [rows, cols] = [windowOf(named(runs.queries), maps.row), windowOf(named(runs.keys), maps.col)];
   const cell = (value: number) => (Number.isNaN(value) ? null : value);
   const changes = differenceOf(maps);
   return {
@@ -138,7 +256,7 @@ export async function compareNumbers(view: View): Promise<Numbers> {
     facts: [
       ["a", sideWords(data.sides[0])],
       ["b", `${sideWords(data.sides[1])}; head L${maps.other.join("·H")}`],
-      ["aligned", `${data.said} Empty: that text has no such token`],
+      ["aligned", `${data.said[Number(aligned)]}${aligned ? "" : " Empty: that text has no such token"}`],
     ],
   };
 }

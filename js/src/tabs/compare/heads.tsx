@@ -13,24 +13,23 @@ import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
 import { More } from "../../parts/term";
 import { useView } from "../../state/view";
-import { comparedOf, useHeads } from "./data";
+import { type Comparing, useHeads } from "./data";
 
 const MOST_NATS = Math.LN2.toFixed(3); // nats that two rows can be apart
 
-export function Heads() {
-  const view = useView();
-  const answer = useHeads(view);
+export function Heads({ runs }: { runs: Comparing }) {
+  const answer = useHeads(runs);
   if (answer.state !== "answered") return <Waiting answer={answer} doing="comparing all heads" />;
   const { apart, most, nearest } = answer.value;
   if (nearest) return <Nearest rows={nearest} />;
   return (
     <div class="bl-compare-heads">
-      <Atlas apart={apart!} />
+      <Atlas apart={apart!} by={runs.data.by} />
       <Section title="Most different" about="click: the head, at the cell where it differs most">
         <ol data-testid="compare-most">
           {most!.map(({ layer, head, words, cell: [query, key] }) => (
             <li key={words}>
-              <HeadLink at={[layer, head]} pick={() => view.synced.put({ layer, head, query, key })} />
+              <HeadLink at={[layer, head]} pick={() => runs.pick({ layer, head, query, key })} />
               {words.slice(headLabel(layer, head).length)}
             </li>
           ))}
@@ -41,9 +40,8 @@ export function Heads() {
 }
 
 /** What changed most comes first. */
-function Atlas({ apart }: { apart: number[] }) {
+function Atlas({ apart, by }: { apart: number[]; by: string }) {
   const { synced, overview, root, dark } = useView();
-  const { by } = comparedOf(overview);
   const order = sorted(
     apart.map((nats, n) => ({ nats, layer: Math.floor(n / overview.n_heads), head: n % overview.n_heads })),
     ({ nats }) => nats,

@@ -14,7 +14,7 @@ import { numbers, Table } from "../../parts/table";
 import { Token, tokenText } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { comparedOf, differenceOf, keysOf, type Maps, named, type Pair, useMaps, windowOf } from "./data";
+import { type Comparing, comparingOf, differenceOf, type Maps, named, type Pair, useMaps, windowOf } from "./data";
 
 const SIDE = 360; // px of a picture's longer side
 const CELL = 20;
@@ -39,19 +39,24 @@ function cellWords({ a, b }: Maps, n: number): string {
   return `a ${numberOf(a[n]!, "a")}, b ${numberOf(b[n]!, "b")}${Number.isNaN(change) ? "" : `, b − a ${signed(change, 3)}`}`;
 }
 
-export function HeadMaps() {
-  const view = useView();
-  const answer = useMaps(view);
-  if (answer.state !== "answered") return <Waiting answer={answer} doing="computing this head in both" />;
-  return <Three maps={answer.value} />;
+/** For a file. */
+export function MapsFigure() {
+  const answer = comparingOf(useView());
+  return answer?.state === "answered" ? <HeadMaps runs={answer.value} /> : null;
 }
 
-function Three({ maps }: { maps: Maps }) {
+export function HeadMaps({ runs }: { runs: Comparing }) {
+  const answer = useMaps(useView(), runs);
+  if (answer.state !== "answered") return <Waiting answer={answer} doing="computing this head in both" />;
+  return <Three maps={answer.value} runs={runs} />;
+}
+
+function Three({ maps, runs }: { maps: Maps; runs: Comparing }) {
   const view = useView();
-  const { synced, dark, overview } = view;
-  const data = comparedOf(overview);
-  const [rows, cols] = [windowOf(data.queries, maps.row), windowOf(keysOf(data), maps.col)];
-  const [down, across] = useMemo(() => [named(data.queries), named(keysOf(data))], [data]).map((names, n) =>
+  const { dark } = view;
+  const { data, aligned, queries, keys } = runs;
+  const [rows, cols] = [windowOf(queries, maps.row), windowOf(keys, maps.col)];
+  const [down, across] = useMemo(() => [named(queries), named(keys)], [data, aligned]).map((names, n) =>
     windowOf(names, n ? maps.col : maps.row),
   ) as [string[], string[]];
   const change = useMemo(() => differenceOf(maps), [maps]);
@@ -61,8 +66,8 @@ function Three({ maps }: { maps: Maps }) {
   const pin = (value: number | null, from: number, n: number) =>
     value === null || value < from || value >= from + n ? null : value - from;
   const pinned = {
-    row: pin(synced.query.value, maps.row, rows.length),
-    col: pin(synced.key.value, maps.col, cols.length),
+    row: pin(runs.query, maps.row, rows.length),
+    col: pin(runs.key, maps.col, cols.length),
   };
   const [own, other] = [headLabel(maps.layer, maps.head), headLabel(...maps.other)];
   const pictures: [label: string, values: Float32Array, isSigned: boolean, sides: number[]][] = [
@@ -74,11 +79,11 @@ function Three({ maps }: { maps: Maps }) {
     `${tokenText(down[Math.floor(n / cols.length)]!)} → ${tokenText(across[n % cols.length]!)}: ${cellWords(maps, n)}`;
   const cut = (from: number, n: number, all: number) => (n < all ? `${from} … ${from + n - 1} of ${all}` : "");
   const hasGaps = [...rows, ...cols].some((pair) => pair.includes(null));
-  const shown = [cut(maps.row, rows.length, data.queries.length), cut(maps.col, cols.length, keysOf(data).length)];
+  const shown = [cut(maps.row, rows.length, queries.length), cut(maps.col, cols.length, keys.length)];
   return (
     <Section
       title={own === other ? `${own} in both` : `${own} of a, ${other} of b`}
-      about={`${measure.title}; row = query, column = key${hasGaps ? ", hatched: not in that text" : ""}${
+      about={`${measure.title}${aligned ? ", of aligned words alone" : ""}; row = query, column = key${hasGaps ? ", hatched: not in that text" : ""}${
         shown.some(Boolean) ? `; rows ${shown[0] || "all"}, columns ${shown[1] || "all"}` : ""
       }`}
       testid="compare-maps"
@@ -99,7 +104,7 @@ function Three({ maps }: { maps: Maps }) {
                 onHover={(at, event) =>
                   at ? showTip(view, event, words(at.row * cols.length + at.col)) : hideTip(view)
                 }
-                onPick={({ row, col }) => synced.put({ query: maps.row + row, key: maps.col + col })}
+                onPick={({ row, col }) => runs.pick({ query: maps.row + row, key: maps.col + col })}
               />
               <Legend
                 low={isSigned ? signed(-top, 3) : "0"}
@@ -119,33 +124,30 @@ function Three({ maps }: { maps: Maps }) {
 }
 
 /** What the chosen query looks at, in both; the largest difference first. */
-export function RowTable() {
-  const view = useView();
-  const answer = useMaps(view);
-  const { synced, overview } = view;
-  const data = comparedOf(overview);
-  const query = synced.query.value;
+export function RowTable({ runs }: { runs: Comparing }) {
+  const answer = useMaps(useView(), runs);
+  const { query } = runs;
   if (answer.state !== "answered" || query === null) return null;
   const maps = answer.value;
-  const cols = windowOf(keysOf(data), maps.col);
-  const names = windowOf(named(keysOf(data)), maps.col);
+  const cols = windowOf(runs.keys, maps.col);
+  const names = windowOf(named(runs.keys), maps.col);
   const at = (j: number) => (query - maps.row) * cols.length + j;
   const change = (j: number) => maps.b[at(j)]! - maps.a[at(j)]!;
   const size = (j: number) => Math.abs(change(j)) || Math.abs(maps.a[at(j)]! || maps.b[at(j)]! || 0);
-  const [a, b] = data.queries[query]!;
+  const [a, b] = runs.queries[query]!;
   const lone = a === null ? ", a query that only b has" : b === null ? ", a query that only a has" : "";
   return (
     <Table<number>
-      title={`Row of “${tokenText(named(data.queries)[query]!)}”`}
+      title={`Row of “${tokenText(named(runs.queries)[query]!)}”`}
       about={`${headLabel(maps.layer, maps.head)}${lone}; the largest difference first${cols.some((pair) => pair.includes(null)) ? ", –: not in that text" : ""}`}
       rows={sorted(upTo(cols.length), size, true)}
-      pinned={(j) => maps.col + j === synced.key.value}
+      pinned={(j) => maps.col + j === runs.key}
       columns={[
         {
           name: "key",
           value: (j) => names[j]!,
           show: (j) => (
-            <button type="button" class="bl-link" onClick={() => synced.put({ key: maps.col + j })}>
+            <button type="button" class="bl-link" onClick={() => runs.pick({ key: maps.col + j })}>
               <Token text={names[j]!} />
             </button>
           ),

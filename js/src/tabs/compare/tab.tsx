@@ -1,56 +1,82 @@
 // Two runs in one view: what they are, their tokens aligned, the heads by how far apart they are, and one head in both.
-import type { ComponentChildren } from "preact";
+import { Check, into } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
+import { Waiting } from "../../parts/section";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
-import { comparedOf, type Pair } from "./data";
+import { Answers } from "./answers";
+import { type Comparing, comparingOf, type Pair } from "./data";
 import { Heads } from "./heads";
 import { HeadMaps, RowTable } from "./maps";
+import { CompareWith, StopComparing } from "./with";
 
-export function Compare({ menu }: { menu: ComponentChildren }) {
-  const { sides, said, by, queries, keys } = comparedOf(useView().overview);
-  const [unit, hasGaps] = [by.slice(0, -1), queries.some((pair) => pair.includes(null))];
-  const original = sides.some(({ changes }) => changes.length > 0) && "nothing changed";
+export function Compare() {
+  const view = useView();
+  const answer = comparingOf(view);
+  if (!answer) return <CompareWith />;
+  const runs = answer.state === "answered" ? answer.value : null;
   return (
     <div class="bl-compare" data-testid="compare">
-      <div class="bl-compare-top">
-        <dl class="bl-runs">
-          {sides.map(({ model, text, changes }, n) => (
-            <>
-              <dt key={n}>{"ab"[n]}</dt>
-              <dd>
-                <span class="bl-muted">{[model, changes.join(", ") || original].filter(Boolean).join(" · ")}</span>{" "}
-                <bdi dir="auto">{text}</bdi>
-              </dd>
-            </>
-          ))}
-        </dl>
-        {menu}
-      </div>
-      <p data-testid="compare-said">{said}</p>
-      <Strip />
-      <p class="bl-muted">
-        a above, b below{hasGaps && `; hatched: that text has no such ${unit}`}. Click a {unit} for its row
-        {keys === null && ", with Shift for its column"}.
-      </p>
-      <Heads />
-      <div class="bl-compare-head">
-        <HeadMaps />
-        <RowTable />
-      </div>
+      {!view.overview.compared && <StopComparing refused={answer.state === "refused" ? answer.reason : ""} />}
+      {runs && <Two key={JSON.stringify([runs.other, runs.aligned])} runs={runs} />}
+      {answer.state === "asking" && <Waiting answer={answer} doing="running the other text" />}
     </div>
   );
 }
 
+function Two({ runs }: { runs: Comparing }) {
+  const { page } = useView();
+  const { data, aligned, hasGaps } = runs;
+  const { sides, said, by, keys } = data;
+  const unit = by.slice(0, -1);
+  const original = sides.some(({ changes }) => changes.length > 0) && "nothing changed";
+  return (
+    <>
+      <dl class="bl-runs">
+        {sides.map(({ model, text, changes }, n) => (
+          <>
+            <dt key={n}>{"ab"[n]}</dt>
+            <dd>
+              <span class="bl-muted">{[model, changes.join(", ") || original].filter(Boolean).join(" · ")}</span>{" "}
+              <bdi dir="auto">{text}</bdi>
+            </dd>
+          </>
+        ))}
+      </dl>
+      <Answers runs={runs} />
+      <p class="bl-controls">
+        <span data-testid="compare-said">{said[Number(aligned)]}</span>
+        {hasGaps && (
+          <Check
+            label="aligned words only"
+            title="As if both texts had the words alone that they share"
+            checked={aligned}
+            onChange={into(page.alignedOnly)}
+          />
+        )}
+      </p>
+      <Strip runs={runs} />
+      <p class="bl-muted">
+        a above, b below{hasGaps && !aligned && `; hatched: that text has no such ${unit}`}. Click a {unit} for its row
+        {keys === null && ", with Shift for its column"}.
+      </p>
+      <Heads runs={runs} />
+      <div class="bl-compare-head">
+        <HeadMaps runs={runs} />
+        <RowTable runs={runs} />
+      </div>
+    </>
+  );
+}
+
 /** Every unit of both texts, none left out; a click chooses the query. */
-function Strip() {
-  const { synced, overview, root } = useView();
-  const { queries, keys } = comparedOf(overview);
-  const query = synced.query.value;
-  const pick = (n: number) => synced.put({ query: n });
+function Strip({ runs }: { runs: Comparing }) {
+  const { root } = useView();
+  const { queries, query, key, pick } = runs;
+  const isSquare = runs.data.keys === null;
   const at = () => ({ row: 0, col: query ?? 0 });
   const move = onGridKey({ rows: 1, cols: queries.length }, at, ({ col }) => {
-    pick(col);
+    pick({ query: col });
     root.current?.querySelector<HTMLElement>(`[data-unit="${col}"]`)?.focus();
   });
   const unit = (pair: Pair, n: number) => (
@@ -58,10 +84,10 @@ function Strip() {
       type="button"
       key={n}
       data-unit={n}
-      class={keys === null && n === synced.key.value ? "bl-as-key" : ""}
+      class={isSquare && n === key ? "bl-as-key" : ""}
       aria-pressed={n === query}
       tabIndex={n === (query ?? 0) ? 0 : -1}
-      onClick={({ shiftKey }) => (shiftKey && keys === null ? synced.put({ key: n }) : pick(n))}
+      onClick={({ shiftKey }) => pick(shiftKey && isSquare ? { key: n } : { query: n })}
     >
       {[pair[0], pair[1]].map((name, side) =>
         name === null ? (

@@ -153,6 +153,35 @@ def compare_tables(hand: Hand) -> Steps:
     hand.comes(lambda: hand.seen.part("compare-maps").get_by_role("table").count() >= 3, True)
 
 
+@ability("see what the model answers in two runs", 0, of="compared")
+def compare_answers(hand: Hand) -> Steps:
+    yield
+    expect(hand.seen.part("compare-answers")).to_have_text(comparison().answers().said)
+
+
+@ability("compare by the words alone that both texts have", 1, of="compared")
+def compare_aligned(hand: Hand) -> Steps:
+    hand.aligned_only()
+    yield
+    only = comparison().only()
+    expect(hand.seen.part("compare-said")).to_have_text(only.said)
+    expect(hand.seen.part("compare-most").locator("li")).to_have_text(only.most(5)["words"].tolist())
+
+
+@ability("compare the run shown with another text", 1, of="one")
+def compare_with(hand: Hand) -> Steps:
+    hand.compare_with(comparison().b.text)
+    yield
+    expect(hand.seen.part("compare-said")).to_have_text(comparison().said)
+
+
+@ability("stop comparing", 2, of="one", view="compare", settings={"compare_with": {"text": "A dog lay there."}})
+def compare_stop(hand: Hand) -> Steps:
+    hand.stop_comparing()
+    yield
+    expect(hand.seen.part("compare-with")).to_be_visible()
+
+
 # Parts alone
 
 

@@ -46,3 +46,16 @@ class RunWays(Clicks):
     def most_apart(self, n: int) -> None:
         """The n-th of the heads that differ most."""
         self.click(self.seen.part("compare-most").get_by_role("button").nth(n))
+
+    def compare_with(self, text: str) -> None:
+        """Another text beside the run shown."""
+        self.tab("compare")
+        field = self.seen.part("compare-with").get_by_role("textbox", name="The other text")
+        field.fill(text)
+        field.press("Enter")
+
+    def aligned_only(self) -> None:
+        self.click(self.seen.check("aligned words only"))
+
+    def stop_comparing(self) -> None:
+        self.click(self.seen.part("compare").get_by_role("button", name="Stop comparing"))

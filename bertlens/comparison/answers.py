@@ -1,0 +1,188 @@
+"""What two runs answer, name by name: labels, words at masks, tags, spans, the similarity of a pair, or how alike their
+vectors are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..base.ranking import ranked
+from ..errors import BertLensError
+from ..measures.predictions import chances, embedding, kind_of, labels_of, masked, predictions, words_of
+from ..trace.trace import Trace
+from .alignment import Alignment
+
+Numbers = Mapping[str, float]  # of one place, by name
+
+
+@dataclass(frozen=True)
+class Both:
+    """One answer's number in a and in b, NaN where that side has no such answer; where: its place in words, or ""."""
+
+    where: str
+    name: str
+    a: float
+    b: float
+
+
+@dataclass(frozen=True)
+class BothAnswers:
+    """unit: "probability", "output" or "cosine", "" for no answer. said: one sentence, "" where neither answers."""
+
+    unit: str
+    rows: tuple[Both, ...]
+    said: str
+
+
+NOTHING = BothAnswers("", (), "")
+
+
+def answers(a: Trace, b: Trace, words: Alignment, one_training: bool, k: int = 5) -> BothAnswers:
+    """The answers of two runs beside each other: the k best of either, the best of a first.
+
+    Words: at the first masks of both, the second ones, …; of token classifiers those aligned tokens whose answers are
+    furthest apart. Of encoders the cosine of the two sentences in each, where both have a pair, else the cosine of the
+    embeddings of a and b, where both are of one training. Nothing where the models answer different questions.
+    """
+    try:
+        kinds = {kind_of(a), kind_of(b)}
+        return _READ[kinds.pop()](a, b, words, one_training, k) if len(kinds) == 1 else NOTHING
+    except BertLensError:
+        return NOTHING
+
+
+def _words(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAnswers:
+    places = [_masks(trace) for trace in (a, b)]
+    count = max(map(len, places))
+    rows: list[Both] = []
+    told: list[tuple[bool, str]] = []
+    for n in range(count):
+        first, second = (_at(trace, own[n]) if n < len(own) else {} for trace, own in zip((a, b), places, strict=True))
+        where = f"{_mask(a)} {n + 1}" if count > 1 else ""
+        rows += _beside(where, first, second, k)
+        name = f"{where} of {count}" if count > 1 else _mask(a)
+        differs = bool(first and second) and _best(first) != _best(second)
+        told.append((differs, _told(f"At {name}", first, second, "text {} has none")))
+    if not count:
+        return NOTHING
+    said = next((words for differs, words in told if differs), told[0][1])
+    return BothAnswers("probability", tuple(rows), said)
+
+
+def _masks(trace: Trace) -> list[int]:
+    try:
+        return masked(trace)
+    except BertLensError:
+        return []
+
+
+def _mask(trace: Trace) -> str:
+    assert trace.model is not None
+    return str(trace.model.tokenizer.mask_token)
+
+
+def _at(trace: Trace, position: int) -> dict[str, float]:
+    """The probability of every word at a mask."""
+    assert trace.model is not None
+    chance = words_of(trace._record.output)[0, position].double().softmax(-1).tolist()
+    names = trace.model.tokenizer.convert_ids_to_tokens(range(len(chance)))
+    return dict(zip(names, chance, strict=True))
+
+
+def _labels(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAnswers:
+    units, sides = [], []
+    for trace in (a, b):
+        logits = trace._record.output.logits[0].double()
+        chance = chances(trace, logits)
+        units.append("output" if chance is None else "probability")
+        sides.append(dict(zip(labels_of(trace), (logits if chance is None else chance).tolist(), strict=True)))
+    if units[0] != units[1]:
+        return NOTHING
+    first, second = sides
+    what = "Output" if units[0] == "output" else "Answer"
+    return BothAnswers(units[0], tuple(_beside("", first, second, k)), _told(what, first, second, ""))
+
+
+def _tags(a: Trace, b: Trace, words: Alignment, _one: bool, k: int) -> BothAnswers:
+    """Of the first piece of each aligned unit of the text."""
+    sides = []
+    for trace in (a, b):
+        chance = chances(trace, trace._record.output.logits[0].double())
+        if chance is None:
+            return NOTHING
+        names = labels_of(trace)
+        sides.append([dict(zip(names, row, strict=True)) for row in chance.tolist()])
+    found = []
+    for i, j in words.shared:
+        p, q = words.a[i].pieces[0], words.b[j].pieces[0]
+        if not a.special_mask[p]:
+            first, second = sides[0][p], sides[1][q]
+            name = _best(first)
+            found.append((Both(f"{words.a[i].name} ({p})", name, first[name], second.get(name, math.nan)), second))
+    if not found:
+        return NOTHING
+    others = sum(_best(second) != row.name for row, second in found)
+    furthest = sorted((row for row, _ in found), key=lambda row: -abs(row.a - row.b))[:k]
+    said = f"{others} of {len(found)} aligned {words.by} get another label in b than in a."
+    return BothAnswers("probability", tuple(furthest), said)
+
+
+def _span(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAnswers:
+    tables = [predictions(trace, k) for trace in (a, b)]
+    first, second = (dict(zip(table["token"][::-1], table["probability"][::-1], strict=True)) for table in tables)
+    return BothAnswers("probability", tuple(_beside("", first, second, k)), _told("Answer", first, second, ""))
+
+
+def _similarity(a: Trace, b: Trace, _words: Alignment, one_training: bool, _k: int) -> BothAnswers:
+    if a.text_pair and b.text_pair:
+        own, other = (float(predictions(trace)["logit"][0]) for trace in (a, b))
+        said = f"Similarity of the two sentences: {_pair(own, other)}."
+        return BothAnswers("cosine", (Both("", "similarity of the two sentences", own, other),), said)
+    first, second = (embedding(trace._record.output.last_hidden_state[0]).double().cpu() for trace in (a, b))
+    if not one_training or first.shape != second.shape:
+        return NOTHING
+    cosine = float(torch.cosine_similarity(first, second, dim=0))
+    said = f"The vectors of a and b are alike by {cosine:.3f} (cosine; 1 = the same direction)."
+    return BothAnswers("cosine", (Both("", "cosine of the vectors of a and b", math.nan, cosine),), said)
+
+
+_READ: dict[str, Callable[[Trace, Trace, Alignment, bool, int], BothAnswers]] = {
+    "words": _words,
+    "labels": _labels,
+    "tags": _tags,
+    "span": _span,
+    "similarity": _similarity,
+}
+
+
+def _best(side: Numbers) -> str:
+    return max(side, key=side.__getitem__)
+
+
+def _beside(where: str, first: Numbers, second: Numbers, k: int) -> list[Both]:
+    """The k largest of either, those of a first."""
+    best = [name for side in (first, second) for name in sorted(side, key=side.__getitem__, reverse=True)[:k]]
+    return [Both(where, name, first.get(name, math.nan), second.get(name, math.nan)) for name in dict.fromkeys(best)]
+
+
+def _told(what: str, first: Numbers, second: Numbers, missing: str) -> str:
+    """The best of either; `missing` says of which one there is none."""
+    sides: Sequence[tuple[str, Numbers]] = (("a", first), ("b", second))
+    if first and second and _best(first) == _best(second):
+        name = _best(first)
+        return f"{what}: “{name}” in both, {_pair(first[name], second[name])}."
+    said: list[Any] = [
+        f"“{_best(side)}” in {name} ({side[_best(side)]:.3f})" if side else missing.format(name) for name, side in sides
+    ]
+    return f"{what}: {', '.join(said)}."
+
+
+def _pair(a: float, b: float) -> str:
+    """Two numbers with as many digits as tell them apart."""
+    order = sorted((a, b), reverse=True)
+    texts = dict(zip(order, ranked(order), strict=True))
+    return f"{texts[a]} in a, {texts[b]} in b"
