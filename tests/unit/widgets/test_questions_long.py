@@ -31,6 +31,8 @@ GUARD = 60.0  # s
 HEADS = 3
 # What a page may send, for each argument that there is: a new one has to be named here.
 VALUES: dict[str, list[Any]] = {
+    "aligned": [True, False],
+    "other": [["original"]],
     "layer": [1],
     "head": [1],
     "query": [1500],
@@ -166,8 +168,9 @@ def test_a_question_of_a_long_text(op: str, long: Trace, views: dict[str, Any]) 
 def views(lens: bl.Lens, long: Trace) -> dict[str, Any]:
     """By what not every view has to offer."""
     stats = bl.survey.head_stats(lens, ["the cat sat on the mat", "it was very warm"] * 3, progress=False)
-    compared = bl.compare(long, long.rerun(bl.whatif.off(0, 1))).explore()
-    return {"corpus": long.explore(stats=stats), "comparison": compared}
+    changed = long.rerun(bl.whatif.off(0, 1))
+    compared = bl.compare(long, changed).explore()
+    return {"corpus": long.explore(stats=stats), "comparison": compared, "another run": changed.explore()}
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ export function StopComparing({ refused = "" }: { refused?: string }) {
       ) : (
         <span class="bl-muted">The pictures above are of {run === "original" ? "b" : "a"}.</span>
       )}
-      {refused && <Cut long={text.length + text_pair.length} />}
+      {text && <Cut long={text.length + text_pair.length} />}
       <button
         type="button"
         class="bl-button"
