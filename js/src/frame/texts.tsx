@@ -16,7 +16,7 @@ const EXAMPLES: Pair[] = [
 ];
 
 export function Texts() {
-  const { page, link, running, run } = useView();
+  const { page, link, running, run, synced } = useView();
   const before = page.texts.value.slice(1);
   if (!link.kernel.value) return null;
   const words = ([text, pair]: Pair) => {
@@ -48,6 +48,16 @@ export function Texts() {
         {list(before)}
         <p>Examples</p>
         {list(EXAMPLES)}
+        <button
+          type="button"
+          title="Another text, or this one without its changes, beside it: word by word and head by head"
+          onClick={() => {
+            page.tabChosen.value = true;
+            synced.put({ view: "compare" });
+          }}
+        >
+          Compare this text with …
+        </button>
       </Menu>
     </>
   );

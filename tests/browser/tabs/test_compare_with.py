@@ -20,8 +20,14 @@ def field(seen: Seen) -> Locator:
     return seen.part("compare-with").get_by_role("textbox", name="The other text")
 
 
+def open_compare(seen: Seen) -> None:
+    """By the menu of texts: the tab stands in its row once there is something in it."""
+    seen.root.get_by_label("Texts", exact=True).click()
+    seen.root.get_by_role("button", name="Compare this text with …").click()
+
+
 def compare_with(seen: Seen, text: str) -> None:
-    seen.open_tab("Compare")
+    open_compare(seen)
     field(seen).fill(text)
     field(seen).press("Enter")
     seen.part("compare-said").wait_for()
@@ -46,8 +52,9 @@ def test_a_typed_text_beside_the_run_shown(page_of: Any, embedded_lens: Any) -> 
     traces = [embedded_lens.trace(text) for text in TEXTS]
     c, view = bl.compare(*traces), traces[0].explore(layer=5, head=8, query=2)
     seen = live(page_of, view, width=1400)
-    seen.tab("Compare").press("Enter")
-    seen.page.keyboard.press("Tab")
+    expect(seen.tab("Compare")).to_have_count(0)
+    seen.root.get_by_label("Texts", exact=True).press("Enter")
+    seen.root.get_by_role("button", name="Compare this text with …").press("Enter")
     expect(field(seen)).to_be_focused()
     expect(field(seen)).to_have_value(TEXTS[0])
     submit = seen.part("compare-with").get_by_role("button", name="Compare")
@@ -91,7 +98,7 @@ def test_a_typed_text_beside_the_run_shown(page_of: Any, embedded_lens: Any) -> 
     # back, and undo
     seen.part("compare").get_by_role("button", name="Stop comparing").click()
     expect(field(seen)).to_be_visible()
-    seen.page.keyboard.press("Alt+ArrowLeft")
+    seen.root.get_by_role("button", name="Back to the selection before").click()
     expect(seen.part("compare-said")).to_have_text(c.said)
 
 
@@ -99,7 +106,7 @@ def test_a_changed_run_beside_the_unchanged_one(page_of: Any, embedded_lens: Any
     original = embedded_lens.trace(TEXTS[0])
     changed = original.rerun(whatif.off(1, 8))
     seen = live(page_of, changed.explore(layer=2, head=8, query=3), width=950)
-    seen.open_tab("Compare")
+    open_compare(seen)
     seen.part("compare-with").get_by_role("button", name="this text without the change").click()
     c = bl.compare(original, changed)
     expect(seen.part("compare-answers")).to_have_text(c.answers().said)
@@ -119,7 +126,7 @@ def test_a_text_that_was_run_before_and_a_pair(page_of: Any, embedded_lens: Any)
     pair = (TEXTS[0], "The dog lay on the rug.")
     view = embedded_lens.trace(*pair).explore()
     seen = live(page_of, view, width=950)
-    seen.open_tab("Compare")
+    open_compare(seen)
     expect(field(seen)).to_have_value(pair[0])
     other = seen.part("compare-with").get_by_role("textbox", name="Its second sentence")
     expect(other).to_have_value(pair[1])

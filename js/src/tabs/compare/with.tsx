@@ -1,5 +1,6 @@
 // Which run stands beside the one shown: a text that is typed, one of those run before, or the run without changes.
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { SETTINGS } from "../../generated/vocabulary";
 import { NEEDS_MODEL } from "../../kernel/link";
 import { Check, into } from "../../parts/controls";
@@ -63,7 +64,10 @@ export function CompareWith() {
   const isChanged = overview.changes.length > 0;
   const isSame = text.value === overview.text && pair.value === overview.text_pair && !isChanged;
   const before = page.texts.value.slice(1, SHOWN + 1);
-  if (link.alone.value) return <p class="bl-empty">{NEEDS_MODEL}</p>;
+  const first = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (page.tabChosen.peek()) first.current?.querySelector("input")?.focus();
+  }, []);
   const field = (label: string, value: typeof text) => (
     <input
       type="text"
@@ -74,8 +78,9 @@ export function CompareWith() {
       onInput={({ currentTarget }) => into(value)(currentTarget.value)}
     />
   );
+  if (link.alone.value) return <p class="bl-empty">{NEEDS_MODEL}</p>;
   return (
-    <div class="bl-compare-with" data-testid="compare-with">
+    <div ref={first} class="bl-compare-with" data-testid="compare-with">
       <h3>Compare this run with …</h3>
       {overview.lens && (
         <form

@@ -49,7 +49,8 @@ class RunWays(Clicks):
 
     def compare_with(self, text: str) -> None:
         """Another text beside the run shown."""
-        self.tab("compare")
+        self.click(self.root.get_by_label("Texts", exact=True))
+        self.click(self.root.get_by_role("button", name="Compare this text with …"))
         field = self.seen.part("compare-with").get_by_role("textbox", name="The other text")
         field.fill(text)
         field.press("Enter")
