@@ -26,8 +26,8 @@ trace = lens.trace("The cat sat on the mat because it was tired.", "The dog lay 
 view = trace.explore(layer=1, head=8, query=3, key=4)
 view"""
 
-CHANGED = """masked = bl.Lens.embedded(mlm=True).trace("The cat sat on the [MASK] because it was tired.")
-view.trace = masked.rerun(bl.whatif.off(1, 8))"""
+MASKED = """view.trace = bl.Lens.embedded(mlm=True).trace("The cat sat on the [MASK] because it was tired.")
+view.view = 'matter'"""
 
 SENTENCES = (
     "The river froze early that year, and the boats stayed in the harbour.",
@@ -86,13 +86,9 @@ def live(browser, jupyter: Jupyter) -> None:  # type: ignore[no-untyped-def]
                 if tab == "why":
                     page.locator(".bl-why-pictures button").first.wait_for()
                 shoot(page, tab, ".bl-bottom")
-            notebook.kernel(CHANGED)
-            page.get_by_text("Find heads that …").click()
-            page.locator("[data-question=matters]").click()
-            page.get_by_text("All 72 heads tried").wait_for()
-            notebook.kernel("view.view = 'matter'")
-            page.wait_for_selector("[data-testid=matter-says]")
-            shoot(page, "whatif", ".bl-bottom")
+            notebook.kernel(MASKED)
+            page.get_by_text("The probability of").wait_for()
+            shoot(page, "whatif", "[data-testid=matter]")
         context.close()
         jupyter.end_kernels({path.name})
 
