@@ -7,8 +7,11 @@ from ..text.encoding import EMPTY, UNKNOWN, InputReport
 MOST_LABEL = 48  # characters
 
 
-def badges(report: InputReport | None) -> list[dict[str, str]]:
-    """What a reader must know of the tokenizer's work, most serious first: {"kind", "label", "detail", "severity"}."""
+def badges(report: InputReport | None, mask: str | None = None) -> list[dict[str, str]]:
+    """What a reader must know of the tokenizer's work, most serious first: {"kind", "label", "detail", "severity"}.
+
+    mask: the token that one writes into a text on purpose, which is no warning.
+    """
     if report is None:
         return []
     badges: list[dict[str, str]] = []
@@ -30,7 +33,9 @@ def badges(report: InputReport | None) -> list[dict[str, str]]:
         add("unknown", f"{len(report.unknown)} unknown", f"The tokenizer has no piece for: {shown}.")
     if report.typed_special:
         shown = ", ".join(f"{item['token']} at {item['position']}" for item in report.typed_special)
-        add("typed", "special token from your text", f"{shown}: read as special tokens, counted as text.")
+        meant = all(item["token"] == mask for item in report.typed_special)
+        said = f"{shown}: read as special tokens, counted as text."
+        add("typed", "special token from your text", said, "info" if meant else "warning")
     if report.without_token:
         shown = ", ".join(f"{item['character']} at {item['index']}" for item in report.without_token[:8])
         add("lost", f"{len(report.without_token)} characters without a token", f"The tokenizer dropped {shown}.")

@@ -164,7 +164,7 @@ class Shown:
             "keys": None if shown.key_encoding is None else _key_side(shown),
             "pair": bool((shown.segments == 1).any()),
             "spans": spans,
-            "badges": badges(trace.report),
+            "badges": badges(trace.report, getattr(trace.model and trace.model.tokenizer, "mask_token", None)),
             "text": trace.text or "",
             "text_pair": trace.text_pair or "",
             "stats": list(ATLAS_NAMES),

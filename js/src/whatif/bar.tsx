@@ -136,11 +136,12 @@ export function AnswerLine() {
     shown.map(({ after }) => after),
     unit,
   );
+  const all = shown.length > 1 ? shown.map(({ name }, n) => `${name} ${numbers[n]}`).join(", ") : "";
   return (
     <span class="bl-group bl-answer" data-testid="answer">
       <span
         class="bl-caps"
-        title={`${unit === "cosine" ? rows[0]?.name : `The model’s answer, ${unit}`}, in the run shown`}
+        title={`${unit === "cosine" ? rows[0]?.name : `The model’s answer, ${unit}`}, in the run shown${all && `: ${all}`}`}
       >
         {NAMES[kind]}
         {kind === "words" && positions.length > 1 && ` at ${positions[0]}`}

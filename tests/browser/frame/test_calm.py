@@ -63,6 +63,18 @@ def test_one_sentence_alone_is_as_calm(page_of, view):
     assert len(seen.root.evaluate(CONTROLS_SEEN)) <= CONTROLS, seen.root.evaluate(CONTROLS_SEEN)
 
 
+@pytest.mark.parametrize("width", [950, 968, 1400])
+def test_a_masked_text_has_its_answer_in_the_first_row_and_no_warning(page_of, width):
+    masked = bl.Lens.embedded(mlm=True).trace("The cat did not drink the [MASK] because it was sour.")
+    seen = opened(page_of, masked.explore(), width)
+    first = masked.predictions()["token"].iloc[0]
+    expect(seen.part("answer")).to_contain_text(first)
+    buttons = [seen.root.get_by_role("button", name=name, exact=True) for name in ("Run", "More settings")]
+    run, more = (button.bounding_box()["y"] for button in buttons)
+    assert abs(run - more) < 8
+    expect(seen.root.get_by_role("list", name="What the tokenizer did")).to_have_count(0)
+
+
 def test_the_line_for_beginners_goes_after_two_clicks_and_stays_away(page_of, view):
     seen = opened(page_of, view(*TEXTS), 968)
     start = seen.part("start")

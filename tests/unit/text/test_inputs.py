@@ -91,6 +91,17 @@ def test_typed_special_tokens_are_text() -> None:
     assert [t["token"] for t in typed.report.typed_special] == ["</s>"] and sum(typed.special) == 2
 
 
+def test_a_mask_that_was_typed_is_no_warning() -> None:
+    """It is what one types on purpose; beside another special token it is flagged with it."""
+
+    def severity(text: str) -> str:
+        [badge] = [one for one in badges(encoded(text).report, "[MASK]") if one["kind"] == "typed"]
+        return badge["severity"]
+
+    assert severity("the [MASK] sat") == "info" and severity("the [MASK] sat [SEP]") == "warning"
+    assert badges(encoded("the [MASK] sat").report)[0]["severity"] == "warning"
+
+
 def test_unknown_pieces_with_their_text() -> None:
     found = encoded("the 日本 cat \U0001f469‍\U0001f680 " + "x" * 150)
     texts = [u["text"] for u in found.report.unknown]
