@@ -122,7 +122,7 @@ def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> 
         if of_view:  # of the view, not of the trace
             assert not re.match(r"[A-Z]\w*(Error|Exception):", fields.get("error", "")), (op, fields)
             continue
-        of_choice = op in ("layer_map", "matters", "matters_exact")  # which of them there are is the trace's
+        of_choice = op in ("layer_map", "matters", "matters_exact", "find_target")  # which of them there are is the trace's
         assert ("error" in fields) == bool(needs and offers(trace)[needs]) or of_choice, (op, fields)
     tabs = {tab["name"]: tab["why_not"] for tab in view.overview["header"]["tabs"]}
     assert tabs["norms"] == offers(trace)["norms"] and tabs["gates"] == offers(trace)["gates"]

@@ -51,6 +51,8 @@ VALUES: dict[str, list[Any]] = {
     "station": [1],
     "method": ["pca"],
     "metric": ["similarity"],
+    "target": [""],
+    "target_at": [1500],
     "row": [1500],
     "col": [1500],
     "text": ["the cat " * 1000],
@@ -153,7 +155,11 @@ def arguments(op: str) -> Iterator[dict[str, Any]]:
 
 
 # refused of a long text, in one sentence with the way out: (S, S) is what is asked for
-REFUSED = {"layer_map": "are shown of texts of at most 2,048 tokens", "pdf": "tokens has no PDF: "}
+REFUSED = {
+    "layer_map": "are shown of texts of at most 2,048 tokens",
+    "pdf": "tokens has no PDF: ",
+    "find_target": "answers with no label and no word",  # an encoder, whatever the length
+}
 
 
 @pytest.mark.parametrize("op", [*QUESTIONS])

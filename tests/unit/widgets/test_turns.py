@@ -61,7 +61,7 @@ def asked(view: Any, message: dict[str, Any]) -> tuple[dict[str, Any], list[Any]
 
 
 def message_of(op: str) -> dict[str, Any]:
-    names = [name.removesuffix("?") for name in QUESTIONS[op].arguments]
+    names = [name.removesuffix("?") for name in QUESTIONS[op].arguments if name != "other?"]  # the view has both runs
     return {"op": op} | {name: VALUES[name][0] for name in names}
 
 

@@ -7,7 +7,7 @@ import { Check, into } from "../../parts/controls";
 import { visibleText } from "../../parts/token";
 import { useView, type View } from "../../state/view";
 
-const LONG = 300; // characters from which a text may be too long for the model
+const MANY_CHARACTERS = 300; // of a text that may be too long for the model
 const SHOWN = 6; // texts of before
 
 /** Put a run beside the one shown; what had the focus goes, so the tab has it. */
@@ -44,7 +44,7 @@ export function StopComparing({ refused = "" }: { refused?: string }) {
 /** Whether a text that is long may be cut. */
 function Cut({ long }: { long: number }) {
   const { synced } = useView();
-  if (!synced.truncation.value && long <= LONG) return null;
+  if (!synced.truncation.value && long <= MANY_CHARACTERS) return null;
   return (
     <Check
       label="cut if too long"
