@@ -21,11 +21,13 @@ class Limit:
 LIMITS: dict[str, Limit] = {
     "carried": Limit(64, "maps and splits in a page without a kernel", "they grow with the square of the text"),
     "flow": Limit(64, "attention flow, unless a reader raises it", "it is S² flow problems, each on L · S² pipes"),
+    "attributed": Limit(64, "what each token does to the answer: of longer ones on request", "a run for each token"),
     "by_cell": Limit(64, "weight against norm, cell by cell: longer ones key by key", "cells are the text's square"),
     "at_once": Limit(128, "all layers' pictures in the first one: of longer ones on request", "a view is to be there"),
     "compared": Limit(128, "the heads of two runs before the first picture", "it waits for them"),
     "opening": Limit(128, "the head to open on, of all layers: of longer ones of the first", "the first picture waits"),
     "effects": Limit(192, "what a head, a cell, a token do to the answer: of longer ones on request", "one batch of 4"),
+    "faithful": Limit(192, "whether an order of tokens is one of what the model uses", "it takes some 210 runs"),
     "opened": Limit(
         512, "the head to open on, of the first layer: longer ones open on head 0", "a view is there at once"
     ),
@@ -48,7 +50,7 @@ TEXT_CHARACTERS = 1_000_000  # at most: tokenizers take some 60 bytes for each, 
 PAGE_TEXT_CHARACTERS = 100_000  # that the page sends
 PATCH_TEXT_CHARACTERS = 10_000  # to patch from
 
-PAGE = ("carried", "saved", "held", "effects")  # what the page reads itself
+PAGE = ("carried", "saved", "held", "effects", "attributed", "faithful")  # what the page reads itself
 
 
 def within(name: str, *tokens: int) -> bool:

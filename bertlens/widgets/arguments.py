@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import InputError, SelectionError, check_index
 from ..measures import gates, sources
+from ..measures.attribution.methods import METHODS as ATTRIBUTIONS
 from ..measures.geometry.projection import METHODS
 from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
@@ -128,6 +129,7 @@ ARGUMENTS: dict[str, Argument] = {
     "last": Argument(_query, "number"),
     "station": Argument(lambda trace, value: _index(value, "station", trace.n_layers + 1), "number"),
     "method": Argument(_choice("method", METHODS)),
+    "attribution": Argument(_choice("attribution", ATTRIBUTIONS)),
     "metric": Argument(lambda _trace, value: value if isinstance(value, str) else str(value)[:40]),
     "target": Argument(_text),
     "target_at": Argument(lambda trace, value: _index(value, "token", trace.n_tokens), "number"),

@@ -17,7 +17,7 @@ from ..measures import gates
 from ..measures.offers import check_capability, offers
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
-from .answers import beside, heads, matter, pdf, score_maps, survey, view, whatif, why
+from .answers import beside, heads, matter, pdf, score_maps, survey, view, whatif, why, words
 from .answers.thumbnails import layer_pictures_in_turn
 from .arguments import ARGUMENTS
 
@@ -258,6 +258,8 @@ for _question in (
     ),
     Question("cell_matters", matter.cell_matters, ("layer", "head", "query", "key", *TARGET), "whatif"),
     Question("each_matters", matter.each_matters, TARGET, "whatif", _once, whatif.carried_target),
+    Question("which_words", words.which_words, ("attribution", *TARGET), "whatif"),
+    Question("faithful", words.faithful, ("attribution", *TARGET), "whatif"),
     Question(
         "score_maps",
         score_maps.score_maps_in_turn,

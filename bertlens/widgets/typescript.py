@@ -15,6 +15,7 @@ from .. import vocabulary
 from ..base import colors
 from ..base.limits import LIMITS, PAGE
 from ..base.references import REFERENCES, SOFTWARE
+from ..measures.attribution.methods import METHODS
 from ..measures.statistics import STATISTICS
 from .arguments import ARGUMENTS
 from .questions import QUESTIONS
@@ -82,6 +83,7 @@ def typescript() -> str:
             *_table("CATEGORIES", "string", v.CATEGORIES, ("label", "about")),
             *_table("SOURCES", "string", v.SOURCES, ("label", "about")),
             *_table("STATISTICS", "string", STATISTICS, ("label", "about", "unit", "finds")),
+            *_table("ATTRIBUTIONS", "string", METHODS, ("label", "about")),
             *_table("TERMS", "string", v.TERMS, ("label", "about")),
             f"export const GATE_THRESHOLD = {v.GATE_THRESHOLD};",
             f"export const GATE_MARGIN = {v.GATE_MARGIN};",

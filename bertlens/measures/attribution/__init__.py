@@ -6,6 +6,7 @@ agree on before you believe one.
 
 from .faithful import BINS, CEILING, RANDOM, faithfulness
 from .linear import linearised
+from .methods import METHODS
 from .removal import REMOVALS, occlusion
 from .result import Attribution
 from .slopes import BASELINES, attention_gradient, gradient_input, integrated_gradients
@@ -14,6 +15,7 @@ __all__ = [
     "BASELINES",
     "BINS",
     "CEILING",
+    "METHODS",
     "RANDOM",
     "REMOVALS",
     "Attribution",

@@ -11,7 +11,7 @@ import torch
 from ...errors import InputError
 from ...trace.trace import Trace
 from ..metrics import Metric, Read
-from .removal import Without
+from .removal import Gone, Without
 from .result import Attribution
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def faithfulness(
     ceiling: bool = True,
     seed: int = 0,
     progress: bool = True,
+    known: dict[Gone, float] | None = None,
 ) -> DataFrame:
     """Rankings of this text's tokens by what the answer loses, beside random rankings and the best that greed finds.
 
@@ -46,20 +47,16 @@ def faithfulness(
     standard error of their mean. …_beats: how many of the random rankings do worse. The ceiling takes token after token
     away (for sufficiency: adds) where it tells most; greed need not find the best, so a ranking may lie above it.
     attrs: metric, model (F(x)), remove, removable (n), bins (k), rankings, seed, notes. One text is an anecdote: report
-    a set of them, with its size. Work: about n² / 2 runs of the text for the ceiling.
+    a set of them, with its size. Work: about n² / 2 runs of the text for the ceiling. known: as of `occlusion`.
     Raises InputError for values of another trace or length, fewer than 20 random rankings, and several metrics.
     """
     if isinstance(rankings, bool) or not isinstance(rankings, int) or rankings < FEWEST_RANKINGS:
         raise InputError(f"rankings must be at least {FEWEST_RANKINGS} random ones, not {rankings!r}")
     named = dict(values) if isinstance(values, Mapping) else {_name(values): values}
-    without = Without(trace, _metric(named, metric), remove)
+    without = Without(trace, _metric(named, metric), remove, known)
     bins = bins_of(len(without.tokens))
     own = {name: _ranked(trace, name, one, without.tokens) for name, one in named.items()}
-    generator = torch.Generator(device="cpu").manual_seed(seed)
-    drawn = [
-        [without.tokens[i] for i in torch.randperm(len(without.tokens), generator=generator, device="cpu").tolist()]
-        for _ in range(rankings)
-    ]
+    drawn = _drawn(without.tokens, rankings, seed)
     scores = {
         "comprehensiveness": _Score(without, bins, progress),
         "sufficiency": _Score(without, bins, progress, alone=True),
@@ -90,6 +87,22 @@ def faithfulness(
     return frame
 
 
+def removed_for(trace: Trace, values: Any, without: Without) -> list[Gone]:
+    """The sets of tokens that `faithfulness` of (S,) numbers runs the text without; its other arguments as they are."""
+    bins = bins_of(len(without.tokens))
+    rankings = [*_drawn(without.tokens, FEWEST_RANKINGS, 0), _ranked(trace, "values", values, without.tokens)]
+    scores = [_Score(without, bins, False, alone) for alone in (False, True)]
+    return list(dict.fromkeys(one for score in scores for one in score.sets(rankings)))
+
+
+def _drawn(tokens: list[int], rankings: int, seed: int) -> list[Ranking]:
+    generator = torch.Generator(device="cpu").manual_seed(seed)
+    return [
+        [tokens[i] for i in torch.randperm(len(tokens), generator=generator, device="cpu").tolist()]
+        for _ in range(rankings)
+    ]
+
+
 def bins_of(n: int) -> list[int]:
     """How many of n tokens are removed: the shares of BINS, rounded up, equal ones once."""
     return sorted({math.ceil(share * n - 1e-9) for share in BINS})
@@ -102,13 +115,15 @@ class _Score:
         self.without, self.bins, self.progress, self.alone = without, bins, progress, alone
         self.every = frozenset(without.tokens)
 
-    def _gone(self, first: Ranking) -> frozenset[int]:
+    def _gone(self, first: Ranking) -> Gone:
         return self.every - set(first) if self.alone else frozenset(first)
+
+    def sets(self, rankings: Sequence[Ranking]) -> list[Gone]:
+        return [self._gone(ranking[:k]) for ranking in rankings for k in self.bins]
 
     def __call__(self, rankings: Sequence[Ranking]) -> torch.Tensor:
         """(n,) float64"""
-        sets = [self._gone(ranking[:k]) for ranking in rankings for k in self.bins]
-        lost = self.without.whole - self.without(sets, self.progress)
+        lost = self.without.whole - self.without(self.sets(rankings), self.progress)
         return lost.reshape(len(rankings), len(self.bins)).mean(1)
 
     def greedy(self) -> float:

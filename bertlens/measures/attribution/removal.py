@@ -29,11 +29,12 @@ Gone = frozenset[int]
 class Without:
     """A metric of the runs of one text without some of its tokens; each set of tokens is run once.
 
+    known: what sets gave, where somebody keeps it from one call to the next.
     Never removed: the template's tokens, and the one whose answer the metric reads. Raises InputError where that leaves
     none, SelectionError for another `remove`, ModelError where the model cannot do it, else as a trace's rerun.
     """
 
-    def __init__(self, trace: Trace, metric: Metric | Read, remove: str):
+    def __init__(self, trace: Trace, metric: Metric | Read, remove: str, known: dict[Gone, float] | None = None):
         if remove not in REMOVALS:
             raise SelectionError(f"no removal {remove!r}: there are {', '.join(REMOVALS)}")
         self.trace, self.metric, self.remove = trace, metric, remove
@@ -49,7 +50,8 @@ class Without:
             raise InputError(
                 "no token of this text can be removed: the template's and the one that is read always stay"
             )
-        self._known: dict[Gone, float] = {frozenset(): self.whole}
+        self._known = {} if known is None else known
+        self._known[frozenset()] = self.whole
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -67,7 +69,7 @@ class Without:
 
             with tqdm(total=len(new), desc="texts without tokens", delay=2, leave=False, disable=not progress) as bar:
                 for batch in self._batches(new):
-                    self._known |= zip(batch, self._run(batch), strict=True)
+                    self._known.update(zip(batch, self._run(batch), strict=True))
                     bar.update(len(batch))
         return torch.tensor([self._known[one] for one in asked], dtype=torch.float64, device="cpu")
 
@@ -112,16 +114,24 @@ class Without:
         return str(self.trace.model.tokenizer.convert_ids_to_tokens(token))
 
 
-def occlusion(trace: Trace, metric: Metric | Read, remove: str = "mask", *, progress: bool = True) -> Attribution:
+def occlusion(
+    trace: Trace,
+    metric: Metric | Read,
+    remove: str = "mask",
+    *,
+    progress: bool = True,
+    known: dict[Gone, float] | None = None,
+) -> Attribution:
     """F(x) − F(x without token i), of S runs: what the number loses without each token while all others stay.
 
     remove: "mask" the tokenizer's mask token stands in its place; "delete" it is taken out, the tokens behind it move
     up (a function of the output is then given that of the shorter text; a metric goes on reading its own token);
     "hide" no head sees it, −`whatif.sweep(..., "tokens")`. These are three different numbers. NaN for tokens that are
     never removed: the template's, and the one whose answer the metric reads. On a changed trace, with its changes.
+    known: F of texts without some tokens, kept by who asks in turns.
     Raises InputError and ModelError as `whatif.sweep`, and without a mask token; SelectionError for another `remove`.
     """
-    without = Without(trace, metric, remove)
+    without = Without(trace, metric, remove, known)
     values = torch.full((trace.n_tokens,), torch.nan, dtype=torch.float64, device="cpu")
     values[without.tokens] = without.whole - without([[i] for i in without.tokens], progress)
     return Attribution(trace, f"occlusion ({remove})", metric, values, without.whole, without.notes)

@@ -59,6 +59,7 @@ export interface WhatIfState {
   patching: Signal<boolean>; // something from another text is being asked for
   tried: Signal<Tried[]>;
   madeOf: Signal<MadeOf | null>;
+  words: Signal<{ open: boolean; method: string; run: string }>; // which words the answer rests on: method, long text that is run
   turn: Promise<unknown>; // of the request that is made next: when the last one is done
 }
 
@@ -70,6 +71,7 @@ export const createWhatIf = (): WhatIfState => ({
   patching: signal(false),
   tried: signal([]),
   madeOf: signal(null),
+  words: signal({ open: false, method: "occlusion", run: "" }),
   menu: signal(null),
   turn: Promise.resolve(),
 });

@@ -18,6 +18,8 @@ import { changeNames, UndoChange } from "../../whatif/undochange";
 import { amountOf, cellName, changeText, MATTER, matterCells, numberName, RULE, tokenName, verdict } from "./data";
 import { matterOf } from "./saved";
 import { EffectTable } from "./table";
+import { heldWords, WhichWords } from "./whichwords";
+import { withWords } from "./words";
 
 const COUNTS = ["No experiment", "One experiment", "Two experiments", "Three experiments"];
 
@@ -91,6 +93,7 @@ function Cost({ tokens, start }: { tokens: number; start: () => void }) {
           Run it, {counted(4 * tokens)} tokens
         </button>
       </p>
+      <WhichWords />
     </div>
   );
 }
@@ -164,6 +167,7 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
         {COUNTS[matter.rows.filter(({ after }) => after !== null).length]} in this one text: later heads may make up for
         what is off.
       </p>
+      <WhichWords />
     </div>
   );
 }
@@ -186,5 +190,6 @@ export async function matterNumbers(view: View): Promise<Numbers> {
       : arrived(() => answers.get(MATTER, overview, questionOf(view) ?? placeOf(view)));
   };
   const matter = answeredBefore(view) ?? (await get());
-  return { ...matterCells(matter), facts: [["number", `${numberName(overview, matter)} (${matter.unit})`]] };
+  const facts: [string, string][] = [["number", `${numberName(overview, matter)} (${matter.unit})`]];
+  return withWords({ ...matterCells(matter), facts }, await heldWords(view), overview);
 }

@@ -9,6 +9,7 @@ import torch
 from playwright.sync_api import expect
 
 from bertlens import whatif
+from bertlens.measures import attribution
 from browser.views import TEXTS, shown
 
 from .hand import Hand
@@ -282,6 +283,17 @@ def other_word(hand: Hand) -> Steps:
         trace("masked").rerun(change).output.logits[0, 6].softmax(-1)[word] for change in (OFF, cut, whatif.hide(2))
     ]
     hand.comes(hand.effects, [shown(float(value)) for value in after])
+
+
+@ability("see which words the answer rests on", 2, long=True, of="masked", query=6, key=2)
+def which_words(hand: Hand) -> Steps:
+    hand.tab("matter")
+    hand.which_words()
+    yield
+    at = trace("masked").output.logits[0, 6]
+    found = attribution.occlusion(trace("masked"), whatif.logit(int(at.argmax())), progress=False).values.tolist()
+    sat = trace("masked").display_tokens.index("sat")
+    hand.comes(lambda: hand.counts_for(sat), f"+{found[sat]:.3f}")
 
 
 @ability("undo a change", 3, long=True)

@@ -127,6 +127,14 @@ class TabWays(Clicks):
         found: list[str] = rows.evaluate_all("all => all.map(row => row.querySelectorAll('td.bl-number')[1].innerText)")
         return found
 
+    def which_words(self) -> None:
+        self.click(self.seen.part("which-words").locator("summary"))
+
+    def counts_for(self, token: int) -> str:
+        """What a token counts for, as the list prints it; "" while it is not there."""
+        texts = self.seen.part("which-words").locator("li .bl-number").all_inner_texts()
+        return texts[token] if texts else ""
+
     def show_effect(self, n: int) -> None:
         row = self.seen.part("matter").get_by_test_id("effect").nth(n)
         self.button(re.compile("^show this run"), row)

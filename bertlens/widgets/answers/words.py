@@ -1,0 +1,226 @@
+"""Which words does the answer rest on? One of five attributions of it, and how faithful their order of tokens is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError, ModelError
+from ...measures import attribution as attributions
+from ...measures.attribution.faithful import FEWEST_RANKINGS, bins_of, removed_for
+from ...measures.attribution.removal import TOKENS, Gone, Without
+from ...measures.attribution.slopes import FEWEST_STEPS, MOST_STEPS, NEAR
+from ...measures.metrics import Metric, Read, similarity
+from ...measures.predictions import texts_apart
+from ...text.apart import places_apart
+from ...trace.trace import Trace
+from ...whatif import answering as asking
+from ..slices import PATIENCE, Here, ask_again, in_steps
+from . import Answer
+from .whatif import asked_target
+
+Values: TypeAlias = list[Tensor]  # (S,) float64 of each text that is run
+Key: TypeAlias = tuple[str, str, int]  # method, target, where
+ONE_RUN: dict[str, Callable[[Trace, Metric | Read], attributions.Attribution]] = {
+    "gradient × input": attributions.gradient_input,
+    "attention × gradient": attributions.attention_gradient,
+    "linearised": attributions.linearised,
+}
+NO_SLOPE = (
+    "One text's vector is compared with itself, and there every slope is 0. Choose occlusion or integrated gradients."
+)
+NO_SUM = "This number is no sum of parts. Choose another method."
+UNCHANGED = "The linearised model is of the unchanged run. Undo the change, or choose another method."
+
+
+@dataclass(frozen=True)
+class Part:
+    """A text that is run, the number of it that is asked, and where its tokens are among those of the view."""
+
+    text: Trace
+    metric: Metric | Read
+    places: dict[int, int] | None = None  # in the view -> in this text; None: the same
+
+
+def which_words(
+    trace: Trace, attribution: str, target: str = "", target_at: int = -1, patience: float = PATIENCE
+) -> Answer:
+    """What each token counts for, for the answer that the model gave first or the target; by `asked` of `whatif`.
+
+    Fields: attribution, label (of the number), kind, unit, signed (False: how much flows, never below 0), removal (how
+    occlusion takes tokens away), runs (that `faithful` takes), removable (tokens, of each text), why_not: a sentence
+    with a way out, "" where there are values. Array values (S,) float64, NaN for tokens that are never removed. Of a
+    pair's similarity each text is run alone; a token that both have, [CLS], has the sum. As the run shown, changes
+    included. Raises as `whatif.answers` where the model gives no answer. Takes turns, see slices.
+    """
+    label, unit, parts = _parts(trace, target, target_at)
+    fields: dict[str, Any] = {
+        "attribution": attribution,
+        "label": label,
+        "kind": asking.asked_kind(trace),
+        "unit": unit,
+    }
+    fields |= {"signed": attribution != "attention × gradient", "removal": _removal(trace)}
+    if reason := _why_not(trace, attribution, parts):
+        return {**fields, "why_not": reason, "runs": 0, "removable": []}, {}
+    values = _values(trace, attribution, target, target_at, patience)
+    if values is None:
+        return ask_again()
+    counts = [_removable(one) for one in parts]
+    runs = sum(2 * len(bins_of(n)) * (FEWEST_RANKINGS + 1) for n in counts if n)
+    fields |= {"why_not": "", "runs": runs, "removable": counts}
+    return fields, {"values": _placed(trace, parts, values).numpy()}
+
+
+def faithful(
+    trace: Trace, attribution: str, target: str = "", target_at: int = -1, patience: float = PATIENCE
+) -> Answer:
+    """`measures.attribution.faithfulness` of that order of tokens, without the ceiling; of a pair of each text alone.
+
+    Fields: attribution; rows as {"n", "bins", "model", "rankings"} of its attrs and its columns comprehensiveness,
+    sufficiency, with _beats; their chance level and its standard error as random_… and random_…_error.
+    """
+
+    def begin(here: Here) -> Generator[None, None, list[dict[str, Any]]]:
+        return _faithful(here, attribution, target, target_at)
+
+    rows = in_steps(trace, ("faithful", attribution, target, target_at), begin, patience)
+    return ask_again() if rows is None else ({"attribution": attribution, "rows": rows}, {})
+
+
+def _parts(trace: Trace, target: str, target_at: int) -> tuple[str, str, list[Part]]:
+    """The number's name, its unit, and the texts that are run for it."""
+    [asked, *_] = asking.asked(trace, *asked_target(target, target_at)).values()
+    if asked.metric is not None:
+        return asked.label, asked.unit, [Part(trace, asked.metric)]
+    texts = texts_apart(trace)
+    places = [places_apart(trace.encoding, one.encoding, number) for number, one in enumerate(texts)]
+    if not all(places):
+        raise ModelError("read alone, the two texts are cut elsewhere: their tokens are not those shown")
+    others = (texts[1], texts[0])
+    parts = [Part(text, similarity(other), there) for text, other, there in zip(texts, others, places, strict=True)]
+    return asked.label, asked.unit, parts
+
+
+def _removal(trace: Trace) -> str:
+    assert trace.model is not None
+    return "hide" if getattr(trace.model.tokenizer, "mask_token_id", None) is None else "mask"
+
+
+def _why_not(trace: Trace, method: str, parts: list[Part]) -> str:
+    """Why a method does not work, with the way out; "" where it does, or says so itself."""
+    metric = parts[0].metric
+    if method == "linearised":
+        if trace.changes:
+            return UNCHANGED
+        return "" if isinstance(metric, Metric) and metric.reading else NO_SUM
+    flat = isinstance(metric, Metric) and metric.flat and not trace.changes
+    return NO_SLOPE if flat and method in ("gradient × input", "attention × gradient") else ""
+
+
+def _values(trace: Trace, method: str, target: str, target_at: int, patience: float) -> Values | None:
+    def begin(here: Here) -> Generator[None, None, Values]:
+        return _attributed(here, method, target, target_at)
+
+    return in_steps(trace, ("which words", method, target, target_at), begin, patience)
+
+
+def _attributed(here: Here, method: str, target: str, target_at: int) -> Generator[None, None, Values]:
+    """The values of each text, computed once. A step names no trace but in itself."""
+    kept = here().kept("attributed", dict[Key, Values])
+    key = (method, target, target_at)
+    if key not in kept:
+        count = len(_parts(here(), target, target_at)[2])
+        found = []
+        for n in range(count):
+            found.append((yield from _of_part(_nth(here, target, target_at, n), method)))  # noqa: PERF401
+        kept[key] = found
+    return kept[key]
+
+
+def _nth(here: Here, target: str, target_at: int, n: int) -> Callable[[], Part]:
+    return lambda: _parts(here(), target, target_at)[2][n]
+
+
+def _of_part(part: Callable[[], Part], method: str) -> Generator[None, None, Tensor]:
+    if method in ONE_RUN:
+        one = part()
+        return ONE_RUN[method](one.text, one.metric).values
+    if method == "integrated gradients":
+        return (yield from _along(part))
+    known: dict[Gone, float] = {}
+    sets = [frozenset({i}) for i in _without(part(), known).tokens]
+    yield from _run(part, sets, known)
+    one = part()
+    return attributions.occlusion(one.text, one.metric, _removal(one.text), progress=False, known=known).values
+
+
+def _along(part: Callable[[], Part]) -> Generator[None, None, Tensor]:
+    """Integrated gradients, the number of steps doubled as the function itself does."""
+    count = FEWEST_STEPS
+    while True:
+        one = part()
+        baseline = "mask" if _removal(one.text) == "mask" else "zero"
+        found = attributions.integrated_gradients(one.text, one.metric, baseline, count, progress=False)
+        if abs(found.gap or 0) <= NEAR * abs(found.expected or 0) or count >= MOST_STEPS:
+            return found.values
+        del one, found
+        count *= 2
+        yield
+
+
+def _without(one: Part, known: dict[Gone, float]) -> Without:
+    return Without(one.text, one.metric, _removal(one.text), known)
+
+
+def _removable(one: Part) -> int:
+    try:
+        return len(_without(one, {}).tokens)
+    except InputError:  # none is
+        return 0
+
+
+def _run(part: Callable[[], Part], sets: list[Gone], known: dict[Gone, float]) -> Generator[None, None, None]:
+    """Each set of tokens taken out, batch by batch."""
+    size = max(1, TOKENS // part().text.n_tokens)
+    for start in range(0, len(sets), size):
+        _without(part(), known)(sets[start : start + size])
+        yield
+
+
+def _faithful(here: Here, method: str, target: str, target_at: int) -> Generator[None, None, list[dict[str, Any]]]:
+    values = yield from _attributed(here, method, target, target_at)
+    rows = []
+    for n, own in enumerate(values):
+        part = _nth(here, target, target_at, n)
+        known: dict[Gone, float] = {}
+        sets = removed_for(part().text, own, _without(part(), known))
+        yield from _run(part, sets, known)
+        one = part()
+        table = attributions.faithfulness(
+            one.text, {method: own}, _removal(one.text), metric=one.metric, ceiling=False, progress=False, known=known
+        )
+        del one
+        about = table.attrs
+        row = {"n": about["removable"], "bins": about["bins"], "model": about["model"], "rankings": about["rankings"]}
+        for name in ("comprehensiveness", "sufficiency"):
+            row |= {name: float(table.loc[method, name]), f"{name}_beats": int(table.loc[method, f"{name}_beats"])}
+            for column in (name, f"{name}_error"):
+                row[f"random_{column}"] = float(table.loc[attributions.RANDOM, column])
+        rows.append(row)
+    return rows
+
+
+def _placed(trace: Trace, parts: list[Part], values: Values) -> Tensor:
+    """(S,) of the tokens shown: what several texts have is summed, NaN where none has a number."""
+    if parts[0].places is None:
+        return values[0]
+    placed = torch.full((len(parts), trace.n_tokens), torch.nan, dtype=torch.float64, device="cpu")
+    for row, one, own in zip(placed, parts, values, strict=True):
+        for at, there in (one.places or {}).items():
+            row[at] = own[there]
+    return placed.nansum(0).masked_fill(placed.isnan().all(0), torch.nan)
