@@ -64,7 +64,13 @@ def register_tab(tab: Tab) -> None:
 for _tab in (
     Tab("neurons", "Neurons", "How this weight is computed.", "neurons", ("head",)),
     Tab("why", "Why", "Where the score came from.", "sources", ("why", "why_pairs", "score_maps")),
-    Tab("matter", "Does it matter?", "What the model answers without it.", "whatif", ("cell_matters", "each_matters")),
+    Tab(
+        "matter",
+        "Does it matter?",
+        "What the model answers without it.",
+        "whatif",
+        ("cell_matters", "each_matters", "which_words", "faithful"),
+    ),
     Tab("norms", "Weight against norm", "What is looked at, and what is passed on.", "norms", ("norm_view", "norms")),
     Tab("gates", "Gates", "What kind of head this is.", "gates", ("gates", "evidence")),
     Tab(
