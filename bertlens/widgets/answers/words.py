@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from ...base.limits import LIMITS, within
 from ...errors import InputError, ModelError
 from ...measures import attribution as attributions
 from ...measures.attribution.faithful import FEWEST_RANKINGS, bins_of, removed_for
@@ -94,6 +95,10 @@ def faithful(
 
 def _parts(trace: Trace, target: str, target_at: int) -> tuple[str, str, list[Part]]:
     """The number's name, its unit, and the texts that are run for it."""
+    if not within("words", trace.n_tokens):
+        raise InputError(
+            f"which words the answer rests on is shown in texts of at most {LIMITS['words'].tokens:,} tokens"
+        )
     [asked, *_] = asking.asked(trace, *asked_target(target, target_at)).values()
     if asked.metric is not None:
         return asked.label, asked.unit, [Part(trace, asked.metric)]

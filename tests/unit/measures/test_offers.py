@@ -115,14 +115,21 @@ def test_every_question_of_a_view_is_answered_or_refused_in_words(name: str) -> 
         "last": 1,
     }
     arguments |= {"query": 1, "key": 0, "side": "key", "against": None, "through_mlps": False}
-    arguments |= {"station": 0, "method": "pca"}
+    arguments |= {"station": 0, "method": "pca", "attribution": "linearised"}
     for op in QUESTIONS:
         fields, _ = question(view, op=op, gate="self", view="full", **arguments)
         needs, of_view = QUESTIONS[op].needs, QUESTIONS[op].of_view
         if of_view:  # of the view, not of the trace
             assert not re.match(r"[A-Z]\w*(Error|Exception):", fields.get("error", "")), (op, fields)
             continue
-        of_choice = op in ("layer_map", "matters", "matters_exact", "find_target")  # which of them there are is the trace's
+        of_choice = op in (
+            "layer_map",
+            "matters",
+            "matters_exact",
+            "find_target",
+            "which_words",
+            "faithful",
+        )  # as the trace has it
         assert ("error" in fields) == bool(needs and offers(trace)[needs]) or of_choice, (op, fields)
     tabs = {tab["name"]: tab["why_not"] for tab in view.overview["header"]["tabs"]}
     assert tabs["norms"] == offers(trace)["norms"] and tabs["gates"] == offers(trace)["gates"]

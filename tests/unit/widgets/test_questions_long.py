@@ -51,6 +51,7 @@ VALUES: dict[str, list[Any]] = {
     "station": [1],
     "method": ["pca"],
     "metric": ["similarity"],
+    "attribution": ["occlusion"],
     "target": [""],
     "target_at": [1500],
     "row": [1500],
@@ -158,6 +159,8 @@ def arguments(op: str) -> Iterator[dict[str, Any]]:
 REFUSED = {
     "layer_map": "are shown of texts of at most 2,048 tokens",
     "pdf": "tokens has no PDF: ",
+    "which_words": "is shown in texts of at most 1,024 tokens",
+    "faithful": "is shown in texts of at most 1,024 tokens",
     "find_target": "answers with no label and no word",  # an encoder, whatever the length
 }
 
