@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from .base.locks import locked
 from .base.registered import registered
@@ -16,6 +16,9 @@ from .model import loading, offline_model
 from .model.borrowed import Model
 from .run import forward, trust
 from .run.attention import check_precision
+from .sentences.encoders import SentenceEncoder, is_of_package
+from .sentences.plain import PlainEncoder
+from .sentences.texts import check_texts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
 from .trace.trace import Trace
 
@@ -23,23 +26,32 @@ from .trace.trace import Trace
 class Lens:
     """A loaded transformers model and its tokenizer; the model is left exactly as it was by everything done here.
 
+    A SentenceTransformer or CrossEncoder of sentence-transformers brings its own tokenizer: Lens(model). `trace` then
+    is of the transformers model in it, without a prompt; `encode` and `similarity` are the object's own.
     Raises ModelError where the model is not one that bertlens can read (the message lists what works).
     """
 
-    def __init__(self, model: nn.Module, tokenizer: Any):
+    def __init__(self, model: nn.Module, tokenizer: Any = None):
         if not isinstance(model, nn.Module):
             raise ModelError(f"Lens(model, tokenizer) needs a loaded model, not {type(model).__name__}")
+        self._given = model
+        self.sentences: SentenceEncoder | PlainEncoder = PlainEncoder(self)  # what makes vectors of whole texts
+        if is_of_package(model):
+            self.sentences = SentenceEncoder(model)
+            if tokenizer not in (None, self.sentences.tokenizer):
+                raise ModelError(f"a {type(model).__name__} has its own tokenizer: leave it out, Lens(model)")
+            model, tokenizer = self.sentences.model, self.sentences.tokenizer
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
         self.borrowed = Model(model, tokenizer)
-        self.limit = token_limit(tokenizer, self.borrowed.base)
+        self.limit = token_limit(tokenizer, self.borrowed.base)  # of a sentence encoder, its tokenizer holds it
         self.notes: tuple[str, ...] = ()  # for the report of every trace: what loading the model left out
         self.made = ""  # the Python that makes this lens again, "" where the objects were given
 
     @property
     def model(self) -> nn.Module:
         """The model as it was given."""
-        return self.borrowed.module
+        return self._given
 
     @property
     def tokenizer(self) -> Any:
@@ -116,7 +128,7 @@ class Lens:
                     f"{name} must be a string, not {type(value).__name__}: lists of words go to trace_words, "
                     "several texts to trace_batch"
                 )
-        return self.run([self.encode(text, text_pair, truncation)])[0]
+        return self.run([self.encoding(text, text_pair, truncation)])[0]
 
     def trace_words(
         self, words: Sequence[str], words_pair: Sequence[str] | None = None, *, truncation: bool = False
@@ -129,7 +141,7 @@ class Lens:
             if isinstance(value, str):
                 raise InputError(f"{name} must be a list of words, not one string: that goes to trace")
         pair = list(words_pair) if words_pair else None
-        return self.run([self.encode(list(words), pair, truncation)])[0]
+        return self.run([self.encoding(list(words), pair, truncation)])[0]
 
     def trace_batch(
         self, texts: Iterable[str | tuple[str, str]], batch_size: int = 16, *, truncation: bool = False
@@ -147,18 +159,44 @@ class Lens:
             pair = item if isinstance(item, tuple) else (item,)
             if not 1 <= len(pair) <= 2 or not all(isinstance(part, str) for part in pair):
                 raise InputError(f"text {number} must be a string or a pair of strings")
-            encodings.append(self.encode(pair[0], pair[1] if len(pair) > 1 else None, truncation))
+            encodings.append(self.encoding(pair[0], pair[1] if len(pair) > 1 else None, truncation))
         traces: dict[int, Trace] = {}
         for chosen in self.batches(encodings, batch_size):
             traces |= zip(chosen, self.run([encodings[i] for i in chosen]), strict=True)
         return [traces[i] for i in range(len(encodings))]
+
+    def encode(
+        self,
+        texts: str | Sequence[str],
+        task: str | None = None,
+        prompt_name: str | None = None,
+        *,
+        batch_size: int = 32,
+        progress: bool = False,
+    ) -> Tensor:
+        """(N, E) the vectors of texts, of one string (E,), on the model's device.
+
+        Of a SentenceTransformer they are its own, all of its steps and its limit of length included: `encode`, with
+        task "query" `encode_query`, with "document" `encode_document`. Another encoder's are the mean of all tokens.
+        Raises InputError for a task or prompt that the model has not, ModelError for a model that makes no vectors.
+        """
+        check_texts(texts)
+        return self.sentences.encode(texts, task, prompt_name, batch_size, progress)
+
+    def similarity(self, a: Any, b: Any) -> Tensor:
+        """(N, M) how similar each of `a` is to each of `b`: texts, or vectors (N, E) and (M, E).
+
+        By the model's own function: cosine, dot, the distances less than 0; the cosine where it says none. A
+        cross-encoder takes texts alone, and its scores are those of `predict`; with several labels (N, M, labels).
+        """
+        return similarities(self.sentences, a, b)
 
     def __repr__(self) -> str:
         return f"Lens({self.model_name}, {type(self.model).__name__})"
 
     # The steps of a trace, for what runs the model in another way (survey.gradients)
 
-    def encode(self, text: Any, text_pair: Any = None, truncation: bool = False) -> Encoding:
+    def encoding(self, text: Any, text_pair: Any = None, truncation: bool = False) -> Encoding:
         """Tokenise a text or words, or a pair of either. Raises InputError like `trace`."""
         with locked([self.tokenizer]):  # its stored settings are borrowed
             encoding = encode(

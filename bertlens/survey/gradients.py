@@ -128,9 +128,9 @@ def _encoded(lens: Lens, entry: Numbered, truncation: bool) -> Encoding:
     item = entry.item
     try:
         if isinstance(item, tuple):
-            return lens.encode(*item, truncation)
+            return lens.encoding(*item, truncation)
         if isinstance(item, str | list):
-            return lens.encode(item, None, truncation)
+            return lens.encoding(item, None, truncation)
     except InputError as error:
         raise InputError(f"{entry}: {error}") from None
     if item.lens is not lens:

@@ -429,7 +429,7 @@ def test_lenses_that_share_a_tokenizer_take_turns_with_it() -> None:
 
     def encodes(lens: Lens) -> bool:
         done = threading.Event()
-        thread = threading.Thread(target=lambda: (lens.encode(TEXT), done.set()), daemon=True)
+        thread = threading.Thread(target=lambda: (lens.encoding(TEXT), done.set()), daemon=True)
         thread.start()
         return done.wait(0.3)
 

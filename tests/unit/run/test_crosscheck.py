@@ -140,7 +140,7 @@ def test_padding_that_is_seen_keeps_lengths_apart() -> None:
     def widths(model: Any) -> set[int]:
         lens = Lens(model, tiny.wordpiece())
         texts = ["the cat", "the mats were very warm", "it was", "warm warm warm warm warm"]
-        encodings = [lens.encode(text) for text in texts]
+        encodings = [lens.encoding(text) for text in texts]
         return {len({len(encodings[i]) for i in batch}) for batch in lens.batches(encodings, 4)}
 
     assert widths(tiny.shaken(Neighbours(tf.BertConfig(**tiny.BERT)))) == {1}

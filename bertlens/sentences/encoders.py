@@ -1,0 +1,202 @@
+"""Objects of sentence-transformers: what they are made of, and the vectors and scores that they give themselves.
+
+The package is not imported: an object of one of its classes has brought it along. All numbers come from the object's
+own methods; it comes back as it was.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..base.interrupts import interruptible
+from ..base.locks import locked
+from ..errors import InputError, ModelError
+from ..model import transformers_private as private
+from ..text.tokenizer import resting_state
+from .pooling import Modes
+
+PACKAGE = "sentence_transformers"
+TASKS = {"query": ("query",), "document": ("document", "passage", "corpus")}  # task -> names of its prompt, first first
+TAIL = ("Dense", "LayerNorm", "Normalize", "Dropout")  # what may follow on a pooling
+COSINE, DOT, EUCLIDEAN, MANHATTAN = "cosine", "dot", "euclidean", "manhattan"
+NO_VECTORS = "a cross-encoder reads two texts as one input and has no vectors: lens.similarity scores texts"
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What an encoder made of one text alone: S tokens of width D, prompt included, a vector of E numbers."""
+
+    prompt: str
+    text: str  # with its prompt
+    input_ids: tuple[int, ...]
+    states: Tensor  # (S, D) what the pooling was given
+    left_out: int  # tokens of the prompt that the pooling leaves out
+    vector: Tensor  # (E,) the model's own
+
+
+class SentenceEncoder:
+    """A SentenceTransformer or CrossEncoder. Raises ModelError, naming the module, for one that is not known here."""
+
+    note = ""  # what is said beside its numbers
+
+    def __init__(self, module: Any):
+        kinds = [c.__name__ for c in type(module).__mro__ if c.__module__.partition(".")[0] == PACKAGE]
+        self.module, self.crosses = module, "CrossEncoder" in kinds
+        if "SparseEncoder" in kinds or not (self.crosses or "SentenceTransformer" in kinds):
+            raise ModelError(
+                f"{type(module).__name__} is not read here: Lens takes a SentenceTransformer, a CrossEncoder, or a "
+                "transformers model with its tokenizer"
+            )
+        if not hasattr(module, "preprocess"):
+            raise ModelError("objects of sentence-transformers 6 and newer are read here: upgrade the package")
+        first, *rest = module
+        if type(first).__name__ != "Transformer" or getattr(first, "backend", "torch") != "torch":
+            raise _unknown(module, first)
+        task = "sequence-classification" if self.crosses and not rest else "feature-extraction"
+        if first.transformer_task != task or set(first.modality_config) != {"text"}:
+            raise _unknown(module, first, f"for {first.transformer_task} of {', '.join(map(str, first.modalities))}")
+        pooling = rest[:1]
+        if pooling and type(pooling[0]).__name__ != "Pooling":
+            raise _unknown(module, pooling[0])
+        if not (pooling or self.crosses):
+            raise ModelError(f"this {type(module).__name__} has no Pooling: its vectors are no single ones of texts")
+        for part in rest[1:]:
+            of_tokens = getattr(part, "module_input_name", "sentence_embedding") != "sentence_embedding"
+            if type(part).__name__ not in TAIL or of_tokens:
+                raise _unknown(module, part, "of tokens" if of_tokens else "")
+        self.tail: tuple[Any, ...] = tuple(rest[1:])
+        modes: Any = pooling[0].pooling_mode if pooling else ()
+        self.modes = Modes((modes,) if isinstance(modes, str) else tuple(modes))
+
+    @property
+    def model(self) -> nn.Module:
+        """The transformers model in it."""
+        model: nn.Module = self.module[0].model
+        return model
+
+    @property
+    def tokenizer(self) -> Any:
+        return self.module.tokenizer
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens that it reads; it cuts what is longer."""
+        limit: int | None = self.module.max_seq_length
+        return limit
+
+    @property
+    def function(self) -> str:
+        """Its similarity function: cosine, dot, euclidean or manhattan."""
+        return str(self.module.similarity_fn_name)
+
+    @property
+    def truncate_dim(self) -> int | None:
+        """How many numbers of a vector are kept; None for all."""
+        size: int | None = self.module.truncate_dim
+        return size
+
+    def encode(
+        self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
+    ) -> Tensor:
+        """(N, E), of one string (E,): `encode`, `encode_query` or `encode_document` of the object."""
+        if self.crosses:
+            raise ModelError(NO_VECTORS)
+        name = self._prompt_name(task, prompt_name)
+        given = texts if isinstance(texts, str) else list(texts)
+        call = {None: "encode", "query": "encode_query", "document": "encode_document"}[task]
+        with self._as_it_was():
+            found: Tensor = getattr(self.module, call)(
+                given, prompt_name=name, batch_size=batch_size, show_progress_bar=progress, convert_to_tensor=True
+            )
+        return found.clone()  # made in inference mode: as it is, no gradient could ever pass it
+
+    def predict(self, pairs: Sequence[tuple[str, str]], batch_size: int = 32, progress: bool = False) -> Tensor:
+        """(N,), with several labels (N, labels): the scores of a cross-encoder, its activation applied."""
+        with self._as_it_was():
+            found: Tensor = self.module.predict(
+                list(pairs), batch_size=batch_size, show_progress_bar=progress, convert_to_tensor=True
+            )
+        return found.clone()
+
+    def similarity(self, a: Any, b: Any) -> Tensor:
+        """(N, M) the object's similarity of vectors (N, E) and (M, E)."""
+        found: Tensor = self.module.similarity(a, b)
+        return found
+
+    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> Read:
+        """One text as the model reads it: caught on its way through the object's own `encode`."""
+        caught: list[dict[str, Any]] = []
+        thread = threading.get_ident()
+
+        def catch(part: nn.Module, arguments: Any, features: dict[str, Any]) -> None:
+            if threading.get_ident() == thread:
+                caught.append(dict(features))
+
+        handle = self.module[0].register_forward_hook(catch)
+        try:
+            vector = self.encode(text, task, prompt_name, 1, False)
+        finally:
+            handle.remove()
+        features = caught[0]
+        seen = features["attention_mask"][0].bool()
+        name = self._prompt_name(task, prompt_name)
+        prompt = self.module.prompts[name] if name is not None else ""
+        left_out = 0 if self.module[1].include_prompt else int(features.get("prompt_length") or 0)
+        return Read(
+            prompt=prompt,
+            text=prompt + text,
+            input_ids=tuple(features["input_ids"][0][seen].tolist()),
+            states=features["token_embeddings"][0][seen].clone(),
+            left_out=left_out,
+            vector=vector,
+        )
+
+    def vectors(self, states: Tensor, keep: Tensor) -> Tensor:
+        """(N, E) of states (N, S, D), pooled over the tokens that `keep` (N, S) says, then as the object has it."""
+        features: dict[str, Tensor] = {"sentence_embedding": self.modes.pooled(states, keep)}
+        with self._as_it_was(), torch.no_grad():
+            for part in self.tail:
+                features = part.eval()(features)
+        return features["sentence_embedding"][:, : self.truncate_dim]
+
+    def _prompt_name(self, task: str | None, name: str | None) -> str | None:
+        """The prompt that the object's `encode…` uses. Raises InputError for a task or prompt that it has not."""
+        prompts: dict[str, str] = self.module.prompts
+        if task is not None and task not in TASKS:
+            raise InputError(f"no task {task!r}: there are None, {', '.join(map(repr, TASKS))}")
+        if name is not None and name not in prompts:
+            raise InputError(f"no prompt {name!r}: this model has {', '.join(map(repr, prompts)) or 'none'}")
+        own = next((one for one in TASKS.get(task or "", ()) if one in prompts), None)
+        return next((one for one in (name, own, self.module.default_prompt_name) if one is not None), None)
+
+    @contextmanager
+    def _as_it_was(self) -> Iterator[None]:
+        """The object's own methods leave it in eval mode and the tokenizer's padding changed: both are put back."""
+        training = [part for part in self.module.modules() if part.training]
+        with locked([*private.configs(self.module), self.tokenizer]), resting_state(self.tokenizer):
+            try:
+                with interruptible():
+                    yield
+            finally:
+                for part in training:
+                    part.training = True
+
+
+def is_of_package(model: Any) -> bool:
+    """Whether an object is of a class of sentence-transformers, or of one made from it."""
+    return any(c.__module__.partition(".")[0] == PACKAGE for c in type(model).__mro__)
+
+
+def _unknown(module: Any, part: Any, what: str = "") -> ModelError:
+    named = " ".join((type(part).__name__, what)).strip()
+    return ModelError(
+        f"this {type(module).__name__} has a module {named}, which is not read here: a Transformer that reads text, a "
+        f"Pooling and, of its vectors, {', '.join(TAIL)} are"
+    )
