@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .errors import BertLensError, CaptureError, ExportError, InputError, ModelError, SelectionError
     from .lens import Lens
     from .model.families import Adapter, register_family
+    from .sentences.pairs import Similarity, similarity
+    from .sentences.passages import rank
     from .text.encoding import InputReport
     from .trace.trace import Trace
     from .vocabulary import LayerMap, register_layer_map
@@ -38,6 +40,8 @@ _NAMES = {
     "text.encoding": ("InputReport",),
     "model.families": ("Adapter", "register_family"),
     "comparison": ("Comparison", "compare"),
+    "sentences.pairs": ("Similarity", "similarity"),
+    "sentences.passages": ("rank",),
     "vocabulary": ("LayerMap", "register_layer_map"),
     "widgets": (
         "CompareView",
@@ -75,12 +79,15 @@ __all__ = [
     "NeuronView",
     "NormView",
     "SelectionError",
+    "Similarity",
     "SurveyView",
     "Trace",
     "__version__",
     "compare",
+    "rank",
     "register_family",
     "register_layer_map",
+    "similarity",
 ]
 
 

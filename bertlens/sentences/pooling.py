@@ -24,8 +24,8 @@ class Modes:
 
     @property
     def single(self) -> bool:
-        """Whether one token alone is read."""
-        return len(self.names) == 1 and self.names[0] in SINGLE
+        """Whether single tokens are read, and no others."""
+        return all(name in SINGLE for name in self.names)
 
     def weights(self, keep: Tensor) -> Tensor:
         """(…, poolings, S) of each token, for keep (…, S): the tokens that are pooled. Not for max pooling.

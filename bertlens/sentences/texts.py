@@ -16,19 +16,18 @@ if TYPE_CHECKING:
 
 def check_texts(texts: Any, name: str = "texts") -> list[str]:
     """The texts as a list. Raises InputError for anything else than a string or strings, and for none."""
-    given = [texts] if isinstance(texts, str) else list(texts) if isinstance(texts, Sequence) else [None]
-    wrong = next((type(text).__name__ for text in given if not isinstance(text, str)), None)
-    if wrong or not given:
-        raise InputError(f"{name} takes a string or a list of strings" + (f", not {type(texts).__name__}" * bool(wrong)))
+    given: list[str] = [texts] if isinstance(texts, str) else list(texts) if isinstance(texts, Sequence) else []
+    if not given or not all(isinstance(text, str) for text in given):
+        raise InputError(f"{name} is a string or a list of strings, with at least one")
     return given
 
 
 def similarities(encoder: SentenceEncoder | PlainEncoder, a: Any, b: Any) -> Tensor:
     """(N, M) each of `a` with each of `b`, texts or vectors; of a cross-encoder with several labels (N, M, labels)."""
-    are_texts = [isinstance(x, str) or (isinstance(x, list | tuple) and isinstance(next(iter(x), 0), str)) for x in (a, b)]
-    if are_texts[0] != are_texts[1]:
+    texts = [isinstance(x[0] if isinstance(x, list | tuple) and x else x, str) for x in (a, b)]
+    if texts[0] != texts[1]:
         raise InputError("similarity is of texts and texts, or of vectors and vectors")
-    if not are_texts[0]:
+    if not texts[0]:
         if encoder.crosses:
             raise InputError(NO_VECTORS)
         return encoder.similarity(a, b)

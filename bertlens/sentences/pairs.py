@@ -1,0 +1,201 @@
+"""Why two texts are similar: the model's own number, as a sum over pairs of tokens, and without its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from ..errors import InputError, ModelError, SelectionError
+from ..model.borrowed import Fingerprint
+from ..trace.trace import Trace
+from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
+from .parts import Encoder, Side, held, why_not
+from .removal import without_words
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+    from ..lens import Lens
+
+SIDES = ("a", "b")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Similarity:
+    """The similarity of two texts, each read alone, as the model computes it, and what it is a sum of.
+
+    A split by vectors of the last layer: what one word's vector took in of the others on the way is in its part. What
+    the number would be without a word is another question, which `effects` answers by an experiment.
+    """
+
+    lens: Lens
+    value: float  # as the model gives it; distances are less than 0
+    sides: tuple[Side, Side]
+    notes: tuple[str, ...]
+    _fingerprint: Fingerprint
+
+    @property
+    def function(self) -> str:
+        """The model's similarity function: cosine, dot, euclidean or manhattan."""
+        return self._encoder.function
+
+    @property
+    def traces(self) -> tuple[Trace, Trace]:
+        """The run of each text."""
+        self.lens.borrowed.check(self._fingerprint)
+        return self.sides[0].trace, self.sides[1].trace
+
+    @property
+    def why_not(self) -> str:
+        """Why the number is no sum over pairs of tokens; "" where it is."""
+        if self.function == MANHATTAN:
+            return "the Manhattan distance adds up absolute values: it is no sum over pairs of tokens"
+        return why_not(self._encoder)
+
+    @property
+    def terms(self) -> Series:
+        """What the number is a sum of, by name: of a cosine or a dot product itself.
+
+        The Euclidean distance has no such sum, its square has: −‖a − b‖² = 2a·b − ‖a‖² − ‖b‖².
+        Raises ModelError where there is no sum.
+        """
+        from pandas import Series
+
+        a, b = (side.parts.sum(0) for side in self._split)
+        dot = float(a @ b)
+        if self.function == EUCLIDEAN:
+            return Series({"2a·b": 2 * dot, "−‖a‖²": -float(a @ a), "−‖b‖²": -float(b @ b)})
+        return Series({"a·b / ‖a‖‖b‖": dot / self._norms} if self.function == COSINE else {"a·b": dot})
+
+    @property
+    def gap(self) -> float:
+        """The terms' sum less the model's own number (of the Euclidean distance d, less −d²): what rounding leaves."""
+        model = -(self.value**2) if self.function == EUCLIDEAN else self.value
+        return float(self.terms.sum()) - model
+
+    def pairs(self, of: str = "output", *, words: bool = False) -> DataFrame:
+        """(S_a, S_b) what each pair of tokens puts into the number; it sums to the first of `terms`.
+
+        Of the cosine, cell (i, j) is wᵢ vⱼ aᵢ·bⱼ / (‖a‖‖b‖), of last hidden states aᵢ, bⱼ and pooling weights w, v; a
+        Dense or LayerNorm is applied to each part, and what their biases put in is the last row and column, "bias".
+        words: pieces of a word summed. Raises ModelError where there is no sum, SelectionError for another `of`.
+        """
+        from pandas import DataFrame
+
+        if of != "output":
+            raise SelectionError(f"no split of {of!r}: there is 'output', the vectors of the last layer")
+        matrix, units, names = self._pairs, [], []
+        for side, rows in zip(self.sides, matrix.shape, strict=True):
+            size = len(side.encoding)
+            chosen = side.units(words)
+            names.append([*side.names(chosen), *["bias"] * (rows - size)])
+            units.append([*chosen, *[[size]] * (rows - size)])
+        return DataFrame(_summed(matrix, units).numpy(), index=names[0], columns=names[1])
+
+    def tokens(self, side: str = "a", *, words: bool = False, own: bool = False) -> Series:
+        """What each token of text "a" or "b" puts in, over all of the other text: the sums of rows or columns.
+
+        own: the text's own tokens alone. The template's, a prompt's and biases have their parts in the whole sum, too.
+        """
+        if side not in SIDES:
+            raise SelectionError(f"no side {side!r}: there are 'a' and 'b'")
+        chosen = self.sides[SIDES.index(side)]
+        sums = self.pairs(words=words).sum(axis=1 - SIDES.index(side))
+        if not own:
+            return sums
+        of_text = [chosen.is_of_text(unit) for unit in chosen.units(words)]
+        return sums[: len(of_text)][of_text]
+
+    @cached_property
+    def _effects(self) -> Tensor:
+        """(W_a + 1, W_b + 1) the similarity without word i and without word j; first with all."""
+        self.lens.borrowed.check(self._fingerprint)
+        one, other = (without_words(side) for side in self.sides)
+        return self._encoder.similarity(one, other).double().cpu()
+
+    def effects(self, k: int = 10) -> DataFrame:
+        """The k pairs of words with the largest parts, and the number without each: an experiment beside the split.
+
+        A word taken out is seen by no head and left out of the pooling; places of the others stay. Columns: a, b the
+        words, part, without_a, without_b, without_both, and own = s − s₋ₐ − s₋ᵦ + s₋ₐ₋ᵦ, what goes only with both.
+        Where there is no split, part is NaN and the largest `own` come first. Work: one run per word.
+        Raises ModelError for a model that hands out no queries and keys.
+        """
+        from pandas import DataFrame
+
+        s, units = self._effects, [side.words for side in self.sides]
+        names = [side.names(chosen) for side, chosen in zip(self.sides, units, strict=True)]
+        own = s[0, 0] - s[1:, :1] - s[:1, 1:] + s[1:, 1:]
+        parts = torch.full_like(own, torch.nan) if self.why_not else _summed(self._pairs, units)
+        order = (own if self.why_not else parts).abs().flatten().argsort(descending=True, stable=True)[: max(0, k)]
+        rows = [divmod(int(at), own.shape[1]) for at in order]
+        numbers = {
+            "part": [float(parts[i, j]) for i, j in rows],
+            "without_a": [float(s[i + 1, 0]) for i, _ in rows],
+            "without_b": [float(s[0, j + 1]) for _, j in rows],
+            "without_both": [float(s[i + 1, j + 1]) for i, j in rows],
+            "own": [float(own[i, j]) for i, j in rows],
+        }
+        return DataFrame({"a": [names[0][i] for i, _ in rows], "b": [names[1][j] for _, j in rows], **numbers})
+
+    @cached_property
+    def _pairs(self) -> Tensor:
+        """(S_a, S_b) float64; with a row or column of biases where the model has them."""
+        a, b = (side.parts if side.parts[-1].any() else side.parts[:-1] for side in self._split)
+        scale = 2.0 if self.function == EUCLIDEAN else 1 / self._norms if self.function == COSINE else 1.0
+        return (a @ b.T * scale).cpu()
+
+    @property
+    def _encoder(self) -> Encoder:
+        return self.lens.sentences
+
+    @property
+    def _split(self) -> tuple[Side, Side]:
+        if reason := self.why_not:
+            raise ModelError(f"this similarity cannot be split by tokens: {reason}")
+        return self.sides
+
+    @property
+    def _norms(self) -> float:
+        a, b = (float(side.parts.sum(0).norm()) for side in self.sides)
+        return max(a, 1e-12) * max(b, 1e-12)
+
+    def __repr__(self) -> str:
+        said = self.why_not or f"sum of pairs, gap {self.gap:.0e}"
+        return " ".join([f"Similarity({self.function} {self.value:.4f}; {said}.", *self.notes]).rstrip() + ")"
+
+
+def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Similarity:
+    """Why two texts are similar: the model's own number for them, and its split by pairs of tokens.
+
+    tasks: None, "query" or "document" for each text, as in `lens.encode`; their prompts are part of what is read.
+    Raises InputError for anything else than two texts, ModelError for a cross-encoder, which reads both as one input.
+    """
+    if not (isinstance(a, str) and isinstance(b, str)):
+        raise InputError("similarity is of two strings; lens.similarity compares many texts")
+    if len(tasks) != 2:
+        raise InputError("tasks are two, one for each text: None, 'query' or 'document'")
+    encoder, fingerprint = lens.sentences, lens.borrowed.fingerprint()
+    if encoder.crosses:
+        raise ModelError(f"{NO_VECTORS}, lens.trace(a, b) shows what it reads")
+    sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
+    value = float(encoder.similarity(*(side.read.vector for side in sides))[0, 0])
+    notes = [encoder.note] * bool(encoder.note) + held(encoder)
+    for name, side in zip(SIDES, sides, strict=True):
+        if side.read.prompt:
+            notes.append(f"Text {name} is read behind its prompt “{side.read.prompt}”.")
+        if side.encoding.report.truncated:
+            notes.append(f"Text {name} is cut to {len(side.encoding)} tokens.")
+    return Similarity(lens, value, sides, tuple(notes), fingerprint)
+
+
+def _summed(matrix: Tensor, units: list[list[list[int]]]) -> Tensor:
+    """(W_a, W_b) of a matrix of tokens."""
+    for axis in (0, 1):
+        found = [matrix.index_select(axis, torch.tensor(unit)).sum(axis) for unit in units[axis]]
+        matrix = torch.stack(found, axis) if found else matrix.narrow(axis, 0, 0)
+    return matrix

@@ -1,0 +1,150 @@
+"""What each token of a text puts into its vector, so that the vector is the sum: exact, what is not linear held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from ..base.locks import locked
+from ..errors import ModelError
+from ..measures.words import grouped
+from ..model.families import affine
+from ..text.encoding import Encoding, encode
+from ..trace.trace import Trace
+from .encoders import Read, SentenceEncoder
+from .plain import PlainEncoder
+
+if TYPE_CHECKING:
+    from ..lens import Lens
+
+GAINS = (nn.Tanh, nn.ReLU, nn.GELU)  # f(z) = z · (f(z) / z), the quotient held
+Encoder = SentenceEncoder | PlainEncoder
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of two texts: what the model read, and its tokens by name."""
+
+    lens: Lens
+    read: Read
+    encoding: Encoding
+
+    @classmethod
+    def of(cls, lens: Lens, text: str, task: str | None) -> Side:
+        """Raises ModelError where the model reads other tokens than its tokenizer makes."""
+        read = lens.sentences.read(text, task)
+        with locked([lens.tokenizer]):
+            encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
+        if tuple(encoding.input_ids) != read.input_ids:
+            raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
+        return cls(lens, read, encoding)
+
+    @property
+    def keep(self) -> Tensor:
+        """(S,) whether the pooling reads the token."""
+        size = len(self.encoding)
+        return torch.arange(size, device=self.read.states.device) >= self.read.left_out
+
+    def units(self, words: bool = True) -> list[list[int]]:
+        """The token positions of each word, a template token as one of its own; or each token."""
+        return grouped(self.encoding.word_ids) if words else [[at] for at in range(len(self.encoding))]
+
+    @property
+    def words(self) -> list[list[int]]:
+        """The words that the text has, its template's and its prompt's tokens left out."""
+        return [unit for unit in self.units() if self.is_of_text(unit)]
+
+    def is_of_text(self, unit: Sequence[int]) -> bool:
+        """Whether tokens are the text's own, and not of its template or its prompt."""
+        if self.encoding.special[unit[0]]:
+            return False
+        offsets = self.encoding.offsets
+        return not self.read.prompt or offsets is None or (offsets[unit[-1]] or (0, 0))[1] > len(self.read.prompt)
+
+    def names(self, units: Sequence[Sequence[int]]) -> list[str]:
+        """Of units: their pieces as written."""
+        shown = self.encoding.display_tokens
+        return ["".join(shown[at].removeprefix("##") if at != unit[0] else shown[at] for at in unit) for unit in units]
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The run of this text alone."""
+        return self.lens.run([self.encoding])[0]
+
+    @cached_property
+    def parts(self) -> Tensor:
+        """(S + 1, E) float64 of each token, and last of biases: they sum to the vector. See `split`."""
+        return split(self.lens.sentences, self.read, self.keep)
+
+
+def why_not(encoder: Encoder) -> str:
+    """Why a model's vectors are no sums over tokens; "" where they are."""
+    if encoder.modes.single:
+        return (
+            f"its pooling reads one token ({', '.join(encoder.modes.names)}), of which the others are no parts: "
+            "measures.sources.similarity splits two traces by the tokens that went in"
+        )
+    if not encoder.modes.linear:
+        return "max pooling takes each number of the vector from another token: it is no sum over them"
+    for part in encoder.tail:
+        activation = getattr(part, "activation_function", None)
+        if activation is not None and not isinstance(activation, (nn.Identity, *GAINS)):
+            return f"the {type(part).__name__} module's {type(activation).__name__} is no multiple of what goes in"
+    return ""
+
+
+def held(encoder: Encoder) -> list[str]:
+    """Sentences on what was held as the run had it."""
+    names = [type(part.activation_function).__name__ for part in encoder.tail if hasattr(part, "activation_function")]
+    bent = [f"the gains of its {name}" for name in dict.fromkeys(names) if name != "Identity"]
+    bent += ["the deviation of its LayerNorm"] * any(type(part).__name__ == "LayerNorm" for part in encoder.tail)
+    return [f"Held as this run had it: {' and '.join(bent)}."] if bent else []
+
+
+@torch.no_grad()
+def split(encoder: Encoder, read: Read, keep: Tensor) -> Tensor:
+    """(S + 1, E) float64 what each token, and last all biases, put into the vector: they sum to it.
+
+    Norms, a LayerNorm's deviation and an activation's gain f(z)/z are kept as the run had them; the rest is linear.
+    """
+    weights = encoder.modes.weights(keep)  # (poolings, S)
+    pooled = (weights[:, :, None] * read.states.double()).permute(1, 0, 2).flatten(1)
+    parts = torch.cat([pooled, pooled.new_zeros(1, pooled.shape[1])])
+    for module in encoder.tail:
+        parts = _STEPS[type(module).__name__](module, parts)
+    return parts[:, : encoder.truncate_dim]
+
+
+def _dense(module: Any, parts: Tensor) -> Tensor:
+    weight, bias = affine(module.linear)
+    made = parts @ weight.double().T
+    if bias is not None:
+        made[-1] += bias.double()
+    if not isinstance(module.activation_function, nn.Identity):
+        whole = made.sum(0)
+        gain = module.activation_function(whole) / whole
+        made = made * torch.where(whole == 0, 0, gain)
+    if not module.use_residual:
+        return made
+    return made + (parts if parts.shape == made.shape else parts @ affine(module.residual)[0].double().T)
+
+
+def _layer_norm(module: Any, parts: Tensor) -> Tensor:
+    norm = module.norm
+    deviation = (parts.sum(0).var(correction=0) + norm.eps).sqrt()
+    made = (parts - parts.mean(-1, keepdim=True)) / deviation * norm.weight.double()
+    made[-1] += norm.bias.double()
+    return made
+
+
+_STEPS = {
+    "Dense": _dense,
+    "LayerNorm": _layer_norm,
+    "Normalize": lambda module, parts: parts / parts.sum(0).norm().clamp(min=1e-12),
+    "Dropout": lambda module, parts: parts,
+}

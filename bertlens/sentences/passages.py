@@ -1,0 +1,57 @@
+"""Passages in the order in which a model finds that they answer a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError
+from .encoders import SentenceEncoder
+from .pairs import similarity
+from .texts import check_texts
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from ..lens import Lens
+
+WORDS = 3  # of a passage that are named
+
+
+def rank(
+    lens: Lens, query: str, passages: Sequence[str], *, explained: int = 5, batch_size: int = 32, progress: bool = True
+) -> DataFrame:
+    """DataFrame(rank, passage, score, words), the best first: passages by the model's own score for a query.
+
+    The query is encoded as a "query" and passages as "document"; a cross-encoder reads each pair as one input. words:
+    of the first `explained` passages the words that put most into the score, by its split; "" where it has none.
+    rank counts from 1, the index is the passage's place in what was given.
+    Raises ModelError for a cross-encoder of several labels, InputError like `lens.encode`.
+    """
+    from pandas import DataFrame
+
+    encoder, given = lens.sentences, check_texts(passages, "passages")
+    check_texts([query], "query")
+    bar = progress and len(given) > batch_size
+    if isinstance(encoder, SentenceEncoder) and encoder.crosses:
+        scores = encoder.predict([(query, passage) for passage in given], batch_size, bar)
+        if scores.ndim > 1:
+            raise ModelError(f"{lens.model_name} gives {scores.shape[1]} labels to a pair, not one score to rank by")
+    else:
+        found = lens.encode(given, "document", batch_size=batch_size, progress=bar)
+        scores = encoder.similarity(lens.encode([query], "query"), found)[0]
+    order = scores.argsort(descending=True, stable=True).tolist()
+    words = [_words(lens, query, given[at]) if place < explained else "" for place, at in enumerate(order)]
+    columns = {"rank": range(1, len(order) + 1), "passage": [given[at] for at in order]}
+    return DataFrame({**columns, "score": scores[order].float().cpu().numpy(), "words": words}, index=order)
+
+
+def _words(lens: Lens, query: str, passage: str) -> str:
+    """The words of a passage that put most into its score, most first."""
+    if lens.sentences.crosses:
+        return ""
+    found = similarity(lens, query, passage, ("query", "document"))
+    if found.why_not:
+        return ""
+    parts = found.tokens("b", words=True, own=True)
+    return ", ".join(parts[parts > 0].nlargest(WORDS).index)
