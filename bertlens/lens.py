@@ -17,6 +17,8 @@ from .model.borrowed import Model
 from .run import forward, trust
 from .run.attention import check_precision
 from .sentences.encoders import SentenceEncoder, is_of_package
+from .sentences.folders import is_sentence_encoder
+from .sentences.folders import load as load_sentence_encoder
 from .sentences.plain import PlainEncoder
 from .sentences.texts import check_texts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
@@ -82,10 +84,15 @@ class Lens:
         `allow_pickle`. Code that comes with a model is never run: load such a model yourself and give Lens the objects.
         Raises ModelError for what cannot be loaded whole: weights or a tokenizer that are missing, damaged or of
         another model are named, not replaced. A pooler or task head may be missing; the reports say so, too.
+        A folder that sentence-transformers saved (modules.json) is loaded by that package, which must be there.
         """
-        loaded = loading.load(name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device)
-        lens = cls(loaded.module, loaded.tokenizer)
-        lens.notes = loaded.notes
+        if is_sentence_encoder(name):
+            made, notes = load_sentence_encoder(Path(name), allow_pickle=allow_pickle, dtype=dtype, device=device)
+            lens = cls(made)
+        else:
+            loaded = loading.load(name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device)
+            lens, notes = cls(loaded.module, loaded.tokenizer), loaded.notes
+        lens.notes = notes
         lens.made = _loading(name, allow_pickle, revision, dtype)
         return lens
 
@@ -102,7 +109,8 @@ class Lens:
             lens_of_language_model.made = "bl.Lens.embedded(mlm=True)"
             return lens_of_language_model
         with offline_model.quietly():
-            lens = cls.from_pretrained(offline_model.folder())
+            loaded = loading.load(offline_model.folder())
+        lens = cls(loaded.module, loaded.tokenizer)
         lens.borrowed.name, lens.made = offline_model.NAME, "bl.Lens.embedded()"
         return lens
 

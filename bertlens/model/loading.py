@@ -90,7 +90,7 @@ def load(
             raise _pickled(label) from None
         return module_and_report
 
-    with _one_line(label), _quiet(), torch.random.fork_rng(devices=[]):
+    with one_line(label), quiet(), torch.random.fork_rng(devices=[]):
         named, finder = ("", auto) if auto else _head(name, common)
         why = "" if finder else "whose answer is not read here"
         module, report = loaded(finder or "AutoModel")
@@ -138,7 +138,7 @@ def _check_folder(folder: Path, allow_pickle: bool) -> None:
     if (folder / WEIGHTS).is_file():
         return
     if index.is_file():
-        with _one_line(label):
+        with one_line(label):
             shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
         missing = [shard for shard in shards if not (folder / shard).is_file()]
         if missing:
@@ -223,7 +223,7 @@ def _pickled_on_hub(name: str | Path, revision: str | None) -> bool:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without transformers' tables of missing weights: what matters of them is an error or a note here."""
     from transformers.utils import logging
 
@@ -236,7 +236,7 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _one_line(label: str) -> Iterator[None]:
+def one_line(label: str) -> Iterator[None]:
     """Whatever loading raises as a ModelError of one line that names the model."""
     try:
         yield

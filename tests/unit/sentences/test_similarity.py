@@ -1,0 +1,209 @@
+"""A similarity as a sum over pairs of tokens, against loops over the model's own vectors; its experiments; ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import bertlens as bl
+from bertlens.errors import ModelError, SelectionError
+from unit.tiny_encoders import TEXTS, base, crossed, dense, encoder, parts, words
+
+A, B = "the unbelievable cats sat on the mat.", "it was very warm, the cat"
+
+
+def states(model: Any, text: str) -> np.ndarray:
+    """(S, D) the last hidden states, from transformers alone."""
+    with torch.no_grad():
+        found = model[0].model(**model.tokenizer(text, return_tensors="pt")).last_hidden_state[0]
+    return found.double().numpy()
+
+
+@pytest.mark.parametrize("mode", ["mean", "weightedmean", "mean_sqrt_len_tokens"])
+def test_the_cells_are_the_formulas(mode: str) -> None:
+    """wᵢ vⱼ aᵢ·bⱼ / (‖a‖‖b‖), cell by cell."""
+    model = encoder(mode=mode)
+    found = bl.similarity(bl.Lens(model), A, B)
+    one, other = states(model, A), states(model, B)
+    weight = {
+        "mean": lambda i, n: 1 / n,
+        "weightedmean": lambda i, n: (i + 1) / (n * (n + 1) / 2),
+        "mean_sqrt_len_tokens": lambda i, n: n**-0.5,
+    }[mode]
+    norms = np.prod([np.linalg.norm(sum(weight(i, len(x)) * v for i, v in enumerate(x))) for x in (one, other)])
+    cells = [
+        [weight(i, len(one)) * weight(j, len(other)) * (a @ b) / norms for j, b in enumerate(other)]
+        for i, a in enumerate(one)
+    ]
+    table = found.pairs()
+    np.testing.assert_allclose(table.to_numpy(), cells, atol=1e-6)
+    assert list(table.index) == model.tokenizer.convert_ids_to_tokens(model.tokenizer(A)["input_ids"])
+    assert found.value == pytest.approx(float(model.similarity(model.encode(A), model.encode(B))), abs=1e-6)
+    np.testing.assert_allclose(found.tokens("b"), np.sum(cells, 0), atol=1e-6)
+    by_word = found.pairs(words=True)
+    assert list(by_word.index) == ["[CLS]", "the", "unbelievable", "cats", "sat", "on", "the", "mat", ".", "[SEP]"]
+    np.testing.assert_allclose(by_word.iloc[2, 0], np.sum(np.array(cells)[2:5, 0]), atol=1e-6)
+    assert list(found.tokens("a", words=True, own=True).index) == list(by_word.index[1:-1])
+
+
+TAILS: dict[str, Any] = {
+    "nothing": list,
+    "Normalize": lambda: [base.Normalize()],
+    "Dense": lambda: [dense(None)],
+    "Tanh": lambda: [dense(nn.Tanh()), base.Normalize()],
+    "ReLU": lambda: [dense(nn.ReLU(), use_residual=True)],
+    "GELU": lambda: [dense(nn.GELU(), out=32, use_residual=True, bias=False), parts.LayerNorm(32), parts.Dropout()],
+}
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("function", ["cosine", "dot", "euclidean"])
+def test_pairs_add_up_to_the_models_number(function: str, tail: str) -> None:
+    model = encoder(*TAILS[tail](), similarity_fn_name=function, mode=("mean", "cls") if tail == "nothing" else "mean")
+    for part in model:
+        if isinstance(part, parts.LayerNorm):
+            nn.init.normal_(part.norm.weight), nn.init.normal_(part.norm.bias)
+    for truncate in (None, 5):
+        model.truncate_dim = truncate
+        found = bl.similarity(bl.Lens(model), A, B, tasks=("query", "document"))
+        a, b = model.encode_query(A), model.encode_document(B)
+        assert found.value == pytest.approx(float(model.similarity(a, b)), rel=1e-6)
+        size = 1e-5 * max(1.0, float(found.pairs().abs().to_numpy().sum()))
+        assert abs(found.gap) <= size
+        assert found.pairs().to_numpy().sum() == pytest.approx(found.terms.iloc[0], abs=size)
+        if function == "euclidean":
+            assert found.terms.sum() == pytest.approx(-(np.linalg.norm(a - b) ** 2), abs=size)
+            assert found.terms["−‖a‖²"] == pytest.approx(-float(a @ a), abs=size)
+        biased = any(part in ("Dense", "Tanh", "ReLU") for part in [tail]) or tail == "GELU"
+        assert (found.pairs().index[-1] == "bias") == biased
+        bent = tail in ("Tanh", "ReLU", "GELU")
+        assert any(note.startswith(f"Held as this run had it: the gains of its {tail}") for note in found.notes) == bent
+    assert sum("behind its prompt" in note for note in found.notes) == 2
+
+
+def test_sums_of_random_texts_of_any_length() -> None:
+    """200 pairs, 1 to 512 tokens; the longest are cut, and that is said."""
+    lens = bl.Lens(encoder(long=True, mode="mean"))
+    sizes = np.random.default_rng(3).integers(1, 540, (200, 2)).tolist()
+    sizes[:2] = [[0, 511], [1, 1]]
+    for number, (m, n) in enumerate(sizes):
+        found = bl.similarity(lens, words(m, number), words(n, 1000 + number))
+        table = found.pairs()
+        assert table.shape == (min(m + 2, 512), min(n + 2, 512))
+        assert abs(found.gap) <= 1e-5 * max(1.0, float(table.abs().to_numpy().sum()))
+        assert table.to_numpy().sum() == pytest.approx(found.value, abs=2e-6)
+        assert sum("is cut to 512 tokens" in note for note in found.notes) == (m > 510) + (n > 510)
+
+
+@pytest.mark.parametrize("function", ["cosine", "dot", "euclidean"])
+def test_swapped_texts_give_the_transpose_and_a_text_with_itself_is_symmetric(function: str) -> None:
+    lens = bl.Lens(encoder(dense(nn.Tanh()), similarity_fn_name=function))
+    one, other = bl.similarity(lens, A, B, ("query", None)), bl.similarity(lens, B, A, (None, "query"))
+    np.testing.assert_allclose(one.pairs().to_numpy(), other.pairs().to_numpy().T, atol=1e-9)
+    np.testing.assert_allclose(one.tokens("a"), other.tokens("b"), atol=1e-9)
+    same = bl.similarity(lens, A, A).pairs().to_numpy()
+    np.testing.assert_allclose(same, same.T, atol=1e-9)
+
+
+def test_a_prompt_that_is_left_out_of_the_pooling_has_no_part() -> None:
+    lens = bl.Lens(encoder(include_prompt=False))
+    found = bl.similarity(lens, A, B, ("query", None))
+    assert (found.pairs().to_numpy()[:4] == 0).all() and (found.pairs().to_numpy()[4:] != 0).all()
+    assert abs(found.gap) < 1e-6
+    assert found.tokens("a", words=True, own=True).index[0] == "the"
+    assert not set(found.effects(1000)["a"]) & {"was", "it", "warm"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"similarity_fn_name": "manhattan"}, "Manhattan distance"),
+        ({"mode": "max"}, "max pooling"),
+        ({"mode": ("mean", "max")}, "max pooling"),
+        ({"mode": "cls"}, r"reads one token \(cls\)"),
+        ({"mode": "lasttoken"}, r"reads one token \(lasttoken\)"),
+        ({"tail": nn.Sigmoid()}, "the Dense module's Sigmoid is no multiple"),
+    ],
+)
+def test_what_has_no_sum_says_so_in_one_sentence(settings: dict[str, Any], message: str) -> None:
+    tail = [dense(settings.pop("tail"))] if "tail" in settings else []
+    model = encoder(*tail, **settings)
+    found = bl.similarity(bl.Lens(model), A, B)
+    assert found.value == pytest.approx(float(model.similarity(model.encode(A), model.encode(B))), rel=1e-5)
+    for call in (found.pairs, found.tokens, lambda: found.terms, lambda: found.gap):
+        with pytest.raises(ModelError, match=message) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+    table = found.effects(3)
+    assert len(table) == 3 and table["part"].isna().all() and (table["own"].abs().diff().dropna() <= 0).all()
+    with pytest.raises(SelectionError, match="'output'"):
+        found.pairs("input")
+    with pytest.raises(SelectionError, match="no side 'c'"):
+        found.tokens("c")
+
+
+@pytest.mark.parametrize("mode", ["mean", "weightedmean", "max"])
+@pytest.mark.parametrize("function", ["cosine", "euclidean"])
+def test_without_a_word_is_the_models_own_run_with_the_word_masked(mode: str, function: str) -> None:
+    """A mask over its tokens hides it from every head and from the pooling, in sentence-transformers too."""
+    model = encoder(dense(nn.Tanh()), mode=mode, similarity_fn_name=function)
+
+    def vector(text: str, gone: list[int]) -> torch.Tensor:
+        features = model.preprocess([text])
+        features["attention_mask"][0, gone] = 0
+        with torch.no_grad():
+            return model(features)["sentence_embedding"][0]
+
+    cats, cat = [5, 6], [7]  # of A and B, [CLS] before them
+    assert model.tokenizer.tokenize(A)[4:6] == ["cat", "##s"] and model.tokenizer.tokenize(B)[6] == "cat"
+    expected = [
+        float(model.similarity(vector(A, a), vector(B, b))) for a, b in (([], []), (cats, []), ([], cat), (cats, cat))
+    ]
+    found = bl.similarity(bl.Lens(model), A, B)
+    table = found.effects(1000)
+    assert len(table) == 8 * 7  # every pair of words, without [CLS] and [SEP]
+    row = table[(table["a"] == "cats") & (table["b"] == "cat")].iloc[0]
+    np.testing.assert_allclose(row[["without_a", "without_b", "without_both"]].astype(float), expected[1:], atol=2e-6)
+    s, less_a, less_b, less_both = expected
+    assert row["own"] == pytest.approx(s - less_a - less_b + less_both, abs=5e-6) and s == pytest.approx(found.value)
+    if mode != "max":
+        assert row["part"] == pytest.approx(found.pairs(words=True).loc["cats", "cat"], abs=1e-9)
+        assert (table["part"].abs().diff().dropna() <= 1e-12).all()
+
+
+def test_an_experiment_on_other_weights_is_refused() -> None:
+    model = encoder()
+    found = bl.similarity(bl.Lens(model), A, B)
+    with torch.no_grad():
+        model[0].model.embeddings.word_embeddings.weight.mul_(2)
+    with pytest.raises(ModelError, match="has changed"):
+        found.effects()
+
+
+def test_passages_stand_in_the_models_order() -> None:
+    model = encoder(dense(nn.Tanh()))
+    passages = [*TEXTS, "", words(60, 5)]
+    found = bl.rank(bl.Lens(model), B, passages, explained=2)
+    scores = model.similarity(model.encode_query(B), model.encode_document(passages))[0]
+    assert list(found.index) == scores.argsort(descending=True).tolist()
+    np.testing.assert_allclose(found["score"], scores.sort(descending=True).values, atol=1e-6)
+    assert [passages[at] for at in found.index] == list(found["passage"]) and list(found["rank"]) == [1, 2, 3, 4, 5, 6]
+    first = found.iloc[0]
+    parts_of = bl.similarity(bl.Lens(model), B, first["passage"], ("query", "document")).tokens(
+        "b", words=True, own=True
+    )
+    assert first["words"].split(", ")[0] == parts_of.idxmax() and list(found["words"][2:]) == [""] * 4
+
+
+def test_a_cross_encoder_ranks_as_its_own_rank_does() -> None:
+    model = crossed()
+    found = bl.rank(bl.Lens(model), B, TEXTS)
+    expected = model.rank(B, TEXTS)
+    assert list(found.index) == [row["corpus_id"] for row in expected]
+    np.testing.assert_allclose(found["score"], [row["score"] for row in expected], atol=1e-6)
+    with pytest.raises(ModelError, match="3 labels"):
+        bl.rank(bl.Lens(crossed(3)), B, TEXTS)
