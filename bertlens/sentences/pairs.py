@@ -194,8 +194,10 @@ def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] 
 
 
 def _summed(matrix: Tensor, units: list[list[list[int]]]) -> Tensor:
-    """(W_a, W_b) of a matrix of tokens."""
-    for axis in (0, 1):
-        found = [matrix.index_select(axis, torch.tensor(unit)).sum(axis) for unit in units[axis]]
-        matrix = torch.stack(found, axis) if found else matrix.narrow(axis, 0, 0)
+    """(U_a, U_b) of a matrix of tokens: sums over those of each unit, on both sides."""
+    for axis, chosen in enumerate(units):
+        pairs = [(number, at) for number, unit in enumerate(chosen) for at in unit]
+        owner, tokens = torch.tensor(pairs, dtype=torch.long, device=matrix.device).reshape(-1, 2).T
+        shape = [len(chosen) if at == axis else size for at, size in enumerate(matrix.shape)]
+        matrix = matrix.new_zeros(shape).index_add(axis, owner, matrix.index_select(axis, tokens))
     return matrix

