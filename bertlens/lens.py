@@ -46,6 +46,7 @@ class Lens:
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
         self.borrowed = Model(model, tokenizer)
+        self.borrowed.pools_otherwise = not self.sentences.is_mean
         self.limit = token_limit(tokenizer, self.borrowed.base)  # of a sentence encoder, its tokenizer holds it
         self.notes: tuple[str, ...] = ()  # for the report of every trace: what loading the model left out
         self.made = ""  # the Python that makes this lens again, "" where the objects were given

@@ -165,6 +165,11 @@ def embedding(state: Tensor) -> Tensor:
     return state.mean(0)
 
 
+def of_means(trace: Trace, said: str) -> str:
+    """What is said of embeddings: that they are means, where the model is used with other vectors (a Lens of one)."""
+    return f"{said} (of means of all tokens)" if trace.model is not None and trace.model.pools_otherwise else said
+
+
 def requirements(trace: Trace) -> None:
     """Raises the error that `predictions` would raise, before any work."""
     kind = kind_of(trace)
@@ -296,7 +301,7 @@ def _span(trace: Trace, layer: int | None, k: int) -> list[Row]:
 def _similarity(trace: Trace, layer: int | None, k: int) -> list[Row]:
     one, other = (embedding(output_at(text, layer).last_hidden_state[0].double()) for text in texts_apart(trace))
     cosine = torch.cosine_similarity(one, other, dim=0)
-    return [(-1, 0, "cosine similarity", float(cosine), float("nan"))]
+    return [(-1, 0, of_means(trace, "cosine similarity"), float(cosine), float("nan"))]
 
 
 _READ: dict[str, Callable[[Trace, int | None, int], list[Row]]] = {

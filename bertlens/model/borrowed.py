@@ -33,6 +33,7 @@ class Model:
         self.module, self.tokenizer = module, tokenizer
         self.base = encoder_of(module)
         self.name = name or _name(module, self.base)
+        self.pools_otherwise = False  # whether its owner's vector of a text is another than the mean of all tokens
         self._last: Fingerprint | None = None
 
     @property

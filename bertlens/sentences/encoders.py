@@ -97,6 +97,15 @@ class SentenceEncoder:
         return str(self.module.similarity_fn_name)
 
     @property
+    def is_mean(self) -> bool:
+        """Whether the cosine of the means of all tokens is its similarity too, or it has an answer of its own."""
+        if self.crosses:
+            return not self.modes.names  # a classifier's answer is its labels
+        after = [type(part).__name__ for part in self.tail]
+        plain = self.modes.names == ("mean",) and {*after} <= {"Normalize", "Dropout"} and self.truncate_dim is None
+        return plain and (self.function == COSINE or (self.function == DOT and "Normalize" in after))
+
+    @property
     def truncate_dim(self) -> int | None:
         """How many numbers of a vector are kept; None for all."""
         size: int | None = self.module.truncate_dim

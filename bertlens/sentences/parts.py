@@ -85,10 +85,7 @@ class Side:
 def why_not(encoder: Encoder) -> str:
     """Why a model's vectors are no sums over tokens; "" where they are."""
     if encoder.modes.single:
-        return (
-            f"its pooling reads one token ({', '.join(encoder.modes.names)}), of which the others are no parts: "
-            "measures.sources.similarity splits two traces by the tokens that went in"
-        )
+        return f"its pooling reads one token ({', '.join(encoder.modes.names)}), of which the others are no parts"
     if not encoder.modes.linear:
         return "max pooling takes each number of the vector from another token: it is no sum over them"
     for part in encoder.tail:

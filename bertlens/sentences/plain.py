@@ -20,7 +20,7 @@ class PlainEncoder:
     """A transformers encoder as a Lens has it, read like the sentence encoders of sentence-transformers."""
 
     note = "The model says no pooling: a text's vector is the mean of all its tokens, template ones included."
-    crosses, function, truncate_dim = False, COSINE, None
+    crosses, is_mean, function, truncate_dim = False, True, COSINE, None
     modes, tail = Modes(("mean",)), ()
 
     def __init__(self, lens: Lens):
@@ -38,7 +38,8 @@ class PlainEncoder:
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) cosines of vectors (N, D) and (M, D)."""
-        one, other = (torch.nn.functional.normalize(torch.atleast_2d(torch.as_tensor(x)), dim=-1) for x in (a, b))
+        given = (torch.as_tensor(x, device=self._lens.borrowed.device) for x in (a, b))
+        one, other = (torch.nn.functional.normalize(torch.atleast_2d(x), dim=-1) for x in given)
         return one @ other.T
 
     def read(self, text: str, task: str | None, prompt_name: str | None = None) -> Read:

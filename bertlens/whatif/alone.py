@@ -14,10 +14,10 @@ from torch import Tensor
 
 from ..base.limits import ALONE_WORK, LIMITS, within
 from ..measures.metrics import bound
-from ..measures.predictions import change_apart, embedding, texts_apart
+from ..measures.predictions import change_apart, embedding, of_means, texts_apart
 from ..run.changes import Change, Hide, Off
 from ..trace.trace import Trace
-from .answering import asked, asked_kind, between, cosine
+from .answering import SIMILARITY, asked, asked_kind, between, cosine
 from .effects import NO_KEY, NOT_APART, Effect, Place, Refused, answered
 from .runs import check
 from .sweeps import outputs, planned
@@ -125,4 +125,4 @@ def _similarity(trace: Trace, changes: Sequence[Change]) -> Found:
         else:
             rows.append(NO_KEY)
     swept = tuple(row[0].after - before for row in rows if not isinstance(row, str))
-    return "cosine", ((-1, "similarity of the two texts", before),), tuple(rows), {"similarity": swept}
+    return "cosine", ((-1, of_means(trace, SIMILARITY), before),), tuple(rows), {"similarity": swept}

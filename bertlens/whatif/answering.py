@@ -22,6 +22,7 @@ from ..measures.predictions import (
     kind_of,
     labels_of,
     masked,
+    of_means,
     one_of,
     texts_apart,
     words_of,
@@ -36,6 +37,7 @@ from .sweeps import Index, steps
 from .targets import Target, classes, name_of, numbers_at, target_of
 
 Found = list[tuple[Index, float]]
+SIMILARITY = "similarity of the two texts"
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
     before = after = cosine(*(embedding(text._record.output.last_hidden_state[0]) for text in texts))
     if trace.changes:
         after = cosine(*map(_changed_embedding, texts, changes_apart(trace)))
-    return "cosine", [Answer(-1, "similarity of the two texts", before, after)]
+    return "cosine", [Answer(-1, of_means(trace, SIMILARITY), before, after)]
 
 
 def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
@@ -175,7 +177,7 @@ def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
 def _embedding(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
     first, second = (embedding(output.last_hidden_state[0]) for output in (before, after))
     same = 1.0 if before is after else cosine(first, second)
-    return "cosine", [Answer(-1, "cosine of the embedding with the one before", 1.0, same)]
+    return "cosine", [Answer(-1, of_means(trace, "cosine of the embedding with the one before"), 1.0, same)]
 
 
 _READ: dict[str, Callable[[Trace, Any, Any, int], tuple[str, list[Answer]]]] = {
@@ -288,7 +290,9 @@ def _asked_span(trace: Trace) -> dict[str, Asked]:
 
 
 def _asked_embedding(trace: Trace) -> dict[str, Asked]:
-    return {"similarity": _by_metric(trace, similarity(), "cosine with the embedding before", "cosine")}
+    return {
+        "similarity": _by_metric(trace, similarity(), of_means(trace, "cosine with the embedding before"), "cosine")
+    }
 
 
 def _asked_similarity(trace: Trace) -> dict[str, Asked]:
@@ -298,7 +302,7 @@ def _asked_similarity(trace: Trace) -> dict[str, Asked]:
 
     return {
         "similarity": Asked(
-            "similarity of the two texts", "cosine", slopes, lambda layers: _together(trace, list(layers))
+            of_means(trace, SIMILARITY), "cosine", slopes, lambda layers: _together(trace, list(layers))
         )
     }
 

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from ..errors import ModelError, SelectionError
 from ..measures.metrics import row_of
-from ..measures.predictions import change_apart, changes_apart, embedding, labels_of, texts_apart
+from ..measures.predictions import change_apart, changes_apart, embedding, labels_of, of_means, texts_apart
 from ..run.changes import Change
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
-from .answering import Answer, asked_kind, between, cosine
+from .answering import SIMILARITY, Answer, asked_kind, between, cosine
 from .runs import check, inputs_of
 from .sweeps import TOKENS_AT_ONCE
 from .targets import Target, classes, name_of, numbers_at, target_of
@@ -193,7 +193,7 @@ def _of_similarity(trace: Trace, changes: Sequence[Change]) -> Effects:
         else:
             after = cosine(one, other)
             found.append(Effect(after, "", after))
-    return Effects("similarity", "cosine", -1, "similarity of the two texts", before, tuple(found))
+    return Effects("similarity", "cosine", -1, of_means(trace, SIMILARITY), before, tuple(found))
 
 
 def _vector(output: Any) -> Any:
