@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +39,18 @@ def encoder(*tail: Any, mode: Any = "mean", include_prompt: bool = True, long: b
     first = base.Transformer(folder(long=long))
     pooling = parts.Pooling(first.get_embedding_dimension(), mode, include_prompt=include_prompt)
     return st.SentenceTransformer(modules=[first, pooling, *tail], device="cpu", **{"prompts": PROMPTS} | settings)
+
+
+def of_family(name: str, folder: Path) -> Any:
+    """A SentenceTransformer of another family, the weighted mean of its tokens."""
+    family = (tiny.FAMILIES | tiny.OUTSIDE)[name]
+    tiny.shaken(family.model()).save_pretrained(folder)
+    tokenizer = family.tokenizer(model_max_length=64)
+    tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+    tokenizer.save_pretrained(folder)
+    first = base.Transformer(str(folder))
+    pooling = parts.Pooling(first.get_embedding_dimension(), "weightedmean")
+    return st.SentenceTransformer(modules=[first, pooling], device="cpu", prompts=PROMPTS)
 
 
 def crossed(labels: int = 1, **settings: Any) -> Any:

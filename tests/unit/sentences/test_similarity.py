@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 import bertlens as bl
-from bertlens.errors import ModelError, SelectionError
-from unit.tiny_encoders import TEXTS, base, crossed, dense, encoder, parts, words
+from bertlens.errors import BertLensError, ModelError, SelectionError
+from unit.tiny_encoders import TEXTS, base, crossed, dense, encoder, of_family, parts, words
 
 A, B = "the unbelievable cats sat on the mat.", "it was very warm, the cat"
 
@@ -177,6 +177,22 @@ def test_without_a_word_is_the_models_own_run_with_the_word_masked(mode: str, fu
     if mode != "max":
         assert row["part"] == pytest.approx(found.pairs(words=True).loc["cats", "cat"], abs=1e-9)
         assert (table["part"].abs().diff().dropna() <= 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("roberta", ""), ("modernbert", ""), ("mpnet", "attention weights can be shown"), ("gpt2", "no key left")],
+)
+def test_other_families_have_the_split_and_the_experiment_or_why_not(name: str, message: str, tmp_path: Path) -> None:
+    model = of_family(name, tmp_path)
+    found = bl.similarity(bl.Lens(model), A, B, ("query", None))
+    assert found.value == pytest.approx(float(model.similarity(model.encode_query(A), model.encode(B))), abs=1e-6)
+    assert abs(found.gap) < 1e-6 and list(found.tokens("a", words=True, own=True).index)[:2] == ["the", "unbelievable"]
+    if message:
+        with pytest.raises(BertLensError, match=message):
+            found.effects()
+    else:
+        assert found.effects(1)["part"].iloc[0] == pytest.approx(found.pairs(words=True).iloc[4:-1, 1:-1].max().max())
 
 
 def test_an_experiment_on_other_weights_is_refused() -> None:
