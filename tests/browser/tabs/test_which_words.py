@@ -13,15 +13,9 @@ from playwright.sync_api import Locator, expect
 from bertlens import Lens, Trace, whatif
 from bertlens.measures import attribution
 from browser.views import Seen, live, number
+from unit.widgets.test_which_words import METHODS
 
 MASKED = "The cat sat on the [MASK] because it was tired."
-METHODS: dict[str, Any] = {
-    "occlusion": lambda *given: attribution.occlusion(*given, progress=False),
-    "integrated gradients": lambda *given: attribution.integrated_gradients(*given, progress=False),
-    "gradient × input": attribution.gradient_input,
-    "attention × gradient": attribution.attention_gradient,
-    "linearised": attribution.linearised,
-}
 
 
 @pytest.fixture(scope="module")
