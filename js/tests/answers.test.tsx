@@ -5,9 +5,9 @@ import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Answer, arrived, type Kind } from "../src/kernel/answers";
 import { Waiting } from "../src/parts/section";
-import { isOffered, openTab } from "../src/state/opentab";
 import { useAnswer } from "../src/state/useanswer";
 import { createView, type View, ViewContext } from "../src/state/view";
+import { isOffered, openTab } from "../src/tabs/opentab";
 import { bench, floats, headAnswer, overviewOf, settled, TOKENS } from "./fake";
 
 const OF = { trace: "t1", map: "self" };

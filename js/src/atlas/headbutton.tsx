@@ -179,7 +179,9 @@ export function HeadButton(props: HeadButtonProps) {
         )}
         {order !== "position" && (
           <span class="bl-thumb-caption">
-            {label}
+            <i>L</i>
+            {layer}·<i>H</i>
+            {head}
             <b>{caption}</b>
           </span>
         )}

@@ -1,7 +1,7 @@
 // What to cite for what is on screen, as BibTeX: bertlens, and the papers of the measure, the order and the open tab.
 import { REFERENCES, SOFTWARE, type TabName } from "../generated/vocabulary";
-import { openTab } from "../state/opentab";
 import type { View } from "../state/view";
+import { openTab } from "../tabs/opentab";
 
 const [VASWANI, NORMS, BLOCKS, GATES] = [
   "Vaswani et al. 2017",

@@ -2,8 +2,8 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { nounOf } from "../parts/nouns";
-import { openTab } from "../state/opentab";
 import { useView, type View } from "../state/view";
+import { openTab } from "../tabs/opentab";
 
 const ENOUGH = 2; // clicks on heads, words or questions
 const clicks = signal(0); // of all views of the document

@@ -7,9 +7,9 @@ import { counted } from "../paint/format";
 import { Check, into, Segmented, Select, wordChoices } from "../parts/controls";
 import { specialNames } from "../parts/nouns";
 import { tokenText, visibleText } from "../parts/token";
-import { tabsOf } from "../state/opentab";
 import type { Overview } from "../state/overview";
 import { useView, type View } from "../state/view";
+import { tabsOf } from "../tabs/opentab";
 import { ExportMenu } from "./exportmenu";
 import { Notices } from "./notices";
 

@@ -9,6 +9,7 @@ import { headLabel, px, scaleEnd, share } from "../paint/format";
 import { headColour, headDash, signColour } from "../paint/palette";
 import { into, Slider } from "../parts/controls";
 import { onGridKey } from "../parts/gridkeys";
+import { More } from "../parts/term";
 import { Token, tokenText } from "../parts/token";
 import { useWidth } from "../parts/width";
 import type { Cell } from "../state/page";
@@ -18,6 +19,7 @@ import { currentScale, pinToken, type Scale } from "./scale";
 
 const MOST_NUMBERS = 3; // heads whose weights are printed beside the tokens, where these have the room
 const [WORD, BAR, LEAST_LINES] = [60, 24, 60]; // px that a token keeps, its norm's bar, the least for the lines
+const [ROOM, LOWEST, HIGHEST] = [300, 14, 20]; // px: what the rows should not pass, as the matrix's, and of one row
 const FAINT = 0.18; // strength of the other lines while a token is in focus
 
 /** What is drawn as lines, and how. */
@@ -61,6 +63,8 @@ export function Lines() {
   );
 }
 
+const rowHeight = (rows: number) => Math.max(LOWEST, Math.min(HIGHEST, Math.floor(ROOM / Math.max(1, rows))));
+
 function LinesOf({ whole }: { whole: View }) {
   const view = useView();
   const { grid, shown, page, dark } = view;
@@ -71,6 +75,7 @@ function LinesOf({ whole }: { whole: View }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const focus = useFocus();
+  const isFocused = focus.row !== null || focus.col !== null;
   const norms = shown.layerMap || !shown.norms ? null : keyNorms(shown.norms, cols);
   const caption = lines.length < passed ? `the ${lines.length} strongest of ${passed} lines` : `${passed} lines`;
   const active = drawn.series.filter((s) => !s.muted).length;
@@ -79,7 +84,7 @@ function LinesOf({ whole }: { whole: View }) {
   const crowded = active > MOST_NUMBERS || 2 * (word + active * number) + LEAST_LINES + 14 > width;
   const column = Math.max(word + (crowded ? Math.min(48, 9 * active) : active * number), Math.min(130, width * 0.22));
   const middle = Math.max(LEAST_LINES, width - 2 * column - 14);
-  const shared = { drawn, focus, crowded, height: rows.length > 120 ? 16 : 20 };
+  const shared = { drawn, focus, crowded, height: rowHeight(Math.max(rows.length, cols.length)) };
   return (
     <div class="bl-lines" ref={frame} data-testid="lines">
       <LineKey series={drawn.series} scale={drawn.scale} />
@@ -105,10 +110,9 @@ function LinesOf({ whole }: { whole: View }) {
           onChange={into(page.lineMinimum)}
         />
         <span class="bl-muted">
-          {caption}, opacity = {drawn.scale.symbol}
-          {drawn.full === 1 ? "" : ` / ${drawn.scale.text(drawn.full)}`}
-          {focus.row === null && focus.col === null ? "" : "; all lines of the token in focus"}
-          {norms && `; grey bars: ‖f(x)‖ up to ${share(Math.max(...norms))}`}
+          {isFocused ? "all its lines" : caption}, opacity = {drawn.scale.symbol}
+          {drawn.full === 1 ? "" : ` / ${drawn.scale.text(drawn.full)}`}{" "}
+          {norms && <More about={`The grey bars beside keys are ‖f(x)‖, the longest ${share(Math.max(...norms))}.`} />}
         </span>
       </div>
     </div>
@@ -235,12 +239,16 @@ function MoreOrFewer({ first }: { first: string }) {
   const all = heads.map((h): HeadName => [shown.layer, h]);
   return (
     <>
-      <button type="button" class="bl-link" onClick={() => synced.put({ heads: several ? [] : all })}>
+      <button
+        type="button"
+        class="bl-link"
+        title={
+          !several && synced.parts.value.includes("atlas") ? "or shift-click heads in the atlas to draw several" : ""
+        }
+        onClick={() => synced.put({ heads: several ? [] : all })}
+      >
         {several ? `only ${first}` : `all heads of L${shown.layer}`}
       </button>
-      {!several && synced.parts.value.includes("atlas") && (
-        <span class="bl-muted">or shift-click heads in the atlas to draw several</span>
-      )}
     </>
   );
 }

@@ -25,7 +25,17 @@ interface TabContent {
   measure: string; // what its files say they are of
   figure: ComponentType<{ tab: Tab }> | null; // whose charts a file shows
   numbers: (view: View, tab: Tab) => Numbers | Promise<Numbers>;
+  isOffered?: (view: View) => boolean; // whether it stands in the row; without it, where it has something to show
 }
+
+/** Whether two runs are there, or the unchanged one to compare with; the menu of texts leads to another one. */
+const isComparing = ({ overview, page, link }: View) =>
+  Boolean(
+    overview.compared ||
+      page.compareWith.value.run ||
+      page.compareWith.value.text ||
+      (overview.changes.length && !link.alone.value),
+  );
 
 const TABS: Record<TabName, TabContent> = {
   neurons: {
@@ -59,12 +69,14 @@ const TABS: Record<TabName, TabContent> = {
     measure: "statistics of a corpus, by weight α and by norm ‖αf(x)‖",
     figure: SurveyTab,
     numbers: surveyNumbers,
+    isOffered: () => true, // it was given by hand and does not vanish without a word
   },
   compare: {
     body: Compare,
     measure: "one head in two runs, and b − a, over the tokens of both",
     figure: MapsFigure,
     numbers: compareNumbers,
+    isOffered: isComparing,
   },
   table: { body: TableTab, measure: "", figure: null, numbers: tableNumbers },
 };

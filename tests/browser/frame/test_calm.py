@@ -130,6 +130,18 @@ def test_the_first_line_is_true_in_the_dark_and_of_norms(page_of, view):
     expect(seen.part("start")).to_contain_text("blue = it looks more than it takes.")
 
 
+def test_the_menu_of_questions_stays_while_one_searches(page_of, view):
+    seen = opened(page_of, view(*TEXTS), 968)
+    menu = seen.finder()
+    menu.get_by_role("searchbox").click()
+    seen.page.keyboard.type("entropy")
+    expect(menu.locator("[data-question]")).to_have_count(2)
+    expect(menu.locator("[data-question='entropy']")).to_contain_text("entropy")
+    seen.page.keyboard.type(" of what")
+    expect(menu).to_contain_text("Nothing of that name")
+    assert menu.get_attribute("open") is not None
+
+
 def test_what_am_i_seeing_is_a_walk_of_four_spotlights(page_of, view):
     seen = opened(page_of, view(*TEXTS), 968)
     seen.root.get_by_role("button", name="What am I seeing?").click()

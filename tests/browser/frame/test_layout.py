@@ -102,6 +102,17 @@ def test_nothing_moves_when_measure_selection_and_tab_change(show, pair):
         assert {**places(), ".bl-grid": 0} == {**before, ".bl-grid": 0}, name
 
 
+@pytest.mark.parametrize("width", [1400, WIDE])
+def test_lines_leave_the_questions_near_their_place(show, pair, width):
+    seen = show(pair.explore(layer=1, head=8, query=3, key=4, view=""), width=width, height=1000)
+    seen.choice("head view", "Matrix").click(click_count=2)  # the line for beginners is gone
+    expect(seen.part("start")).to_have_count(0)
+    place = box(seen, ".bl-asking")["y"]
+    seen.choice("head view", "Lines").click()
+    expect(seen.queries()).to_have_count(21)
+    assert abs(box(seen, ".bl-asking")["y"] - place) <= 80  # rows of 20 px took 216 px
+
+
 def test_sorting_leaves_its_controls_where_they_are(show, pair):
     seen = opened(show, pair, WIDE)
     place = box(seen, ".bl-finder")
@@ -109,6 +120,10 @@ def test_sorting_leaves_its_controls_where_they_are(show, pair):
     expect(seen.thumb(1, 8)).to_contain_text("L1·H8")
     after = box(seen, ".bl-finder")
     assert (after["x"], after["y"]) == (place["x"], place["y"])
+    seen.page.set_viewport_size({"width": 480, "height": 1000})
+    captions = seen.root.locator(".bl-thumb-caption")
+    expect(captions).to_have_count(72)
+    assert not captions.evaluate_all("all => all.filter((one) => one.scrollWidth > one.clientWidth).length")
 
 
 def test_labels_take_the_room_that_they_need_and_stay_apart(show, embedded_lens):

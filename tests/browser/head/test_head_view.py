@@ -236,7 +236,7 @@ def test_numbers_beside_the_lines_are_whole_or_give_way_to_squares(show, pair, w
             seen.shows(measure)
             for token in (seen.queries().nth(20), seen.keys().nth(20)):
                 token.hover()
-                expect(seen.part("lines")).to_contain_text("all lines of the token in focus")
+                expect(seen.part("lines")).to_contain_text("all its lines")
                 found = seen.root.evaluate(beside)
                 assert found and all(one["whole"] for one in found), (heads, measure, found)
                 assert heads == 3 or all(one["numbers"] for one in found)

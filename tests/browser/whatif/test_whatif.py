@@ -341,6 +341,11 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
     own = sources.score(trace, 4, 1, cell["query"], cell["key"])
     expect(panel.get_by_test_id("why-foot")).to_contain_text(signed(own.total, 4))
     seen.thumb(3, 7).click()
+    panel.get_by_role("button", name="Show both").click()
+    expect(seen.root.locator(".bl-runs")).to_contain_text("nothing changed")
+    expect(seen.tab("Compare")).to_be_focused()
+    seen.root.get_by_role("button", name="Stop comparing").click()
+    seen.open_tab("Why")
     expect(row.first).to_have_class("bl-pinned")
     panel.get_by_test_id("of-original").get_by_role("button", name="Undo the change").click()
     expect(row.last).to_have_class("bl-pinned")  # the step before

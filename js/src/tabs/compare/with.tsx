@@ -1,5 +1,6 @@
 // Which run stands beside the one shown: a text that is typed, one of those run before, or the run without changes.
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { SETTINGS } from "../../generated/vocabulary";
 import { NEEDS_MODEL } from "../../kernel/link";
@@ -14,6 +15,29 @@ const SHOWN = 6; // texts of before
 function compareWith({ page, root }: View, chosen: Partial<typeof SETTINGS.compare_with>): void {
   page.compareWith.value = { ...SETTINGS.compare_with, ...chosen };
   root.current?.querySelector<HTMLElement>('[data-tab="compare"]')?.focus({ preventScroll: true });
+}
+
+/** Leads to the changed run beside the unchanged one. */
+export function WithUnchanged({ children }: { children: ComponentChildren }) {
+  const view = useView();
+  const { synced, link } = view;
+  if (!synced.parts.value.includes("compare")) return null;
+  const live = link.kernel.value;
+  const show = () => {
+    synced.put({ view: "compare" });
+    compareWith(view, { run: "original" });
+  };
+  return (
+    <button
+      type="button"
+      class="bl-link"
+      disabled={!live}
+      title={live ? "The changed run beside the unchanged one" : link.needs.value}
+      onClick={show}
+    >
+      {children}
+    </button>
+  );
 }
 
 /** The way back; what went wrong, and where it may be the length of the text, what helps. */
@@ -109,14 +133,7 @@ export function CompareWith() {
         <ul>
           {isChanged && (
             <li>
-              <button
-                type="button"
-                class="bl-link"
-                disabled={!live}
-                onClick={() => compareWith(view, { run: "original" })}
-              >
-                this text without the {overview.changes.length > 1 ? "changes" : "change"}
-              </button>
+              <WithUnchanged>this text without the {overview.changes.length > 1 ? "changes" : "change"}</WithUnchanged>
             </li>
           )}
           {before.map(([text, text_pair]) => (

@@ -14,6 +14,7 @@ import { useAnswer } from "../../state/useanswer";
 import { useView, type View } from "../../state/view";
 import type { Split, Sum, WhyChoice, WhyPlace } from "../../state/why";
 import { changeNames, UndoChange } from "../../whatif/undochange";
+import { WithUnchanged } from "../compare/with";
 import { EarlierLayers, footWords, LargestChart, PairsChart, Waterfall } from "./charts";
 import {
   asked,
@@ -48,7 +49,8 @@ export function Why() {
       <Trail go={go} />
       {view.overview.changes.length > 0 && (
         <p class="bl-note" data-testid="of-original">
-          Why explains the unchanged model. The run shown has {changeNames(view.overview)}. <UndoChange />
+          Why explains the unchanged model. The run shown has {changeNames(view.overview)}. <UndoChange />{" "}
+          <WithUnchanged>Show both</WithUnchanged>
         </p>
       )}
       <Switches />
