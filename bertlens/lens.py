@@ -19,6 +19,7 @@ from .run.attention import check_precision
 from .sentences.encoders import SentenceEncoder, is_of_package
 from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
+from .sentences.own import tell_answers
 from .sentences.plain import PlainEncoder
 from .sentences.texts import check_texts, similarities
 from .text.encoding import Encoding, batch_inputs, encode, token_limit
@@ -46,7 +47,8 @@ class Lens:
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
         self.borrowed = Model(model, tokenizer)
-        self.borrowed.pools_otherwise = not self.sentences.is_mean
+        if isinstance(self.sentences, SentenceEncoder):
+            tell_answers(self.borrowed, self.sentences)
         self.limit = token_limit(tokenizer, self.borrowed.base)  # of a sentence encoder, its tokenizer holds it
         self.notes: tuple[str, ...] = ()  # for the report of every trace: what loading the model left out
         self.made = ""  # the Python that makes this lens again, "" where the objects were given

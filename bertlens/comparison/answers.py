@@ -12,7 +12,18 @@ import torch
 
 from ..base.ranking import ranked
 from ..errors import BertLensError
-from ..measures.predictions import chances, embedding, kind_of, labels_of, masked, predictions, words_of
+from ..measures.predictions import (
+    UNITS,
+    chances,
+    classes,
+    embedder_of,
+    embedding,
+    kind_of,
+    labels_of,
+    masked,
+    predictions,
+    words_of,
+)
 from ..trace.trace import Trace
 from .alignment import Alignment
 
@@ -31,7 +42,8 @@ class Both:
 
 @dataclass(frozen=True)
 class BothAnswers:
-    """unit: "probability", "output" or "cosine", "" for no answer. said: one sentence, "" where neither answers."""
+    """unit: "probability", "output", "score", or of `predictions.UNITS`; "" for no answer. said: one sentence, "" where
+    neither answers."""
 
     unit: str
     rows: tuple[Both, ...]
@@ -96,14 +108,13 @@ def _at(trace: Trace, position: int) -> dict[str, float]:
 def _labels(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAnswers:
     units, sides = [], []
     for trace in (a, b):
-        logits = trace._record.output.logits[0].double()
-        chance = chances(trace, logits)
-        units.append("output" if chance is None else "probability")
-        sides.append(dict(zip(labels_of(trace), (logits if chance is None else chance).tolist(), strict=True)))
+        unit, [numbers] = classes(trace, trace._record.output)
+        units.append("output" if unit == "logit" else unit)
+        sides.append(dict(zip(labels_of(trace), numbers.tolist(), strict=True)))
     if units[0] != units[1]:
         return NOTHING
     first, second = sides
-    what = "Output" if units[0] == "output" else "Answer"
+    what = {"output": "Output", "score": "Score"}.get(units[0], "Answer")
     return BothAnswers(units[0], tuple(_beside("", first, second, k)), _told(what, first, second, ""))
 
 
@@ -140,9 +151,14 @@ def _span(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAnsw
 def _similarity(a: Trace, b: Trace, _words: Alignment, one_training: bool, _k: int) -> BothAnswers:
     if a.text_pair and b.text_pair:
         own, other = (float(predictions(trace)["logit"][0]) for trace in (a, b))
+        units = {UNITS[embedder_of(trace).function] for trace in (a, b)}
+        if len(units) > 1:
+            return NOTHING
         said = f"Similarity of the two sentences: {_pair(own, other)}."
-        return BothAnswers("cosine", (Both("", "similarity of the two sentences", own, other),), said)
-    first, second = (embedding(trace._record.output.last_hidden_state[0]).double().cpu() for trace in (a, b))
+        return BothAnswers(units.pop(), (Both("", "similarity of the two sentences", own, other),), said)
+    first, second = (
+        embedding(trace, trace._record.output.last_hidden_state[0]).detach().double().cpu() for trace in (a, b)
+    )
     if not one_training or first.shape != second.shape:
         return NOTHING
     cosine = float(torch.cosine_similarity(first, second, dim=0))

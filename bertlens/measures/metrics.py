@@ -17,7 +17,7 @@ from ..errors import InputError, ModelError, check_index
 from ..trace.checks import check_rerun
 from ..trace.trace import Trace
 from . import sources
-from .predictions import embedding, kind_of, labels_of, masked, one_of, words_of
+from .predictions import UNITS, compared, embedder_of, embedding, kind_of, labels_of, masked, one_of, words_of
 
 Read: TypeAlias = Callable[[Any], Tensor]  # the model's output, of one text -> a 0-d tensor
 
@@ -116,24 +116,41 @@ def label(name: str | int, position: int | None = None) -> Metric:
 
 
 def similarity(other: Trace | None = None) -> Metric:
-    """Cosine of the text's embedding with that of `other`, in [-1, 1]; without it, with its own before the changes.
+    """The similarity of the text with `other`; without it, the cosine of its vector with its own before the changes.
 
-    An embedding is the mean of the last hidden states over all tokens (`predictions.embedding`).
+    Vectors and similarity function are those of the model: a SentenceTransformer's own, else the mean of the last
+    hidden states over all tokens and the cosine, in [-1, 1].
     """
+
+    def function(trace: Trace) -> str:
+        return "cosine" if other is None else embedder_of(trace).function
 
     def bind(trace: Trace) -> Read:
         _states(trace)
-        before = embedding(_states(other or trace)).detach()
-        return lambda output: torch.cosine_similarity(embedding(output.last_hidden_state[0]), before, dim=0)
+        before = embedding(other or trace, _states(other or trace)).detach()
+
+        def read(output: Any) -> Tensor:
+            own = embedding(trace, output.last_hidden_state[0])
+            return torch.cosine_similarity(own, before, dim=0) if other is None else compared(trace, own, before)
+
+        return read
 
     def reading(trace: Trace) -> sources.Reading:
-        before, own = (embedding(_states(text)).double() for text in (other or trace, trace))
-        return sources.mean_reading(trace, before / before.norm() / own.norm())
+        embedder, states = embedder_of(trace), _states(trace).double()
+        if why := embedder.why_no_sum(function(trace)):
+            raise InputError(f"this similarity is no sum of parts: {why}")
+        before, own = (embedding(text, _states(text).double()).double() for text in (other or trace, trace))
+        if function(trace) == "cosine":
+            before = before / before.norm() / own.norm()
+        rows, constant = embedder.rows(states, before.detach())
+        tokens = torch.arange(len(states), device=states.device)
+        return sources.Reading(trace.n_layers, tokens, torch.ones_like(rows[:, 0]), rows[:, None], constant[None])
 
     if other is not None and not isinstance(other, Trace):
         raise InputError(f"similarity is with another trace, not with {type(other).__name__}: trace the other text")
     named = "the embedding before" if other is None else f"“{(other.text or '')[:24]}”"
-    return Metric(f"similarity with {named}", "cosine", bind, flat=other is None, reading=reading)
+    unit = "cosine" if other is None or other.model is None else UNITS[embedder_of(other).function]
+    return Metric(f"similarity with {named}", unit, bind, flat=other is None, reading=reading)
 
 
 def _states(trace: Trace) -> Tensor:

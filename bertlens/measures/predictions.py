@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ModelError, SelectionError, check_index
+from ..model.embedding import SIMILARITIES, Embedder
 from ..run.changes import Change, Cut, Hide
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = tuple[Any, ...]
+UNITS = {"cosine": "cosine", "dot": "dot product", "euclidean": "−distance", "manhattan": "−distance"}
 COLUMNS = ("position", "layer", "rank", "token", "logit", "probability")
 KINDS = {  # class of the model, at its end -> what it answers
     "ForMaskedLM": "words",
@@ -41,6 +43,8 @@ def kind_of(trace: Trace) -> str:
     """words, labels, tags, span, or similarity for an encoder without a head. Raises ModelError for other models."""
     if trace.model is None:
         raise ModelError("this trace was made from attention weights: there is no model to answer")
+    if trace.model.why_no_answer:
+        raise ModelError(trace.model.why_no_answer)
     names = [type(module).__name__ for module in trace.model.runner.modules()]
     for ending, kind in KINDS.items():
         if any(name.endswith(ending) for name in names):
@@ -87,13 +91,27 @@ def labels_of(trace: Trace) -> list[str]:
 def chances(trace: Trace, logits: Tensor) -> Tensor | None:
     """(..., C) float64 probabilities of classes in [0, 1] from their logits; None of a regression or a single output.
 
-    The softmax, or where the model was trained for several labels at once the logistic of each.
+    The softmax, or where the model was trained for several labels at once the logistic of each, as it is of the score
+    of a cross-encoder that has it for its activation.
     """
     assert trace.model is not None
     if one_of(trace):
         return logits.double().softmax(-1)
     several = getattr(trace.model.base.config, "problem_type", None) == "multi_label_classification"
-    return logits.double().sigmoid() if several else None
+    return logits.double().sigmoid() if several or type(trace.model.activation) is torch.nn.Sigmoid else None
+
+
+def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
+    """The unit of a classifier's answers, and they themselves in each output, (C,) float64.
+
+    "score": of a cross-encoder, its activation applied; "probability" where there are some; else "logit".
+    """
+    assert trace.model is not None
+    if (activation := trace.model.activation) is not None:
+        return "score", [activation(output.logits).detach()[0].double() for output in outputs]
+    logits = [output.logits[0].double() for output in outputs]
+    found = [chance for one in logits if (chance := chances(trace, one)) is not None]
+    return ("probability", found) if found else ("logit", logits)
 
 
 def one_of(trace: Trace) -> bool:
@@ -111,9 +129,9 @@ def predictions(trace: Trace, k: int = 5, layer: int | str | None = None) -> pd.
     was trained for several labels at once the logistic of each, NaN for a regression or a single output. Classifiers of
     tokens: at most k labels at each token of the text, with the same. Question answering: the k best spans within the
     second text (the only one, where there is one), "token" is the span's tokens, position its first; logit = start +
-    end, probability = the product of both softmaxes. Encoders without a head: one row for a pair of texts, label
-    "cosine similarity", logit the cosine of their embeddings, each text traced alone, probability NaN; an embedding is
-    the mean of the last hidden states over all its tokens.
+    end, probability = the product of both softmaxes. Encoders without a head: one row for a pair of texts, each traced
+    alone: label "cosine similarity (mean of all tokens)", logit the number, probability NaN. Of a SentenceTransformer
+    vectors and similarity function are its own, and the label names the function.
 
     layer: None is the answer itself, said of the last layer; a number puts the model's own head on that layer's output
     as it is ("raw"), "all" does so for every layer. rank counts from 0.
@@ -157,17 +175,22 @@ def output_at(trace: Trace, layer: int | None) -> Any:
     return output_of(model, inputs, run)
 
 
-def embedding(state: Tensor) -> Tensor:
-    """(D,) a text's embedding from its last hidden states (S, D): their mean over all tokens, template ones included.
+def embedding(trace: Trace, states: Tensor) -> Tensor:
+    """(E,) a text's vector from its last hidden states (S, D), by the pooling of the model's owner.
 
-    As all-MiniLM-L6-v2 and most sentence encoders have it (Reimers and Gurevych 2019).
+    A SentenceTransformer's is its own; of another encoder it is the mean of all tokens (`model.embedding.Means`).
     """
-    return state.mean(0)
+    return embedder_of(trace).vector(states)
 
 
-def of_means(trace: Trace, said: str) -> str:
-    """What is said of embeddings: that they are means, where the model is used with other vectors (a Lens of one)."""
-    return f"{said} (of means of all tokens)" if trace.model is not None and trace.model.pools_otherwise else said
+def compared(trace: Trace, one: Tensor, other: Tensor) -> Tensor:
+    """0-d the model's similarity of two vectors: of a SentenceTransformer by its own function, else the cosine."""
+    return embedder_of(trace).compare(one, other)
+
+
+def embedder_of(trace: Trace) -> Embedder:
+    assert trace.model is not None
+    return trace.model.embedder
 
 
 def requirements(trace: Trace) -> None:
@@ -299,9 +322,11 @@ def _span(trace: Trace, layer: int | None, k: int) -> list[Row]:
 
 
 def _similarity(trace: Trace, layer: int | None, k: int) -> list[Row]:
-    one, other = (embedding(output_at(text, layer).last_hidden_state[0].double()) for text in texts_apart(trace))
-    cosine = torch.cosine_similarity(one, other, dim=0)
-    return [(-1, 0, of_means(trace, "cosine similarity"), float(cosine), float("nan"))]
+    first, second = texts_apart(trace)
+    one, other = (embedding(text, output_at(text, layer).last_hidden_state[0].double()) for text in (first, second))
+    embedder = embedder_of(trace)
+    said = SIMILARITIES[embedder.function] + (f" ({embedder.said})" if embedder.said else "")
+    return [(-1, 0, said, float(embedder.compare(one, other).detach()), float("nan"))]
 
 
 _READ: dict[str, Callable[[Trace, int | None, int], list[Row]]] = {

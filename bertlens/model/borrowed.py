@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from ..base.locks import locked
 from ..errors import ModelError
 from . import transformers_private as private
+from .embedding import Embedder, Means
 from .families import Adapter, NotPlain, adapter_of, affine, check_plain, encoder_of, require_adapter, runnable
 
 SAMPLED = 8  # values of each parameter that a fingerprint holds
@@ -33,7 +34,9 @@ class Model:
         self.module, self.tokenizer = module, tokenizer
         self.base = encoder_of(module)
         self.name = name or _name(module, self.base)
-        self.pools_otherwise = False  # whether its owner's vector of a text is another than the mean of all tokens
+        self.embedder: Embedder = Means()  # what makes vectors of texts
+        self.activation: Callable[[Tensor], Tensor] | None = None  # of a cross-encoder: (1, C) logits to its scores
+        self.why_no_answer = ""  # why the model has none, though its class would
         self._last: Fingerprint | None = None
 
     @property

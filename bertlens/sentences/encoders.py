@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from ..base.interrupts import interruptible
@@ -97,13 +96,10 @@ class SentenceEncoder:
         return str(self.module.similarity_fn_name)
 
     @property
-    def is_mean(self) -> bool:
-        """Whether the cosine of the means of all tokens is its similarity too, or it has an answer of its own."""
-        if self.crosses:
-            return not self.modes.names  # a classifier's answer is its labels
-        after = [type(part).__name__ for part in self.tail]
-        plain = self.modes.names == ("mean",) and {*after} <= {"Normalize", "Dropout"} and self.truncate_dim is None
-        return plain and (self.function == COSINE or (self.function == DOT and "Normalize" in after))
+    def default_prompt(self) -> str:
+        """What `encode` without a task puts before each text."""
+        name = self._prompt_name(None, None)
+        return "" if name is None else str(self.module.prompts[name])
 
     @property
     def truncate_dim(self) -> int | None:
@@ -168,11 +164,16 @@ class SentenceEncoder:
         )
 
     def vectors(self, states: Tensor, keep: Tensor) -> Tensor:
-        """(N, E) of states (N, S, D), pooled over the tokens that `keep` (N, S) says, then as the object has it."""
-        features: dict[str, Tensor] = {"sentence_embedding": self.modes.pooled(states, keep)}
-        with self._as_it_was(), torch.no_grad():
-            for part in self.tail:
-                features = part.eval()(features)
+        """(N, E) of states (N, S, D), pooled over the tokens that `keep` (N, S) says, then as the object has it.
+
+        Gradients pass.
+        """
+        pooled = self.modes.pooled(states, keep)
+        like = next((p for part in self.tail for p in part.parameters()), pooled)
+        features: dict[str, Tensor] = {"sentence_embedding": pooled.to(like.dtype)}
+        for part in self.tail:
+            if type(part).__name__ != "Dropout":  # in eval mode, as the object encodes, it does nothing
+                features = part(features)
         return features["sentence_embedding"][:, : self.truncate_dim]
 
     def _prompt_name(self, task: str | None, name: str | None) -> str | None:

@@ -83,9 +83,14 @@ class Side:
 
 
 def why_not(encoder: Encoder) -> str:
-    """Why a model's vectors are no sums over tokens; "" where they are."""
+    """Why a model's vectors are no sums over the tokens of the last layer; "" where they are."""
     if encoder.modes.single:
         return f"its pooling reads one token ({', '.join(encoder.modes.names)}), of which the others are no parts"
+    return no_sum(encoder)
+
+
+def no_sum(encoder: Encoder) -> str:
+    """Why a model's vectors are no sums of what is read of each token; "" where they are."""
     if not encoder.modes.linear:
         return "max pooling takes each number of the vector from another token: it is no sum over them"
     for part in encoder.tail:
@@ -111,7 +116,12 @@ def split(encoder: Encoder, read: Read, keep: Tensor) -> Tensor:
     """
     weights = encoder.modes.weights(keep)  # (poolings, S)
     pooled = (weights[:, :, None] * read.states.double()).permute(1, 0, 2).flatten(1)
-    parts = torch.cat([pooled, pooled.new_zeros(1, pooled.shape[1])])
+    return through(encoder, torch.cat([pooled, pooled.new_zeros(1, pooled.shape[1])]))
+
+
+def through(encoder: Encoder, parts: Tensor) -> Tensor:
+    """(N, E) of parts (N, poolings · D) float64 that sum to what was pooled, behind the modules that follow; biases go
+    to the last. What is not linear is held, and has no gradient."""
     for module in encoder.tail:
         parts = _STEPS[type(module).__name__](module, parts)
     return parts[:, : encoder.truncate_dim]
@@ -119,29 +129,29 @@ def split(encoder: Encoder, read: Read, keep: Tensor) -> Tensor:
 
 def _dense(module: Any, parts: Tensor) -> Tensor:
     weight, bias = affine(module.linear)
-    made = parts @ weight.double().T
+    made = parts @ weight.detach().double().T
     if bias is not None:
-        made[-1] += bias.double()
+        made[-1] += bias.detach().double()
     if not isinstance(module.activation_function, nn.Identity):
-        whole = made.sum(0)
+        whole = made.sum(0).detach()
         gain = module.activation_function(whole) / whole
         made = made * torch.where(whole == 0, 0, gain)
     if not module.use_residual:
         return made
-    return made + (parts if parts.shape == made.shape else parts @ affine(module.residual)[0].double().T)
+    return made + (parts if parts.shape == made.shape else parts @ affine(module.residual)[0].detach().double().T)
 
 
 def _layer_norm(module: Any, parts: Tensor) -> Tensor:
     norm = module.norm
-    deviation = (parts.sum(0).var(correction=0) + norm.eps).sqrt()
-    made = (parts - parts.mean(-1, keepdim=True)) / deviation * norm.weight.double()
-    made[-1] += norm.bias.double()
+    deviation = (parts.sum(0).detach().var(correction=0) + norm.eps).sqrt()
+    made = (parts - parts.mean(-1, keepdim=True)) / deviation * norm.weight.detach().double()
+    made[-1] += norm.bias.detach().double()
     return made
 
 
 _STEPS = {
     "Dense": _dense,
     "LayerNorm": _layer_norm,
-    "Normalize": lambda module, parts: parts / parts.sum(0).norm().clamp(min=1e-12),
+    "Normalize": lambda module, parts: parts / parts.sum(0).detach().norm().clamp(min=1e-12),
     "Dropout": lambda module, parts: parts,
 }

@@ -20,7 +20,7 @@ class PlainEncoder:
     """A transformers encoder as a Lens has it, read like the sentence encoders of sentence-transformers."""
 
     note = "The model says no pooling: a text's vector is the mean of all its tokens, template ones included."
-    crosses, is_mean, function, truncate_dim = False, True, COSINE, None
+    crosses, function, truncate_dim = False, COSINE, None
     modes, tail = Modes(("mean",)), ()
 
     def __init__(self, lens: Lens):

@@ -15,6 +15,7 @@ from .parts import Side
 TOKENS = 768  # of a batch: so many rows times the text's length, at most
 
 
+@torch.no_grad()
 def without_words(side: Side) -> Tensor:
     """(W + 1, E) the vector of a text with all its words, and without each of them. See `Similarity.effects`."""
     trace, encoder = side.trace, side.lens.sentences

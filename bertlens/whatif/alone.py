@@ -14,10 +14,10 @@ from torch import Tensor
 
 from ..base.limits import ALONE_WORK, LIMITS, within
 from ..measures.metrics import bound
-from ..measures.predictions import change_apart, embedding, of_means, texts_apart
+from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, texts_apart
 from ..run.changes import Change, Hide, Off
 from ..trace.trace import Trace
-from .answering import SIMILARITY, asked, asked_kind, between, cosine
+from .answering import SIMILARITY, alike, asked, asked_kind, between
 from .effects import NO_KEY, NOT_APART, Effect, Place, Refused, answered
 from .runs import check
 from .sweeps import outputs, planned
@@ -112,17 +112,18 @@ def _similarity(trace: Trace, changes: Sequence[Change]) -> Found:
     vectors: list[dict[Change | None, Tensor]] = []
     for number, text in enumerate(texts_apart(trace)):
         own, runs = _run(text, [there for pair in apart if (there := pair[number]) is not None])
-        same = {None: embedding(own.last_hidden_state[0])}
-        vectors.append(same | {change: embedding(output.last_hidden_state[0]) for change, output in runs})
-    before = cosine(*(same[None] for same in vectors))
+        same = {None: embedding(text, own.last_hidden_state[0])}
+        vectors.append(same | {change: embedding(text, output.last_hidden_state[0]) for change, output in runs})
+    before = alike(trace, *(same[None] for same in vectors))
     rows: list[Row] = []
     for pair in apart:
         if pair == (None, None):
             rows.append(NOT_APART)
         elif pair[0] in vectors[0] and pair[1] in vectors[1]:
-            after = cosine(vectors[0][pair[0]], vectors[1][pair[1]])
+            after = alike(trace, vectors[0][pair[0]], vectors[1][pair[1]])
             rows.append((Effect(after, "", after),))
         else:
             rows.append(NO_KEY)
     swept = tuple(row[0].after - before for row in rows if not isinstance(row, str))
-    return "cosine", ((-1, of_means(trace, SIMILARITY), before),), tuple(rows), {"similarity": swept}
+    unit = UNITS[embedder_of(trace).function]
+    return unit, ((-1, SIMILARITY, before),), tuple(rows), {"similarity": swept}

@@ -16,13 +16,16 @@ from torch import Tensor
 from ..errors import SelectionError
 from ..measures.metrics import Metric, Read, difference, divergence, label, logit, probability, similarity
 from ..measures.predictions import (
+    UNITS,
     change_apart,
     changes_apart,
+    classes,
+    compared,
+    embedder_of,
     embedding,
     kind_of,
     labels_of,
     masked,
-    of_means,
     one_of,
     texts_apart,
     words_of,
@@ -34,7 +37,7 @@ from ..trace.trace import Trace
 from .runs import check, inputs_of
 from .slopes import estimate
 from .sweeps import Index, steps
-from .targets import Target, classes, name_of, numbers_at, target_of
+from .targets import Target, name_of, numbers_at, target_of
 
 Found = list[tuple[Index, float]]
 SIMILARITY = "similarity of the two texts"
@@ -53,11 +56,13 @@ class Answer:
 @dataclass(frozen=True)
 class Answers:
     """What a model answers. kind: "words", "labels", "tags", "span", "similarity", or "embedding" where an encoder has
-    nothing to compare the text with but itself. unit: "probability", "logit" or "cosine"."""
+    nothing to compare the text with but itself. unit: "probability", "logit", or of `predictions.UNITS`. said: beside
+    the number, how the vectors are made where the model does not say it itself."""
 
     kind: str
     unit: str
     rows: tuple[Answer, ...]
+    said: str = ""
 
 
 def answers(trace: Trace, k: int = 5, target: str | int | None = None, position: int | None = None) -> Answers:
@@ -66,9 +71,9 @@ def answers(trace: Trace, k: int = 5, target: str | int | None = None, position:
     target: a label or a word that is asked about, the first row then; where, as of `targets.target_of`.
 
     Words, labels and spans with their probability as in `Trace.predictions` (a regression with its output); of token
-    classifiers the k tokens whose own label's probability changed most. Encoders: the cosine of the two texts, each run
-    alone with the changes; of one text, or where a change is of tokens that neither text alone has together, the cosine
-    of the embedding with that of the original run (1 before). Raises ModelError where the model gives no answer.
+    classifiers the k tokens whose own label's probability changed most. Encoders: the similarity of both texts, each
+    run alone with the changes; of one text, or where a change is of tokens that neither text alone has together, the
+    cosine of the embedding with that of the original run (1 before). Raises ModelError where the model has no answer.
     """
     kind = asked_kind(trace)
     if kind == "similarity":
@@ -82,7 +87,7 @@ def answers(trace: Trace, k: int = 5, target: str | int | None = None, position:
         )
         own = Answer(chosen.position, chosen.name, float(before[chosen.number]), float(after[chosen.number]))
         rows = [own, *(row for row in rows if (row.position, row.name) != (own.position, own.name))]
-    return Answers(kind, unit, tuple(rows))
+    return Answers(kind, unit, tuple(rows), embedder_of(trace).said if kind in ("similarity", "embedding") else "")
 
 
 def between(kind: str, trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
@@ -156,28 +161,33 @@ def _span(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answ
 
 
 def cosine(one: Tensor, other: Tensor) -> float:
-    return float(torch.cosine_similarity(one.double(), other.double(), dim=0))
+    return float(torch.cosine_similarity(one.detach().double(), other.detach().double(), dim=0))
+
+
+def alike(trace: Trace, one: Tensor, other: Tensor) -> float:
+    """The model's similarity of two vectors."""
+    return float(compared(trace, one.double(), other.double()).detach())
 
 
 def _similarity(trace: Trace) -> tuple[str, list[Answer]]:
     texts = texts_apart(trace.original)
-    before = after = cosine(*(embedding(text._record.output.last_hidden_state[0]) for text in texts))
+    before = after = alike(trace, *(embedding(text, text._record.output.last_hidden_state[0]) for text in texts))
     if trace.changes:
-        after = cosine(*map(_changed_embedding, texts, changes_apart(trace)))
-    return "cosine", [Answer(-1, of_means(trace, SIMILARITY), before, after)]
+        after = alike(trace, *map(_changed_embedding, texts, changes_apart(trace)))
+    return UNITS[embedder_of(trace).function], [Answer(-1, SIMILARITY, before, after)]
 
 
 def _changed_embedding(text: Trace, changes: Sequence[Change]) -> Tensor:
     """Of a run with changes, which records nothing else."""
     check(text, changes)
     assert text.model is not None
-    return embedding(output_of(text.model, inputs_of(text), Run([changes])).last_hidden_state[0])
+    return embedding(text, output_of(text.model, inputs_of(text), Run([changes])).last_hidden_state[0])
 
 
 def _embedding(trace: Trace, before: Any, after: Any, k: int) -> tuple[str, list[Answer]]:
-    first, second = (embedding(output.last_hidden_state[0]) for output in (before, after))
+    first, second = (embedding(trace, output.last_hidden_state[0]) for output in (before, after))
     same = 1.0 if before is after else cosine(first, second)
-    return "cosine", [Answer(-1, of_means(trace, "cosine of the embedding with the one before"), 1.0, same)]
+    return "cosine", [Answer(-1, "cosine of the embedding with the one before", 1.0, same)]
 
 
 _READ: dict[str, Callable[[Trace, Any, Any, int], tuple[str, list[Answer]]]] = {
@@ -290,9 +300,7 @@ def _asked_span(trace: Trace) -> dict[str, Asked]:
 
 
 def _asked_embedding(trace: Trace) -> dict[str, Asked]:
-    return {
-        "similarity": _by_metric(trace, similarity(), of_means(trace, "cosine with the embedding before"), "cosine")
-    }
+    return {"similarity": _by_metric(trace, similarity(), "cosine with the embedding before", "cosine")}
 
 
 def _asked_similarity(trace: Trace) -> dict[str, Asked]:
@@ -302,25 +310,25 @@ def _asked_similarity(trace: Trace) -> dict[str, Asked]:
 
     return {
         "similarity": Asked(
-            of_means(trace, SIMILARITY), "cosine", slopes, lambda layers: _together(trace, list(layers))
+            SIMILARITY, UNITS[embedder_of(trace).function], slopes, lambda layers: _together(trace, list(layers))
         )
     }
 
 
 def _similarity_with(other: Trace) -> Callable[[Any], Tensor]:
-    """Cosine of a run's embedding with that of another run as it is, changes included."""
-    target = embedding(other._record.output.last_hidden_state[0]).detach()
-    return lambda output: torch.cosine_similarity(embedding(output.last_hidden_state[0]), target, dim=0)
+    """Similarity of a run's embedding with that of another run as it is, changes included."""
+    target = embedding(other, other._record.output.last_hidden_state[0]).detach()
+    return lambda output: compared(other, embedding(other, output.last_hidden_state[0]), target)
 
 
 def _together(trace: Trace, layers: list[int]) -> Iterator[Found]:
-    """The cosine of two texts with the same head off in both, less that with none."""
+    """The similarity of two texts with the same head off in both, less that with none."""
     first, second = texts_apart(trace)
     kept: tuple[list[Tensor], list[Tensor]] = ([], [])
 
     def run(text: Trace, into: list[Tensor]) -> Iterator[list[Index]]:
         def keep(output: Any) -> Tensor:
-            into.append(embedding(output.last_hidden_state[0]).detach())
+            into.append(embedding(text, output.last_hidden_state[0]).detach())
             return torch.zeros((), device="cpu")
 
         for found in steps(text, keep, layers=layers):
@@ -333,8 +341,8 @@ def _together(trace: Trace, layers: list[int]) -> Iterator[Found]:
         for indices, batch in zip(order, batches, strict=True):
             indices.extend(batch)
         ready = min(map(len, order))
-        before = cosine(kept[0][0], kept[1][0])  # each text's first run is without the head's change
-        yield [(order[0][n], cosine(kept[0][n + 1], kept[1][n + 1]) - before) for n in range(given, ready)]
+        before = alike(trace, kept[0][0], kept[1][0])  # each text's first run is without the head's change
+        yield [(order[0][n], alike(trace, kept[0][n + 1], kept[1][n + 1]) - before) for n in range(given, ready)]
         given = ready
 
 

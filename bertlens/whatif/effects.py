@@ -10,15 +10,24 @@ from torch import Tensor
 
 from ..errors import ModelError, SelectionError
 from ..measures.metrics import row_of
-from ..measures.predictions import change_apart, changes_apart, embedding, labels_of, of_means, texts_apart
+from ..measures.predictions import (
+    UNITS,
+    change_apart,
+    changes_apart,
+    classes,
+    embedder_of,
+    embedding,
+    labels_of,
+    texts_apart,
+)
 from ..run.changes import Change
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
-from .answering import SIMILARITY, Answer, asked_kind, between, cosine
+from .answering import SIMILARITY, Answer, alike, asked_kind, between
 from .runs import check, inputs_of
 from .sweeps import TOKENS_AT_ONCE
-from .targets import Target, classes, name_of, numbers_at, target_of
+from .targets import Target, name_of, numbers_at, target_of
 
 Refused: TypeAlias = str  # why a change cannot be made, in words
 NO_KEY = "a token would have nothing left to look at"
@@ -180,10 +189,10 @@ def _of_similarity(trace: Trace, changes: Sequence[Change]) -> Effects:
     vectors: list[tuple[Tensor, list[Tensor | Refused]]] = []
     for number, (text, there) in enumerate(zip(texts_apart(trace.original), changes_apart(trace), strict=True)):
         made = _outputs(text, there, [change for pair in apart if (change := pair[number]) is not None])
-        same = _vector(next(made))
-        rows = [same if pair[number] is None else _vector(next(made)) for pair in apart]
+        same = _vector(text, next(made))
+        rows = [same if pair[number] is None else _vector(text, next(made)) for pair in apart]
         vectors.append((same, rows))
-    before = cosine(*(same for same, _ in vectors))
+    before = alike(trace, *(same for same, _ in vectors))
     found: list[Effect | Refused] = []
     for pair, one, other in zip(apart, vectors[0][1], vectors[1][1], strict=True):
         if pair == (None, None):
@@ -191,10 +200,10 @@ def _of_similarity(trace: Trace, changes: Sequence[Change]) -> Effects:
         elif isinstance(one, Refused) or isinstance(other, Refused):
             found.append(NO_KEY)
         else:
-            after = cosine(one, other)
+            after = alike(trace, one, other)
             found.append(Effect(after, "", after))
-    return Effects("similarity", "cosine", -1, of_means(trace, SIMILARITY), before, tuple(found))
+    return Effects("similarity", UNITS[embedder_of(trace).function], -1, SIMILARITY, before, tuple(found))
 
 
-def _vector(output: Any) -> Any:
-    return output if isinstance(output, Refused) else embedding(output.last_hidden_state[0])
+def _vector(text: Trace, output: Any) -> Any:
+    return output if isinstance(output, Refused) else embedding(text, output.last_hidden_state[0])

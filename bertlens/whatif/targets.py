@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..errors import InputError, ModelError, check_index
 from ..measures.metrics import token_id
-from ..measures.predictions import chances, kind_of, labels_of, masked, words_of
+from ..measures.predictions import classes, kind_of, labels_of, masked, words_of
 from ..trace.trace import Trace
 
 NEAR = 4  # names that are offered for one that is none
@@ -70,13 +70,6 @@ def name_of(trace: Trace, kind: str, number: int) -> str:
     """An answer by its number: as the tokenizer writes the word, as the model's config writes the class."""
     assert trace.model is not None
     return str(trace.model.tokenizer.convert_ids_to_tokens(number) if kind == "words" else labels_of(trace)[number])
-
-
-def classes(trace: Trace, *outputs: Any) -> tuple[str, list[Tensor]]:
-    """The unit of a classifier's answers, and they themselves in each output: probabilities where it has some."""
-    logits = [output.logits[0].double() for output in outputs]
-    found = [chance for one in logits if (chance := chances(trace, one)) is not None]
-    return ("probability", found) if found else ("logit", logits)
 
 
 def numbers_at(kind: str, trace: Trace, position: int, *outputs: Any) -> tuple[str, list[Tensor]]:

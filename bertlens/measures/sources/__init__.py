@@ -13,7 +13,7 @@ from .bilinear import GROUPS, Maps, Pair, groups, map_shares, maps, pairs
 from .forward import POOLINGS, similarity
 from .head_score import SIDES, score, visible_keys
 from .predictions import label, logit
-from .pull import Reading, mean_reading
+from .pull import Reading
 from .result import KINDS, NEAR_ZERO, Row, Sources, fetched_most, neurons, tokens
 from .stream import Stream, requirements
 
@@ -35,7 +35,6 @@ __all__ = [
     "logit",
     "map_shares",
     "maps",
-    "mean_reading",
     "neurons",
     "pairs",
     "requirements",

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...trace.trace import Trace
 from .stream import Affine, Normed, Stream
 
 
@@ -29,18 +28,6 @@ class Reading:
     vector: Tensor  # (T or 1, N, D) float64
     constant: Tensor  # (N,), or (T, N) where tokens are not summed up
     normed: bool = True  # through the layer's norm in pre-LN families, or the final norm
-
-
-def mean_reading(trace: Trace, direction: Tensor) -> Reading:
-    """The mean over all tokens of the last hidden states, read by one direction (D,)."""
-    n, like = trace.n_tokens, direction.double()
-    return Reading(
-        trace.n_layers,
-        torch.arange(n, device=like.device),
-        like.new_full((n,), 1 / n),
-        like[None, None],
-        like.new_zeros(1),
-    )
 
 
 @dataclass

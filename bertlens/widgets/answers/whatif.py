@@ -168,8 +168,9 @@ def find_target(trace: Trace, text: str) -> Answer:
 def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     """The answer before and after, and what heads can be swept for; a reason where the model gives none.
 
-    Fields: kind, unit, rows as [position, name, before, after], that of the target first, metrics as [name, label,
-    unit], why_not; choices: names that may be asked about, of words the likeliest; places: where, if there are several.
+    Fields: kind, unit, said (beside the number), rows as [position, name, before, after], that of the target first,
+    metrics as [name, label, unit], why_not; choices: names that may be asked about, of words the likeliest; places:
+    where, if there are several.
     Raises InputError or ModelError for a target that this run has not.
     """
     name, position = asked_target(target, target_at)
@@ -180,9 +181,10 @@ def answers(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
         metrics = [[name, one.label, one.unit] for name, one in asking.asked(trace, name, position).items()]
     except BertLensError as error:
         nothing: dict[str, Any] = {name: [] for name in ("rows", "metrics", "choices", "places")}
-        return {"kind": "", "unit": "", **nothing, "why_not": str(error)}, {}
+        return {"kind": "", "unit": "", "said": "", **nothing, "why_not": str(error)}, {}
     rows = [[row.position, row.name, row.before, row.after] for row in found.rows]
-    fields = {"kind": found.kind, "unit": found.unit, "rows": rows, "metrics": metrics, "why_not": ""}
+    fields = {"kind": found.kind, "unit": found.unit, "said": found.said, "rows": rows, "metrics": metrics}
+    fields |= {"why_not": ""}
     return fields | _choices(trace, found.kind), {}
 
 

@@ -19,6 +19,7 @@ export interface AnswerRow {
 export interface Answers {
   kind: string;
   unit: string;
+  said: string; // beside the number, "" for nothing
   rows: AnswerRow[];
   metrics: { name: string; label: string; unit: string }[];
   choices: string[]; // labels or words that may be asked about

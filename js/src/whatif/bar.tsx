@@ -120,13 +120,19 @@ const NAMES: Record<string, string> = {
   embedding: "cosine",
 };
 
+/** Whether the answer is a number of the vectors of texts, and has no name of its own. */
+const isOfVectors = (kind: string) => kind === "similarity" || kind === "embedding";
+
+/** What such a number is, with how the vectors are made. */
+const vectorsName = ({ rows, unit, said }: Answers) => `${rows[0]?.name}, ${unit}${said && `, ${said}`}`;
+
 /** The answer of the run shown, in a line; nothing where the model gives none. */
 export function AnswerLine() {
   const view = useView();
   const { overview } = view;
   const answers = useAnswers();
   if (!answers) return null;
-  const { kind, unit, rows, why_not } = answers;
+  const { kind, unit, said, rows, why_not } = answers;
   if (why_not || (kind === "embedding" && overview.changes.length === 0)) return null;
   const positions = [...new Set(rows.map(({ position }) => position))];
   const [chosen, others] = targetOf(view)?.target ? [rows.slice(0, 1), rows.slice(1)] : [[], rows];
@@ -141,17 +147,19 @@ export function AnswerLine() {
     <span class="bl-group bl-answer" data-testid="answer">
       <span
         class="bl-caps"
-        title={`${unit === "cosine" ? rows[0]?.name : `The model’s answer, ${unit}`}, in the run shown${all && `: ${all}`}`}
+        title={`${isOfVectors(kind) ? vectorsName(answers) : `The model’s answer, ${unit}`}, in the run shown${all && `: ${all}`}`}
       >
-        {NAMES[kind]}
+        {unit === "score" ? "score" : NAMES[kind]}
         {kind === "words" && positions.length > 1 && ` at ${positions[0]}`}
       </span>
       {shown.map(({ name, position, after }, n) => (
-        <span key={n} title={`${name}: ${after.toFixed(4)} (${unit})`}>
+        <span key={n} title={`${name}: ${after.toFixed(4)} (${unit}${said && `, ${said}`})`}>
           {kind === "tags" && <Token text={`${overview.queries.tokens[position]}:`} />}{" "}
-          {unit !== "cosine" && <Token text={name} />} <b class="bl-number">{numbers[n]}</b>
+          {!isOfVectors(kind) && !(unit === "score" && rows.length === 1) && <Token text={name} />}{" "}
+          <b class="bl-number">{numbers[n]}</b>
         </span>
       ))}
+      {said && overview.changes.length > 0 && <span class="bl-muted"> {said}</span>}
     </span>
   );
 }
@@ -190,12 +198,13 @@ function Chips() {
 }
 
 /** Before and after, per masked word where there are several. */
-function AnswerSlopes({ answers: { kind, unit, rows } }: { answers: Answers }) {
+function AnswerSlopes({ answers }: { answers: Answers }) {
+  const { kind, unit, rows } = answers;
   const { overview } = useView();
   const positions = kind === "words" ? [...new Set(rows.map(({ position }) => position))].slice(0, 3) : [-1];
   const named = rows.map((row) =>
-    unit === "cosine"
-      ? { ...row, name: "cosine" }
+    isOfVectors(kind)
+      ? { ...row, name: unit }
       : kind === "tags"
         ? { ...row, name: `${tokenText(overview.queries.tokens[row.position]!)}: ${row.name}` }
         : row,
@@ -204,7 +213,7 @@ function AnswerSlopes({ answers: { kind, unit, rows } }: { answers: Answers }) {
   return (
     <Section
       title="The model’s answer"
-      about={unit === "cosine" ? rows[0]?.name : `before and after, ${unit}`}
+      about={isOfVectors(kind) ? vectorsName(answers) : `before and after, ${unit}`}
       testid="slopes"
     >
       {positions.map((at) => (

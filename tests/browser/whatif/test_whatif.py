@@ -101,6 +101,8 @@ def test_a_head_off_and_back_by_keyboard(page_of: Any, text: Trace) -> None:
     assert lens is not None
     alone = [lens.trace(one) for one in texts]
     expect(seen.part("answer")).to_contain_text(shown(cosine(*alone)))
+    name = "similarity of the two texts, cosine, mean of all tokens"
+    expect(seen.part("answer").locator(".bl-caps")).to_have_attribute("title", re.compile(f"^{name}, in the run shown"))
     expect(bar(seen)).to_have_count(0)  # nothing is changed
 
     seen.thumb(LAYER, HEAD).focus()
@@ -111,7 +113,7 @@ def test_a_head_off_and_back_by_keyboard(page_of: Any, text: Trace) -> None:
     expect(seen.thumb(LAYER, HEAD)).to_be_focused()
     expect(seen.part("head-sentence")).to_contain_text("L1·H8 is switched off: it looks")
     after = cosine(*(one.rerun(whatif.off(LAYER, HEAD)) for one in alone))
-    expect(seen.part("answer")).to_contain_text(shown(after))
+    expect(seen.part("answer")).to_contain_text(f"{shown(after)} mean of all tokens")
     expect(seen.part("slopes")).to_contain_text(shown(cosine(*alone)))
     expect(seen.part("slopes")).to_contain_text(shown(after))
 

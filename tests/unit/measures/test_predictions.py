@@ -181,7 +181,8 @@ def test_similarity_of_two_texts() -> None:
 
     table = pair.predictions(layer=None)
     expected = cosine(*(lens.trace(text).layer_output(2) for text in texts))
-    assert table.logit.tolist() == pytest.approx([expected], abs=1e-6) and table.label[0] == "cosine similarity"
+    assert table.logit.tolist() == pytest.approx([expected], abs=1e-6)
+    assert table.label[0] == "cosine similarity (mean of all tokens)"
     by_layer = pair.predictions(layer="all").logit.tolist()
     assert by_layer == pytest.approx(
         [cosine(*(lens.trace(t).layer_output(n) for t in texts)) for n in range(3)], abs=1e-6

@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 import bertlens as bl
-from bertlens import whatif
 from bertlens.errors import InputError, ModelError
 from bertlens.sentences import folders
 from unit import tiny
@@ -180,31 +179,6 @@ def test_what_is_not_known_is_declined_by_name(name: str) -> None:
     with pytest.raises(ModelError, match=name) as caught:
         bl.Lens(declined()[name]())
     assert "\n" not in str(caught.value) and ". " not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("settings", "tail", "otherwise"),
-    [
-        ({}, [], False),
-        ({"similarity_fn_name": "dot"}, [base.Normalize()], False),
-        ({"similarity_fn_name": "dot"}, [], True),
-        ({"mode": "cls"}, [], True),
-        ({"mode": ("mean", "max")}, [], True),
-        ({"truncate_dim": 9}, [], True),
-        ({}, [dense(None)], True),
-    ],
-)
-def test_answers_of_means_are_called_so_where_the_model_has_other_vectors(
-    settings: dict[str, Any], tail: list[Any], otherwise: bool
-) -> None:
-    """And where they are not, they are the model's own number."""
-    model = encoder(*tail, **settings)
-    pair, alone = bl.Lens(model).trace(*TEXTS[:2]), bl.Lens(model).trace("cats")
-    [said] = pair.predictions()["label"]
-    names = [said, *(row.name for trace in (pair, alone) for row in whatif.answers(trace.rerun(whatif.off(0, 1))).rows)]
-    assert [name.endswith("(of means of all tokens)") for name in names] == [otherwise] * 3
-    own = float(model.similarity(*model.encode(TEXTS[:2])))
-    assert (float(pair.predictions()["logit"].iloc[0]) == pytest.approx(own, abs=1e-6)) != otherwise
 
 
 def test_what_cannot_be_meant_is_one_sentence() -> None:

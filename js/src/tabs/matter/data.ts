@@ -33,7 +33,8 @@ export function changeText(change: number): string {
 
 /** Whether an answer is another one with the change, or its number moves far. */
 function counts({ unit, before }: Matter, { after, first }: Made): boolean {
-  const least = unit === "logit" ? LEAST * Math.max(1, Math.abs(before)) : LEAST;
+  const isBounded = unit === "probability" || unit === "cosine";
+  const least = isBounded ? LEAST : LEAST * Math.max(1, Math.abs(before));
   return first !== "" || Math.round(1000 * Math.abs(after - before)) >= Math.round(1000 * least);
 }
 

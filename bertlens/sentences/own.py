@@ -1,0 +1,66 @@
+"""A sentence encoder's own vectors, as the answers of its runs have them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..model.borrowed import Model
+from .encoders import COSINE, DOT, MANHATTAN, SentenceEncoder
+from .parts import no_sum, through
+
+
+class OwnEmbedder:
+    """The pooling, the modules behind it and the similarity function of a SentenceTransformer."""
+
+    def __init__(self, encoder: SentenceEncoder):
+        self._encoder = encoder
+        prompt = encoder.default_prompt
+        self.said = f"without its prompt “{prompt}”" if prompt else ""  # the text of a run has none
+
+    @property
+    def function(self) -> str:
+        return self._encoder.function
+
+    def vector(self, states: Tensor) -> Tensor:
+        return self._encoder.vectors(states[None], _all(states)[None])[0]
+
+    def compare(self, one: Tensor, other: Tensor) -> Tensor:
+        return self._encoder.similarity(one[None], other[None])[0, 0]
+
+    def why_no_sum(self, function: str) -> str:
+        if function not in (COSINE, DOT):
+            return MANHATTAN_SUM if function == MANHATTAN else "a distance is no sum over tokens"
+        return no_sum(self._encoder)
+
+    def rows(self, states: Tensor, direction: Tensor) -> tuple[Tensor, Tensor]:
+        """As `Embedder.rows`. With its gains held the map behind the pooling is affine: its slope reads each token."""
+        keep = _all(states)
+        with torch.inference_mode(False), torch.enable_grad():
+            weights = self._encoder.modes.weights(keep)  # (poolings, S)
+            pooled = weights @ states.detach().clone().double()
+            parts = torch.stack([pooled.flatten(), torch.zeros_like(pooled).flatten()]).requires_grad_()
+            made = through(self._encoder, parts)
+            [slopes] = torch.autograd.grad(made[0] @ direction.double(), parts)
+        of_pooling = slopes[0].unflatten(0, (len(weights), -1))  # (poolings, D)
+        return weights.T @ of_pooling, made[1].detach() @ direction.double()
+
+
+def tell_answers(model: Model, encoder: SentenceEncoder) -> None:
+    """The answers of a model's runs are those of the encoder that it is in."""
+    if not encoder.crosses:
+        model.embedder = OwnEmbedder(encoder)
+    elif encoder.modes.names:
+        model.why_no_answer = (
+            "this cross-encoder makes its score behind the transformers model, of what it pools: lens.similarity has it"
+        )
+    else:
+        model.activation = encoder.module.activation_fn
+
+
+MANHATTAN_SUM = "the Manhattan distance adds up absolute values: it is no sum over tokens"
+
+
+def _all(states: Tensor) -> Tensor:
+    """(S,) bool: a run's text has no prompt that the pooling leaves out."""
+    return torch.ones(len(states), dtype=torch.bool, device=states.device)
