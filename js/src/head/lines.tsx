@@ -238,18 +238,16 @@ function MoreOrFewer({ first }: { first: string }) {
   const several = synced.heads.value.length > 0;
   const all = heads.map((h): HeadName => [shown.layer, h]);
   return (
-    <>
-      <button
-        type="button"
-        class="bl-link"
-        title={
-          !several && synced.parts.value.includes("atlas") ? "or shift-click heads in the atlas to draw several" : ""
-        }
-        onClick={() => synced.put({ heads: several ? [] : all })}
-      >
-        {several ? `only ${first}` : `all heads of L${shown.layer}`}
-      </button>
-    </>
+    <button
+      type="button"
+      class="bl-link"
+      title={
+        !several && synced.parts.value.includes("atlas") ? "or shift-click heads in the atlas to draw several" : ""
+      }
+      onClick={() => synced.put({ heads: several ? [] : all })}
+    >
+      {several ? `only ${first}` : `all heads of L${shown.layer}`}
+    </button>
   );
 }
 

@@ -2,7 +2,7 @@
 import { createContext } from "preact";
 import { largest } from "../compute/largest";
 import type { CsvCell, Facts } from "../export/csv";
-import { signed } from "../paint/format";
+import { counted, signed } from "../paint/format";
 import { type Column, Table } from "./table";
 import { tokenText } from "./token";
 
@@ -62,6 +62,6 @@ export function mapTable(rows: string[], cols: string[], values: ArrayLike<numbe
   return {
     columns: ["row", "column", "value"],
     rows: largest(values, LARGEST).positions.map(cell),
-    about: `the ${LARGEST} largest of ${values.length} cells`,
+    about: `the ${LARGEST} largest of ${counted(values.length)} cells`,
   };
 }

@@ -5,7 +5,7 @@ import { scores } from "../compute/attention";
 import { largest } from "../compute/largest";
 import { currentScale } from "../head/scale";
 import { largestCells, useSwept } from "../head/swept";
-import { signed } from "../paint/format";
+import { counted, signed } from "../paint/format";
 import { into, Segmented } from "../parts/controls";
 import type { Numbers } from "../parts/picturetable";
 import { type Column, Table, tableCells } from "../parts/table";
@@ -104,8 +104,8 @@ function CellTable() {
       title={`${name}: ${view.row === null ? largest : "the pinned query"}`}
       about={
         rows.length < total
-          ? `the ${rows.length} largest of ${total} cells${isKnown || view.row !== null ? "" : ", once all rows are computed"}`
-          : `${rows.length} cells`
+          ? `the ${rows.length} largest of ${counted(total)} cells${isKnown || view.row !== null ? "" : ", once all rows are computed"}`
+          : `${counted(rows.length)} cells`
       }
       columns={columnsOf(view, rows)}
       rows={rows}

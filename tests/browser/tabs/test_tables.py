@@ -114,7 +114,7 @@ def test_map_with_too_many_cells_gives_its_largest(show, embedded_lens):
     seen = show(trace.explore(layer=1, head=8, view="gates", settings={"tables": True}))
     attention = trace.attention(1)[8]
     table = named(seen, "Attention of L1·H8, the cells that made the score in full colour")
-    expect(seen.region("Details")).to_contain_text(f"the 100 largest of {attention.numel()} cells")
+    expect(seen.region("Details")).to_contain_text(f"the 100 largest of {attention.numel():,} cells")
     printed = [number(line[2]) for line in rows(table)]
     assert printed == pytest.approx(attention.flatten().sort(descending=True).values[:100].tolist(), abs=6e-4)
 

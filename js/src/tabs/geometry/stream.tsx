@@ -1,7 +1,7 @@
 // The stream as a picture: the tokens of one station of the stream on a plane, and which lie nearest by cosine.
 import { useEffect, useState } from "preact/hooks";
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
-import { percent, upTo } from "../../paint/format";
+import { counted, percent, upTo } from "../../paint/format";
 import { inks } from "../../paint/palette";
 import { ranked } from "../../paint/ranked";
 import { Chart, MARGIN, Marks, markerPath, scale } from "../../parts/chart";
@@ -123,7 +123,7 @@ function aboutOf({ station, share }: Plane, n: number): string {
     kept === undefined
       ? "UMAP: near stays near, distances say nothing"
       : `the first two principal components: ${percent(kept)} of the variance`;
-  return `${n} tokens ${stationName(station)}, ${how}; click a token`;
+  return `${counted(n)} tokens ${stationName(station)}, ${how}; click a token`;
 }
 
 /** Where labels fit: as [x, y, text], those first in line where they overlap. */

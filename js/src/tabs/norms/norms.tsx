@@ -4,7 +4,7 @@ import { CATEGORIES, TERMS } from "../../generated/vocabulary";
 import { useLargest } from "../../head/swept";
 import { arrived, fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { indexed } from "../../paint/colormap";
-import { headLabel, meanOf, percent, share, upTo } from "../../paint/format";
+import { counted, headLabel, meanOf, percent, share, upTo } from "../../paint/format";
 import { inks, seriesColour, weightColours } from "../../paint/palette";
 import { Chart, Key, MARGIN, markerPath, type Scale, scale } from "../../parts/chart";
 import { into, Select } from "../../parts/controls";
@@ -146,7 +146,8 @@ function Scatter({ data: { norms: all, category, categories } }: DataProps) {
       </Chart>
       <p class="bl-muted">
         Dashed: equal ‖αf(x)‖.
-        {cells.length < weights.rows * K && ` The ${cells.length} largest of ${weights.rows * K} weights.`}
+        {cells.length < weights.rows * K &&
+          ` The ${counted(cells.length)} largest of ${counted(weights.rows * K)} weights.`}
       </p>
     </>
   );
