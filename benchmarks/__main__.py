@@ -26,6 +26,7 @@ GROUPS = [
         "gates",
         "length",
         "sources",
+        "sentences",
         "whatif",
         "compare",
         "survey",

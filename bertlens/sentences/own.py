@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..model.borrowed import Model
 from .encoders import COSINE, DOT, MANHATTAN, SentenceEncoder
-from .parts import no_sum, through
+from .parts import no_sum, read_by
 
 
 class OwnEmbedder:
@@ -35,15 +35,8 @@ class OwnEmbedder:
 
     def rows(self, states: Tensor, direction: Tensor) -> tuple[Tensor, Tensor]:
         """As `Embedder.rows`. With its gains held the map behind the pooling is affine: its slope reads each token."""
-        keep = _all(states)
-        with torch.inference_mode(False), torch.enable_grad():
-            weights = self._encoder.modes.weights(keep)  # (poolings, S)
-            pooled = weights @ states.detach().clone().double()
-            parts = torch.stack([pooled.flatten(), torch.zeros_like(pooled).flatten()]).requires_grad_()
-            made = through(self._encoder, parts)
-            [slopes] = torch.autograd.grad(made[0] @ direction.double(), parts)
-        of_pooling = slopes[0].unflatten(0, (len(weights), -1))  # (poolings, D)
-        return weights.T @ of_pooling, made[1].detach() @ direction.double()
+        weights, slopes, constant = read_by(self._encoder, states, _all(states), direction)
+        return weights.T @ slopes, constant
 
 
 def tell_answers(model: Model, encoder: SentenceEncoder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,7 +14,9 @@ from ..errors import InputError, ModelError, SelectionError
 from ..model.borrowed import Fingerprint
 from ..trace.trace import Trace
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
-from .parts import Encoder, Side, held, why_not
+from .inputs import NOTE, by_input, check_by, written
+from .own import MANHATTAN_SUM
+from .parts import Encoder, Side, held, no_sum, why_not
 from .removal import without_words
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from ..lens import Lens
 
 SIDES = ("a", "b")
+SPLITS = ("output", "input")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,10 +55,11 @@ class Similarity:
 
     @property
     def why_not(self) -> str:
-        """Why the number is no sum over pairs of tokens; "" where it is."""
-        if self.function == MANHATTAN:
-            return "the Manhattan distance adds up absolute values: it is no sum over pairs of tokens"
-        return why_not(self._encoder)
+        """Why the number is no sum over pairs of tokens of the last layer; "" where it is.
+
+        Where pooling reads single tokens, it is a sum over pairs of tokens that went in, `pairs("input")`.
+        """
+        return self._never or why_not(self._encoder)
 
     @property
     def terms(self) -> Series:
@@ -65,7 +70,9 @@ class Similarity:
         """
         from pandas import Series
 
-        a, b = (side.parts.sum(0) for side in self._split)
+        if reason := self._never:
+            raise ModelError(f"this similarity cannot be split by tokens: {reason}")
+        a, b = (side.parts.sum(0) for side in self.sides)
         dot = float(a @ b)
         if self.function == EUCLIDEAN:
             return Series({"2a·b": 2 * dot, "−‖a‖²": -float(a @ a), "−‖b‖²": -float(b @ b)})
@@ -77,38 +84,103 @@ class Similarity:
         model = -(self.value**2) if self.function == EUCLIDEAN else self.value
         return float(self.terms.sum()) - model
 
-    def pairs(self, of: str = "output", *, words: bool = False) -> DataFrame:
+    @property
+    def of(self) -> str:
+        """The split that is shown where none is named: "input" where the pooling reads single tokens, else "output"."""
+        return "input" if self._encoder.modes.single else "output"
+
+    def pairs(self, of: str | None = None, *, words: bool = False, progress: bool = True) -> DataFrame:
         """(S_a, S_b) what each pair of tokens puts into the number; it sums to the first of `terms`.
 
-        Of the cosine, cell (i, j) is wᵢ vⱼ aᵢ·bⱼ / (‖a‖‖b‖), of last hidden states aᵢ, bⱼ and pooling weights w, v; a
-        Dense or LayerNorm is applied to each part, and what their biases put in is the last row and column, "bias".
-        words: pieces of a word summed. Raises ModelError where there is no sum, SelectionError for another `of`.
+        of="output": tokens of the last layer, exact. Of the cosine, cell (i, j) is wᵢ vⱼ aᵢ·bⱼ / (‖a‖‖b‖), of last
+        hidden states aᵢ, bⱼ and pooling weights w, v; a Dense or LayerNorm is applied to each part, and what their
+        biases put in is the last row and column, "bias".
+        of="input": tokens that went in, each its word, position and type, taken through all layers; attention weights,
+        deviations of LayerNorms and gates of MLPs kept as the run had them. The last row and column are all biases. The
+        work is about that of a forward pass for each token; Ctrl-C ends it, and what is done of it is kept.
+        words: pieces of a word summed. attrs: "of", "notes" and "gap", the sum of all terms less the model's number.
+        Raises ModelError where there is no sum, SelectionError for another `of`.
         """
         from pandas import DataFrame
 
-        if of != "output":
-            raise SelectionError(f"no split of {of!r}: there is 'output', the vectors of the last layer")
-        matrix, units, names = self._pairs, [], []
+        of = self.of if of is None else of
+        if of not in SPLITS:
+            raise SelectionError(f"no split of {str(of)[:40]!r}: there are {', '.join(map(repr, SPLITS))}")
+        matrix, units, names = self._pairs if of == "output" else self._by_input(progress), [], []
         for side, rows in zip(self.sides, matrix.shape, strict=True):
             size = len(side.encoding)
             chosen = side.units(words)
             names.append([*side.names(chosen), *["bias"] * (rows - size)])
             units.append([*chosen, *[[size]] * (rows - size)])
-        return DataFrame(_summed(matrix, units).numpy(), index=names[0], columns=names[1])
+        table = DataFrame(_summed(matrix, units).numpy(), index=names[0], columns=names[1])
+        table.attrs["of"], table.attrs["notes"] = of, [*self.notes, *([NOTE] if of == "input" else [])]
+        table.attrs["gap"] = float(matrix.sum()) - float(self.terms.iloc[0]) + self.gap
+        return table
 
-    def tokens(self, side: str = "a", *, words: bool = False, own: bool = False) -> Series:
-        """What each token of text "a" or "b" puts in, over all of the other text: the sums of rows or columns.
+    def tokens(self, side: str = "a", of: str | None = None, *, words: bool = False, own: bool = False) -> Series:
+        """What each token of text "a" or "b" puts in, over all of the other text: sums of rows or columns of `pairs`.
 
         own: the text's own tokens alone. The template's, a prompt's and biases have their parts in the whole sum, too.
         """
         if side not in SIDES:
             raise SelectionError(f"no side {side!r}: there are 'a' and 'b'")
         chosen = self.sides[SIDES.index(side)]
-        sums = self.pairs(words=words).sum(axis=1 - SIDES.index(side))
+        sums = self.pairs(of, words=words).sum(axis=1 - SIDES.index(side))
         if not own:
             return sums
         of_text = [chosen.is_of_text(unit) for unit in chosen.units(words)]
         return sums[: len(of_text)][of_text]
+
+    def steps(self) -> Iterator[float]:
+        """The work of `pairs("input")` in steps, which yield how much is done, to 1; then it is there at once.
+
+        Leave off to cancel; what is done of one text is kept. Raises ModelError where there is no such split.
+        """
+        if reason := self._never:
+            raise ModelError(f"this similarity cannot be split by tokens: {reason}")
+        self.lens.borrowed.check(self._fingerprint)
+        for number, side in enumerate(self.sides):
+            if number not in self._inputs:
+                work = by_input(side)
+                while number not in self._inputs:
+                    try:
+                        yield (number + next(work)) / 2
+                    except StopIteration as end:
+                        self._inputs[number] = end.value
+        yield 1.0
+
+    def by(self, name: str) -> DataFrame:
+        """What each "layer", "head" or "kind" (word, position, type, heads, MLPs, biases) put into the number.
+
+        Column "a" is of the first text's vector, read by all of the other's, "b" the reverse; either sums to the first
+        of `terms`. What a head or an MLP wrote is the run's own; deviations of the LayerNorms behind it are kept. A
+        layer is its heads and its MLP. Raises ModelError where there is no sum, SelectionError for another name.
+        """
+        from pandas import DataFrame
+
+        check_by(name)
+        if reason := self._never:
+            raise ModelError(f"this similarity cannot be split by {name}: {reason}")
+        self.lens.borrowed.check(self._fingerprint)
+        a, b = (side.parts.sum(0) for side in self.sides)
+        scale = self._scale
+        found = [dict(written(side, other * scale, name)) for side, other in zip(self.sides, (b, a), strict=True)]
+        return DataFrame(dict(zip(SIDES, found, strict=True)))
+
+    @cached_property
+    def _inputs(self) -> dict[int, Tensor]:
+        """Of each side: (S + 1, E), see `by_input`."""
+        return {}
+
+    def _by_input(self, progress: bool) -> Tensor:
+        """(S_a + 1, S_b + 1) float64, the last row and column of biases."""
+        from tqdm.auto import tqdm
+
+        with tqdm(total=100, desc="input tokens", unit="%", delay=2, leave=False, disable=not progress) as bar:
+            for done in self.steps():
+                bar.update(round(100 * done) - bar.n)
+        a, b = (self._inputs[number] for number in range(2))
+        return (a @ b.T * self._scale).cpu()
 
     @cached_property
     def _effects(self) -> Tensor:
@@ -147,8 +219,17 @@ class Similarity:
     def _pairs(self) -> Tensor:
         """(S_a, S_b) float64; with a row or column of biases where the model has them."""
         a, b = (side.parts if side.parts[-1].any() else side.parts[:-1] for side in self._split)
-        scale = 2.0 if self.function == EUCLIDEAN else 1 / self._norms if self.function == COSINE else 1.0
-        return (a @ b.T * scale).cpu()
+        return (a @ b.T * self._scale).cpu()
+
+    @property
+    def _scale(self) -> float:
+        """What a product of two parts is multiplied by."""
+        return 2.0 if self.function == EUCLIDEAN else 1 / self._norms if self.function == COSINE else 1.0
+
+    @property
+    def _never(self) -> str:
+        """Why the number is no sum over tokens, of whatever layer; "" where it is."""
+        return MANHATTAN_SUM if self.function == MANHATTAN else no_sum(self._encoder)
 
     @property
     def _encoder(self) -> Encoder:
@@ -157,7 +238,8 @@ class Similarity:
     @property
     def _split(self) -> tuple[Side, Side]:
         if reason := self.why_not:
-            raise ModelError(f"this similarity cannot be split by tokens: {reason}")
+            way = "" if self._never else "; of='input' splits it by what went in"
+            raise ModelError(f"this similarity cannot be split by tokens of the last layer: {reason}{way}")
         return self.sides
 
     @property

@@ -119,6 +119,20 @@ def split(encoder: Encoder, read: Read, keep: Tensor) -> Tensor:
     return through(encoder, torch.cat([pooled, pooled.new_zeros(1, pooled.shape[1])]))
 
 
+def read_by(encoder: Encoder, states: Tensor, keep: Tensor, direction: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """How direction · vector is read off the last hidden states: (P, S) weights w, (P, D) slopes r, a constant c.
+
+    It is Σ w_ps r_p · states_s + c, float64, for P poolings. direction: (E,). What is not linear is held.
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        weights = encoder.modes.weights(keep)
+        pooled = weights @ states.detach().clone().double()
+        parts = torch.stack([pooled.flatten(), torch.zeros_like(pooled).flatten()]).requires_grad_()
+        made = through(encoder, parts)
+        [slopes] = torch.autograd.grad(made[0] @ direction.double(), parts)
+    return weights, slopes[0].unflatten(0, (len(weights), -1)), made[1].detach() @ direction.double()
+
+
 def through(encoder: Encoder, parts: Tensor) -> Tensor:
     """(N, E) of parts (N, poolings · D) float64 that sum to what was pooled, behind the modules that follow; biases go
     to the last. What is not linear is held, and has no gradient."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -40,7 +41,10 @@ def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFra
     for trace in (trace_a, trace_b):
         stream = Stream(trace)
         check_finite(trace)
-        made = pooled_by_input(stream, pooling)
+        size = trace.n_tokens
+        weights = torch.zeros(1, size, dtype=torch.float64, device=stream.device)
+        weights[0, : size if pooling == "mean" else 1] = 1 / size if pooling == "mean" else 1
+        made = finished(pooled_by_input(stream, weights))
         states = trace.hidden_state(len(trace.hidden_states) - 1).double()
         vector = states.mean(0) if pooling == "mean" else states[0]
         vectors.append(made / vector.norm())
@@ -52,21 +56,44 @@ def similarity(trace_a: Trace, trace_b: Trace, pooling: str = "mean") -> DataFra
     return table
 
 
-def pooled_by_input(stream: Stream, pooling: str) -> Tensor:
-    """(S + 1, D) float64 what each input token, and last all biases, put into the pooled vector: they sum to it."""
+@torch.no_grad()
+def pooled_by_input(stream: Stream, weights: Tensor) -> Generator[float, None, Tensor]:
+    """(S + 1, P·D) float64 what each input token, and last all biases, put into P pooled vectors: they sum to them.
+
+    weights: (P, S) of each token in each. In steps, which yield how much of the work is done, to 1.
+    """
     size = stream.trace.n_tokens
     width = max(len(stream.mlp(0)[0].weight), stream.input(0).shape[1])
     chunk = max(1, NUMBERS_AT_ONCE // (size * width))
-    made = []
-    for start in range(0, size + 1, chunk):
-        sources = range(start, min(start + chunk, size + 1))
-        states = _pushed(stream, sources).double()  # (c, S, D)
-        made.append(states.mean(1) if pooling == "mean" else states[:, 0])
+    starts, made = range(0, size + 1, chunk), []
+    for number, start in enumerate(starts):
+        steps = _pushed(stream, range(start, min(start + chunk, size + 1)))
+        while True:
+            try:
+                layer = next(steps)
+            except StopIteration as end:
+                states = end.value.double()  # (c, S, D)
+                break
+            yield (number + (layer + 1) / stream.trace.n_layers) / len(starts)
+        made.append(torch.einsum("ps,csd->cpd", weights, states).flatten(1))
     return torch.cat(made)
 
 
-def _pushed(stream: Stream, sources: range) -> Tensor:
-    """(c, S, D) what some of the sources (token i, or S: biases) put into every token's last hidden state."""
+def finished(steps: Generator[Any, None, Tensor]) -> Tensor:
+    """What work in steps comes to."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: Tensor = end.value
+            return found
+
+
+def _pushed(stream: Stream, sources: range) -> Generator[int, None, Tensor]:
+    """(c, S, D) what some of the sources (token i, or S: biases) put into every token's last hidden state.
+
+    Yields each layer when it is done.
+    """
     size = stream.trace.n_tokens
     x = sum(stream.embedded.values(), torch.zeros((), dtype=stream.dtype, device=stream.device))
     tokens = [i for i in sources if i < size]
@@ -105,6 +132,7 @@ def _pushed(stream: Stream, sources: range) -> Tensor:
         state = state + affine(stream.mlp_output(layer), affine(inner, read) * gates.to(stream.dtype))
         if post:
             state = normed(stream.mlp_norm(layer), state)
+        yield layer
     return normed(stream.final_norm(), state)
 
 

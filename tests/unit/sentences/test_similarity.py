@@ -127,8 +127,6 @@ def test_a_prompt_that_is_left_out_of_the_pooling_has_no_part() -> None:
         ({"similarity_fn_name": "manhattan"}, "Manhattan distance"),
         ({"mode": "max"}, "max pooling"),
         ({"mode": ("mean", "max")}, "max pooling"),
-        ({"mode": "cls"}, r"reads one token \(cls\)"),
-        ({"mode": "lasttoken"}, r"reads one token \(lasttoken\)"),
         ({"tail": nn.Sigmoid()}, "the Dense module's Sigmoid is no multiple"),
     ],
 )
@@ -143,10 +141,19 @@ def test_what_has_no_sum_says_so_in_one_sentence(settings: dict[str, Any], messa
         assert "\n" not in str(caught.value)
     table = found.effects(3)
     assert len(table) == 3 and table["part"].isna().all() and (table["own"].abs().diff().dropna() <= 0).all()
-    with pytest.raises(SelectionError, match="'output'"):
-        found.pairs("input")
     with pytest.raises(SelectionError, match="no side 'c'"):
         found.tokens("c")
+
+
+@pytest.mark.parametrize("mode", ["cls", "lasttoken"])
+def test_a_matrix_of_a_single_cell_is_never_the_answer(mode: str) -> None:
+    model = encoder(mode=mode)
+    found = bl.similarity(bl.Lens(model), A, B)
+    for call in (lambda: found.pairs("output"), lambda: found.tokens("a", "output")):
+        with pytest.raises(ModelError, match=rf"reads one token \({mode}\).*'input'"):
+            call()
+    assert found.effects(3)["part"].isna().all() and abs(found.gap) < 1e-6
+    assert found.pairs().shape == (len(found.sides[0].encoding) + 1, len(found.sides[1].encoding) + 1)
 
 
 @pytest.mark.parametrize("mode", ["mean", "weightedmean", "max"])

@@ -1,0 +1,81 @@
+"""A similarity by what went into the model, and by what its layers, heads and MLPs wrote: linearised at the run."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+import torch
+from torch import Tensor
+
+from ..errors import BertLensError, SelectionError
+from ..measures import sources
+from ..measures.sources.forward import pooled_by_input
+from ..measures.sources.pull import parts as pulled
+from ..measures.sources.stream import Stream, check_finite, requirements
+from .parts import Side, read_by, through
+
+BY = ("layer", "head", "kind")
+NOTE = "By input tokens: attention weights, LayerNorm deviations and gates of MLPs as the run had them."
+KINDS = ("word", "position", "type", "head", "mlp", "bias")
+
+
+@torch.no_grad()
+def by_input(side: Side) -> Generator[float, None, Tensor]:
+    """(S + 1, E) float64 what each token that went in, and last all biases, put into a text's vector.
+
+    They sum to it. In steps, which yield how much is done, to 1. Raises ModelError where the stream cannot be split.
+    """
+    stream, encoder = Stream(side.trace), side.lens.sentences
+    check_finite(side.trace)
+    found = yield from pooled_by_input(stream, encoder.modes.weights(side.keep))
+    return through(encoder, found)
+
+
+def why_no_input(side: Side) -> str:
+    """Why a text's vector cannot be split by what went in; "" where it can."""
+    try:
+        requirements(side.trace)
+    except BertLensError as error:
+        return str(error)
+    return ""
+
+
+@torch.no_grad()
+def written(side: Side, direction: Tensor, name: str) -> Iterator[tuple[str, float]]:
+    """What each "layer", "head" or "kind" wrote of direction · vector, by its name; they sum to it, as float64.
+
+    direction: (E,). Raises ModelError where the stream cannot be split.
+    """
+    stream = Stream(side.trace)
+    check_finite(side.trace)
+    weights, slopes, constant = read_by(side.lens.sentences, side.read.states, side.keep, direction)
+    tokens = weights.any(0).nonzero()[:, 0]
+    shared = len(weights) == 1
+    reading = sources.Reading(
+        stream.trace.n_layers,
+        tokens,
+        weights[0, tokens] if shared else weights.new_ones(len(tokens)),
+        slopes[None] if shared else (weights.T @ slopes)[tokens, None],
+        constant[None],
+    )
+    found = pulled(stream, reading)
+    heads = {layer: values[:, 0] for layer, values in sorted(found.heads.items())}
+    embedded, mlps = sum(map(float, found.embedded.values())), found.mlps
+    if name == "kind":
+        summed = {kind: float(x) for kind, x in found.embedded.items()}
+        summed |= {"head": float(sum(map(Tensor.sum, heads.values()))), "mlp": float(sum(mlps.values()))}
+        yield from ((kind, summed[kind]) for kind in KINDS if kind in summed)
+    elif name == "layer":
+        yield "embeddings", embedded
+        yield from ((f"L{layer}", float(values.sum() + mlps[layer].sum())) for layer, values in heads.items())
+    else:
+        yield "embeddings", embedded
+        for layer, values in heads.items():
+            yield from ((f"L{layer}·H{head}", x) for head, x in enumerate(values.tolist()))
+            yield f"L{layer}·MLP", float(mlps[layer])
+    yield "bias", float(found.bias)
+
+
+def check_by(name: str) -> None:
+    if name not in BY:
+        raise SelectionError(f"a similarity is not split by {str(name)[:40]!r}: there are {', '.join(BY)}")
