@@ -1,8 +1,9 @@
 """Runs every check and every test, keeps going after a failure and ends with the slowest tests and a table.
 
-`--no-browser` leaves out what needs Chromium, and says so. The last line reads "N passed, N failed" and counts steps.
-At most three browser tests that failed beside others at work run once more, alone: a fault of the product fails again,
-a machine too busy for a test's waits does not. Which they were stands below the table.
+`--no-browser` leaves out what needs Chromium, and says so; else the notebooks run beside the browser tests. The last
+line reads "N passed, N failed" and counts steps. At most three browser tests that failed beside others at work run once
+more, alone: a fault of the product fails again, a machine too busy for a test's waits does not. Which they were stands
+below the table.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ class Step:
     name: str
     command: list[str]
     folder: Path = ROOT
-    browser: bool = False
     code: int | None = None
     seconds: float = 0.0
     summary: str = ""
@@ -117,14 +117,15 @@ def unit_tests(name: str, tests: Sequence[str]) -> Step:
     return Step(name, [*PYTEST, "-n", "auto", "--maxprocesses", "4", "--dist", "worksteal", *tests])  # these compute
 
 
-def pytest_steps() -> list[Step]:
-    return [
-        unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"]),
-        # file by file, since the tests of a file share a page; in their order, JupyterLab's first
-        Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "--no-loadscope-reorder", "tests/browser"], browser=True),
-        # one by one, in their order: a long notebook keeps no other waiting behind it
-        Step("pytest notebooks", [*PYTEST, *SPREAD, "load", "--maxschedchunk", "1", "tests/notebooks"]),
-    ]
+def browser_tests() -> Step:
+    """File by file, since the tests of a file share a page; in their order, JupyterLab's first, with one server."""
+    return Step("pytest browser", [*PYTEST, *SPREAD, "loadfile", "--no-loadscope-reorder", "tests/browser"])
+
+
+def notebook_tests(alone: bool) -> Step:
+    """One by one, in their order: a long notebook keeps no other waiting behind it. Not alone: in one process."""
+    spread = [*SPREAD, "load", "--maxschedchunk", "1"] if alone else ["-p", "no:cacheprovider"]  # one writer at a time
+    return Step("pytest notebooks", [*PYTEST, *spread, "tests/notebooks"])
 
 
 def find_npm() -> str:
@@ -157,14 +158,20 @@ def main() -> int:
     parser.add_argument("--no-browser", action="store_true", help="leave out the tests that need Chromium")
     no_browser = parser.parse_args().no_browser
 
-    quick, tests = quick_steps(find_npm()), pytest_steps()
+    quick, unit = quick_steps(find_npm()), unit_tests("pytest unit, wire", ["tests/unit", "tests/wire"])
+    browser, notebooks = browser_tests(), notebook_tests(alone=no_browser)
     run_beside(quick)
-    for step in tests:
-        if not (step.browser and no_browser):
-            step.run()
-            if step.browser and step.code:
-                step.try_alone()
-    return summary([*quick, *tests])
+    unit.run()
+    if no_browser:
+        notebooks.run()
+    else:
+        with ThreadPoolExecutor(1) as pool:  # browser tests wait much of their time
+            beside = pool.submit(notebooks.run, at_once=False)
+            browser.run()
+            beside.result()
+        if browser.code:
+            browser.try_alone()
+    return summary([*quick, unit, browser, notebooks])
 
 
 if __name__ == "__main__":

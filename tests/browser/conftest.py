@@ -5,8 +5,10 @@ page_of.framed([html, html])             each in a sandboxed frame: page.frame_l
 open_notebook(cells, app="notebook")     JupyterLab or Notebook 7; returns a Notebook: .page .log .kernel(code) ...
 open_shared(cells)                       the same, open until the file's last test
 open_marimo(cells)                       a marimo app; returns its page
-show(view)                               a view as the page that `to_html` writes; returns views.Seen
-                                         the tab of an earlier test, empty again
+tab_of(html)                             as page_of, in the tab of an earlier test, empty again
+show(view)                               a view as the page that `to_html` writes, in such a tab; returns views.Seen
+                                         matters=True: what "Does it matter?" says is in it
+live(view)                               a view whose kernel is this process, in such a tab; returns views.Seen
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
+from xdist.scheduler import LoadFileScheduling
 
 import bertlens as bl
 from browser.harness import CHROMIUM_ARGS, Jupyter, Log, Marimo, Notebook, chromium, watched
-from browser.views import TEXTS, Seen, exported
+from browser.stage import Stage
+from browser.views import TEXTS, Seen, exported, hosted
 
 # The hosts' own errors, seen with a widget that does nothing: Notebook 7 at start, JupyterLab when a kernel ends.
 HOST_NOISE = [
@@ -48,6 +52,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (False, 0) if needs_jupyter(item) else (True, -lines[item.path]))
 
 
+class OneServer(LoadFileScheduling):
+    """The tests of a file in one process, and those of most files that need JupyterLab: its start is half of a test."""
+
+    FILES = "test_harness test_jupyter test_kernel_gone test_recipes test_reruns test_side_by_side".split()
+
+    def _split_scope(self, nodeid: str) -> str:  # how xdist lets a scheduler say what stays together
+        file: str = super()._split_scope(nodeid)
+        return "jupyter" if Path(file).stem in self.FILES else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneServer | None:
+    return OneServer(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def needs_jupyter(item: pytest.Item) -> bool:
     return "jupyter" in getattr(item, "fixturenames", ())
 
@@ -70,6 +89,7 @@ class Tabs:
         self.folder = folder
         self.free: list[tuple[Page, Log]] = []
         self.documents = 0
+        self.stages: dict[Page, Stage] = {}  # of the tabs that had one
 
     def take(self, html: str, *, theme: str = "light", width: int = 1000, height: int = 800) -> tuple[Page, Log]:
         """A tab that shows this text. Who takes it adds nothing to it that outlives a document, a route for example."""
@@ -103,6 +123,12 @@ class Tabs:
 def tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
     """The tabs of the whole run."""
     return Tabs(browser, tmp_path_factory.mktemp("documents"))
+
+
+@pytest.fixture(scope="session")
+def live_tabs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
+    """The tabs of pages that ask this process."""
+    return Tabs(browser, tmp_path_factory.mktemp("live"))
 
 
 class PageOf:
@@ -254,18 +280,47 @@ def pair(embedded_lens: Any) -> Any:
     return embedded_lens.trace(*TEXTS)
 
 
-@pytest.fixture
-def show(tabs: Tabs) -> Iterator[Callable[..., Seen]]:
-    """A function that opens a view as the page that `to_html` writes."""
+def _taken(tabs: Tabs) -> Iterator[Callable[..., Page]]:
     taken: list[tuple[Page, Log]] = []
 
     def open_tab(html: str, **options: Any) -> Page:
         taken.append(tabs.take(html, **options))
         return taken[-1][0]
 
-    yield exported(open_tab)
+    yield open_tab
     problems = [problem for page, log in taken for problem in tabs.give_back(page, log)]
     assert not problems, problems
+
+
+@pytest.fixture
+def tab_of(tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    """A function that opens HTML text in a tab of an earlier test."""
+    yield from _taken(tabs)
+
+
+@pytest.fixture
+def show(tab_of: Callable[..., Page]) -> Callable[..., Seen]:
+    """A function that opens a view as the page that `to_html` writes."""
+    return exported(tab_of)
+
+
+@pytest.fixture
+def live_tab_of(live_tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    yield from _taken(live_tabs)
+
+
+@pytest.fixture
+def live(live_tabs: Tabs, live_tab_of: Callable[..., Page]) -> Callable[..., Seen]:
+    """A function that opens a view whose kernel is this process: what the page asks and sets goes to the view."""
+
+    def open_view(view: Any, **options: Any) -> Seen:
+        page = hosted(live_tab_of, **options)
+        if page not in live_tabs.stages:
+            live_tabs.stages[page] = Stage(page)
+        live_tabs.stages[page].show(view)
+        return Seen(page)
+
+    return open_view
 
 
 @pytest.fixture(scope="module")

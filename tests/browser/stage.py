@@ -10,7 +10,8 @@ from playwright.sync_api import Page
 
 from unit.asking import replies
 
-# What the page asks and sets of a model goes to `kernel`, a function of this process, and what that answers back.
+# For hosted pages: what the page asks and sets of a model goes to `kernel`, a function of this process, and what that
+# answers back.
 ATTACH = """
 window.attach = (model, number = 0) => {
     const bytes = (base64) => new DataView(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer);
@@ -71,15 +72,13 @@ class Kernel:
 
 
 class Stage:
-    """One page without views at first (`hosted(page_of)`), whose code is read once however many are shown."""
+    """A page without views at first (`hosted(page_of)`), whose code is read once however many are shown."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.number = 0  # of the view shown: what those before still ask is not answered
         self.kernel: Kernel | None = None
-        page.expose_function("kernel", self._answer)
-        page.add_init_script(ATTACH)
-        page.reload()
+        page.expose_function("kernel", self._answer)  # for whatever the page shows later too
 
     def _answer(self, message: str, number: int) -> str:
         if self.kernel is None or number != self.number:

@@ -43,7 +43,7 @@ def test_page_that_asks_the_network_or_fails_is_noticed(page_of):
 
 
 @pytest.mark.parametrize("app", ["lab", "notebook"])
-def test_widget_lives_in_jupyter(open_notebook, app):
+def test_widget_lives_in_jupyter_and_its_kernel_can_be_shut_down(open_notebook, app):
     notebook = open_notebook([WIDGET, "counter"], app=app, theme="dark" if app == "lab" else "light")
     button = notebook.page.locator("[data-state=live]")
     button.click()
@@ -51,14 +51,9 @@ def test_widget_lives_in_jupyter(open_notebook, app):
     assert notebook.kernel("counter.count") == "4"
     notebook.kernel("counter.count = 10")
     button.get_by_text("count 10").wait_for()
-
-
-def test_kernel_can_be_shut_down_under_the_page(open_notebook):
-    notebook = open_notebook([WIDGET, "counter"])
-    notebook.page.locator("[data-state=live]").wait_for()
     notebook.shut_kernel_down()
     notebook.page.wait_for_function("() => jupyterapp.shell.currentWidget.sessionContext.session?.kernel == null")
-    assert notebook.page.locator("[data-state=live]").inner_text() == "count 3"
+    assert button.inner_text() == "count 10"
 
 
 def test_cell_that_raises_fails_the_test(open_notebook):

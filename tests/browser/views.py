@@ -22,7 +22,7 @@ from bertlens.export.html import question_name
 from bertlens.page import bundle
 from bertlens.widgets.questions import Question
 from bertlens.widgets.tabs import TABS
-from browser.stage import ATTACH, Kernel, plain_overview
+from browser.stage import ATTACH, plain_overview
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The dog lay on the rug.")
 PATIENCE = 30_000  # ms; what a page alone does takes milliseconds, but the machine may be busy
@@ -334,29 +334,42 @@ _replies: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # of a t
 _reply = Question.reply
 
 
-def _answered_once(question: Question, asked: Any, message: dict[str, Any]) -> Any:
-    if question.of_view:
-        return _reply(question, asked, message)
-    known = _replies.setdefault(asked.trace, {})
-    name = question_name({**message, "op": question.name})
-    if name not in known:
-        answer = _reply(question, asked, message)
-        if answer[0].get("again"):  # only a part of the work is done
-            return answer
-        known[name] = answer
-    return known[name]
+LEFT_OUT = "Left out of this page: show(view, matters=True) has it."
 
 
-def saved(view: Any, **options: Any) -> str:
-    """The text of `view.to_html(**options)`. The pages of a trace hold the same four hundred answers: computed once."""
-    with patch.object(Question, "reply", _answered_once):
+def _answered_once(matters: bool) -> Callable[[Question, Any, dict[str, Any]], Any]:
+    """A reply that is computed once of a trace. matters: also what every head and token does alone, a second's work."""
+
+    def reply(question: Question, asked: Any, message: dict[str, Any]) -> Any:
+        if question.of_view:
+            return _reply(question, asked, message)
+        if question.name == "each_matters" and not matters:
+            return {"why_not": LEFT_OUT}, []
+        known = _replies.setdefault(asked.trace, {})
+        name = question_name({**message, "op": question.name})
+        if name not in known:
+            answer = _reply(question, asked, message)
+            if answer[0].get("again"):  # only a part of the work is done
+                return answer
+            known[name] = answer
+        return known[name]
+
+    return reply
+
+
+def saved(view: Any, *, matters: bool = False, **options: Any) -> str:
+    """The text of `view.to_html(**options)`. The pages of a trace hold the same four hundred answers: computed once.
+
+    matters: with what "Does it matter?" says in it.
+    """
+    with patch.object(Question, "reply", _answered_once(matters)):
         text: str = view.to_html(**options)
     return text
 
 
 def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **options: Any) -> Page:
     """One document with several views, each on a model of its own: `models[n]`, and `mounted[n]()` takes one out."""
-    with patch.object(Question, "reply", _answered_once):
+    with patch.object(Question, "reply", _answered_once(matters=False)):
         plain = [
             {
                 "state": {**shown.state, "overview": plain_overview(shown.state["overview"])},
@@ -378,7 +391,7 @@ def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **opt
     data = embed("code", code) + embed("views", plain)
     page: Page = page_of(
         f"<!doctype html><html><head><meta charset=utf-8><title>host</title><style>{css}</style></head><body {body}>"
-        f"{data}<script type=module>{_HOST}</script></body></html>",
+        f"{data}<script type=module>{ATTACH}{_HOST}</script></body></html>",
         **options,
     )
     page.wait_for_function("() => window.mounted", timeout=PATIENCE)
@@ -388,15 +401,7 @@ def hosted(page_of: Any, *views: Any, kernel: bool = True, body: str = "", **opt
 def exported(page_of: Any) -> Callable[..., Seen]:
     """A function that opens a view as the page that `to_html` writes."""
 
-    def open_view(view: Any, **options: Any) -> Seen:
-        return Seen(page_of(saved(view), **options))
+    def open_view(view: Any, layers: Any = None, matters: bool = False, **options: Any) -> Seen:
+        return Seen(page_of(saved(view, layers=layers, matters=matters), **options))
 
     return open_view
-
-
-def live(page_of: Any, view: Any, **options: Any) -> Seen:
-    """A view whose kernel is this process: what the page asks and sets goes to `view`, and what that answers back."""
-    page = hosted(page_of, view, **options)
-    page.expose_function("kernel", Kernel(view, view.page().state).answer)
-    page.evaluate(f"() => {{ {ATTACH} attach(models[0]); }}")
-    return Seen(page)

@@ -36,9 +36,9 @@ def is_inside(part: Locator, frame: Locator) -> bool:
     return across and b["y"] - 1 <= a["y"] and a["y"] + a["height"] <= b["y"] + b["height"] + 1
 
 
-def test_a_deep_atlas_scrolls_on_its_own_to_the_chosen_head(page_of: Any, deep: Any) -> None:
+def test_a_deep_atlas_scrolls_on_its_own_to_the_chosen_head(tab_of: Any, deep: Any) -> None:
     layers = [0, 14, 22, 30]  # that it comes to
-    seen = Seen(page_of(deep.explore(layer=30, head=37).to_html(layers=layers), width=950))
+    seen = Seen(tab_of(deep.explore(layer=30, head=37).to_html(layers=layers), width=950))
     frame = seen.root.locator(".bl-atlas .bl-scroll")
     expect(frame).to_have_css("max-height", "860px")
     assert box(frame)["height"] <= 860
@@ -69,11 +69,11 @@ def test_labels_of_a_model_without_norms_are_whole(show: Any) -> None:
     assert seen.part("neurons").is_visible()
 
 
-def test_a_page_of_some_layers_of_a_long_text(page_of: Any) -> None:
+def test_a_page_of_some_layers_of_a_long_text(show: Any) -> None:
     """Names of small cells keep apart, the pinned one too, and layers that are left out are said to be."""
     lens = bl.Lens(tiny.bert(num_hidden_layers=2, max_position_embeddings=640), tiny.wordpiece())
     view = lens.trace("the cat sat on the mat . " * 80).explore(layer=1, head=0, query=100)
-    seen = Seen(page_of(view.to_html(layers=[1]), width=950))
+    seen = show(view, layers=[1], width=950)
     names = seen.root.locator(".bl-row-label")
     expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_count(1)
     places = sorted(box(name)["y"] for name in names.all())

@@ -102,10 +102,10 @@ def test_marks_of_tokenizers_are_cleaned(show):
     assert show(trace.explore()).row_labels() == trace.display_tokens == ["<s>", "cat", "sat", "purr", "##ed", "</s>"]
 
 
-def test_two_views_in_one_document(page_of, pair, embedded_lens):
+def test_two_views_in_one_document(tab_of, pair, embedded_lens):
     """BertViz's second neuron view wipes the first."""
     other = embedded_lens.trace("One two three.")
-    page = hosted(page_of, pair.explore(layer=1, head=8), other.explore(layer=0, head=2))
+    page = hosted(tab_of, pair.explore(layer=1, head=8), other.explore(layer=0, head=2))
     one, two = (Seen(page, page.locator(".bertlens").nth(n)) for n in range(2))
     assert one.shape() == (21, 21) and two.shape() == (6, 6)
     two.thumb(4, 5).click()
@@ -155,8 +155,8 @@ def test_display_mode_dark_and_light(show, pair):
         ("", "document.documentElement.dataset.theme = 'dark'", "marimo"),
     ],
 )
-def test_theme_follows_the_host(page_of, pair, body, change, theme):
-    page = hosted(page_of, bl.HeadAtlas(pair), body=body)
+def test_theme_follows_the_host(tab_of, pair, body, change, theme):
+    page = hosted(tab_of, bl.HeadAtlas(pair), body=body)
     seen = Seen(page)
     expect(seen.root).to_have_attribute("data-theme", "light")
     page.evaluate(change)
@@ -203,9 +203,9 @@ def test_resize_of_an_open_page(show, pair):
     expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_text("sat")
 
 
-def test_zero_width_at_mount_draws_when_shown(page_of, pair):
+def test_zero_width_at_mount_draws_when_shown(tab_of, pair):
     """A hidden tab."""
-    page = hosted(page_of, pair.explore(layer=1, head=8, mode="lines"), body='style="display: none"')
+    page = hosted(tab_of, pair.explore(layer=1, head=8, mode="lines"), body='style="display: none"')
     page.locator(".bertlens").wait_for(state="attached")
     page.evaluate("document.body.style.display = 'block'")
     seen = Seen(page)

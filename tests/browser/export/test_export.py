@@ -30,18 +30,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 START = {"layer": 1, "head": 8, "query": 3, "key": 4}
 
 
-PDF = f"""
-import bertlens as bl
-
-view = bl.Lens.embedded().trace(*{TEXTS!r}).explore(layer=1, head=8)
-"""
-
-
-@pytest.fixture(scope="module")
-def notebook(open_shared):
-    return open_shared([PDF, "view"])
-
-
 def caption_of(texts: list[str]) -> str:
     return " ".join(texts).replace("  ", " ")
 
@@ -189,20 +177,8 @@ def test_numbers_read_back_are_those_of_the_pass(show, pair, chosen):
         assert table.columns[4] == "norm" and values == pytest.approx(wanted, rel=1e-5)
 
 
-def test_head_as_pdf(notebook):
-    """One click in a notebook; nothing offers it where there is no kernel."""
-    seen = Seen(notebook.page)
-    path = seen.save("PDF", "Head view")
-    file = path.read_bytes()
-    assert path.name.endswith("L1H8-head.pdf") and file.startswith(b"%PDF")
-    assert b"/FontFile2" in file and b"/Subtype /Image" not in file
-    seen.choice("head view", "Lines").click()
-    seen.root.get_by_text("Export", exact=True).click()
-    seen.root.get_by_role("button", name="PDF", exact=True).click()
-    expect(seen.part("problem")).to_contain_text("not exported: lines have no PDF: save the SVG, which has it")
-
-
 def test_a_saved_page_offers_no_pdf(show, pair):
+    """A notebook does: test_jupyter.py."""
     seen = show(pair.explore(**START))
     seen.root.get_by_text("Export", exact=True).click()
     line = seen.root.locator(".bl-menu-line", has_text="Head view")
@@ -246,8 +222,8 @@ def test_page_opens_from_a_file_and_works(page_of, pair, tmp_path):
     expect(page.locator("body > footer")).to_contain_text(f"bertlens {version('bertlens')}")
 
 
-def test_page_of_chosen_layers_names_what_it_holds(show, page_of, pair):
-    seen = Seen(page_of(pair.explore(**START).to_html(layers=[1, 2])))
+def test_page_of_chosen_layers_names_what_it_holds(show, pair):
+    seen = show(pair.explore(**START), layers=[1, 2])
     seen.thumb(2, 3).click()
     seen.title("L2·H3")
     seen.thumb(4, 0).click()

@@ -26,7 +26,7 @@ def stage(shared_page_of) -> Stage:
 @pytest.fixture(scope="module")
 def saved_page(shared_page_of) -> Page:
     """A page without a kernel, of some layers."""
-    return shared_page_of(saved(SUBJECTS["pair"](), layers=[0, 1, 3]), width=1280, height=1000)
+    return shared_page_of(saved(SUBJECTS["pair"](), layers=[0, 1, 3], matters=True), width=1280, height=1000)
 
 
 def opened(row: Ability, request: pytest.FixtureRequest) -> Hand:

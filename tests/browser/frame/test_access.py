@@ -130,7 +130,7 @@ def test_matrix_is_a_grid_with_rows(show, pair):
 
 def test_arrows_lead_from_tab_to_tab(show, pair):
     """Among the questions, and among the other tabs: two lists, each one stop of the Tab key."""
-    seen = show(pair.explore(layer=1, head=8))
+    seen = show(pair.explore(layer=1, head=8), matters=True)
     ways = (
         ("Neurons", [("ArrowRight", "Why"), ("End", "Does it matter?"), ("Home", "Neurons")]),
         ("Weight against norm", [("End", "Table"), ("ArrowLeft", "Geometry"), ("Home", "Weight against norm")]),

@@ -26,7 +26,7 @@ def box(seen: Seen, selector: str) -> dict[str, float]:
 
 
 def opened(show, trace, width: int, **start) -> Seen:
-    seen = show(trace.explore(layer=1, head=8, query=3, key=4, **start), width=width, height=1000)
+    seen = show(trace.explore(layer=1, head=8, query=3, key=4, **start), matters=True, width=width, height=1000)
     expect(seen.part("neurons")).to_be_visible()
     seen.thumb(1, 8).click(click_count=2)  # the line for beginners is gone
     expect(seen.part("start")).to_have_count(0)

@@ -23,8 +23,8 @@ def spike():
 
 
 @pytest.mark.parametrize("width", [974, 1400])
-def test_residues_are_written_out(page_of, spike, width):
-    page = page_of(spike.explore(layer=0, head=1, query=350).to_html(layers=[0]), width=width, height=1100)
+def test_residues_are_written_out(tab_of, spike, width):
+    page = tab_of(spike.explore(layer=0, head=1, query=350).to_html(layers=[0]), width=width, height=1100)
     seen = Seen(page)
     seen.select("cells").select_option("12")
     seen.part("neurons").wait_for()

@@ -80,9 +80,9 @@ def test_toy_tab_asks_the_kernel(notebook):
     pytest.fail(f"another picture: {theme}, {seen.part('sheet-toy').inner_text()}")
 
 
-def test_toy_tab_on_a_page_without_a_kernel(notebook, page_of):
+def test_toy_tab_on_a_page_without_a_kernel(notebook, tab_of):
     html = notebook.kernel("print(view.to_html(layers=[1, 4]))")
-    seen = Seen(page_of(html))
+    seen = Seen(tab_of(html))
     seen.open_tab("Toy")
     seen.thumb(4, 3).click()
     truth = notebook.kernel("print(f'{float(trace.scores(4)[3].max()):.3f}')")

@@ -11,7 +11,7 @@ import torch
 from playwright.sync_api import Locator, expect
 
 from bertlens.measures import norms
-from browser.views import Seen, live, shown
+from browser.views import Seen, shown
 
 IT, CAT = 8, 2  # of the pair's tokens
 TEXT = "The cat sat on the mat because it was tired."
@@ -161,11 +161,11 @@ def test_heads_below_a_value_keep_their_place(show, pair):
     assert seen.thumb(0, 5).bounding_box() == before
 
 
-def test_token_250_of_400(page_of, embedded_lens):
+def test_token_250_of_400(show, embedded_lens):
     trace = embedded_lens.trace(" ".join(("the cat sat on the mat and looked".split() * 50)[:398]))
     assert trace.n_tokens == 400
     view = trace.explore()
-    seen, hand = Seen(page_of(view.to_html(layers=[view.layer]))), Hand()
+    seen, hand = show(view, layers=[view.layer]), Hand()
     hand.click(seen.root.get_by_role("searchbox", name="Find a token"))
     seen.page.keyboard.type("250")
     seen.page.keyboard.press("Enter")
@@ -197,10 +197,10 @@ def test_finding_by_text_goes_on_to_the_next(show, pair):
     expect(box).to_have_attribute("aria-invalid", "true")
 
 
-def test_pin_is_scrolled_into_its_frame(page_of, embedded_lens):
+def test_pin_is_scrolled_into_its_frame(show, embedded_lens):
     trace = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 20))
     view = trace.explore(layer=0, head=2, settings={"cell_size": 12})
-    seen = Seen(page_of(view.to_html(layers=[0])))
+    seen = show(view, layers=[0])
     box = seen.root.get_by_role("searchbox", name="Find a token")
     box.fill("100")
     box.press("Enter")
@@ -305,8 +305,8 @@ def test_link_that_is_broken_changes_nothing(show, pair, hash):
     assert seen.part("head-title").inner_text().startswith("L1·H8")
 
 
-def test_same_head_on_two_sentences(page_of, embedded_lens):
-    seen, hand = live(page_of, embedded_lens.trace(TEXT).explore()), Hand()
+def test_same_head_on_two_sentences(live, embedded_lens):
+    seen, hand = live(embedded_lens.trace(TEXT).explore()), Hand()
     seen.thumb(3, 4).click()
     seen.title("L3·H4")
     expect(seen.part("link")).to_have_text("kernel live")
@@ -322,9 +322,9 @@ def test_same_head_on_two_sentences(page_of, embedded_lens):
     assert hand.clicks <= 3
 
 
-def test_hover_asks_nobody_and_one_query_is_asked_once(page_of, embedded_lens):
+def test_hover_asks_nobody_and_one_query_is_asked_once(live, embedded_lens):
     """The kernel answers for a query's rows once; another key of it, hover and order are the page's."""
-    seen = live(page_of, embedded_lens.trace(TEXT).explore())
+    seen = live(embedded_lens.trace(TEXT).explore())
     expect(seen.part("link")).to_have_text("kernel live")
     seen.at_cell(8, 2)
     seen.find_heads("cell")

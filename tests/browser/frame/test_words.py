@@ -246,7 +246,7 @@ def test_survey_view_has_no_switch_that_does_nothing(show, pair):
     expect(seen.root.get_by_role("group", name="pairs", exact=True)).to_have_count(0)
 
 
-def test_help_keeps_its_own_look_under_a_host_style(page_of, pair, show):
+def test_help_keeps_its_own_look_under_a_host_style(pair, show):
     seen = show(pair.explore())
     seen.page.add_style_tag(
         content="dl > dt { float: left; width: 20%; margin: 0 0 1em } dl > dd { margin: 0 0 2em 25% }"

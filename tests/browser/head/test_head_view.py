@@ -377,7 +377,7 @@ def test_long_text_fits_the_width_and_can_be_zoomed(show, embedded_lens):
     assert seen.root.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
-def test_all_heads_of_a_long_text_are_asked_for_once(page_of):
+def test_all_heads_of_a_long_text_are_asked_for_once(tab_of):
     """1,024 tokens × 12 heads: what is selected is never let go of, so nothing is asked for in a circle."""
     from unit import tiny
 
@@ -386,7 +386,7 @@ def test_all_heads_of_a_long_text_are_asked_for_once(page_of):
     )
     trace = bl.Lens(model, tiny.wordpiece()).trace("the cat sat on the mat . " * 200, truncation=True)
     assert (trace.n_tokens, trace.n_heads) == (1024, 12)
-    page = hosted(page_of, trace.explore(layer=0, head=1, mode="lines"))
+    page = hosted(tab_of, trace.explore(layer=0, head=1, mode="lines"))
     seen = Seen(page)
     seen.root.get_by_role("button", name="all heads of L0").click()
     expect(seen.chips()).to_have_count(12)

@@ -154,8 +154,8 @@ def test_the_way_from_q_k_to_the_softmax_by_keys_alone(present, pair):
     expect(slides.seen.part("row-list").locator("h4")).to_contain_text("on")  # the pin stays
 
 
-def test_head_and_words_are_changed_by_keys_and_by_clicks_in_one_of_two_views(page_of, pair):
-    page = hosted(page_of, pair.explore(**CELL), pair.explore(layer=2, head=0), **PROJECTOR)
+def test_head_and_words_are_changed_by_keys_and_by_clicks_in_one_of_two_views(tab_of, pair):
+    page = hosted(tab_of, pair.explore(**CELL), pair.explore(layer=2, head=0), **PROJECTOR)
     first, second = (Seen(page, page.locator(".bertlens").nth(n)) for n in range(2))
     slides = Slides(first)
     head = slides.slide.get_by_role("group", name="head", exact=True)

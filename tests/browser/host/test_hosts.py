@@ -26,9 +26,9 @@ def framed(html: str, head: str, classes: str = "") -> str:
     return html.replace("</head>", f"{head}</head>").replace("<main", f'<div class="{classes}"><main', 1)
 
 
-def test_style_sheets_of_hosts_change_nothing(page_of: Any, pair: Any) -> None:
+def test_style_sheets_of_hosts_change_nothing(tab_of: Any, pair: Any) -> None:
     html = saved(pair.explore(view="neurons"))
-    alone, hosted = (page_of(page) for page in (html, framed(html, SHEETS, "body")))
+    alone, hosted = (tab_of(page) for page in (html, framed(html, SHEETS, "body")))
     looks = []
     for page in (alone, hosted):
         assert Seen(page).numbers("alpha")  # all is drawn
@@ -39,8 +39,8 @@ def test_style_sheets_of_hosts_change_nothing(page_of: Any, pair: Any) -> None:
 @pytest.mark.parametrize(("ground", "wanted"), [("#14141c", "dark"), ("#f4f4f0", "light")])
 @pytest.mark.parametrize("system", ["light", "dark"])
 def test_the_theme_is_that_of_the_ground_where_the_host_names_none(
-    page_of: Any, pair: Any, ground: str, wanted: str, system: str
+    tab_of: Any, pair: Any, ground: str, wanted: str, system: str
 ) -> None:
     sheet = f"<style>body {{ background: {ground} !important }}</style>"
-    page = page_of(framed(saved(pair.explore()), sheet), theme=system)
+    page = tab_of(framed(saved(pair.explore()), sheet), theme=system)
     assert page.locator(".bertlens").first.get_attribute("data-theme") == wanted

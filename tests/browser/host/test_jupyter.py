@@ -281,6 +281,18 @@ def test_html_of_the_menu_is_a_page_that_works(lab, page_of):
     expect(some.part("problem")).to_contain_text("which holds layers 1")
 
 
+def test_head_as_pdf(lab):
+    """One click in a notebook; nothing offers it where there is no kernel."""
+    path = lab.save("PDF", "Head view")
+    file = path.read_bytes()
+    assert path.name.endswith("L1H8-head.pdf") and file.startswith(b"%PDF")
+    assert b"/FontFile2" in file and b"/Subtype /Image" not in file
+    lab.choice("head view", "Lines").click()
+    lab.root.get_by_text("Export", exact=True).click()
+    lab.root.get_by_role("button", name="PDF", exact=True).click()
+    expect(lab.part("problem")).to_contain_text("not exported: lines have no PDF: save the SVG, which has it")
+
+
 def test_saved_notebook_holds_a_picture_and_little_else(notebook):
     """Without widgets (GitHub, nbviewer, nbconvert) the output is a still picture."""
     saved = notebook.save()

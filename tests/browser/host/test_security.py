@@ -157,16 +157,16 @@ def test_texts_of_the_user_in_a_live_view_and_its_page(show, embedded_lens):
     assert_inert(seen)
 
 
-def test_hostile_texts_in_one_document_with_others(page_of, hostile):
+def test_hostile_texts_in_one_document_with_others(tab_of, hostile):
     """As in JupyterLab: the view lives in somebody else's page."""
-    page = hosted(page_of, hostile.explore(layer=1, head=1), bl.HeadAtlas(hostile))
+    page = hosted(tab_of, hostile.explore(layer=1, head=1), bl.HeadAtlas(hostile))
     seen = Seen(page, page.locator(".bertlens").first)
     seen.at_cell(0, 1)
     assert_inert(seen)
 
 
-def test_error_text_of_the_kernel_is_text(page_of, pair):
-    page = hosted(page_of, pair.explore(layer=1, head=8))
+def test_error_text_of_the_kernel_is_text(tab_of, pair):
+    page = hosted(tab_of, pair.explore(layer=1, head=8))
     seen = Seen(page)
     page.evaluate("models[0].held = true")
     seen.thumb(0, 2).click()
@@ -175,8 +175,8 @@ def test_error_text_of_the_kernel_is_text(page_of, pair):
     assert_inert(seen)
 
 
-def test_answers_cannot_pollute_prototypes(page_of, pair):
-    page = hosted(page_of, pair.explore(layer=1, head=8))
+def test_answers_cannot_pollute_prototypes(tab_of, pair):
+    page = hosted(tab_of, pair.explore(layer=1, head=8))
     seen = Seen(page)
     page.evaluate("models[0].held = true")
     seen.thumb(0, 2).click()

@@ -12,15 +12,15 @@ import pytest
 from playwright.sync_api import expect
 
 from bertlens.base import colors, wire
-from browser.views import Seen, hosted, live, shown
+from browser.views import Seen, hosted, shown
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
 
 
 @pytest.fixture
-def held(page_of, pair):
+def held(tab_of, pair):
     """An Explorer at L1·H8 whose kernel answers when the test says so."""
-    page = hosted(page_of, pair.explore(layer=1, head=8, query=3, key=4))
+    page = hosted(tab_of, pair.explore(layer=1, head=8, query=3, key=4))
     seen = Seen(page)
     expect(seen.root).to_have_attribute("data-state", "live")
     page.evaluate("models[0].held = true")
@@ -77,9 +77,9 @@ def test_newest_selection_wins_when_answers_come_in_reverse(held, pair):
     agree(held, pair, 5, 11)
 
 
-def test_asking_then_slow_then_late_answer(page_of, pair):
+def test_asking_then_slow_then_late_answer(tab_of, pair):
     """300 ms and 6 s by the page's clock; a late answer still counts."""
-    page = hosted(page_of, pair.explore(layer=1, head=8, query=3, key=4))
+    page = hosted(tab_of, pair.explore(layer=1, head=8, query=3, key=4))
     seen = Seen(page)
     expect(seen.root).to_have_attribute("data-state", "live")
     page.clock.install(time=0)
@@ -142,10 +142,10 @@ def test_mounting_and_unmounting_leaves_nothing_behind(page_of, pair):
     assert after["jsEventListeners"] - before["jsEventListeners"] < 20
 
 
-def test_a_large_answer_comes_in_pieces(page_of, pair, show, monkeypatch):
+def test_a_large_answer_comes_in_pieces(live, pair, show, monkeypatch):
     wanted = show(pair.explore(layer=0, head=2)).matrix()
     view = pair.explore(layer=1, head=8)
-    seen = live(page_of, view)
+    seen = live(view)
     seen.title("L1·H8")
     monkeypatch.setattr(wire, "MOST_AT_ONCE", 2000)
     monkeypatch.setattr(wire, "PIECE", 1000)

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 import bertlens as bl
 from bertlens import Lens, whatif
 from browser.frame.test_axe import AXE, FINDINGS
-from browser.views import Seen, live, signed
+from browser.views import Seen, signed
 from unit import tiny
 
 TEXTS = ("The cat sat on the mat because it was tired.", "The cat sat on the old mat because she was not tired.")
@@ -82,11 +82,11 @@ def check_row(
         assert numbers == [printed(value) for value in wanted[name]], name
 
 
-def test_two_texts(page_of: Any, two: bl.Comparison) -> None:
+def test_two_texts(show: Any, two: bl.Comparison) -> None:
     """Numbers, gaps and links, on the page that needs no kernel."""
     view = two.explore()
     layer, head, query = view.layer, view.head, view.query
-    seen = Seen(page_of(view.to_html(), width=950))
+    seen = show(view, width=950)
     expect(seen.part("compare-said")).to_have_text(two.said)
     units = seen.root.locator("[data-unit]")
     shown = units.evaluate_all("all => all.map(one => one.innerText.split(/\\n+/).map(text => text.trim()))")
@@ -144,8 +144,8 @@ def test_two_texts(page_of: Any, two: bl.Comparison) -> None:
 
 
 @pytest.mark.parametrize(("width", "theme"), [(950, "light"), (480, "dark"), (320, "light")])
-def test_it_fits_and_axe_finds_nothing(page_of: Any, two: bl.Comparison, width: int, theme: str) -> None:
-    seen = Seen(page_of(two.explore(theme=theme).to_html(layers=[0]), width=width, theme=theme))
+def test_it_fits_and_axe_finds_nothing(show: Any, two: bl.Comparison, width: int, theme: str) -> None:
+    seen = show(two.explore(theme=theme), layers=[0], width=width, theme=theme)
     expect(three(seen)).to_have_count(3)
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     wide = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML)"
@@ -157,10 +157,10 @@ def test_it_fits_and_axe_finds_nothing(page_of: Any, two: bl.Comparison, width: 
     assert seen.page.evaluate(FINDINGS) == []
 
 
-def test_by_keyboard_alone_with_a_kernel(page_of: Any, two: bl.Comparison) -> None:
+def test_by_keyboard_alone_with_a_kernel(live: Any, two: bl.Comparison) -> None:
     """Tab reaches every choice once, arrows move in the strip and in the atlas, and Python has what was chosen."""
     view = two.explore()
-    seen = live(page_of, view, width=1400)
+    seen = live(view, width=1400)
     press = seen.page.keyboard.press
     expect(seen.root.locator(f'[data-unit="{view.query}"]')).to_be_visible()
 
@@ -199,12 +199,12 @@ def test_by_keyboard_alone_with_a_kernel(page_of: Any, two: bl.Comparison) -> No
     check_row(seen, two, 0, 2, view.query, "norm")
 
 
-def test_an_original_and_its_changed_run_and_the_other_way_round(page_of: Any, embedded_lens: Any) -> None:
+def test_an_original_and_its_changed_run_and_the_other_way_round(show: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace(TEXTS[0])
     changed = trace.rerun(whatif.off(1, 8))
     there, back = bl.compare(trace, changed), bl.compare(changed, trace)
     cell = {"layer": 2, "head": 8, "query": 3, "key": 0}
-    one, other = (Seen(page_of(c.explore(**cell).to_html(layers=[2]))) for c in (there, back))
+    one, other = (show(c.explore(**cell), layers=[2]) for c in (there, back))
     expect(one.part("compare")).to_contain_text("L1·H8 off")
     expect(one.part("compare")).to_contain_text("nothing changed")
     assert apart(one) == apart(other)
@@ -216,9 +216,9 @@ def test_an_original_and_its_changed_run_and_the_other_way_round(page_of: Any, e
         assert flipped[name] == [a, b, change if change == "0.000" else mirrored]
 
 
-def test_a_run_with_itself_is_zero_everywhere(page_of: Any, embedded_lens: Any) -> None:
+def test_a_run_with_itself_is_zero_everywhere(show: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace(TEXTS[0])
-    seen = Seen(page_of(bl.compare(trace, trace).explore(query=3, key=2).to_html(layers=[0])))
+    seen = show(bl.compare(trace, trace).explore(query=3, key=2), layers=[0])
     assert {number for _, number in apart(seen)} == {"0.000"}
     assert {change for *_, change in row(seen)} == {"0.000"} and len({a for _, a, *_ in row(seen)}) > 1
     words = seen.part("compare-most").locator("li").all_inner_texts()
@@ -227,11 +227,11 @@ def test_a_run_with_itself_is_zero_everywhere(page_of: Any, embedded_lens: Any) 
     expect(seen.part("compare")).not_to_contain_text("hatched: that text")
 
 
-def test_two_lenses_by_words(page_of: Any, embedded_lens: Any) -> None:
+def test_two_lenses_by_words(live: Any, embedded_lens: Any) -> None:
     """Two tokenizers and two pre-trainings: words, gaps, and no head by its index."""
     other = Lens(tiny.shaken(tiny.FAMILIES["roberta"].model()), tiny.roberta_like(add_prefix_space=True))
     c = bl.compare(embedded_lens.trace("the unbelievable cat sat"), other.trace("the cat, it sat"))
-    seen = live(page_of, c.explore(layer=5, head=3, query=2))
+    seen = live(c.explore(layer=5, head=3, query=2))
     expect(seen.part("compare-said")).to_contain_text("not matched by index")
     assert seen.root.locator("[data-apart]").count() == 0
     units = seen.root.locator("[data-unit]").evaluate_all(
@@ -250,11 +250,11 @@ def test_two_lenses_by_words(page_of: Any, embedded_lens: Any) -> None:
     ]
 
 
-def test_of_long_texts_a_window_that_follows_the_selection(page_of: Any) -> None:
+def test_of_long_texts_a_window_that_follows_the_selection(live: Any) -> None:
     maps = torch.rand(2, 2, 2, 300, 300, generator=torch.Generator().manual_seed(1)).mul(9).softmax(-1)
     c = bl.compare(*(bl.Trace.from_attentions(list(x), [f"t{n}" for n in range(300)]) for x in maps))
     view = c.explore(layer=1, head=1, query=250)
-    seen = live(page_of, view)
+    seen = live(view)
     expect(seen.part("compare-maps")).to_contain_text("rows 172 … 299 of 300, columns 0 … 127 of 300")
     check_row(seen, c, 1, 1, 250)
     assert len(apart(seen)) == 4

@@ -11,7 +11,7 @@ import bertlens as bl
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey.statistics import text_statistics
 from browser.frame.test_axe import AXE, FINDINGS
-from browser.views import PATIENCE, Seen, live, number
+from browser.views import PATIENCE, Seen, number
 
 CELL = {"layer": 1, "head": 8, "view": "table", "settings": {"table_of": "atlas"}}
 PAIR = ("The dog lay on the rug.", "It was tired.")
@@ -50,9 +50,9 @@ def check(seen: Seen, stats, name: str, layer: int, head: int, by: str = "weight
         assert text == visible(" / ".join(filter(None, (row.text, row.text_pair))))
 
 
-def test_the_texts_of_a_row_and_one_of_them_run(page_of, embedded_lens, pair, stats):
+def test_the_texts_of_a_row_and_one_of_them_run(live, embedded_lens, pair, stats):
     """Title, mean, number, values and texts are Python's; a click runs a text, and its value is the same."""
-    seen = live(page_of, pair.explore(**CELL, stats=stats), width=1400)
+    seen = live(pair.explore(**CELL, stats=stats), width=1400)
     check(seen, stats, "previous", 1, 8)
     seen.region("All heads, table").get_by_role("button", name="L3·H5", exact=True).click()
     check(seen, stats, "previous", 3, 5)

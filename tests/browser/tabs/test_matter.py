@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, expect
 
 from bertlens import Lens, Trace, whatif
 from bertlens.base.limits import LIMITS
-from browser.views import Seen, live, number, shown
+from browser.views import Seen, number, shown
 from unit import tiny
 
 LAYER, HEAD = 1, 8
@@ -41,10 +41,10 @@ def similarity(trace: Trace) -> float:
     return float(trace.predictions()["logit"][0])
 
 
-def test_a_pairs_similarity_with_each_change_and_back(page_of: Any, pair: Trace) -> None:
+def test_a_pairs_similarity_with_each_change_and_back(live: Any, pair: Trace) -> None:
     query, key = pair.tokens.index("it"), pair.tokens.index("cat")
     view = pair.explore(layer=LAYER, head=HEAD, query=query, key=key)
-    seen = live(page_of, view)
+    seen = live(view)
     open_tab(seen)
     changes = [whatif.off(LAYER, HEAD), whatif.cut(LAYER, HEAD, query, key), whatif.hide(key)]
     before = similarity(pair)
@@ -80,11 +80,11 @@ def test_a_pairs_similarity_with_each_change_and_back(page_of: Any, pair: Trace)
     expect(rows(seen).first.locator("td.bl-number").nth(1)).to_have_text(shown(value))
 
 
-def test_on_a_changed_run_and_for_a_masked_word(page_of: Any, masked: Trace) -> None:
+def test_on_a_changed_run_and_for_a_masked_word(live: Any, masked: Trace) -> None:
     at, cat = masked.tokens.index("[MASK]"), masked.tokens.index("cat")
     base = masked.rerun(whatif.off(0, 0))
     view = base.explore(layer=LAYER, head=HEAD, query=at, key=cat)
-    seen = live(page_of, view)
+    seen = live(view)
     open_tab(seen)
     expect(seen.part("on-top")).to_contain_text("Before is the run shown, with L0·H0 off")
     table = base.predictions(k=20_000).set_index("token")["probability"]
@@ -103,10 +103,10 @@ def test_on_a_changed_run_and_for_a_masked_word(page_of: Any, masked: Trace) -> 
     assert view.trace is masked
 
 
-def test_a_long_text_is_run_when_it_is_asked_for(page_of: Any, embedded_lens: Any) -> None:
+def test_a_long_text_is_run_when_it_is_asked_for(live: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 33))
     assert trace.n_tokens > LIMITS["effects"].tokens
-    seen = live(page_of, trace.explore(layer=LAYER, head=HEAD, query=3, key=2))
+    seen = live(trace.explore(layer=LAYER, head=HEAD, query=3, key=2))
     seen.open_tab("Does it matter?")
     expect(seen.part("matter")).to_contain_text(f"reads this text of {trace.n_tokens} tokens four times")
     assert not [one for one in seen.page.evaluate("() => models[0].sent.map(({ op }) => op)") if one == "cell_matters"]
@@ -144,7 +144,7 @@ def test_a_saved_page_holds_heads_and_tokens(show: Any, pair: Trace, masked: Tra
     trace = made[kind]()
     before = answers_of(trace)
     best = max(before, key=lambda name: before[name])
-    seen = show(trace.explore(layer=1, head=1, query=3, key=2))
+    seen = show(trace.explore(layer=1, head=1, query=3, key=2), matters=True)
     open_tab(seen)
     for (layer, head), key in (((1, 1), 2), ((2, 0), 2), ((2, 0), 4)):
         seen.thumb(layer, head).click()
@@ -175,7 +175,7 @@ def test_a_saved_page_holds_heads_and_tokens(show: Any, pair: Trace, masked: Tra
 
 def test_a_saved_page_says_why_it_holds_none(show: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     long = Lens.embedded().trace(" ".join(["the cat sat on the mat"] * 11))
-    seen = show(long.explore())
+    seen = show(long.explore(), matters=True)
     seen.open_tab("Does it matter?")
     expect(seen.root.get_by_role("tabpanel")).to_have_text(
         f"This needs the model: a saved page holds it of texts of up to 64 tokens, and this has {long.n_tokens}. "
@@ -184,21 +184,21 @@ def test_a_saved_page_says_why_it_holds_none(show: Any, monkeypatch: pytest.Monk
     seen.find_heads("matters")
     expect(seen.part("sweep-state")).to_contain_text("Not computed: This needs the model")
     monkeypatch.setattr("bertlens.whatif.alone.ALONE_WORK", 1)
-    seen = show(labels().explore())
+    seen = show(labels().explore(), matters=True)
     seen.open_tab("Does it matter?")
     expect(seen.root.get_by_role("tabpanel")).to_contain_text("takes too long whenever a page is saved. Open the")
     unmasked = Lens.embedded(mlm=True).trace("The cat sat.")
-    seen = show(unmasked.explore())
+    seen = show(unmasked.explore(), matters=True)
     seen.open_tab("Does it matter?")
     expect(seen.root.get_by_role("tabpanel")).to_contain_text("no token of this text is masked: write [MASK]")
 
 
-def test_what_has_no_answer_says_so_in_one_sentence(page_of: Any, show: Any, masked: Trace) -> None:
+def test_what_has_no_answer_says_so_in_one_sentence(live: Any, show: Any, masked: Trace) -> None:
     assert masked.lens is not None
-    seen = live(page_of, masked.lens.trace("The cat sat.").explore(layer=0, head=0))
+    seen = live(masked.lens.trace("The cat sat.").explore(layer=0, head=0))
     seen.open_tab("Does it matter?")
     expect(seen.root.get_by_role("tabpanel")).to_contain_text("no token of this text is masked: write [MASK]")
     given = Trace.from_attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
-    seen = show(given.explore())
+    seen = show(given.explore(), matters=True)
     seen.open_tab("Does it matter?")
     expect(seen.root.get_by_role("tabpanel")).to_contain_text("made from attention weights, which no model runs")

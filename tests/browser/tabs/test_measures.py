@@ -15,7 +15,7 @@ from bertlens.measures import gates, geometry, norms, spectra
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.survey.similar_texts import similar_texts as among
 from bertlens.survey.statistics import text_statistics
-from browser.views import Seen, number, shown, signed
+from browser.views import number, shown, signed
 
 HEAD = {"layer": 1, "head": 8}
 
@@ -534,11 +534,11 @@ def test_survey_of_another_model_is_refused(pair, survey):
         bl.SurveyView(given, survey["stats"])
 
 
-def test_domains_as_strip_and_units(page_of):
+def test_domains_as_strip_and_units(show):
     lens = bl.Lens.sars_cov_2()
     gene = lens.tokenizer.vocabulary.reference_sequence
     trace = lens.trace(gene)
-    seen = Seen(page_of(bl.HeadView(trace, units="spans").to_html(layers=[0])))
+    seen = show(bl.HeadView(trace, units="spans"), layers=[0])
     spans = lens.tokenizer.annotate(gene, trace.n_tokens).spans
     labels = seen.row_labels()
     assert [label for label in labels if not label.startswith("[")] == [name for name, _, _ in spans]

@@ -85,10 +85,10 @@ def back_to_start(seen: Seen) -> None:
     seen.tab("Why").focus()
 
 
-def test_every_way_by_keyboard_alone(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
+def test_every_way_by_keyboard_alone(tab_of: Any, trace: Any, cell: dict[str, int]) -> None:
     to, token = followed(trace, cell)
     view = trace.explore(**cell)
-    seen = Seen(page_of(with_kernel(view, trace, cell, to)))
+    seen = Seen(tab_of(with_kernel(view, trace, cell, to)))
     key = cell["key"]
     score = seen.numbers("score")[key]
     found = re.search(r"contrast ([+−\d.]+)\)", seen.part("contrast").text_content() or "")
@@ -151,7 +151,7 @@ def test_every_way_by_keyboard_alone(page_of: Any, trace: Any, cell: dict[str, i
     expect(net(seen)).to_have_text(f"{contrast} nats")
 
 
-def test_the_sentence_is_true_of_the_weights(page_of: Any, trace: Any) -> None:
+def test_the_sentence_is_true_of_the_weights(tab_of: Any, trace: Any) -> None:
     """Every cell of one query: its factor, its weight and the plain mean, from the weights alone; no factor near 0."""
     query = trace.tokens.index("it")
     alpha = trace.attention(LAYER, torch.float64)[HEAD, query]
@@ -159,7 +159,7 @@ def test_the_sentence_is_true_of_the_weights(page_of: Any, trace: Any) -> None:
     near = min(range(trace.n_tokens), key=lambda j: abs(contrast[j]))
     keys = [int(alpha.argmax()), int(alpha.argmin()), near]
     cells = [{"layer": LAYER, "head": HEAD, "query": query, "key": key} for key in keys]
-    seen = Seen(page_of(with_kernel(trace.explore(**cells[0], view="why"), trace, *cells)))
+    seen = Seen(tab_of(with_kernel(trace.explore(**cells[0], view="why"), trace, *cells)))
     for cell in cells:
         key = cell["key"]
         if key != keys[0]:  # that one is pinned; a click would let it go
@@ -192,8 +192,8 @@ def test_the_sentence_is_true_of_the_weights(page_of: Any, trace: Any) -> None:
     assert abs(contrast[near]) < 0.1  # else the case is not there
 
 
-def test_both_sides_sum_to_the_score(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
-    seen = Seen(page_of(with_kernel(trace.explore(**cell), trace, cell)))
+def test_both_sides_sum_to_the_score(tab_of: Any, trace: Any, cell: dict[str, int]) -> None:
+    seen = Seen(tab_of(with_kernel(trace.explore(**cell), trace, cell)))
     score = seen.numbers("score")[cell["key"]]
     seen.open_tab("Why")
     seen.choice("stream of", "Both").click()
@@ -305,11 +305,11 @@ def test_score_as_a_sum_of_pictures(show: Any, pair: Any) -> None:
     expect(pictures).to_contain_text("This needs the model, which a saved page does not hold.")
 
 
-def test_two_steps_and_back_one_by_one(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
+def test_two_steps_and_back_one_by_one(tab_of: Any, trace: Any, cell: dict[str, int]) -> None:
     """The way back stays as long as the reader stays on it; another cell of the matrix ends it."""
     second, _ = followed(trace, cell)
     third, _ = followed(trace, second)
-    seen = Seen(page_of(with_kernel(trace.explore(**cell, view="why"), trace, cell, second, third)))
+    seen = Seen(tab_of(with_kernel(trace.explore(**cell, view="why"), trace, cell, second, third)))
     way = seen.root.get_by_role("navigation", name="Way back")
     for place in (second, third):
         seen.part("why-parts").get_by_role("button").first.click()
@@ -328,9 +328,9 @@ def test_two_steps_and_back_one_by_one(page_of: Any, trace: Any, cell: dict[str,
     expect(way).to_have_count(0)
 
 
-def test_the_split_of_another_head_is_asked_for_with_the_head(page_of: Any, trace: Any, cell: dict[str, int]) -> None:
+def test_the_split_of_another_head_is_asked_for_with_the_head(tab_of: Any, trace: Any, cell: dict[str, int]) -> None:
     """One round trip, not two; its pictures, which take the kernel longest, come last."""
-    seen = Seen(hosted(page_of, trace.explore(**cell, view="why")))
+    seen = Seen(hosted(tab_of, trace.explore(**cell, view="why")))
     expect(seen.part("why-pictures")).to_be_visible()  # nothing of the first head is asked for any more
     seen.page.evaluate("() => Object.assign(models[0], { held: true, sent: [] })")
     sent = "() => models[0].sent.map(({ op, layer, head, query }) => [op, layer, head, query ?? null])"

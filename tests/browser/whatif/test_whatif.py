@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, expect
 
 from bertlens import Trace, whatif
 from bertlens.base.ranking import ranked
-from browser.views import Seen, live, number, shown, signed
+from browser.views import Seen, number, shown, signed
 
 pytestmark = pytest.mark.usefixtures("neurons_open")
 
@@ -40,10 +40,10 @@ def text(pair: Trace) -> Trace:
     return pair
 
 
-def opened(page_of: Any, trace: Trace, **selection: Any) -> tuple[Seen, Any]:
+def opened(live: Any, trace: Trace, **selection: Any) -> tuple[Seen, Any]:
     """A live view, ready."""
     view = trace.explore(**({"layer": LAYER, "head": HEAD} | selection))
-    seen = live(page_of, view)
+    seen = live(view)
     expect(seen.root.locator(".bl-finder")).to_be_visible()  # with what comes after the first picture
     expect(seen.part("link")).to_have_text("kernel live")
     return seen, view
@@ -95,9 +95,9 @@ def cosine(*texts: Trace) -> float:
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
-def test_a_head_off_and_back_by_keyboard(page_of: Any, text: Trace) -> None:
+def test_a_head_off_and_back_by_keyboard(live: Any, text: Trace) -> None:
     lens, texts = text.lens, (text.text, text.text_pair)
-    seen, view = opened(page_of, text)
+    seen, view = opened(live, text)
     assert lens is not None
     alone = [lens.trace(one) for one in texts]
     expect(seen.part("answer")).to_contain_text(shown(cosine(*alone)))
@@ -153,8 +153,8 @@ def test_a_head_off_and_back_by_keyboard(page_of: Any, text: Trace) -> None:
     expect(seen.root.locator(".bl-atlas .bl-fill")).to_have_count(0)
 
 
-def test_the_way_back_goes_over_selection_and_changes(page_of: Any, text: Trace) -> None:
-    seen, view = opened(page_of, text)
+def test_the_way_back_goes_over_selection_and_changes(live: Any, text: Trace) -> None:
+    seen, view = opened(live, text)
     seen.thumb(2, 3).click()
     seen.title("L2·H3")
     press(seen, "x")
@@ -177,8 +177,8 @@ def test_the_way_back_goes_over_selection_and_changes(page_of: Any, text: Trace)
     assert view.trace.changes == (whatif.off(2, 3),)
 
 
-def test_which_heads_matter(page_of: Any, masked: Trace) -> None:
-    seen, _ = opened(page_of, masked)
+def test_which_heads_matter(live: Any, masked: Trace) -> None:
+    seen, _ = opened(live, masked)
     words = masked.predictions(k=2)["token"].tolist()
     expect(seen.part("answer")).to_contain_text(words[0])
     seen.finder().locator("[data-question=matters]").focus()
@@ -209,9 +209,9 @@ def test_which_heads_matter(page_of: Any, masked: Trace) -> None:
     expect(seen.part("matters")).to_contain_text("falls: none")
 
 
-def test_what_is_pressed_is_what_is_shown_in_any_order(page_of: Any, text: Trace) -> None:
+def test_what_is_pressed_is_what_is_shown_in_any_order(live: Any, text: Trace) -> None:
     """Colours stay those of the change while heads are in order by something else, which their numbers are of."""
-    seen, _ = opened(page_of, text)
+    seen, _ = opened(live, text)
     seen.thumb(LAYER, HEAD).focus()
     press(seen, "x")
     expect(bar(seen)).to_contain_text("L1·H8 off")
@@ -233,8 +233,8 @@ def test_what_is_pressed_is_what_is_shown_in_any_order(page_of: Any, text: Trace
     expect(place.locator(".bl-fill")).to_have_count(0)
 
 
-def test_a_cell_a_token_a_neuron(page_of: Any, text: Trace) -> None:
-    seen, view = opened(page_of, text, query=3, key=4)
+def test_a_cell_a_token_a_neuron(live: Any, text: Trace) -> None:
+    seen, view = opened(live, text, query=3, key=4)
     seen.part("matrix").focus()
     press(seen, "ArrowDown", "x")
     expect(bar(seen)).to_contain_text("L1·H8: “on” (4) → “on” (4) cut")
@@ -264,9 +264,9 @@ def test_a_cell_a_token_a_neuron(page_of: Any, text: Trace) -> None:
     seen.page.keyboard.press("Escape")
 
 
-def test_what_cannot_be_is_said_and_changes_nothing(page_of: Any, embedded_lens: Any) -> None:
+def test_what_cannot_be_is_said_and_changes_nothing(live: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace("cat")
-    seen, view = opened(page_of, trace)
+    seen, view = opened(live, trace)
     for n in range(2):
         seen.root.locator(".bl-col-label").nth(n).click(button="right")
         expect(seen.root.locator(".bl-at-pointer button").first).to_be_focused()
@@ -280,10 +280,10 @@ def test_what_cannot_be_is_said_and_changes_nothing(page_of: Any, embedded_lens:
     expect(seen.root.locator(".bl-change")).to_have_count(2)
 
 
-def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
+def test_a_part_of_the_split_is_tried(live: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace("The animal didn't cross the street because it was too tired.")
     cell = {"layer": 3, "head": 7, "query": trace.tokens.index("it"), "key": trace.tokens.index("animal")}
-    seen, view = opened(page_of, trace, **cell, view="why")
+    seen, view = opened(live, trace, **cell, view="why")
     from bertlens.measures import sources
 
     split = sources.score(trace, **cell)
@@ -359,8 +359,8 @@ def test_a_part_of_the_split_is_tried(page_of: Any, embedded_lens: Any) -> None:
     assert view.trace is trace
 
 
-def test_escape_closes_the_form_and_leaves_the_pin(page_of: Any, masked: Trace) -> None:
-    seen, view = opened(page_of, masked, query=2, key=3)
+def test_escape_closes_the_form_and_leaves_the_pin(live: Any, masked: Trace) -> None:
+    seen, view = opened(live, masked, query=2, key=3)
     seen.open_tab("Does it matter?")
     seen.root.locator(".bl-doings summary").click()
     seen.root.get_by_role("button", name="something from another text …").click()
@@ -376,8 +376,8 @@ def test_escape_closes_the_form_and_leaves_the_pin(page_of: Any, masked: Trace) 
     expect(seen.root.locator(".bl-row-label.bl-pinned")).to_have_count(0)
 
 
-def test_a_patch_from_another_text(page_of: Any, masked: Trace) -> None:
-    seen, view = opened(page_of, masked, query=6)
+def test_a_patch_from_another_text(live: Any, masked: Trace) -> None:
+    seen, view = opened(live, masked, query=6)
     doing(seen, "something from another text")
     form = seen.root.get_by_role("form", name="From another text")
     other = "The dog ran to the [MASK] because it was late."
@@ -392,8 +392,8 @@ def test_a_patch_from_another_text(page_of: Any, masked: Trace) -> None:
     assert torch.equal(view.trace.layer_output(5), run.layer_output(5))
 
 
-def test_a_saved_page_shows_what_was_there(page_of: Any, masked: Trace) -> None:
-    seen, view = opened(page_of, masked)
+def test_a_saved_page_shows_what_was_there(show: Any, live: Any, masked: Trace) -> None:
+    seen, view = opened(live, masked)
     seen.thumb(LAYER, HEAD).focus()
     press(seen, "x")
     expect(bar(seen)).to_contain_text("L1·H8 off")
@@ -401,7 +401,7 @@ def test_a_saved_page_shows_what_was_there(page_of: Any, masked: Trace) -> None:
     expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried")
     answer = seen.part("answer").inner_text()
     said = seen.part("matters").inner_text()
-    saved = Seen(page_of(view.to_html()))
+    saved = show(view)
     expect(bar(saved)).to_contain_text("L1·H8 off")
     expect(bar(saved).get_by_role("button", name="Reset")).to_be_disabled()
     assert saved.part("answer").inner_text() == answer
