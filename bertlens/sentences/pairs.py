@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from torch import Tensor
 from ..errors import InputError, ModelError, SelectionError
 from ..model.borrowed import Fingerprint
 from ..trace.trace import Trace
+from .baseline import Baseline, baseline
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
 from .inputs import NOTE, by_input, check_by, written
 from .own import MANHATTAN_SUM
@@ -83,6 +84,18 @@ class Similarity:
         """The terms' sum less the model's own number (of the Euclidean distance d, less −d²): what rounding leaves."""
         model = -(self.value**2) if self.function == EUCLIDEAN else self.value
         return float(self.terms.sum()) - model
+
+    @property
+    def baseline(self) -> Baseline:
+        """The number beside those of all pairs of 48 unrelated English sentences, encoded for the same tasks."""
+        return self.against()
+
+    def against(self, texts: Sequence[str] | None = None) -> Baseline:
+        """The number beside those of all pairs of `texts`, which should be unrelated; kept for the lens.
+
+        Texts that are like yours, in language, length and kind, tell most. Raises InputError for fewer than 8.
+        """
+        return baseline(self.lens, self.value, (self.sides[0].task, self.sides[1].task), texts)
 
     @property
     def of(self) -> str:

@@ -33,6 +33,7 @@ class Side:
     lens: Lens
     read: Read
     encoding: Encoding
+    task: str | None = None
 
     @classmethod
     def of(cls, lens: Lens, text: str, task: str | None) -> Side:
@@ -42,7 +43,7 @@ class Side:
             encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
         if tuple(encoding.input_ids) != read.input_ids:
             raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
-        return cls(lens, read, encoding)
+        return cls(lens, read, encoding, task)
 
     @property
     def keep(self) -> Tensor:

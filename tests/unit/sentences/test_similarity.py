@@ -250,3 +250,6 @@ def test_the_page_of_the_docs_says_what_comes_out() -> None:
     shown = [f"{x:.3f}".replace("0.", ".", 1).replace("-", "−") for x in (*written, by_word.loc["food", "eats"])]
     assert shown == [".875", ".072", ".327", "−.004", ".048"] and all(number in page for number in shown)
     assert list(table.index) == [1, 0]
+    base = s.baseline
+    for number in (base.median, base.high):
+        assert f"{number:.3f}".removeprefix("0") in page

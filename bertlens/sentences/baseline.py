@@ -1,0 +1,74 @@
+"""How similar unrelated texts are to a model: without it, the number of two texts says little."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from ..errors import InputError
+from ..model.borrowed import Fingerprint
+from .texts import check_texts
+from .unrelated import TEXTS
+
+if TYPE_CHECKING:
+    from ..lens import Lens
+
+FEWEST = 8  # texts
+QUANTILES = (0.05, 0.5, 0.95)
+Tasks = tuple[str | None, str | None]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The similarities of all pairs of n unrelated texts, by the model's own function, beside one number."""
+
+    value: float
+    n: int  # texts
+    pairs: int
+    low: float  # 5 % of the pairs are below
+    median: float
+    high: float  # 95 % of the pairs are below
+    above: float  # the share of the pairs that are as similar as `value` or more, 0 to 1
+
+    def __str__(self) -> str:
+        return (
+            f"{self.value:.3f}; of {self.pairs:,} pairs of {self.n} unrelated texts 5 % are below {self.low:.3f}, half "
+            f"below {self.median:.3f}, 95 % below {self.high:.3f}, and {self.above:.1%} are as similar or more"
+        )
+
+
+_kept: WeakKeyDictionary[Lens, dict[tuple[Tasks, tuple[str, ...]], tuple[Fingerprint, Tensor]]] = WeakKeyDictionary()
+
+
+def baseline(lens: Lens, value: float, tasks: Tasks, texts: Sequence[str] | None = None) -> Baseline:
+    """Beside the pairs of `texts`, each encoded for either task; None: sentences that come with the package.
+
+    A text is compared with the others only. Computed once for a lens and kept.
+    Raises InputError for fewer than FEWEST different texts.
+    """
+    given = TEXTS if texts is None else tuple(dict.fromkeys(check_texts(texts)))
+    if len(given) < FEWEST:
+        raise InputError(f"a baseline is of at least {FEWEST} different texts, not {len(given)}")
+    kept, fingerprint = _kept.setdefault(lens, {}), lens.borrowed.fingerprint()
+    before, numbers = kept.get((tasks, given), (None, None))
+    if numbers is None or before != fingerprint:
+        numbers = _numbers(lens, given, tasks)
+        kept[tasks, given] = fingerprint, numbers
+    levels = torch.tensor(QUANTILES, dtype=torch.float64, device="cpu")
+    low, median, high = torch.quantile(numbers, levels).tolist()
+    above = float((numbers >= value).double().mean())
+    return Baseline(value, len(given), len(numbers), low, median, high, above)
+
+
+def _numbers(lens: Lens, texts: Sequence[str], tasks: Tasks) -> Tensor:
+    """(pairs,) float64 of each text with each other; in both orders where the two are encoded for different tasks."""
+    one = lens.encode(texts, tasks[0])
+    other = one if tasks[0] == tasks[1] else lens.encode(texts, tasks[1])
+    found = lens.sentences.similarity(one, other).double().cpu()
+    places = torch.ones_like(found, dtype=torch.bool)
+    return found[places.triu(1) if tasks[0] == tasks[1] else places & ~torch.eye(len(found), dtype=torch.bool)]
