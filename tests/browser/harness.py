@@ -23,18 +23,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 
-# Chromium renders its toolbar's pages ahead for each new tab, half of what a tab costs. The last list given is the one
-# that holds, so that Playwright's own comes again.
-FEATURES_OFF = (
-    "PreloadTopChromeWebUI AvoidUnnecessaryBeforeUnloadCheckSync DestroyProfileOnBrowserClose HttpsUpgrades "
-    "HttpsFirstBalancedModeAutoEnable LensOverlay MediaRouter PaintHolding ThirdPartyStoragePartitioning "
-    "AvoidCorsURLLoaderRestartOnRedirect OptimizationHints NetworkTimeServiceQuerying AimEnabled PreconnectToSearch"
+CHROMIUM_ARGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage"
 ).split()
-CHROMIUM_ARGS = [
-    *"--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split(),
-    *"--disable-component-update --disable-sync --disable-dev-shm-usage".split(),
-    f"--disable-features={','.join(FEATURES_OFF)}",
-]
 TOKEN = "e2e"
 PATIENCE = 90_000  # ms, for what a slow machine must start: a kernel that imports torch
 
