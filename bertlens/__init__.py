@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         HeadView,
         NeuronView,
         NormView,
+        SimilarityView,
         SurveyView,
     )
 
@@ -52,6 +53,7 @@ _NAMES = {
         "HeadView",
         "NeuronView",
         "NormView",
+        "SimilarityView",
         "SurveyView",
     ),
     "errors": ("BertLensError", "CaptureError", "ExportError", "InputError", "ModelError", "SelectionError"),
@@ -80,6 +82,7 @@ __all__ = [
     "NormView",
     "SelectionError",
     "Similarity",
+    "SimilarityView",
     "SurveyView",
     "Trace",
     "__version__",
@@ -103,6 +106,7 @@ FUNCTIONS["masked_language_model"] = _later(".training", "lens")
 FUNCTIONS["predictions"] = _later(".measures.predictions", "predictions")
 FUNCTIONS["rerun"] = _later(".whatif", "rerun")
 FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")
+FUNCTIONS["similarity_view"] = _later(".widgets", "SimilarityView")
 FUNCTIONS["token_strip"] = _later(".export", "token_strip")
 
 

@@ -34,6 +34,7 @@ LIMITS: dict[str, Limit] = {
     "saved": Limit(512, "in a saved view, what takes work for every layer", "a page is to be written in seconds"),
     "held": Limit(1024, "a map that the page holds: of longer ones the part that is seen", "16 MB each at 2,048"),
     "words": Limit(1024, "which words the answer rests on, in a view", "some methods need every layer's map at once"),
+    "similar": Limit(1024, "why two texts are similar, in a view", "the page holds all pairs of tokens"),
     "doubled": Limit(1024, "log-sum-exps from float64 products, then float32", "which takes a third of the time"),
     "spectrum": Limit(1024, "all singular values of a map: of longer texts the leading ones", "the work is S³"),
     "sorted": Limit(

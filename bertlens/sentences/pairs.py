@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from ..base.registered import registered
 from ..errors import InputError, ModelError, SelectionError
 from ..model.borrowed import Fingerprint
 from ..trace.trace import Trace
@@ -42,6 +44,7 @@ class Similarity:
     sides: tuple[Side, Side]
     notes: tuple[str, ...]
     _fingerprint: Fingerprint
+    tasks: tuple[str | None, str | None] = (None, None)
 
     @property
     def function(self) -> str:
@@ -198,9 +201,28 @@ class Similarity:
     @cached_property
     def _effects(self) -> Tensor:
         """(W_a + 1, W_b + 1) the similarity without word i and without word j; first with all."""
-        self.lens.borrowed.check(self._fingerprint)
-        one, other = (without_words(side) for side in self.sides)
-        return self._encoder.similarity(one, other).double().cpu()
+        steps = self.without_words()
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found: Tensor = end.value
+                return found
+
+    def without_words(self) -> Generator[None, None, Tensor]:
+        """What `effects` is made of, in steps of a batch: (W_a + 1, W_b + 1) without word i and word j, first with all.
+
+        Of `sides[n].words`. Raises like `effects`.
+        """
+        vectors = []
+        for side in self.sides:
+            batches = []
+            for batch in without_words(side):
+                batches.append(batch)
+                yield
+                self.lens.borrowed.check(self._fingerprint)
+            vectors.append(torch.cat(batches))
+        return self._encoder.similarity(*vectors).double().cpu()
 
     def effects(self, k: int = 10) -> DataFrame:
         """The k pairs of words with the largest parts, and the number without each: an experiment beside the split.
@@ -227,6 +249,15 @@ class Similarity:
             "own": [float(own[i, j]) for i, j in rows],
         }
         return DataFrame({"a": [names[0][i] for i, _ in rows], "b": [names[1][j] for _, j in rows], **numbers})
+
+    def explore(self, **selection: Any) -> Any:
+        """The SimilarityView widget: both texts, the largest pairs as lines, the matrix that sums to the number, and
+        what is left of it without a word. selection: its traits (units=, theme=, settings=)."""
+        return registered("similarity_view")(self, **selection)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The view as one page that needs no kernel and no network; written to `path` if given."""
+        return str(self.explore().to_html(path))
 
     @cached_property
     def _pairs(self) -> Tensor:
@@ -286,7 +317,7 @@ def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] 
             notes.append(f"Text {name} is read behind its prompt “{side.read.prompt}”.")
         if side.encoding.report.truncated:
             notes.append(f"Text {name} is cut to {len(side.encoding)} tokens.")
-    return Similarity(lens, value, sides, tuple(notes), fingerprint)
+    return Similarity(lens, value, sides, tuple(notes), fingerprint, (tasks[0], tasks[1]))
 
 
 def _summed(matrix: Tensor, units: list[list[list[int]]]) -> Tensor:

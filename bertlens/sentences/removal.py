@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -16,14 +18,14 @@ TOKENS = 768  # of a batch: so many rows times the text's length, at most
 
 
 @torch.no_grad()
-def without_words(side: Side) -> Tensor:
-    """(W + 1, E) the vector of a text with all its words, and without each of them. See `Similarity.effects`."""
+def without_words(side: Side) -> Iterator[Tensor]:
+    """(n, E) batches of W + 1 vectors of a text: with all its words, and without each. See `Similarity.effects`."""
     trace, encoder = side.trace, side.lens.sentences
     if not trace.has_neurons:
         raise ModelError(trace.why_no_neurons)
     assert trace.model is not None
     sets: list[list[int]] = [[], *side.words]
-    size, made = max(1, TOKENS // trace.n_tokens), []
+    size = max(1, TOKENS // trace.n_tokens)
     for start in range(0, len(sets), size):
         batch = sets[start : start + size]
         rows = [tuple(map(Hide, gone)) for gone in batch]
@@ -31,5 +33,4 @@ def without_words(side: Side) -> Tensor:
         keep = side.keep.repeat(len(batch), 1)
         for row, gone in zip(keep, batch, strict=True):
             row[gone] = False
-        made.append(encoder.vectors(states, keep))
-    return torch.cat(made)
+        yield encoder.vectors(states, keep)

@@ -11,6 +11,7 @@ from .views import (
     HeadView,
     NeuronView,
     NormView,
+    SimilarityView,
     SurveyView,
 )
 
@@ -24,6 +25,7 @@ __all__ = [
     "NeuronView",
     "NormView",
     "Question",
+    "SimilarityView",
     "SurveyView",
     "Tab",
     "register_question",

@@ -87,6 +87,13 @@ def _other(trace: Trace, value: Any) -> tuple[str, ...]:
     return given
 
 
+def _texts(_trace: Trace, value: Any) -> tuple[str, str, str, str]:
+    """Two texts and the task of each, "" for none."""
+    if not isinstance(value, list) or len(value) != 4 or not all(isinstance(one, str) for one in value):
+        raise InputError("two texts and a task for each are compared: [a, b, task of a, task of b]")
+    return value[0], value[1], value[2], value[3]
+
+
 def _as_sent(_trace: Trace, value: Any) -> Any:
     return value  # checked by the question, which knows what there is
 
@@ -137,6 +144,7 @@ ARGUMENTS: dict[str, Argument] = {
     "col": Argument(_as_sent, "number"),
     "aligned": Argument(_flag("aligned"), "boolean"),
     "other": Argument(_other, "string[]"),
+    "texts": Argument(_texts, "string[]"),
     "text": Argument(_text),
     "text_pair": Argument(_text_pair),
     "changes": Argument(_as_sent, "unknown[]"),

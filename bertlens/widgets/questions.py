@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..base.limits import within
 from ..base.wire import json_safe, pack
 from ..errors import InputError, ModelError
-from ..measures import gates
-from ..measures.offers import check_capability, offers
+from ..measures.offers import check_capability
 from ..trace.trace import Trace
-from ..vocabulary import MEASURES
-from .answers import beside, heads, matter, pdf, score_maps, survey, view, whatif, why, words
+from . import carried
+from .answers import beside, heads, matter, pdf, score_maps, similar, survey, view, whatif, why, words
 from .answers.thumbnails import layer_pictures_in_turn
 from .arguments import ARGUMENTS
 
@@ -32,6 +29,7 @@ Reply: TypeAlias = tuple[dict[str, Any], list[bytes]]  # JSON fields, buffers
 OF_VIEWS = {
     "corpus": "this view was made without a survey: pass stats= of bl.survey.head_stats",
     "comparison": "this view shows one run: bl.compare(a, b).explore() compares two",
+    "similarity": "this model makes no vectors of texts: bl.similarity takes an encoder",
     "another run": "this view was made from attention maps: it has no model to run another text with",
 }
 
@@ -126,74 +124,6 @@ class Question:
         return asked if self.of_view else self.about(asked.trace)
 
 
-Saved: TypeAlias = Callable[[Trace, Iterable[int]], Iterator[dict[str, Any]]]
-
-
-def _of_short(saved: Saved) -> Saved:
-    """Nothing of a long text: what takes work for all layers, or more than S² numbers for one."""
-
-    def of(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-        if within("saved", trace.n_tokens, len(trace.key_tokens)):
-            yield from saved(trace, layers)
-
-    return of
-
-
-def _once(_subject: Any, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    yield {}
-
-
-def _each_layer(_subject: Any, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    yield from ({"layer": layer} for layer in layers)
-
-
-def _each_head(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    yield from ({"layer": layer, "head": head} for layer, head in product(layers, range(trace.n_heads)))
-
-
-def _if_changed(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    if trace.changes:
-        yield {}
-
-
-def _measures(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    yield from ({"measure": name} for name in MEASURES if name != "weight")
-
-
-def _layer_maps(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    if within("carried", trace.n_tokens):
-        kinds = [word.name for word in heads.layer_maps(trace) if word.carried]
-        yield from ({"layer": layer, "kind": kind} for layer, kind in product(layers, kinds))
-
-
-def _shown_map(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:
-    names = [word.name for word in heads.layer_maps(trace)]
-    if selection.heads and selection.layer_map in names and within("saved", trace.n_tokens, len(trace.key_tokens)):
-        yield {"layer": selection.heads[0][0], "kind": selection.layer_map}
-
-
-def _each_by(trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    yield {"by": "weight"}
-    if not offers(trace)["norms"]:
-        yield {"by": "norm"}
-
-
-def _stations(_trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    for station in sorted({place for layer in layers for place in ((0, 1) if layer == 0 else (layer + 1,))}):
-        yield {"station": station, "method": "pca"}
-
-
-def _default_gates(_trace: Trace, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    yield {"threshold": gates.THRESHOLD, "margin": gates.MARGIN}
-
-
-def _clearest(trace: Trace, layers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    if within("carried", trace.n_tokens):
-        for layer, head, view in product(layers, range(trace.n_heads), gates.VIEWS):
-            gate = heads.clearest_gate(trace, layer, head, view)
-            yield {"layer": layer, "head": head, "gate": gate, "view": view}
-
-
 QUESTIONS: dict[str, Question] = {}
 TARGET = ("target?", "target_at?")  # the answer that is asked about, where it is not the model's first
 
@@ -220,19 +150,23 @@ def register_question(question: Question) -> None:
 
 for _question in (
     Question("pictures", layer_pictures_in_turn, ("layer",)),
-    Question("head", heads.head, ("layer", "head"), carried=_each_head),
-    Question("norms", heads.layer_norms, ("layer",), "norms", _each_layer),
-    Question("thumbs", heads.thumbnails, ("measure", "layer?"), "norms", _of_short(_measures)),
-    Question("statistics", heads.head_statistics, ("by", "layer?"), carried=_of_short(_each_by)),
+    Question("head", heads.head, ("layer", "head"), carried=carried.each_head),
+    Question("norms", heads.layer_norms, ("layer",), "norms", carried.each_layer),
+    Question("thumbs", heads.thumbnails, ("measure", "layer?"), "norms", carried.of_short(carried.measures)),
+    Question("statistics", heads.head_statistics, ("by", "layer?"), carried=carried.of_short(carried.each_by)),
     Question("rows", heads.query_rows, ("query", "last")),
-    Question("layer_map", heads.layer_map, ("layer", "kind"), carried=_layer_maps, carried_shown=_shown_map),
-    Question("gates", heads.gate_labels, ("threshold", "margin", "layer?"), "gates", _of_short(_default_gates)),
-    Question("evidence", heads.gate_evidence, ("layer", "head", "gate", "view"), "gates", _clearest),
-    Question("norm_view", heads.norm_view, (), "norms", _of_short(_once)),
-    Question("geometry", heads.layer_rows, (), "geometry", _of_short(_once)),
-    Question("histograms", heads.histograms, ("layer", "head"), "neurons", _each_head),
-    Question("stream", heads.stream, ("station", "method"), "geometry", _stations),
-    Question("spectra", heads.layer_ranks, ("layer", "head?"), "spectra", _of_short(_each_layer)),
+    Question(
+        "layer_map", heads.layer_map, ("layer", "kind"), carried=carried.layer_maps, carried_shown=carried.shown_map
+    ),
+    Question(
+        "gates", heads.gate_labels, ("threshold", "margin", "layer?"), "gates", carried.of_short(carried.default_gates)
+    ),
+    Question("evidence", heads.gate_evidence, ("layer", "head", "gate", "view"), "gates", carried.clearest),
+    Question("norm_view", heads.norm_view, (), "norms", carried.of_short(carried.once)),
+    Question("geometry", heads.layer_rows, (), "geometry", carried.of_short(carried.once)),
+    Question("histograms", heads.histograms, ("layer", "head"), "neurons", carried.each_head),
+    Question("stream", heads.stream, ("station", "method"), "geometry", carried.stations),
+    Question("spectra", heads.layer_ranks, ("layer", "head?"), "spectra", carried.of_short(carried.each_layer)),
     Question(
         "why",
         why.why,
@@ -249,15 +183,15 @@ for _question in (
         carried_shown=why.carried_pairs,
         of_original=True,
     ),
-    Question("answers", whatif.answers, TARGET, carried=_once, carried_shown=whatif.carried_target),
+    Question("answers", whatif.answers, TARGET, carried=carried.once, carried_shown=whatif.carried_target),
     Question("find_target", whatif.find_target, ("text",)),
-    Question("moved", whatif.moved, (), carried=_if_changed),
+    Question("moved", whatif.moved, (), carried=carried.if_changed),
     Question("matters", whatif.matters, ("metric", *TARGET), "whatif", carried=whatif.carried),
     Question(
         "matters_exact", whatif.matters_exact, ("metric", "layer", *TARGET), "whatif", carried=whatif.carried_exact
     ),
     Question("cell_matters", matter.cell_matters, ("layer", "head", "query", "key", *TARGET), "whatif"),
-    Question("each_matters", matter.each_matters, TARGET, "whatif", _once, whatif.carried_target),
+    Question("each_matters", matter.each_matters, TARGET, "whatif", carried.once, whatif.carried_target),
     Question("which_words", words.which_words, ("attribution", *TARGET), "whatif"),
     Question("faithful", words.faithful, ("attribution", *TARGET), "whatif"),
     Question(
@@ -268,8 +202,8 @@ for _question in (
         carried_shown=score_maps.carried_maps,
         of_original=True,
     ),
-    Question("survey", survey.survey, (), "corpus", _once, of_view=True),
-    Question("survey_texts", survey.survey_texts, ("layer",), "corpus", _each_layer, of_view=True),
+    Question("survey", survey.survey, (), "corpus", carried.once, of_view=True),
+    Question("survey_texts", survey.survey_texts, ("layer",), "corpus", carried.each_layer, of_view=True),
     Question("compared_with", beside.compared_with, ("other",), "another run", of_view=True),
     Question(
         "compared_heads",
@@ -289,6 +223,15 @@ for _question in (
     ),
     Question(
         "compared_answers", beside.compared_answers, ("other?",), "another run", beside.saved_answers, of_view=True
+    ),
+    Question("similar", similar.similar, ("texts?",), "similarity", of_view=True),
+    Question(
+        "similar_without",
+        similar.similar_without,
+        ("texts?",),
+        "similarity",
+        carried_shown=similar.saved,
+        of_view=True,
     ),
     Question("hello", view.hello, of_view=True, any_text=True),
     Question("bundle", view.packed_bundle, of_view=True, any_text=True),

@@ -12,6 +12,7 @@ from ..base.wire import pack
 from ..errors import InputError, check_indices
 from ..export import html
 from ..export.deflate import deflated
+from ..export.still import to_png
 from ..page import bundle
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
@@ -73,6 +74,8 @@ def page(
     if shown.compared is not None:
         title, holds = shown.compared.title, shown.compared.holds(holds, selection)
         footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"
+    elif shown.similar is not None:
+        title = f"{model}: {' | '.join(visible(side.read.text)[:60] for side in shown.similar.sides)}"
     overviews = {name: shown.overview_of(name, traits["layer"], traits["head"], pictured) for name in others}
     return html.Page(
         title=title,
@@ -84,6 +87,16 @@ def page(
         holds=holds,
         about=about,
     )
+
+
+def still(shown: Shown, traits: Mapping[str, Any]) -> bytes:
+    """PNG of what is selected, for notebooks that cannot run a view."""
+    layer, head = traits["layer"], traits["head"]
+    if shown.compared is not None:
+        return shown.compared.still(layer, head, traits["query"], traits["key"])
+    if traits["map"] != shown.map_name:  # the selection belongs to a map that the thumbnails are not of
+        layer, head = (shown.overview["header"]["head"][name] for name in ("layer", "head"))
+    return to_png(shown.overview, shown.trace, layer, head)
 
 
 def _html(asked: Asked, layers: Any = None) -> tuple[dict[str, Any], bytes]:

@@ -22,11 +22,12 @@ from ..measures.offers import offers, why_not
 from ..measures.statistics import ATLAS_NAMES
 from ..measures.words import annotation
 from ..run.changes import Change
+from ..sentences.pairs import Similarity
 from ..text.patches import Patches
 from ..trace.provenance import in_python, versions
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
-from .answers import heads, whatif
+from .answers import heads, similar, whatif
 from .answers.compare import Compared
 from .answers.survey import Corpus
 from .answers.thumbnails import all_pictures, layer_pictures
@@ -49,7 +50,9 @@ class Shown:
     trace: Trace
     corpus: Corpus | None = None
     compared: Compared | None = None  # two runs beside each other; `trace` is the first of them
+    similar: Similarity | None = None  # of two texts; `trace` is at first the run of the first
     others: dict[Any, Compared] = field(default_factory=dict)  # this run beside others that the page asked about
+    pairs: dict[Any, Similarity] = field(default_factory=dict)  # of texts that the page asked about
     id: str = ""
     known: tuple[Change, ...] = ()  # that a page may name by number: all that this view showed of the text
     subject: str = ""  # of the text and its model: the same whatever is changed in the run
@@ -133,6 +136,8 @@ class Shown:
             return None if self.compared is None else ""
         if needs == "another run":
             return "" if self.compared is not None or self.trace.lens is not None or trace.changes else None
+        if needs == "similarity":
+            return "" if self.similar is not None or similar.has_vectors(self.trace) else None
         return why_not(trace, needs) if needs else ""
 
     def _overview(self, name: str, layer: int, head: int, layers: Iterable[int] | None = None) -> dict[str, Any]:
@@ -147,6 +152,9 @@ class Shown:
             fields_compared, more = self.compared.first(layer, head)
             given |= {"compared": fields_compared, "measures": self.compared.measures}
             arrays |= {f"compared.{key}": array for key, array in more.items()}
+        elif self.similar is not None:
+            given["similar"], more = similar.told(self.similar)
+            arrays |= {f"similar.{key}": array for key, array in more.items()}
         elif shown.patches is not None:
             given["patches"] = _patches(shown.patches)
         index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})

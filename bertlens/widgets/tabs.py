@@ -71,6 +71,13 @@ for _tab in (
         "whatif",
         ("cell_matters", "each_matters", "which_words", "faithful"),
     ),
+    Tab(
+        "similarity",
+        "Similarity",
+        "Why two texts are similar.",
+        "similarity",
+        ("similar", "similar_without"),
+    ),
     Tab("norms", "Weight against norm", "What is looked at, and what is passed on.", "norms", ("norm_view", "norms")),
     Tab("gates", "Gates", "What kind of head this is.", "gates", ("gates", "evidence")),
     Tab(

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
+from ..sentences.pairs import Similarity
 from ..trace.trace import Trace
 from .answers.compare import Compared
+from .answers.similar import checked
 from .answers.survey import Corpus
 from .first_head import opening
 from .tabs import TABS
@@ -130,6 +132,26 @@ class CompareView(LensWidget):
             raise InputError(f"a CompareView shows what bl.compare(a, b) gives, not {type(comparison).__name__}")
         compared = Compared(comparison)
         super().__init__(comparison.a, compared=compared, **compared.opened(selection))
+
+
+class SimilarityView(LensWidget):
+    """Why two texts are similar: the largest pairs of words, the matrix that sums to the number, and what is left of it
+    without a word.
+
+    similarity: of `bl.similarity(lens, a, b)`; `similarity.explore()` makes this view. units: "words" unless "pieces"
+    is given. Both texts can be typed anew. Other arguments: LensWidget, whose selection is that of the run of text a.
+    Raises InputError for anything but a similarity, and for texts of more than 1,024 tokens.
+    """
+
+    PARTS = ("similarity",)
+
+    def __init__(self, similarity: Similarity, **selection: Any) -> None:
+        if not isinstance(similarity, Similarity):
+            raise InputError(
+                f"a SimilarityView shows what bl.similarity(lens, a, b) gives, not {type(similarity).__name__}"
+            )
+        similar = checked(similarity)
+        super().__init__(similarity.traces[0], similar=similar, **{"units": "words"} | selection)
 
 
 def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:

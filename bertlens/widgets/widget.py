@@ -21,8 +21,8 @@ from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..errors import InputError, SelectionError, check_index, check_indices
 from ..export.html import Page, to_html
-from ..export.still import to_png
 from ..page import bundle
+from ..sentences.pairs import Similarity
 from ..trace.trace import Trace
 from ..vocabulary import TRAITS
 from .answers.compare import Compared
@@ -30,7 +30,7 @@ from .answers.survey import Corpus
 from .host import CELLS, Bundle, sent, shared_bundle
 from .page_messages import answered
 from .questions import Asked
-from .saving import page
+from .saving import page, still
 from .selection import SELECTABLE, check_included, check_selection, choices_of, fitted, heads_in, same_token
 from .shown import Shown, stream_size
 from .tabs import TABS
@@ -71,12 +71,18 @@ class LensWidget(anywidget.AnyWidget):
     vars()["overview"].tag(echo_update=False, to_json=lambda overview, _view: sent(overview))
 
     def __init__(
-        self, trace: Trace, *, corpus: Corpus | None = None, compared: Compared | None = None, **selection: Any
+        self,
+        trace: Trace,
+        *,
+        corpus: Corpus | None = None,
+        compared: Compared | None = None,
+        similar: Similarity | None = None,
+        **selection: Any,
     ) -> None:
         self._setting = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
         parts = self._parts()
         check_selection(trace, parts, corpus, selection)
-        self._open: Shown | None = Shown(trace, corpus, compared).opened(
+        self._open: Shown | None = Shown(trace, corpus, compared, similar).opened(
             selection["map"], selection.get("layer", 0), selection.get("head", 0)
         )
         self._met = False  # a page has asked something
@@ -121,7 +127,7 @@ class LensWidget(anywidget.AnyWidget):
             new = trace.maps[name]
             opened = fitted(self, new)
             # One assignment: from here on, a question about the text before is refused.
-            after = Shown(trace, self._shown.corpus)
+            after = Shown(trace, self._shown.corpus, similar=self._shown.similar)
             self._open = after.opened(name, opened["layer"], opened["head"], before=self._shown)
             kept = fitted(self, new) | {  # once more: a cell may have chosen another head meanwhile
                 "map": name,
@@ -288,13 +294,5 @@ class LensWidget(anywidget.AnyWidget):
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             CELLS.shows(self)
-            bundle[0]["image/png"] = self._still(self._shown)
+            bundle[0]["image/png"] = still(self._shown, self._traits_now())
         return bundle
-
-    def _still(self, shown: Shown) -> bytes:
-        if shown.compared is not None:
-            return shown.compared.still(self.layer, self.head, self.query, self.key)
-        head = shown.overview["header"]["head"]
-        # else the selection belongs to a map that the thumbnails are not of
-        layer, number = (self.layer, self.head) if self.map == shown.map_name else (head["layer"], head["head"])
-        return to_png(shown.overview, shown.trace, layer, number)

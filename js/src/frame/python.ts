@@ -29,12 +29,22 @@ function exploring(view: View): string {
   const { layer, head } = view.shown;
   const settings = settingsOf(view);
   const given = { layer, head, ...traitsOf(view), ...(Object.keys(settings).length > 0 ? { settings } : {}) };
-  return `${view.overview.compared ? "comparison" : "trace"}.explore(${named(given)})`;
+  const { compared, similar } = view.overview;
+  return `${compared ? "comparison" : similar ? "similarity" : "trace"}.explore(${named(given)})`;
+}
+
+/** The similarity of two texts. */
+function ofTexts({ sides, tasks }: Record<string, unknown>): string {
+  const texts = (sides as { text: string }[]).map(({ text }) => python(text));
+  const [a, b] = (tasks as string[]).map((task) => python(task || null));
+  return `bl.similarity(lens, ${texts.join(", ")}${a === b && a === "None" ? "" : `, tasks=(${a}, ${b})`})`;
 }
 
 /** The run: the model, the texts, the changes. */
 function running({ overview }: View): { imports: string[]; lines: string[] } {
-  const { made, text, text_pair, changes, compared } = overview;
+  const { made, text, text_pair, changes, compared, similar } = overview;
+  if (similar)
+    return { imports: [], lines: [...(made.lens ? [`lens = ${made.lens}`] : []), `similarity = ${ofTexts(similar)}`] };
   const texts = made.trace.includes("(text")
     ? [`text = ${python(text)}`, ...(text_pair ? [`text_pair = ${python(text_pair)}`] : [])]
     : [];
@@ -86,7 +96,7 @@ function expression(view: View, row: number, col: number): { from: string; code:
 /** The number of the pinned cell, as the page says it and as Python has it; none where no cell is pinned. */
 function number(view: View): { imports: string[]; lines: string[] } {
   const { row, col, shown, grid, overview } = view;
-  if (row === null || col === null || overview.compared) return { imports: [], lines: [] };
+  if (row === null || col === null || overview.compared || overview.similar) return { imports: [], lines: [] };
   const { layer, head, layerMap, measure } = shown;
   const [what, where] = layerMap
     ? [layerMap.word.label, `L${layer}`]

@@ -28,10 +28,11 @@ export function Switches() {
   const { synced, overview, page } = view;
   const set = setter(view);
   const has = (...names: string[]) => names.some((name) => synced.parts.value.includes(name));
+  const ofTexts = has("similarity") && !has("header"); // no head is chosen
   return (
     <div class="bl-controls bl-switches">
-      {has("header") && <Model />}
-      {!has("atlas") && <HeadSelects />}
+      {has("header") ? <Model /> : ofTexts && <ModelName />}
+      {!has("atlas") && !ofTexts && <HeadSelects />}
       {has("neurons") && !has("head") && <QuerySelect />}
       {!has("head") && <Maps />}
       {overview.measures.length > 1 && !has("head") && has("atlas", "compare") && (
@@ -63,7 +64,7 @@ export function Switches() {
             checked={page.tables.value}
             onChange={into(page.tables)}
           />
-          {has("compare") && !has("header") && <ExportMenu />}
+          {has("compare", "similarity") && !has("header") && <ExportMenu />}
         </span>
       )}
       {has("header", "head") && (

@@ -85,6 +85,7 @@ interface Header {
   answers?: Record<string, unknown>; // of a changed run
   patches?: Patches;
   compared?: Record<string, unknown>; // of two runs: see tabs/compare/data.ts
+  similar?: Record<string, unknown>; // of two texts: see tabs/similarity/data.ts
   head: Record<string, unknown> & { layer: number; head: number };
 }
 

@@ -36,7 +36,8 @@ export function applySettings(page: Page, settings: Partial<Settings>): void {
       const setting = settingOf(page, name);
       if (name === "muted") setting.value = new Set(value as string[]);
       else if (name === "corpus") setting.value = { ...SETTINGS.corpus, ...(value as object) };
-      else if (name === "compare_with") setting.value = { ...SETTINGS.compare_with, ...(value as object) };
+      else if (name === "compare_with" || name === "similar_to")
+        setting.value = { ...SETTINGS[name], ...(value as object) };
       else if (!same(setting.peek(), value)) setting.value = value;
     }
   });

@@ -15,6 +15,8 @@ import { NeuronFigure } from "./neurons/neuronfigure";
 import { Neurons } from "./neurons/neurons";
 import { mixingNumbers, Norms } from "./norms/norms";
 import { Sheet, sheetNumbers } from "./sheet";
+import { similarNumbers } from "./similarity/data";
+import { Similarity, SimilarityFigure } from "./similarity/tab";
 import { surveyNumbers } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
 import { TableTab, tableNumbers } from "./table";
@@ -55,6 +57,13 @@ const TABS: Record<TabName, TabContent> = {
     measure: "the model’s answer, with and without each change",
     figure: null,
     numbers: matterNumbers,
+  },
+  similarity: {
+    body: Similarity,
+    measure: "parts of the similarity of two texts, and the similarity without each word",
+    figure: SimilarityFigure,
+    numbers: similarNumbers,
+    isOffered: ({ overview, page }) => Boolean(overview.similar || page.similarTo.value.b),
   },
   norms: { body: Norms, measure: "attention weight α and ‖f(x)‖", figure: Norms, numbers: mixingNumbers },
   gates: {

@@ -57,6 +57,7 @@ VALUES: dict[str, list[Any]] = {
     "row": [1500],
     "col": [1500],
     "text": ["the cat " * 1000],
+    "texts": [["the cat " * 1200, "the dog", "", ""]],
     "text_pair": [None],
     "changes": [[["off", 0, 1]]],
     "layers": [[1]],
@@ -159,6 +160,8 @@ def arguments(op: str) -> Iterator[dict[str, Any]]:
 REFUSED = {
     "layer_map": "are shown of texts of at most 2,048 tokens",
     "pdf": "tokens has no PDF: ",
+    "similar": "is shown of texts of at most 1,024 tokens",
+    "similar_without": "is shown of texts of at most 1,024 tokens",
     "which_words": "is shown in texts of at most 1,024 tokens",
     "faithful": "is shown in texts of at most 1,024 tokens",
     "find_target": "answers with no label and no word",  # an encoder, whatever the length
@@ -179,7 +182,12 @@ def views(lens: bl.Lens, long: Trace) -> dict[str, Any]:
     stats = bl.survey.head_stats(lens, ["the cat sat on the mat", "it was very warm"] * 3, progress=False)
     changed = long.rerun(bl.whatif.off(0, 1))
     compared = bl.compare(long, changed).explore()
-    return {"corpus": long.explore(stats=stats), "comparison": compared, "another run": changed.explore()}
+    return {
+        "corpus": long.explore(stats=stats),
+        "comparison": compared,
+        "another run": changed.explore(),
+        "similarity": long.explore(),
+    }
 
 
 @pytest.mark.parametrize(

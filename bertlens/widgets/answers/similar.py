@@ -1,0 +1,129 @@
+"""Questions about two texts: their similarity, its split by pairs of tokens, and what is left without each word."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from torch import Tensor
+
+from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
+from ...errors import InputError
+from ...sentences.pairs import Similarity, similarity
+from ...trace.provenance import visible
+from ...trace.trace import Trace
+from ..slices import PATIENCE, Here, ask_again, in_steps
+from . import Answer
+
+if TYPE_CHECKING:
+    from ..questions import Asked
+    from ..saving import Selection
+
+Texts: TypeAlias = tuple[str, str, str, str]  # a, b, the task of each or ""
+PAIRS = 2  # of texts that a view keeps beside its own
+
+
+def similar(asked: Asked, texts: Texts | None = None) -> Answer:
+    """`told` of two texts, or of the view's own."""
+    return told(_of(asked, texts))
+
+
+def similar_without(asked: Asked, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
+    """The similarity without each word of a, of b and of both: array without (W_a + 1, W_b + 1), first with all.
+
+    In turns: "again", see slices. Words are those of `told`, of the text's own, in their order.
+    """
+    found = _of(asked, texts)
+
+    def begin(_here: Here) -> Generator[None, None, Tensor]:
+        return found.without_words()
+
+    numbers = in_steps(asked.trace, ("similar", texts), begin, patience)
+    return ask_again() if numbers is None else ({}, {"without": numbers.float()})
+
+
+def saved(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `similar_without` that a page without a kernel holds."""
+    own = asked.shown.similar
+    if own is not None and within("attributed", *_sizes(own)) and all(trace.has_neurons for trace in own.traces):
+        yield {}
+
+
+def has_vectors(trace: Trace) -> bool:
+    """Whether the model makes a vector of a text read alone."""
+    lens: Any = trace.lens
+    return lens is not None and not lens.sentences.crosses and "last_hidden_state" in (trace.output or ())
+
+
+def checked(found: Similarity) -> Similarity:
+    """Raises InputError for texts that are too long for a view."""
+    if not within("similar", *_sizes(found)):
+        raise InputError(
+            f"why two texts are similar is shown of texts of at most {LIMITS['similar'].tokens:,} tokens: "
+            "bl.similarity(lens, a, b).pairs() has the numbers of longer ones"
+        )
+    return found
+
+
+def told(found: Similarity) -> Answer:
+    """A similarity as the page draws it: js/src/tabs/similarity/data.ts. Array pairs: its split, (S_a, S_b).
+
+    Where it has none, `why_not` says why, and there is no array; biases are a last row and column.
+    """
+    sides = [
+        {
+            "text": side.read.text[len(side.read.prompt) :],
+            "read": side.read.text,
+            "tokens": [visible(token) for token in side.encoding.display_tokens],
+            "words": side.units(),
+            "names": [visible(name) for name in side.names(side.units())],
+            "special": [bool(one) for one in side.encoding.special],
+            "own": [side.is_of_text([at]) for at in range(len(side.encoding))],
+        }
+        for side in found.sides
+    ]
+    fields = {
+        "sides": sides,
+        "tasks": [task or "" for task in found.tasks],
+        "function": found.function,
+        "value": found.value,
+        "why_not": found.why_not,
+        "notes": list(found.notes),
+        "runs": sum(len(side.words) for side in found.sides),
+        "removable": "" if found.traces[0].has_neurons else found.traces[0].why_no_neurons,
+    }
+    if found.why_not:
+        return fields, {}
+    fields |= {"terms": [[name, float(value)] for name, value in found.terms.items()], "gap": found.gap}
+    return fields, {"pairs": found.pairs("output").to_numpy("float32")}
+
+
+def _of(asked: Asked, texts: Texts | None) -> Similarity:
+    shown = asked.shown
+    if texts is None:
+        if shown.similar is None:
+            raise InputError("this view shows one text: bl.similarity(lens, a, b).explore() shows two")
+        return shown.similar
+    if texts not in shown.pairs:
+        made = _made(asked, texts)
+        for oldest in list(shown.pairs)[: 1 - PAIRS]:
+            shown.pairs.pop(oldest, None)
+        shown.pairs[texts] = made
+    return shown.pairs[texts]
+
+
+def _made(asked: Asked, texts: Texts) -> Similarity:
+    asked.shown.trace.check_unchanged()
+    lens: Any = asked.shown.trace.lens
+    a, b, *tasks = texts
+    if lens is None:
+        raise InputError("this view was made from attention maps: it has no model to read other texts with")
+    if not (a.strip() and b.strip()):
+        raise InputError("two texts are compared: type both")
+    if len(a) + len(b) > PAGE_TEXT_CHARACTERS:
+        raise InputError(f"the texts are longer than {PAGE_TEXT_CHARACTERS:,} characters: use bl.similarity in a cell")
+    return checked(similarity(lens, a, b, (tasks[0] or None, tasks[1] or None)))
+
+
+def _sizes(found: Similarity) -> list[int]:
+    return [len(side.encoding) for side in found.sides]

@@ -1,0 +1,315 @@
+// Two texts as the kernel tells of them (bertlens/widgets/answers/similar.py): what their similarity is a sum of, by pieces
+// or words, and what is left of it without a word.
+import { largest } from "../../compute/largest";
+import { sorted } from "../../compute/sorted";
+import { LIMITS } from "../../generated/vocabulary";
+import { type Answer, arrived, type Kind, type Read } from "../../kernel/answers";
+import { signed, upTo } from "../../paint/format";
+import type { Numbers } from "../../parts/picturetable";
+import type { View } from "../../state/view";
+
+interface Side {
+  text: string;
+  read: string; // with its prompt
+  tokens: string[];
+  words: number[][]; // their tokens; a template token is one of its own
+  names: string[]; // of words
+  special: boolean[];
+  own: boolean[]; // tokens of the text, not of its template or prompt
+}
+
+interface Matrix {
+  shape: number[];
+  data: ArrayLike<number>;
+}
+
+export interface Similar {
+  sides: [Side, Side];
+  tasks: [string, string];
+  function: string;
+  value: number;
+  why_not: string; // why it is no sum of pairs
+  notes: string[];
+  runs: number; // that taking each word out costs
+  removable: string; // why no word can be taken out, "" where they can
+  terms?: [name: string, value: number][]; // the first is the sum of `pairs`
+  gap?: number;
+  pairs: Matrix | null; // (tokens of a, tokens of b), with biases last where there are any
+}
+
+/** A piece, a word, or the biases. */
+export interface Unit {
+  label: string;
+  at: number[]; // its tokens
+  own: boolean;
+  word: number | null; // which of the text's own words it is, whole
+}
+
+/** Both texts in units, and a sum over pairs of them. */
+export interface Split {
+  a: Unit[];
+  b: Unit[];
+  cells: Float64Array | null; // (a, b)
+}
+
+/** A row or a column that is drawn: a unit, the units that are left out, or what is not the text's own. */
+export interface Line {
+  label: string;
+  units: number[];
+  kind: "unit" | "others" | "template";
+}
+
+export interface Folded {
+  rows: Line[];
+  cols: Line[];
+  cells: number[][];
+  rowSums: number[];
+  colSums: number[];
+}
+
+/** The similarity with all words, without a's, b's, both; and what goes only with both. */
+export interface Tried {
+  none: number;
+  a: number;
+  b: number;
+  both: number;
+  own: number;
+}
+
+export interface Pair {
+  a: number; // units
+  b: number;
+  part: number | null; // null where the number is no sum
+  tried: Tried | null; // null where a unit is no whole word, or it is not known yet
+}
+
+export interface Largest {
+  pairs: Pair[];
+  others: { count: number; sum: number }; // pairs of the texts' own units that are not among them
+  template: number; // pairs with what is not the texts' own
+}
+
+const MOST = 24; // units a side that are drawn
+const LISTED = 6; // pairs
+
+/** The units of a text; `rows`: how many the matrix has, one more where there are biases. */
+export function unitsOf({ tokens, words, names, own }: Side, byWords: boolean, rows = tokens.length): Unit[] {
+  const isOwn = (at: number[]) => own[at[0]!]!;
+  const wordOf = new Map(words.filter(isOwn).map((at, n) => [String(at), n]));
+  const units = (byWords ? words : tokens.map((_, n) => [n])).map(
+    (at, n): Unit => ({
+      label: byWords ? names[n]! : tokens[n]!,
+      at,
+      own: isOwn(at),
+      word: wordOf.get(String(at)) ?? null,
+    }),
+  );
+  return rows > tokens.length ? [...units, { label: "bias", at: [tokens.length], own: false, word: null }] : units;
+}
+
+export function splitOf({ sides, pairs }: Similar, byWords: boolean): Split {
+  const [a, b] = sides.map((side, n) => unitsOf(side, byWords, pairs?.shape[n])) as [Unit[], Unit[]];
+  if (!pairs) return { a, b, cells: null };
+  const cells = new Float64Array(a.length * b.length);
+  a.forEach((row, i) => {
+    b.forEach((col, j) => {
+      for (const p of row.at) for (const q of col.at) cells[i * b.length + j]! += pairs.data[p * pairs.shape[1]! + q]!;
+    });
+  });
+  return { a, b, cells };
+}
+
+const sum = (values: Iterable<number>) => {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+};
+
+const ownOf = (units: Unit[]) => upTo(units.length).filter((n) => units[n]!.own);
+
+/** What is not the text's own, in a word or two. */
+const templateLabel = (units: Unit[], special: boolean[]): string => {
+  const names = units.map(({ label, at }) => (label === "bias" || special[at[0]!] ? label : "prompt"));
+  const each = [...new Set(names)];
+  return each.length > 3 ? "template" : each.join(" ");
+};
+
+/**
+ * The matrix as it is drawn: of each text at most `most` own units, those with the largest parts, in their order; the
+ * others together, and all that is not the text's own. It sums to the same.
+ */
+export function foldedOf({ a, b, cells }: Split, sides: Similar["sides"], most = MOST): Folded | null {
+  if (!cells) return null;
+  const cell = (i: number, j: number) => cells[i * b.length + j]!;
+  const [ownA, ownB] = [ownOf(a), ownOf(b)];
+  const lines = (units: Unit[], own: number[], weight: (n: number) => number, special: boolean[]): Line[] => {
+    const kept =
+      own.length <= most
+        ? own
+        : sorted(own, weight, true)
+            .slice(0, most)
+            .sort((x, y) => x - y);
+    const others = own.filter((n) => !kept.includes(n));
+    const rest = upTo(units.length).filter((n) => !units[n]!.own);
+    const all: Line[] = [
+      ...kept.map((n): Line => ({ label: units[n]!.label, units: [n], kind: "unit" })),
+      { label: `${others.length} others`, units: others, kind: "others" },
+      {
+        label: templateLabel(
+          rest.map((n) => units[n]!),
+          special,
+        ),
+        units: rest,
+        kind: "template",
+      },
+    ];
+    return all.filter((line) => line.units.length > 0);
+  };
+  const rows = lines(a, ownA, (i) => sum(ownB.map((j) => Math.abs(cell(i, j)))), sides[0].special);
+  const cols = lines(b, ownB, (j) => sum(ownA.map((i) => Math.abs(cell(i, j)))), sides[1].special);
+  const folded = rows.map((row) => cols.map((col) => sum(row.units.flatMap((i) => col.units.map((j) => cell(i, j))))));
+  return {
+    rows,
+    cols,
+    cells: folded,
+    rowSums: folded.map(sum),
+    colSums: cols.map((_, c) => sum(folded.map((row) => row[c]!))),
+  };
+}
+
+/** The experiment on a pair; null where a unit is no whole word. */
+export function triedOf(without: Matrix, a: Unit, b: Unit): Tried | null {
+  if (a.word === null || b.word === null) return null;
+  const at = (i: number, j: number) => without.data[i * without.shape[1]! + j]!;
+  const [none, one, other, both] = [at(0, 0), at(a.word + 1, 0), at(0, b.word + 1), at(a.word + 1, b.word + 1)];
+  return { none, a: one, b: other, both, own: none - one - other + both };
+}
+
+/** The pairs with the largest parts, or, where there are none, the largest own effects; and what all others have. */
+export function largestOf({ a, b, cells }: Split, without: Matrix | null, most = LISTED): Largest {
+  const [ownA, ownB] = [ownOf(a), ownOf(b)];
+  const all = ownA.flatMap((i) => ownB.map((j) => [i, j] as const));
+  const part = (i: number, j: number) => cells && cells[i * b.length + j]!;
+  const tried = (i: number, j: number) => without && triedOf(without, a[i]!, b[j]!);
+  const by = all.map(([i, j]) => part(i, j) ?? tried(i, j)?.own ?? Number.NaN);
+  const chosen = largest(by, most).positions.map((n) => all[n]!);
+  const pairs = chosen.map(([i, j]) => ({ a: i, b: j, part: part(i, j), tried: tried(i, j) }));
+  const own = sum(all.map(([i, j]) => part(i, j) ?? 0));
+  return {
+    pairs,
+    others: { count: all.length - pairs.length, sum: own - sum(pairs.map((pair) => pair.part ?? 0)) },
+    template: sum(cells ?? []) - own,
+  };
+}
+
+/** The units that hold two tokens; null where one is of none. */
+export function pairAt({ a, b }: Split, [p, q]: number[]): { a: number; b: number } | null {
+  const [i, j] = [a.findIndex(({ at }) => at.includes(p!)), b.findIndex(({ at }) => at.includes(q!))];
+  return i < 0 || j < 0 ? null : { a: i, b: j };
+}
+
+/** Digits behind the point for numbers of this size. */
+export const digitsFor = (size: number): number => (Math.abs(size) >= 100 ? 1 : Math.abs(size) >= 10 ? 2 : 3);
+
+const exponent = (value: number) => (value === 0 ? "0" : value.toExponential(0).replace("-", "−").replace("e-", "e−"));
+
+/** Whether the parts add up to the model's own number, and of what they are the parts. */
+export function gapWords({ terms, gap, value }: Similar): string {
+  if (!terms || gap === undefined) return "";
+  const digits = digitsFor(value) + 1;
+  const total = sum(terms.map(([, term]) => term));
+  const said = signed(value, digits);
+  if (terms.length > 1) {
+    const names = terms.map(([name]) => name).join(" ");
+    const numbers = terms.map(([, term], n) => (n ? signed(term, digits).replace("−", "− ") : signed(term, digits)));
+    return `The parts add up to ${terms[0]![0]}. −d² = ${names.replaceAll(" −", " − ")} = ${numbers.join(" ")} = ${signed(total, digits)}; the model’s own number is −d, ${said} (gap ${exponent(gap)}).`;
+  }
+  const found = signed(total, digits);
+  return found === said
+    ? `The parts add up to the model’s own ${said}, gap ${exponent(gap)}.`
+    : `The parts add up to ${found}, the model’s own number is ${said}: gap ${exponent(gap)}.`;
+}
+
+/** Where words stand on a line: those that matter most are written out, the others are dots where there is no room. */
+export function placesOf(
+  wide: number[],
+  weights: number[],
+  width: number,
+  dot = 12,
+): { x: number; written: boolean }[] {
+  let room = width - dot * wide.length;
+  const written = new Set<number>();
+  for (const n of sorted(upTo(wide.length), (n) => weights[n]!, true)) {
+    if (wide[n]! - dot > room) continue;
+    room -= wide[n]! - dot;
+    written.add(n);
+  }
+  const gap = Math.max(0, room) / Math.max(1, wide.length);
+  let x = 0;
+  return wide.map((own, n) => {
+    const slot = (written.has(n) ? own : dot) + gap;
+    x += slot;
+    return { x: x - slot / 2, written: written.has(n) };
+  });
+}
+
+// What is asked
+
+const read = ({ fields, arrays }: Read): Similar => ({ ...fields, pairs: arrays.pairs ?? null }) as unknown as Similar;
+const SIMILAR: Kind<Similar, "similar"> = { op: "similar", read };
+const WITHOUT: Kind<Matrix, "similar_without"> = {
+  op: "similar_without",
+  read: ({ arrays }) => arrays.without as unknown as Matrix,
+};
+
+/** The texts that were typed; none: the view's own. */
+export function typedOf({ page }: View): string[] | null {
+  const { a, b, task_a, task_b } = page.similarTo.value;
+  return a && b ? [a, b, task_a, task_b] : null;
+}
+
+const asked = (view: View) => {
+  const texts = typedOf(view);
+  return (texts ? { texts } : {}) as { texts: string[] };
+};
+
+/** The two texts that are shown; null where there is one only. */
+export function similarOf(view: View): Answer<Similar> | null {
+  const { overview, answers } = view;
+  if (typedOf(view)) return answers.get(SIMILAR, overview, asked(view));
+  const fields = overview.similar;
+  if (!fields) return null;
+  const pairs = overview.arrays["similar.pairs"];
+  return { state: "answered", value: read({ fields, arrays: pairs ? { pairs } : {} }) };
+}
+
+/** What is left of the number without each word. */
+export const withoutOf = (view: View): Answer<Matrix> => view.answers.get(WITHOUT, view.overview, asked(view));
+
+/** Every pair of units, a line each, with its experiment where that is there. */
+export async function similarNumbers(view: View): Promise<Numbers> {
+  if (!similarOf(view)) throw new Error("nothing is compared yet");
+  const data = await arrived(() => similarOf(view)!);
+  const tried = isCheap(data) && !data.removable ? await arrived(() => withoutOf(view)).catch(() => null) : null;
+  const split = splitOf(data, view.synced.units.value === "words");
+  const { a, b, cells } = split;
+  return {
+    columns: ["a_index", "a", "b_index", "b", "part", "without_a", "without_b", "without_both", "own"],
+    rows: a.flatMap((row, i) =>
+      b.map((col, j) => {
+        const found = tried && triedOf(tried, row, col);
+        const experiment = found ? [found.a, found.b, found.both, found.own] : [null, null, null, null];
+        return [row.at[0]!, row.label, col.at[0]!, col.label, cells ? cells[i * b.length + j]! : null, ...experiment];
+      }),
+    ),
+    facts: [
+      ["a", data.sides[0].read],
+      ["b", data.sides[1].read],
+      [data.function, String(data.value)],
+      ["split", data.why_not || gapWords(data)],
+    ],
+  };
+}
+
+/** Whether each word is taken out unasked: it is a run for each. */
+export const isCheap = ({ sides }: Similar): boolean => sides.every(({ tokens }) => tokens.length <= LIMITS.attributed);

@@ -1,0 +1,134 @@
+// Both texts as two lines of words, and lines between the pairs with the largest parts.
+import { useSignal } from "@preact/signals";
+import { useContext } from "preact/hooks";
+import { inks } from "../../paint/palette";
+import { Drawing } from "../../parts/chart";
+import { Paper } from "../../parts/paper";
+import { textWidth } from "../../parts/textwidth";
+import { shortText, tokenText } from "../../parts/token";
+import { tipped } from "../../parts/tooltip";
+import { useView } from "../../state/view";
+import type { Chosen } from "./chosen";
+import { placesOf, type Split } from "./data";
+
+const [SIZE, TOP, HEIGHT] = [13, 14, 112]; // px
+const LINES = 12; // that are drawn
+const LEAST = 0.06; // of the largest part: less is not drawn
+const CHARACTERS = 16;
+
+interface LinksProps {
+  split: Split;
+  rows: number[]; // units of a that are written
+  cols: number[];
+  chosen: Chosen;
+  width: number;
+}
+
+/** The pairs that are drawn, the largest first; of the unit that the pointer is on all of its own. */
+function drawn({ split: { b, cells }, rows, cols }: LinksProps, on: { side: number; unit: number } | null) {
+  const part = (i: number, j: number) => cells![i * b.length + j]!;
+  const all = rows.flatMap((i) => cols.map((j) => ({ a: i, b: j, part: part(i, j) })));
+  const sizes = all.map((one) => Math.abs(one.part));
+  const most = sizes.length > 0 ? Math.max(...sizes) : 0;
+  const near = on ? all.filter((one) => (on.side ? one.b : one.a) === on.unit) : all;
+  const order = near.sort((x, y) => Math.abs(y.part) - Math.abs(x.part));
+  return { most, lines: order.slice(0, LINES).filter((one) => Math.abs(one.part) >= LEAST * most && one.part !== 0) };
+}
+
+export function Links(props: LinksProps) {
+  const { split, rows, cols, chosen, width } = props;
+  const view = useView();
+  const paper = useContext(Paper);
+  const ink = inks(view.dark);
+  const on = useSignal<{ side: number; unit: number } | null>(null);
+  const { most, lines } = drawn(props, on.value);
+  const sides = [rows, cols].map((units, side) => {
+    const own = side ? split.b : split.a;
+    const weight = (n: number) =>
+      Math.max(
+        ...(side ? rows : cols).map((m) =>
+          Math.abs(split.cells![side ? m * split.b.length + n : n * split.b.length + m]!),
+        ),
+      );
+    const words = units.map((n) => shortText(own[n]!.label, CHARACTERS));
+    const wide = words.map((word) => textWidth(word, SIZE) + 10);
+    const weights = units.map((n) =>
+      n === (side ? chosen.pair?.b : chosen.pair?.a) ? Number.POSITIVE_INFINITY : weight(n),
+    );
+    return placesOf(wide, weights, width).map((place, n) => ({ ...place, unit: units[n]!, word: words[n]! }));
+  });
+  const xOf = (side: number, unit: number) => sides[side]!.find((one) => one.unit === unit)!.x;
+  const isChosen = (a: number, b: number) => paper?.selection !== false && chosen.pair?.a === a && chosen.pair.b === b;
+  const pick = (side: number, unit: number) => {
+    const near = drawn(props, { side, unit }).lines[0];
+    if (near) chosen.choose(near);
+  };
+  return (
+    <Drawing
+      width={width}
+      height={HEIGHT}
+      label={`Words of both texts and lines between the pairs with the largest parts, the largest ${chosen.words(lines[0] ?? null)}`}
+      table={null}
+    >
+      <g fill="none">
+        {[...lines].reverse().map(({ a, b, part }) => {
+          const [x, y] = [xOf(0, a), xOf(1, b)];
+          const path = `M${x} ${TOP + 6}C${x} ${HEIGHT / 2 + 10} ${y} ${HEIGHT / 2 - 10} ${y} ${HEIGHT - TOP - 8}`;
+          const share = Math.abs(part) / most;
+          return (
+            <g key={`${a}-${b}`} data-link={`${a}-${b}`}>
+              <path
+                d={path}
+                stroke={part < 0 ? ink.negative : isChosen(a, b) ? ink.select : ink.positive}
+                stroke-width={1 + 6 * share}
+                stroke-opacity={isChosen(a, b) ? 1 : 0.25 + 0.6 * share}
+                stroke-dasharray={part < 0 ? "5 3" : undefined}
+              />
+              {!paper && (
+                // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys choose the same pairs
+                <path
+                  d={path}
+                  stroke="#000000"
+                  stroke-opacity="0"
+                  stroke-width="14"
+                  style="cursor: pointer"
+                  onClick={() => chosen.choose({ a, b })}
+                  {...tipped(view, () => chosen.words({ a, b }))}
+                />
+              )}
+            </g>
+          );
+        })}
+      </g>
+      {sides.map((units, side) =>
+        units.map(({ x, unit, word, written }) => {
+          const isOn = paper?.selection !== false && (side ? chosen.pair?.b : chosen.pair?.a) === unit;
+          return (
+            // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys choose the same pairs
+            <text
+              key={`${side}-${unit}`}
+              x={x}
+              y={side ? HEIGHT - 4 : TOP}
+              font-size={SIZE}
+              text-anchor="middle"
+              fill={isOn ? ink.select : written ? ink.ink : ink.muted}
+              font-weight={isOn ? 600 : undefined}
+              style="cursor: pointer"
+              data-word={`${"ab"[side]}-${unit}`}
+              onClick={() => pick(side, unit)}
+              onPointerEnter={() => {
+                on.value = { side, unit };
+              }}
+              onPointerLeave={() => {
+                on.value = null;
+              }}
+            >
+              {written ? word : "·"}
+              <title>{tokenText((side ? split.b : split.a)[unit]!.label)}</title>
+            </text>
+          );
+        }),
+      )}
+    </Drawing>
+  );
+}

@@ -1,0 +1,143 @@
+// The pairs with the largest parts, and the experiment beside each: the number without a's word, without b's, without both.
+import { useSignal } from "@preact/signals";
+import type { Answer } from "../../kernel/answers";
+import { counted, signed } from "../../paint/format";
+import { Token } from "../../parts/token";
+import { useView } from "../../state/view";
+import type { Chosen } from "./chosen";
+import { isCheap, type Largest, type Pair, type Similar, type Split, similarOf, type Tried, withoutOf } from "./data";
+
+interface PairsProps {
+  data: Similar;
+  split: Split;
+  found: Largest;
+  chosen: Chosen;
+  tried: Answer<unknown> | null; // null: it is to be asked for
+  ask: () => void;
+  digits: number;
+}
+
+export function Pairs(props: PairsProps) {
+  const { data, split, found, chosen, tried, ask, digits } = props;
+  const { link } = useView();
+  const hasParts = split.cells !== null;
+  const text = (value: number) => signed(value, digits);
+  const whole = data.terms?.[0]?.[1];
+  const change = (pair: Pair, key: "a" | "b" | "both") =>
+    pair.tried ? text(pair.tried[key] - pair.tried.none) : tried?.state === "asking" ? "…" : "–";
+  return (
+    <section aria-label="Largest pairs">
+      <header class="bl-panel-head">
+        <h3>{hasParts ? "Largest pairs" : "Pairs that go together"}</h3>
+        <span class="bl-muted">{hasParts ? `parts of ${text(whole!)}` : "by what goes only with both"}</span>
+      </header>
+      {found.pairs.length > 0 && (
+        <table class="bl-similar-pairs">
+          <thead>
+            <tr>
+              <th scope="col">a – b</th>
+              {hasParts ? (
+                <th scope="col">part</th>
+              ) : (
+                <th scope="col" title="s − s without a’s − s without b’s + s without both">
+                  only with both
+                </th>
+              )}
+              <th scope="col" title={`How the ${data.function} changes without the word of text a`}>
+                no a
+              </th>
+              <th scope="col" title={`How the ${data.function} changes without the word of text b`}>
+                no b
+              </th>
+              <th scope="col" title={`How the ${data.function} changes without both words`}>
+                neither
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.pairs.map((pair) => {
+              const isChosen = chosen.pair?.a === pair.a && chosen.pair.b === pair.b;
+              return (
+                <tr key={`${pair.a}-${pair.b}`} class={isChosen ? "bl-pinned" : ""}>
+                  <th scope="row">
+                    <button type="button" aria-pressed={isChosen} onClick={() => chosen.choose(pair)}>
+                      <Token text={split.a[pair.a]!.label} /> – <Token text={split.b[pair.b]!.label} />
+                    </button>
+                  </th>
+                  <td class="bl-number">
+                    <b>{pair.part === null ? (pair.tried ? text(pair.tried.own) : "–") : text(pair.part)}</b>
+                  </td>
+                  {(["a", "b", "both"] as const).map((key) => (
+                    <td key={key} class="bl-number bl-selected">
+                      {change(pair, key)}
+                    </td>
+                  ))}
+                </tr>
+              );
+            })}
+            {hasParts && found.others.count > 0 && (
+              <tr class="bl-muted">
+                <th scope="row">
+                  {counted(found.others.count)} other {found.others.count === 1 ? "pair" : "pairs"}
+                </th>
+                <td class="bl-number">{text(found.others.sum)}</td>
+              </tr>
+            )}
+            {hasParts && (
+              <tr class="bl-muted bl-whole" data-testid="similar-template">
+                <th scope="row">pairs with {chosen.template}</th>
+                <td class="bl-number">{text(found.template)}</td>
+              </tr>
+            )}
+          </tbody>
+        </table>
+      )}
+      {data.removable ? (
+        <p class="bl-muted">{data.removable}</p>
+      ) : tried === null ? (
+        <button type="button" class="bl-button" disabled={!link.kernel.value} title={link.needs.value} onClick={ask}>
+          Take each word out ({counted(data.runs)} runs)
+        </button>
+      ) : (
+        tried.state === "refused" && <p class="bl-muted">{tried.reason}</p>
+      )}
+    </section>
+  );
+}
+
+/** The experiment on the chosen pair in a sentence. */
+export function TriedWords({
+  a,
+  b,
+  tried,
+  data,
+  digits,
+}: {
+  a: string;
+  b: string;
+  tried: Tried;
+  data: Similar;
+  digits: number;
+}) {
+  const text = (value: number) => signed(value, digits);
+  return (
+    <p data-testid="similar-tried">
+      The {data.function} is {text(tried.none)}: without “<Token text={a} />” {text(tried.a)}, without “
+      <Token text={b} />” {text(tried.b)}, without both {text(tried.both)}. What goes only with both: {text(tried.own)}.
+    </p>
+  );
+}
+
+/** The experiments of the texts shown; null until they are asked for. */
+export function useTried(data: Similar | null) {
+  const view = useView();
+  const wanted = useSignal<Similar["sides"] | null>(null);
+  const isAsked = data !== null && !data.removable && (isCheap(data) || wanted.value === data.sides);
+  const isHere = data !== null && similarOf(view)?.state === "answered";
+  return {
+    tried: isAsked && isHere ? withoutOf(view) : null,
+    ask: () => {
+      wanted.value = data!.sides;
+    },
+  };
+}

@@ -1,0 +1,239 @@
+// Why two texts are similar: both as fields, the number, the pairs that it is a sum of, and what is left without a word.
+import { batch, useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { UNITS } from "../../generated/vocabulary";
+import { NEEDS_MODEL } from "../../kernel/link";
+import { signed } from "../../paint/format";
+import { Segmented, wordChoices } from "../../parts/controls";
+import { onGridKey } from "../../parts/gridkeys";
+import { Waiting } from "../../parts/section";
+import { tokenText } from "../../parts/token";
+import { useWidth } from "../../parts/width";
+import { useView, type View } from "../../state/view";
+import { chosenOf, type Place } from "./chosen";
+import { digitsFor, foldedOf, gapWords, largestOf, type Similar, similarOf, splitOf, triedOf } from "./data";
+import { Links } from "./links";
+import { SumMatrix } from "./matrix";
+import { Pairs, TriedWords, useTried } from "./pairs";
+
+export function Similarity() {
+  const view = useView();
+  const answer = similarOf(view);
+  const last = useRef<Similar | null>(null);
+  if (answer?.state === "answered") last.current = answer.value;
+  const isAsking = answer?.state === "asking";
+  const data = answer?.state === "answered" || isAsking ? last.current : null;
+  return (
+    <div class="bl-similarity" data-testid="similarity">
+      <Texts data={data} isAsking={isAsking} />
+      {answer?.state === "refused" && <p role="alert">{answer.reason}</p>}
+      {data && <Why key={JSON.stringify(data.sides.map(({ read }) => read))} data={data} />}
+      {isAsking && !data && <Waiting answer={answer} doing="reading both texts" />}
+    </div>
+  );
+}
+
+/** Both texts as they can be typed, and the number. */
+function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) {
+  const view = useView();
+  const { page, link, overview } = view;
+  const typed = page.similarTo.value;
+  const shown = (n: 0 | 1) => data?.sides[n].text ?? (typed["ab"[n] as "a" | "b"] || (n ? "" : overview.text));
+  const texts = [useSignal(shown(0)), useSignal(shown(1))] as const;
+  useEffect(() => {
+    batch(() => {
+      texts[0].value = shown(0);
+      texts[1].value = shown(1);
+    });
+  }, [data]);
+  const live = link.kernel.value;
+  const field = (n: 0 | 1) => (
+    <input
+      type="text"
+      aria-label={`Text ${"ab"[n]}`}
+      placeholder={n ? "a second text" : "a text"}
+      value={texts[n].value}
+      disabled={!live}
+      title={live ? undefined : link.alone.value ? NEEDS_MODEL : link.needs.value}
+      dir="auto"
+      onInput={({ currentTarget }) => {
+        texts[n].value = currentTarget.value;
+      }}
+    />
+  );
+  const [a, b] = texts.map(({ value }) => value);
+  return (
+    <form
+      class="bl-similar-texts"
+      aria-label="Two texts"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!a!.trim() || !b!.trim()) return;
+        const [task_a, task_b] = data?.tasks ?? ["", ""];
+        batch(() => {
+          page.similarTo.value = { a: a!, b: b!, task_a, task_b };
+          page.similarPair.value = [-1, -1];
+        });
+      }}
+    >
+      {field(0)}
+      {field(1)}
+      <button type="submit" class="bl-button bl-primary" disabled={!live || !a!.trim() || !b!.trim()}>
+        {isAsking ? "…" : "Run"}
+      </button>
+      {data && !isAsking && (
+        <span data-testid="similar-value" class="bl-similar-value">
+          {data.function} <b>{signed(data.value, digitsFor(data.value))}</b>
+        </span>
+      )}
+    </form>
+  );
+}
+
+function Why({ data }: { data: Similar }) {
+  const view = useView();
+  const { synced, page } = view;
+  const byWords = synced.units.value === "words";
+  const split = useMemo(() => splitOf(data, byWords), [data, byWords]);
+  const folded = useMemo(() => foldedOf(split, data.sides), [split]);
+  const { tried, ask } = useTried(data);
+  const without = tried?.state === "answered" ? tried.value : null;
+  const found = useMemo(() => largestOf(split, without), [split, without]);
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const whole = data.terms?.[0]?.[1] ?? data.value;
+  const digits = digitsFor(whole);
+  const chosen = chosenOf(view, data, split, found.pairs[0] ?? null, digits);
+  const { pair } = chosen;
+  const [rows, cols] = [folded?.rows ?? [], folded?.cols ?? []].map((lines) =>
+    lines.filter(({ kind }) => kind === "unit").map(({ units }) => units[0]!),
+  ) as [number[], number[]];
+  const go = (to: Place) => {
+    chosen.choose(to);
+    page.said.value = chosen.words(to);
+  };
+  const inMatrix = onGridKey(
+    { rows: rows.length, cols: cols.length },
+    () => ({ row: Math.max(0, rows.indexOf(pair?.a ?? -1)), col: Math.max(0, cols.indexOf(pair?.b ?? -1)) }),
+    ({ row, col }) => go({ a: rows[row]!, b: cols[col]! }),
+  );
+  const inList = onGridKey(
+    { rows: 1, cols: found.pairs.length, count: found.pairs.length },
+    () => ({
+      row: 0,
+      col: Math.max(
+        0,
+        found.pairs.findIndex(({ a, b }) => a === pair?.a && b === pair.b),
+      ),
+    }),
+    ({ col }) => go(found.pairs[col]!),
+  );
+  const experiment = pair && without && triedOf(without, split.a[pair.a]!, split.b[pair.b]!);
+  return (
+    <>
+      <div class="bl-similar">
+        <div ref={box}>
+          {folded && rows.length > 0 && cols.length > 0 && (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from pair to pair
+            <div role="group" tabIndex={0} aria-label="Pairs as lines: arrow keys choose" onKeyDown={inList}>
+              <Links {...{ split, rows, cols, chosen }} width={width} />
+            </div>
+          )}
+          {folded && (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from cell to cell
+            <div role="group" tabIndex={0} aria-label="Parts of all pairs: arrow keys choose" onKeyDown={inMatrix}>
+              <SumMatrix {...{ folded, chosen, width, digits }} />
+            </div>
+          )}
+          {data.why_not && <p data-testid="similar-why-not">No split by pairs of words: {data.why_not}.</p>}
+        </div>
+        <div class="bl-similar-side">
+          <Pairs {...{ data, split, found, chosen, tried, ask, digits }} />
+          {pair && experiment && (
+            <TriedWords
+              a={split.a[pair.a]!.label}
+              b={split.b[pair.b]!.label}
+              {...{ tried: experiment, data, digits }}
+            />
+          )}
+          {pair && !view.link.alone.value && <WhyEach data={data} pair={pair} split={split} />}
+          <Segmented
+            label="tokens"
+            value={byWords ? "words" : "pieces"}
+            choices={wordChoices(["words", "pieces"] as ("words" | "pieces")[], UNITS)}
+            onChange={(units) => synced.put({ units })}
+          />
+        </div>
+      </div>
+      <p class="bl-muted" data-testid="similar-said">
+        {gapWords(data)} {splitWords(data)} {data.notes.join(" ")}
+      </p>
+    </>
+  );
+}
+
+/** Which split is shown, and how far it goes. */
+const splitWords = ({ terms, removable }: Similar): string =>
+  terms
+    ? `Split by the vectors of the last layer: a word’s part holds what it took in of its text.${
+        removable ? "" : " The red numbers are experiments: the change when a word is taken out."
+      }`
+    : "";
+
+/** The run of each text, with the word of the pair pinned and “Why does it look there?” open. */
+function WhyEach({ data, pair, split }: { data: Similar; pair: Place; split: ReturnType<typeof splitOf> }) {
+  const view = useView();
+  const { running, link } = view;
+  const open = (n: 0 | 1) => {
+    const unit = n ? split.b[pair.b]! : split.a[pair.a]!;
+    openRun(view, data.sides[n]!.read, unit.at[0]!).catch(() => undefined); // the link says why
+  };
+  return (
+    <p class="bl-controls">
+      {([0, 1] as const).map((n) => (
+        <button
+          type="button"
+          key={n}
+          class="bl-button"
+          disabled={!link.kernel.value || running.value}
+          title={`The run of text ${"ab"[n]} with this word pinned, and where its scores came from`}
+          onClick={() => open(n)}
+        >
+          Why “{tokenText((n ? split.b[pair.b]! : split.a[pair.a]!).label)}”? ›
+        </button>
+      ))}
+    </p>
+  );
+}
+
+async function openRun(view: View, text: string, query: number): Promise<void> {
+  const { synced, overview, page } = view;
+  if (overview.text !== text || overview.text_pair) await view.run(text, "");
+  batch(() => {
+    const tabs = overview.tabs.map(({ name }) => name);
+    synced.parts.value = ["header", "atlas", "head", ...tabs]; // of this page alone
+    page.tabChosen.value = true;
+    synced.put({ query, key: null, view: "why" });
+  });
+}
+
+/** For a file: both pictures. */
+export function SimilarityFigure() {
+  const view = useView();
+  const answer = similarOf(view);
+  if (answer?.state !== "answered") return null;
+  const data = answer.value;
+  const split = splitOf(data, view.synced.units.value === "words");
+  const folded = foldedOf(split, data.sides);
+  if (!folded) return null;
+  const digits = digitsFor(data.terms![0]![1]);
+  const chosen = chosenOf(view, data, split, null, digits);
+  const unitsIn = (lines: typeof folded.rows) =>
+    lines.filter(({ kind }) => kind === "unit").map(({ units }) => units[0]!);
+  return (
+    <>
+      <Links split={split} rows={unitsIn(folded.rows)} cols={unitsIn(folded.cols)} chosen={chosen} width={560} />
+      <SumMatrix folded={folded} chosen={chosen} width={560} digits={digits} />
+    </>
+  );
+}

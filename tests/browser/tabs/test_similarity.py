@@ -1,0 +1,161 @@
+"""Why two texts are similar: what is printed is Python's, one selection moves all, an experiment beside each pair."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+import bertlens as bl
+from browser.frame.test_axe import AXE, FINDINGS
+from browser.views import Seen, signed
+
+A, B, C = "A man is eating food.", "Nobody eats a meal here.", "A man eats unbelievably small meals."
+
+
+@pytest.fixture(scope="module")
+def found(embedded_lens: Any) -> bl.Similarity:
+    return bl.similarity(embedded_lens, A, B)
+
+
+def pairs(seen: Seen) -> list[list[str]]:
+    """The list: names, part, and three changes; then the others and the template."""
+    rows = seen.root.locator(".bl-similar-pairs tbody tr")
+    return rows.evaluate_all("all => all.map(one => [...one.cells].map(cell => cell.textContent))")  # type: ignore[no-any-return]
+
+
+def pinned(seen: Seen) -> Locator:
+    return seen.root.locator(".bl-similar-pairs tr.bl-pinned th")
+
+
+def fields(seen: Seen) -> list[Locator]:
+    return [seen.root.get_by_role("textbox", name=f"Text {n}", exact=True) for n in "ab"]
+
+
+def printed(value: float) -> str:
+    return signed(value, 3).replace("−0.000", "0.000")
+
+
+def check_list(seen: Seen, s: bl.Similarity) -> None:
+    """Every number of it, against the table of all experiments."""
+    expect(seen.root.locator(".bl-similar-pairs td").filter(has_text="…")).to_have_count(0)
+    table = s.effects(1000)
+    *rows, others, template = pairs(seen)
+    assert len(rows) == 6
+    for row, wanted in zip(rows, table.itertuples(), strict=False):
+        assert row[0] == f"{wanted.a} – {wanted.b}" and row[1] == printed(wanted.part)
+        changes = (wanted.without_a - s.value, wanted.without_b - s.value, wanted.without_both - s.value)
+        for text, change in zip(row[2:], changes, strict=True):
+            assert abs(float(text.replace("−", "-")) - change) < 0.00051
+    assert others == [f"{len(table) - 6} other pairs", printed(table["part"][6:].sum())]
+    whole = float(s.pairs().to_numpy().sum())
+    assert template == ["pairs with [CLS] [SEP]", printed(whole - table["part"].sum())]
+
+
+def test_what_is_printed_is_pythons(page_of: Any, found: bl.Similarity) -> None:
+    """On a page without a kernel; from the open view no click is needed for pairs and what is left without them."""
+    seen = Seen(page_of(found.to_html(), width=950))
+    expect(seen.part("similar-value")).to_have_text(f"cosine {found.value:.3f}")
+    check_list(seen, found)
+    matrix = found.pairs(words=True)
+    cells = seen.root.locator("[data-cell] text").all_text_contents()
+    own = matrix.to_numpy()[1:-1, 1:-1]
+    assert len(cells) > 12 and {printed(value) for value in own[own > 0.25 * own.max()]} <= set(cells)
+    sums = seen.root.locator("[data-sums] text").all_text_contents()
+    assert sums[:6] == [printed(value) for value in matrix.to_numpy()[1:-1].sum(1)]
+    assert printed(float(matrix.to_numpy().sum())) in sums
+    said = seen.part("similar-said")
+    expect(said).to_contain_text(f"The parts add up to the model’s own {found.value:.4f}, gap ")
+    expect(said).to_contain_text("Split by the vectors of the last layer")
+    expect(said).to_contain_text("mean of all its tokens")
+    assert seen.root.evaluate("root => root.offsetHeight") <= 650
+    top = found.effects(1).iloc[0]
+    expect(seen.part("similar-tried")).to_contain_text(f"without both {printed(top.without_both)}")
+    expect(seen.part("similar-tried")).to_contain_text(f"What goes only with both: {printed(top.own)}.")
+
+    # one selection: a row of the list, a cell, a line, a word
+    seen.root.get_by_role("button", name="food – eats").click()
+    expect(seen.root.locator("[data-word][font-weight]")).to_have_text(["foodfood", "eatseats"])
+    expect(seen.part("similar-tried")).to_contain_text("without “food”")
+    seen.root.locator('[data-cell="2-3"]').click()
+    expect(pinned(seen)).to_have_text("is – meal")
+    seen.root.locator("[data-link] path[stroke-opacity='0']").last.click(force=True)
+    expect(pinned(seen)).to_have_text("eating – meal")
+    seen.root.locator("[data-word=a-5]").click()
+    expect(pinned(seen)).to_have_text("food – meal")
+    seen.root.locator('[data-cell="3-2"]').hover()
+    expect(seen.tip).to_have_text(f"eating – a: {printed(matrix.iloc[4, 3])} of {found.value:.3f}")
+    seen.away()
+
+    # keys
+    seen.root.get_by_role("group", name="Pairs as lines: arrow keys choose").focus()
+    seen.page.keyboard.press("ArrowRight")
+    expect(pinned(seen)).to_have_text("eating – eats")
+    expect(seen.said).to_have_text(f"eating – eats: {printed(matrix.iloc[4, 2])} of {found.value:.3f}")
+    seen.root.get_by_role("group", name="Parts of all pairs: arrow keys choose").focus()
+    seen.page.keyboard.press("ArrowUp")
+    expect(seen.said).to_contain_text("is – eats: ")
+
+    # what takes the model
+    for field in fields(seen):
+        expect(field).to_be_disabled()
+    expect(seen.root.get_by_role("button", name="Run")).to_be_disabled()
+    assert seen.root.get_by_role("button", name="Why").count() == 0
+
+
+def test_files(page_of: Any, found: bl.Similarity) -> None:
+    seen = Seen(page_of(found.to_html(), width=950))
+    path = seen.save("CSV", "Open tab")
+    text = path.read_text(encoding="utf-8-sig").splitlines()
+    assert any(A in line for line in text if line.startswith("#")) and any("gap" in line for line in text)
+    rows = list(csv.DictReader(io.StringIO("\n".join(line for line in text if not line.startswith("#")))))
+    matrix = found.pairs(words=True)
+    assert [float(row["part"]) for row in rows] == pytest.approx(matrix.to_numpy().flatten().tolist(), abs=1e-6)
+    experiments = sorted(float(row["own"]) for row in rows if row["own"])
+    assert experiments == pytest.approx(sorted(found.effects(1000)["own"]), abs=1e-6)
+    svg = seen.save("SVG", "Open tab").read_text(encoding="utf-8")
+    assert svg.count("<rect") > 40 and svg.count("<path") >= 5 and ">eating" in svg
+    assert seen.save("PNG", "Open tab").stat().st_size > 5000
+
+
+def test_other_texts_and_the_runs_behind_a_pair(live: Any, embedded_lens: Any, found: bl.Similarity) -> None:
+    """Typed and run by the kernel; then the run of a text with the word pinned, and back; undo."""
+    view = found.explore()
+    seen = live(view, width=1200)
+    check_list(seen, found)
+    fields(seen)[0].fill(C)
+    fields(seen)[0].press("Enter")
+    other = bl.similarity(embedded_lens, C, B)
+    expect(seen.part("similar-value")).to_have_text(f"cosine {other.value:.3f}")
+    check_list(seen, other)
+    seen.choice("tokens", "Pieces").click()
+    pieces = found.sides[1].encoding.display_tokens
+    assert len(pairs(seen)) == 8 and len(pieces) > 0
+    seen.choice("tokens", "Words").click()
+    first = pairs(seen)[0][0].split(" – ")
+    seen.root.get_by_role("button", name=f"Why “{first[1]}”? ›").click()
+    expect(seen.part("why")).to_be_visible()
+    token = found.sides[1].encoding.display_tokens.index(first[1])
+    assert view.query == token and view.trace.text == B
+    seen.open_tab("Similarity")
+    expect(seen.part("similar-value")).to_have_text(f"cosine {other.value:.3f}")
+    check_list(seen, other)
+    fields(seen)[1].fill(" ")
+    expect(seen.part("similarity").get_by_role("button", name="Run")).to_be_disabled()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(950, "light"), (480, "dark"), (320, "light")])
+def test_it_fits_and_axe_finds_nothing(page_of: Any, found: bl.Similarity, width: int, theme: str) -> None:
+    seen = Seen(page_of(found.explore(theme=theme).to_html(), width=width, theme=theme))
+    expect(seen.part("similar-tried")).to_be_visible()
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    wide = "all => all.filter(one => one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML)"
+    assert seen.root.locator("svg, button, h3, h4, p, table").evaluate_all(wide) == []
+    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert seen.page.evaluate(FINDINGS) == []
+    seen.root.get_by_role("checkbox", name="as tables").check()
+    expect(seen.root.locator(".bl-similar .bl-bare-table")).to_have_count(1)
+    assert seen.page.evaluate(FINDINGS) == []

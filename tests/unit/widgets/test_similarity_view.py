@@ -1,0 +1,192 @@
+"""Why two texts are similar, as a page is told: the model's own numbers, what is asked, what a saved page holds."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import bertlens as bl
+from bertlens.base import wire
+from bertlens.errors import InputError
+from bertlens.widgets import slices
+from unit.asking import question, replies
+from unit.export.test_export import attention
+from unit.tiny_encoders import TEXTS, crossed, encoder, words
+
+A, B = "the unbelievable cats sat on the mat.", "it was very warm, the cat"
+
+
+def asked(view: Any, op: str = "similar", **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    fields, buffers = question(view, op=op, **more)
+    return fields, wire.unpack(fields["arrays"], buffers[0]) if "arrays" in fields else {}
+
+
+def first(view: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    header = view.overview["header"]
+    return header["similar"], wire.unpack(header["arrays"], view.overview["data"])
+
+
+@pytest.fixture(scope="module")
+def lens() -> bl.Lens:
+    return bl.Lens(encoder())
+
+
+def test_the_first_picture_has_the_models_number_and_its_parts(lens: bl.Lens) -> None:
+    model: Any = lens.sentences.module
+    found = bl.similarity(lens, A, B, tasks=("query", None))
+    view = found.explore()
+    told, arrays = first(view)
+    own = float(model.similarity(model.encode_query(A), model.encode(B)))
+    assert told["value"] == pytest.approx(own, abs=1e-6) and told["function"] == "cosine" and told["why_not"] == ""
+    pairs = arrays["similar.pairs"]
+    assert pairs.sum() == pytest.approx(own, abs=1e-5)
+    a, b = told["sides"]
+    assert (a["text"], a["read"]) == (A, "was it warm " + A) and b["text"] == b["read"] == B
+    assert told["tasks"] == ["query", ""] and any("prompt" in note for note in told["notes"])
+    assert pairs.shape == (len(a["tokens"]), len(b["tokens"]))
+    assert [name for name, at in zip(a["names"], a["words"], strict=True) if a["own"][at[0]]] == [
+        *["the", "unbelievable", "cats", "sat", "on", "the", "mat", "."]
+    ]  # neither the template's nor the prompt's
+    by_word = np.array([[pairs[np.ix_(i, j)].sum() for j in b["words"]] for i in a["words"]])
+    np.testing.assert_allclose(by_word, found.pairs(words=True), atol=1e-6)
+    assert (view.parts, view.units, view.view) == (["similarity"], "words", "similarity")
+    assert view.overview["header"]["text"] == "was it warm " + A
+    assert found.explore(units="pieces").units == "pieces"
+
+
+def test_other_texts_are_read_by_the_same_model(lens: bl.Lens) -> None:
+    view, explorer = bl.similarity(lens, A, B).explore(), lens.trace(A).explore()
+    model: Any = lens.sentences.module
+    for one in (view, explorer):
+        told, arrays = asked(one, texts=[B, TEXTS[3], "document", "query"])
+        own = float(model.similarity(model.encode_document(B), model.encode_query(TEXTS[3])))
+        assert told["value"] == pytest.approx(own, abs=1e-6)
+        assert arrays["pairs"].sum() == pytest.approx(own, abs=1e-5)
+        assert [side["text"] for side in told["sides"]] == [B, TEXTS[3]]
+    told, arrays = asked(view)
+    assert [side["text"] for side in told["sides"]] == [A, B]
+    assert "bl.similarity" in asked(explorer)[0]["error"]
+    assert "type both" in asked(explorer, texts=[A, " ", "", ""])[0]["error"]
+    assert "100,000 characters" in asked(explorer, texts=[A, "a" * 100_001, "", ""])[0]["error"]
+    assert "no task" in asked(explorer, texts=[A, B, "passage", ""])[0]["error"]
+    for bad in (None, [], [A, B], [A, B, "", 1], "texts"):
+        assert "[a, b, task of a, task of b]" in asked(explorer, texts=bad)[0]["error"]
+
+
+def test_another_run_keeps_the_two_texts(lens: bl.Lens) -> None:
+    """The page opens the run of either text and comes back."""
+    view = bl.similarity(lens, A, B).explore()
+    question(view, op="trace", text=B)
+    assert view.overview["header"]["text"] == B and first(view)[0]["sides"][0]["text"] == A
+
+
+def test_each_word_taken_out(lens: bl.Lens) -> None:
+    found = bl.similarity(lens, A, B)
+    told, arrays = asked(found.explore(), "similar_without")
+    without = arrays["without"]
+    own = [
+        [name for name, at in zip(s["names"], s["words"], strict=True) if s["own"][at[0]]]
+        for s in first(found.explore())[0]["sides"]
+    ]
+    assert without.shape == (1 + len(own[0]), 1 + len(own[1])) and "error" not in told
+    for row in bl.similarity(lens, A, B).effects(100).itertuples():
+        at = [
+            (i, j)
+            for (i, a), (j, b) in itertools.product(enumerate(own[0], 1), enumerate(own[1], 1))
+            if (a, b) == (row.a, row.b) and abs(without[i, j] - row.without_both) < 1e-6
+        ]
+        assert any(
+            without[i, 0] == pytest.approx(row.without_a, abs=1e-6)
+            and without[0, j] == pytest.approx(row.without_b, abs=1e-6)
+            for i, j in at
+        )
+    assert without[0, 0] == pytest.approx(found.value, abs=1e-6)
+
+
+def test_words_are_taken_out_in_turns(lens: bl.Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertlens.sentences.removal.TOKENS", 1)  # a row a batch
+    view = bl.similarity(lens, A, B).explore()
+    whole = asked(view, "similar_without")[1]["without"]
+    clock = iter(range(10**9))
+    monkeypatch.setattr(slices.time, "monotonic", lambda: float(next(clock)))
+    other = bl.similarity(lens, A, B).explore()
+    message = {"id": 1, "op": "similar_without", "trace": other.overview["header"]["trace"], "map": "self"}
+    turns = 1
+    while (reply := replies(other, message)[0])[0].get("again"):
+        turns += 1
+        assert "error" not in asked(other, "head", layer=0, head=0)[0]
+    assert turns > len(A.split())
+    np.testing.assert_array_equal(wire.unpack(reply[0]["arrays"], reply[1][0])["without"], whole)
+
+
+def test_texts_of_one_token_and_of_512_and_longer_ones() -> None:
+    lens = bl.Lens(encoder(long=True))
+    for a, b in (("cats", "mat"), (words(510, 1), words(510, 2)), ("cats", words(600, 1))):
+        view = bl.similarity(lens, a, b).explore()
+        told, arrays = first(view)
+        assert arrays["similar.pairs"].sum() == pytest.approx(told["value"], abs=1e-5)
+        held = [message["op"] for message, _ in view.page().answers]
+        assert ("similar_without" in held) == (b == "mat")
+        assert any("cut to 512" in note for note in told["notes"]) == (len(b) > len(words(510, 2)) + 50)
+
+
+def test_texts_beyond_the_limit_are_one_sentence(lens: bl.Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bertlens.base.limits import LIMITS, Limit
+
+    found = bl.similarity(lens, A, B)
+    monkeypatch.setitem(LIMITS, "similar", Limit(len(found.sides[0].encoding) - 1, "", ""))
+    with pytest.raises(InputError, match="of texts of at most"):
+        found.explore()
+    assert "of texts of at most" in asked(lens.trace(A).explore(), texts=[A, B, "", ""])[0]["error"]
+
+
+@pytest.mark.parametrize("mode", ["max", "cls"])
+def test_a_number_that_is_no_sum_says_so_and_has_its_experiments(mode: str) -> None:
+    view = bl.similarity(bl.Lens(encoder(mode=mode)), A, B).explore()
+    told, arrays = first(view)
+    assert "pooling" in told["why_not"] and "terms" not in told and "similar.pairs" not in arrays
+    assert asked(view, "similar_without")[1]["without"][0, 0] == pytest.approx(told["value"], abs=1e-6)
+    assert "similar_without" in [message["op"] for message, _ in view.page().answers]
+
+
+def test_the_euclidean_distance_names_its_terms() -> None:
+    told, arrays = first(bl.similarity(bl.Lens(encoder(similarity_fn_name="euclidean")), A, B).explore())
+    assert [name for name, _ in told["terms"]] == ["2a·b", "−‖a‖²", "−‖b‖²"]
+    assert sum(value for _, value in told["terms"]) == pytest.approx(-(told["value"] ** 2), abs=1e-4)
+    assert arrays["similar.pairs"].sum() == pytest.approx(told["terms"][0][1], rel=1e-5)
+
+
+def test_who_has_the_tab(lens: bl.Lens) -> None:
+    def offered(view: Any) -> Any:
+        return next(tab["why_not"] for tab in view.overview["header"]["tabs"] if tab["name"] == "similarity")
+
+    assert offered(lens.trace(A).explore()) == "" and offered(bl.similarity(lens, A, B).explore()) == ""
+    weights = bl.Trace.from_attentions(attention(2, 2, 3, 3), list("abc")).explore()
+    assert offered(weights) is None and "no vectors" in asked(weights, texts=[A, B, "", ""])[0]["error"]
+    assert offered(bl.Lens(crossed()).trace(A, B).explore()) is None
+
+
+def test_what_is_no_similarity_is_refused(lens: bl.Lens) -> None:
+    with pytest.raises(InputError, match=r"bl\.similarity\(lens, a, b\)"):
+        bl.SimilarityView(lens.trace(A))  # type: ignore[arg-type]
+    with pytest.raises(bl.SelectionError, match="no option"):
+        bl.similarity(lens, A, B).explore(texts=1)
+
+
+def test_a_model_that_has_changed_is_refused() -> None:
+    lens = bl.Lens(encoder())
+    view = bl.similarity(lens, A, B).explore()
+    with torch.no_grad():
+        next(iter(lens.model.parameters())).add_(1)
+    for op, texts in (("similar", {"texts": [A, B, "", ""]}), ("similar_without", {})):
+        assert "changed" in asked(view, op, **texts)[0]["error"]
+
+
+def test_the_page_is_written(lens: bl.Lens, tmp_path: Any) -> None:
+    text = bl.similarity(lens, A, B).to_html(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
+    assert f"{A} | {B}" in text.split("</title>")[0]
