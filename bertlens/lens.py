@@ -19,6 +19,7 @@ from .run.attention import check_precision
 from .sentences.encoders import SentenceEncoder, is_of_package
 from .sentences.folders import is_sentence_encoder
 from .sentences.folders import load as load_sentence_encoder
+from .sentences.late import sentence_encoder
 from .sentences.own import tell_answers
 from .sentences.plain import PlainEncoder
 from .sentences.texts import check_texts, similarities
@@ -29,8 +30,9 @@ from .trace.trace import Trace
 class Lens:
     """A loaded transformers model and its tokenizer; the model is left exactly as it was by everything done here.
 
-    A SentenceTransformer or CrossEncoder of sentence-transformers brings its own tokenizer: Lens(model). `trace` then
-    is of the transformers model in it, without a prompt; `encode` and `similarity` are the object's own.
+    A SentenceTransformer, CrossEncoder or MultiVectorEncoder of sentence-transformers brings its own tokenizer:
+    Lens(model). `trace` then is of the transformers model in it, without a prompt; `encode` and `similarity` are the
+    object's own.
     Raises ModelError where the model is not one that bertlens can read (the message lists what works).
     """
 
@@ -40,7 +42,7 @@ class Lens:
         self._given = model
         self.sentences: SentenceEncoder | PlainEncoder = PlainEncoder(self)  # what makes vectors of whole texts
         if is_of_package(model):
-            self.sentences = SentenceEncoder(model)
+            self.sentences = sentence_encoder(model)
             if tokenizer not in (None, self.sentences.tokenizer):
                 raise ModelError(f"a {type(model).__name__} has its own tokenizer: leave it out, Lens(model)")
             model, tokenizer = self.sentences.model, self.sentences.tokenizer
@@ -184,11 +186,12 @@ class Lens:
         *,
         batch_size: int = 32,
         progress: bool = False,
-    ) -> Tensor:
+    ) -> Any:
         """(N, E) the vectors of texts, of one string (E,), on the model's device.
 
         Of a SentenceTransformer they are its own, all of its steps and its limit of length included: `encode`, with
         task "query" `encode_query`, with "document" `encode_document`. Another encoder's are the mean of all tokens.
+        A late-interaction encoder has a vector for each token: (n, E), of several texts a list of such.
         Raises InputError for a task or prompt that the model has not, ModelError for a model that makes no vectors.
         """
         check_texts(texts)

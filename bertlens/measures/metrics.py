@@ -156,6 +156,8 @@ def similarity(other: Trace | None = None) -> Metric:
 def _states(trace: Trace) -> Tensor:
     """(S, D) the last hidden states. Raises ModelError for a model that answers with something else, or no model."""
     output = trace._record.output
+    if trace.model is not None and trace.model.why_no_answer:
+        raise ModelError(trace.model.why_no_answer)
     if trace.model is None or "last_hidden_state" not in output:
         raise ModelError(f"{trace.model_name} gives no hidden states as its answer: {_ways(kind_of(trace))}")
     states: Tensor = output.last_hidden_state[0]

@@ -46,30 +46,24 @@ class SentenceEncoder:
     note = ""  # what is said beside its numbers
 
     def __init__(self, module: Any):
-        kinds = [c.__name__ for c in type(module).__mro__ if c.__module__.partition(".")[0] == PACKAGE]
+        kinds = kinds_of(module)
         self.module, self.crosses = module, "CrossEncoder" in kinds
         if "SparseEncoder" in kinds or not (self.crosses or "SentenceTransformer" in kinds):
             raise ModelError(
-                f"{type(module).__name__} is not read here: Lens takes a SentenceTransformer, a CrossEncoder, or a "
-                "transformers model with its tokenizer"
+                f"{type(module).__name__} is not read here: Lens takes a SentenceTransformer, a CrossEncoder, a "
+                "MultiVectorEncoder, or a transformers model with its tokenizer"
             )
-        if not hasattr(module, "preprocess"):
-            raise ModelError("objects of sentence-transformers 6 and newer are read here: upgrade the package")
         first, *rest = module
-        if type(first).__name__ != "Transformer" or getattr(first, "backend", "torch") != "torch":
-            raise _unknown(module, first)
-        task = "sequence-classification" if self.crosses and not rest else "feature-extraction"
-        if first.transformer_task != task or set(first.modality_config) != {"text"}:
-            raise _unknown(module, first, f"for {first.transformer_task} of {', '.join(map(str, first.modalities))}")
+        check_first(module, first, "sequence-classification" if self.crosses and not rest else "feature-extraction")
         pooling = rest[:1]
         if pooling and type(pooling[0]).__name__ != "Pooling":
-            raise _unknown(module, pooling[0])
+            raise unknown(module, pooling[0])
         if not (pooling or self.crosses):
             raise ModelError(f"this {type(module).__name__} has no Pooling: its vectors are no single ones of texts")
         for part in rest[1:]:
             of_tokens = getattr(part, "module_input_name", "sentence_embedding") != "sentence_embedding"
             if type(part).__name__ not in TAIL or of_tokens:
-                raise _unknown(module, part, "of tokens" if of_tokens else "")
+                raise unknown(module, part, "of tokens" if of_tokens else "")
         self.tail: tuple[Any, ...] = tuple(rest[1:])
         modes: Any = pooling[0].pooling_mode if pooling else ()
         self.modes = Modes((modes,) if isinstance(modes, str) else tuple(modes))
@@ -92,7 +86,7 @@ class SentenceEncoder:
 
     @property
     def function(self) -> str:
-        """Its similarity function: cosine, dot, euclidean or manhattan."""
+        """Its similarity function: cosine, dot, euclidean, manhattan; of a MultiVectorEncoder maxsim or meanmaxsim."""
         return str(self.module.similarity_fn_name)
 
     @property
@@ -109,18 +103,21 @@ class SentenceEncoder:
 
     def encode(
         self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
-    ) -> Tensor:
+    ) -> Any:
         """(N, E), of one string (E,): `encode`, `encode_query` or `encode_document` of the object."""
         if self.crosses:
             raise ModelError(NO_VECTORS)
+        options = {"batch_size": batch_size, "show_progress_bar": progress, "convert_to_tensor": True}
+        found: Tensor = self._encoded(texts, task, prompt_name, **options)
+        return found.clone()  # made in inference mode: as it is, no gradient could ever pass it
+
+    def _encoded(self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, **options: Any) -> Any:
+        """What the object's own method gives for a task."""
         name = self._prompt_name(task, prompt_name)
         given = texts if isinstance(texts, str) else list(texts)
         call = {None: "encode", "query": "encode_query", "document": "encode_document"}[task]
         with self._as_it_was():
-            found: Tensor = getattr(self.module, call)(
-                given, prompt_name=name, batch_size=batch_size, show_progress_bar=progress, convert_to_tensor=True
-            )
-        return found.clone()  # made in inference mode: as it is, no gradient could ever pass it
+            return getattr(self.module, call)(given, prompt_name=name, **options)
 
     def predict(self, pairs: Sequence[tuple[str, str]], batch_size: int = 32, progress: bool = False) -> Tensor:
         """(N,), with several labels (N, labels): the scores of a cross-encoder, its activation applied."""
@@ -204,9 +201,27 @@ def is_of_package(model: Any) -> bool:
     return any(c.__module__.partition(".")[0] == PACKAGE for c in type(model).__mro__)
 
 
-def _unknown(module: Any, part: Any, what: str = "") -> ModelError:
+def kinds_of(module: Any) -> list[str]:
+    """The classes of sentence-transformers that an object is of."""
+    return [c.__name__ for c in type(module).__mro__ if c.__module__.partition(".")[0] == PACKAGE]
+
+
+def check_first(module: Any, first: Any, task: str) -> None:
+    """Raises ModelError where the first module is no Transformer that reads text for this task of transformers."""
+    if not hasattr(module, "preprocess"):
+        raise ModelError("objects of sentence-transformers 6 and newer are read here: upgrade the package")
+    if type(first).__name__ != "Transformer" or getattr(first, "backend", "torch") != "torch":
+        raise unknown(module, first)
+    if first.transformer_task != task or set(first.modality_config) != {"text"}:
+        raise unknown(module, first, f"for {first.transformer_task} of {', '.join(map(str, first.modalities))}")
+
+
+def unknown(
+    module: Any, part: Any, what: str = "", rest: str = f"a Pooling and, of its vectors, {', '.join(TAIL)}"
+) -> ModelError:
+    """The error for a module that is not known. rest: what may follow on the first."""
     named = " ".join((type(part).__name__, what)).strip()
     return ModelError(
-        f"this {type(module).__name__} has a module {named}, which is not read here: a Transformer that reads text, a "
-        f"Pooling and, of its vectors, {', '.join(TAIL)} are"
+        f"this {type(module).__name__} has a module {named}, which is not read here: a Transformer that reads text and "
+        f"{rest} are"
     )

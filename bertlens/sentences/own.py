@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ..model.borrowed import Model
 from .encoders import COSINE, DOT, MANHATTAN, SentenceEncoder
+from .late import NO_ANSWER, LateEncoder
 from .parts import no_sum, read_by
 
 
@@ -41,7 +42,9 @@ class OwnEmbedder:
 
 def tell_answers(model: Model, encoder: SentenceEncoder) -> None:
     """The answers of a model's runs are those of the encoder that it is in."""
-    if not encoder.crosses:
+    if isinstance(encoder, LateEncoder):
+        model.why_no_answer = NO_ANSWER
+    elif not encoder.crosses:
         model.embedder = OwnEmbedder(encoder)
     elif encoder.modes.names:
         model.why_no_answer = (

@@ -18,8 +18,9 @@ from ..trace.trace import Trace
 from .baseline import Baseline, baseline
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
 from .inputs import NOTE, by_input, check_by, written
+from .late import LateEncoder, late_similarity
 from .own import MANHATTAN_SUM
-from .parts import Encoder, Side, held, no_sum, why_not
+from .parts import Encoder, Side, grouped_sums, held, no_sum, why_not
 from .removal import without_words
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Similarity:
             chosen = side.units(words)
             names.append([*side.names(chosen), *["bias"] * (rows - size)])
             units.append([*chosen, *[[size]] * (rows - size)])
-        table = DataFrame(_summed(matrix, units).numpy(), index=names[0], columns=names[1])
+        table = DataFrame(grouped_sums(matrix, units).numpy(), index=names[0], columns=names[1])
         table.attrs["of"], table.attrs["notes"] = of, [*self.notes, *([NOTE] if of == "input" else [])]
         table.attrs["gap"] = float(matrix.sum()) - float(self.terms.iloc[0]) + self.gap
         return table
@@ -238,7 +239,7 @@ class Similarity:
         s, units = self._effects, [side.words for side in self.sides]
         names = [side.names(chosen) for side, chosen in zip(self.sides, units, strict=True)]
         own = s[0, 0] - s[1:, :1] - s[:1, 1:] + s[1:, 1:]
-        parts = torch.full_like(own, torch.nan) if self.why_not else _summed(self._pairs, units)
+        parts = torch.full_like(own, torch.nan) if self.why_not else grouped_sums(self._pairs, units)
         order = (own if self.why_not else parts).abs().flatten().argsort(descending=True, stable=True)[: max(0, k)]
         rows = [divmod(int(at), own.shape[1]) for at in order]
         numbers = {
@@ -296,9 +297,10 @@ class Similarity:
         return " ".join([f"Similarity({self.function} {self.value:.4f}; {said}.", *self.notes]).rstrip() + ")"
 
 
-def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Similarity:
+def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Any:
     """Why two texts are similar: the model's own number for them, and its split by pairs of tokens.
 
+    A `Similarity`; of a late-interaction encoder a `LateSimilarity`: for each token of a its best one of b.
     tasks: None, "query" or "document" for each text, as in `lens.encode`; their prompts are part of what is read.
     Raises InputError for anything else than two texts, ModelError for a cross-encoder, which reads both as one input.
     """
@@ -307,6 +309,8 @@ def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] 
     if len(tasks) != 2:
         raise InputError("tasks are two, one for each text: None, 'query' or 'document'")
     encoder, fingerprint = lens.sentences, lens.borrowed.fingerprint()
+    if isinstance(encoder, LateEncoder):
+        return late_similarity(lens, a, b, (tasks[0], tasks[1]))
     if encoder.crosses:
         raise ModelError(f"{NO_VECTORS}, lens.trace(a, b) shows what it reads")
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
@@ -318,13 +322,3 @@ def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] 
         if side.encoding.report.truncated:
             notes.append(f"Text {name} is cut to {len(side.encoding)} tokens.")
     return Similarity(lens, value, sides, tuple(notes), fingerprint, (tasks[0], tasks[1]))
-
-
-def _summed(matrix: Tensor, units: list[list[list[int]]]) -> Tensor:
-    """(U_a, U_b) of a matrix of tokens: sums over those of each unit, on both sides."""
-    for axis, chosen in enumerate(units):
-        pairs = [(number, at) for number, unit in enumerate(chosen) for at in unit]
-        owner, tokens = torch.tensor(pairs, dtype=torch.long, device=matrix.device).reshape(-1, 2).T
-        shape = [len(chosen) if at == axis else size for at, size in enumerate(matrix.shape)]
-        matrix = matrix.new_zeros(shape).index_add(axis, owner, matrix.index_select(axis, tokens))
-    return matrix

@@ -83,6 +83,16 @@ class Side:
         return split(self.lens.sentences, self.read, self.keep)
 
 
+def grouped_sums(matrix: Tensor, units: list[list[list[int]]]) -> Tensor:
+    """(U_a, U_b) of a matrix of tokens: sums over those of each unit, on both sides."""
+    for axis, chosen in enumerate(units):
+        pairs = [(number, at) for number, unit in enumerate(chosen) for at in unit]
+        owner, tokens = torch.tensor(pairs, dtype=torch.long, device=matrix.device).reshape(-1, 2).T
+        shape = [len(chosen) if at == axis else size for at, size in enumerate(matrix.shape)]
+        matrix = matrix.new_zeros(shape).index_add(axis, owner, matrix.index_select(axis, tokens))
+    return matrix
+
+
 def why_not(encoder: Encoder) -> str:
     """Why a model's vectors are no sums over the tokens of the last layer; "" where they are."""
     if encoder.modes.single:

@@ -169,7 +169,6 @@ def declined() -> dict[str, Any]:
         "CNN": lambda: encoder(parts.CNN(32)),
         "no Pooling": lambda: st.SentenceTransformer(modules=[first], device="cpu"),
         "SparseEncoder is not": lambda: st.SparseEncoder(folder("BertForMaskedLM"), device="cpu"),
-        "MultiVectorEncoder is not": lambda: st.MultiVectorEncoder(folder(), device="cpu"),
         "Pooling is not": lambda: pooling,
     }
 

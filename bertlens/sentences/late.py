@@ -1,0 +1,268 @@
+"""Late interaction: a vector for each token, and for each token of a query its best one of a passage (MaxSim).
+
+Khattab and Zaharia 2020 (ColBERT), section 3.3: the score is Σᵢ maxⱼ qᵢ·dⱼ over the tokens that the model scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..base.locks import locked
+from ..errors import ModelError, SelectionError
+from ..text.encoding import encode
+from ..text.tokenizer import display, is_byte_level
+from ..trace.trace import Trace
+from .baseline import Baseline, baseline
+from .encoders import Read, SentenceEncoder, check_first, kinds_of, unknown
+from .parts import Side, grouped_sums
+from .pooling import Modes
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+    from ..lens import Lens
+
+KIND = "MultiVectorEncoder"
+OF_TOKENS = ("Dense", "Normalize", "Dropout", "MultiVectorMask")  # what may follow on the transformers model
+SIDES = ("a", "b")
+NO_ANSWER = (
+    "a late-interaction encoder makes a vector of each token: "
+    "bl.similarity(lens, query, passage, ('query', 'document')) has the score of two texts"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TokensRead(Read):
+    """A text as a late-interaction encoder reads it. T tokens: those of the text, then those that it adds to a query.
+
+    `states` (T, E) are vectors of all, `vector` (n, E) of those that are scored.
+    """
+
+    all_ids: tuple[int, ...] = ()  # (T,)
+    scored: tuple[bool, ...] = ()  # (T,) False for a token of the skip-list
+    added: tuple[bool, ...] = ()  # (T,) True for a query's expansion
+
+
+class LateEncoder(SentenceEncoder):
+    """A MultiVectorEncoder. Raises ModelError, naming the module, for one that is not known here."""
+
+    def __init__(self, module: Any):
+        self.module, self.crosses, self.modes, self.tail = module, False, Modes(()), ()
+        first, *rest = module
+        check_first(module, first, "feature-extraction")
+        for part in rest:
+            of_text = getattr(part, "module_input_name", "token_embeddings") != "token_embeddings"
+            if type(part).__name__ not in OF_TOKENS or of_text:
+                raise unknown(
+                    module, part, "of whole texts" if of_text else "", f"on its tokens, {', '.join(OF_TOKENS)}"
+                )
+
+    def encode(
+        self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
+    ) -> Any:
+        """(n, E) of one string, of several a list of such: a vector of each token that is scored."""
+        found = self._encoded(texts, task, prompt_name, batch_size=batch_size, show_progress_bar=progress)
+        return found.clone() if isinstance(texts, str) else [one.clone() for one in found]
+
+    def read(self, text: str, task: str | None, prompt_name: str | None = None) -> TokensRead:
+        found = self._encoded(text, task, prompt_name, output_value=None, show_progress_bar=False)
+        name = self._prompt_name(task, prompt_name)
+        prompt = self.module.prompts[name] if name is not None else ""
+        scored = found["attention_mask"].bool()
+        added = found.get("query_expansion_positions", torch.zeros_like(scored)).bool()
+        states = found["token_embeddings"].clone()
+        ids = found["input_ids"].tolist()
+        own = [number for number, more in zip(ids, added.tolist(), strict=True) if not more]
+        return TokensRead(
+            prompt=prompt,
+            text=prompt + text,
+            input_ids=tuple(own),
+            states=states,
+            left_out=0,
+            vector=states[scored],
+            all_ids=tuple(ids),
+            scored=tuple(scored.tolist()),
+            added=tuple(added.tolist()),
+        )
+
+
+def sentence_encoder(module: Any) -> SentenceEncoder:
+    """What reads an object of sentence-transformers. Raises ModelError for a class or a module that is not known."""
+    return LateEncoder(module) if KIND in kinds_of(module) else SentenceEncoder(module)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LateSimilarity:
+    """The MaxSim of two texts, a the query and b the passage: the model's own number, and which tokens made it."""
+
+    lens: Lens
+    value: float  # as the model gives it
+    sides: tuple[Side, Side]
+    notes: tuple[str, ...]
+    why_not = ""  # it is a sum, always
+
+    @property
+    def function(self) -> str:
+        """maxsim, or meanmaxsim: divided by the number of the query's tokens."""
+        return self.lens.sentences.function
+
+    @property
+    def traces(self) -> tuple[Trace, Trace]:
+        """The run of each text, without what the model adds to a query."""
+        return self.sides[0].trace, self.sides[1].trace
+
+    @property
+    def baseline(self) -> Baseline:
+        """The number beside those of all pairs of 48 unrelated English sentences. See `against`."""
+        return self.against()
+
+    def against(self, texts: Sequence[str] | None = None) -> Baseline:
+        """The number beside those of all pairs of `texts`, encoded for the same tasks: as `Similarity.against`."""
+        return baseline(self.lens, self.value, (self.sides[0].task, self.sides[1].task), texts)
+
+    def products(self) -> DataFrame:
+        """(n, m) qᵢ·dⱼ of the tokens that are scored: the cosines, where the model normalises its vectors."""
+        from pandas import DataFrame
+
+        return DataFrame(self._products.numpy(), index=self._names(0), columns=self._names(1))
+
+    def pairs(self, *, words: bool = False) -> DataFrame:
+        """(T_a, T_b) what each pair of tokens puts into the number, 0 but at the maximum of each row; it sums to it.
+
+        Tokens that are not scored have 0. words: pieces of a word summed, each added token a word of its own.
+        """
+        from pandas import DataFrame
+
+        one, other = ([at for at, is_in in enumerate(read.scored) if is_in] for read in self._reads)
+        matrix = torch.zeros(*(len(read.all_ids) for read in self._reads), dtype=torch.float64, device="cpu")
+        for row, best in zip(one, self._best.tolist(), strict=True):
+            matrix[row, other[best]] = self._products[one.index(row), best] * self._scale
+        units = [self._units(number, words) for number in range(2)]
+        names = [self._unit_names(number, chosen) for number, chosen in enumerate(units)]
+        return DataFrame(grouped_sums(matrix, units).numpy(), index=names[0], columns=names[1])
+
+    def tokens(self, side: str = "a", *, words: bool = False, own: bool = False) -> Series:
+        """What each token of the query "a" puts in; of the passage "b" what it won. Either sums to the number.
+
+        own: the text's own tokens alone, without those of the template, a prompt and a query's expansion.
+        """
+        if side not in SIDES:
+            raise SelectionError(f"no side {side!r}: there are 'a' and 'b'")
+        number = SIDES.index(side)
+        sums = self.pairs(words=words).sum(axis=1 - number)
+        if not own:
+            return sums
+        chosen, size = self.sides[number], len(self.sides[number].encoding)
+        return sums[[unit[0] < size and chosen.is_of_text(unit) for unit in self._units(number, words)]]
+
+    def matches(self) -> DataFrame:
+        """For each token of the query its best token of the passage, in the order of the query.
+
+        Columns: token and at (its place), best and best_at, cosine of the two vectors, part (the parts sum to the
+        number), share = part / number, added (a token that the model put behind the query).
+        """
+        from pandas import DataFrame
+
+        q, d = (read.vector.double().cpu() for read in self._reads)
+        best = self._best
+        cosines = torch.cosine_similarity(q, d[best], dim=-1)
+        parts = self._products[torch.arange(len(q)), best] * self._scale
+        places = [[at for at, is_in in enumerate(read.scored) if is_in] for read in self._reads]
+        names = [self._names(number) for number in range(2)]
+        return DataFrame(
+            {
+                "token": names[0],
+                "at": places[0],
+                "best": [names[1][j] for j in best.tolist()],
+                "best_at": [places[1][j] for j in best.tolist()],
+                "cosine": cosines.numpy(),
+                "part": parts.numpy(),
+                "share": (parts / parts.sum()).numpy(),
+                "added": [self._reads[0].added[at] for at in places[0]],
+            }
+        )
+
+    @property
+    def gap(self) -> float:
+        """The sum of the parts less the model's own number: what rounding leaves."""
+        return float(self._products.amax(1).sum() * self._scale) - self.value
+
+    @property
+    def _reads(self) -> tuple[TokensRead, TokensRead]:
+        one, other = (side.read for side in self.sides)
+        assert isinstance(one, TokensRead) and isinstance(other, TokensRead)
+        return one, other
+
+    @cached_property
+    def _products(self) -> Tensor:
+        """(n, m) float64 on the CPU."""
+        q, d = (read.vector.double().cpu() for read in self._reads)
+        return q @ d.T
+
+    @property
+    def _best(self) -> Tensor:
+        """(n,) the first maximum of each row."""
+        return self._products.argmax(1)
+
+    @property
+    def _scale(self) -> float:
+        return 1 / len(self._products) if self.function == "meanmaxsim" else 1.0
+
+    def _units(self, number: int, words: bool) -> list[list[int]]:
+        side, size = self.sides[number], len(self.sides[number].encoding)
+        return [*side.units(words), *[[at] for at in range(size, len(self._reads[number].all_ids))]]
+
+    def _unit_names(self, number: int, units: list[list[int]]) -> list[str]:
+        side, size = self.sides[number], len(self.sides[number].encoding)
+        shown = _shown(self.lens, self._reads[number].all_ids)
+        return [*side.names([unit for unit in units if unit[0] < size]), *shown[size:]]
+
+    def _names(self, number: int) -> list[str]:
+        read = self._reads[number]
+        return [name for name, is_in in zip(_shown(self.lens, read.all_ids), read.scored, strict=True) if is_in]
+
+    def __repr__(self) -> str:
+        said = f"{len(self._products)} tokens of the query, gap {self.gap:.0e}."
+        return " ".join([f"LateSimilarity({self.function} {self.value:.4f}; {said}", *self.notes]).rstrip() + ")"
+
+
+def late_similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
+    """See `pairs.similarity`. Raises ModelError where the model scores no token of a text."""
+    sides = _side(lens, a, tasks[0]), _side(lens, b, tasks[1])
+    notes = []
+    for name, side in zip(SIDES, sides, strict=True):
+        read = side.read
+        assert isinstance(read, TokensRead)
+        if not any(read.scored):
+            raise ModelError(f"{lens.model_name} scores no token of text {name}: all of them are on its skip-list")
+        if read.prompt:
+            notes.append(f"Text {name} is read behind its prompt “{read.prompt}”.")
+        if side.encoding.report.truncated:
+            notes.append(f"Text {name} is cut to {len(side.encoding)} tokens.")
+        if count := sum(read.added):
+            notes.append(f"{count} tokens are added to text {name}, and scored.")
+        if count := len(read.scored) - sum(read.scored):
+            notes.append(f"{count} tokens of text {name} are not scored.")
+    vectors = ([side.read.vector] for side in sides)
+    value = float(lens.sentences.similarity(*vectors)[0, 0])
+    return LateSimilarity(lens, value, sides, tuple(notes))
+
+
+def _side(lens: Lens, text: str, task: str | None) -> Side:
+    """As `Side.of`; what is added behind the text is none of its encoding."""
+    read = lens.sentences.read(text, task)
+    with locked([lens.tokenizer]):
+        encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
+    if tuple(encoding.input_ids) != read.input_ids:
+        raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
+    return Side(lens, read, encoding, task)
+
+
+def _shown(lens: Lens, ids: Sequence[int]) -> list[str]:
+    return display(lens.tokenizer.convert_ids_to_tokens(list(ids)), is_byte_level(lens.tokenizer))
