@@ -50,9 +50,15 @@ def saved(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]:
 
 
 def has_vectors(trace: Trace) -> bool:
-    """Whether the model makes a vector of a text read alone."""
+    """Whether the model makes one vector of a text read alone: no cross-encoder, and not one of each token."""
     lens: Any = trace.lens
-    return lens is not None and not lens.sentences.crosses and "last_hidden_state" in (trace.output or ())
+    sentences = None if lens is None else lens.sentences
+    return (
+        sentences is not None
+        and not sentences.crosses
+        and sentences.modes.names != ()
+        and "last_hidden_state" in (trace.output or ())
+    )
 
 
 def checked(found: Similarity) -> Similarity:

@@ -11,7 +11,8 @@ import torch
 import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import ModelError, SelectionError
-from unit.tiny_encoders import PROMPTS, TEXTS, base, folder, parts, st, words
+from bertlens.widgets.answers.similar import has_vectors
+from unit.tiny_encoders import PROMPTS, TEXTS, base, encoder, folder, parts, st, words
 
 pytest.importorskip("sentence_transformers", minversion="6.2")
 from sentence_transformers.multi_vector_encoder import interpretability
@@ -156,6 +157,7 @@ def test_what_it_has_not_is_one_sentence_and_the_object_stays(tmp_path: Any) -> 
     for call in (pair.predictions, lambda: whatif.answers(pair), lambda: whatif.similarity(pair)(pair)):
         with pytest.raises(ModelError, match=r"makes a vector of each token: bl\.similarity"):
             call()
+    assert not has_vectors(pair) and has_vectors(bl.Lens(encoder()).trace(Q))
     with pytest.raises(SelectionError, match="no side 'c'"):
         bl.similarity(lens, Q, D).tokens("c")
     assert [part.training for part in model.modules()] == before
