@@ -45,7 +45,6 @@ class Similarity:
     sides: tuple[Side, Side]
     notes: tuple[str, ...]
     _fingerprint: Fingerprint
-    tasks: tuple[str | None, str | None] = (None, None)
 
     @property
     def function(self) -> str:
@@ -253,7 +252,7 @@ class Similarity:
 
     def explore(self, **selection: Any) -> Any:
         """The SimilarityView widget: both texts, the largest pairs as lines, the matrix that sums to the number, and
-        what is left of it without a word. selection: its traits (units=, theme=, settings=)."""
+        what is left of it without a word. selection: its traits (theme=, settings=)."""
         return registered("similarity_view")(self, **selection)
 
     def to_html(self, path: str | Path | None = None) -> str:
@@ -321,4 +320,4 @@ def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] 
             notes.append(f"Text {name} is read behind its prompt “{side.read.prompt}”.")
         if side.encoding.report.truncated:
             notes.append(f"Text {name} is cut to {len(side.encoding)} tokens.")
-    return Similarity(lens, value, sides, tuple(notes), fingerprint, (tasks[0], tasks[1]))
+    return Similarity(lens, value, sides, tuple(notes), fingerprint)

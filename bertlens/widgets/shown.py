@@ -187,6 +187,7 @@ class Shown:
             "versions": versions(),
             "nan_layer": trace.nan_layer,
             "lens": trace.lens is not None,
+            "apart": similar.reads_apart(trace),
             "made": in_python(trace),
             "head": fields,
             "arrays": index,

@@ -138,8 +138,8 @@ class SimilarityView(LensWidget):
     """Why two texts are similar: the largest pairs of words, the matrix that sums to the number, and what is left of it
     without a word.
 
-    similarity: of `bl.similarity(lens, a, b)`; `similarity.explore()` makes this view. units: "words" unless "pieces"
-    is given. Both texts can be typed anew. Other arguments: LensWidget, whose selection is that of the run of text a.
+    similarity: of `bl.similarity(lens, a, b)`; `similarity.explore()` makes this view. Both texts can be typed anew.
+    settings: similar_by="pieces" rather than words. Other arguments: LensWidget, whose selection is of the run of a.
     Raises InputError for anything but a similarity, and for texts of more than 1,024 tokens.
     """
 
@@ -151,7 +151,7 @@ class SimilarityView(LensWidget):
                 f"a SimilarityView shows what bl.similarity(lens, a, b) gives, not {type(similarity).__name__}"
             )
         similar = checked(similarity)
-        super().__init__(similarity.traces[0], similar=similar, **{"units": "words"} | selection)
+        super().__init__(similarity.traces[0], similar=similar, **selection)
 
 
 def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from torch import Tensor
 
 from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
 from ...errors import InputError
+from ...sentences.encoders import SentenceEncoder
 from ...sentences.pairs import Similarity, similarity
 from ...trace.provenance import visible
 from ...trace.trace import Trace
@@ -26,6 +28,11 @@ PAIRS = 2  # of texts that a view keeps beside its own
 def similar(asked: Asked, texts: Texts | None = None) -> Answer:
     """`told` of two texts, or of the view's own."""
     return told(_of(asked, texts))
+
+
+def similar_baseline(asked: Asked, texts: Texts | None = None) -> Answer:
+    """The similarity of unrelated texts: `sentences.baseline.Baseline` as fields."""
+    return asdict(_of(asked, texts).baseline), {}
 
 
 def similar_without(asked: Asked, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
@@ -49,6 +56,12 @@ def saved(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]:
         yield {}
 
 
+def saved_baseline(asked: Asked, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """The arguments of `similar_baseline` that a page without a kernel holds."""
+    if asked.shown.similar is not None:
+        yield {}
+
+
 def has_vectors(trace: Trace) -> bool:
     """Whether the model makes one vector of a text read alone: no cross-encoder, and not one of each token."""
     lens: Any = trace.lens
@@ -59,6 +72,11 @@ def has_vectors(trace: Trace) -> bool:
         and sentences.modes.names != ()
         and "last_hidden_state" in (trace.output or ())
     )
+
+
+def reads_apart(trace: Trace) -> bool:
+    """Whether the model reads a second text on its own: a bi-encoder, as sentence-transformers has it."""
+    return has_vectors(trace) and isinstance(trace.lens.sentences, SentenceEncoder)  # type: ignore[union-attr]
 
 
 def checked(found: Similarity) -> Similarity:
@@ -90,7 +108,7 @@ def told(found: Similarity) -> Answer:
     ]
     fields = {
         "sides": sides,
-        "tasks": [task or "" for task in found.tasks],
+        "tasks": [side.task or "" for side in found.sides],
         "function": found.function,
         "value": found.value,
         "why_not": found.why_not,

@@ -1,7 +1,6 @@
 // Header: one line with the text and Run, what the model answers, and the menus; what went wrong; where to start.
 
-import type { Signal } from "@preact/signals";
-import { effect, useSignal, useSignalEffect } from "@preact/signals";
+import { effect, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Present } from "../head/present";
@@ -9,6 +8,7 @@ import { headLabel } from "../paint/format";
 import { Check, Close, into } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
 import { useView } from "../state/view";
+import { runApart } from "../tabs/similarity/run";
 import { AnswerLine } from "../whatif/bar";
 import { ExportMenu } from "./exportmenu";
 import { GoBack } from "./goback";
@@ -99,7 +99,7 @@ function Warnings() {
 }
 
 /** A field of the text shown. It is not written while it has the focus, or what was typed is not run yet. */
-function useField(shown: Signal<string>) {
+function useField(shown: ReadonlySignal<string>) {
   const { running } = useView();
   const value = useSignal(shown.value);
   const [[follow, leave, hands]] = useState(() => {
@@ -134,8 +134,11 @@ function useField(shown: Signal<string>) {
 
 /** One field of text; a second sentence has its own line in it. */
 function TextForm() {
-  const { synced, link, running, run } = useView();
-  const [text, pair] = [useField(synced.text), useField(synced.text_pair)];
+  const view = useView();
+  const { synced, link, running, run, page } = view;
+  const isApart = useComputed(() => view.overview.apart && !page.together.value);
+  const other = useComputed(() => (isApart.value ? page.similarTo.value.b : synced.text_pair.value));
+  const [text, pair] = [useField(synced.text), useField(other)];
   const second = useSignal(false);
   const live = link.kernel.value;
   const box = (label: string, placeholder: string, { value, ...hands }: ReturnType<typeof useField>, focus = false) => (
@@ -158,14 +161,16 @@ function TextForm() {
       pair.onFocus();
     },
   };
-  const hasPair = synced.text_pair.value !== "" || pair.value.value !== "";
+  const hasPair = other.value !== "" || pair.value.value !== "";
   return (
     <form
       class="bl-text"
       onSubmit={(event) => {
         event.preventDefault();
         second.value = false;
-        run(text.value.value, pair.value.value).catch(() => undefined); // the link says why
+        const [a, b] = [text.value.value, pair.value.value];
+        const runs = isApart.value ? runApart(view, a, b) : run(a, b);
+        runs.catch(() => undefined); // the link says why
       }}
     >
       <span class="bl-field">
@@ -173,7 +178,14 @@ function TextForm() {
         {(hasPair || second.value) &&
           box("Sentence B, optional", "a second sentence (optional)", secondField, second.value)}
         {!hasPair && !second.value && live && (
-          <button type="button" class="bl-link" title="Run two sentences as a pair" onClick={() => into(second)(true)}>
+          <button
+            type="button"
+            class="bl-link"
+            title={
+              isApart.value ? "Read a second text on its own: why are the two similar?" : "Run two sentences as a pair"
+            }
+            onClick={() => into(second)(true)}
+          >
             + second sentence
           </button>
         )}

@@ -75,6 +75,14 @@ export function Switches() {
           onChange={into(page.explain)}
         />
       )}
+      {overview.apart && overview.lens && has("header") && (
+        <Check
+          label="read both as one input"
+          title="A second sentence in the same input: this model is never used so, it reads each text alone"
+          checked={page.together.value}
+          onChange={into(page.together)}
+        />
+      )}
       {has("header") && (
         <button
           type="button"

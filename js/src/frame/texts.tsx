@@ -16,7 +16,8 @@ const EXAMPLES: Pair[] = [
 ];
 
 export function Texts() {
-  const { page, link, running, run, synced } = useView();
+  const { page, link, running, run, synced, overview } = useView();
+  const isEncoder = overview.tabs.some(({ name, why_not }) => name === "similarity" && why_not === "");
   const before = page.texts.value.slice(1);
   if (!link.kernel.value) return null;
   const words = ([text, pair]: Pair) => {
@@ -58,6 +59,18 @@ export function Texts() {
         >
           Compare this text with …
         </button>
+        {isEncoder && (
+          <button
+            type="button"
+            title="The vectors of this text and of another: which pairs of words make them similar"
+            onClick={() => {
+              page.tabChosen.value = true;
+              synced.put({ view: "similarity" });
+            }}
+          >
+            Why is this text similar to …
+          </button>
+        )}
       </Menu>
     </>
   );

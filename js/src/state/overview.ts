@@ -81,6 +81,7 @@ interface Header {
   versions: Record<string, string>;
   nan_layer: number | null;
   lens: boolean;
+  apart: boolean; // the model reads a second text on its own
   made: { lens: string; trace: string }; // in Python; lens "" where there is none
   answers?: Record<string, unknown>; // of a changed run
   patches?: Patches;

@@ -67,6 +67,8 @@ export interface Page {
   alignedOnly: Signal<boolean>; // two runs by the words that both texts have
   compareWith: Signal<{ run: string; text: string; text_pair: string }>; // beside the run shown: "original", or a text
   similarTo: Signal<{ a: string; b: string; task_a: string; task_b: string }>; // texts that were typed to be compared
+  together: Signal<boolean>; // a bi-encoder reads two texts as one input
+  similarBy: Signal<string>; // "words" or "pieces" of two texts
   similarPair: Signal<number[]>; // the chosen tokens of two texts, -1 where nobody chose
   lone: Signal<Lone | null>;
   tableOf: Signal<"head" | "atlas">; // what the tab of that name is of

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, expect
 import bertlens as bl
 from browser.frame.test_axe import AXE, FINDINGS
 from browser.views import Seen, signed
+from unit.tiny_encoders import TEXTS, encoder
 
 A, B, C = "A man is eating food.", "Nobody eats a meal here.", "A man eats unbelievably small meals."
 
@@ -58,7 +59,7 @@ def check_list(seen: Seen, s: bl.Similarity) -> None:
 def test_what_is_printed_is_pythons(page_of: Any, found: bl.Similarity) -> None:
     """On a page without a kernel; from the open view no click is needed for pairs and what is left without them."""
     seen = Seen(page_of(found.to_html(), width=950))
-    expect(seen.part("similar-value")).to_have_text(f"cosine {found.value:.3f}")
+    expect(seen.part("similar-value")).to_contain_text(f"cosine {found.value:.3f}")
     check_list(seen, found)
     matrix = found.pairs(words=True)
     cells = seen.root.locator("[data-cell] text").all_text_contents()
@@ -129,19 +130,19 @@ def test_other_texts_and_the_runs_behind_a_pair(live: Any, embedded_lens: Any, f
     fields(seen)[0].fill(C)
     fields(seen)[0].press("Enter")
     other = bl.similarity(embedded_lens, C, B)
-    expect(seen.part("similar-value")).to_have_text(f"cosine {other.value:.3f}")
+    expect(seen.part("similar-value")).to_contain_text(f"cosine {other.value:.3f}")
     check_list(seen, other)
-    seen.choice("tokens", "Pieces").click()
+    seen.choice("by", "Pieces").click()
     pieces = found.sides[1].encoding.display_tokens
     assert len(pairs(seen)) == 8 and len(pieces) > 0
-    seen.choice("tokens", "Words").click()
+    seen.choice("by", "Words").click()
     first = pairs(seen)[0][0].split(" – ")
     seen.root.get_by_role("button", name=f"Why “{first[1]}”? ›").click()
     expect(seen.part("why")).to_be_visible()
     token = found.sides[1].encoding.display_tokens.index(first[1])
     assert view.query == token and view.trace.text == B
     seen.open_tab("Similarity")
-    expect(seen.part("similar-value")).to_have_text(f"cosine {other.value:.3f}")
+    expect(seen.part("similar-value")).to_contain_text(f"cosine {other.value:.3f}")
     check_list(seen, other)
     fields(seen)[1].fill(" ")
     expect(seen.part("similarity").get_by_role("button", name="Run")).to_be_disabled()
@@ -159,3 +160,53 @@ def test_it_fits_and_axe_finds_nothing(page_of: Any, found: bl.Similarity, width
     seen.root.get_by_role("checkbox", name="as tables").check()
     expect(seen.root.locator(".bl-similar .bl-bare-table")).to_have_count(1)
     assert seen.page.evaluate(FINDINGS) == []
+
+
+def test_a_second_sentence_of_a_bi_encoder_is_a_second_run(live: Any) -> None:
+    """The pictures stay those of the first; "read both as one input" is there for who looks for it."""
+    lens = bl.Lens(encoder())
+    view = lens.trace(TEXTS[0]).explore(layer=0, head=0)
+    seen = live(view, width=950)
+    expect(seen.tab("Similarity")).to_have_count(0)
+    seen.root.get_by_role("button", name="+ second sentence").click()
+    second = seen.root.get_by_role("textbox", name="Sentence B, optional")
+    expect(second).to_be_focused()
+    second.fill(TEXTS[1])
+    second.press("Enter")
+    s = bl.similarity(lens, *TEXTS[:2])
+    expect(seen.part("similar-value")).to_contain_text(f"cosine {s.value:.3f}")
+    assert (view.trace.text, view.trace.text_pair) == (TEXTS[0], None)
+    expect(seen.root.locator(".bl-tabs [role=tab]").first).to_have_text("Similarity")
+    check_list(seen, s)
+    # without the second there is one run
+    second.fill("")
+    second.press("Enter")
+    expect(seen.part("similarity")).to_have_count(0)
+    expect(seen.tab("Similarity")).to_have_count(0)
+    # as one input, by choice
+    seen.more()
+    seen.root.get_by_role("checkbox", name="read both as one input").check()
+    seen.root.get_by_role("button", name="+ second sentence").click()
+    second.fill(TEXTS[1])
+    second.press("Enter")
+    expect(seen.root.get_by_role("group", name="pairs", exact=True)).to_be_visible()
+    assert view.trace.text_pair == TEXTS[1]
+
+
+def test_a_bare_encoder_by_the_menu_of_texts(live: Any, embedded_lens: Any, found: bl.Similarity) -> None:
+    view = embedded_lens.trace(A).explore()
+    seen = live(view, width=950)
+    seen.root.get_by_label("Texts", exact=True).click()
+    seen.root.get_by_role("button", name="Why is this text similar to …").click()
+    expect(fields(seen)[1]).to_be_focused()
+    expect(fields(seen)[0]).to_have_value(A)
+    fields(seen)[1].fill(B)
+    fields(seen)[1].press("Enter")
+    check_list(seen, found)
+    low, high = (f"{value:.2f}".replace("-", "−") for value in (found.baseline.low, found.baseline.high))
+    expect(seen.part("similar-baseline")).to_have_text(f" · unrelated texts {low} to {high}")
+    fields(seen)[0].fill(C)
+    fields(seen)[0].press("Enter")
+    expect(seen.part("similar-value")).to_contain_text(f"{bl.similarity(embedded_lens, C, B).value:.3f}")
+    expect(seen.root.get_by_role("textbox", name="Sentence A")).to_have_value(C)
+    assert view.trace.text == C

@@ -53,9 +53,8 @@ def test_the_first_picture_has_the_models_number_and_its_parts(lens: bl.Lens) ->
     ]  # neither the template's nor the prompt's
     by_word = np.array([[pairs[np.ix_(i, j)].sum() for j in b["words"]] for i in a["words"]])
     np.testing.assert_allclose(by_word, found.pairs(words=True), atol=1e-6)
-    assert (view.parts, view.units, view.view) == (["similarity"], "words", "similarity")
+    assert (view.parts, view.view) == (["similarity"], "similarity")
     assert view.overview["header"]["text"] == "was it warm " + A
-    assert found.explore(units="pieces").units == "pieces"
 
 
 def test_other_texts_are_read_by_the_same_model(lens: bl.Lens) -> None:
@@ -190,3 +189,24 @@ def test_the_page_is_written(lens: bl.Lens, tmp_path: Any) -> None:
     text = bl.similarity(lens, A, B).to_html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
     assert f"{A} | {B}" in text.split("</title>")[0]
+
+
+def test_beside_unrelated_texts(lens: bl.Lens) -> None:
+    found = bl.similarity(lens, A, B, tasks=("query", "document"))
+    told = asked(found.explore(), "similar_baseline")[0]
+    wanted = found.baseline
+    assert (told["n"], told["low"], told["high"]) == (wanted.n, wanted.low, wanted.high)
+    other = asked(lens.trace(A).explore(), "similar_baseline", texts=[B, A, "document", "query"])[0]
+    assert other["value"] == pytest.approx(bl.similarity(lens, B, A, ("document", "query")).value)
+    held = [message["op"] for message, _ in found.explore().page().answers]
+    assert held.count("similar_baseline") == 1
+
+
+def test_who_reads_a_second_text_on_its_own(lens: bl.Lens) -> None:
+    def apart(trace: bl.Trace) -> Any:
+        return trace.explore().overview["header"]["apart"]
+
+    assert apart(lens.trace(A)) is True
+    assert apart(bl.Lens(crossed()).trace(A, B)) is False
+    assert apart(bl.Lens(lens.sentences.model, lens.tokenizer).trace(A)) is False  # nobody knows how it is used
+    assert apart(bl.Trace.from_attentions(attention(2, 2, 3, 3), list("abc"))) is False

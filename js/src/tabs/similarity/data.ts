@@ -291,7 +291,7 @@ export async function similarNumbers(view: View): Promise<Numbers> {
   if (!similarOf(view)) throw new Error("nothing is compared yet");
   const data = await arrived(() => similarOf(view)!);
   const tried = isCheap(data) && !data.removable ? await arrived(() => withoutOf(view)).catch(() => null) : null;
-  const split = splitOf(data, view.synced.units.value === "words");
+  const split = splitOf(data, view.page.similarBy.value === "words");
   const { a, b, cells } = split;
   return {
     columns: ["a_index", "a", "b_index", "b", "part", "without_a", "without_b", "without_both", "own"],
@@ -313,3 +313,19 @@ export async function similarNumbers(view: View): Promise<Numbers> {
 
 /** Whether each word is taken out unasked: it is a run for each. */
 export const isCheap = ({ sides }: Similar): boolean => sides.every(({ tokens }) => tokens.length <= LIMITS.attributed);
+
+/** Similarities of unrelated texts: bertlens.sentences.baseline.Baseline. */
+interface Baseline {
+  n: number;
+  pairs: number;
+  low: number;
+  median: number;
+  high: number;
+}
+
+const BASELINE: Kind<Baseline, "similar_baseline"> = {
+  op: "similar_baseline",
+  read: ({ fields }) => fields as unknown as Baseline,
+};
+
+export const baselineOf = (view: View): Answer<Baseline> => view.answers.get(BASELINE, view.overview, asked(view));

@@ -3,18 +3,29 @@ import { batch, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { UNITS } from "../../generated/vocabulary";
 import { NEEDS_MODEL } from "../../kernel/link";
-import { signed } from "../../paint/format";
-import { Segmented, wordChoices } from "../../parts/controls";
+import { counted, signed } from "../../paint/format";
+import { into, Segmented, wordChoices } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
 import { tokenText } from "../../parts/token";
 import { useWidth } from "../../parts/width";
-import { useView, type View } from "../../state/view";
+import { useView } from "../../state/view";
 import { chosenOf, type Place } from "./chosen";
-import { digitsFor, foldedOf, gapWords, largestOf, type Similar, similarOf, splitOf, triedOf } from "./data";
+import {
+  baselineOf,
+  digitsFor,
+  foldedOf,
+  gapWords,
+  largestOf,
+  type Similar,
+  similarOf,
+  splitOf,
+  triedOf,
+} from "./data";
 import { Links } from "./links";
 import { SumMatrix } from "./matrix";
 import { Pairs, TriedWords, useTried } from "./pairs";
+import { compareTexts, openRun } from "./run";
 
 export function Similarity() {
   const view = useView();
@@ -28,6 +39,11 @@ export function Similarity() {
       <Texts data={data} isAsking={isAsking} />
       {answer?.state === "refused" && <p role="alert">{answer.reason}</p>}
       {data && <Why key={JSON.stringify(data.sides.map(({ read }) => read))} data={data} />}
+      {!answer && (
+        <p class="bl-muted">
+          Each text is read alone. Their similarity is a number, and a sum over pairs of their words.
+        </p>
+      )}
       {isAsking && !data && <Waiting answer={answer} doing="reading both texts" />}
     </div>
   );
@@ -36,7 +52,7 @@ export function Similarity() {
 /** Both texts as they can be typed, and the number. */
 function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) {
   const view = useView();
-  const { page, link, overview } = view;
+  const { page, link, overview, synced } = view;
   const typed = page.similarTo.value;
   const shown = (n: 0 | 1) => data?.sides[n].text ?? (typed["ab"[n] as "a" | "b"] || (n ? "" : overview.text));
   const texts = [useSignal(shown(0)), useSignal(shown(1))] as const;
@@ -46,9 +62,14 @@ function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) 
       texts[1].value = shown(1);
     });
   }, [data]);
+  const second = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (!data && page.tabChosen.peek()) second.current?.focus();
+  }, []);
   const live = link.kernel.value;
   const field = (n: 0 | 1) => (
     <input
+      ref={n ? second : undefined}
       type="text"
       aria-label={`Text ${"ab"[n]}`}
       placeholder={n ? "a second text" : "a text"}
@@ -69,11 +90,8 @@ function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) 
       onSubmit={(event) => {
         event.preventDefault();
         if (!a!.trim() || !b!.trim()) return;
-        const [task_a, task_b] = data?.tasks ?? ["", ""];
-        batch(() => {
-          page.similarTo.value = { a: a!, b: b!, task_a, task_b };
-          page.similarPair.value = [-1, -1];
-        });
+        compareTexts(view, a!, b!, data?.tasks);
+        if (synced.parts.value.includes("head") && a !== overview.text) view.run(a!, "").catch(() => undefined);
       }}
     >
       {field(0)}
@@ -84,16 +102,34 @@ function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) 
       {data && !isAsking && (
         <span data-testid="similar-value" class="bl-similar-value">
           {data.function} <b>{signed(data.value, digitsFor(data.value))}</b>
+          <Baseline />
         </span>
       )}
     </form>
   );
 }
 
+/** What the number is beside those of unrelated texts. */
+function Baseline() {
+  const answer = baselineOf(useView());
+  if (answer.state !== "answered") return null;
+  const { low, high, n, pairs, median } = answer.value;
+  const digits = digitsFor(Math.max(Math.abs(low), Math.abs(high))) - 1;
+  return (
+    <span
+      data-testid="similar-baseline"
+      title={`Of ${counted(pairs)} pairs of ${n} unrelated English sentences 5 % are below ${signed(low, digits)}, half below ${signed(median, digits)}, 5 % above ${signed(high, digits)}`}
+    >
+      {" "}
+      · unrelated texts {signed(low, digits)} to {signed(high, digits)}
+    </span>
+  );
+}
+
 function Why({ data }: { data: Similar }) {
   const view = useView();
-  const { synced, page } = view;
-  const byWords = synced.units.value === "words";
+  const { page } = view;
+  const byWords = page.similarBy.value === "words";
   const split = useMemo(() => splitOf(data, byWords), [data, byWords]);
   const folded = useMemo(() => foldedOf(split, data.sides), [split]);
   const { tried, ask } = useTried(data);
@@ -158,10 +194,10 @@ function Why({ data }: { data: Similar }) {
           )}
           {pair && !view.link.alone.value && <WhyEach data={data} pair={pair} split={split} />}
           <Segmented
-            label="tokens"
+            label="by"
             value={byWords ? "words" : "pieces"}
-            choices={wordChoices(["words", "pieces"] as ("words" | "pieces")[], UNITS)}
-            onChange={(units) => synced.put({ units })}
+            choices={wordChoices<string>(["words", "pieces"], UNITS)}
+            onChange={into(page.similarBy)}
           />
         </div>
       </div>
@@ -206,24 +242,13 @@ function WhyEach({ data, pair, split }: { data: Similar; pair: Place; split: Ret
   );
 }
 
-async function openRun(view: View, text: string, query: number): Promise<void> {
-  const { synced, overview, page } = view;
-  if (overview.text !== text || overview.text_pair) await view.run(text, "");
-  batch(() => {
-    const tabs = overview.tabs.map(({ name }) => name);
-    synced.parts.value = ["header", "atlas", "head", ...tabs]; // of this page alone
-    page.tabChosen.value = true;
-    synced.put({ query, key: null, view: "why" });
-  });
-}
-
 /** For a file: both pictures. */
 export function SimilarityFigure() {
   const view = useView();
   const answer = similarOf(view);
   if (answer?.state !== "answered") return null;
   const data = answer.value;
-  const split = splitOf(data, view.synced.units.value === "words");
+  const split = splitOf(data, view.page.similarBy.value === "words");
   const folded = foldedOf(split, data.sides);
   if (!folded) return null;
   const digits = digitsFor(data.terms![0]![1]);
