@@ -208,6 +208,15 @@ export function pairAt({ a, b }: Split, [p, q]: number[]): { a: number; b: numbe
   return i < 0 || j < 0 ? null : { a: i, b: j };
 }
 
+const FUNCTIONS: Record<string, string> = {
+  dot: "dot product",
+  euclidean: "Euclidean distance × −1",
+  manhattan: "Manhattan distance × −1",
+};
+
+/** What the model's number is called. */
+export const functionWords = ({ function: name }: Similar): string => FUNCTIONS[name] ?? name;
+
 /** Digits behind the point for numbers of this size. */
 export const digitsFor = (size: number): number => (Math.abs(size) >= 100 ? 1 : Math.abs(size) >= 10 ? 2 : 3);
 

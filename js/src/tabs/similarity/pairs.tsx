@@ -5,7 +5,17 @@ import { counted, signed } from "../../paint/format";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import type { Chosen } from "./chosen";
-import { isCheap, type Largest, type Pair, type Similar, type Split, similarOf, type Tried, withoutOf } from "./data";
+import {
+  functionWords,
+  isCheap,
+  type Largest,
+  type Pair,
+  type Similar,
+  type Split,
+  similarOf,
+  type Tried,
+  withoutOf,
+} from "./data";
 
 interface PairsProps {
   data: Similar;
@@ -29,7 +39,11 @@ export function Pairs(props: PairsProps) {
     <section aria-label="Largest pairs">
       <header class="bl-panel-head">
         <h3>{hasParts ? "Largest pairs" : "Pairs that go together"}</h3>
-        <span class="bl-muted">{hasParts ? `parts of ${text(whole!)}` : "by what goes only with both"}</span>
+        <span class="bl-muted">
+          {hasParts
+            ? `parts of ${data.terms!.length > 1 ? `${data.terms![0]![0]} = ` : ""}${text(whole!)}`
+            : "by what goes only with both"}
+        </span>
       </header>
       {found.pairs.length > 0 && (
         <table class="bl-similar-pairs">
@@ -43,13 +57,13 @@ export function Pairs(props: PairsProps) {
                   only with both
                 </th>
               )}
-              <th scope="col" title={`How the ${data.function} changes without the word of text a`}>
+              <th scope="col" title={`How the ${functionWords(data)} changes without the word of text a`}>
                 no a
               </th>
-              <th scope="col" title={`How the ${data.function} changes without the word of text b`}>
+              <th scope="col" title={`How the ${functionWords(data)} changes without the word of text b`}>
                 no b
               </th>
-              <th scope="col" title={`How the ${data.function} changes without both words`}>
+              <th scope="col" title={`How the ${functionWords(data)} changes without both words`}>
                 neither
               </th>
             </tr>
@@ -122,7 +136,7 @@ export function TriedWords({
   const text = (value: number) => signed(value, digits);
   return (
     <p data-testid="similar-tried">
-      The {data.function} is {text(tried.none)}: without “<Token text={a} />” {text(tried.a)}, without “
+      The {functionWords(data)} is {text(tried.none)}: without “<Token text={a} />” {text(tried.a)}, without “
       <Token text={b} />” {text(tried.b)}, without both {text(tried.both)}. What goes only with both: {text(tried.own)}.
     </p>
   );

@@ -15,6 +15,7 @@ import {
   baselineOf,
   digitsFor,
   foldedOf,
+  functionWords,
   gapWords,
   largestOf,
   type Similar,
@@ -101,7 +102,7 @@ function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) 
       </button>
       {data && !isAsking && (
         <span data-testid="similar-value" class="bl-similar-value">
-          {data.function} <b>{signed(data.value, digitsFor(data.value))}</b>
+          {functionWords(data)} <b>{signed(data.value, digitsFor(data.value))}</b>
           <Baseline />
         </span>
       )}
