@@ -89,11 +89,15 @@ class Lens:
         `allow_pickle`. Code that comes with a model is never run: load such a model yourself and give Lens the objects.
         Raises ModelError for what cannot be loaded whole: weights or a tokenizer that are missing, damaged or of
         another model are named, not replaced. A pooler or task head may be missing; the reports say so, too.
-        A folder that sentence-transformers saved (modules.json) is loaded by that package, which must be there.
+        What sentence-transformers saved (with a modules.json) is loaded by that package, which must be there.
         """
-        if is_sentence_encoder(name):
-            made, notes = load_sentence_encoder(Path(name), allow_pickle=allow_pickle, dtype=dtype, device=device)
+        if is_sentence_encoder(name, revision):
+            made, notes = load_sentence_encoder(
+                name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device
+            )
             lens = cls(made)
+            if not Path(name).is_dir():
+                lens.borrowed.name = str(name)  # not that of a folder in the cache
         else:
             loaded = loading.load(name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device)
             lens, notes = cls(loaded.module, loaded.tokenizer), loaded.notes

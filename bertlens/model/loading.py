@@ -180,7 +180,7 @@ def _reached(name: str, revision: str | None) -> bool:
         answer: Any = ConnectionError("offline mode is set (HF_HUB_OFFLINE)")
     else:
         address = hf_hub_url(name, "config.json", revision=revision)
-        answer = _within(REACHABLE, lambda: get_hf_file_metadata(address, timeout=REACHABLE))
+        answer = within(REACHABLE, lambda: get_hf_file_metadata(address, timeout=REACHABLE))
     if isinstance(answer, GatedRepoError):
         raise ModelError(f"{name} is gated: accept its terms on the hub and log in (hf auth login)")
     if isinstance(answer, RepositoryNotFoundError):
@@ -194,7 +194,7 @@ def _reached(name: str, revision: str | None) -> bool:
     )
 
 
-def _within(seconds: float, ask: Callable[[], Any]) -> Any:
+def within(seconds: float, ask: Callable[[], Any]) -> Any:
     """The answer, or the exception in its place; looking up an address heeds no timeout of its own."""
     answers: list[Any] = []
 
@@ -219,7 +219,7 @@ def _pickled_on_hub(name: str | Path, revision: str | None) -> bool:
     file = "pytorch_model.bin"
     if isinstance(try_to_load_from_cache(str(name), file, revision=revision), str):
         return True
-    return _within(REACHABLE, lambda: file_exists(str(name), file, revision=revision)) is True
+    return within(REACHABLE, lambda: file_exists(str(name), file, revision=revision)) is True
 
 
 @contextmanager

@@ -1,8 +1,10 @@
-"""A folder that sentence-transformers saved: loaded by that package, after its transformers model was found whole."""
+"""What sentence-transformers saved, in a folder or on the hub: loaded by it, once its encoder was found whole."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,32 +14,54 @@ from ..errors import ModelError
 from ..model import loading
 from .encoders import PACKAGE
 
+OTHERS = ("onnx/*", "openvino/*", "coreml/*", "*.h5", "*.msgpack", "*.ot", "*.onnx")  # for other programs
 MODULES, SETTINGS = "modules.json", "config_sentence_transformers.json"
 
 
-def is_sentence_encoder(name: str | Path) -> bool:
-    """Whether a folder holds an object of sentence-transformers."""
-    return (Path(name) / MODULES).is_file()
+def is_sentence_encoder(name: str | Path, revision: str | None = None) -> bool:
+    """Whether a folder, or a hub's model, holds an object of sentence-transformers.
+
+    Of a hub that cannot be asked, what was downloaded before.
+    """
+    if Path(name).is_dir():
+        return (Path(name) / MODULES).is_file()
+    from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        known = try_to_load_from_cache(str(name), MODULES, revision=revision)
+    except HFValidationError:
+        return False  # loading says what is wrong with the name
+    if known is not None or constants.HF_HUB_OFFLINE:
+        return isinstance(known, str)
+    address = hf_hub_url(str(name), MODULES, revision=revision)
+    answer = loading.within(loading.REACHABLE, lambda: get_hf_file_metadata(address, timeout=loading.REACHABLE))
+    return not isinstance(answer, Exception)
 
 
-def load(folder: Path, *, allow_pickle: bool, dtype: Any, device: Any) -> tuple[Any, tuple[str, ...]]:
+def load(
+    name: str | Path, *, allow_pickle: bool, revision: str | None, dtype: Any, device: Any
+) -> tuple[Any, tuple[str, ...]]:
     """The object that was saved, and notes on what its checkpoint lacked; on the CPU without `device`.
 
     Raises ModelError where the package is absent, and for what cannot be loaded whole, like `loading.load`.
     """
-    label = folder.resolve().name
+    is_folder = Path(name).is_dir()
+    label = Path(name).resolve().name if is_folder else str(name)
     if find_spec(PACKAGE) is None:
         raise ModelError(
             f"{label} is a sentence encoder, and how it pools is known to sentence-transformers alone: "
             "pip install sentence-transformers, or for its heads give Lens(model, tokenizer) of transformers"
         )
+    folder = Path(name) if is_folder else _downloaded(str(name), revision, allow_pickle)
     with loading.one_line(label):
         first = json.loads((folder / MODULES).read_text(encoding="utf-8"))[0]
         settings = folder / SETTINGS
         saved = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
     notes: tuple[str, ...] = ()
     if first["type"].endswith(".Transformer"):
-        notes = loading.load(folder / first["path"], allow_pickle=allow_pickle, dtype=dtype).notes
+        with _named(label, folder / first["path"]):
+            notes = loading.load(folder / first["path"], allow_pickle=allow_pickle, dtype=dtype).notes
     options = ({} if dtype is None else {"dtype": dtype}) | ({} if allow_pickle else {"use_safetensors": True})
     with loading.one_line(label), loading.quiet():
         kind = getattr(import_module(PACKAGE), saved.get("model_type", "SentenceTransformer"))
@@ -49,3 +73,21 @@ def load(folder: Path, *, allow_pickle: bool, dtype: Any, device: Any) -> tuple[
             model_kwargs=options,
         )
     return made, notes
+
+
+def _downloaded(name: str, revision: str | None, allow_pickle: bool) -> Path:
+    """The files of a hub's model in the cache, without those for other programs."""
+    from huggingface_hub import snapshot_download
+
+    others = [*OTHERS, *([] if allow_pickle else ["pytorch_model.bin"])]
+    with loading.one_line(name):
+        return Path(snapshot_download(name, revision=revision, ignore_patterns=others))
+
+
+@contextmanager
+def _named(label: str, folder: Path) -> Iterator[None]:
+    """What goes wrong with a folder of a cache is said of the model's name."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(str(error).replace(folder.name, label, 1)) from error

@@ -214,7 +214,11 @@ def test_a_downloaded_model_is_loaded_without_asking_again(folder: Path, tmp_pat
     import huggingface_hub
 
     asked = {}
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *a, **k: str(folder / "config.json"))
+
+    def in_cache(_name: str, file: str, **_options: Any) -> str | None:
+        return str(folder / file) if (folder / file).is_file() else None
+
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", in_cache)
     monkeypatch.setattr(
         huggingface_hub, "get_hf_file_metadata", lambda *a, **k: (_ for _ in ()).throw(OSError("no network"))
     )

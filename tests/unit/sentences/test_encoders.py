@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +210,58 @@ def test_a_saved_folder_is_the_object_again(tmp_path: Path, monkeypatch: Any) ->
     monkeypatch.setattr(folders, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"mine is a sentence encoder.*pip install sentence-transformers"):
         bl.Lens.from_pretrained(tmp_path / "mine")
+
+
+CODE = """
+import sys, bertlens as bl
+from bertlens.sentences import folders
+if sys.argv[1] == "absent":
+    folders.find_spec = lambda name: None
+try:
+    lens = bl.Lens.from_pretrained("my/encoder")
+    print(lens.model_name, type(lens.model).__name__, *lens.encode("the cat")[:3].tolist())
+except bl.BertLensError as error:
+    print(error)
+"""
+
+
+def from_hub(tmp_path: Path, model: Any, package: str = "") -> str:
+    """What a process without network says of a hub's name, whose files were downloaded before."""
+    snapshot = tmp_path / "hub" / "models--my--encoder" / "snapshots" / ("0" * 40)
+    if not snapshot.exists():
+        model.save_pretrained(str(snapshot))
+        (snapshot.parents[1] / "refs").mkdir()
+        (snapshot.parents[1] / "refs" / "main").write_text("0" * 40)
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", CODE, package]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=True)
+    return done.stdout.strip()
+
+
+def test_a_name_of_the_hub_is_the_object_too_or_one_error(tmp_path: Path) -> None:
+    model = encoder(dense(nn.GELU()), mode="cls")
+    name, kind, *numbers = from_hub(tmp_path, model).split()
+    assert (name, kind) == ("my/encoder", "SentenceTransformer")
+    close([float(x) for x in numbers], model.encode("the cat")[:3])
+    said = from_hub(tmp_path, model, "absent")
+    assert said.startswith("my/encoder is a sentence encoder") and "pip install sentence-transformers" in said
+    assert "\n" not in said
+
+
+def test_a_hub_says_whether_a_name_is_a_sentence_encoder(monkeypatch: Any) -> None:
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    def answer(address: str, **_options: Any) -> Any:
+        asked.append(address)
+        if "bare" in address:
+            raise errors.EntryNotFoundError("404")
+
+    asked: list[str] = []
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", answer)
+    assert folders.is_sentence_encoder("my/encoder", "v2") and not folders.is_sentence_encoder("my/bare")
+    assert asked[0].endswith("my/encoder/resolve/v2/modules.json")
+    assert not folders.is_sentence_encoder("no name/of a/model")
 
 
 def test_the_package_is_imported_for_its_own_folders_alone() -> None:
