@@ -9,6 +9,7 @@ from .gates import gate_counts
 from .geometry import cone, directionality, norm_histograms, softmax_cones, spectra
 from .heads import attention_map, save
 from .norms import category_shares, mixing_ratios, weight_against_norm
+from .pairs import similarity
 from .running import running_text
 from .splits import score_maps, sources
 from .survey import gradients_by_layer, head_map, heads_by_layer, layer_profiles, parse, relation_bars
@@ -37,6 +38,7 @@ __all__ = [
     "running_text",
     "save",
     "score_maps",
+    "similarity",
     "softmax_cones",
     "sources",
     "spectra",
