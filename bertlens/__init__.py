@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         HeadView,
         NeuronView,
         NormView,
+        RankView,
         SimilarityView,
         SurveyView,
     )
@@ -53,6 +54,7 @@ _NAMES = {
         "HeadView",
         "NeuronView",
         "NormView",
+        "RankView",
         "SimilarityView",
         "SurveyView",
     ),
@@ -80,6 +82,7 @@ __all__ = [
     "ModelError",
     "NeuronView",
     "NormView",
+    "RankView",
     "SelectionError",
     "Similarity",
     "SimilarityView",
@@ -104,6 +107,7 @@ FUNCTIONS["compare_view"] = _later(".widgets", "CompareView")
 FUNCTIONS["explore"] = _later(".widgets", "Explorer")
 FUNCTIONS["masked_language_model"] = _later(".training", "lens")
 FUNCTIONS["predictions"] = _later(".measures.predictions", "predictions")
+FUNCTIONS["rank_view"] = _later(".widgets", "RankView")
 FUNCTIONS["rerun"] = _later(".whatif", "rerun")
 FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")
 FUNCTIONS["similarity_view"] = _later(".widgets", "SimilarityView")

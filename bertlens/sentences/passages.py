@@ -11,24 +11,24 @@ from .pairs import similarity
 from .texts import check_texts
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from ..lens import Lens
+    from .ranking import Ranking
 
+TASKS = ("query", "document")
 WORDS = 3  # of a passage that are named
 
 
 def rank(
     lens: Lens, query: str, passages: Sequence[str], *, explained: int = 5, batch_size: int = 32, progress: bool = True
-) -> DataFrame:
-    """DataFrame(rank, passage, score, words), the best first: passages by the model's own score for a query.
+) -> Ranking:
+    """Ranking(rank, passage, score, words), a DataFrame, the best first: passages by the model's own score for a query.
 
     The query is encoded as a "query" and passages as "document"; a cross-encoder reads each pair as one input. words:
     of the first `explained` passages the words that put most into the score, by its split; "" where it has none.
-    rank counts from 1, the index is the passage's place in what was given.
+    rank counts from 1, the index is the passage's place in what was given; `.explore()` is the list as a view.
     Raises ModelError for a cross-encoder of several labels, InputError like `lens.encode`.
     """
-    from pandas import DataFrame
+    from .ranking import Ranking
 
     encoder, given = lens.sentences, check_texts(passages, "passages")
     check_texts([query], "query")
@@ -38,19 +38,21 @@ def rank(
         if scores.ndim > 1:
             raise ModelError(f"{lens.model_name} gives {scores.shape[1]} labels to a pair, not one score to rank by")
     else:
-        found = lens.encode(given, "document", batch_size=batch_size, progress=bar)
-        scores = encoder.similarity(lens.encode([query], "query"), found)[0]
+        found = lens.encode(given, TASKS[1], batch_size=batch_size, progress=bar)
+        scores = encoder.similarity(lens.encode([query], TASKS[0]), found)[0]
     order = scores.argsort(descending=True, stable=True).tolist()
     words = [_words(lens, query, given[at]) if place < explained else "" for place, at in enumerate(order)]
     columns = {"rank": range(1, len(order) + 1), "passage": [given[at] for at in order]}
-    return DataFrame({**columns, "score": scores[order].float().cpu().numpy(), "words": words}, index=order)
+    table = Ranking({**columns, "score": scores[order].float().cpu().numpy(), "words": words}, index=order)
+    table.lens, table.query_text = lens, query
+    return table
 
 
 def _words(lens: Lens, query: str, passage: str) -> str:
     """The words of a passage that put most into its score, most first."""
     if lens.sentences.crosses:
         return ""
-    found = similarity(lens, query, passage, ("query", "document"))
+    found = similarity(lens, query, passage, TASKS)
     if found.why_not:
         return ""
     parts = found.tokens("b", words=True, own=True)

@@ -11,6 +11,7 @@ from .views import (
     HeadView,
     NeuronView,
     NormView,
+    RankView,
     SimilarityView,
     SurveyView,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "NeuronView",
     "NormView",
     "Question",
+    "RankView",
     "SimilarityView",
     "SurveyView",
     "Tab",

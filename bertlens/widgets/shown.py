@@ -39,6 +39,8 @@ from .tabs import TABS, Tab
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
 
+    from ..sentences.ranking import Ranking
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -51,6 +53,7 @@ class Shown:
     corpus: Corpus | None = None
     compared: Compared | None = None  # two runs beside each other; `trace` is the first of them
     similar: Similarity | None = None  # of two texts; `trace` is at first the run of the first
+    ranking: Ranking | None = None  # of passages; what is shown of one stands below it
     others: dict[Any, Compared] = field(default_factory=dict)  # this run beside others that the page asked about
     pairs: dict[Any, Similarity] = field(default_factory=dict)  # of texts that the page asked about
     id: str = ""
@@ -77,6 +80,10 @@ class Shown:
         named = {"trace": identity, "subject": subject, "changes": whatif.chips(trace, changes)}
         overview = _named(overview, named)
         return replace(self, id=identity, known=changes, subject=subject, overview=MappingProxyType(overview))
+
+    def of(self, trace: Trace) -> Shown:
+        """The record of another run in the same view, not yet opened."""
+        return Shown(trace, self.corpus, similar=self.similar, ranking=self.ranking)
 
     def map(self, name: Any) -> Trace:
         """The attention maps of that name. Raises SelectionError where there are none."""
@@ -155,7 +162,9 @@ class Shown:
         elif self.similar is not None:
             given["similar"], more = similar.told(self.similar)
             arrays |= {f"similar.{key}": array for key, array in more.items()}
-        elif shown.patches is not None:
+        if self.ranking is not None:
+            given["ranking"] = similar.ranked(self.ranking)
+        if shown.patches is not None:
             given["patches"] = _patches(shown.patches)
         index, data = pack(arrays | {f"head.{key}": array for key, array in head_arrays.items()})
         labels, spans = annotation(shown)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
-from ..sentences.pairs import Similarity
+from ..sentences.pairs import Similarity, similarity
+from ..sentences.passages import TASKS
 from ..trace.trace import Trace
 from .answers.compare import Compared
 from .answers.similar import checked
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from ..sentences.ranking import Ranking
     from ..survey.headstats import HeadStats
     from ..survey.treebank import Sentence
 
@@ -152,6 +154,33 @@ class SimilarityView(LensWidget):
             )
         similar = checked(similarity)
         super().__init__(similarity.traces[0], similar=similar, **selection)
+
+
+class RankView(LensWidget):
+    """Passages in their order for a query; a click on one shows why it has its score.
+
+    ranking: of `bl.rank(lens, query, passages)`; `ranking.explore()` makes this view. Of an encoder it is the pairs of
+    words of query and passage (SimilarityView), of a cross-encoder the run of both (Explorer). Other arguments:
+    LensWidget, whose selection is of the run of the query, of a cross-encoder of that with the first passage.
+    Raises InputError for anything but a ranking, and for texts of more than 1,024 tokens.
+    """
+
+    def __init__(self, ranking: Ranking, **selection: Any) -> None:
+        from ..sentences.ranking import Ranking  # with pandas
+
+        if not isinstance(ranking, Ranking):
+            raise InputError(f"a RankView shows what bl.rank(lens, …) gives, not {type(ranking).__name__}")
+        lens, query, best = ranking.lens, ranking.query_text, ranking["passage"].iloc[0]
+        self._crosses = lens.sentences.crosses
+        if self._crosses:
+            trace = lens.trace(query, best)
+            super().__init__(trace, ranking=ranking, **_opened(trace, selection))
+        else:
+            pair = checked(similarity(lens, query, best, TASKS))
+            super().__init__(pair.traces[0], similar=pair, ranking=ranking, **selection)
+
+    def _parts(self) -> tuple[str, ...]:
+        return (*Explorer.PARTS, *TABS) if self._crosses else SimilarityView.PARTS
 
 
 def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,8 @@ from .traits import KINDS
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
 
+    from ..sentences.ranking import Ranking
+
 if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
 
@@ -77,12 +79,13 @@ class LensWidget(anywidget.AnyWidget):
         corpus: Corpus | None = None,
         compared: Compared | None = None,
         similar: Similarity | None = None,
+        ranking: Ranking | None = None,
         **selection: Any,
     ) -> None:
         self._setting = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
         parts = self._parts()
         check_selection(trace, parts, corpus, selection)
-        self._open: Shown | None = Shown(trace, corpus, compared, similar).opened(
+        self._open: Shown | None = Shown(trace, corpus, compared, similar, ranking).opened(
             selection["map"], selection.get("layer", 0), selection.get("head", 0)
         )
         self._met = False  # a page has asked something
@@ -127,7 +130,7 @@ class LensWidget(anywidget.AnyWidget):
             new = trace.maps[name]
             opened = fitted(self, new)
             # One assignment: from here on, a question about the text before is refused.
-            after = Shown(trace, self._shown.corpus, similar=self._shown.similar)
+            after = self._shown.of(trace)
             self._open = after.opened(name, opened["layer"], opened["head"], before=self._shown)
             kept = fitted(self, new) | {  # once more: a cell may have chosen another head meanwhile
                 "map": name,

@@ -18,6 +18,7 @@ from ..slices import PATIENCE, Here, ask_again, in_steps
 from . import Answer
 
 if TYPE_CHECKING:
+    from ...sentences.ranking import Ranking
     from ..questions import Asked
     from ..saving import Selection
 
@@ -120,6 +121,16 @@ def told(found: Similarity) -> Answer:
         return fields, {}
     fields |= {"terms": [[name, float(value)] for name, value in found.terms.items()], "gap": found.gap}
     return fields, {"pairs": found.pairs("output").to_numpy("float32")}
+
+
+def ranked(ranking: Ranking) -> dict[str, Any]:
+    """A list of passages as the page draws it: query, crosses (one input each), rows of (passage, score, words)."""
+    rows = ranking[["passage", "score", "words"]].itertuples(index=False)
+    return {
+        "query": ranking.query_text,
+        "crosses": ranking.lens.sentences.crosses,
+        "rows": [[passage, float(score), words] for passage, score, words in rows],
+    }
 
 
 def _of(asked: Asked, texts: Texts | None) -> Similarity:

@@ -18,6 +18,7 @@ import type { Tab } from "../state/overview";
 import { useView, type View, ViewContext } from "../state/view";
 import { isOffered, openTab, tabsOf } from "../tabs/opentab";
 import { Refused } from "../tabs/refused";
+import { Ranked } from "../tabs/similarity/ranked";
 import { WhatIf, WhatIfMenu } from "../whatif/bar";
 import { Header, Problem } from "./header";
 import { StatusLine } from "./statusline";
@@ -79,6 +80,7 @@ export function Explorer({ view }: { view: View }) {
           <Pictures />
           <WhatIf />
         </Deferred>
+        {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
         <div class={isBeside(view) ? "bl-work bl-beside" : "bl-work"}>
           {picture && <Main atlas={has("atlas")} head={has("head")} />}
           {picture && <Words atlas={has("atlas")} head={has("head")} />}

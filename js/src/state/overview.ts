@@ -87,7 +87,15 @@ interface Header {
   patches?: Patches;
   compared?: Record<string, unknown>; // of two runs: see tabs/compare/data.ts
   similar?: Record<string, unknown>; // of two texts: see tabs/similarity/data.ts
+  ranking?: Ranking;
   head: Record<string, unknown> & { layer: number; head: number };
+}
+
+/** Passages in their order for a query, of which one is shown below. */
+export interface Ranking {
+  query: string;
+  crosses: boolean; // the model reads query and passage as one input
+  rows: [passage: string, score: number, words: string][];
 }
 
 export interface Overview extends Header {

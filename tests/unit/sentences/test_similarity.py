@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
@@ -234,6 +235,19 @@ def test_a_cross_encoder_ranks_as_its_own_rank_does() -> None:
     np.testing.assert_allclose(found["score"], [row["score"] for row in expected], atol=1e-6)
     with pytest.raises(ModelError, match="3 labels"):
         bl.rank(bl.Lens(crossed(3)), B, TEXTS)
+
+
+def test_a_ranking_is_a_table_and_a_view() -> None:
+    found = bl.rank(bl.Lens(encoder()), B, TEXTS, explained=0)
+    assert len(found.query("rank == 1")) == 1 and type(found.head(2)) is pd.DataFrame
+    assert found.query_text == B and found.lens.sentences is not None
+    view = found.explore(theme="dark")
+    assert isinstance(view, bl.RankView) and view.theme == "dark"
+    rows = view.overview["header"]["ranking"]["rows"]
+    assert [row[0] for row in rows] == found["passage"].tolist()
+    np.testing.assert_allclose([row[1] for row in rows], found["score"], rtol=1e-6)
+    with pytest.raises(bl.InputError, match=r"RankView shows what bl[.]rank"):
+        bl.RankView(pd.DataFrame(found))  # type: ignore[arg-type]
 
 
 def test_the_page_of_the_docs_says_what_comes_out() -> None:

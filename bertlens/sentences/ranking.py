@@ -1,0 +1,31 @@
+"""A list of passages in the order of their scores, and its view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pandas import DataFrame
+
+from ..base.registered import registered
+
+if TYPE_CHECKING:
+    from ..lens import Lens
+
+
+class Ranking(DataFrame):
+    """DataFrame(rank, passage, score, words) of `rank`, the best first, that knows its model and its query.
+
+    What pandas makes of it, such as its first rows, is an ordinary DataFrame.
+    """
+
+    _metadata: ClassVar[list[str]] = ["lens", "query_text"]
+    lens: Lens
+    query_text: str
+
+    @property
+    def _constructor(self) -> Any:
+        return DataFrame
+
+    def explore(self, **selection: Any) -> Any:
+        """The RankView widget: the list, and why the passage that is clicked has its score. selection: LensWidget's."""
+        return registered("rank_view")(self, **selection)
