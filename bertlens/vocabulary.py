@@ -343,6 +343,7 @@ SETTINGS: dict[str, Any] = {
     "similar_to": {"a": "", "b": "", "task_a": "", "task_b": ""},  # texts that were typed to be compared
     "together": False,  # a bi-encoder reads two texts as one input
     "similar_by": "words",  # or "pieces"
+    "similar_of": "",  # the split: "output", "input" or "none", "" the one that there is
     "similar_pair": [-1, -1],  # the chosen pair of tokens of two texts, -1 where nobody chose
     "table_of": "head",  # what the tab of that name is of: "head" or "atlas"
     "corpus": {

@@ -17,7 +17,7 @@ from ..model.borrowed import Fingerprint
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
-from .inputs import NOTE, by_input, check_by, written
+from .inputs import NOTE, by_input, check_by, why_no_input, written
 from .late import LateEncoder, late_similarity
 from .own import MANHATTAN_SUM
 from .parts import Encoder, Side, grouped_sums, held, no_sum, why_not
@@ -104,6 +104,14 @@ class Similarity:
     def of(self) -> str:
         """The split that is shown where none is named: "input" where the pooling reads single tokens, else "output"."""
         return "input" if self._encoder.modes.single else "output"
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Which of "output" and "input" there are: see `pairs`."""
+        if self._never:
+            return ()
+        output = () if why_not(self._encoder) else ("output",)
+        return output if any(map(why_no_input, self.sides)) else (*output, "input")
 
     def pairs(self, of: str | None = None, *, words: bool = False, progress: bool = True) -> DataFrame:
         """(S_a, S_b) what each pair of tokens puts into the number; it sums to the first of `terms`.

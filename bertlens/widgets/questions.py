@@ -234,6 +234,14 @@ for _question in (
         of_view=True,
     ),
     Question(
+        "similar_input",
+        similar.similar_input,
+        ("texts?",),
+        "similarity",
+        carried_shown=similar.saved_input,
+        of_view=True,
+    ),
+    Question(
         "similar_baseline",
         similar.similar_baseline,
         ("texts?",),

@@ -1,5 +1,7 @@
 // Two texts: parts of pairs by pieces and words, what is drawn together, the largest pairs, sentences on the sum.
+import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
+import type { View } from "../src/state/view";
 import {
   digitsFor,
   foldedOf,
@@ -8,9 +10,11 @@ import {
   pairAt,
   placesOf,
   type Similar,
+  splitNameOf,
   splitOf,
   triedOf,
   unitsOf,
+  withSplit,
 } from "../src/tabs/similarity/data";
 
 /** [CLS] un ##fit cats [SEP], a word of two pieces. */
@@ -33,6 +37,7 @@ function data(more: Partial<Similar> = {}, rows = 5): Similar {
     function: "cosine",
     value: 0.71034,
     why_not: "",
+    splits: ["output", "input"],
     notes: [],
     runs: 4,
     removable: "",
@@ -141,10 +146,11 @@ describe("pairAt", () => {
 describe("gapWords", () => {
   it("says that parts add up only where they do", () => {
     expect(gapWords(data())).toBe("The parts add up to the model’s own 0.7103, gap 2e−7.");
-    expect(gapWords(data({ terms: [["", 0.7203]], gap: 0.01 }))).toBe(
+    expect(gapWords(data({ gap: 0.01 }))).toBe(
       "The parts add up to 0.7203, the model’s own number is 0.7103: gap 1e−2.",
     );
     expect(gapWords(data({ terms: undefined, gap: undefined }))).toBe("");
+    expect(gapWords(data({ pairs: null }))).toBe("");
   });
 
   it("names all three terms of a distance", () => {
@@ -156,6 +162,41 @@ describe("gapWords", () => {
     expect(gapWords(data({ terms, gap: 0, value: -Math.sqrt(0.5), function: "euclidean" }))).toBe(
       "The parts add up to 2a·b. −d² = 2a·b − ‖a‖² − ‖b‖² = 3.0000 − 2.0000 − 1.5000 = −0.5000; the model’s own number is −d, −0.7071 (gap 0).",
     );
+  });
+});
+
+describe("withSplit", () => {
+  const long = Array.from({ length: 65 }, (_, n) => String(n));
+  const viewOf = (of: string) => {
+    const asked: string[] = [];
+    const get = ({ op }: { op: string }) => {
+      asked.push(op);
+      return { state: "answered", value: { pairs: { shape: [1, 1], data: [1] }, gap: 0.5 } };
+    };
+    const similarTo = signal({ a: "", b: "", task_a: "", task_b: "" });
+    const view = { page: { similarOf: signal(of), similarTo }, overview: {}, answers: { get } } as unknown as View;
+    return { view, asked };
+  };
+
+  it("shows the exact split unless the other is asked for", () => {
+    const first = viewOf("");
+    expect(withSplit(first.view, data())).toMatchObject({ value: data() });
+    expect(first.asked).toEqual([]);
+    const input = viewOf("input");
+    expect(withSplit(input.view, data())).toMatchObject({ value: { gap: 0.5, pairs: { data: [1] }, value: 0.71034 } });
+    expect(input.asked).toEqual(["similar_input"]);
+  });
+
+  it("asks by itself where there is no other and the texts are short", () => {
+    const only = data({ splits: ["input"], pairs: null, why_not: "reads one token" });
+    expect(withSplit(viewOf("").view, only)).toMatchObject({ value: { gap: 0.5, why_not: "" } });
+    const none = viewOf("none");
+    expect(withSplit(none.view, only)).toMatchObject({ value: { pairs: null, why_not: "reads one token" } });
+    const sides: Similar["sides"] = [{ ...side(), tokens: long }, side()];
+    expect(splitNameOf(viewOf("").view, { ...only, sides })).toBeNull();
+    expect(splitNameOf(viewOf("input").view, { ...only, sides })).toBe("input");
+    expect(splitNameOf(viewOf("input").view, data({ splits: [] }))).toBeNull();
+    expect(none.asked).toEqual([]);
   });
 });
 

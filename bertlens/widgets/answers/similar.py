@@ -18,6 +18,8 @@ from ..slices import PATIENCE, Here, ask_again, in_steps
 from . import Answer
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from ...sentences.ranking import Ranking
     from ..questions import Asked
     from ..saving import Selection
@@ -29,6 +31,28 @@ PAIRS = 2  # of texts that a view keeps beside its own
 def similar(asked: Asked, texts: Texts | None = None) -> Answer:
     """`told` of two texts, or of the view's own."""
     return told(_of(asked, texts))
+
+
+def similar_input(asked: Asked, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
+    """The split by tokens that went in: array pairs (S_a + 1, S_b + 1), biases last; gap. In turns: "again"."""
+    found = _of(asked, texts)
+
+    def begin(_here: Here) -> Generator[None, None, DataFrame]:
+        for _ in found.steps():
+            yield
+        return found.pairs("input", progress=False)
+
+    table = in_steps(asked.trace, ("similar by input", texts), begin, patience)
+    if table is None:
+        return ask_again()
+    return {"gap": table.attrs["gap"]}, {"pairs": table.to_numpy("float32")}
+
+
+def saved_input(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `similar_input` that a page without a kernel holds: where it is the split that is shown."""
+    own = asked.shown.similar
+    if own is not None and own.splits == ("input",) and within("attributed", *_sizes(own)):
+        yield {}
 
 
 def similar_baseline(asked: Asked, texts: Texts | None = None) -> Answer:
@@ -113,13 +137,15 @@ def told(found: Similarity) -> Answer:
         "function": found.function,
         "value": found.value,
         "why_not": found.why_not,
+        "splits": list(found.splits),
         "notes": list(found.notes),
         "runs": sum(len(side.words) for side in found.sides),
         "removable": "" if found.traces[0].has_neurons else found.traces[0].why_no_neurons,
     }
-    if found.why_not:
+    if found.splits:
+        fields |= {"terms": [[name, float(value)] for name, value in found.terms.items()], "gap": found.gap}
+    if "output" not in found.splits:
         return fields, {}
-    fields |= {"terms": [[name, float(value)] for name, value in found.terms.items()], "gap": found.gap}
     return fields, {"pairs": found.pairs("output").to_numpy("float32")}
 
 

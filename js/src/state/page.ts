@@ -69,6 +69,7 @@ export interface Page {
   similarTo: Signal<{ a: string; b: string; task_a: string; task_b: string }>; // texts that were typed to be compared
   together: Signal<boolean>; // a bi-encoder reads two texts as one input
   similarBy: Signal<string>; // "words" or "pieces" of two texts
+  similarOf: Signal<string>; // the split: "output", "input", "none", "" for the one that there is
   similarPair: Signal<number[]>; // the chosen tokens of two texts, -1 where nobody chose
   lone: Signal<Lone | null>;
   tableOf: Signal<"head" | "atlas">; // what the tab of that name is of

@@ -210,3 +210,42 @@ def test_a_bare_encoder_by_the_menu_of_texts(live: Any, embedded_lens: Any, foun
     expect(seen.part("similar-value")).to_contain_text(f"{bl.similarity(embedded_lens, C, B).value:.3f}")
     expect(seen.root.get_by_role("textbox", name="Sentence A")).to_have_value(C)
     assert view.trace.text == C
+
+
+def test_a_pooled_cls_is_split_by_the_tokens_that_went_in(page_of: Any) -> None:
+    """The matrix of the last layer would be one cell: it is not shown; a mean has both, the exact one first."""
+    s = bl.similarity(bl.Lens(encoder(mode="cls")), TEXTS[0], TEXTS[3])
+    seen = Seen(page_of(s.to_html(), width=950))
+    said = seen.part("similar-said")
+    expect(said).to_contain_text("Split by the tokens that went in")
+    expect(said).to_contain_text(f"The parts add up to the model’s own {s.value:.4f}, gap ")
+    matrix = s.pairs("input", words=True).to_numpy()
+    top = s.pairs("input", words=True).iloc[1:-2, 1:-2].abs().max().max()
+    assert abs(float(pairs(seen)[0][1].replace("−", "-"))) == pytest.approx(top, abs=0.00051)
+    assert pairs(seen)[-1][0] == "pairs with [CLS] [SEP] bias"
+    total = sum(float(row[1].replace("−", "-")) for row in pairs(seen))
+    assert total == pytest.approx(matrix.sum(), abs=0.005)
+    assert seen.root.evaluate("root => root.offsetHeight") <= 650
+
+
+def test_both_splits_of_a_mean(live: Any, embedded_lens: Any, found: bl.Similarity) -> None:
+    seen = live(found.explore(), width=950)
+    check_list(seen, found)
+    seen.choice("split by", "input tokens").click()
+    expect(seen.part("similar-said")).to_contain_text("Split by the tokens that went in")
+    wanted = found.pairs("input", words=True).iloc[1:-2, 1:-2].to_numpy()
+    assert pairs(seen)[0][1] == printed(wanted.flat[abs(wanted).argmax()])
+    seen.choice("split by", "last layer").click()
+    check_list(seen, found)
+    expect(seen.part("similar-said")).to_contain_text("Split by the vectors of the last layer")
+
+
+def test_a_number_that_is_no_sum(page_of: Any) -> None:
+    s = bl.similarity(bl.Lens(encoder(mode="max")), TEXTS[0], TEXTS[3])
+    seen = Seen(page_of(s.to_html(), width=950))
+    expect(seen.part("similar-why-not")).to_have_text(f"No split by pairs of words: {s.why_not}.")
+    table = s.effects(6)
+    expect(seen.root.locator(".bl-similar-pairs td").filter(has_text="…")).to_have_count(0)
+    assert pairs(seen)[0][0] == f"{table.a[0]} – {table.b[0]}"
+    assert [row[1] for row in pairs(seen)] == [printed(own) for own in table.own]
+    assert seen.root.locator("[data-cell]").count() == 0

@@ -143,13 +143,35 @@ def test_texts_beyond_the_limit_are_one_sentence(lens: bl.Lens, monkeypatch: pyt
     assert "of texts of at most" in asked(lens.trace(A).explore(), texts=[A, B, "", ""])[0]["error"]
 
 
-@pytest.mark.parametrize("mode", ["max", "cls"])
-def test_a_number_that_is_no_sum_says_so_and_has_its_experiments(mode: str) -> None:
-    view = bl.similarity(bl.Lens(encoder(mode=mode)), A, B).explore()
+def test_a_number_that_is_no_sum_says_so_and_has_its_experiments() -> None:
+    view = bl.similarity(bl.Lens(encoder(mode="max")), A, B).explore()
     told, arrays = first(view)
-    assert "pooling" in told["why_not"] and "terms" not in told and "similar.pairs" not in arrays
+    assert "pooling" in told["why_not"] and told["splits"] == [] and "terms" not in told
+    assert "similar.pairs" not in arrays
     assert asked(view, "similar_without")[1]["without"][0, 0] == pytest.approx(told["value"], abs=1e-6)
-    assert "similar_without" in [message["op"] for message, _ in view.page().answers]
+    assert "no sum over them" in asked(view, "similar_input")[0]["error"]
+    held = [message["op"] for message, _ in view.page().answers]
+    assert "similar_without" in held and "similar_input" not in held
+
+
+@pytest.mark.parametrize(("mode", "splits"), [("cls", ["input"]), ("mean", ["output", "input"])])
+def test_the_split_by_tokens_that_went_in(mode: str, splits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one pooled token it is the one that is shown; in turns."""
+    found = bl.similarity(bl.Lens(encoder(mode=mode)), A, B)
+    view = found.explore()
+    told, arrays = first(view)
+    assert told["splits"] == splits and ("similar.pairs" in arrays) == ("output" in splits)
+    monkeypatch.setattr(slices.time, "monotonic", iter(range(10**9)).__next__)
+    message = {"id": 1, "op": "similar_input", "trace": view.overview["header"]["trace"], "map": "self"}
+    turns = 1
+    while (reply := replies(view, message)[0])[0].get("again"):
+        turns += 1
+    pairs = wire.unpack(reply[0]["arrays"], reply[1][0])["pairs"]
+    assert turns > 2 and pairs.shape == tuple(1 + len(side["tokens"]) for side in told["sides"])
+    assert pairs.sum() == pytest.approx(told["value"] + reply[0]["gap"], abs=1e-5)
+    np.testing.assert_allclose(pairs, found.pairs("input"), atol=1e-6)
+    held = [message["op"] for message, _ in view.page().answers]
+    assert ("similar_input" in held) == (mode == "cls")
 
 
 def test_the_euclidean_distance_names_its_terms() -> None:

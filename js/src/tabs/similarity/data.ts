@@ -23,12 +23,16 @@ interface Matrix {
   data: ArrayLike<number>;
 }
 
+/** By vectors of the last layer, or by tokens that went in. */
+export type SplitName = "output" | "input";
+
 export interface Similar {
   sides: [Side, Side];
   tasks: [string, string];
   function: string;
   value: number;
   why_not: string; // why it is no sum of pairs
+  splits: SplitName[]; // that there are
   notes: string[];
   runs: number; // that taking each word out costs
   removable: string; // why no word can be taken out, "" where they can
@@ -88,6 +92,8 @@ export interface Largest {
   others: { count: number; sum: number }; // pairs of the texts' own units that are not among them
   template: number; // pairs with what is not the texts' own
 }
+
+export const SPLITS: Record<SplitName, string> = { output: "vectors of the last layer", input: "tokens that went in" };
 
 const MOST = 24; // units a side that are drawn
 const LISTED = 6; // pairs
@@ -223,10 +229,10 @@ export const digitsFor = (size: number): number => (Math.abs(size) >= 100 ? 1 : 
 const exponent = (value: number) => (value === 0 ? "0" : value.toExponential(0).replace("-", "−").replace("e-", "e−"));
 
 /** Whether the parts add up to the model's own number, and of what they are the parts. */
-export function gapWords({ terms, gap, value }: Similar): string {
-  if (!terms || gap === undefined) return "";
+export function gapWords({ terms, gap, value, pairs }: Similar): string {
+  if (!terms || gap === undefined || !pairs) return "";
   const digits = digitsFor(value) + 1;
-  const total = sum(terms.map(([, term]) => term));
+  const total = gap + (terms.length > 1 ? -(value ** 2) : value);
   const said = signed(value, digits);
   if (terms.length > 1) {
     const names = terms.map(([name]) => name).join(" ");
@@ -292,13 +298,35 @@ export function similarOf(view: View): Answer<Similar> | null {
   return { state: "answered", value: read({ fields, arrays: pairs ? { pairs } : {} }) };
 }
 
+const INPUT: Kind<Pick<Similar, "pairs" | "gap">, "similar_input"> = {
+  op: "similar_input",
+  read: ({ fields, arrays }) => ({ pairs: arrays.pairs!, gap: fields.gap as number }),
+};
+
+/** Which split is shown; null where none is, or one that takes work is not asked for. */
+export function splitNameOf({ page }: View, data: Similar): SplitName | null {
+  const wanted = page.similarOf.value;
+  if (data.splits.includes(wanted as SplitName)) return wanted as SplitName;
+  if (data.splits.includes("output")) return "output";
+  return data.splits.includes("input") && wanted !== "none" && isCheap(data) ? "input" : null;
+}
+
+/** The two texts with the split that is shown. */
+export function withSplit(view: View, data: Similar): Answer<Similar> {
+  const name = splitNameOf(view, data);
+  if (name !== "input") return { state: "answered", value: name ? data : { ...data, pairs: null } };
+  const answer = view.answers.get(INPUT, view.overview, asked(view));
+  return answer.state === "answered" ? { ...answer, value: { ...data, ...answer.value, why_not: "" } } : answer;
+}
+
 /** What is left of the number without each word. */
 export const withoutOf = (view: View): Answer<Matrix> => view.answers.get(WITHOUT, view.overview, asked(view));
 
 /** Every pair of units, a line each, with its experiment where that is there. */
 export async function similarNumbers(view: View): Promise<Numbers> {
   if (!similarOf(view)) throw new Error("nothing is compared yet");
-  const data = await arrived(() => similarOf(view)!);
+  const told = await arrived(() => similarOf(view)!);
+  const data = await arrived(() => withSplit(view, told));
   const tried = isCheap(data) && !data.removable ? await arrived(() => withoutOf(view)).catch(() => null) : null;
   const split = splitOf(data, view.page.similarBy.value === "words");
   const { a, b, cells } = split;
@@ -315,7 +343,7 @@ export async function similarNumbers(view: View): Promise<Numbers> {
       ["a", data.sides[0].read],
       ["b", data.sides[1].read],
       [data.function, String(data.value)],
-      ["split", data.why_not || gapWords(data)],
+      ["split", data.pairs ? `by ${SPLITS[splitNameOf(view, data)!]}: ${gapWords(data)}` : data.why_not],
     ],
   };
 }

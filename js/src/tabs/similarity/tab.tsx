@@ -2,6 +2,7 @@
 import { batch, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { UNITS } from "../../generated/vocabulary";
+import type { Answer } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/link";
 import { counted, signed } from "../../paint/format";
 import { into, Segmented, wordChoices } from "../../parts/controls";
@@ -19,9 +20,13 @@ import {
   gapWords,
   largestOf,
   type Similar,
+  SPLITS,
+  type SplitName,
   similarOf,
+  splitNameOf,
   splitOf,
   triedOf,
+  withSplit,
 } from "./data";
 import { Links } from "./links";
 import { SumMatrix } from "./matrix";
@@ -127,9 +132,14 @@ function Baseline() {
   );
 }
 
-function Why({ data }: { data: Similar }) {
+function Why({ data: told }: { data: Similar }) {
   const view = useView();
   const { page } = view;
+  const answer = withSplit(view, told);
+  const data = useMemo(
+    () => (answer.state === "answered" ? answer.value : { ...told, pairs: null }),
+    [told, answer.state, splitNameOf(view, told)],
+  );
   const byWords = page.similarBy.value === "words";
   const split = useMemo(() => splitOf(data, byWords), [data, byWords]);
   const folded = useMemo(() => foldedOf(split, data.sides), [split]);
@@ -182,7 +192,12 @@ function Why({ data }: { data: Similar }) {
               <SumMatrix {...{ folded, chosen, width, digits }} />
             </div>
           )}
-          {data.why_not && <p data-testid="similar-why-not">No split by pairs of words: {data.why_not}.</p>}
+          {!data.pairs && data.why_not && (
+            <p data-testid="similar-why-not">
+              No split by {data.splits.length > 0 ? SPLITS.output : "pairs of words"}: {data.why_not}.
+            </p>
+          )}
+          <Progress answer={answer} />
         </div>
         <div class="bl-similar-side">
           <Pairs {...{ data, split, found, chosen, tried, ask, digits }} />
@@ -194,6 +209,7 @@ function Why({ data }: { data: Similar }) {
             />
           )}
           {pair && !view.link.alone.value && <WhyEach data={data} pair={pair} split={split} />}
+          <SplitChoice data={told} />
           <Segmented
             label="by"
             value={byWords ? "words" : "pieces"}
@@ -203,19 +219,55 @@ function Why({ data }: { data: Similar }) {
         </div>
       </div>
       <p class="bl-muted" data-testid="similar-said">
-        {gapWords(data)} {splitWords(data)} {data.notes.join(" ")}
+        {gapWords(data)} {splitWords(data, splitNameOf(view, told))} {data.notes.join(" ")}
       </p>
     </>
   );
 }
 
 /** Which split is shown, and how far it goes. */
-const splitWords = ({ terms, removable }: Similar): string =>
-  terms
-    ? `Split by the vectors of the last layer: a word’s part holds what it took in of its text.${
-        removable ? "" : " The red numbers are experiments: the change when a word is taken out."
-      }`
-    : "";
+function splitWords({ pairs, removable }: Similar, name: SplitName | null): string {
+  const experiments = removable ? "" : " The red numbers are experiments: the change when a word is taken out.";
+  if (!pairs || !name) return experiments.trim();
+  return name === "output"
+    ? `Split by the vectors of the last layer: a word’s part holds what it took in of its text.${experiments}`
+    : `Split by the tokens that went in: attention weights, LayerNorm deviations and gates of MLPs as the run had them.${experiments}`;
+}
+
+/** Which split is shown, where there are two or the one takes work. */
+function SplitChoice({ data }: { data: Similar }) {
+  const view = useView();
+  if (!data.splits.includes("input")) return null;
+  const runs = counted(data.sides[0].tokens.length + data.sides[1].tokens.length);
+  const about = {
+    output: "Exact: what each token’s last vector puts in",
+    input: `What each token puts in through all layers: about the work of ${runs} forward passes`,
+  };
+  return (
+    <Segmented<string>
+      label="split by"
+      value={splitNameOf(view, data) ?? ""}
+      choices={data.splits.map((value) => ({ value, label: LABELS[value], title: about[value] }))}
+      onChange={into(view.page.similarOf)}
+    />
+  );
+}
+
+const LABELS: Record<SplitName, string> = { output: "last layer", input: "input tokens" };
+
+/** That a split is on its way, and how to leave it. */
+function Progress({ answer }: { answer: Answer<Similar> }) {
+  const { page } = useView();
+  if (answer.state === "answered") return null;
+  return (
+    <p class="bl-controls">
+      {answer.state === "refused" ? answer.reason : "splitting by the tokens that went in …"}
+      <button type="button" class="bl-button" onClick={() => into(page.similarOf)("none")}>
+        Cancel
+      </button>
+    </p>
+  );
+}
 
 /** The run of each text, with the word of the pair pinned and “Why does it look there?” open. */
 function WhyEach({ data, pair, split }: { data: Similar; pair: Place; split: ReturnType<typeof splitOf> }) {
@@ -248,7 +300,9 @@ export function SimilarityFigure() {
   const view = useView();
   const answer = similarOf(view);
   if (answer?.state !== "answered") return null;
-  const data = answer.value;
+  const shown = withSplit(view, answer.value);
+  if (shown.state !== "answered") return null;
+  const data = shown.value;
   const split = splitOf(data, view.page.similarBy.value === "words");
   const folded = foldedOf(split, data.sides);
   if (!folded) return null;
