@@ -209,13 +209,15 @@ function Why({ data: told }: { data: Similar }) {
             />
           )}
           {pair && !view.link.alone.value && <WhyEach data={data} pair={pair} split={split} />}
-          <SplitChoice data={told} />
-          <Segmented
-            label="by"
-            value={byWords ? "words" : "pieces"}
-            choices={wordChoices<string>(["words", "pieces"], UNITS)}
-            onChange={into(page.similarBy)}
-          />
+          <div class="bl-controls bl-similar-choices">
+            <SplitChoice data={told} />
+            <Segmented
+              label="by"
+              value={byWords ? "words" : "pieces"}
+              choices={wordChoices<string>(["words", "pieces"], UNITS)}
+              onChange={into(page.similarBy)}
+            />
+          </div>
         </div>
       </div>
       <p class="bl-muted" data-testid="similar-said">
@@ -237,7 +239,8 @@ function splitWords({ pairs, removable }: Similar, name: SplitName | null): stri
 /** Which split is shown, where there are two or the one takes work. */
 function SplitChoice({ data }: { data: Similar }) {
   const view = useView();
-  if (!data.splits.includes("input")) return null;
+  const name = splitNameOf(view, data);
+  if (data.splits.length < 2 && (name || data.splits.length === 0)) return null;
   const runs = counted(data.sides[0].tokens.length + data.sides[1].tokens.length);
   const about = {
     output: "Exact: what each token’s last vector puts in",
@@ -246,7 +249,7 @@ function SplitChoice({ data }: { data: Similar }) {
   return (
     <Segmented<string>
       label="split by"
-      value={splitNameOf(view, data) ?? ""}
+      value={name ?? ""}
       choices={data.splits.map((value) => ({ value, label: LABELS[value], title: about[value] }))}
       onChange={into(view.page.similarOf)}
     />

@@ -11,7 +11,7 @@ from browser.views import signed
 
 from .hand import Hand
 from .heads import Steps
-from .subjects import comparison, corpus, trace
+from .subjects import comparison, corpus, similarity, trace
 from .table import ability
 
 
@@ -191,3 +191,51 @@ def query_select(hand: Hand) -> Steps:
     yield
     hand.has(query=3)
     expect(hand.seen.part("formula")).to_contain_text("sat →")
+
+
+# Two texts
+
+
+@ability("see which words make two texts similar, and whether it would change without them", 0, of="similar")
+def similar(hand: Hand) -> Steps:
+    yield
+    top = similarity().effects(1).iloc[0]
+    part = hand.seen.part("similarity")
+    expect(part.locator(".bl-pinned th")).to_have_text(f"{top.a} – {top.b}")
+    expect(hand.seen.part("similar-tried")).to_contain_text(f"without both {signed(top.without_both, 3)}")
+
+
+@ability("choose a pair of words of two texts", 1, of="similar")
+def similar_pair(hand: Hand) -> Steps:
+    hand.pair_of_words("food – eats")
+    yield
+    expect(hand.seen.part("similar-tried")).to_contain_text("without “food”")
+
+
+@ability("see two texts by the tokens that went in", 1, long=True, of="similar")
+def similar_input(hand: Hand) -> Steps:
+    hand.split_by("input tokens")
+    yield
+    expect(hand.seen.part("similar-said")).to_contain_text("Split by the tokens that went in")
+
+
+@ability("see two texts by pieces", 1, long=True, of="similar")
+def similar_pieces(hand: Hand) -> Steps:
+    hand.texts_by("Pieces")
+    yield
+    expect(hand.seen.part("similarity").get_by_role("button", name="Pieces")).to_have_attribute("aria-pressed", "true")
+
+
+@ability("see why a head looks where it does in the run of one of two texts", 1, long=True, of="similar")
+def similar_why(hand: Hand) -> Steps:
+    hand.why_word("meal")
+    yield
+    expect(hand.seen.part("why")).to_be_visible()
+    hand.comes(lambda: hand.view.text, "Nobody eats a meal here.")
+
+
+@ability("ask why a text is similar to another one", 3, of="one")
+def similar_to(hand: Hand) -> Steps:
+    hand.similar_to("The dog lay on the rug.")
+    yield
+    expect(hand.seen.part("similar-value")).to_contain_text("cosine")

@@ -75,11 +75,17 @@ def comparison() -> Any:
     return bl.compare(trace("one"), lens().trace("The cat sat on the old mat because she was not tired."))
 
 
+@cache
+def similarity() -> Any:
+    return bl.similarity(lens(), "A man is eating food.", "Nobody eats a meal here.")
+
+
 SUBJECTS: dict[str, Callable[..., Any]] = {
     **{name: explorer(name) for name in ("pair", "one", "animal", "split", "sixty", "odd", "accent", "masked")},
     **{name: explorer(name) for name in ("long", "maps", "patches")},
     "corpus": lambda **given: trace("pair").explore(**{**HEAD, **corpus(), **given}),
     "compared": lambda **given: comparison().explore(**given),
+    "similar": lambda **given: similarity().explore(**given),
     "head alone": lambda **given: bl.HeadView(trace("pair"), **{**HEAD, **given}),
     "neurons alone": lambda **given: bl.NeuronView(trace("pair"), **{**HEAD, **given}),
 }

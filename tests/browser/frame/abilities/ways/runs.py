@@ -60,3 +60,23 @@ class RunWays(Clicks):
 
     def stop_comparing(self) -> None:
         self.click(self.seen.part("compare").get_by_role("button", name="Stop comparing"))
+
+    # two texts
+
+    def pair_of_words(self, name: str) -> None:
+        self.button(name, self.seen.part("similarity"))
+
+    def split_by(self, name: str) -> None:
+        self.one_of("split by", name)
+
+    def texts_by(self, name: str) -> None:
+        self.one_of("by", name)
+
+    def why_word(self, word: str) -> None:
+        self.button(f"Why “{word}”? ›", self.seen.part("similarity"))
+
+    def similar_to(self, text: str) -> None:
+        self.click(self.seen.root.get_by_label("Texts", exact=True))
+        self.button("Why is this text similar to …")
+        self.seen.root.get_by_role("textbox", name="Text b", exact=True).fill(text)
+        self.button("Run", self.seen.part("similarity"))
