@@ -225,6 +225,7 @@ class Similarity:
         vectors = []
         for side in self.sides:
             batches = []
+            self.lens.borrowed.check(self._fingerprint)
             for batch in without_words(side):
                 batches.append(batch)
                 yield

@@ -21,7 +21,10 @@ A, B = "the unbelievable cats sat on the mat.", "it was very warm, the cat"
 
 
 def asked(view: Any, op: str = "similar", **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """As a page gets it that asks until it is answered."""
     fields, buffers = question(view, op=op, **more)
+    while fields.get("again"):
+        fields, buffers = question(view, op=op, **more)
     return fields, wire.unpack(fields["arrays"], buffers[0]) if "arrays" in fields else {}
 
 
