@@ -160,8 +160,9 @@ def arguments(op: str) -> Iterator[dict[str, Any]]:
 REFUSED = {
     "layer_map": "are shown of texts of at most 2,048 tokens",
     "pdf": "tokens has no PDF: ",
-    "similar": "is shown of texts of at most 1,024 tokens",
-    "similar_without": "is shown of texts of at most 1,024 tokens",
+    **dict.fromkeys(
+        ("similar", "similar_without", "similar_input", "similar_baseline"), "is shown of texts of at most 1,024 tokens"
+    ),
     "which_words": "is shown in texts of at most 1,024 tokens",
     "faithful": "is shown in texts of at most 1,024 tokens",
     "find_target": "answers with no label and no word",  # an encoder, whatever the length
