@@ -1,0 +1,48 @@
+// What may be changed in a run (bertlens/run/changes.py has them all): heads off, cells cut, tokens hidden.
+
+/** A head, or all of a layer, adds nothing to the stream. */
+interface Off {
+  kind: "off";
+  layer: number;
+  head: number | null;
+}
+
+/** Queries do not see keys; null: any. */
+interface Cut {
+  kind: "cut";
+  layer: number;
+  head: number | null;
+  query: number | null;
+  key: number | null;
+}
+
+/** No query sees a token. */
+interface Hide {
+  kind: "hide";
+  token: number;
+}
+
+export type Change = Off | Cut | Hide;
+
+export const isOff = (changes: readonly Change[], layer: number, head: number): boolean =>
+  changes.some((one) => one.kind === "off" && one.layer === layer && (one.head ?? head) === head);
+
+/** (tokens, tokens) 1 where a query of this head sees a key; null where each sees all. Throws where one sees nothing. */
+export function seenBy(changes: readonly Change[], layer: number, head: number, tokens: number): Uint8Array | null {
+  const wanted = changes.filter(
+    (one): one is Cut | Hide =>
+      one.kind === "hide" || (one.kind === "cut" && one.layer === layer && (one.head ?? head) === head),
+  );
+  if (wanted.length === 0) return null;
+  const seen = new Uint8Array(tokens * tokens).fill(1);
+  const span = (n: number | null) => (n === null ? [0, tokens] : [n, n + 1]) as [number, number];
+  for (const one of wanted) {
+    const [from, to] = span(one.kind === "hide" ? null : one.query);
+    const [left, right] = span(one.kind === "hide" ? one.token : one.key);
+    for (let query = from; query < to; query++) seen.fill(0, query * tokens + left, query * tokens + right);
+  }
+  for (let query = 0; query < tokens; query++)
+    if (!seen.subarray(query * tokens, (query + 1) * tokens).includes(1))
+      throw new Error(`token ${query} would have no key left in layer ${layer}: cut fewer of its keys`);
+  return seen;
+}

@@ -1,0 +1,156 @@
+// One forward pass of BERT: embeddings, then layers of attention and MLP, each with the LayerNorm after its sum.
+// Devlin et al. 2019; Vaswani et al. 2017, section 3.
+import { type Change, isOff, seenBy } from "./changes";
+import { addAndNorm, gelu } from "./numbers";
+import { type Linear, padded, type Weights } from "./weights";
+
+/** What a text is to the model. */
+export interface Input {
+  ids: readonly number[];
+  segments: readonly number[];
+}
+
+/** What a layer leaves, a head after the other: (H, S, d), and ln Σ exp of each row of scores, (H, S). */
+export interface Attended {
+  q: Float32Array;
+  k: Float32Array;
+  v: Float32Array;
+  lse: Float32Array;
+  seen: (Uint8Array | null)[]; // of each head: see changes.ts
+}
+
+/** A run. stream: what layers begin with, and last what the model gives, (S, D) each. */
+export interface Pass {
+  tokens: number;
+  changes: readonly Change[];
+  layers: Attended[];
+  stream: Float32Array[];
+}
+
+/** Yields after every layer, so that who drives it can let others in, or leave it. */
+export function* forward(
+  weights: Weights,
+  { ids, segments }: Input,
+  changes: readonly Change[],
+): Generator<number, Pass> {
+  const { shape, product, scratch } = weights;
+  const { width, inner, heads, epsilon } = shape;
+  const [tokens, rows] = [ids.length, padded(ids.length)];
+  if (tokens < 1 || tokens > shape.positions)
+    throw new Error(`${tokens} tokens, the model reads ${shape.positions}: shorten the text`);
+  const view = (at: number, numbers = rows * width) => new Float32Array(product.memory, at, numbers);
+  const apply = (x: number, { weight, bias }: Linear, y: number, n = width, outputs = width) =>
+    product.multiply(x, weight, bias, y, rows, n, outputs);
+
+  const x = view(scratch.a); // the stream; rows behind the tokens are of nothing
+  x.fill(0);
+  for (const [at, id] of ids.entries()) {
+    const row = weights.word(id);
+    for (let i = 0; i < width; i++)
+      x[at * width + i] = row[i]! + weights.positions[at * width + i]! + weights.segments[segments[at]! * width + i]!;
+  }
+  addAndNorm(x, null, weights.norm, epsilon);
+  const held = () => x.slice(0, tokens * width);
+  const pass: Pass = { tokens, changes, layers: [], stream: [held()] };
+  for (const [layer, own] of weights.layers.entries()) {
+    const [q, k, v] = [own.query, own.key, own.value].map((linear) => {
+      apply(scratch.a, linear, scratch.b);
+      return byHead(view(scratch.b), tokens, heads, width / heads);
+    }) as [Float32Array, Float32Array, Float32Array];
+    const attended = { q, k, v, lse: new Float32Array(heads * tokens), seen: [] as Attended["seen"] };
+    for (let head = 0; head < heads; head++) {
+      attended.seen.push(seenBy(changes, layer, head, tokens));
+      attend(weights, attended, head, tokens, isOff(changes, layer, head));
+    }
+    pass.layers.push(attended);
+    apply(scratch.b, own.output, scratch.c);
+    addAndNorm(x, view(scratch.c), own.attentionNorm, epsilon);
+    apply(scratch.a, own.grow, scratch.wide, width, inner);
+    gelu(view(scratch.wide, rows * inner));
+    apply(scratch.wide, own.shrink, scratch.c, inner, width);
+    addAndNorm(x, view(scratch.c), own.norm, epsilon);
+    pass.stream.push(held());
+    yield layer;
+  }
+  return pass;
+}
+
+/** (S, H·d) -> (H, S, d). */
+function byHead(values: Float32Array, tokens: number, heads: number, size: number): Float32Array {
+  const out = new Float32Array(heads * tokens * size);
+  for (let head = 0; head < heads; head++)
+    for (let at = 0; at < tokens; at++) {
+      const from = (at * heads + head) * size;
+      out.set(values.subarray(from, from + size), (head * tokens + at) * size);
+    }
+  return out;
+}
+
+/** One head: its log-sum-exps, and Σ α v in its columns of scratch.b. */
+function attend(
+  { shape, product, scratch }: Weights,
+  layer: Attended,
+  head: number,
+  tokens: number,
+  off: boolean,
+): void {
+  const { width, heads } = shape;
+  const [rows, size] = [padded(tokens), width / heads];
+  const view = (at: number, numbers: number) => new Float32Array(product.memory, at, numbers);
+  const own = (values: Float32Array) => values.subarray(head * tokens * size, (head + 1) * tokens * size);
+  const [query, key, turned] = [scratch.headA, scratch.headB, scratch.headC].map((at) => view(at, rows * size)) as [
+    Float32Array,
+    Float32Array,
+    Float32Array,
+  ];
+  query.fill(0).set(own(layer.q));
+  key.fill(0).set(own(layer.k));
+  product.multiply(scratch.headA, scratch.headB, scratch.zeros, scratch.scores, rows, size, rows);
+  const scores = view(scratch.scores, rows * rows);
+  const scaling = 1 / Math.sqrt(size);
+  const seen = layer.seen[head]!;
+  for (let i = 0; i < tokens; i++) {
+    const row = scores.subarray(i * rows, (i + 1) * rows);
+    const isSeen = (j: number) => !seen || seen[i * tokens + j] === 1;
+    let most = Number.NEGATIVE_INFINITY;
+    for (let j = 0; j < tokens; j++) if (isSeen(j)) most = Math.max(most, row[j]!);
+    let sum = 0;
+    for (let j = 0; j < rows; j++) {
+      row[j] = j < tokens && isSeen(j) ? Math.exp((row[j]! - most) * scaling) : 0;
+      sum += row[j]!;
+    }
+    for (let j = 0; j < tokens; j++) row[j]! /= sum;
+    layer.lse[head * tokens + i] = most * scaling + Math.log(sum);
+  }
+  const values = own(layer.v);
+  turned.fill(0);
+  for (let at = 0; at < tokens; at++) for (let i = 0; i < size; i++) turned[i * rows + at] = values[at * size + i]!;
+  product.multiply(scratch.scores, scratch.headC, scratch.zeros, scratch.headA, rows, rows, size);
+  if (off) query.fill(0);
+  const all = view(scratch.b, rows * width);
+  for (let at = 0; at < rows; at++) all.set(query.subarray(at * size, (at + 1) * size), at * width + head * size);
+}
+
+/** Runs to the end, and lets others in after every layer. Rejects with the signal's reason once it is aborted. */
+export async function run(
+  weights: Weights,
+  input: Input,
+  changes: readonly Change[],
+  signal?: AbortSignal,
+): Promise<Pass> {
+  const steps = forward(weights, input, changes);
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value;
+    await new Promise((next) => setTimeout(next));
+    signal?.throwIfAborted();
+  }
+}
+
+/** What the model says of a whole text: the mean of its tokens' vectors (Reimers & Gurevych 2019), (D). */
+export function pooled({ stream, tokens }: Pass): Float32Array {
+  const last = stream.at(-1)!;
+  const width = last.length / tokens;
+  const mean = new Float32Array(width);
+  for (let n = 0; n < last.length; n++) mean[n % width]! += last[n]! / tokens;
+  return mean;
+}

@@ -1,0 +1,52 @@
+// Functions of numbers that a pass is made of.
+
+/** A table of all numbers of 16 bits (IEEE 754 binary16), by their bits. */
+export function halves(): Float32Array {
+  const table = new Float32Array(65_536);
+  for (let bits = 0; bits < 65_536; bits++) {
+    const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+    const size = exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25);
+    table[bits] = bits & 0x8000 ? -size : size;
+  }
+  return table;
+}
+
+/** erf(x) to 1.2e-7: Press et al., Numerical Recipes, 6.2.2. */
+export function erf(x: number): number {
+  const t = 1 / (1 + 0.5 * Math.abs(x));
+  let sum = 0.17087277;
+  for (const c of SERIES) sum = c + t * sum;
+  const rest = t * Math.exp(-x * x + sum);
+  return x >= 0 ? 1 - rest : rest - 1;
+}
+const SERIES = [
+  ...[-0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368],
+  -1.26551223,
+];
+
+/** ½ x (1 + erf(x / √2)), in place. */
+export function gelu(values: Float32Array): void {
+  for (let n = 0; n < values.length; n++) values[n]! *= 0.5 * (1 + erf(values[n]! * Math.SQRT1_2));
+}
+
+/** Each row of x + its own in `added` scaled to mean 0 and variance 1, then by scale and shift, in place. */
+export function addAndNorm(
+  x: Float32Array,
+  added: Float32Array | null,
+  { scale, shift }: { scale: Float32Array; shift: Float32Array },
+  epsilon: number,
+): void {
+  const width = scale.length;
+  for (let start = 0; start < x.length; start += width) {
+    let mean = 0;
+    for (let i = start; i < start + width; i++) {
+      if (added) x[i]! += added[i]!;
+      mean += x[i]!;
+    }
+    mean /= width;
+    let variance = 0;
+    for (let i = start; i < start + width; i++) variance += (x[i]! - mean) ** 2;
+    const by = 1 / Math.sqrt(variance / width + epsilon);
+    for (let i = 0; i < width; i++) x[start + i] = (x[start + i]! - mean) * by * scale[i]! + shift[i]!;
+  }
+}

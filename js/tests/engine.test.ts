@@ -1,0 +1,146 @@
+// The parts of a pass by themselves; what they make of a real model is tests/unit/export/test_engine.py's.
+import { expect, test } from "vitest";
+import { isOff, seenBy } from "../src/engine/changes";
+import { run } from "../src/engine/forward";
+import { addAndNorm, erf, gelu, halves } from "../src/engine/numbers";
+import { pack } from "../src/engine/pack";
+import { createProduct, plainProduct } from "../src/engine/product";
+import { loadWeights, type Shape } from "../src/engine/weights";
+import { type Arrays, unpack } from "../src/kernel/wire";
+
+let seed = 7;
+const random = () => {
+  seed = (seed * 48271) % 2147483647;
+  return seed / 2147483647 - 0.5;
+};
+const floats = (length: number) => Float32Array.from({ length }, random);
+
+test.each([true, false])("a product is the sum over the inputs and a bias, by WebAssembly: %s", async (fast) => {
+  for (const [rows, n, outputs] of [
+    [4, 4, 2],
+    [8, 12, 6],
+    [20, 64, 34],
+  ] as const) {
+    const sizes = [rows * n, outputs * n, Math.ceil(outputs / 4) * 4, rows * outputs];
+    const at = sizes.map((_, i) => 4 * sizes.slice(0, i).reduce((sum, one) => sum + one, 0));
+    const bytes = at[3]! + 4 * sizes[3]! + 16;
+    const product = fast ? await createProduct(bytes) : plainProduct(bytes);
+    expect(product.fast).toBe(fast);
+    const [x, w, b] = sizes.slice(0, 3).map(floats) as [Float32Array, Float32Array, Float32Array];
+    for (const [i, values] of [x, w, b].entries()) new Float32Array(product.memory, at[i]).set(values);
+    const behind = new Float32Array(product.memory, at[3]! + 4 * sizes[3]!, 4).fill(7);
+    product.multiply(at[0]!, at[1]!, at[2]!, at[3]!, rows, n, outputs);
+    const y = new Float32Array(product.memory, at[3], sizes[3]);
+    for (let r = 0; r < rows; r++)
+      for (let o = 0; o < outputs; o++) {
+        let sum = b[o]!;
+        for (let i = 0; i < n; i++) sum += x[r * n + i]! * w[o * n + i]!;
+        expect(y[r * outputs + o]).toBeCloseTo(sum, 5);
+      }
+    expect([...behind]).toEqual([7, 7, 7, 7]); // it writes nothing beside y
+  }
+});
+
+test("where WebAssembly is refused the plain product stands in", async () => {
+  const { instantiate } = WebAssembly;
+  WebAssembly.instantiate = (() => Promise.reject(new Error("a policy"))) as never;
+  try {
+    expect((await createProduct(64)).fast).toBe(false);
+  } finally {
+    WebAssembly.instantiate = instantiate;
+  }
+});
+
+test("numbers of 16 bits are those of IEEE 754", () => {
+  const table = halves();
+  const known = {
+    0: 0,
+    1: 2 ** -24,
+    1023: 1023 * 2 ** -24,
+    1024: 2 ** -14,
+    15360: 1,
+    15361: 1 + 2 ** -10,
+    31743: 65504,
+  };
+  for (const [bits, value] of Object.entries(known)) {
+    expect(table[Number(bits)]).toBe(value);
+    expect(table[Number(bits) | 0x8000]).toBe(-value);
+  }
+});
+
+test("erf, gelu and LayerNorm", () => {
+  // Abramowitz & Stegun, table 7.1
+  for (const [x, y] of [
+    [0, 0],
+    [0.5, 0.5204998778],
+    [1, 0.8427007929],
+    [2, 0.995322265],
+  ] as const) {
+    expect(Math.abs(erf(x) - y)).toBeLessThan(1.5e-7);
+    expect(Math.abs(erf(-x) + y)).toBeLessThan(1.5e-7);
+  }
+  const values = Float32Array.of(-1, 0, 1);
+  gelu(values);
+  for (const [n, y] of [-0.15865525, 0, 0.84134475].entries()) expect(values[n]).toBeCloseTo(y, 6);
+  const x = Float32Array.of(1, 2, 3, 4);
+  addAndNorm(x, Float32Array.of(1, 1, 1, 1), { scale: Float32Array.of(1, 2), shift: Float32Array.of(0, 1) }, 0);
+  expect([...x]).toEqual([-1, 3, -1, 3]);
+});
+
+test("arrays come back as they were packed", () => {
+  const { index, data } = pack({ a: [Uint8Array.of(1, 2, 3), null], b: [Float32Array.of(1, 2, 3, 4), [2, 2]] });
+  const back = unpack(index, data);
+  expect([...back.a!.data]).toEqual([1, 2, 3]);
+  expect(back.b).toEqual({ dtype: "float32", shape: [2, 2], data: Float32Array.of(1, 2, 3, 4) });
+});
+
+test("what is cut and hidden is not seen, and a query that sees nothing is refused", () => {
+  const cut = { kind: "cut", layer: 1, head: 0, query: 0, key: 2 } as const;
+  expect(seenBy([cut], 1, 0, 3)).toEqual(Uint8Array.of(1, 1, 0, 1, 1, 1, 1, 1, 1));
+  expect([seenBy([cut], 0, 0, 3), seenBy([cut], 1, 1, 3)]).toEqual([null, null]);
+  expect(seenBy([{ kind: "hide", token: 1 }], 5, 3, 2)).toEqual(Uint8Array.of(1, 0, 1, 0));
+  expect(() => seenBy([{ ...cut, key: null }], 1, 0, 3)).toThrow(
+    "token 0 would have no key left in layer 1: cut fewer of its keys",
+  );
+  expect(isOff([{ kind: "off", layer: 1, head: null }], 1, 5)).toBe(true);
+  expect(isOff([{ kind: "off", layer: 1, head: 4 }], 1, 5)).toBe(false);
+});
+
+const SHAPE: Shape = { layers: 2, heads: 2, width: 8, inner: 16, positions: 8, epsilon: 1e-12 };
+
+async function tinyModel() {
+  const array = (...shape: number[]): Arrays[string] => ({
+    dtype: "float32",
+    shape,
+    data: floats(shape.reduce((product, n) => product * n, 1)),
+  });
+  const linear = (name: string, outputs: number, inputs: number) => ({
+    [`${name}.weight`]: array(outputs, inputs),
+    [`${name}.bias`]: array(outputs),
+  });
+  const norm = (name: string) => ({ [`${name}.weight`]: array(8), [`${name}.bias`]: array(8) });
+  const squares = ["query", "key", "value", "output"].map((name) => linear(name, 8, 8));
+  const of = { ...norm("attention_norm"), ...norm("norm"), ...linear("grow", 16, 8), ...linear("shrink", 8, 16) };
+  const layer = Object.assign(of, ...squares);
+  const first = { words: array(10, 8), positions: array(8, 8), segments: array(2, 8), ...norm("norm") };
+  return loadWeights(SHAPE, async (n) => (n ? layer : first));
+}
+
+test("a run that is not wanted any more ends between two layers", async () => {
+  const weights = await tinyModel();
+  const input = { ids: [1, 2, 3], segments: [0, 0, 0] };
+  const { stream } = await run(weights, input, []);
+  expect(stream.map(({ length }) => length)).toEqual([24, 24, 24]);
+  const stop = new AbortController();
+  const late = run(weights, input, [], stop.signal);
+  stop.abort(new Error("another text"));
+  await expect(late).rejects.toThrow("another text");
+  expect((await run(weights, input, [])).stream[2]).toEqual(stream[2]); // nothing is left of it
+});
+
+test("more tokens than the model reads are refused", async () => {
+  const many = Array<number>(9).fill(1);
+  await expect(run(await tinyModel(), { ids: many, segments: many }, [])).rejects.toThrow(
+    "9 tokens, the model reads 8: shorten the text",
+  );
+});

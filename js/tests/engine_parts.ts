@@ -1,0 +1,7 @@
+// What engine_run.mjs runs.
+export { pooled, run } from "../src/engine/forward";
+export { pack } from "../src/engine/pack";
+export { plainProduct } from "../src/engine/product";
+export { createEncoder } from "../src/engine/tokenizer";
+export { loadWeights } from "../src/engine/weights";
+export { unpack } from "../src/kernel/wire";

@@ -1,0 +1,43 @@
+// Runs what a Python test wrote into a folder, and writes what comes out beside it: `node tests/engine_run.mjs FOLDER`.
+// in.json {shape, parts, plain, passes: [{ids, segments, changes}]}, and n.json, n.bin of each part of the weights, as
+// bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const folder = process.argv[2];
+const { outputFiles } = await build({
+  entryPoints: [fileURLToPath(new URL("engine_parts.ts", import.meta.url))],
+  bundle: true,
+  format: "esm",
+  write: false,
+});
+const source = Buffer.from(outputFiles[0].contents).toString("base64");
+const engine = await import(`data:text/javascript;base64,${source}`);
+const json = (name) => JSON.parse(readFileSync(join(folder, name), "utf8"));
+const { shape, parts, plain, passes, tokenizer, texts } = json("in.json");
+
+if (texts) {
+  const encode = engine.createEncoder(tokenizer);
+  writeFileSync(join(folder, "out.json"), JSON.stringify(texts.map((pair) => encode(...pair))));
+} else {
+  const part = async (n) => engine.unpack(json(`${n}.json`), new Uint8Array(readFileSync(join(folder, `${n}.bin`))));
+  if (parts !== shape.layers + 1) throw new Error(`${parts} parts`);
+  const weights = await engine.loadWeights(shape, part, undefined, plain ? engine.plainProduct : undefined);
+  if (weights.product.fast === Boolean(plain)) throw new Error("the other product");
+  const times = [];
+  for (const [n, { changes, ...input }] of passes.entries()) {
+    const start = performance.now();
+    const pass = await engine.run(weights, input, changes);
+    times.push(performance.now() - start);
+    const arrays = { pooled: [engine.pooled(pass), null] };
+    for (const [layer, { q, k, v, lse }] of pass.layers.entries())
+      for (const [name, values] of Object.entries({ q, k, v, lse })) arrays[`${layer}.${name}`] = [values, null];
+    for (const [layer, values] of pass.stream.entries()) arrays[`stream.${layer}`] = [values, null];
+    const { index, data } = engine.pack(arrays);
+    writeFileSync(join(folder, `out${n}.json`), JSON.stringify(index));
+    writeFileSync(join(folder, `out${n}.bin`), data);
+  }
+  writeFileSync(join(folder, "out.json"), JSON.stringify({ times }));
+}

@@ -1,0 +1,65 @@
+"""Runs the pass of js/src/engine in node, on weights as a page carries them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bertlens.base.wire import pack, unpack
+from bertlens.export import weights
+from bertlens.trace.trace import Trace
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def write(model: Any, folder: Path) -> None:
+    """The weights' parts."""
+    for n, arrays in enumerate(weights.parts(model)):
+        index, blob = pack(arrays)
+        (folder / f"{n}.json").write_text(json.dumps(index))
+        (folder / f"{n}.bin").write_bytes(blob)
+
+
+def node(folder: Path, **given: Any) -> Any:
+    """What engine_run.mjs leaves in out.json."""
+    (folder / "in.json").write_text(json.dumps(given))
+    done = subprocess.run(
+        ["node", "tests/engine_run.mjs", str(folder)], cwd=ROOT / "js", capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "out.json").read_text())
+
+
+def passes(
+    model: Any, folder: Path, given: list[tuple[Trace, list[dict[str, Any]]]], plain: bool = False
+) -> tuple[list[dict[str, np.ndarray]], list[float]]:
+    """The arrays of each pass over a trace's tokens, with changes; and the milliseconds that each took."""
+    inputs = [
+        {
+            "ids": trace.encoding.input_ids,
+            "segments": trace.encoding.token_type_ids or [0] * trace.n_tokens,
+            "changes": changes,
+        }
+        for trace, changes in given
+    ]
+    layers = model.base.config.num_hidden_layers
+    out = node(folder, shape=weights.shape(model), parts=layers + 1, plain=plain, passes=inputs)
+    found = []
+    for n in range(len(inputs)):
+        index = json.loads((folder / f"out{n}.json").read_text())
+        found.append(unpack(index, (folder / f"out{n}.bin").read_bytes()))
+    return found, out["times"]
+
+
+def attention(arrays: dict[str, np.ndarray], layer: int, trace: Trace) -> torch.Tensor:
+    """(H, S, S) α as the page makes it of queries, keys and log-sum-exps; 0 where the run of `trace` sees nothing."""
+    heads, size = trace.n_heads, trace.n_tokens
+    q, k = (torch.tensor(arrays[f"{layer}.{name}"]).double().reshape(heads, size, -1) for name in ("q", "k"))
+    lse = torch.tensor(arrays[f"{layer}.lse"]).double().reshape(heads, size, 1)
+    alpha = (q @ k.transpose(1, 2) / q.shape[-1] ** 0.5 - lse).exp()
+    return alpha.masked_fill(trace.attention(layer) == 0, 0)
