@@ -71,4 +71,6 @@ def _numbers(lens: Lens, texts: Sequence[str], tasks: Tasks) -> Tensor:
     other = one if tasks[0] == tasks[1] else lens.encode(texts, tasks[1])
     found = lens.sentences.similarity(one, other).double().cpu()
     places = torch.ones_like(found, dtype=torch.bool)
-    return found[places.triu(1) if tasks[0] == tasks[1] else places & ~torch.eye(len(found), dtype=torch.bool)]
+    return found[
+        places.triu(1) if tasks[0] == tasks[1] else places & ~torch.eye(len(found), dtype=torch.bool, device="cpu")
+    ]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..lens import Lens
 
 KIND = "MultiVectorEncoder"
-OF_TOKENS = ("Dense", "Normalize", "Dropout", "MultiVectorMask")  # what may follow on the transformers model
+AFTER = ("Dense", "Normalize", "Dropout", "MultiVectorMask")  # what may follow on the transformers model
 SIDES = ("a", "b")
 NO_ANSWER = (
     "a late-interaction encoder makes a vector of each token: "
@@ -58,10 +58,8 @@ class LateEncoder(SentenceEncoder):
         check_first(module, first, "feature-extraction")
         for part in rest:
             of_text = getattr(part, "module_input_name", "token_embeddings") != "token_embeddings"
-            if type(part).__name__ not in OF_TOKENS or of_text:
-                raise unknown(
-                    module, part, "of whole texts" if of_text else "", f"on its tokens, {', '.join(OF_TOKENS)}"
-                )
+            if type(part).__name__ not in AFTER or of_text:
+                raise unknown(module, part, "of whole texts" if of_text else "", f"on its tokens, {', '.join(AFTER)}")
 
     def encode(
         self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
@@ -172,7 +170,7 @@ class LateSimilarity:
         q, d = (read.vector.double().cpu() for read in self._reads)
         best = self._best
         cosines = torch.cosine_similarity(q, d[best], dim=-1)
-        parts = self._products[torch.arange(len(q)), best] * self._scale
+        parts = self._products[torch.arange(len(q), device="cpu"), best] * self._scale
         places = [[at for at, is_in in enumerate(read.scored) if is_in] for read in self._reads]
         names = [self._names(number) for number in range(2)]
         return DataFrame(
