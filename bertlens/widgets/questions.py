@@ -242,6 +242,14 @@ for _question in (
         of_view=True,
     ),
     Question(
+        "similar_layers",
+        similar.similar_layers,
+        ("texts?",),
+        "similarity",
+        carried_shown=similar.saved_layers,
+        of_view=True,
+    ),
+    Question(
         "similar_baseline",
         similar.similar_baseline,
         ("texts?",),

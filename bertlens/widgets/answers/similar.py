@@ -60,6 +60,19 @@ def similar_baseline(asked: Asked, texts: Texts | None = None) -> Answer:
     return asdict(_of(asked, texts).baseline), {}
 
 
+def similar_layers(asked: Asked, texts: Texts | None = None) -> Answer:
+    """What each layer put into the number: names, and of either text's vector, read by the other's, a and b."""
+    table = _of(asked, texts).by("layer")
+    return {"names": table.index.tolist(), **{side: table[side].tolist() for side in table}}, {}
+
+
+def saved_layers(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]:
+    """The arguments of `similar_layers` that a page without a kernel holds."""
+    own = asked.shown.similar
+    if own is not None and own.splits and within("attributed", *_sizes(own)):
+        yield {}
+
+
 def similar_without(asked: Asked, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
     """The similarity without each word of a, of b and of both: array without (W_a + 1, W_b + 1), first with all.
 

@@ -80,6 +80,7 @@ export interface Questions {
   similar: { texts?: string[] };
   similar_without: { texts?: string[] };
   similar_input: { texts?: string[] };
+  similar_layers: { texts?: string[] };
   similar_baseline: { texts?: string[] };
   hello: Record<never, never>;
   bundle: Record<never, never>;

@@ -107,6 +107,19 @@ def test_what_is_printed_is_pythons(page_of: Any, found: bl.Similarity) -> None:
     assert seen.root.get_by_role("button", name="Why").count() == 0
 
 
+def test_bars_by_layer(page_of: Any, found: bl.Similarity) -> None:
+    """On a page without a kernel: one click, and either column adds up to the number."""
+    seen = Seen(page_of(found.to_html(), width=950))
+    seen.root.get_by_text("Which layers wrote it?").click()
+    rows = seen.part("similar-layers").locator("tbody tr")
+    expect(rows).to_have_count(8)
+    printed = rows.evaluate_all("all => all.map(one => [...one.cells].map(cell => cell.textContent))")
+    for line, (name, wanted) in zip(printed, found.by("layer").iterrows(), strict=True):
+        assert line[0] == name
+        assert [float(line[n].replace("−", "-")) for n in (2, 4)] == pytest.approx(wanted.tolist(), abs=6e-4)
+    assert seen.page.evaluate("() => document.documentElement.scrollWidth") <= 950
+
+
 def test_files(page_of: Any, found: bl.Similarity) -> None:
     seen = Seen(page_of(found.to_html(), width=950))
     path = seen.save("CSV", "Open tab")

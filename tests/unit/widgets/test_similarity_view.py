@@ -235,3 +235,14 @@ def test_who_reads_a_second_text_on_its_own(lens: bl.Lens) -> None:
     assert apart(bl.Lens(crossed()).trace(A, B)) is False
     assert apart(bl.Lens(lens.sentences.model, lens.tokenizer).trace(A)) is False  # nobody knows how it is used
     assert apart(bl.Trace.from_attentions(attention(2, 2, 3, 3), list("abc"))) is False
+
+
+def test_layers_say_what_they_wrote(lens: bl.Lens) -> None:
+    view = bl.similarity(lens, A, B).explore()
+    told, _ = asked(view, op="similar_layers", texts=[B, A, "", "query"])
+    found = bl.similarity(lens, B, A, tasks=(None, "query"))
+    table = found.by("layer")
+    assert told["names"] == ["embeddings", *(f"L{n}" for n in range(found.traces[0].n_layers)), "bias"]
+    for side in "ab":
+        np.testing.assert_allclose(told[side], table[side], atol=1e-6)
+        assert sum(told[side]) == pytest.approx(found.value, abs=1e-5)

@@ -319,6 +319,18 @@ export function withSplit(view: View, data: Similar): Answer<Similar> {
   return answer.state === "answered" ? { ...answer, value: { ...data, ...answer.value, why_not: "" } } : answer;
 }
 
+/** What each layer put into the number, of either text's vector, read by the other's. */
+export interface ByLayer {
+  names: string[];
+  a: number[];
+  b: number[];
+}
+const LAYERS: Kind<ByLayer, "similar_layers"> = {
+  op: "similar_layers",
+  read: ({ fields }) => fields as unknown as ByLayer,
+};
+export const layersOf = (view: View): Answer<ByLayer> => view.answers.get(LAYERS, view.overview, asked(view));
+
 /** What is left of the number without each word. */
 export const withoutOf = (view: View): Answer<Matrix> => view.answers.get(WITHOUT, view.overview, asked(view));
 

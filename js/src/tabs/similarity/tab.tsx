@@ -11,6 +11,7 @@ import { Waiting } from "../../parts/section";
 import { tokenText } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
+import { ByLayer } from "./bylayer";
 import { chosenOf, type Place } from "./chosen";
 import {
   baselineOf,
@@ -198,6 +199,7 @@ function Why({ data: told }: { data: Similar }) {
             </p>
           )}
           <Progress answer={answer} />
+          {data.terms && <ByLayer whole={whole} />}
         </div>
         <div class="bl-similar-side">
           <Pairs {...{ data, split, found, chosen, tried, ask, digits }} />
