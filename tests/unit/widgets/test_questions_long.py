@@ -161,7 +161,8 @@ REFUSED = {
     "layer_map": "are shown of texts of at most 2,048 tokens",
     "pdf": "tokens has no PDF: ",
     **dict.fromkeys(
-        ("similar", "similar_without", "similar_input", "similar_layers", "similar_baseline"), "is shown of texts of at most 1,024 tokens"
+        ("similar", "similar_without", "similar_input", "similar_layers", "similar_baseline"),
+        "is shown of texts of at most 1,024 tokens",
     ),
     "which_words": "is shown in texts of at most 1,024 tokens",
     "faithful": "is shown in texts of at most 1,024 tokens",
