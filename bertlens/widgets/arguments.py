@@ -10,6 +10,7 @@ from ..errors import InputError, SelectionError, check_index
 from ..measures import gates, sources
 from ..measures.attribution.methods import METHODS as ATTRIBUTIONS
 from ..measures.geometry.projection import METHODS
+from ..sentences.pairs import SPLITS
 from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
 
@@ -109,6 +110,14 @@ def _sheet(trace: Trace, value: Any) -> dict[str, Any]:
     return {"mm": mm, "points": points, "dark": dark is True, **chosen}
 
 
+def _split(_trace: Trace, value: Any) -> dict[str, Any]:
+    """Which split of a similarity: {of, words}."""
+    given = value if isinstance(value, dict) else {}
+    if given.get("of") not in SPLITS:
+        raise InputError(f"a similarity is split by its {' or its '.join(SPLITS)}")
+    return {"of": given["of"], "words": given.get("words") is True}
+
+
 @dataclass(frozen=True)
 class Argument:
     """An argument of questions: check(trace, what the page sent) gives its value, or raises SelectionError or
@@ -151,5 +160,6 @@ ARGUMENTS: dict[str, Argument] = {
     "sheet": Argument(
         _sheet, "{ mm: number; points: number; dark: boolean; query: number | null; key: number | null }"
     ),
+    "split": Argument(_split, "{ of: string; words: boolean }"),
     "layers": Argument(_as_sent, "number[] | null"),
 }

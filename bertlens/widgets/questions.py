@@ -262,6 +262,7 @@ for _question in (
     Question("overview", view.overview, of_view=True),
     Question("trace", view.another_text, ("text", "text_pair?"), of_view=True, any_text=True),
     Question("pdf", pdf.pdf, ("sheet",), of_view=True),
+    Question("similar_pdf", pdf.similar_pdf, ("split", "texts?"), "similarity", of_view=True),
     Question("change", view.changed_run, ("changes",), of_view=True),
 ):
     register_question(_question)

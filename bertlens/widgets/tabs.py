@@ -76,7 +76,7 @@ for _tab in (
         "Similarity",
         "Why two texts are similar.",
         "similarity",
-        ("similar", "similar_without", "similar_input", "similar_layers", "similar_baseline"),
+        ("similar", "similar_without", "similar_input", "similar_layers", "similar_baseline", "similar_pdf"),
     ),
     Tab("norms", "Weight against norm", "What is looked at, and what is passed on.", "norms", ("norm_view", "norms")),
     Tab("gates", "Gates", "What kind of head this is.", "gates", ("gates", "evidence")),

@@ -1,15 +1,18 @@
-"""The head view as a PDF file: the figure that bertlens.plots makes of the same selection, as paths and letters."""
+"""Figures that bertlens.plots makes of what is selected, as PDF files of paths and letters."""
 
 from __future__ import annotations
 
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...base.limits import LIMITS, within
 from ...errors import ExportError
 from ...measures.offers import offers
+from ...trace.trace import Trace
+from . import similar
 from .heads import layer_maps
 
 if TYPE_CHECKING:
@@ -26,8 +29,6 @@ def pdf(asked: Asked, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     text of which the page shows a part.
     """
     from ... import plots
-    from ...plots.figure import pyplot
-    from ...plots.vector import as_paths
 
     trace, traits = asked.trace, asked.traits
     by = {name: sheet[name] for name in ("query", "key") if sheet[name] is not None}
@@ -45,17 +46,39 @@ def pdf(asked: Asked, sheet: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         **({"layer_map": traits["layer_map"]} if traits["layer_map"] in known else {}),
         **({"width": sheet["mm"], "size": sheet["points"]} if sheet["mm"] else {}),
     }
+    layer, head = traits["layer"], traits["head"]
+    draw = plots.running_text if by else plots.attention_map
+    return {}, _file(lambda: draw(trace, layer, head, **shown, **(by or {"gate": ""})), trace)
+
+
+def similar_pdf(
+    asked: Asked, split: dict[str, Any], texts: similar.Texts | None = None
+) -> tuple[dict[str, Any], bytes]:
+    """The PDF of the matrix that sums to the similarity of two texts; split: {"of", "words"} as of `Similarity.pairs`.
+
+    Raises ExportError without matplotlib or letters, ModelError where there is no such split.
+    """
+    from ... import plots
+
+    found = similar.shown_pair(asked, texts)
+    return {}, _file(lambda: plots.similarity(found, **split), found.traces[0])
+
+
+def _file(draw: Callable[[], Any], trace: Trace) -> bytes:
+    """What a figure is as a PDF file: paths and letters."""
+    from ... import plots
+    from ...plots.figure import pyplot
+    from ...plots.vector import as_paths
+
     plt = pyplot()
     with warnings.catch_warnings(record=True) as said, tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("always")
-        layer, head = traits["layer"], traits["head"]
-        draw = plots.running_text if by else plots.attention_map
-        axes = draw(trace, layer, head, **shown, **(by or {"gate": ""}))
+        axes = draw()
         try:
             as_paths(axes.figure)
-            made = plots.save(axes, Path(folder) / "head.pdf", trace).read_bytes()
+            made = plots.save(axes, Path(folder) / "figure.pdf", trace).read_bytes()
         finally:
             plt.close(axes.figure)
     if any("missing from" in str(one.message) for one in said):
         raise ExportError(f"matplotlib's font lacks letters of this text: {_SVG}")
-    return {}, made
+    return made

@@ -30,12 +30,12 @@ PAIRS = 2  # of texts that a view keeps beside its own
 
 def similar(asked: Asked, texts: Texts | None = None) -> Answer:
     """`told` of two texts, or of the view's own."""
-    return told(_of(asked, texts))
+    return told(shown_pair(asked, texts))
 
 
 def similar_input(asked: Asked, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
     """The split by tokens that went in: array pairs (S_a + 1, S_b + 1), biases last; gap. In turns: "again"."""
-    found = _of(asked, texts)
+    found = shown_pair(asked, texts)
 
     def begin(_here: Here) -> Generator[None, None, DataFrame]:
         for _ in found.steps():
@@ -57,12 +57,12 @@ def saved_input(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]
 
 def similar_baseline(asked: Asked, texts: Texts | None = None) -> Answer:
     """The similarity of unrelated texts: `sentences.baseline.Baseline` as fields."""
-    return asdict(_of(asked, texts).baseline), {}
+    return asdict(shown_pair(asked, texts).baseline), {}
 
 
 def similar_layers(asked: Asked, texts: Texts | None = None) -> Answer:
     """What each layer put into the number: names, and of either text's vector, read by the other's, a and b."""
-    table = _of(asked, texts).by("layer")
+    table = shown_pair(asked, texts).by("layer")
     return {"names": table.index.tolist(), **{side: table[side].tolist() for side in table}}, {}
 
 
@@ -78,7 +78,7 @@ def similar_without(asked: Asked, texts: Texts | None = None, patience: float = 
 
     In turns: "again", see slices. Words are those of `told`, of the text's own, in their order.
     """
-    found = _of(asked, texts)
+    found = shown_pair(asked, texts)
 
     def begin(_here: Here) -> Generator[None, None, Tensor]:
         return found.without_words()
@@ -172,7 +172,8 @@ def ranked(ranking: Ranking) -> dict[str, Any]:
     }
 
 
-def _of(asked: Asked, texts: Texts | None) -> Similarity:
+def shown_pair(asked: Asked, texts: Texts | None) -> Similarity:
+    """The similarity of two texts, or of the view's own. Raises InputError for texts that cannot be compared."""
     shown = asked.shown
     if texts is None:
         if shown.similar is None:

@@ -33,10 +33,15 @@ async function save(view: View, what: string, extension: string, make: Make): Pr
 const asSvg = (make: () => string): Kind => ["svg", make];
 const asPng = (make: () => string): Kind => ["png", () => pngFromSvg(make(), wish.value.mm ? PRINT : 2)];
 
-/** Made by the kernel, of the map or of the running text that is shown. */
-const asPdf = (view: View): Kind => [
+const asPdf = (make: Make): Kind => [
   "pdf",
-  async () => {
+  make,
+  "Letters and paths, made by the kernel; without selection and caption",
+];
+
+/** Of the map or of the running text that is shown. */
+const headPdf = (view: View): Kind =>
+  asPdf(async () => {
     const { overview } = view.shown;
     const shades = view.synced.mode.value === "text" ? shadesOf(view) : null;
     const by = { query: null, key: null, ...(shades ? { [shades.to ? "key" : "query"]: shades.unit.pieces[0] } : {}) };
@@ -44,9 +49,7 @@ const asPdf = (view: View): Kind => [
     const sheet = { mm, points, dark, ...by };
     const { buffers } = await view.request("pdf", { trace: overview.trace, map: overview.map, sheet });
     return new Blob([buffers[0] as BlobPart]);
-  },
-  "Letters and paths, made by the kernel; without selection and caption",
-];
+  });
 
 /** One line: what is exported, and a button for each kind of file. */
 function Files({ label, what, files }: { label: string; what: string; files: Kind[] }) {
@@ -68,8 +71,10 @@ function TabFiles() {
   const view = useView();
   const tab = openTab(view);
   if (tab?.why_not !== "") return null;
+  const { figure, pdf } = tabOf(tab.name);
   const draw = () => tabFigure(view, tab, wish.value);
-  const figures = tabOf(tab.name).figure ? [asSvg(draw), asPng(draw)] : [];
+  const figures = figure ? [asSvg(draw), asPng(draw)] : [];
+  if (pdf && view.link.kernel.value) figures.push(asPdf(() => pdf(view)));
   return <Files label="Open tab" what={tab.name} files={[...figures, ["csv", () => tabCsv(view, tab)]]} />;
 }
 
@@ -119,7 +124,7 @@ export function ExportMenu() {
     <Menu label="Export">
       <Wish />
       {has("head") && (
-        <Files label="Head view" what="head" files={[asSvg(head), asPng(head), ...(live ? [asPdf(view)] : [])]} />
+        <Files label="Head view" what="head" files={[asSvg(head), asPng(head), ...(live ? [headPdf(view)] : [])]} />
       )}
       {has("atlas") && <Files label="Atlas" what="atlas" files={[asSvg(atlas), asPng(atlas)]} />}
       <TabFiles />

@@ -87,6 +87,7 @@ export interface Questions {
   overview: Record<never, never>;
   trace: { text: string; text_pair?: string };
   pdf: { sheet: { mm: number; points: number; dark: boolean; query: number | null; key: number | null } };
+  similar_pdf: { split: { of: string; words: boolean }; texts?: string[] };
   change: { changes: unknown[] };
   html: { layers?: number[] | null };
 }

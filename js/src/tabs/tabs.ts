@@ -15,7 +15,7 @@ import { NeuronFigure } from "./neurons/neuronfigure";
 import { Neurons } from "./neurons/neurons";
 import { mixingNumbers, Norms } from "./norms/norms";
 import { Sheet, sheetNumbers } from "./sheet";
-import { similarNumbers } from "./similarity/data";
+import { similarNumbers, similarPdf } from "./similarity/data";
 import { Similarity, SimilarityFigure } from "./similarity/tab";
 import { surveyNumbers } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
@@ -27,6 +27,7 @@ interface TabContent {
   measure: string; // what its files say they are of
   figure: ComponentType<{ tab: Tab }> | null; // whose charts a file shows
   numbers: (view: View, tab: Tab) => Numbers | Promise<Numbers>;
+  pdf?: (view: View) => Promise<Blob>; // made by the kernel
   isOffered?: (view: View) => boolean; // whether it stands in the row; without it, where it has something to show
 }
 
@@ -63,6 +64,7 @@ const TABS: Record<TabName, TabContent> = {
     measure: "parts of the similarity of two texts, and the similarity without each word",
     figure: SimilarityFigure,
     numbers: similarNumbers,
+    pdf: similarPdf,
     isOffered: ({ overview, page }) => Boolean(overview.similar || page.similarTo.value.b),
   },
   norms: { body: Norms, measure: "attention weight α and ‖f(x)‖", figure: Norms, numbers: mixingNumbers },

@@ -143,6 +143,7 @@ def test_other_texts_and_the_runs_behind_a_pair(live: Any, embedded_lens: Any, f
     fields(seen)[0].fill(C)
     fields(seen)[0].press("Enter")
     other = bl.similarity(embedded_lens, C, B)
+    assert seen.save("PDF", "Open tab").read_bytes().startswith(b"%PDF")
     expect(seen.part("similar-value")).to_contain_text(f"cosine {other.value:.3f}")
     check_list(seen, other)
     seen.choice("by", "Pieces").click()

@@ -22,18 +22,22 @@ def trace(embedded_lens: bl.Lens) -> bl.Trace:
 
 
 def made(trace: bl.Trace, sheet: dict[str, Any] | None = None, **selection: Any) -> tuple[bytes, str]:
-    """The file, and what it draws: its streams, unpacked."""
+    """As `opened`, of a view with this selection."""
     fields, buffers = question(trace.explore(**selection), op="pdf", sheet=SHEET | (sheet or {}))
     assert "error" not in fields, fields
-    file = bytes(buffers[0])
+    return opened(bytes(buffers[0]))
+
+
+def opened(file: bytes) -> tuple[bytes, str]:
+    """A file, and what it draws: its streams, unpacked."""
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", file, re.DOTALL)
-    opened = []
+    drawn = []
     for stream in streams:
         try:
-            opened.append(zlib.decompress(stream).decode("latin1"))
+            drawn.append(zlib.decompress(stream).decode("latin1"))
         except zlib.error:
             continue
-    return file, "\n".join(opened)
+    return file, "\n".join(drawn)
 
 
 def words(drawn: str) -> list[str]:
@@ -101,3 +105,23 @@ def test_no_figure_stays_open(trace):
     before = plt.get_fignums()
     made(trace)
     assert plt.get_fignums() == before
+
+
+@pytest.mark.parametrize("by", [True, False])
+def test_the_matrix_of_a_similarity_is_paths_and_letters(embedded_lens: bl.Lens, by: bool) -> None:
+    pytest.importorskip("matplotlib").use("agg")
+    found = bl.similarity(embedded_lens, "A cat sat unbelievably long.", "The dog lay.")
+    split = {"of": "output", "words": by}
+    fields, buffers = question(found.explore(), op="similar_pdf", split=split)
+    assert "error" not in fields, fields
+    file, drawn = opened(bytes(buffers[0]))
+    assert file.startswith(b"%PDF") and b"/FontFile2" in file
+    labels = words(drawn)
+    table = found.pairs(words=by)
+    for names, sums in ((table.index, table.sum(axis=1)), (table.columns, table.sum(axis=0))):
+        for name, total in zip(names, sums, strict=True):
+            assert any(name in label and f"{abs(total):.3f}" in label for label in labels), name
+    for wrong in (None, {"of": "layer"}):
+        assert (
+            "split by its output or its input" in question(found.explore(), op="similar_pdf", split=wrong)[0]["error"]
+        )

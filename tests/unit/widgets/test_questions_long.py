@@ -61,6 +61,7 @@ VALUES: dict[str, list[Any]] = {
     "text_pair": [None],
     "changes": [[["off", 0, 1]]],
     "layers": [[1]],
+    "split": [{"of": "output", "words": True}],
     "sheet": [{"mm": 85, "points": 8, "dark": False, "query": None, "key": None}],
 }
 
@@ -161,7 +162,7 @@ REFUSED = {
     "layer_map": "are shown of texts of at most 2,048 tokens",
     "pdf": "tokens has no PDF: ",
     **dict.fromkeys(
-        ("similar", "similar_without", "similar_input", "similar_layers", "similar_baseline"),
+        ("similar", "similar_without", "similar_input", "similar_layers", "similar_baseline", "similar_pdf"),
         "is shown of texts of at most 1,024 tokens",
     ),
     "which_words": "is shown in texts of at most 1,024 tokens",

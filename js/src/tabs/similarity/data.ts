@@ -226,6 +226,12 @@ export const functionWords = ({ function: name }: Similar): string => FUNCTIONS[
 /** Digits behind the point for numbers of this size. */
 export const digitsFor = (size: number): number => (Math.abs(size) >= 100 ? 1 : Math.abs(size) >= 10 ? 2 : 3);
 
+/** As many as give the largest part two. */
+export function digitsOfParts({ pairs }: Largest): number {
+  const most = Math.abs(pairs[0]?.part ?? 0);
+  return most > 0 ? Math.min(6, 1 - Math.floor(Math.log10(most))) : 0;
+}
+
 const exponent = (value: number) => (value === 0 ? "0" : value.toExponential(0).replace("-", "−").replace("e-", "e−"));
 
 /** Whether the parts add up to the model's own number, and of what they are the parts. */
@@ -358,6 +364,17 @@ export async function similarNumbers(view: View): Promise<Numbers> {
       ["split", data.pairs ? `by ${SPLITS[splitNameOf(view, data)!]}: ${gapWords(data)}` : data.why_not],
     ],
   };
+}
+
+/** The matrix as a file of letters and paths. */
+export async function similarPdf(view: View): Promise<Blob> {
+  if (!similarOf(view)) throw new Error("nothing is compared yet");
+  const of = splitNameOf(view, await arrived(() => similarOf(view)!));
+  if (!of) throw new Error("there is no split to draw");
+  const { trace, map } = view.overview;
+  const split = { of, words: view.page.similarBy.value === "words" };
+  const { buffers } = await view.request("similar_pdf", { trace, map, split, ...asked(view) });
+  return new Blob([buffers[0] as BlobPart]);
 }
 
 /** Whether each word is taken out unasked: it is a run for each. */

@@ -90,7 +90,7 @@ export function Pairs(props: PairsProps) {
               );
             })}
             {hasParts && found.others.count > 0 && (
-              <tr class="bl-muted">
+              <tr class="bl-muted bl-whole">
                 <th scope="row">
                   {counted(found.others.count)} other {found.others.count === 1 ? "pair" : "pairs"}
                 </th>

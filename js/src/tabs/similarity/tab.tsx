@@ -16,6 +16,7 @@ import { chosenOf, type Place } from "./chosen";
 import {
   baselineOf,
   digitsFor,
+  digitsOfParts,
   foldedOf,
   functionWords,
   gapWords,
@@ -150,7 +151,7 @@ function Why({ data: told }: { data: Similar }) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const whole = data.terms?.[0]?.[1] ?? data.value;
-  const digits = digitsFor(whole);
+  const digits = Math.max(digitsFor(whole), digitsOfParts(found));
   const chosen = chosenOf(view, data, split, found.pairs[0] ?? null, digits);
   const { pair } = chosen;
   const [rows, cols] = [folded?.rows ?? [], folded?.cols ?? []].map((lines) =>
@@ -223,15 +224,15 @@ function Why({ data: told }: { data: Similar }) {
         </div>
       </div>
       <p class="bl-muted" data-testid="similar-said">
-        {gapWords(data)} {splitWords(data, splitNameOf(view, told))} {data.notes.join(" ")}
+        {gapWords(data)} {splitWords(data, splitNameOf(view, told), without !== null)} {data.notes.join(" ")}
       </p>
     </>
   );
 }
 
 /** Which split is shown, and how far it goes. */
-function splitWords({ pairs, removable }: Similar, name: SplitName | null): string {
-  const experiments = removable ? "" : " The red numbers are experiments: the change when a word is taken out.";
+function splitWords({ pairs }: Similar, name: SplitName | null, isTried: boolean): string {
+  const experiments = isTried ? " The red numbers are experiments: the change when a word is taken out." : "";
   if (!pairs || !name) return experiments.trim();
   return name === "output"
     ? `Split by the vectors of the last layer: a word’s part holds what it took in of its text.${experiments}`
