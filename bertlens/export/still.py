@@ -81,6 +81,16 @@ def compared_png(
     )
 
 
+def pairs_png(cells: np.ndarray, rows: list[str], columns: list[str], caption: Sequence[str]) -> bytes:
+    """PNG of what each pair of tokens (U, V) puts into a similarity. caption: lines below."""
+    cells = np.asarray(cells, dtype=np.float32)
+    top = float(np.abs(cells).max(initial=0))
+    labels = ([], []) if max(cells.shape) > _MOST_LABELS else (rows, columns)
+    about = f"row = token of a, column = token of b: what the pair puts in, orange −{top:.3f}, blue {top:.3f}"
+    lines = [about, *caption, "A still picture: run the cell for the live view."]
+    return _page("bertlens · why two texts are similar", [_matrix(cells, *labels, top=top, scale="signed")], lines)
+
+
 def _page(title: str, parts: Sequence[Image.Image], caption: Sequence[str]) -> bytes:
     """Pictures in a row, a title above and a caption below."""
     width = max(sum(part.width + _MARGIN for part in parts) + _MARGIN, _LEAST_WIDTH)

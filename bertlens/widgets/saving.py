@@ -16,7 +16,7 @@ from ..export.still import to_png
 from ..page import bundle
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
-from .answers import heads
+from .answers import heads, similar
 from .questions import QUESTIONS, Asked, Message, Question, Reply, register_question
 from .shown import Shown, stream_tokens
 from .tabs import PARTS, TABS
@@ -94,6 +94,8 @@ def still(shown: Shown, traits: Mapping[str, Any]) -> bytes:
     layer, head = traits["layer"], traits["head"]
     if shown.compared is not None:
         return shown.compared.still(layer, head, traits["query"], traits["key"])
+    if shown.similar is not None and (drawn := similar.still(shown.similar)) is not None:
+        return drawn
     if traits["map"] != shown.map_name:  # the selection belongs to a map that the thumbnails are not of
         layer, head = (shown.overview["header"]["head"][name] for name in ("layer", "head"))
     return to_png(shown.overview, shown.trace, layer, head)

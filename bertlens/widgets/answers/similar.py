@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
 from ...errors import InputError
+from ...export.still import pairs_png
 from ...sentences.encoders import SentenceEncoder
 from ...sentences.pairs import Similarity, similarity
 from ...trace.provenance import visible
@@ -160,6 +161,19 @@ def told(found: Similarity) -> Answer:
     if "output" not in found.splits:
         return fields, {}
     return fields, {"pairs": found.pairs("output").to_numpy("float32")}
+
+
+def still(found: Similarity) -> bytes | None:
+    """PNG of the pairs of tokens, for notebooks that cannot run a view; None where the first picture has none."""
+    fields, arrays = told(found)
+    if "pairs" not in arrays:
+        return None
+    rows, columns = (
+        [*side["tokens"], *["bias"] * (size - len(side["tokens"]))]
+        for side, size in zip(fields["sides"], arrays["pairs"].shape, strict=True)
+    )
+    said = f"{fields['function']} {found.value:.4f}; a: {visible(found.sides[0].read.text)}"
+    return pairs_png(arrays["pairs"], rows, columns, [said, f"b: {visible(found.sides[1].read.text)}"])
 
 
 def ranked(ranking: Ranking) -> dict[str, Any]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import bertlens as bl
-from bertlens.base import wire
+from bertlens.base import colors, wire
 from bertlens.errors import InputError
 from bertlens.widgets import slices
+from bertlens.widgets.answers import similar
 from unit.asking import question, replies
 from unit.export.test_export import attention
 from unit.tiny_encoders import TEXTS, crossed, encoder, words
@@ -246,3 +249,18 @@ def test_layers_say_what_they_wrote(lens: bl.Lens) -> None:
     for side in "ab":
         np.testing.assert_allclose(told[side], table[side], atol=1e-6)
         assert sum(told[side]) == pytest.approx(found.value, abs=1e-5)
+
+
+def test_the_still_picture_is_of_the_pairs(lens: bl.Lens) -> None:
+    """Its colours are of the parts; where nothing is split it is the run of the first text."""
+    found = bl.similarity(lens, A, B)
+    drawn = similar.still(found)
+    assert drawn is not None
+    assert found.explore()._repr_mimebundle_()[0]["image/png"] == drawn
+    pixels = np.asarray(Image.open(io.BytesIO(drawn)).convert("RGB")).reshape(-1, 3)
+    bluest, orange = colors.table("signed", "light")[[-1, 0]]
+    cells = found.pairs().to_numpy()
+    largest = np.abs(cells).argmax()
+    strongest = bluest if cells.flat[largest] > 0 else orange
+    assert (np.abs(pixels - strongest.astype(int)).max(1) < 3).sum() >= 100  # its cell
+    assert similar.still(bl.similarity(bl.Lens(encoder(mode="max")), A, B)) is None
