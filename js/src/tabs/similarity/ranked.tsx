@@ -50,11 +50,11 @@ export function Ranked({ ranking }: { ranking: Ranking }) {
                 type="button"
                 class="bl-link"
                 aria-pressed={passage === shown}
-                disabled={!live && passage !== shown}
+                disabled={(!live && passage !== shown) || !passage.trim()}
                 title={live ? "Why does it have this score?" : view.link.needs.value}
                 onClick={() => open(passage)}
               >
-                <bdi dir="auto">{visibleText(passage)}</bdi>
+                <bdi dir="auto">{passage.trim() ? visibleText(passage) : "(empty)"}</bdi>
               </button>
             ),
           },
