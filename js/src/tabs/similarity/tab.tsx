@@ -64,7 +64,10 @@ function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) 
   const typed = page.similarTo.value;
   const shown = (n: 0 | 1) => data?.sides[n].text ?? (typed["ab"[n] as "a" | "b"] || (n ? "" : overview.text));
   const texts = [useSignal(shown(0)), useSignal(shown(1))] as const;
+  const written = useRef(data); // whose texts stand in the fields; an effect after the first paint would undo what was typed
   useEffect(() => {
+    if (written.current === data) return;
+    written.current = data;
     batch(() => {
       texts[0].value = shown(0);
       texts[1].value = shown(1);
