@@ -55,3 +55,11 @@ await build({
   format: "esm",
   define: { BUNDLE_KEY: JSON.stringify(key) },
 });
+
+// What live pages carry beside it, which notebooks do not load; bertlens/export/live.py knows its name.
+await build({
+  ...common,
+  entryPoints: { engine: "src/engine/index.ts" },
+  format: "iife",
+  globalName: "made",
+});

@@ -26,16 +26,20 @@ from ..base.wire import json_safe
 from ..errors import ExportError
 from ..page import bundle
 from .deflate import carried
+from .live import SAID, Live, engine
 
 LIMIT = 20_000_000  # bytes of a page
 _EXPORT = "export{widget as default};\n"  # how js/build.mjs ends the bundle
+# A page that runs its model: WebAssembly, and a Worker made of the page's own script.
+_WASM = " 'wasm-unsafe-eval'; worker-src blob:"
+_PLACE = "<!-- the model -->"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 _PAGE = Template("""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '$hash'; \
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '$hash'$wasm; \
 style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="$generator">
@@ -43,18 +47,18 @@ style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'no
 <title>$title</title>
 <style>
 body { margin: 0 auto; max-width: 1400px; padding: 12px; font-family: system-ui, sans-serif; }
-body > footer { font-size: 12px; padding: 8px 4px; overflow-wrap: anywhere; }
+body > footer, #bertlens-says { font-size: 12px; padding: 8px 4px; margin: 0; overflow-wrap: anywhere; }
 $css
 </style>
 </head>
 <body>
-<main id="bertlens"></main>
+$says<main id="bertlens"></main>
 <noscript><p>This page draws a language model's attention with JavaScript, which is switched off here.</p></noscript>
 <footer>$footer</footer>
 <script type="application/json" id="bertlens-data">$data</script>
 <script type="module" async>$script</script>
 $answers
-</body>
+$live</body>
 </html>
 """)
 
@@ -65,7 +69,7 @@ class Page:
 
     title, footer: text. state: the view's traits. overviews: of maps that the state's own overview is not of. answers:
     (question, its fields and buffers) pairs, made when the page is written. holds: which layers, for errors on the
-    page. layers: which are held.
+    page. layers: which are held. live: the model, where the page carries it.
     """
 
     title: str
@@ -76,13 +80,14 @@ class Page:
     layers: Sequence[int]
     holds: str
     about: Mapping[str, Any]
+    live: Live | None = None
 
 
 def to_html(page: Page, path: str | Path | None = None) -> str:
     """The text of a page, written to `path` if given.
 
-    Raises ExportError past 20 MB, naming the layers that would fit, and where the file cannot be written, of which then
-    nothing is left.
+    Raises ExportError past 20 MB beside the model's weights, naming the layers that would fit, and where the file
+    cannot be written, of which then nothing is left.
     """
     answers = {
         question_name(question): _message(fields, b"".join(buffers)) for question, (fields, buffers) in page.answers
@@ -93,24 +98,26 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
         "holds": page.holds,
         "about": page.about,
     }
-    script = _script()
+    script = _script(page.live is not None)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text = _PAGE.substitute(
         hash=f"sha256-{digest}",
+        wasm=_WASM if page.live else "",
+        says=f'<p id="bertlens-says" role="status">{_text(SAID)}</p>\n' if page.live else "",
+        live=_PLACE if page.live else "",
         generator=f"bertlens {page.about['versions']['bertlens']}",
         title=_text(page.title),
         footer=_text(page.footer),
         css=_NOT_ASCII.sub(lambda found: f"\\{ord(found[0]):x} ", _css()),
         data=_json(data),
-        answers="\n".join(
-            f'<script type="application/json" id="{_text(name)}">{_json(message)}</script>'
-            for name, message in answers.items()
-        ),
+        answers="\n".join(_element(name, message) for name, message in answers.items()),
         script=script,
     )
     size = len(text.encode())
     if size > LIMIT:
         raise too_large(page.layers, size, _layer_bytes(answers, page.layers))
+    if page.live is not None:
+        text = text.replace(_PLACE, _live(page.live))
     if path is not None:
         with replacing(path) as out:
             out.write(text.encode())
@@ -144,17 +151,27 @@ def _text(text: str) -> str:
     return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()
 
 
+def _element(name: str, value: Any) -> str:
+    return f'<script type="application/json" id="{_text(name)}">{_json(value)}</script>'
+
+
+def _live(live: Live) -> str:
+    """The model, last in the page: the view is there before it."""
+    parts = (_element(f"bertlens-weights-{n}", part) for n, part in enumerate(live.parts))
+    return "\n".join([_element("bertlens-live", live.about), *parts, ""])
+
+
 def _css() -> str:
     return bundle.text("widget.css").replace("</", "<\\/")
 
 
-def _script() -> str:
-    """The bundle with page.js called on its default export, safe inside a script element."""
+def _script(live: bool) -> str:
+    """The bundle with page.js called on its default export, safe inside a script element; live: the engine with it."""
     widget = bundle.text("widget.js")
     if not widget.endswith(_EXPORT):
         raise ExportError("the bundle of this installation has no default export: run `make build` again")
     start = Path(__file__).with_name("page.js").read_text(encoding="utf-8").rstrip()
-    script = f"{widget.removesuffix(_EXPORT)};({start})(widget);\n"
+    script = f"{widget.removesuffix(_EXPORT)};({start})(widget{f', {engine()}' if live else ''});\n"
     # in a JavaScript string or expression \/ and \! are / and !; nothing but strings holds letters beyond ASCII
     script = _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").replace("\r\n", "\n")

@@ -1,6 +1,7 @@
 // The model of a page without a kernel: traits live here, and questions are answered from what the page carries.
-// bertlens/export/html.py puts this behind the bundle and calls it with the bundle's default export.
-async (widget) => {
+// bertlens/export/html.py puts this behind the bundle and calls it with the bundle's default export, and, where the page
+// carries its model, with what makes js/src/engine.
+async (widget, engine) => {
   const el = document.getElementById("bertlens");
   if (!globalThis.DecompressionStream) {
     el.textContent = "This browser cannot unpack the page: open it in one that has DecompressionStream.";
@@ -71,6 +72,7 @@ async (widget) => {
       return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
     return [{ error: "This needs the model, which a saved page does not hold. Open the notebook." }];
   };
+  let reply = engine ? async (message) => (message.op === "hello" ? [{ kernel: false, coming: true }] : answer(message)) : answer;
   const damaged = () => [{ error: "this part of the page is damaged: it cannot be unpacked" }];
   const model = {
     get: (name) => state[name],
@@ -90,9 +92,47 @@ async (widget) => {
     async send(message) {
       // never before send returns; and answers may still be on their way, unlike what is in the page's data
       await (["hello", "overview"].includes(message.op) || whole);
-      const [fields, buffers = []] = await answer(message).catch(damaged);
+      const [fields, buffers = []] = await reply(message).catch(damaged);
       emit("msg:custom", { ...fields, id: message.id }, buffers);
     },
   };
+  // Of another run: what was pinned stays where the same token stands there.
+  const show = ({ header, data, text, text_pair }) => {
+    const before = state.overview.header.queries.pieces;
+    const same = (n) => (n !== null && before[n] === header.queries.pieces[n] ? n : null);
+    const kept = header.measures.includes(state.measure) ? {} : { measure: "weight" };
+    const changes = { query: same(state.query), key: same(state.key), layer_map: "", ...kept, text, text_pair };
+    for (const [name, value] of Object.entries({ ...changes, overview: { header, data } })) model.set(name, value);
+  };
+  const load = async () => {
+    const take = (name) => {
+      const value = kept(name);
+      document.getElementById(name).remove(); // it is large
+      return value;
+    };
+    const first = { ...state.overview, text: state.text, text_pair: state.text_pair };
+    const { tokenizer, ...about } = take("bertlens-live");
+    const read = new TextDecoder().decode(await unpack(tokenizer));
+    reply = engine().connect({
+      code: `(${engine})().serve(self)`,
+      carried: { ...about, tokenizer: JSON.parse(read), header: first.header },
+      async part(n) {
+        const { index, data } = take(`bertlens-weights-${n}`);
+        return { index, data: await unpack(data) };
+      },
+      answer,
+      show: (run) => show(run ?? first),
+      changed: () => emit("comm_live_update"),
+      say(text) {
+        document.getElementById("bertlens-says").textContent = text;
+      },
+    });
+  };
+  if (engine) {
+    state.layout = { on: model.on, off: model.off }; // by which the view hears that the model is there
+    whole.then(load).catch(() => {
+      document.getElementById("bertlens-says").textContent = "This page is damaged: its model cannot be read.";
+    });
+  }
   widget.render({ model, el, signal: new AbortController().signal, address: document.location });
 }

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base.limits import within
+from ..base.one_thread import one_thread_if_small
 from ..base.wire import pack
-from ..errors import InputError, check_indices
+from ..errors import ExportError, InputError, check_indices
 from ..export import html
+from ..export import live as live_page
 from ..export.deflate import deflated
 from ..export.still import to_png
 from ..page import bundle
@@ -18,7 +21,7 @@ from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 from .answers import heads, similar
 from .questions import QUESTIONS, Asked, Message, Question, Reply, register_question
-from .shown import Shown, stream_tokens
+from .shown import Shown, stream_size, stream_tokens
 from .tabs import PARTS, TABS
 
 if TYPE_CHECKING:
@@ -47,13 +50,21 @@ class Selection:
 
 
 def page(
-    shown: Shown, traits: Mapping[str, Any], layers: list[int] | None = None, bar: tqdm[Any] | None = None
+    shown: Shown,
+    traits: Mapping[str, Any],
+    layers: list[int] | None = None,
+    bar: tqdm[Any] | None = None,
+    live: bool = False,
 ) -> html.Page:
     """The page of a view: its traits, and what a page without a kernel is asked for, answered when it is read.
 
     layers: whose heads it holds (default: all). bar: is told of each layer's pictures and of each answer.
+    live: the page carries the model too.
     """
     trace = shown.trace
+    if live and (shown.compared is not None or shown.similar is not None):
+        raise ExportError("a live page shows one text: save trace.explore() with live=True")
+    model_of_page = live_page.live(trace) if live else None
     most = max(maps.n_layers for maps in trace.maps.values())
     chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
     check_size(shown, chosen)
@@ -71,6 +82,8 @@ def page(
     title = f"{model}: {texts[:80]}" if texts else model
     footer = f"{model} ({trace.dtype}) · {names} · {about['date']}"
     holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
+    if model_of_page is not None:
+        footer += f" · {model_of_page.digits} {live_page.NOTICE}"
     if shown.compared is not None:
         title, holds = shown.compared.title, shown.compared.holds(holds, selection)
         footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"
@@ -86,7 +99,26 @@ def page(
         layers=chosen,
         holds=holds,
         about=about,
+        live=model_of_page,
     )
+
+
+def written(
+    shown: Shown,
+    traits: Mapping[str, Any],
+    path: str | Path | None,
+    layers: list[int] | None,
+    progress: bool,
+    live: bool,
+) -> str:
+    """The text of a view's page, written to `path` if given; progress: a bar once it has taken two seconds."""
+    from tqdm.auto import tqdm
+
+    with (
+        one_thread_if_small(stream_size(shown.trace)),
+        tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
+    ):
+        return html.to_html(page(shown, traits, layers, bar, live), path)
 
 
 def still(shown: Shown, traits: Mapping[str, Any]) -> bytes:

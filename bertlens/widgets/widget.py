@@ -18,9 +18,8 @@ import traitlets
 from traitlets import TraitError
 
 from ..base.limits import within
-from ..base.one_thread import one_thread_if_small
 from ..errors import InputError, SelectionError, check_index, check_indices
-from ..export.html import Page, to_html
+from ..export.html import Page
 from ..page import bundle
 from ..sentences.pairs import Similarity
 from ..trace.trace import Trace
@@ -30,9 +29,9 @@ from .answers.survey import Corpus
 from .host import CELLS, Bundle, sent, shared_bundle
 from .page_messages import answered
 from .questions import Asked
-from .saving import page, still
+from .saving import page, still, written
 from .selection import SELECTABLE, check_included, check_selection, choices_of, fitted, heads_in, same_token
-from .shown import Shown, stream_size
+from .shown import Shown
 from .tabs import TABS
 from .traits import KINDS
 
@@ -267,7 +266,14 @@ class LensWidget(anywidget.AnyWidget):
 
     # Export
 
-    def to_html(self, path: str | Path | None = None, *, layers: list[int] | None = None, progress: bool = True) -> str:
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        layers: list[int] | None = None,
+        progress: bool = True,
+        live: bool = False,
+    ) -> str:
         """The view as one page that needs no kernel and no network; written to `path` if given.
 
         Holds all heads, or those of `layers`. Of a text of more than 512 tokens it has the atlas of these layers alone,
@@ -277,13 +283,7 @@ class LensWidget(anywidget.AnyWidget):
         Raises ExportError past 20 MB, naming the way out, and where the file
         cannot be written; SelectionError for no layer at all, or one that does not exist.
         """
-        from tqdm.auto import tqdm
-
-        with (
-            one_thread_if_small(stream_size(self.trace)),
-            tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
-        ):
-            return to_html(self.page(layers, bar), path)
+        return written(self._shown, self._traits_now(), path, layers, progress, live)
 
     def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None) -> Page:
         """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for.

@@ -1,6 +1,7 @@
 // Runs what a Python test wrote into a folder, and writes what comes out beside it: `node tests/engine_run.mjs FOLDER`.
 // in.json {shape, parts, plain, passes: [{ids, segments, changes}]}, and n.json, n.bin of each part of the weights, as
-// bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts.
+// bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts; {carried, asks}: what the
+// model in a page answers, [error, fields, show] and the bytes of each.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,11 +17,33 @@ const { outputFiles } = await build({
 const source = Buffer.from(outputFiles[0].contents).toString("base64");
 const engine = await import(`data:text/javascript;base64,${source}`);
 const json = (name) => JSON.parse(readFileSync(join(folder, name), "utf8"));
-const { shape, parts, plain, passes, tokenizer, texts } = json("in.json");
+const { shape, parts, plain, passes, tokenizer, texts, carried, asks } = json("in.json");
 
 if (texts) {
   const encode = engine.createEncoder(tokenizer);
   writeFileSync(join(folder, "out.json"), JSON.stringify(texts.map((pair) => encode(...pair))));
+} else if (asks) {
+  const session = new engine.Session(carried);
+  const part = async (n) => ({
+    index: json(`${n}.json`),
+    data: new DataView(readFileSync(join(folder, `${n}.bin`)).buffer),
+  });
+  await session.load(part, () => undefined);
+  const found = [];
+  let last = carried.header.trace;
+  for (const [n, question] of asks.entries()) {
+    const asked = question.trace === "last" ? { ...question, trace: last } : question;
+    try {
+      const { fields, data, show } = await session.answer(asked);
+      const bytes = show?.data ?? data;
+      if (bytes) writeFileSync(join(folder, `out${n}.bin`), bytes);
+      if (show) last = show.header.trace;
+      found.push(["", fields, show && { ...show, data: undefined }]);
+    } catch (error) {
+      found.push([error.message, null, null]);
+    }
+  }
+  writeFileSync(join(folder, "out.json"), JSON.stringify(found));
 } else {
   const part = async (n) => engine.unpack(json(`${n}.json`), new Uint8Array(readFileSync(join(folder, `${n}.bin`))));
   if (parts !== shape.layers + 1) throw new Error(`${parts} parts`);

@@ -27,11 +27,15 @@ export interface Pass {
   stream: Float32Array[];
 }
 
+/** Is shown a head's weights while they are here: (tokens) of each row, which begin `stride` numbers apart. */
+export type Look = (layer: number, head: number, weights: Float32Array, stride: number) => void;
+
 /** Yields after every layer, so that who drives it can let others in, or leave it. */
 export function* forward(
   weights: Weights,
   { ids, segments }: Input,
   changes: readonly Change[],
+  look: Look = () => undefined,
 ): Generator<number, Pass> {
   const { shape, product, scratch } = weights;
   const { width, inner, heads, epsilon } = shape;
@@ -60,7 +64,7 @@ export function* forward(
     const attended = { q, k, v, lse: new Float32Array(heads * tokens), seen: [] as Attended["seen"] };
     for (let head = 0; head < heads; head++) {
       attended.seen.push(seenBy(changes, layer, head, tokens));
-      attend(weights, attended, head, tokens, isOff(changes, layer, head));
+      look(layer, head, attend(weights, attended, head, tokens, isOff(changes, layer, head)), rows);
     }
     pass.layers.push(attended);
     apply(scratch.b, own.output, scratch.c);
@@ -86,14 +90,14 @@ function byHead(values: Float32Array, tokens: number, heads: number, size: numbe
   return out;
 }
 
-/** One head: its log-sum-exps, and Σ α v in its columns of scratch.b. */
+/** One head: its log-sum-exps, and Σ α v in its columns of scratch.b. Gives its weights. */
 function attend(
   { shape, product, scratch }: Weights,
   layer: Attended,
   head: number,
   tokens: number,
   off: boolean,
-): void {
+): Float32Array {
   const { width, heads } = shape;
   const [rows, size] = [padded(tokens), width / heads];
   const view = (at: number, numbers: number) => new Float32Array(product.memory, at, numbers);
@@ -129,16 +133,18 @@ function attend(
   if (off) query.fill(0);
   const all = view(scratch.b, rows * width);
   for (let at = 0; at < rows; at++) all.set(query.subarray(at * size, (at + 1) * size), at * width + head * size);
+  return scores;
 }
 
-/** Runs to the end, and lets others in after every layer. Rejects with the signal's reason once it is aborted. */
+/** Runs to the end, and lets others in after every layer: one run of a model at a time, they share its memory. Rejects with the signal's reason once it is aborted. */
 export async function run(
   weights: Weights,
   input: Input,
   changes: readonly Change[],
   signal?: AbortSignal,
+  look?: Look,
 ): Promise<Pass> {
-  const steps = forward(weights, input, changes);
+  const steps = forward(weights, input, changes, look);
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done) return step.value;
     await new Promise((next) => setTimeout(next));
@@ -153,4 +159,10 @@ export function pooled({ stream, tokens }: Pass): Float32Array {
   const mean = new Float32Array(width);
   for (let n = 0; n < last.length; n++) mean[n % width]! += last[n]! / tokens;
   return mean;
+}
+
+/** The cosine of two vectors. */
+export function cosine(a: Float32Array, b: Float32Array): number {
+  const dot = (x: Float32Array, y: Float32Array) => x.reduce((sum, one, n) => sum + one * y[n]!, 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }

@@ -162,17 +162,16 @@ function TextForm() {
     },
   };
   const hasPair = other.value !== "" || pair.value.value !== "";
+  // a frame without allow-forms submits nothing, but Enter clicks the button there too
+  const submit = (event: Event) => {
+    event.preventDefault();
+    second.value = false;
+    const [a, b] = [text.value.value, pair.value.value];
+    const runs = isApart.value ? runApart(view, a, b) : run(a, b);
+    runs.catch(() => undefined); // the link says why
+  };
   return (
-    <form
-      class="bl-text"
-      onSubmit={(event) => {
-        event.preventDefault();
-        second.value = false;
-        const [a, b] = [text.value.value, pair.value.value];
-        const runs = isApart.value ? runApart(view, a, b) : run(a, b);
-        runs.catch(() => undefined); // the link says why
-      }}
-    >
+    <form class="bl-text" onSubmit={submit}>
       <span class="bl-field">
         {box("Sentence A", "a sentence", text)}
         {(hasPair || second.value) &&
@@ -205,7 +204,8 @@ function TextForm() {
         type="submit"
         class="bl-button bl-primary"
         disabled={!live || running.value}
-        title={live ? "Trace this text" : "This needs the model, which a saved page does not hold. Open the notebook."}
+        onClick={submit}
+        title={live ? "Trace this text" : link.needs.value}
       >
         {running.value ? "…" : "Run"}
       </button>

@@ -8,6 +8,7 @@ const CONNECTION = "connection"; // the problem that any answer disproves
 
 /** Of what cannot be had here; bertlens/export/page.js says the same of each question. */
 export const NEEDS_MODEL = "This needs the model, which a saved page does not hold. Open the notebook.";
+const COMING = "The model is being loaded into this page.";
 const NEEDS_PYTHON = "This needs Python: run the cell again.";
 
 interface Says {
@@ -44,8 +45,9 @@ export class Link {
   });
 
   private lost = signal(false); // there was a kernel
+  private coming = signal(false); // the page carries its model, which is being loaded
   /** Why nothing can be changed while there is no kernel. */
-  readonly needs = computed(() => (this.lost.value ? NEEDS_PYTHON : NEEDS_MODEL));
+  readonly needs = computed(() => (this.coming.value ? COMING : this.lost.value ? NEEDS_PYTHON : NEEDS_MODEL));
 
   met: Promise<boolean> = Promise.resolve(false); // whether there is a kernel; open until something answered
 
@@ -57,6 +59,7 @@ export class Link {
       ({ fields }) => {
         this.kernel.value = fields.kernel === true;
         this.told.value = !this.kernel.value;
+        this.coming.value = fields.coming === true;
         this.lost.value &&= !this.kernel.value;
         put(this.problems, CONNECTION);
         return this.kernel.value;

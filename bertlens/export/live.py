@@ -1,0 +1,128 @@
+"""What a live page carries beside an exported one: the model's weights and its tokenizer, so that a text that a reader
+types is run in the page by js/src/engine.
+
+The engine is a bundle of its own. A part of the weights stands in an element of its own and is taken out of the page
+once it is read. What 16 bits change is measured on the page's own text while it is written, and said on it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..base.wire import pack
+from ..errors import BertLensError, ExportError
+from ..lens import Lens
+from ..measures.predictions import kind_of
+from ..model.embedding import Means
+from ..trace.trace import Trace
+from . import weights
+from .deflate import carried
+
+LIMIT = 150_000_000  # bytes of the weights in a page
+_EXPORT = "var made="  # how the engine's bundle begins
+NOTICE = "Texts are read by @huggingface/tokenizers (Apache-2.0)."
+SAID = "The model is in this page: it is loaded when the page is whole."
+
+
+@dataclass(frozen=True)
+class Live:
+    """A model that a page carries. about: what the engine has to know of it, plain JSON; digits: what the rounding of
+    its weights changes, one sentence; parts: each part of the weights as page.js reads it, made when it is read."""
+
+    about: Mapping[str, Any]
+    digits: str
+    parts: Iterator[dict[str, Any]]
+
+
+def live(trace: Trace) -> Live:
+    """The model of a trace, for a page of this trace.
+
+    Raises ExportError where a page cannot run it, or the run is a changed one.
+    """
+    if trace.lens is None or trace.model is None:
+        raise ExportError("this view was made from attention maps: it has no model that a page could carry")
+    if trace.changes:
+        raise ExportError("a live page starts from the unchanged run: save trace.original.explore() with live=True")
+    weights.check(trace.model)
+    numbers = sum(p.numel() for p in trace.model.base.parameters())
+    if (size := numbers * 2 * 4 // 3) > LIMIT:
+        raise ExportError(
+            f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: save it without live"
+        )
+    digits = _digits(trace)
+    tokenizer = trace.model.tokenizer
+    about = {
+        "shape": weights.shape(trace.model),
+        "tokenizer": _text(tokenizer_files(tokenizer)),
+        "vocabulary": {
+            "unknown": tokenizer.unk_token,
+            "mask": tokenizer.mask_token or "",
+            "separator": tokenizer.sep_token,
+            "specials": list(tokenizer.all_special_ids),
+        },
+        "parts": trace.n_layers + 1,
+        "vectors": _has_vectors(trace),
+        "digits": digits,
+    }
+    return Live(about, digits, _parts(trace))
+
+
+def engine() -> str:
+    """The engine's bundle as a function that makes it anew, for the page and for a Worker of it."""
+    from ..page import bundle
+
+    text = bundle.text("engine.js").strip()
+    if not text.startswith(('"use strict";', _EXPORT)):
+        raise ExportError("the bundle of this installation has no engine: run `make build` again")
+    return f"()=>{{{text}return made}}"
+
+
+def _parts(trace: Trace) -> Iterator[dict[str, Any]]:
+    assert trace.model is not None
+    for arrays in weights.parts(trace.model):
+        index, blob = pack(arrays)
+        yield {"index": index, "data": carried(blob, index)}
+
+
+def _digits(trace: Trace) -> str:
+    """How far attention on the trace's text is from that of the model as it is, at most."""
+    assert trace.model is not None
+    same = Lens(weights.rounded(trace.model), trace.model.tokenizer).run([trace.encoding])[0]
+    apart = max(float((same.attention(layer) - trace.attention(layer)).abs().max()) for layer in range(trace.n_layers))
+    return f"On the text that was saved, weights of 16 bits move attention by at most {_upwards(apart)}."
+
+
+def _upwards(value: float) -> str:
+    """A number rounded up to one digit."""
+    if value == 0:
+        return "0"
+    step = 10.0 ** math.floor(math.log10(value))
+    return f"{math.ceil(value / step) * step:.1g}"
+
+
+def _has_vectors(trace: Trace) -> bool:
+    """Whether the model's answer is the mean of a text's vectors."""
+    assert trace.model is not None
+    try:
+        return kind_of(trace) == "similarity" and type(trace.model.embedder) is Means
+    except BertLensError:
+        return False
+
+
+def tokenizer_files(tokenizer: Any) -> dict[str, Any]:
+    """Its file, without the padding and truncation that are set at the moment. Raises ExportError for other kinds."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    file = json.loads(backend.to_str()) if backend is not None else {}
+    kinds = [(file.get(name) or {}).get("type") for name in ("normalizer", "pre_tokenizer", "model")]
+    if kinds != ["BertNormalizer", "BertPreTokenizer", "WordPiece"]:
+        raise ExportError("a page reads texts with BERT's own kind of tokenizer: save it without live")
+    return {"file": {**file, "padding": None, "truncation": None}, "config": {}}
+
+
+def _text(value: Any) -> dict[str, Any]:
+    blob = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return carried(blob, ())

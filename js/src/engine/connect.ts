@@ -1,0 +1,108 @@
+// The page's side: finds the model a place to run, hands it its weights, and asks it what the page does not carry.
+import { NEEDS_PYTHON } from "./asked";
+import { serve, type ToModel, type ToPage } from "./serve";
+import type { Answer, Carried } from "./session";
+
+/** An answer as a page has it: fields, buffers. */
+type Reply = [Record<string, unknown>, DataView[]?];
+
+/** What bertlens/export/page.js gives. */
+export interface Host {
+  code: string; // that serves in a Worker
+  carried: Carried;
+  part(n: number): Promise<{ index: unknown; data: DataView }>;
+  answer(question: Record<string, unknown>): Promise<Reply>; // from what the page carries
+  show(shown: Exclude<Answer["show"], undefined>): void;
+  changed(): void; // whether the model is there
+  say(text: string): void;
+}
+
+const ANSWERED = ["trace", "change", "head", "rows", "statistics", "moved", "answers", "matters", "matters_exact"];
+const PATIENCE = 3000; // ms for a Worker to say that it is there
+const OWN = "What you type is run in this page, and stays on it.";
+const SLOW = "This browser refuses WebAssembly: the model runs ten times slower.";
+
+interface Line {
+  postMessage(message: ToModel, transfer?: Transferable[]): void;
+  onmessage: ((event: MessageEvent<ToPage>) => void) | null;
+}
+
+/** A Worker from the code, or null where none may be had. */
+function startWorker(code: string): Promise<Worker | null> {
+  return new Promise((resolve) => {
+    try {
+      const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+      const worker = new Worker(address);
+      const end = (found: Worker | null) => () => {
+        clearTimeout(late);
+        URL.revokeObjectURL(address);
+        resolve(found);
+      };
+      const late = setTimeout(end(null), PATIENCE);
+      worker.onerror = end(null);
+      worker.onmessage = end(worker);
+    } catch {
+      resolve(null);
+    }
+  });
+}
+
+function onThisPage(): Line {
+  const { port1, port2 } = new MessageChannel();
+  serve(port2 as never);
+  return port1 as never;
+}
+
+/** Answers as a kernel would. */
+export function connect(host: Host): (message: Record<string, unknown>) => Promise<Reply> {
+  const waits = new Map<number, (message: ToPage & { kind: "answer" }) => void>();
+  let [line, isLoaded, asked]: [Line | null, boolean, number] = [null, false, 0];
+
+  const hear = ({ data: message }: MessageEvent<ToPage>) => {
+    if (message.kind === "answer") waits.get(message.id)?.(message);
+    else if (message.kind === "wanted")
+      host.part(message.part).then(({ index, data }) => {
+        line!.postMessage({ kind: "part", index, data }, [data.buffer as ArrayBuffer]);
+      }, broken);
+    else if (message.kind === "loading") host.say(`Loading the model: ${Math.round(100 * message.share)} %`);
+    else if (message.kind === "broken") broken(new Error(message.why));
+    else if (message.kind === "loaded") {
+      isLoaded = true;
+      host.say(message.fast ? OWN : `${OWN} ${SLOW}`);
+      host.changed();
+    }
+  };
+  const broken = ({ message }: Error) => host.say(`The model cannot be run here: ${message}`);
+  const start = async () => {
+    host.say("Loading the model: 0 %");
+    line = (await startWorker(host.code)) ?? onThisPage();
+    line.onmessage = hear;
+    line.postMessage({ kind: "start", carried: host.carried });
+  };
+  start().catch(broken);
+
+  const ask = (question: Record<string, unknown>) =>
+    new Promise<ToPage & { kind: "answer" }>((resolve) => {
+      const id = ++asked;
+      waits.set(id, (message) => {
+        waits.delete(id);
+        resolve(message);
+      });
+      line!.postMessage({ kind: "ask", id, question });
+    });
+
+  return async ({ id: _, ...question }) => {
+    const { op, trace } = question;
+    if (op === "hello") return [{ kernel: isLoaded, coming: !isLoaded }];
+    if (op === "overview" || trace === host.carried.header.trace) {
+      const reply = await host.answer(question);
+      if (!reply[0].error) return reply;
+    }
+    if (!isLoaded) return [{ error: "The model is still being loaded into this page." }];
+    if (!ANSWERED.includes(String(op))) return [{ error: NEEDS_PYTHON }];
+    const { answer, error } = await ask(question);
+    if (!answer) return [{ error, stale: error === "another text was asked for" }];
+    if (answer.show !== undefined) host.show(answer.show);
+    return [answer.fields, answer.data ? [answer.data] : []];
+  };
+}

@@ -1,0 +1,85 @@
+// The overview of a run that a page made, as bertlens/widgets/shown.py makes it of a trace; what is of the model and not
+// of the text is taken from the overview that the page carries.
+import { NEEDS_PYTHON } from "./asked";
+import type { Encoded } from "./tokenizer";
+
+export type Fields = Record<string, unknown>;
+
+const OFFERED = ["neurons", "whatif"]; // of the capabilities
+const ANSWERED = ["head"]; // of the tabs' questions
+
+const quoted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** What became of the input, as bertlens/widgets/badges.py says it. */
+function badges({ tokens, special, ids }: Encoded, { unknown, specials, mask }: Vocabulary): Fields[] {
+  const own = tokens.map((token, at) => ({ token, at, id: ids[at]! })).filter(({ at }) => !special[at]);
+  const lost = own.filter(({ token }) => token === unknown);
+  const typed = own.filter(({ token, id }) => token !== unknown && specials.includes(id));
+  const found: Fields[] = [];
+  const add = (kind: string, label: string, detail: string, severity = "warning") =>
+    found.push({ kind, label, detail, severity });
+  if (own.length === 0)
+    add(
+      "empty",
+      "no text: special tokens alone",
+      "No token comes from the text: what is shown are the special tokens that the tokenizer adds.",
+    );
+  if (lost.length > 0) {
+    const where = lost.slice(0, 8).map(({ at }) => `position ${at}`);
+    add("unknown", `${lost.length} unknown`, `The tokenizer has no piece for: ${where.join(", ")}.`);
+  }
+  if (typed.length > 0) {
+    const where = typed.map(({ token, at }) => `${token} at ${at}`).join(", ");
+    const meant = typed.every(({ token }) => token === mask);
+    const detail = `${where}: read as special tokens, counted as text.`;
+    add("typed", "special token from your text", detail, meant ? "info" : "warning");
+  }
+  return found;
+}
+
+/** The tokens of a tokenizer that mean something. */
+export interface Vocabulary {
+  unknown: string;
+  mask: string;
+  separator: string;
+  specials: number[];
+}
+
+interface Tab {
+  questions: Fields;
+  why_not: string | null;
+}
+
+/** The header, without what is of the run: arrays, head, changes, names. */
+export function headerOf(
+  template: Fields,
+  encoded: Encoded,
+  [text, pair]: [string, string],
+  vocabulary: Vocabulary,
+  digits: string,
+): Fields {
+  const { tokens, words, segments, special } = encoded;
+  const { lens } = template.made as { lens: string };
+  const tab = (one: Tab): Tab => {
+    const isAnswered = Object.keys(one.questions).every((name) => ANSWERED.includes(name));
+    return { ...one, why_not: one.why_not === null ? null : isAnswered ? "" : NEEDS_PYTHON };
+  };
+  const offered = Object.keys(template.offers as Fields).map((name) => [
+    name,
+    OFFERED.includes(name) ? "" : NEEDS_PYTHON,
+  ]);
+  const note = `${quoted(tokens.length, "token")}, run in this page with weights of 16 bits. ${digits}`;
+  return {
+    ...template,
+    ...{ text, text_pair: pair, pair: pair !== "", keys: null, spans: [], pending: [], nan_layer: null },
+    queries: { tokens, pieces: tokens, words, segments, special: special.map(Number) },
+    badges: [
+      ...badges(encoded, vocabulary),
+      { kind: "live", label: "run in this page", detail: note, severity: "info" },
+    ],
+    ...{ measures: ["weight"], layer_maps: [], offers: Object.fromEntries(offered) },
+    tabs: (template.tabs as Tab[]).map(tab),
+    made: { lens, trace: `lens.trace(text${pair ? ", text_pair" : ""})` },
+    ...{ answers: undefined, patches: undefined, compared: undefined, similar: undefined },
+  };
+}

@@ -1,0 +1,51 @@
+// The model's side of the messages between a page and its model: in a Worker, or on the page where none may be had.
+import { type Answer, type Carried, Session } from "./session";
+
+/** To the model. `part`: one that it asked for. */
+export type ToModel =
+  | { kind: "start"; carried: Carried }
+  | { kind: "part"; index: unknown; data: DataView }
+  | { kind: "ask"; id: number; question: Record<string, unknown> };
+
+/** To the page. */
+export type ToPage =
+  | { kind: "here" }
+  | { kind: "wanted"; part: number }
+  | { kind: "loading"; share: number }
+  | { kind: "loaded"; fast: boolean }
+  | { kind: "broken"; why: string }
+  | { kind: "answer"; id: number; answer?: Answer; error?: string };
+
+/** What both sides send and hear by: a Worker's own scope, or a port. */
+interface Port {
+  postMessage(message: ToPage): void;
+  onmessage: ((event: MessageEvent<ToModel>) => void) | null;
+}
+
+export function serve(port: Port): void {
+  let session: Session | null = null;
+  let take: (part: { index: unknown; data: DataView }) => void = () => undefined;
+  const say = (message: ToPage) => port.postMessage(message);
+  const part = (n: number) =>
+    new Promise<{ index: unknown; data: DataView }>((resolve) => {
+      take = resolve;
+      say({ kind: "wanted", part: n });
+    });
+  const start = async (carried: Carried) => {
+    session = new Session(carried);
+    say({ kind: "loaded", ...(await session.load(part, (share) => say({ kind: "loading", share }))) });
+  };
+  port.onmessage = ({ data: message }) => {
+    if (message.kind === "part") take(message);
+    else if (message.kind === "start")
+      start(message.carried).catch((error: Error) => say({ kind: "broken", why: error.message }));
+    else {
+      const { id } = message;
+      session!.answer(message.question).then(
+        (answer) => say({ kind: "answer", id, answer }),
+        (error: Error) => say({ kind: "answer", id, error: error.message }),
+      );
+    }
+  };
+  say({ kind: "here" });
+}

@@ -1,0 +1,119 @@
+"""A page that carries its model, in Chromium: from a file, without a network, in a sandboxed frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import bertlens as bl
+from bertlens import whatif
+from bertlens.export import weights
+from bertlens.widgets.answers.whatif import answers
+from browser.views import Seen
+
+OWN = "The cat sat on the mat because it was tired."
+TYPED = "A dog lay on the rug, since she was sleepy."
+ALONE = "What you type is run in this page, and stays on it."
+
+
+@pytest.fixture(scope="module")
+def live(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bl.Lens]:
+    """The page, and a lens on the weights that it has."""
+    path = tmp_path_factory.mktemp("live") / "live.html"
+    view = embedded_lens.trace(OWN).explore(layer=1, head=8, query=5, mode="matrix")
+    view.to_html(path, live=True, progress=False)
+    return path, bl.Lens(weights.rounded(embedded_lens.borrowed), embedded_lens.tokenizer)
+
+
+def run(seen: Seen, text: str) -> None:
+    box = seen.root.get_by_label("Sentence A")
+    expect(box).to_be_enabled()
+    box.fill(text)
+    box.press("Enter")
+
+
+def listed(seen: Seen, trace: bl.Trace, layer: int, head: int, query: int) -> None:
+    """The list beside the head is the row of a trace."""
+    expect(seen.part("head-title")).to_have_text(f"L{layer}·H{head}")
+    seen.settled()
+    row = trace.attention(layer)[head, query]
+    found = seen.listed()
+    most = row.sort(descending=True).values[: len(found)]
+    assert [number for _, number in found] == pytest.approx(most.tolist(), abs=6e-4)
+
+
+def typed(seen: Seen, lens: bl.Lens) -> None:
+    """From the typed text to a head off and back to the page's own text."""
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    trace = lens.trace(TYPED)
+    listed(seen, trace, 1, 8, 5)
+    seen.thumb(2, 5).click()
+    listed(seen, trace, 2, 5, 5)
+    expect(seen.thumb(2, 5)).to_be_focused()
+    seen.page.keyboard.press("x")
+    chip = seen.root.locator(".bl-changes .bl-change")
+    expect(chip).to_contain_text("L2·H5 off")
+    off = trace.rerun(whatif.off(2, 5))
+    seen.thumb(4, 3).click()
+    listed(seen, off, 4, 3, 5)
+    [[_, _, _, after]] = answers(off)[0]["rows"]
+    expect(seen.part("slopes")).to_contain_text(f"{after:.3f}")
+    run(seen, OWN)
+    expect(seen.root.locator(".bl-row-label", has_text="tired")).to_be_visible()
+    expect(chip).to_have_count(0)
+    listed(seen, lens.trace(OWN), 4, 3, 5)
+
+
+def test_a_typed_text_is_run_in_a_page_from_a_file_without_a_network(live, page_of):
+    path, lens = live
+    page = page_of(path, width=1280)
+    page.context.set_offline(True)
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    typed(Seen(page), lens)
+
+
+def test_in_a_sandboxed_frame(live, page_of):
+    path, lens = live
+    page = page_of.framed([path.read_text(encoding="utf-8")], width=480)
+    frame = page.frame_locator("iframe").nth(0)
+    expect(frame.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page, frame.locator(".bertlens"))
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_attached()
+    listed(seen, lens.trace(TYPED), 1, 8, 5)
+
+
+def test_without_workers_and_webassembly_it_runs_on_the_page_and_says_so(live, browser: Browser):
+    path, lens = live
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.add_init_script("delete globalThis.Worker; delete globalThis.WebAssembly;")
+    page = context.new_page()
+    page.goto(path.as_uri())
+    slow = f"{ALONE} This browser refuses WebAssembly: the model runs ten times slower."
+    expect(page.locator("#bertlens-says")).to_have_text(slow)
+    seen = Seen(page)
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    listed(seen, lens.trace(TYPED), 1, 8, 5)
+    context.close()
+
+
+def test_what_needs_python_says_so_and_the_pages_own_text_keeps_its_answers(live, page_of):
+    path, _ = live
+    page = page_of(path, width=1280)
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page)
+    seen.open_tab("Gates")
+    expect(seen.root.locator("[role=tabpanel]")).not_to_contain_text("needs Python")
+    seen.settled()
+    run(seen, TYPED)
+    expect(seen.root.locator("[role=tabpanel]")).to_contain_text(
+        "This needs Python, which this page does not hold: open the notebook."
+    )
+    run(seen, "word " * 600)
+    expect(seen.part("problem")).to_contain_text("602 tokens, the model reads 512: shorten the text")
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
