@@ -276,12 +276,11 @@ class LensWidget(anywidget.AnyWidget):
     ) -> str:
         """The view as one page that needs no kernel and no network; written to `path` if given.
 
-        Holds all heads, or those of `layers`. Of a text of more than 512 tokens it has the atlas of these layers alone,
-        and neither gates nor geometry nor the atlas by norm, which take work for every layer. progress: a bar once it
-        has taken two seconds.
+        Holds all heads, or those of `layers`; of more than 512 tokens the atlas of these layers alone, without gates,
+        geometry and the atlas by norm. live: with the model in it, 16 bits a weight, which runs what is typed in the
+        page (encoders of BERT's class). progress: a bar once it has taken two seconds.
 
-        Raises ExportError past 20 MB, naming the way out, and where the file
-        cannot be written; SelectionError for no layer at all, or one that does not exist.
+        Raises ExportError past 20 MB (live: 150 MB of weights), naming the way out, and where the file cannot be made.
         """
         return written(self._shown, self._traits_now(), path, layers, progress, live)
 
