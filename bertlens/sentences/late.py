@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ..base.locks import locked
+from ..base.registered import registered
 from ..errors import ModelError, SelectionError
 from ..text.encoding import encode
 from ..text.tokenizer import display, is_byte_level
@@ -190,6 +192,28 @@ class LateSimilarity:
     def gap(self) -> float:
         """The sum of the parts less the model's own number: what rounding leaves."""
         return float(self._products.amax(1).sum() * self._scale) - self.value
+
+    @property
+    def names(self) -> tuple[list[str], list[str]]:
+        """All tokens of the query and of the passage, those that are not scored and those that are added included."""
+        one, other = (_shown(self.lens, read.all_ids) for read in self._reads)
+        return one, other
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether the model normalises its vectors, last: then its products are cosines."""
+        encoder: Any = self.lens.sentences
+        names = [type(part).__name__ for part in encoder.module]
+        return [name for name in names if name in ("Transformer", "Dense", "Normalize")][-1] == "Normalize"
+
+    def explore(self, **selection: Any) -> Any:
+        """The SimilarityView widget: lines from each token of the query to its best one of the passage, all products
+        with the maxima ringed, and what each match puts in. selection: its traits (theme=, settings=)."""
+        return registered("similarity_view")(self, **selection)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The view as one page that needs no kernel and no network; written to `path` if given."""
+        return str(self.explore().to_html(path))
 
     @property
     def _reads(self) -> tuple[TokensRead, TokensRead]:

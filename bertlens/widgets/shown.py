@@ -22,7 +22,6 @@ from ..measures.offers import offers, why_not
 from ..measures.statistics import ATLAS_NAMES
 from ..measures.words import annotation
 from ..run.changes import Change
-from ..sentences.pairs import Similarity
 from ..text.patches import Patches
 from ..trace.provenance import in_python, versions
 from ..trace.trace import Trace
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from tqdm.auto import tqdm
 
     from ..sentences.ranking import Ranking
+    from .answers.similar import AnySimilarity
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Shown:
     trace: Trace
     corpus: Corpus | None = None
     compared: Compared | None = None  # two runs beside each other; `trace` is the first of them
-    similar: Similarity | None = None  # of two texts; `trace` is at first the run of the first
+    similar: AnySimilarity | None = None  # of two texts; `trace` is at first the run of the first
     ranking: Ranking | None = None  # of passages; what is shown of one stands below it
     others: dict[Any, Compared] = field(default_factory=dict)  # this run beside others that the page asked about
-    pairs: dict[Any, Similarity] = field(default_factory=dict)  # of texts that the page asked about
+    pairs: dict[Any, AnySimilarity] = field(default_factory=dict)  # of texts that the page asked about
     id: str = ""
     known: tuple[Change, ...] = ()  # that a page may name by number: all that this view showed of the text
     subject: str = ""  # of the text and its model: the same whatever is changed in the run

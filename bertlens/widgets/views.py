@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
+from ..sentences.late import LateSimilarity
 from ..sentences.pairs import Similarity, similarity
 from ..sentences.passages import TASKS
 from ..trace.trace import Trace
@@ -138,7 +139,7 @@ class CompareView(LensWidget):
 
 class SimilarityView(LensWidget):
     """Why two texts are similar: the largest pairs of words, the matrix that sums to the number, and what is left of it
-    without a word.
+    without a word; of late interaction each token of the query with its best one of the passage.
 
     similarity: of `bl.similarity(lens, a, b)`; `similarity.explore()` makes this view. Both texts can be typed anew.
     settings: similar_by="pieces" rather than words. Other arguments: LensWidget, whose selection is of the run of a.
@@ -147,8 +148,8 @@ class SimilarityView(LensWidget):
 
     PARTS = ("similarity",)
 
-    def __init__(self, similarity: Similarity, **selection: Any) -> None:
-        if not isinstance(similarity, Similarity):
+    def __init__(self, similarity: Similarity | LateSimilarity, **selection: Any) -> None:
+        if not isinstance(similarity, Similarity | LateSimilarity):
             raise InputError(
                 f"a SimilarityView shows what bl.similarity(lens, a, b) gives, not {type(similarity).__name__}"
             )

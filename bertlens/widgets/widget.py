@@ -21,7 +21,6 @@ from ..base.limits import within
 from ..errors import InputError, SelectionError, check_index, check_indices
 from ..export.html import Page
 from ..page import bundle
-from ..sentences.pairs import Similarity
 from ..trace.trace import Trace
 from ..vocabulary import TRAITS
 from .answers.compare import Compared
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from tqdm.auto import tqdm
 
     from ..sentences.ranking import Ranking
+    from .answers.similar import AnySimilarity
 
 if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
@@ -77,7 +77,7 @@ class LensWidget(anywidget.AnyWidget):
         *,
         corpus: Corpus | None = None,
         compared: Compared | None = None,
-        similar: Similarity | None = None,
+        similar: AnySimilarity | None = None,
         ranking: Ranking | None = None,
         **selection: Any,
     ) -> None:

@@ -12,11 +12,12 @@ from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
 from ...errors import InputError
 from ...export.still import pairs_png
 from ...sentences.encoders import SentenceEncoder
+from ...sentences.late import LateSimilarity
 from ...sentences.pairs import Similarity, similarity
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..slices import PATIENCE, Here, ask_again, in_steps
-from . import Answer
+from . import Answer, late
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from ..questions import Asked
     from ..saving import Selection
 
+AnySimilarity: TypeAlias = Similarity | LateSimilarity
 Texts: TypeAlias = tuple[str, str, str, str]  # a, b, the task of each or ""
+MAXSIM = "maxsim"
 PAIRS = 2  # of texts that a view keeps beside its own
 
 
@@ -36,7 +39,7 @@ def similar(asked: Asked, texts: Texts | None = None) -> Answer:
 
 def similar_input(asked: Asked, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
     """The split by tokens that went in: array pairs (S_a + 1, S_b + 1), biases last; gap. In turns: "again"."""
-    found = shown_pair(asked, texts)
+    found = split_pair(asked, texts)
 
     def begin(_here: Here) -> Generator[None, None, DataFrame]:
         for _ in found.steps():
@@ -52,7 +55,7 @@ def similar_input(asked: Asked, texts: Texts | None = None, patience: float = PA
 def saved_input(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_input` that a page without a kernel holds: where it is the split that is shown."""
     own = asked.shown.similar
-    if own is not None and own.splits == ("input",) and within("attributed", *_sizes(own)):
+    if isinstance(own, Similarity) and own.splits == ("input",) and within("attributed", *_sizes(own)):
         yield {}
 
 
@@ -63,14 +66,14 @@ def similar_baseline(asked: Asked, texts: Texts | None = None) -> Answer:
 
 def similar_layers(asked: Asked, texts: Texts | None = None) -> Answer:
     """What each layer put into the number: names, and of either text's vector, read by the other's, a and b."""
-    table = shown_pair(asked, texts).by("layer")
+    table = split_pair(asked, texts).by("layer")
     return {"names": table.index.tolist(), **{side: table[side].tolist() for side in table}}, {}
 
 
 def saved_layers(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_layers` that a page without a kernel holds."""
     own = asked.shown.similar
-    if own is not None and own.splits and within("attributed", *_sizes(own)):
+    if isinstance(own, Similarity) and own.splits and within("attributed", *_sizes(own)):
         yield {}
 
 
@@ -79,7 +82,7 @@ def similar_without(asked: Asked, texts: Texts | None = None, patience: float = 
 
     In turns: "again", see slices. Words are those of `told`, of the text's own, in their order.
     """
-    found = shown_pair(asked, texts)
+    found = split_pair(asked, texts)
 
     def begin(_here: Here) -> Generator[None, None, Tensor]:
         return found.without_words()
@@ -91,13 +94,18 @@ def similar_without(asked: Asked, texts: Texts | None = None, patience: float = 
 def saved(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_without` that a page without a kernel holds."""
     own = asked.shown.similar
-    if own is not None and within("attributed", *_sizes(own)) and all(trace.has_neurons for trace in own.traces):
+    if (
+        isinstance(own, Similarity)
+        and within("attributed", *_sizes(own))
+        and all(trace.has_neurons for trace in own.traces)
+    ):
         yield {}
 
 
 def saved_baseline(asked: Asked, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_baseline` that a page without a kernel holds."""
-    if asked.shown.similar is not None:
+    own = asked.shown.similar
+    if own is not None and own.function != MAXSIM:  # which grows with the query: the page does not ask
         yield {}
 
 
@@ -118,7 +126,7 @@ def reads_apart(trace: Trace) -> bool:
     return has_vectors(trace) and isinstance(trace.lens.sentences, SentenceEncoder)  # type: ignore[union-attr]
 
 
-def checked(found: Similarity) -> Similarity:
+def checked(found: AnySimilarity) -> AnySimilarity:
     """Raises InputError for texts that are too long for a view."""
     if not within("similar", *_sizes(found)):
         raise InputError(
@@ -128,11 +136,13 @@ def checked(found: Similarity) -> Similarity:
     return found
 
 
-def told(found: Similarity) -> Answer:
+def told(found: AnySimilarity) -> Answer:
     """A similarity as the page draws it: js/src/tabs/similarity/data.ts. Array pairs: its split, (S_a, S_b).
 
     Where it has none, `why_not` says why, and there is no array; biases are a last row and column.
     """
+    if isinstance(found, LateSimilarity):
+        return late.told(found)
     sides = [
         {
             "text": side.read.text[len(side.read.prompt) :],
@@ -186,7 +196,15 @@ def ranked(ranking: Ranking) -> dict[str, Any]:
     }
 
 
-def shown_pair(asked: Asked, texts: Texts | None) -> Similarity:
+def split_pair(asked: Asked, texts: Texts | None) -> Similarity:
+    """As `shown_pair`. Raises InputError for late interaction, whose number is no sum over pairs of words."""
+    found = shown_pair(asked, texts)
+    if isinstance(found, LateSimilarity):
+        raise InputError(late.NO_SPLIT)
+    return found
+
+
+def shown_pair(asked: Asked, texts: Texts | None) -> AnySimilarity:
     """The similarity of two texts, or of the view's own. Raises InputError for texts that cannot be compared."""
     shown = asked.shown
     if texts is None:
@@ -201,7 +219,7 @@ def shown_pair(asked: Asked, texts: Texts | None) -> Similarity:
     return shown.pairs[texts]
 
 
-def _made(asked: Asked, texts: Texts) -> Similarity:
+def _made(asked: Asked, texts: Texts) -> AnySimilarity:
     asked.shown.trace.check_unchanged()
     lens: Any = asked.shown.trace.lens
     a, b, *tasks = texts
@@ -214,5 +232,5 @@ def _made(asked: Asked, texts: Texts) -> Similarity:
     return checked(similarity(lens, a, b, (tasks[0] or None, tasks[1] or None)))
 
 
-def _sizes(found: Similarity) -> list[int]:
+def _sizes(found: AnySimilarity) -> list[int]:
     return [len(side.encoding) for side in found.sides]

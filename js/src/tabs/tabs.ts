@@ -15,7 +15,7 @@ import { NeuronFigure } from "./neurons/neuronfigure";
 import { Neurons } from "./neurons/neurons";
 import { mixingNumbers, Norms } from "./norms/norms";
 import { Sheet, sheetNumbers } from "./sheet";
-import { similarNumbers, similarPdf } from "./similarity/data";
+import { pairNumbers, pairPdf } from "./similarity/late";
 import { Similarity, SimilarityFigure } from "./similarity/tab";
 import { surveyNumbers } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
@@ -63,8 +63,8 @@ const TABS: Record<TabName, TabContent> = {
     body: Similarity,
     measure: "parts of the similarity of two texts, and the similarity without each word",
     figure: SimilarityFigure,
-    numbers: similarNumbers,
-    pdf: similarPdf,
+    numbers: pairNumbers,
+    pdf: pairPdf,
     isOffered: ({ overview, page }) => Boolean(overview.similar || page.similarTo.value.b),
   },
   norms: { body: Norms, measure: "attention weight α and ‖f(x)‖", figure: Norms, numbers: mixingNumbers },

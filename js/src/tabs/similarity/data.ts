@@ -7,6 +7,7 @@ import { type Answer, arrived, type Kind, type Read } from "../../kernel/answers
 import { signed, upTo } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import type { View } from "../../state/view";
+import type { Late } from "./late";
 
 interface Side {
   text: string;
@@ -39,6 +40,7 @@ export interface Similar {
   terms?: [name: string, value: number][]; // the first is the sum of `pairs`
   gap?: number;
   pairs: Matrix | null; // (tokens of a, tokens of b), with biases last where there are any
+  late?: Late; // of late interaction: pairs are the products of the tokens that are scored
 }
 
 /** A piece, a word, or the biases. */
@@ -232,7 +234,8 @@ export function digitsOfParts({ pairs }: Largest): number {
   return most > 0 ? Math.min(6, 1 - Math.floor(Math.log10(most))) : 0;
 }
 
-const exponent = (value: number) => (value === 0 ? "0" : value.toExponential(0).replace("-", "−").replace("e-", "e−"));
+export const exponent = (value: number) =>
+  value === 0 ? "0" : value.toExponential(0).replace("-", "−").replace("e-", "e−");
 
 /** Whether the parts add up to the model's own number, and of what they are the parts. */
 export function gapWords({ terms, gap, value, pairs }: Similar): string {
@@ -289,7 +292,7 @@ export function typedOf({ page }: View): string[] | null {
   return a && b ? [a, b, task_a, task_b] : null;
 }
 
-const asked = (view: View) => {
+export const asked = (view: View) => {
   const texts = typedOf(view);
   return (texts ? { texts } : {}) as { texts: string[] };
 };

@@ -22,17 +22,19 @@ interface LinksProps {
   cols: number[];
   chosen: Chosen;
   width: number;
+  all?: boolean; // lines of whatever size are drawn
 }
 
 /** The pairs that are drawn, the largest first; of the unit that the pointer is on all of its own. */
-function drawn({ split: { b, cells }, rows, cols }: LinksProps, on: { side: number; unit: number } | null) {
+function drawn({ split: { b, cells }, rows, cols, all: whole }: LinksProps, on: { side: number; unit: number } | null) {
   const part = (i: number, j: number) => cells![i * b.length + j]!;
   const all = rows.flatMap((i) => cols.map((j) => ({ a: i, b: j, part: part(i, j) })));
   const sizes = all.map((one) => Math.abs(one.part));
   const most = sizes.length > 0 ? Math.max(...sizes) : 0;
   const near = on ? all.filter((one) => (on.side ? one.b : one.a) === on.unit) : all;
   const order = near.sort((x, y) => Math.abs(y.part) - Math.abs(x.part));
-  return { most, lines: order.slice(0, LINES).filter((one) => Math.abs(one.part) >= LEAST * most && one.part !== 0) };
+  const [count, least] = whole ? [order.length, 0] : [LINES, LEAST];
+  return { most, lines: order.slice(0, count).filter(({ part }) => Math.abs(part) >= least * most && part !== 0) };
 }
 
 export function Links(props: LinksProps) {

@@ -30,6 +30,8 @@ import {
   triedOf,
   withSplit,
 } from "./data";
+import { GROWS } from "./late";
+import { LateFigure, LateInteraction } from "./lateview";
 import { Links } from "./links";
 import { SumMatrix } from "./matrix";
 import { Pairs, TriedWords, useTried } from "./pairs";
@@ -46,7 +48,12 @@ export function Similarity() {
     <div class="bl-similarity" data-testid="similarity">
       <Texts data={data} isAsking={isAsking} />
       {answer?.state === "refused" && <p role="alert">{answer.reason}</p>}
-      {data && <Why key={JSON.stringify(data.sides.map(({ read }) => read))} data={data} />}
+      {data &&
+        (data.late ? (
+          <LateInteraction key={keyOf(data)} data={data} late={data.late} />
+        ) : (
+          <Why key={keyOf(data)} data={data} />
+        ))}
       {!answer && (
         <p class="bl-muted">
           Each text is read alone. Their similarity is a number, and a sum over pairs of their words.
@@ -56,6 +63,8 @@ export function Similarity() {
     </div>
   );
 }
+
+const keyOf = ({ sides }: Similar) => JSON.stringify(sides.map(({ read }) => read));
 
 /** Both texts as they can be typed, and the number. */
 function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) {
@@ -113,7 +122,7 @@ function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) 
       {data && !isAsking && (
         <span data-testid="similar-value" class="bl-similar-value">
           {functionWords(data)} <b>{signed(data.value, digitsFor(data.value))}</b>
-          <Baseline />
+          {data.function !== GROWS && <Baseline />}
         </span>
       )}
     </form>
@@ -309,6 +318,7 @@ export function SimilarityFigure() {
   const view = useView();
   const answer = similarOf(view);
   if (answer?.state !== "answered") return null;
+  if (answer.value.late) return <LateFigure data={answer.value} late={answer.value.late} />;
   const shown = withSplit(view, answer.value);
   if (shown.state !== "answered") return null;
   const data = shown.value;
