@@ -8,7 +8,6 @@ import {
   gapWords,
   largestOf,
   pairAt,
-  placesOf,
   type Similar,
   splitNameOf,
   splitOf,
@@ -16,6 +15,7 @@ import {
   unitsOf,
   withSplit,
 } from "../src/tabs/similarity/data";
+import { placesOf } from "../src/tabs/similarity/places";
 
 /** [CLS] un ##fit cats [SEP], a word of two pieces. */
 const side = (prompt = false) => ({

@@ -173,8 +173,10 @@ def told(found: AnySimilarity) -> Answer:
     return fields, {"pairs": found.pairs("output").to_numpy("float32")}
 
 
-def still(found: Similarity) -> bytes | None:
+def still(found: AnySimilarity) -> bytes | None:
     """PNG of the pairs of tokens, for notebooks that cannot run a view; None where the first picture has none."""
+    if isinstance(found, LateSimilarity):
+        return None
     fields, arrays = told(found)
     if "pairs" not in arrays:
         return None

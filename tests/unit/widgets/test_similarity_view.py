@@ -264,3 +264,21 @@ def test_the_still_picture_is_of_the_pairs(lens: bl.Lens) -> None:
     strongest = bluest if cells.flat[largest] > 0 else orange
     assert (np.abs(pixels - strongest.astype(int)).max(1) < 3).sum() >= 100  # its cell
     assert similar.still(bl.similarity(bl.Lens(encoder(mode="max")), A, B)) is None
+
+
+def test_late_interaction_has_matches_and_no_split() -> None:
+    pytest.importorskip("sentence_transformers", minversion="6.2")
+    from unit.sentences.test_late import FIXED, D, Q, late
+
+    model = late(expansion=FIXED)
+    found = bl.similarity(bl.Lens(model), Q, D, ("query", "document"))
+    view = found.explore()
+    told, arrays = first(view)
+    query, passage = model.encode_query(Q), model.encode_document(D)
+    np.testing.assert_allclose(arrays["similar.pairs"], query @ passage.T, atol=1e-5)
+    assert told["late"]["best"] == (query @ passage.T).argmax(1).tolist()
+    assert sum(told["late"]["parts"]) == pytest.approx(float(model.similarity(query, passage)), abs=1e-4)
+    assert told["late"]["kinds"][0].count("added") == 6 and told["function"] == "MaxSim"
+    for op in ("similar_input", "similar_layers", "similar_without"):
+        assert "a late-interaction score has no such numbers" in asked(view, op=op)[0]["error"]
+    assert "longer than" in asked(view, texts=["the " * 90_000, D, "", ""])[0]["error"]

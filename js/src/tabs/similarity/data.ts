@@ -7,7 +7,6 @@ import { type Answer, arrived, type Kind, type Read } from "../../kernel/answers
 import { signed, upTo } from "../../paint/format";
 import type { Numbers } from "../../parts/picturetable";
 import type { View } from "../../state/view";
-import type { Late } from "./late";
 
 interface Side {
   text: string;
@@ -17,6 +16,19 @@ interface Side {
   names: string[]; // of words
   special: boolean[];
   own: boolean[]; // tokens of the text, not of its template or prompt
+}
+
+/** What is not the text's own: of a template, of a prompt, or put behind a query by the model. */
+export type TokenKind = "" | "template" | "prompt" | "added";
+
+/** As bertlens/widgets/answers/late.py tells of it. Numbers are of the n tokens of the query that are scored. */
+export interface Late {
+  scored: [number[], number[]]; // places of the tokens that are scored, n and m
+  kinds: [TokenKind[], TokenKind[]]; // of all tokens
+  best: number[]; // which of the m
+  cosines: number[];
+  parts: number[]; // they sum to the number
+  normal: boolean; // products are cosines
 }
 
 interface Matrix {
@@ -252,29 +264,6 @@ export function gapWords({ terms, gap, value, pairs }: Similar): string {
   return found === said
     ? `The parts add up to the model’s own ${said}, gap ${exponent(gap)}.`
     : `The parts add up to ${found}, the model’s own number is ${said}: gap ${exponent(gap)}.`;
-}
-
-/** Where words stand on a line: those that matter most are written out, the others are dots where there is no room. */
-export function placesOf(
-  wide: number[],
-  weights: number[],
-  width: number,
-  dot = 12,
-): { x: number; written: boolean }[] {
-  let room = width - dot * wide.length;
-  const written = new Set<number>();
-  for (const n of sorted(upTo(wide.length), (n) => weights[n]!, true)) {
-    if (wide[n]! - dot > room) continue;
-    room -= wide[n]! - dot;
-    written.add(n);
-  }
-  const gap = Math.max(0, room) / Math.max(1, wide.length);
-  let x = 0;
-  return wide.map((own, n) => {
-    const slot = (written.has(n) ? own : dot) + gap;
-    x += slot;
-    return { x: x - slot / 2, written: written.has(n) };
-  });
 }
 
 // What is asked

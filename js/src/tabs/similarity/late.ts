@@ -7,20 +7,18 @@ import type { Numbers } from "../../parts/picturetable";
 import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
 import type { Chosen, Place } from "./chosen";
-import { asked, digitsFor, exponent, type Similar, type Split, similarNumbers, similarOf, similarPdf } from "./data";
-
-/** What is not the text's own: of a template, of a prompt, or put behind a query by the model. */
-type TokenKind = "" | "template" | "prompt" | "added";
-
-/** As bertlens/widgets/answers/late.py tells of it. Numbers are of the n tokens of the query that are scored. */
-export interface Late {
-  scored: [number[], number[]]; // places of the tokens that are scored, n and m
-  kinds: [TokenKind[], TokenKind[]]; // of all tokens
-  best: number[]; // which of the m
-  cosines: number[];
-  parts: number[]; // they sum to the number
-  normal: boolean; // products are cosines
-}
+import {
+  asked,
+  digitsFor,
+  exponent,
+  type Late,
+  type Similar,
+  type Split,
+  similarNumbers,
+  similarOf,
+  similarPdf,
+  type TokenKind,
+} from "./data";
 
 /** Unlike a mean, it grows with the query: numbers of other texts say nothing beside it. */
 export const GROWS = "MaxSim";

@@ -10,8 +10,7 @@ import { shortText } from "../../parts/token";
 import { tipped } from "../../parts/tooltip";
 import { useView } from "../../state/view";
 import type { Chosen } from "./chosen";
-import type { Similar, Split } from "./data";
-import type { Late } from "./late";
+import type { Late, Similar, Split } from "./data";
 
 const [SIZE, SMALL] = [11, 10]; // px of letters
 const SUM = 50; // px of the column of parts

@@ -7,11 +7,10 @@ import { Token, tokenText } from "../../parts/token";
 import { useWidth } from "../../parts/width";
 import { useView } from "../../state/view";
 import type { Place } from "./chosen";
-import type { Similar } from "./data";
+import type { Late, Similar } from "./data";
 import {
   drawnOf,
   KINDS,
-  type Late,
   lateChosen,
   lateSplit,
   type Match,

@@ -9,7 +9,8 @@ import { shortText, tokenText } from "../../parts/token";
 import { tipped } from "../../parts/tooltip";
 import { useView } from "../../state/view";
 import type { Chosen } from "./chosen";
-import { placesOf, type Split } from "./data";
+import type { Split } from "./data";
+import { placesOf } from "./places";
 
 const [SIZE, TOP, HEIGHT] = [13, 14, 112]; // px
 const LINES = 12; // that are drawn
