@@ -136,7 +136,11 @@ export function skippedWords({ sides }: Similar, { scored }: Late): string {
 export function partWords({ pairs }: Similar, rows: number[], cols: number[]): string {
   const [n, m] = pairs!.shape as [number, number];
   if (rows.length === n && cols.length === m) return "";
-  return `Drawn are ${rows.length} of ${n} tokens of the query, those with the largest parts, and ${cols.length} of ${m} of the passage, those that they found or nearly; the CSV has all.`;
+  const of = [
+    rows.length < n && `${rows.length} of ${n} tokens of the query, those with the largest parts`,
+    cols.length < m && `${cols.length} of ${m} tokens of the passage, those that they found or nearly`,
+  ].filter((one) => one);
+  return `Drawn are ${of.join(", and ")}; the CSV has all.`;
 }
 
 export const KINDS: Record<TokenKind, string> = {
