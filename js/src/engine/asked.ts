@@ -1,6 +1,8 @@
 // Changes as a page asks for them and is told of them, in the words of bertlens/widgets/answers/whatif.py.
 import type { Change } from "./changes";
 
+export type Fields = Record<string, unknown>;
+
 /** Of what an engine does not do. */
 export const NEEDS_PYTHON = "This needs Python, which this page does not hold: open the notebook.";
 

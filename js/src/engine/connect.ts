@@ -1,7 +1,8 @@
 // The page's side: finds the model a place to run, hands it its weights, and asks it what the page does not carry.
 import { NEEDS_PYTHON } from "./asked";
+import { isAnswered } from "./questions";
+import type { Answer, Carried } from "./runs";
 import { serve, type ToModel, type ToPage } from "./serve";
-import type { Answer, Carried } from "./session";
 
 /** An answer as a page has it: fields, buffers. */
 type Reply = [Record<string, unknown>, DataView[]?];
@@ -17,7 +18,6 @@ export interface Host {
   say(text: string): void;
 }
 
-const ANSWERED = ["trace", "change", "head", "rows", "statistics", "moved", "answers", "matters", "matters_exact"];
 const PATIENCE = 3000; // ms for a Worker to say that it is there
 const OWN = "What you type is run in this page, and stays on it.";
 const SLOW = "This browser refuses WebAssembly: the model runs ten times slower.";
@@ -99,7 +99,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       if (!reply[0].error) return reply;
     }
     if (!isLoaded) return [{ error: "The model is still being loaded into this page." }];
-    if (!ANSWERED.includes(String(op))) return [{ error: NEEDS_PYTHON }];
+    if (!isAnswered(String(op))) return [{ error: NEEDS_PYTHON }];
     const { answer, error } = await ask(question);
     if (!answer) return [{ error, stale: error === "another text was asked for" }];
     if (answer.show !== undefined) host.show(answer.show);

@@ -1,27 +1,10 @@
-// What a change does to a run: which heads look elsewhere, see bertlens/whatif/movement.py.
+// What a change does to a run: which heads look elsewhere, see bertlens/whatif/movement.py, and what heads do to the answer.
+import { METRIC } from "./answers";
+import { type Fields, NEEDS_PYTHON } from "./asked";
 import type { Change } from "./changes";
-import type { Pass } from "./forward";
-
-/** One head's row of weights. */
-export function rowOf(
-  { layers, tokens }: Pass,
-  layer: number,
-  head: number,
-  query: number,
-  heads: number,
-): Float64Array {
-  const { q, k, lse, seen } = layers[layer]!;
-  const size = q.length / heads / tokens;
-  const [start, scaling] = [head * tokens, 1 / Math.sqrt(size)];
-  const out = new Float64Array(tokens);
-  for (let j = 0; j < tokens; j++) {
-    if (seen[head] && !seen[head][query * tokens + j]) continue;
-    let dot = 0;
-    for (let i = 0; i < size; i++) dot += q[(start + query) * size + i]! * k[(start + j) * size + i]!;
-    out[j] = Math.exp(dot * scaling - lse[start + query]!);
-  }
-  return out;
-}
+import { cosine, type Pass, pooled, run } from "./forward";
+import { rowOf } from "./maps";
+import { type Answering, answerOf, type Engine, perHead, type Shown } from "./runs";
 
 /** Whether something that is changed comes before a head's weights, or is one of them. */
 const canDiffer = (changes: readonly Change[], layer: number, head: number) =>
@@ -55,3 +38,34 @@ export function moved(before: Pass, after: Pass, heads: number): Float32Array {
     }
   return out;
 }
+
+export const movedBy: Answering = ({ carried }, { original, pass }) =>
+  answerOf({}, { moved: [moved(original, pass, carried.shape.heads), perHead(carried)] });
+
+/** Refuses where the answer is not how a text's vector changes. */
+function checkSwept({ carried }: Engine, { texts }: Shown, { metric, target }: Fields): void {
+  if (!carried.vectors || texts[1] || metric !== METRIC || target) throw new Error(NEEDS_PYTHON);
+}
+
+/** Of each head (L, H): there is no estimate, the page asks for the exact ones. */
+export const matters: Answering = (engine, shown, question) => {
+  checkSwept(engine, shown, question);
+  const size = perHead(engine.carried);
+  const nothing = new Float32Array(size[0] * size[1]).fill(Number.NaN);
+  return answerOf({ metric: METRIC }, { values: [nothing, size] });
+};
+
+/** What switching off each head of a layer changes of the answer, (H). */
+export const mattersExact: Answering = async (engine, shown, question, signal) => {
+  checkSwept(engine, shown, question);
+  const { original, pass, encoded } = shown;
+  const layer = question.layer as number;
+  const before = pooled(original);
+  const own = cosine(before, pooled(pass));
+  const values = new Float32Array(engine.carried.shape.heads);
+  for (let head = 0; head < values.length; head++) {
+    const without = await run(engine.weights, encoded, [...pass.changes, { kind: "off", layer, head }], signal);
+    values[head] = cosine(before, pooled(without)) - own;
+  }
+  return answerOf({ metric: METRIC, layer }, { values: [values, null] });
+};

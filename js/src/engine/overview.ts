@@ -1,12 +1,9 @@
 // The overview of a run that a page made, as bertlens/widgets/shown.py makes it of a trace; what is of the model and not
 // of the text is taken from the overview that the page carries.
-import { NEEDS_PYTHON } from "./asked";
-import type { Encoded } from "./tokenizer";
+import { type Fields, NEEDS_PYTHON } from "./asked";
+import type { Encoded, Vocabulary } from "./tokenizer";
 
-export type Fields = Record<string, unknown>;
-
-const OFFERED = ["neurons", "whatif"]; // of the capabilities
-const ANSWERED = ["head"]; // of the tabs' questions
+const OFFERED = ["neurons", "norms", "whatif"]; // of the capabilities
 
 const quoted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
@@ -37,36 +34,29 @@ function badges({ tokens, special, ids }: Encoded, { unknown, specials, mask }: 
   return found;
 }
 
-/** The tokens of a tokenizer that mean something. */
-export interface Vocabulary {
-  unknown: string;
-  mask: string;
-  separator: string;
-  specials: number[];
-}
-
 interface Tab {
   questions: Fields;
   why_not: string | null;
 }
 
-/** The header, without what is of the run: arrays, head, changes, names. */
+/** The header, without what is of the run: arrays, head, changes, names. `isAnswered`: of a tab's question. */
 export function headerOf(
   template: Fields,
   encoded: Encoded,
   [text, pair]: [string, string],
   vocabulary: Vocabulary,
   digits: string,
+  isAnswered: (question: string) => boolean,
 ): Fields {
   const { tokens, words, segments, special } = encoded;
   const { lens } = template.made as { lens: string };
   const tab = (one: Tab): Tab => {
-    const isAnswered = Object.keys(one.questions).every((name) => ANSWERED.includes(name));
-    return { ...one, why_not: one.why_not === null ? null : isAnswered ? "" : NEEDS_PYTHON };
+    const isWhole = Object.keys(one.questions).every(isAnswered);
+    return { ...one, why_not: one.why_not === null ? null : isWhole ? one.why_not : NEEDS_PYTHON };
   };
-  const offered = Object.keys(template.offers as Fields).map((name) => [
+  const offered = Object.entries(template.offers as Fields).map(([name, reason]) => [
     name,
-    OFFERED.includes(name) ? "" : NEEDS_PYTHON,
+    OFFERED.includes(name) ? reason : NEEDS_PYTHON,
   ]);
   const note = `${quoted(tokens.length, "token")}, run in this page with weights of 16 bits. ${digits}`;
   return {
@@ -77,7 +67,7 @@ export function headerOf(
       ...badges(encoded, vocabulary),
       { kind: "live", label: "run in this page", detail: note, severity: "info" },
     ],
-    ...{ measures: ["weight"], layer_maps: [], offers: Object.fromEntries(offered) },
+    ...{ layer_maps: [], offers: Object.fromEntries(offered) },
     tabs: (template.tabs as Tab[]).map(tab),
     made: { lens, trace: `lens.trace(text${pair ? ", text_pair" : ""})` },
     ...{ answers: undefined, patches: undefined, compared: undefined, similar: undefined },

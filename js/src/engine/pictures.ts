@@ -28,27 +28,121 @@ export function rolesOf(
   };
 }
 
-/** Of one row of weights: the sum over the keys that a function takes. */
-type Pairs = (query: number, key: number) => boolean;
+/** One head's map as a picture of at most SIDE × SIDE pixels, see bertlens/measures/thumbnails.py. */
+interface Thumbnail {
+  pixels: Uint8Array; // (t, t)
+  most: number; // the largest size
+}
 
-/** Shares of the attention: Σ over the pairs ÷ tokens; absent where the text has no such pairs. */
-const shares = (roles: Roles): Record<string, Pairs> => ({
-  previous: (i, j) => j === i - 1,
-  next: (i, j) => j === i + 1,
-  self: (i, j) => j === i,
-  first: (_, j) => j === 0,
-  special: (_, j) => roles.special[j]!,
-  punctuation_all: (_, j) => roles.punctuation[j]!,
-  ...(roles.separator.includes(true) ? { separator: (_: number, j: number) => roles.separator[j]! } : {}),
-  ...(roles.pair ? { same_segment: (i: number, j: number) => roles.segments[i] === roles.segments[j] } : {}),
-});
+/** Of (tokens) values a row, which begin `stride` apart; `signed`: half of a pixel's range is below 0. */
+export function thumbnailOf(values: Float32Array, stride: number, tokens: number, signed = false): Thumbnail {
+  const side = sideOf(tokens);
+  const ends = Array.from({ length: side }, (_, at) => [
+    Math.floor((tokens * at) / side),
+    Math.ceil((tokens * (at + 1)) / side),
+  ]) as [number, number][];
+  const found = new Float32Array(side * side);
+  const [highest, lowest] = [new Float32Array(tokens), new Float32Array(tokens)];
+  let most = 0;
+  for (const [row, [top, bottom]] of ends.entries()) {
+    highest.fill(Number.NEGATIVE_INFINITY);
+    lowest.fill(Number.POSITIVE_INFINITY);
+    for (let i = top; i < bottom; i++)
+      for (let j = 0; j < tokens; j++) {
+        const one = values[i * stride + j]!;
+        if (one > highest[j]!) highest[j] = one;
+        if (one < lowest[j]!) lowest[j] = one;
+      }
+    for (const [column, [start, end]] of ends.entries()) {
+      let [high, low] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+      for (let j = start; j < end; j++) {
+        high = Math.max(high, highest[j]!);
+        low = Math.min(low, lowest[j]!);
+      }
+      const pixel = high >= -low || !signed ? high : low;
+      most = Math.max(most, Math.abs(pixel));
+      found[row * side + column] = pixel;
+    }
+  }
+  const share = (pixel: number) => (most > 0 ? pixel / most : 0);
+  const step = signed ? (pixel: number) => 127.5 + 127.5 * share(pixel) : (pixel: number) => 255 * share(pixel);
+  return { pixels: Uint8Array.from(found, (pixel) => Math.round(step(pixel))), most };
+}
+
+/** Pixels of a thumbnail's side. */
+export const sideOf = (tokens: number): number => Math.min(SIDE, tokens);
+
+interface Statistics {
+  of: Record<string, number>; // by name; absent where the text has no such tokens
+  received: Float32Array; // (S) mean over the queries
+}
+
+/** Of a head's map, whose rows sum to 1 (or 0): see bertlens/measures/statistics.py. */
+export function statisticsOf(values: Float32Array, stride: number, roles: Roles): Statistics {
+  const { special, separator, punctuation, segments } = roles;
+  const tokens = special.length;
+  const received = new Float32Array(tokens);
+  const sums = new Float64Array(tokens);
+  const sorted = new Float32Array(tokens);
+  let [previous, next, self, same, entropy, k90, max] = [0, 0, 0, 0, 0, 0, 0];
+  for (let i = 0; i < tokens; i++) {
+    const row = values.subarray(i * stride, i * stride + tokens);
+    let total = 0;
+    for (let j = 0; j < tokens; j++) {
+      const one = row[j]!;
+      total += one;
+      sums[j]! += one;
+      if (one > max) max = one;
+      if (one > 0) entropy -= one * Math.log(one);
+    }
+    self += row[i]!;
+    if (i > 0) previous += row[i - 1]!;
+    if (i < tokens - 1) next += row[i + 1]!;
+    if (roles.pair) for (let j = 0; j < tokens; j++) if (segments[i] === segments[j]) same += row[j]!;
+    sorted.set(row);
+    sorted.sort();
+    let [left, rest] = [0, total - HELD];
+    while (left < tokens && rest - sorted[left]! >= 0) rest -= sorted[left++]!;
+    k90 += tokens - left;
+  }
+  for (let j = 0; j < tokens; j++) received[j] = sums[j]! / tokens;
+  const to = (mask: readonly boolean[]) => sums.reduce((sum, one, j) => (mask[j] ? sum + one : sum), 0);
+  const mean = {
+    ...{ previous, next, self, first: sums[0]!, special: to(special), punctuation_all: to(punctuation), entropy, k90 },
+    ...(separator.includes(true) ? { separator: to(separator) } : {}),
+    ...(roles.pair ? { same_segment: same } : {}),
+  };
+  return {
+    of: { ...Object.fromEntries(Object.entries(mean).map(([name, sum]) => [name, sum / tokens])), max },
+    received,
+  };
+}
 
 export interface Pictures {
   thumbs: Uint8Array; // (L, H, t, t)
-  side: number; // t
   thumb_max: Float32Array; // (L, H)
   stats: Float32Array; // (L, H, names), NaN where the text has no such tokens
   received: Float32Array; // (L, H, S) mean over the queries
+}
+
+/** Room for so many heads. */
+export const noPictures = (heads: number, tokens: number, names: number): Pictures => ({
+  thumbs: new Uint8Array(heads * sideOf(tokens) ** 2),
+  thumb_max: new Float32Array(heads),
+  stats: new Float32Array(heads * names).fill(Number.NaN),
+  received: new Float32Array(heads * tokens),
+});
+
+/** Puts a head's thumbnail in its place. */
+export function putThumbnail(pictures: Pictures, at: number, { pixels, most }: Thumbnail): void {
+  pictures.thumbs.set(pixels, at * pixels.length);
+  pictures.thumb_max[at] = most;
+}
+
+/** Puts a head's statistics in their place. */
+export function putStatistics(pictures: Pictures, at: number, names: readonly string[], found: Statistics): void {
+  for (const [n, name] of names.entries()) pictures.stats[at * names.length + n] = found.of[name] ?? Number.NaN;
+  pictures.received.set(found.received, at * found.received.length);
 }
 
 /** What `look` fills in as a pass goes on. */
@@ -58,53 +152,11 @@ export function picturesOf(
   roles: Roles,
   names: readonly string[],
 ): { made: Pictures; look: Look } {
-  const [all, side] = [layers * heads, Math.min(SIDE, tokens)];
-  const made: Pictures = {
-    thumbs: new Uint8Array(all * side * side),
-    side,
-    thumb_max: new Float32Array(all),
-    stats: new Float32Array(all * names.length).fill(Number.NaN),
-    received: new Float32Array(all * tokens),
-  };
-  const pairs = Object.entries(shares(roles)).filter(([name]) => names.includes(name));
-  const ends = Array.from({ length: side }, (_, at) => [
-    Math.floor((tokens * at) / side),
-    Math.ceil((tokens * (at + 1)) / side),
-  ]) as [number, number][];
-  const sorted = new Float32Array(tokens);
+  const made = noPictures(layers * heads, tokens, names.length);
   const look: Look = (layer, head, weights, stride) => {
     const at = layer * heads + head;
-    const [sums, received] = [new Float64Array(pairs.length), new Float64Array(tokens)];
-    let [entropy, k90, most] = [0, 0, 0];
-    for (let i = 0; i < tokens; i++) {
-      const row = weights.subarray(i * stride, i * stride + tokens);
-      let total = 0;
-      for (let j = 0; j < tokens; j++) {
-        const one = row[j]!;
-        total += one;
-        received[j]! += one / tokens;
-        most = Math.max(most, one);
-        if (one > 0) entropy -= (one * Math.log(one)) / tokens;
-        for (let n = 0; n < pairs.length; n++) if (pairs[n]![1](i, j)) sums[n]! += one;
-      }
-      sorted.set(row);
-      sorted.sort();
-      let [left, rest] = [0, total - HELD];
-      while (left < tokens && rest - sorted[left]! >= 0) rest -= sorted[left++]!;
-      k90 += (tokens - left) / tokens;
-    }
-    const found: Record<string, number> = { entropy, k90, max: most };
-    for (const [n, [name]] of pairs.entries()) found[name] = sums[n]! / tokens;
-    for (const [n, name] of names.entries()) made.stats[at * names.length + n] = found[name] ?? Number.NaN;
-    made.received.set(received, at * tokens);
-    made.thumb_max[at] = most;
-    for (const [row, [top, bottom]] of ends.entries())
-      for (const [column, [start, end]] of ends.entries()) {
-        let pixel = 0;
-        for (let i = top; i < bottom; i++)
-          for (let j = start; j < end; j++) pixel = Math.max(pixel, weights[i * stride + j]!);
-        made.thumbs[(at * side + row) * side + column] = Math.round((255 * pixel) / most);
-      }
+    putThumbnail(made, at, thumbnailOf(weights, stride, tokens));
+    putStatistics(made, at, names, statisticsOf(weights, stride, roles));
   };
   return { made, look };
 }

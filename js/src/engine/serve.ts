@@ -1,5 +1,6 @@
 // The model's side of the messages between a page and its model: in a Worker, or on the page where none may be had.
-import { type Answer, type Carried, Session } from "./session";
+import type { Answer, Carried } from "./runs";
+import { Session } from "./session";
 
 /** To the model. `part`: one that it asked for. */
 export type ToModel =

@@ -7,6 +7,14 @@ export interface TokenizerFiles {
   config: object;
 }
 
+/** The tokens of a tokenizer that mean something. */
+export interface Vocabulary {
+  unknown: string;
+  mask: string;
+  separator: string;
+  specials: number[];
+}
+
 export interface Encoded {
   ids: number[];
   tokens: string[];

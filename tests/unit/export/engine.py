@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
+import bertlens as bl
 from bertlens.base.wire import pack, unpack
-from bertlens.export import weights
+from bertlens.export import live, weights
 from bertlens.trace.trace import Trace
+from bertlens.widgets.shown import Shown
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -63,3 +65,21 @@ def attention(arrays: dict[str, np.ndarray], layer: int, trace: Trace) -> torch.
     lse = torch.tensor(arrays[f"{layer}.lse"]).double().reshape(heads, size, 1)
     alpha = (q @ k.transpose(1, 2) / q.shape[-1] ** 0.5 - lse).exp()
     return alpha.masked_fill(trace.attention(layer) == 0, 0)
+
+
+def asked(lens: Any, own: str, questions: list[dict[str, Any]], folder: Path) -> tuple[bl.Lens, list[tuple[Any, ...]]]:
+    """What the model in a live page of the text `own` answers: a lens on the weights that it has, and (error, fields,
+    show, arrays) of each question. A question about the trace "last" is about the last run that was shown."""
+    model = lens.borrowed
+    write(model, folder)
+    same = bl.Lens(weights.rounded(model), lens.tokenizer)
+    same.made = lens.made
+    trace = lens.trace(own)
+    carried = {**live.live(trace).about, "header": Shown(trace).opened("self", 1, 8).overview["header"]}
+    carried["tokenizer"] = live.tokenizer_files(lens.tokenizer)
+    found = []
+    for n, (error, fields, show) in enumerate(node(folder, carried=carried, asks=questions)):
+        index = (show["header"] if show else fields or {}).get("arrays")
+        arrays = unpack(index, (folder / f"out{n}.bin").read_bytes()) if index else {}
+        found.append((error, fields, show, arrays))
+    return same, found

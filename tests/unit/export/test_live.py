@@ -13,7 +13,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError
-from bertlens.export import live, weights
+from bertlens.export import weights
 from bertlens.widgets.answers import heads
 from bertlens.widgets.answers import whatif as answers
 from bertlens.widgets.shown import Shown
@@ -31,7 +31,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"op": "rows", "trace": "last", "query": 2, "last": 4},
     {"op": "statistics", "trace": "last", "by": "weight"},
     {"op": "answers", "trace": "last"},
-    {"op": "statistics", "trace": "last", "by": "norm"},
+    {"op": "gates", "trace": "last", "threshold": 0.35, "margin": 0.1},
     {"op": "change", "trace": "last", "changes": OFF},
     {"op": "matters_exact", "trace": "last", "metric": "similarity", "layer": 1},
     {"op": "change", "trace": "last", "changes": [0, *ALL]},
@@ -49,20 +49,7 @@ QUESTIONS: list[dict[str, Any]] = [
 @pytest.fixture(scope="module")
 def said(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """(lens on the rounded weights, [(error, fields, show, arrays) of each of QUESTIONS])"""
-    folder = tmp_path_factory.mktemp("live")
-    model = embedded_lens.borrowed
-    engine.write(model, folder)
-    lens = bl.Lens(weights.rounded(model), embedded_lens.tokenizer)
-    lens.made = embedded_lens.made
-    own = embedded_lens.trace(OWN)
-    carried = {**live.live(own).about, "header": Shown(own).opened("self", 1, 8).overview["header"]}
-    carried["tokenizer"] = live.tokenizer_files(embedded_lens.tokenizer)
-    found = []
-    for n, (error, fields, show) in enumerate(engine.node(folder, carried=carried, asks=QUESTIONS)):
-        index = (show["header"] if show else fields or {}).get("arrays")
-        arrays = unpack(index, (folder / f"out{n}.bin").read_bytes()) if index else {}
-        found.append((error, fields, show, arrays))
-    return lens, found
+    return engine.asked(embedded_lens, OWN, QUESTIONS, tmp_path_factory.mktemp("live"))
 
 
 def kernels(trace: bl.Trace) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -102,7 +89,10 @@ def test_a_typed_text_is_answered_as_by_the_kernel(said):
     assert {**found[1][1], "arrays": 0} == {**fields, "scaling": pytest.approx(fields["scaling"]), "arrays": 0}
     for name in ("q", "k", "lse"):
         np.testing.assert_allclose(found[1][3][name], arrays[name], atol=1e-5)
-    np.testing.assert_allclose(found[2][3]["weight"], heads.query_rows(trace, 2, 4)[1]["weight"], atol=1e-5)
+    rows = heads.query_rows(trace, 2, 4)[1]
+    assert found[2][3].keys() == rows.keys() == {"weight", "norm", "share"}
+    for name, own in rows.items():
+        np.testing.assert_allclose(found[2][3][name], own, atol=1e-5)
     fields, arrays = heads.head_statistics(trace, "weight")
     assert found[3][1]["names"] == fields["names"]
     np.testing.assert_allclose(found[3][3]["received"], arrays["received"], atol=1e-5)
@@ -147,10 +137,14 @@ def test_a_pair_an_empty_text_and_the_pages_own(said):
 def test_what_is_not_offered_says_that_it_needs_python(said):
     _, found = said
     header = found[0][2]["header"]
-    assert {name for name, reason in header["offers"].items() if reason == ""} == {"neurons", "whatif"}
+    assert {name for name, reason in header["offers"].items() if reason == ""} == {
+        "neurons",
+        "norms",
+        "whatif",
+    }
     assert set(header["offers"].values()) == {"", NEEDS_PYTHON}
-    assert [tab["name"] for tab in header["tabs"] if tab["why_not"] == ""] == ["neurons"]
-    assert header["measures"] == ["weight"] and header["layer_maps"] == []
+    assert [tab["name"] for tab in header["tabs"] if tab["why_not"] == ""] == ["neurons", "norms"]
+    assert header["measures"] == ["weight", "norm", "difference"] and header["layer_maps"] == []
 
 
 def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(embedded_lens):

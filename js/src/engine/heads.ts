@@ -1,0 +1,151 @@
+// What is asked of heads: one of them, rows and statistics of all, by weight and by norm. As bertlens/widgets/answers/heads.py.
+import type { Pass } from "./forward";
+import { mapOf, rowOf } from "./maps";
+import { lengthsOf, sharesOf } from "./norms";
+import type { Shaped } from "./pack";
+import { noPictures, putStatistics, putThumbnail, rolesOf, sideOf, statisticsOf, thumbnailOf } from "./pictures";
+import { type Answering, answerOf, type Carried, perHead, type Shown } from "./runs";
+
+/** One head as it travels: q and k (S, d), log-sum-exps (S), what it sees. */
+export function headOf(
+  { pass }: Shown,
+  { shape }: Carried,
+  layer: number,
+  head: number,
+): { fields: Record<string, unknown>; arrays: Record<string, Shaped> } {
+  const { q, k, lse, seen } = pass.layers[layer]!;
+  const [tokens, size] = [pass.tokens, shape.width / shape.heads];
+  const own = (values: Float32Array): Shaped => [
+    values.subarray(head * tokens * size, (head + 1) * tokens * size),
+    [tokens, size],
+  ];
+  const mask = seen[head];
+  return {
+    fields: { layer, head, scaling: 1 / Math.sqrt(size), mask: mask ? "bits" : "full" },
+    arrays: {
+      ...{ q: own(q), k: own(k) },
+      lse: [Float64Array.from(lse.subarray(head * tokens, (head + 1) * tokens)), null],
+      ...(mask ? { bits: bitsOf(mask, tokens) } : {}),
+    },
+  };
+}
+
+/** A bit per key, lowest first, each query's in bytes of its own. */
+function bitsOf(seen: Uint8Array, tokens: number): Shaped {
+  const stride = Math.ceil(tokens / 8);
+  const bits = new Uint8Array(tokens * stride);
+  for (let i = 0; i < tokens; i++)
+    for (let j = 0; j < tokens; j++) bits[i * stride + (j >> 3)]! |= seen[i * tokens + j]! << (j & 7);
+  return [bits, [tokens, stride]];
+}
+
+export const head: Answering = ({ carried }, shown, question) => {
+  const { fields, arrays } = headOf(shown, carried, question.layer as number, question.head as number);
+  return answerOf(fields, arrays);
+};
+
+/** ‖f(x)‖ of a layer's heads, (H, S). */
+export const norms: Answering = ({ carried, weights }, { pass }, { layer }) =>
+  answerOf({}, { norms: [lengthsOf(weights, pass, layer as number), [carried.shape.heads, pass.tokens]] });
+
+/** Rows of all heads for some queries, their mean. */
+export const rows: Answering = ({ carried, weights }, { pass }, question) => {
+  const [query, last] = [question.query as number, question.last as number];
+  const [layers, heads] = perHead(carried);
+  const { tokens } = pass;
+  const hasNorms = (carried.header.measures as string[]).includes("norm");
+  const found: Record<string, Float32Array> = {};
+  for (const name of ["weight", ...(hasNorms ? ["norm", "share"] : [])])
+    found[name] = new Float32Array(layers * heads * tokens);
+  for (let layer = 0; layer < layers; layer++) {
+    const lengths = hasNorms ? lengthsOf(weights, pass, layer) : null;
+    for (let one = 0; one < heads; one++)
+      for (let i = query; i <= last; i++) {
+        const at = (layer * heads + one) * tokens;
+        const add = (name: string, row: Float64Array) => {
+          for (let j = 0; j < tokens; j++) found[name]![at + j]! += row[j]! / (last - query + 1);
+        };
+        const row = rowOf(pass, layer, one, i, heads);
+        add("weight", row);
+        if (!lengths) continue;
+        const norm = row.map((weight, j) => weight * lengths[one * tokens + j]!);
+        add("norm", norm);
+        add("share", sharesOf(norm));
+      }
+  }
+  const shape = [layers, heads, tokens];
+  return answerOf({}, Object.fromEntries(Object.entries(found).map(([name, values]) => [name, [values, shape]])));
+};
+
+/** Which layers a question is about: one, or all. */
+const layersOf = ({ shape }: Carried, layer: unknown): number[] =>
+  typeof layer === "number" ? [layer] : Array.from({ length: shape.layers }, (_, n) => n);
+
+export const statistics: Answering = (engine, shown, { by, layer }) => {
+  const { carried, weights } = engine;
+  const { pass, pictures, encoded, texts } = shown;
+  const [, heads] = perHead(carried);
+  const names = carried.header.stats as string[];
+  const wanted = layersOf(carried, layer);
+  if (by === "weight") {
+    const part = (values: Float32Array, each: number): Shaped => [
+      values.subarray(wanted[0]! * heads * each, (wanted.at(-1)! + 1) * heads * each),
+      [wanted.length, heads, each],
+    ];
+    return answerOf(
+      { names },
+      { stats: part(pictures.stats, names.length), received: part(pictures.received, pass.tokens) },
+    );
+  }
+  const all = [...names, "variation"];
+  const roles = rolesOf(encoded, carried.vocabulary.separator, texts[1] !== "");
+  const found = noPictures(wanted.length * heads, pass.tokens, all.length);
+  for (const [n, one] of wanted.entries())
+    for (let at = 0; at < heads; at++) {
+      const { values, stride } = mapOf(weights, pass, one, at);
+      const lengths = lengthsOf(weights, pass, one).subarray(at * pass.tokens);
+      const variation = intoShares(values, stride, pass, lengths);
+      const { of, received } = statisticsOf(values, stride, roles);
+      putStatistics(found, n * heads + at, all, { of: { ...of, variation }, received });
+    }
+  const size = [wanted.length, heads];
+  return answerOf(
+    { names: all },
+    { stats: [found.stats, [...size, all.length]], received: [found.received, [...size, pass.tokens]] },
+  );
+};
+
+/** Weights become each row's shares of ‖αf(x)‖, in place; how far the two are apart, ½ Σ |α − share|, mean over rows. */
+function intoShares(values: Float32Array, stride: number, { tokens }: Pass, lengths: Float32Array): number {
+  let apart = 0;
+  for (let i = 0; i < tokens; i++) {
+    const row = values.subarray(i * stride, i * stride + tokens);
+    const share = sharesOf(Float64Array.from(row, (weight, j) => weight * lengths[j]!));
+    const total = row.reduce((sum, one) => sum + one, 0);
+    for (let j = 0; j < tokens; j++) apart += Math.abs(row[j]! / total - share[j]!) / 2;
+    row.set(share);
+  }
+  return apart / tokens;
+}
+
+/** Thumbnails by norm or difference. */
+export const thumbs: Answering = ({ carried, weights }, { pass }, { measure, layer }) => {
+  const [, heads] = perHead(carried);
+  const { tokens } = pass;
+  const wanted = layersOf(carried, layer);
+  const found = noPictures(wanted.length * heads, tokens, 0);
+  for (const [n, one] of wanted.entries())
+    for (let at = 0; at < heads; at++) {
+      const { values, stride } = mapOf(weights, pass, one, at);
+      const lengths = lengthsOf(weights, pass, one).subarray(at * tokens, (at + 1) * tokens);
+      for (let i = 0; i < tokens; i++) {
+        const row = values.subarray(i * stride, i * stride + tokens);
+        const norm = Float64Array.from(row, (weight, j) => weight * lengths[j]!);
+        if (measure === "norm") row.set(norm);
+        else for (const [j, share] of sharesOf(norm).entries()) row[j]! -= share;
+      }
+      putThumbnail(found, n * heads + at, thumbnailOf(values, stride, tokens, measure === "difference"));
+    }
+  const [size, side] = [[wanted.length, heads], sideOf(tokens)];
+  return answerOf({}, { thumbs: [found.thumbs, [...size, side, side]], thumb_max: [found.thumb_max, size] });
+};

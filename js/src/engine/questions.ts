@@ -1,0 +1,27 @@
+// The questions that a page's model answers, by the names of bertlens/widgets/questions.py.
+import { answersOf } from "./answers";
+import { NEEDS_PYTHON } from "./asked";
+import { matters, mattersExact, movedBy } from "./effects";
+import { head, norms, rows, statistics, thumbs } from "./heads";
+import { normView } from "./normview";
+import type { Answering } from "./runs";
+
+const answers: Answering = async (engine, shown, { target }) => {
+  if (target) throw new Error(NEEDS_PYTHON);
+  return { fields: await answersOf(engine, shown) };
+};
+
+const QUESTIONS: Record<string, Answering> = {
+  ...{ head, rows, statistics, norms, thumbs, norm_view: normView },
+  ...{ answers, moved: movedBy, matters, matters_exact: mattersExact },
+};
+
+/** Those that another run is shown for. */
+const SHOWING = ["trace", "change"];
+
+export const isAnswered = (name: string): boolean => name in QUESTIONS || SHOWING.includes(name);
+
+export const answering = (name: string): Answering => {
+  if (!(name in QUESTIONS)) throw new Error(NEEDS_PYTHON);
+  return QUESTIONS[name]!;
+};

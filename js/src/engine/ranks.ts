@@ -1,0 +1,31 @@
+// Spearman's rank correlation, ties sharing their mean rank: bertlens/measures/ranks.py.
+
+function ranks(values: Float32Array): Float64Array {
+  const sorted = values.slice().sort();
+  /** How many are below a value, or not above it. */
+  const count = (value: number, orEqual: boolean) => {
+    let [low, high] = [0, sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sorted[middle]! < value || (orEqual && sorted[middle] === value)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return Float64Array.from(values, (value) => (count(value, false) + count(value, true) + 1) / 2);
+}
+
+/** ρ in [-1, 1], NaN where one side is constant. */
+export function spearman(x: Float32Array, y: Float32Array): number {
+  const [a, b] = [ranks(x), ranks(y)];
+  const mean = (a.length + 1) / 2;
+  let [both, first, second] = [0, 0, 0];
+  for (let n = 0; n < a.length; n++) {
+    const [p, q] = [a[n]! - mean, b[n]! - mean];
+    both += p * q;
+    first += p * p;
+    second += q * q;
+  }
+  const spread = Math.sqrt(first * second);
+  return spread > 0 ? both / spread : Number.NaN;
+}

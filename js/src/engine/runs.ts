@@ -1,0 +1,79 @@
+// What a page's questions are answered from: its model, and a run of a text with or without changes.
+import type { Fields } from "./asked";
+import type { Change } from "./changes";
+import { type Pass, run } from "./forward";
+import { pack, type Shaped } from "./pack";
+import { type Pictures, picturesOf, rolesOf } from "./pictures";
+import type { createEncoder, Encoded, TokenizerFiles, Vocabulary } from "./tokenizer";
+import type { Shape, Weights } from "./weights";
+
+/** What a page carries of its model beside the weights. */
+export interface Carried {
+  shape: Shape;
+  tokenizer: TokenizerFiles;
+  vocabulary: Vocabulary;
+  parts: number;
+  vectors: boolean; // its answer is the mean of a text's vectors
+  digits: string; // what the rounding of the weights changes, in words
+  header: Fields; // of the overview that the page carries
+}
+
+/** The model as it is loaded. */
+export interface Engine {
+  carried: Carried;
+  weights: Weights;
+  encode: ReturnType<typeof createEncoder>;
+}
+
+export interface Run {
+  texts: [string, string];
+  encoded: Encoded;
+  original: Pass; // the same text without changes
+  pass: Pass;
+  pictures: Pictures;
+}
+
+/** A run that a page shows. */
+export interface Shown extends Run {
+  id: string;
+  known: Change[]; // that the page may name by number
+  subject: string;
+}
+
+/** What an answer leaves: fields and bytes; `show`: the page is to show this run, null: the one that it carries. */
+export interface Answer {
+  fields: Fields;
+  data?: DataView;
+  show?: { header: Fields; data: DataView; text: string; text_pair: string } | null;
+}
+
+/** Answers a question about a run; rejects with one sentence. */
+export type Answering = (
+  engine: Engine,
+  shown: Shown,
+  question: Fields,
+  signal: AbortSignal,
+) => Answer | Promise<Answer>;
+
+export function answerOf(fields: Fields, arrays: Record<string, Shaped>): Answer {
+  const { index, data } = pack(arrays);
+  return { fields: { ...fields, arrays: index }, data };
+}
+
+export const perHead = ({ shape }: Carried): [layers: number, heads: number] => [shape.layers, shape.heads];
+
+/** Of a text with changes; `before`: another run of the same text. */
+export async function runOf(
+  { carried, weights, encode }: Engine,
+  texts: [string, string],
+  changes: Change[],
+  before: Run | null,
+  signal?: AbortSignal,
+): Promise<Run> {
+  const { shape, vocabulary, header } = carried;
+  const encoded = before?.encoded ?? encode(texts[0], texts[1] || undefined);
+  const roles = rolesOf(encoded, vocabulary.separator, texts[1] !== "");
+  const { made, look } = picturesOf(shape, encoded.ids.length, roles, header.stats as string[]);
+  const pass = await run(weights, encoded, changes, signal, look);
+  return { texts, encoded, original: before?.original ?? pass, pass, pictures: made };
+}
