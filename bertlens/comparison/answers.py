@@ -18,6 +18,7 @@ from ..measures.predictions import (
     classes,
     embedder_of,
     embedding,
+    is_lone,
     kind_of,
     labels_of,
     masked,
@@ -115,7 +116,10 @@ def _labels(a: Trace, b: Trace, _words: Alignment, _one: bool, k: int) -> BothAn
         return NOTHING
     first, second = sides
     what = {"output": "Output", "score": "Score"}.get(units[0], "Answer")
-    return BothAnswers(units[0], tuple(_beside("", first, second, k)), _told(what, first, second, ""))
+    told = _told(what, first, second, "")
+    if is_lone(a) and is_lone(b):
+        told = f"{what}: {_pair(*first.values(), *second.values())}."
+    return BothAnswers(units[0], tuple(_beside("", first, second, k)), told)
 
 
 def _tags(a: Trace, b: Trace, words: Alignment, _one: bool, k: int) -> BothAnswers:

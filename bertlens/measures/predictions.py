@@ -88,6 +88,11 @@ def labels_of(trace: Trace) -> list[str]:
     return [str(names.get(n, n)) for n in range(count)]
 
 
+def is_lone(trace: Trace) -> bool:
+    """Whether the answer is one number without a name of its own, as a regression and most cross-encoders have it."""
+    return labels_of(trace) == ["LABEL_0"]
+
+
 def chances(trace: Trace, logits: Tensor) -> Tensor | None:
     """(..., C) float64 probabilities of classes in [0, 1] from their logits; None of a regression or a single output.
 

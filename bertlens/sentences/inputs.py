@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..errors import BertLensError, SelectionError
 from ..measures import sources
-from ..measures.sources.forward import pooled_by_input
+from ..measures.sources.forward import pooled_by_input, read_by_input
 from ..measures.sources.pull import parts as pulled
 from ..measures.sources.stream import Stream, check_finite, requirements
 from .parts import Side, read_by, through
@@ -29,6 +29,20 @@ def by_input(side: Side) -> Generator[float, None, Tensor]:
     check_finite(side.trace)
     found = yield from pooled_by_input(stream, encoder.modes.weights(side.keep))
     return through(encoder, found)
+
+
+@torch.no_grad()
+def read_of_input(side: Side, direction: Tensor) -> Tensor:
+    """(S + 1,) float64 what each token that went in, and last all biases, put into direction · vector.
+
+    direction: (E,). They are the rows of `by_input` times it, for about three forward passes.
+    Raises ModelError where the stream cannot be split.
+    """
+    stream = Stream(side.trace)
+    check_finite(side.trace)
+    weights, slopes, _ = read_by(side.lens.sentences, side.read.states, side.keep, direction)
+    found = read_by_input(stream, weights, slopes)
+    return torch.cat([found, (side.parts.sum(0) @ direction.double() - found.sum())[None]])
 
 
 def why_no_input(side: Side) -> str:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..base.locks import locked
 from ..base.registered import registered
 from ..errors import ModelError, SelectionError
-from ..text.encoding import encode
+from ..model.borrowed import Fingerprint
 from ..text.tokenizer import display, is_byte_level
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
@@ -105,6 +104,7 @@ class LateSimilarity:
     value: float  # as the model gives it
     sides: tuple[Side, Side]
     notes: tuple[str, ...]
+    _fingerprint: Fingerprint
     why_not = ""  # it is a sum, always
 
     @property
@@ -115,6 +115,7 @@ class LateSimilarity:
     @property
     def traces(self) -> tuple[Trace, Trace]:
         """The run of each text, without what the model adds to a query."""
+        self.lens.borrowed.check(self._fingerprint)
         return self.sides[0].trace, self.sides[1].trace
 
     @property
@@ -256,7 +257,8 @@ class LateSimilarity:
 
 def late_similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
     """See `pairs.similarity`. Raises ModelError where the model scores no token of a text."""
-    sides = _side(lens, a, tasks[0]), _side(lens, b, tasks[1])
+    fingerprint = lens.borrowed.fingerprint()
+    sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
     notes = []
     for name, side in zip(SIDES, sides, strict=True):
         read = side.read
@@ -273,17 +275,7 @@ def late_similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | N
             notes.append(f"{count} tokens of text {name} are not scored.")
     vectors = ([side.read.vector] for side in sides)
     value = float(lens.sentences.similarity(*vectors)[0, 0])
-    return LateSimilarity(lens, value, sides, tuple(notes))
-
-
-def _side(lens: Lens, text: str, task: str | None) -> Side:
-    """As `Side.of`; what is added behind the text is none of its encoding."""
-    read = lens.sentences.read(text, task)
-    with locked([lens.tokenizer]):
-        encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
-    if tuple(encoding.input_ids) != read.input_ids:
-        raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
-    return Side(lens, read, encoding, task)
+    return LateSimilarity(lens, value, sides, tuple(notes), fingerprint)
 
 
 def _shown(lens: Lens, ids: Sequence[int]) -> list[str]:

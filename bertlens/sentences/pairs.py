@@ -13,11 +13,12 @@ from torch import Tensor
 
 from ..base.registered import registered
 from ..errors import InputError, ModelError, SelectionError
+from ..measures.sources.forward import finished
 from ..model.borrowed import Fingerprint
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
-from .inputs import NOTE, by_input, check_by, why_no_input, written
+from .inputs import NOTE, by_input, check_by, read_of_input, why_no_input, written
 from .late import LateEncoder, late_similarity
 from .own import MANHATTAN_SUM
 from .parts import Encoder, Side, grouped_sums, held, no_sum, why_not
@@ -145,15 +146,31 @@ class Similarity:
         """What each token of text "a" or "b" puts in, over all of the other text: sums of rows or columns of `pairs`.
 
         own: the text's own tokens alone. The template's, a prompt's and biases have their parts in the whole sum, too.
+        of="input" takes about three forward passes of the text, not one for each token.
         """
         if side not in SIDES:
             raise SelectionError(f"no side {side!r}: there are 'a' and 'b'")
         chosen = self.sides[SIDES.index(side)]
-        sums = self.pairs(of, words=words).sum(axis=1 - SIDES.index(side))
+        if (self.of if of is None else of) == "input":
+            sums = self._tokens_of_input(SIDES.index(side), words)
+        else:
+            sums = self.pairs(of, words=words).sum(axis=1 - SIDES.index(side))
         if not own:
             return sums
         of_text = [chosen.is_of_text(unit) for unit in chosen.units(words)]
         return sums[: len(of_text)][of_text]
+
+    def _tokens_of_input(self, number: int, words: bool) -> Series:
+        from pandas import Series
+
+        if reason := self._never:
+            raise ModelError(f"this similarity cannot be split by tokens: {reason}")
+        self.lens.borrowed.check(self._fingerprint)
+        side, other = self.sides[number], self.sides[1 - number]
+        found = read_of_input(side, other.parts.sum(0) * self._scale).cpu()
+        units = side.units(words)
+        sums = [*(float(found[unit].sum()) for unit in units), float(found[-1])]
+        return Series(sums, index=[*side.names(units), "bias"])
 
     def steps(self) -> Iterator[float]:
         """The work of `pairs("input")` in steps, which yield how much is done, to 1; then it is there at once.
@@ -209,13 +226,7 @@ class Similarity:
     @cached_property
     def _effects(self) -> Tensor:
         """(W_a + 1, W_b + 1) the similarity without word i and without word j; first with all."""
-        steps = self.without_words()
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                found: Tensor = end.value
-                return found
+        return finished(self.without_words())
 
     def without_words(self) -> Generator[None, None, Tensor]:
         """What `effects` is made of, in steps of a batch: (W_a + 1, W_b + 1) without word i and word j, first with all.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from .encoders import SentenceEncoder
+from .late import LateSimilarity
 from .pairs import similarity
 from .texts import check_texts
 
@@ -24,7 +25,8 @@ def rank(
     """Ranking(rank, passage, score, words), a DataFrame, the best first: passages by the model's own score for a query.
 
     The query is encoded as a "query" and passages as "document"; a cross-encoder reads each pair as one input. words:
-    of the first `explained` passages the words that put most into the score, by its split; "" where it has none.
+    of the first `explained` passages the words that put most into the score, by the split that its pooling has (see
+    `Similarity.of`); "" where it has none.
     rank counts from 1, the index is the passage's place in what was given; `.explore()` is the list as a view.
     Raises ModelError for a cross-encoder of several labels, InputError like `lens.encode`.
     """
@@ -53,7 +55,7 @@ def _words(lens: Lens, query: str, passage: str) -> str:
     if lens.sentences.crosses:
         return ""
     found = similarity(lens, query, passage, TASKS)
-    if found.why_not:
+    if not (isinstance(found, LateSimilarity) or found.of in found.splits):
         return ""
     parts = found.tokens("b", words=True, own=True)
     return ", ".join(parts[parts > 0].nlargest(WORDS).index)

@@ -23,6 +23,7 @@ from ..measures.predictions import (
     compared,
     embedder_of,
     embedding,
+    is_lone,
     kind_of,
     labels_of,
     masked,
@@ -265,7 +266,8 @@ def _asked_words(trace: Trace, target: Target | None) -> dict[str, Asked]:
 def _asked_labels(trace: Trace, target: Target | None) -> dict[str, Asked]:
     names = labels_of(trace)
     best = target.number if target else int(trace.original._record.output.logits[0].argmax())
-    found = {"logit": _by_metric(trace, label(best), f"logit of “{names[best]}”", "logits")}
+    said = "logit" if is_lone(trace) else f"logit of “{names[best]}”"
+    found = {"logit": _by_metric(trace, label(best), said, "logits")}
     if one_of(trace):
         found["divergence"] = _by_metric(trace, divergence(), "KL(before ‖ after)", "nats")
     return found

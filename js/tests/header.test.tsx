@@ -43,7 +43,7 @@ describe("what is typed", () => {
     return b;
   };
   const submit = async () => {
-    host.querySelector("form")!.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+    host.querySelector<HTMLElement>("button[type=submit]")!.click();
     await quiet();
   };
 
@@ -80,7 +80,7 @@ describe("what is typed", () => {
     field(0).focus();
     type("new");
     field(0).blur();
-    host.querySelector("form")!.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+    host.querySelector<HTMLElement>("button[type=submit]")!.click();
     await comes(b, "another");
     expect(field(0).value).toBe("another");
   });

@@ -124,6 +124,7 @@ describe("the answer in one sentence", () => {
     expect(said(matterOf([[3.9], [4], [4]], output))).toBe(
       "Hardly: without L1·H8 the output of “LABEL_0” stays near 4.00 (3.90)",
     );
+    expect(said(matterOf([[3.9], [4], [4]], { ...output, unit: "score", name: "" }))).toContain("the score stays near");
     expect(said(matterOf([[3.7], [4], [4]], output))).toContain("Yes: without L1·H8 the output of “LABEL_0” falls");
   });
   it("leaves out what cannot be made", () => {

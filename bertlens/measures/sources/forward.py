@@ -62,12 +62,16 @@ def pooled_by_input(stream: Stream, weights: Tensor) -> Generator[float, None, T
 
     weights: (P, S) of each token in each. In steps, which yield how much of the work is done, to 1.
     """
-    size = stream.trace.n_tokens
+    size, x = stream.trace.n_tokens, _embedded(stream)
     width = max(len(stream.mlp(0)[0].weight), stream.input(0).shape[1])
     chunk = max(1, NUMBERS_AT_ONCE // (size * width))
     starts, made = range(0, size + 1, chunk), []
     for number, start in enumerate(starts):
-        steps = _pushed(stream, range(start, min(start + chunk, size + 1)))
+        tokens = range(start, min(start + chunk, size))
+        state = x.new_zeros(min(chunk, size + 1 - start), size, x.shape[-1])
+        for at, i in enumerate(tokens):
+            state[at, i] = x[i]
+        steps = _pushed(stream, state, slice(len(tokens), None))
         while True:
             try:
                 layer = next(steps)
@@ -89,18 +93,30 @@ def finished(steps: Generator[Any, None, Tensor]) -> Tensor:
             return found
 
 
-def _pushed(stream: Stream, sources: range) -> Generator[int, None, Tensor]:
-    """(c, S, D) what some of the sources (token i, or S: biases) put into every token's last hidden state.
+def read_by_input(stream: Stream, weights: Tensor, slopes: Tensor) -> Tensor:
+    """(S,) float64 what each input token puts into Σ w_ps r_p · h_s of the last hidden states h.
 
-    Yields each layer when it is done.
+    weights: (P, S), slopes: (P, D). All tokens at once, by one pass forward and one back; the rest is of biases.
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        x = _embedded(stream).detach().clone().requires_grad_()
+        states = finished(_pushed(stream, x[None], slice(1, None)))[0]
+        read = torch.einsum("ps,pd,sd->", weights, slopes, states.double())
+        [back] = torch.autograd.grad(read, x)
+    return (back.double() * x.detach().double()).sum(-1)
+
+
+def _embedded(stream: Stream) -> Tensor:
+    """(S, D) word, position and type of each token together."""
+    return sum(stream.embedded.values(), torch.zeros((), dtype=stream.dtype, device=stream.device))
+
+
+def _pushed(stream: Stream, state: Tensor, bias: slice) -> Generator[int, None, Tensor]:
+    """(c, S, D) what c sources put into every token's last hidden state. Yields each layer when it is done.
+
+    state: (c, S, D) what they put into what is embedded; bias: which of them are given all biases.
     """
     size = stream.trace.n_tokens
-    x = sum(stream.embedded.values(), torch.zeros((), dtype=stream.dtype, device=stream.device))
-    tokens = [i for i in sources if i < size]
-    state = x.new_zeros(len(sources), size, x.shape[-1])
-    for at, i in enumerate(tokens):
-        state[at, i] = x[i]
-    bias = slice(len(tokens), None)  # empty where biases are not among these sources
 
     def affine(map: Affine, x: Tensor) -> Tensor:
         out = x @ map.weight.T

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BertLensError
+from ...measures.predictions import is_lone
 from ...run.changes import Cut, Hide, Off
 from ...trace.trace import Trace
 from ...whatif.alone import alone, why_not
@@ -22,7 +23,8 @@ def cell_matters(
     """The model's first answer, or the target's, and with the head off, the cell cut, the looked-at token hidden: each
     alone, on top of the changes of the run. Raises as `whatif.effects`.
 
-    Fields: layer, head, query, key, target, target_at; kind, unit, position, name, before as of `Effects`; rows in that
+    Fields: layer, head, query, key, target, target_at; kind, unit, position, name, before as of `Effects`, name "" of
+    an answer that is one number without a name; rows in that
     order as {"asked": the change as a page asks for it, "label", "code", "why_not": "" where it can be made, "after",
     "first", "first_value" as of `Effect` (None, "", None where it cannot)}.
     """
@@ -51,7 +53,7 @@ def cell_matters(
         "kind": found.kind,
         "unit": found.unit,
         "position": found.position,
-        "name": found.name,
+        "name": _named(trace, found.kind, found.name),
         "before": found.before,
         "rows": rows,
     }
@@ -87,9 +89,14 @@ def each_matters(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
         "why_not": "",
         "kind": found.kind,
         "unit": found.unit,
-        "places": [list(place) for place in found.places],
+        "places": [[at, _named(trace, found.kind, name), before] for at, name, before in found.places],
         "refused": [[n, row] for n, row in enumerate(rows) if isinstance(row, str)],
         "first": first,
         "metrics": list(found.swept),
     }
     return fields, {"change": change, "swept": np.array(list(found.swept.values()), np.float32)}
+
+
+def _named(trace: Trace, kind: str, name: str) -> str:
+    """What a number is of, "" where there is only one of them."""
+    return "" if kind == "labels" and is_lone(trace) else name

@@ -175,14 +175,13 @@ def told(found: AnySimilarity) -> Answer:
 
 def still(found: AnySimilarity) -> bytes | None:
     """PNG of the pairs of tokens, for notebooks that cannot run a view; None where the first picture has none."""
-    if isinstance(found, LateSimilarity):
-        return None
     fields, arrays = told(found)
     if "pairs" not in arrays:
         return None
+    scored = fields["late"]["scored"] if "late" in fields else [range(len(side["tokens"])) for side in fields["sides"]]
     rows, columns = (
-        [*side["tokens"], *["bias"] * (size - len(side["tokens"]))]
-        for side, size in zip(fields["sides"], arrays["pairs"].shape, strict=True)
+        [*(side["tokens"][at] for at in places), *["bias"] * (size - len(places))]
+        for side, places, size in zip(fields["sides"], scored, arrays["pairs"].shape, strict=True)
     )
     said = f"{fields['function']} {found.value:.4f}; a: {visible(found.sides[0].read.text)}"
     return pairs_png(arrays["pairs"], rows, columns, [said, f"b: {visible(found.sides[1].read.text)}"])

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ...base.limits import PATCH_TEXT_CHARACTERS
 from ...errors import BertLensError, InputError
-from ...measures.predictions import labels_of, masked
+from ...measures.predictions import is_lone, labels_of, masked
 from ...measures.rows import head_groups
 from ...run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
 from ...trace.trace import Trace
@@ -195,6 +195,8 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
         _, [chances] = numbers_at(kind, trace, places[0], trace.original._record.output)
         names = [name_of(trace, kind, n) for n in chances.topk(min(OFFERED, len(chances))).indices.tolist()]
         return {"choices": names, "places": places if len(places) > 1 else []}
+    if kind == "labels" and is_lone(trace):
+        return {"choices": [], "places": []}
     places = (~trace.special_mask).nonzero()[:, 0].tolist() if kind == "tags" else []
     return {"choices": labels_of(trace)[:MOST_LABELS] if kind in ("labels", "tags") else [], "places": places}
 

@@ -5,7 +5,7 @@ import type { TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Present } from "../head/present";
 import { headLabel } from "../paint/format";
-import { Check, Close, into } from "../parts/controls";
+import { Check, Close, into, Submit } from "../parts/controls";
 import { Deferred } from "../parts/deferred";
 import { useView } from "../state/view";
 import { runApart } from "../tabs/similarity/run";
@@ -162,16 +162,14 @@ function TextForm() {
     },
   };
   const hasPair = other.value !== "" || pair.value.value !== "";
-  // a frame without allow-forms submits nothing, but Enter clicks the button there too
-  const submit = (event: Event) => {
-    event.preventDefault();
+  const submit = () => {
     second.value = false;
     const [a, b] = [text.value.value, pair.value.value];
     const runs = isApart.value ? runApart(view, a, b) : run(a, b);
     runs.catch(() => undefined); // the link says why
   };
   return (
-    <form class="bl-text" onSubmit={submit}>
+    <form class="bl-text">
       <span class="bl-field">
         {box("Sentence A", "a sentence", text)}
         {(hasPair || second.value) &&
@@ -200,15 +198,9 @@ function TextForm() {
           onChange={(value) => synced.put({ truncation: value })}
         />
       )}
-      <button
-        type="submit"
-        class="bl-button bl-primary"
-        disabled={!live || running.value}
-        onClick={submit}
-        title={live ? "Trace this text" : link.needs.value}
-      >
+      <Submit disabled={!live || running.value} submit={submit} title={live ? "Trace this text" : link.needs.value}>
         {running.value ? "…" : "Run"}
-      </button>
+      </Submit>
     </form>
   );
 }

@@ -31,8 +31,7 @@ export function StartHere() {
   if (known || openTab(view) || !parts.includes("atlas") || !parts.includes("head")) return null;
   return (
     <p class="bl-start" data-testid="start">
-      <b>Start here.</b> Each small picture is a head{shadeWords(view)}. Click one, then click a {nounOf(view.overview)}
-      .
+      <b>Start here.</b> Each picture is a head{shadeWords(view)}. Click one, then click a {nounOf(view.overview)}.
     </p>
   );
 }

@@ -50,6 +50,29 @@ export const Segmented = <T extends string>(props: ChoiceProps<T>) => (
   </div>
 );
 
+interface SubmitProps {
+  submit: () => void;
+  disabled?: boolean;
+  title?: string;
+  children: ComponentChildren;
+}
+
+/** What sends a form. A frame without allow-forms submits nothing, but Enter clicks the button there too. */
+export const Submit = ({ submit, disabled, title, children }: SubmitProps) => (
+  <button
+    type="submit"
+    class="bl-button bl-primary"
+    disabled={disabled}
+    title={title}
+    onClick={(event) => {
+      event.preventDefault();
+      if (event.currentTarget.form!.reportValidity()) submit();
+    }}
+  >
+    {children}
+  </button>
+);
+
 export const Select = <T extends string>(props: ChoiceProps<T>) => (
   <label class="bl-group" title={props.choices.find(({ value }) => value === props.value)?.title}>
     <span class="bl-caps">{props.label}</span>

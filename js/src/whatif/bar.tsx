@@ -159,7 +159,7 @@ export function AnswerLine() {
           <b class="bl-number">{numbers[n]}</b>
         </span>
       ))}
-      {said && overview.changes.length > 0 && <span class="bl-muted"> {said}</span>}
+      {said && <span class="bl-muted"> {said}</span>}
     </span>
   );
 }

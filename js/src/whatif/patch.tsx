@@ -1,6 +1,6 @@
 // A part of the run taken from another text: which part, at which token, and where in the other text.
 import { useSignal } from "@preact/signals";
-import { choicesOf, into, Select } from "../parts/controls";
+import { choicesOf, into, Select, Submit } from "../parts/controls";
 import { tokenText } from "../parts/token";
 import { useView } from "../state/view";
 import { add } from "./doing";
@@ -17,16 +17,15 @@ export function PatchForm({ done }: { done: () => void }) {
     view.root.current?.focus({ preventScroll: true }); // what had the focus is not there any more
     done();
   };
+  const submit = () => {
+    const at = other.value.trim() === "" ? null : Number(other.value);
+    add(view, [["patch", shown.layer, Number(token.value), what.value, text.value, at]]);
+    close();
+  };
   return (
     <form
       class="bl-controls bl-patch"
       aria-label="From another text"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const at = other.value.trim() === "" ? null : Number(other.value);
-        add(view, [["patch", shown.layer, Number(token.value), what.value, text.value, at]]);
-        close();
-      }}
       onKeyDown={(event) => event.key === "Escape" && close()}
     >
       <Select
@@ -65,9 +64,7 @@ export function PatchForm({ done }: { done: () => void }) {
           onInput={(event) => into(other)(event.currentTarget.value)}
         />
       </label>
-      <button type="submit" class="bl-button bl-primary">
-        Patch
-      </button>
+      <Submit submit={submit}>Patch</Submit>
       <button type="button" class="bl-button" onClick={close}>
         Cancel
       </button>

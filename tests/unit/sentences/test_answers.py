@@ -17,6 +17,8 @@ from bertlens.measures.predictions import texts_apart
 from bertlens.whatif.alone import alone
 from bertlens.whatif.answering import asked
 from bertlens.whatif.effects import effects
+from bertlens.widgets.answers.matter import cell_matters
+from bertlens.widgets.answers.whatif import answers
 from unit.tiny_encoders import TEXTS, base, crossed, dense, encoder, parts, st
 from unit.tiny_encoders import folder as folder_of
 
@@ -152,6 +154,11 @@ def test_a_cross_encoders_answer_is_its_score(activation: Any) -> None:
         weight.copy_(kept)
     assert found.rows[0].after == pytest.approx(less, abs=1e-6)
     assert alone(bl.Lens(model).trace(A, B)).places[0][2] == pytest.approx(score, abs=1e-6)
+    again = bl.Lens(model).trace(A, B)
+    fields, _ = cell_matters(again, 1, 2, 1, 2)
+    assert fields["name"] == "" and fields["before"] == pytest.approx(score, abs=1e-6)
+    fields, _ = answers(again)
+    assert fields["choices"] == [] and [label for _, label, _ in fields["metrics"]] == ["logit"]
     table = trace.predictions()
     chance = table["probability"].iloc[0]
     assert chance == pytest.approx(score, abs=1e-6) if activation is None else np.isnan(chance)

@@ -164,3 +164,13 @@ def test_what_it_has_not_is_one_sentence_and_the_object_stays(tmp_path: Any) -> 
     model.save_pretrained(str(tmp_path / "late"))
     again = bl.Lens.from_pretrained(tmp_path / "late")
     torch.testing.assert_close(again.encode(D, "document"), model.encode_document(D))
+
+
+def test_the_runs_of_a_changed_model_are_refused() -> None:
+    model = late()
+    found = bl.similarity(bl.Lens(model), Q, D)
+    assert [trace.n_tokens for trace in found.traces] == [len(side.encoding) for side in found.sides]
+    with torch.no_grad():
+        model[0].model.embeddings.word_embeddings.weight.mul_(2)
+    with pytest.raises(ModelError, match="has changed"):
+        _ = found.traces

@@ -212,19 +212,22 @@ def test_an_experiment_on_other_weights_is_refused() -> None:
         found.effects()
 
 
-def test_passages_stand_in_the_models_order() -> None:
-    model = encoder(dense(nn.Tanh()))
+@pytest.mark.parametrize("mode", ["mean", "cls", "lasttoken", "max"])
+def test_passages_stand_in_the_models_order(mode: str) -> None:
+    model = encoder(dense(nn.Tanh()), mode=mode)
     passages = [*TEXTS, "", words(60, 5)]
     found = bl.rank(bl.Lens(model), B, passages, explained=2)
     scores = model.similarity(model.encode_query(B), model.encode_document(passages))[0]
     assert list(found.index) == scores.argsort(descending=True).tolist()
     np.testing.assert_allclose(found["score"], scores.sort(descending=True).values, atol=1e-6)
     assert [passages[at] for at in found.index] == list(found["passage"]) and list(found["rank"]) == [1, 2, 3, 4, 5, 6]
+    assert list(found["words"][2:]) == [""] * 4
     first = found.iloc[0]
-    parts_of = bl.similarity(bl.Lens(model), B, first["passage"], ("query", "document")).tokens(
-        "b", words=True, own=True
-    )
-    assert first["words"].split(", ")[0] == parts_of.idxmax() and list(found["words"][2:]) == [""] * 4
+    if mode == "max":
+        assert first["words"] == ""
+        return
+    pairs = bl.similarity(bl.Lens(model), B, first["passage"], ("query", "document")).pairs(words=True).sum()
+    assert first["words"].split(", ")[0] == pairs.iloc[3:-2].idxmax()  # behind [CLS] and the prompt
 
 
 def test_a_cross_encoder_ranks_as_its_own_rank_does() -> None:

@@ -272,6 +272,8 @@ def test_late_interaction_has_matches_and_no_split() -> None:
 
     model = late(expansion=FIXED)
     found = bl.similarity(bl.Lens(model), Q, D, ("query", "document"))
+    drawn = similar.still(found)
+    assert drawn is not None and Image.open(io.BytesIO(drawn)).size[1] > 100
     view = found.explore()
     told, arrays = first(view)
     query, passage = model.encode_query(Q), model.encode_document(D)

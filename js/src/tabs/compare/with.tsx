@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { SETTINGS } from "../../generated/vocabulary";
 import { NEEDS_MODEL } from "../../kernel/link";
-import { Check, into } from "../../parts/controls";
+import { Check, into, Submit } from "../../parts/controls";
 import { visibleText } from "../../parts/token";
 import { useView, type View } from "../../state/view";
 
@@ -107,25 +107,17 @@ export function CompareWith() {
     <div ref={first} class="bl-compare-with" data-testid="compare-with">
       <h3>Compare this run with …</h3>
       {overview.lens && (
-        <form
-          class="bl-controls"
-          aria-label="Compare with"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (!isSame && text.value.trim()) compareWith(view, { text: text.value, text_pair: pair.value });
-          }}
-        >
+        <form class="bl-controls" aria-label="Compare with">
           {field("The other text", text)}
           {overview.text_pair && field("Its second sentence", pair)}
           <Cut long={text.value.length + pair.value.length} />
-          <button
-            type="submit"
-            class="bl-button bl-primary"
+          <Submit
             disabled={!live || isSame || !text.value.trim()}
             title={live ? (isSame ? "This is the text shown: change a word" : "Run this text too") : link.needs.value}
+            submit={() => compareWith(view, { text: text.value, text_pair: pair.value })}
           >
             Compare
-          </button>
+          </Submit>
           {isSame && <span class="bl-muted">change a word, or write another text</span>}
         </form>
       )}

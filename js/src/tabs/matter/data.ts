@@ -63,6 +63,7 @@ export function numberName(overview: Overview, { kind, unit, name, position }: M
   if (kind === "similarity") return "the similarity";
   if (kind === "embedding") return "the cosine of the text’s vector with the original run’s";
   if (kind === "tags") return `the ${numberOf(unit)} of “${name}” for ${tokenName(overview, position)}`;
+  if (!name) return `the ${numberOf(unit)}`;
   return `the ${numberOf(unit)} of “${name}”${kind === "words" && masks.length > 1 ? ` at ${position}` : ""}`;
 }
 

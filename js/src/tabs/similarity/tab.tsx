@@ -5,7 +5,7 @@ import { UNITS } from "../../generated/vocabulary";
 import type { Answer } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/link";
 import { counted, signed } from "../../paint/format";
-import { into, Segmented, wordChoices } from "../../parts/controls";
+import { into, Segmented, Submit, wordChoices } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
 import { tokenText } from "../../parts/token";
@@ -103,22 +103,17 @@ function Texts({ data, isAsking }: { data: Similar | null; isAsking: boolean }) 
     />
   );
   const [a, b] = texts.map(({ value }) => value);
+  const submit = () => {
+    compareTexts(view, a!, b!, data?.tasks);
+    if (synced.parts.value.includes("head") && a !== overview.text) view.run(a!, "").catch(() => undefined);
+  };
   return (
-    <form
-      class="bl-similar-texts"
-      aria-label="Two texts"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!a!.trim() || !b!.trim()) return;
-        compareTexts(view, a!, b!, data?.tasks);
-        if (synced.parts.value.includes("head") && a !== overview.text) view.run(a!, "").catch(() => undefined);
-      }}
-    >
+    <form class="bl-similar-texts" aria-label="Two texts">
       {field(0)}
       {field(1)}
-      <button type="submit" class="bl-button bl-primary" disabled={!live || !a!.trim() || !b!.trim()}>
+      <Submit disabled={!live || !a!.trim() || !b!.trim()} submit={submit}>
         {isAsking ? "…" : "Run"}
-      </button>
+      </Submit>
       {data && !isAsking && (
         <span data-testid="similar-value" class="bl-similar-value">
           {functionWords(data)} <b>{signed(data.value, digitsFor(data.value))}</b>
