@@ -144,7 +144,7 @@ class Shown:
         if needs == "another run":
             return "" if self.compared is not None or self.trace.lens is not None or trace.changes else None
         if needs == "similarity":
-            return "" if self.similar is not None or similar.has_vectors(self.trace) else None
+            return "" if self.similar is not None or similar.compares(self.trace) else None
         return why_not(trace, needs) if needs else ""
 
     def _overview(self, name: str, layer: int, head: int, layers: Iterable[int] | None = None) -> dict[str, Any]:

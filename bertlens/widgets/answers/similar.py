@@ -12,8 +12,9 @@ from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
 from ...errors import InputError
 from ...export.still import pairs_png
 from ...sentences.encoders import SentenceEncoder
-from ...sentences.late import LateSimilarity
+from ...sentences.late import LateEncoder, LateSimilarity
 from ...sentences.pairs import Similarity, similarity
+from ...sentences.passages import TASKS
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..slices import PATIENCE, Here, ask_again, in_steps
@@ -121,9 +122,19 @@ def has_vectors(trace: Trace) -> bool:
     )
 
 
+def is_late(trace: Trace) -> bool:
+    """Whether the model makes a vector of each token, and compares those of two texts."""
+    return trace.lens is not None and isinstance(trace.lens.sentences, LateEncoder)
+
+
+def compares(trace: Trace) -> bool:
+    """Whether the model compares two texts that it reads alone."""
+    return has_vectors(trace) or is_late(trace)
+
+
 def reads_apart(trace: Trace) -> bool:
     """Whether the model reads a second text on its own: a bi-encoder, as sentence-transformers has it."""
-    return has_vectors(trace) and isinstance(trace.lens.sentences, SentenceEncoder)  # type: ignore[union-attr]
+    return compares(trace) and isinstance(trace.lens.sentences, SentenceEncoder)  # type: ignore[union-attr]
 
 
 def checked(found: AnySimilarity) -> AnySimilarity:
@@ -230,6 +241,8 @@ def _made(asked: Asked, texts: Texts) -> AnySimilarity:
         raise InputError("two texts are compared: type both")
     if len(a) + len(b) > PAGE_TEXT_CHARACTERS:
         raise InputError(f"the texts are longer than {PAGE_TEXT_CHARACTERS:,} characters: use bl.similarity in a cell")
+    if asked.shown.similar is None and is_late(asked.shown.trace):
+        tasks = [*TASKS]  # the text shown is the query
     return checked(similarity(lens, a, b, (tasks[0] or None, tasks[1] or None)))
 
 

@@ -93,3 +93,15 @@ def test_other_texts_and_a_list_of_passages(live: Any, model: Any) -> None:
     expect(seen.part("similar-value")).to_have_text(f"MaxSim {other.value:.2f}")
     first = other.matches().sort_values("part", ascending=False).iloc[0]
     assert listed(seen)[0][2] == signed(first["cosine"], 3)
+
+
+def test_a_second_text_of_the_explorer_is_the_passage(live: Any, model: Any) -> None:
+    lens = bl.Lens(model)
+    seen = live(lens.trace(Q).explore(), width=1000)
+    seen.root.get_by_role("button", name="+ second sentence").click()
+    field = seen.root.get_by_label("Sentence B, optional")
+    field.fill("the mat was warm")
+    field.press("Enter")
+    other = bl.similarity(lens, Q, "the mat was warm", TASKS)
+    expect(seen.part("similar-value")).to_have_text(f"MaxSim {other.value:.2f}")
+    expect(seen.tab("Similarity")).to_have_attribute("aria-selected", "true")
