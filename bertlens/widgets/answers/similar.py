@@ -124,7 +124,8 @@ def has_vectors(trace: Trace) -> bool:
 
 def is_late(trace: Trace) -> bool:
     """Whether the model makes a vector of each token, and compares those of two texts."""
-    return trace.lens is not None and isinstance(trace.lens.sentences, LateEncoder)
+    lens: Any = trace.lens
+    return lens is not None and isinstance(lens.sentences, LateEncoder)
 
 
 def compares(trace: Trace) -> bool:
@@ -134,7 +135,8 @@ def compares(trace: Trace) -> bool:
 
 def reads_apart(trace: Trace) -> bool:
     """Whether the model reads a second text on its own: a bi-encoder, as sentence-transformers has it."""
-    return compares(trace) and isinstance(trace.lens.sentences, SentenceEncoder)  # type: ignore[union-attr]
+    lens: Any = trace.lens
+    return compares(trace) and isinstance(lens.sentences, SentenceEncoder)
 
 
 def checked(found: AnySimilarity) -> AnySimilarity:
