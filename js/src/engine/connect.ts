@@ -93,7 +93,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
 
   return async ({ id: _, ...question }) => {
     const { op, trace } = question;
-    if (op === "hello") return [{ kernel: isLoaded, coming: !isLoaded }];
+    if (op === "hello") return [{ kernel: isLoaded, coming: !isLoaded, page: true }];
     if (op === "overview" || trace === host.carried.header.trace) {
       const reply = await host.answer(question);
       if (!reply[0].error) return reply;

@@ -4,6 +4,7 @@ import { type Fields, NEEDS_PYTHON } from "./asked";
 import type { Encoded, Vocabulary } from "./tokenizer";
 
 const OFFERED = ["neurons", "norms", "whatif"]; // of the capabilities
+const TABS = ["neurons", "matter", "norms", "table"]; // that are open: a part of one may say that it needs Python
 
 const quoted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
@@ -35,25 +36,24 @@ function badges({ tokens, special, ids }: Encoded, { unknown, specials, mask }: 
 }
 
 interface Tab {
-  questions: Fields;
+  name: string;
   why_not: string | null;
 }
 
-/** The header, without what is of the run: arrays, head, changes, names. `isAnswered`: of a tab's question. */
+/** The header, without what is of the run: arrays, head, changes, names. */
 export function headerOf(
   template: Fields,
   encoded: Encoded,
   [text, pair]: [string, string],
   vocabulary: Vocabulary,
   digits: string,
-  isAnswered: (question: string) => boolean,
 ): Fields {
   const { tokens, words, segments, special } = encoded;
   const { lens } = template.made as { lens: string };
-  const tab = (one: Tab): Tab => {
-    const isWhole = Object.keys(one.questions).every(isAnswered);
-    return { ...one, why_not: one.why_not === null ? null : isWhole ? one.why_not : NEEDS_PYTHON };
-  };
+  const tab = (one: Tab): Tab => ({
+    ...one,
+    why_not: one.why_not === null || TABS.includes(one.name) ? one.why_not : NEEDS_PYTHON,
+  });
   const offered = Object.entries(template.offers as Fields).map(([name, reason]) => [
     name,
     OFFERED.includes(name) ? reason : NEEDS_PYTHON,

@@ -1,9 +1,10 @@
 // The questions that a page's model answers, by the names of bertlens/widgets/questions.py.
-import { answersOf } from "./answers";
+import { answersOf } from "./answers/answers";
+import { matters, mattersExact, movedBy } from "./answers/effects";
+import { head, norms, rows, statistics, thumbs } from "./answers/heads";
+import { cellMatters } from "./answers/matter";
+import { normView } from "./answers/normview";
 import { NEEDS_PYTHON } from "./asked";
-import { matters, mattersExact, movedBy } from "./effects";
-import { head, norms, rows, statistics, thumbs } from "./heads";
-import { normView } from "./normview";
 import type { Answering } from "./runs";
 
 const answers: Answering = async (engine, shown, { target }) => {
@@ -13,7 +14,7 @@ const answers: Answering = async (engine, shown, { target }) => {
 
 const QUESTIONS: Record<string, Answering> = {
   ...{ head, rows, statistics, norms, thumbs, norm_view: normView },
-  ...{ answers, moved: movedBy, matters, matters_exact: mattersExact },
+  ...{ answers, moved: movedBy, matters, matters_exact: mattersExact, cell_matters: cellMatters },
 };
 
 /** Those that another run is shown for. */

@@ -1,15 +1,15 @@
 // The third source of a page's answers, beside a kernel and what a page carries: the model in the page. It answers as the
 // kernel does, and says of what it cannot that it needs Python.
 import { unpack } from "../kernel/wire";
-import { answersOf } from "./answers";
+import { answersOf } from "./answers/answers";
+import { moved } from "./answers/effects";
+import { headOf } from "./answers/heads";
 import { chipOf, type Fields, readChange } from "./asked";
 import type { Change } from "./changes";
-import { moved } from "./effects";
-import { headOf } from "./heads";
 import { headerOf } from "./overview";
 import { pack } from "./pack";
 import { sideOf } from "./pictures";
-import { answering, isAnswered } from "./questions";
+import { answering } from "./questions";
 import { type Answer, type Carried, type Engine, perHead, runOf, type Shown } from "./runs";
 import { createEncoder, type Encode } from "./tokenizer";
 import { loadWeights } from "./weights";
@@ -125,7 +125,7 @@ export class Session {
       ...(isChanged ? { moved: [moved(original, pass, shape.heads), size] } : {}),
     });
     const header = {
-      ...headerOf(template, encoded, texts, vocabulary, digits, isAnswered),
+      ...headerOf(template, encoded, texts, vocabulary, digits),
       ...{ trace: shown.id, subject: shown.subject, head: opened.fields, arrays: index },
       changes: pass.changes.map((one) => chipOf(one, known.findIndex(isThe(one)), encoded.tokens)),
       ...(isChanged ? { answers: await answersOf(this.engine!, shown) } : {}),

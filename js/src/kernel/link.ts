@@ -45,6 +45,9 @@ export class Link {
   });
 
   private lost = signal(false); // there was a kernel
+  private page = signal(false); // what answers is in the page, which has what was asked when it was saved too
+  /** Whether the page carries what was asked when it was saved. */
+  readonly carries = computed(() => this.page.value || this.now.value.state === "saved");
   private coming = signal(false); // the page carries its model, which is being loaded
   /** Why nothing can be changed while there is no kernel. */
   readonly needs = computed(() => (this.coming.value ? COMING : this.lost.value ? NEEDS_PYTHON : NEEDS_MODEL));
@@ -59,6 +62,7 @@ export class Link {
       ({ fields }) => {
         this.kernel.value = fields.kernel === true;
         this.told.value = !this.kernel.value;
+        this.page.value = fields.page === true;
         this.coming.value = fields.coming === true;
         this.lost.value &&= !this.kernel.value;
         put(this.problems, CONNECTION);

@@ -101,7 +101,7 @@ export const EACH: Kind<Each, "each_matters"> = { op: "each_matters", needs: "wh
 /** What a page that was saved holds of a sweep; null where it is none. */
 function heldSweep(view: View, metric: string): Sweep | null {
   const { answers, overview, link } = view;
-  if (link.now.value.state !== "saved") return null;
+  if (!link.carries.value) return null;
   const each = answers.get(EACH, overview, targetOf(view) ?? {});
   const at = each.state === "answered" && !each.value.why_not ? each.value.metrics.indexOf(metric) : -1;
   if (each.state !== "answered" || at < 0) return null;

@@ -11,6 +11,8 @@ from playwright.sync_api import Browser, expect
 import bertlens as bl
 from bertlens import whatif
 from bertlens.export import weights
+from bertlens.measures.norms import transformed_norm
+from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
 from browser.views import Seen
 
@@ -100,6 +102,29 @@ def test_without_workers_and_webassembly_it_runs_on_the_page_and_says_so(live, b
     expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
     listed(seen, lens.trace(TYPED), 1, 8, 5)
     context.close()
+
+
+def test_norms_and_whether_it_matters_of_the_pages_own_text_and_of_a_typed_one(live, page_of):
+    path, lens = live
+    page = page_of(path, width=1280)
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page)
+    seen.open_tab("Does it matter?")
+    for text in (OWN, TYPED):
+        trace = lens.trace(text)
+        if text != OWN:
+            run(seen, text)
+        key = int(trace.attention(1)[8, 5].argmax())
+        effects = cell_matters(trace, 1, 8, 5, key)[0]
+        name = effects["rows"][2]["label"].replace(" hidden", "")
+        expect(seen.part("matter").get_by_role("row", name=f"{name} hidden")).to_contain_text(
+            f"{effects['rows'][2]['after']:.3f}"
+        )
+    seen.shows("norm")
+    seen.settled()
+    lengths = transformed_norm(trace, 1)[8] * trace.attention(1)[8, 5]
+    found = [number for _, number in seen.listed()]
+    assert found == pytest.approx(lengths.sort(descending=True).values[: len(found)].tolist(), abs=6e-4)
 
 
 def test_what_needs_python_says_so_and_the_pages_own_text_keeps_its_answers(live, page_of):

@@ -14,7 +14,7 @@ from bertlens import whatif
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError
 from bertlens.export import weights
-from bertlens.widgets.answers import heads
+from bertlens.widgets.answers import heads, matter
 from bertlens.widgets.answers import whatif as answers
 from bertlens.widgets.shown import Shown
 from unit.export import engine
@@ -34,6 +34,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"op": "gates", "trace": "last", "threshold": 0.35, "margin": 0.1},
     {"op": "change", "trace": "last", "changes": OFF},
     {"op": "matters_exact", "trace": "last", "metric": "similarity", "layer": 1},
+    {"op": "cell_matters", "trace": "last", "layer": 1, "head": 7, "query": 2, "key": 4},
     {"op": "change", "trace": "last", "changes": [0, *ALL]},
     {"op": "head", "trace": "last", "layer": 1, "head": 7},
     {"op": "moved", "trace": "last"},
@@ -111,27 +112,36 @@ def test_changes_are_those_of_the_kernel(said):
     assert before == 1 and after == pytest.approx(own, abs=1e-6) and own < 0.9999
     swept = answers.matters_exact(off, "similarity", 1)[1]["values"]
     np.testing.assert_allclose(found[7][3]["values"], swept, atol=2e-6)
+    cell = matter.cell_matters(off, 1, 7, 2, 4)[0]
+    assert [row.pop("after") for row in found[8][1]["rows"]] == pytest.approx(
+        [row.pop("after") for row in cell["rows"]], abs=1e-6
+    )
+    assert [row.pop("first_value") for row in found[8][1]["rows"]] == pytest.approx(
+        [row.pop("first_value") for row in cell["rows"]], abs=1e-6
+    )
+    assert {**found[8][1], "before": 0} == {**cell, "before": 0}
+    assert found[8][1]["before"] == pytest.approx(cell["before"], abs=1e-6)
     everything = trace.rerun(whatif.off(2, 5), whatif.cut(1, 7, 2, 4), whatif.hide(3), whatif.off(4))
-    same_overview(everything, *found[8][2:])
-    assert [one["id"] for one in found[8][2]["header"]["changes"]] == [0, 1, 2, 3]
+    same_overview(everything, *found[9][2:])
+    assert [one["id"] for one in found[9][2]["header"]["changes"]] == [0, 1, 2, 3]
     fields, arrays = heads.head(everything, 1, 7)
-    assert found[9][1]["mask"] == fields["mask"] == "bits"
-    assert (found[9][3]["bits"] == arrays["bits"]).all()
-    np.testing.assert_allclose(found[10][3]["moved"], answers.moved(everything)[1]["moved"], atol=2e-5)
-    assert found[11][0] == NEEDS_PYTHON
+    assert found[10][1]["mask"] == fields["mask"] == "bits"
+    assert (found[10][3]["bits"] == arrays["bits"]).all()
+    np.testing.assert_allclose(found[11][3]["moved"], answers.moved(everything)[1]["moved"], atol=2e-5)
+    assert found[12][0] == NEEDS_PYTHON
 
 
 def test_a_pair_an_empty_text_and_the_pages_own(said):
     lens, found = said
     pair = lens.trace(*PAIR)
-    same_overview(pair, *found[12][2:])
+    same_overview(pair, *found[13][2:])
     fields, _ = answers.answers(pair)
-    assert found[13][1]["kind"] == fields["kind"] == "similarity"
-    assert found[13][1]["rows"][0][:2] == list(fields["rows"][0][:2])
-    assert found[13][1]["rows"][0][2:] == pytest.approx(fields["rows"][0][2:], abs=1e-5)
-    assert found[14][0] == "the text has changed since: choose the head again"
-    assert found[15][0] == "" and found[15][2] is None  # the page has it
-    assert [badge["kind"] for badge in found[16][2]["header"]["badges"]] == ["empty", "live"]
+    assert found[14][1]["kind"] == fields["kind"] == "similarity"
+    assert found[14][1]["rows"][0][:2] == list(fields["rows"][0][:2])
+    assert found[14][1]["rows"][0][2:] == pytest.approx(fields["rows"][0][2:], abs=1e-5)
+    assert found[15][0] == "the text has changed since: choose the head again"
+    assert found[16][0] == "" and found[16][2] is None  # the page has it
+    assert [badge["kind"] for badge in found[17][2]["header"]["badges"]] == ["empty", "live"]
 
 
 def test_what_is_not_offered_says_that_it_needs_python(said):
@@ -143,7 +153,12 @@ def test_what_is_not_offered_says_that_it_needs_python(said):
         "whatif",
     }
     assert set(header["offers"].values()) == {"", NEEDS_PYTHON}
-    assert [tab["name"] for tab in header["tabs"] if tab["why_not"] == ""] == ["neurons", "norms"]
+    assert [tab["name"] for tab in header["tabs"] if tab["why_not"] == ""] == [
+        "neurons",
+        "matter",
+        "norms",
+        "table",
+    ]
     assert header["measures"] == ["weight", "norm", "difference"] and header["layer_maps"] == []
 
 

@@ -74,7 +74,8 @@ function Saved() {
   const target = targetOf(view);
   const answer = useAnswer(EACH, target ?? {}, { wait: !target });
   if (answer.state === "asking") return null;
-  const reason = answer.state === "refused" ? NEEDS_MODEL : answer.value.why_not;
+  const refused = answer.state === "refused" && (view.link.kernel.value ? answer.reason : NEEDS_MODEL);
+  const reason = answer.state === "refused" ? refused : answer.value.why_not;
   if (answer.state === "refused" || reason) return <p class="bl-empty">{reason}</p>;
   return <Answered matter={matterOf(answer.value, view.overview, questionOf(view) ?? placeOf(view))} />;
 }
@@ -103,7 +104,7 @@ function Asking() {
   const question = questionOf(view);
   const answer = useAnswer(MATTER, question ?? placeOf(view), { wait: !question });
   const isSaved = useRef(false); // what it refused once it refuses for the next cell
-  if (answer.state !== "asking") isSaved.current = answer.state === "refused" && view.link.now.value.state === "saved";
+  if (answer.state !== "asking") isSaved.current = answer.state === "refused" && view.link.carries.value;
   if (isSaved.current) return <Saved />;
   if (answer.state !== "answered") return <Waiting answer={answer} doing="three runs of the model" />;
   return <Answered matter={answer.value} isOld={!isOf(answer.value, view)} />;
@@ -172,10 +173,10 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
   );
 }
 
-/** What a saved page holds; null where it does not, or is none. */
+/** What a page carries; null where it does not. */
 async function held(view: View): Promise<Each | null> {
   const { answers, overview, link } = view;
-  if (link.now.value.state !== "saved") return null;
+  if (!link.carries.value) return null;
   const each = await arrived(() => answers.get(EACH, overview, targetOf(view) ?? {}));
   return each.why_not ? null : each;
 }
@@ -184,10 +185,14 @@ async function held(view: View): Promise<Each | null> {
 export async function matterNumbers(view: View): Promise<Numbers> {
   const { answers, overview } = view;
   const get = async (): Promise<Answer> => {
-    const each = await held(view).catch(() => null);
-    return each
-      ? matterOf(each, overview, questionOf(view) ?? placeOf(view))
-      : arrived(() => answers.get(MATTER, overview, questionOf(view) ?? placeOf(view)));
+    const asked = questionOf(view) ?? placeOf(view);
+    try {
+      return await arrived(() => answers.get(MATTER, overview, asked));
+    } catch (error) {
+      const each = await held(view).catch(() => null);
+      if (!each) throw error;
+      return matterOf(each, overview, asked);
+    }
   };
   const matter = answeredBefore(view) ?? (await get());
   const facts: [string, string][] = [["number", `${numberName(overview, matter)} (${matter.unit})`]];

@@ -1,10 +1,10 @@
 // What is asked of heads: one of them, rows and statistics of all, by weight and by norm. As bertlens/widgets/answers/heads.py.
-import type { Pass } from "./forward";
+import type { Pass } from "../forward";
+import type { Shaped } from "../pack";
+import { noPictures, putStatistics, putThumbnail, rolesOf, sideOf, statisticsOf, thumbnailOf } from "../pictures";
+import { type Answering, answerOf, type Carried, perHead, type Shown } from "../runs";
 import { mapOf, rowOf } from "./maps";
 import { lengthsOf, sharesOf } from "./norms";
-import type { Shaped } from "./pack";
-import { noPictures, putStatistics, putThumbnail, rolesOf, sideOf, statisticsOf, thumbnailOf } from "./pictures";
-import { type Answering, answerOf, type Carried, perHead, type Shown } from "./runs";
 
 /** One head as it travels: q and k (S, d), log-sum-exps (S), what it sees. */
 export function headOf(

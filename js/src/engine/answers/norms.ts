@@ -1,7 +1,7 @@
 // What a head passes on beside what it looks at: ‖f(x)‖, see bertlens/measures/norms.py. Kobayashi et al. 2020.
-import { isOff } from "./changes";
-import type { Pass } from "./forward";
-import type { Weights } from "./weights";
+import { isOff } from "../changes";
+import type { Pass } from "../forward";
+import type { Weights } from "../weights";
 
 const grams = new WeakMap<Weights, Map<number, Float64Array>>(); // of a layer's heads: OᵀO, (H, d, d)
 const known = new WeakMap<Pass, Map<number, Float32Array>>();

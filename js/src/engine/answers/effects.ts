@@ -1,10 +1,11 @@
 // What a change does to a run: which heads look elsewhere, see bertlens/whatif/movement.py, and what heads do to the answer.
+
+import { type Fields, NEEDS_PYTHON } from "../asked";
+import type { Change } from "../changes";
+import { cosine, type Pass, pooled, run } from "../forward";
+import { type Answering, answerOf, type Engine, perHead, type Shown } from "../runs";
 import { METRIC } from "./answers";
-import { type Fields, NEEDS_PYTHON } from "./asked";
-import type { Change } from "./changes";
-import { cosine, type Pass, pooled, run } from "./forward";
 import { rowOf } from "./maps";
-import { type Answering, answerOf, type Engine, perHead, type Shown } from "./runs";
 
 /** Whether something that is changed comes before a head's weights, or is one of them. */
 const canDiffer = (changes: readonly Change[], layer: number, head: number) =>

@@ -1,14 +1,14 @@
 // Weight against norm by kind of token, and mixing ratios: as norm_view of bertlens/widgets/answers/heads.py, whose measures
 // are bertlens/measures/categories.py and norms.py.
-import { CATEGORIES, LIMITS } from "../generated/vocabulary";
-import { isOff } from "./changes";
-import type { Pass } from "./forward";
+import { CATEGORIES, LIMITS } from "../../generated/vocabulary";
+import { isOff } from "../changes";
+import type { Pass } from "../forward";
+import { type Roles, rolesOf } from "../pictures";
+import { type Answering, answerOf, perHead } from "../runs";
+import { padded, type Weights } from "../weights";
 import { contextOf, mapOf } from "./maps";
 import { lengthsOf } from "./norms";
-import { type Roles, rolesOf } from "./pictures";
 import { spearman } from "./ranks";
-import { type Answering, answerOf, perHead } from "./runs";
-import { padded, type Weights } from "./weights";
 
 const NAMES = Object.keys(CATEGORIES);
 const METHODS = ["attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n"];

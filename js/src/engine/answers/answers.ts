@@ -1,7 +1,7 @@
 // What the model answers: of a text how its vector changed, of two texts their similarity.
-import { type Fields, NEEDS_PYTHON } from "./asked";
-import { cosine, pooled, run } from "./forward";
-import type { Engine, Run } from "./runs";
+import { type Fields, NEEDS_PYTHON } from "../asked";
+import { cosine, pooled, run } from "../forward";
+import type { Engine, Run } from "../runs";
 
 export const METRIC = "similarity"; // of a text's vector with that of the run without changes
 

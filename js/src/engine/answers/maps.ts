@@ -1,6 +1,6 @@
 // Attention of a run: whole maps by the model's product, single rows in doubles.
-import type { Pass } from "./forward";
-import { padded, type Weights } from "./weights";
+import type { Pass } from "../forward";
+import { padded, type Weights } from "../weights";
 
 /** One head's map: (tokens) weights of each row, which begin `stride` numbers apart. They are where the next one will be. */
 export interface HeadMap {
