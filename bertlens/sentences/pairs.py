@@ -213,6 +213,11 @@ class Similarity:
         """Of each side: (S + 1, E), see `by_input`."""
         return {}
 
+    @property
+    def is_split_by_input(self) -> bool:
+        """Whether the work of `pairs("input")` is done."""
+        return len(self._inputs) == len(self.sides)
+
     def _by_input(self, progress: bool) -> Tensor:
         """(S_a + 1, S_b + 1) float64, the last row and column of biases."""
         from tqdm.auto import tqdm

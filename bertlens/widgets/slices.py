@@ -62,8 +62,9 @@ def advanced(advance: Callable[[], bool], patience: float) -> bool:
 
 @dataclass(eq=False)
 class _Work:
-    steps: Generator[None, None, Any]
+    steps: Generator[float | None, None, Any]
     asked: float = 0.0
+    done: float | None = None  # the share, 0 to 1, where its steps yield it
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -73,7 +74,7 @@ def unfinished(trace: Trace) -> dict[Hashable, _Work]:
 
 
 def in_steps(
-    trace: Trace, of: Hashable, begin: Callable[[Here], Generator[None, None, T]], patience: float = math.inf
+    trace: Trace, of: Hashable, begin: Callable[[Here], Generator[Any, None, T]], patience: float = math.inf
 ) -> T | None:
     """What `begin` returns, which yields after every step; None where it takes longer than `patience` (s).
 
@@ -94,7 +95,7 @@ def in_steps(
         work.asked = now
         try:
             while True:
-                next(work.steps)
+                work.done = next(work.steps)
                 if time.monotonic() - now > patience:
                     return None
         except StopIteration as end:
@@ -106,6 +107,8 @@ def in_steps(
             raise
 
 
-def ask_again() -> tuple[dict[str, Any], dict[str, Any]]:
-    """The answer to a page that has to ask once more."""
-    return {"again": True}, {}
+def ask_again(trace: Trace | None = None, of: Hashable = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The answer to a page that has to ask once more; done: the share of `of` that is made, where its steps say it."""
+    work = unfinished(trace).get(of) if trace is not None else None
+    done = None if work is None else work.done
+    return {"again": True, **({} if done is None else {"done": done})}, {}

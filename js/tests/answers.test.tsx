@@ -85,13 +85,24 @@ describe("an answer", () => {
     await settled();
     expect(seen).toEqual([{ state: "asking" }, { state: "answered", value: 8 }]);
   });
+  it("says how much of the work is done where the kernel does", async () => {
+    const b = bench();
+    const { seen } = look(b);
+    b.take("double").give({ again: true, done: 0.4 });
+    await settled();
+    b.take("double").give({ n: 4 });
+    await settled();
+    expect(seen).toEqual([{ state: "asking" }, { state: "asking", done: 0.4 }, { state: "answered", value: 8 }]);
+  });
   it("is not asked for again once nobody looks", async () => {
     const b = bench();
     const { end } = look(b, { of: "a" });
     end();
-    b.take("double").give({ again: true });
+    b.take("double").give({ again: true, done: 0.4 });
     await settled();
     expect(b.model.asked.map(({ message }) => message.op)).not.toContain("double");
+    look(b, { of: "a" });
+    b.take("double");
   });
   it("is refused where it cannot be read", async () => {
     const b = bench();

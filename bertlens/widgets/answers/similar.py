@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 AnySimilarity: TypeAlias = Similarity | LateSimilarity
 Texts: TypeAlias = tuple[str, str, str, str]  # a, b, the task of each or ""
 MAXSIM = "maxsim"
+FEW = 64  # tokens of two texts together, whose split by input takes a second at most
 PAIRS = 2  # of texts that a view keeps beside its own
 
 
@@ -39,24 +40,26 @@ def similar(asked: Asked, texts: Texts | None = None) -> Answer:
 
 
 def similar_input(asked: Asked, texts: Texts | None = None, patience: float = PATIENCE) -> Answer:
-    """The split by tokens that went in: array pairs (S_a + 1, S_b + 1), biases last; gap. In turns: "again"."""
+    """The split by tokens that went in: array pairs (S_a + 1, S_b + 1), biases last; gap. In turns: "again", "done"."""
     found = split_pair(asked, texts)
 
-    def begin(_here: Here) -> Generator[None, None, DataFrame]:
-        for _ in found.steps():
-            yield
+    def begin(_here: Here) -> Generator[float, None, DataFrame]:
+        yield from found.steps()
         return found.pairs("input", progress=False)
 
     table = in_steps(asked.trace, ("similar by input", texts), begin, patience)
     if table is None:
-        return ask_again()
+        return ask_again(asked.trace, ("similar by input", texts))
     return {"gap": table.attrs["gap"]}, {"pairs": table.to_numpy("float32")}
 
 
 def saved_input(asked: Asked, _selection: Selection) -> Iterator[dict[str, Any]]:
-    """The arguments of `similar_input` that a page without a kernel holds: where it is the split that is shown."""
+    """The arguments of `similar_input` that a page without a kernel holds: where it is the split that is shown, or was
+    made, or is soon made."""
     own = asked.shown.similar
-    if isinstance(own, Similarity) and own.splits == ("input",) and within("attributed", *_sizes(own)):
+    if not isinstance(own, Similarity) or "input" not in own.splits or not within("attributed", *_sizes(own)):
+        return
+    if own.splits == ("input",) or own.is_split_by_input or sum(_sizes(own)) <= FEW:
         yield {}
 
 

@@ -10,7 +10,7 @@ const LIMIT = 128e6; // bytes
 export const PATIENCE = 60_000; // ms
 
 export type Answer<T> =
-  | { state: "asking" }
+  | { state: "asking"; done?: number } // the share that is made, 0 to 1
   | { state: "answered"; value: T; pending?: readonly number[] } // of a long text: layers that are still to come
   | { state: "refused"; reason: string };
 
@@ -94,9 +94,12 @@ export class Answers {
       return;
     }
     const asked = async (): Promise<{ value: T; bytes?: number } | null> => {
-      const reply = this.plain(kind.op, subject, args, (answer) =>
-        answer.fields.again ? null : kind.read(answer, args),
-      );
+      const reply = this.plain(kind.op, subject, args, (answer) => {
+        if (!answer.fields.again) return kind.read(answer, args);
+        const { done } = answer.fields;
+        if (typeof done === "number" && this.entries.has(name)) this.put(name, { state: "asking", done }, 0);
+        return null;
+      });
       this.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);
       const { value, bytes } = await reply;
       if (value !== null) return { value, bytes };

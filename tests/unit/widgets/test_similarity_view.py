@@ -169,15 +169,22 @@ def test_the_split_by_tokens_that_went_in(mode: str, splits: list[str], monkeypa
     assert told["splits"] == splits and ("similar.pairs" in arrays) == ("output" in splits)
     monkeypatch.setattr(slices.time, "monotonic", iter(range(10**9)).__next__)
     message = {"id": 1, "op": "similar_input", "trace": view.overview["header"]["trace"], "map": "self"}
-    turns = 1
+    turns, shares = 1, []
     while (reply := replies(view, message)[0])[0].get("again"):
         turns += 1
+        shares.append(reply[0]["done"])
+    assert shares == sorted(shares) and 0 < shares[0] < shares[-1] <= 1
     pairs = wire.unpack(reply[0]["arrays"], reply[1][0])["pairs"]
     assert turns > 2 and pairs.shape == tuple(1 + len(side["tokens"]) for side in told["sides"])
     assert pairs.sum() == pytest.approx(told["value"] + reply[0]["gap"], abs=1e-5)
     np.testing.assert_allclose(pairs, found.pairs("input"), atol=1e-6)
     held = [message["op"] for message, _ in view.page().answers]
+    assert "similar_input" in held
+    longer = bl.similarity(bl.Lens(encoder(mode=mode)), words(34, 1), words(34, 2))
+    held = [message["op"] for message, _ in longer.explore().page().answers]
     assert ("similar_input" in held) == (mode == "cls")
+    longer.pairs("input")
+    assert "similar_input" in [message["op"] for message, _ in longer.explore().page().answers]
 
 
 def test_the_euclidean_distance_names_its_terms() -> None:

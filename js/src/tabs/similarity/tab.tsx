@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { UNITS } from "../../generated/vocabulary";
 import type { Answer } from "../../kernel/answers";
 import { NEEDS_MODEL } from "../../kernel/link";
-import { counted, signed } from "../../paint/format";
+import { counted, percent, signed } from "../../paint/format";
 import { into, Segmented, Submit, wordChoices } from "../../parts/controls";
 import { onGridKey } from "../../parts/gridkeys";
 import { Waiting } from "../../parts/section";
@@ -275,6 +275,7 @@ function Progress({ answer }: { answer: Answer<Similar> }) {
   return (
     <p class="bl-controls">
       {answer.state === "refused" ? answer.reason : "splitting by the tokens that went in …"}
+      {answer.state === "asking" && answer.done !== undefined && <span class="bl-number">{percent(answer.done)}</span>}
       <button type="button" class="bl-button" onClick={() => into(page.similarOf)("none")}>
         Cancel
       </button>
