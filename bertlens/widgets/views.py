@@ -154,7 +154,8 @@ class SimilarityView(LensWidget):
                 f"a SimilarityView shows what bl.similarity(lens, a, b) gives, not {type(similarity).__name__}"
             )
         similar = checked(similarity)
-        super().__init__(similarity.traces[0], similar=similar, **selection)
+        opened = _opened(similarity.traces[0], {"query": None} | selection)
+        super().__init__(similarity.traces[0], similar=similar, **opened)
 
 
 class RankView(LensWidget):
@@ -178,7 +179,8 @@ class RankView(LensWidget):
             super().__init__(trace, ranking=ranking, **_opened(trace, selection))
         else:
             pair = checked(similarity(lens, query, best, TASKS))
-            super().__init__(pair.traces[0], similar=pair, ranking=ranking, **selection)
+            opened = _opened(pair.traces[0], {"query": None} | selection)
+            super().__init__(pair.traces[0], similar=pair, ranking=ranking, **opened)
 
     def _parts(self) -> tuple[str, ...]:
         return (*Explorer.PARTS, *TABS) if self._crosses else SimilarityView.PARTS

@@ -291,3 +291,13 @@ def test_late_interaction_has_matches_and_no_split() -> None:
     for op in ("similar_input", "similar_layers", "similar_without"):
         assert "a late-interaction score has no such numbers" in asked(view, op=op)[0]["error"]
     assert "longer than" in asked(view, texts=["the " * 90_000, D, "", ""])[0]["error"]
+
+
+def test_it_opens_the_runs_on_the_head_that_an_explorer_opens_on(lens: bl.Lens) -> None:
+    found = bl.similarity(lens, A, B)
+    explorer, view = found.traces[0].explore(), found.explore()
+    assert (view.layer, view.head) == (explorer.layer, explorer.head) != (0, 0) and view.query is None
+    assert (found.explore(layer=1, head=0).layer, found.explore(layer=1, head=0).head) == (1, 0)
+    ranked = bl.rank(lens, A, [B, A]).explore()
+    explorer = ranked.trace.explore()
+    assert (ranked.layer, ranked.head) == (explorer.layer, explorer.head) != (0, 0)
