@@ -1,4 +1,5 @@
 // What engine_run.mjs runs.
+export { common } from "../src/engine/answers/align";
 export { pooled, run } from "../src/engine/forward";
 export { pack } from "../src/engine/pack";
 export { plainProduct } from "../src/engine/product";

@@ -1,6 +1,6 @@
 // Runs what a Python test wrote into a folder, and writes what comes out beside it: `node tests/engine_run.mjs FOLDER`.
 // in.json {shape, parts, plain, passes: [{ids, segments, changes}]}, and n.json, n.bin of each part of the weights, as
-// bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts; {carried, asks}: what the
+// bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts; {commons}: what lists have in common; {carried, asks}: what the
 // model in a page answers, [error, fields, show] and the bytes of each.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,9 +17,11 @@ const { outputFiles } = await build({
 const source = Buffer.from(outputFiles[0].contents).toString("base64");
 const engine = await import(`data:text/javascript;base64,${source}`);
 const json = (name) => JSON.parse(readFileSync(join(folder, name), "utf8"));
-const { shape, parts, plain, passes, tokenizer, texts, carried, asks } = json("in.json");
+const { shape, parts, plain, passes, tokenizer, texts, commons, carried, asks } = json("in.json");
 
-if (texts) {
+if (commons) {
+  writeFileSync(join(folder, "out.json"), JSON.stringify(commons.map(([x, y]) => engine.common(x, y))));
+} else if (texts) {
   const encode = engine.createEncoder(tokenizer);
   writeFileSync(join(folder, "out.json"), JSON.stringify(texts.map((pair) => encode(...pair))));
 } else if (asks) {

@@ -68,7 +68,7 @@ def test_bundle_keeps_its_budget():
     """Compressed (gzip -9, 1 kB = 1000 B); what every view in a Jupyter kernel carries of it is small."""
     sizes = {path.name: len(gzip.compress(path.read_bytes(), 9)) / 1000 for path in STATIC.iterdir()}
     assert sizes["loader.js"] <= 2
-    assert sizes.pop("engine.js") <= 30  # which live pages carry
+    assert sizes.pop("engine.js") <= 30 + 12  # which live pages carry: of its own, and the library that reads texts
     assert sum(sizes.values()) <= 170
 
 

@@ -1,5 +1,6 @@
 // The questions that a page's model answers, by the names of bertlens/widgets/questions.py.
 import { answersOf } from "./answers/answers";
+import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answers/compare";
 import { matters, mattersExact, movedBy } from "./answers/effects";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
 import { cellMatters } from "./answers/matter";
@@ -15,6 +16,7 @@ const answers: Answering = async (engine, shown, { target }) => {
 const QUESTIONS: Record<string, Answering> = {
   ...{ head, rows, statistics, norms, thumbs, norm_view: normView },
   ...{ answers, moved: movedBy, matters, matters_exact: mattersExact, cell_matters: cellMatters },
+  ...{ compared_with: comparedWith, compared_heads: comparedHeads, compared, compared_answers: comparedAnswers },
 };
 
 /** Those that another run is shown for. */

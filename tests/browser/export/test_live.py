@@ -14,6 +14,7 @@ from bertlens.export import weights
 from bertlens.measures.norms import transformed_norm
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
+from browser.tabs.test_compare_with import heads_are, open_compare
 from browser.views import Seen
 
 OWN = "The cat sat on the mat because it was tired."
@@ -125,6 +126,25 @@ def test_norms_and_whether_it_matters_of_the_pages_own_text_and_of_a_typed_one(l
     lengths = transformed_norm(trace, 1)[8] * trace.attention(1)[8, 5]
     found = [number for _, number in seen.listed()]
     assert found == pytest.approx(lengths.sort(descending=True).values[: len(found)].tolist(), abs=6e-4)
+
+
+def test_texts_of_before_and_two_texts_compared(live, page_of):
+    path, lens = live
+    page = page_of(path, width=1280)
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page)
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    seen.root.get_by_role("button", name="Text before", exact=True).click()
+    expect(seen.root.locator(".bl-row-label", has_text="tired")).to_be_visible()
+    seen.root.get_by_role("button", name="Text before", exact=True).click()
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    open_compare(seen)
+    seen.part("compare-with").get_by_role("button", name=OWN).click()
+    comparison = bl.compare(lens.trace(TYPED), lens.trace(OWN))
+    expect(seen.part("compare-said")).to_have_text(comparison.said)
+    expect(seen.part("compare-answers")).to_have_text(comparison.answers().said)
+    heads_are(seen, comparison)
 
 
 def test_what_needs_python_says_so_and_the_pages_own_text_keeps_its_answers(live, page_of):

@@ -1,0 +1,292 @@
+// Two runs beside each other: the one shown, and another text or the run without changes. As bertlens/widgets/answers/beside.py
+// and compare.py; the runs are of one model and one tokenizer.
+import { headLabel } from "../../paint/format";
+import { ranked } from "../../paint/ranked";
+import { chipOf, type Fields } from "../asked";
+import { cosine, pooled, run } from "../forward";
+import { type Answer, type Answering, answerOf, type Engine, perHead, type Run, type Shown } from "../runs";
+import { type Alignment, align, type Pair } from "./align";
+import { answersOf } from "./answers";
+import { mapOf } from "./maps";
+import { lengthsOf, sharesOf } from "./norms";
+
+const WINDOW = 128; // units a side that are shown at once
+const MOST = 5; // heads in words
+const NAMED = 4; // pairs in a sentence
+const SINK = 1e-5; // attention to no token below this is rounding
+const OTHERS = 2; // runs beside the one shown that are kept
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}]/gu;
+
+type Side = Pick<Run, "texts" | "encoded" | "pass">;
+
+/** Two runs, and how far their heads are apart, by all tokens and by those that both texts have. */
+interface Beside {
+  a: Side;
+  b: Side;
+  alignment: Alignment;
+  apart: Map<boolean, Apart>;
+}
+
+/** Of each head: of its aligned rows the mean, and the one that is apart most. */
+interface Apart {
+  mean: Float64Array; // (L·H) nats
+  most: Int32Array; // (L·H) index into `shared`
+}
+
+const kept = new WeakMap<Shown, Map<string, Beside>>();
+
+async function beside(engine: Engine, shown: Shown, other: unknown, signal: AbortSignal): Promise<Beside> {
+  if (!kept.has(shown)) kept.set(shown, new Map());
+  const known = kept.get(shown)!;
+  const name = JSON.stringify(other);
+  if (!known.has(name)) {
+    const made = await besideAnew(engine, shown, other, signal);
+    while (known.size >= OTHERS) known.delete(known.keys().next().value!);
+    known.set(name, made);
+  }
+  return known.get(name)!;
+}
+
+async function besideAnew(
+  { weights, encode, carried }: Engine,
+  shown: Shown,
+  other: unknown,
+  signal: AbortSignal,
+): Promise<Beside> {
+  if (!Array.isArray(other)) throw new Error("this view shows one run: choose another to compare it with");
+  const { texts, encoded, original, pass } = shown;
+  let [a, b]: [Side, Side] = [shown, shown];
+  if (other[0] === "original") {
+    if (pass.changes.length === 0) throw new Error("this run is the unchanged one");
+    a = { texts, encoded, pass: original };
+  } else {
+    const [text, pair] = [String(other[1] ?? ""), String(other[2] ?? "")];
+    const there = encode(text, pair || undefined);
+    b = { texts: [text, pair], encoded: there, pass: await run(weights, there, [], signal) };
+  }
+  const alignment = align(a.encoded, b.encoded, carried.vocabulary.separator);
+  if (alignment.shared.length === 0)
+    throw new Error("the two texts have no token in common: there is nothing to compare");
+  return { a, b, alignment, apart: new Map() };
+}
+
+const isShared = (pair: Pair): pair is readonly [number, number] => pair[0] !== null && pair[1] !== null;
+const unitsOf = ({ alignment: { pairs, shared } }: Beside, aligned: boolean): readonly Pair[] =>
+  aligned ? shared : pairs;
+
+const visible = (text: string) =>
+  text.replace(HIDDEN, (one) => `⟨U+${one.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`);
+
+/** How much is aligned, and which pairs could be others. */
+function said({ a, b, alignment: { shared, open } }: Beside, aligned: boolean): string {
+  const [n, m] = [a.encoded.ids.length, b.encoded.ids.length];
+  const counts = `${shared.length} of ${n} tokens of a and of ${m} of b`;
+  const hasGaps = shared.length < Math.max(n, m);
+  const words = [aligned && hasGaps ? `Only what both texts have: ${counts}.` : `${counts} are aligned.`];
+  if (open.length > 0) {
+    const named = open.slice(0, NAMED).map(([i, j]) => `“${a.encoded.tokens[i]}” (${i} and ${j})`);
+    const more = open.length > NAMED ? ` and ${open.length - NAMED} more` : "";
+    words.push(
+      `Another alignment is as long without ${named.join(", ")}${more}: taken are the pairs that both texts come to first.`,
+    );
+  }
+  if (aligned && hasGaps) words.push("Each row is scaled to sum 1.");
+  return words.join(" ");
+}
+
+export const comparedWith: Answering = async (engine, shown, { other }, signal) => {
+  const found = await beside(engine, shown, other, signal);
+  const side = ({ texts, encoded, pass }: Side) => ({
+    model: visible(String(engine.carried.header.model)),
+    text: texts.filter(Boolean).map(visible).join(" / "),
+    changes: pass.changes.map((change) => chipOf(change, 0, encoded.tokens).label),
+  });
+  const { a, b, alignment } = found;
+  const name = ({ encoded }: Side, at: number | null) => (at === null ? null : visible(encoded.tokens[at]!));
+  const fields = {
+    sides: [side(a), side(b)],
+    by: "tokens",
+    queries: alignment.pairs.map(([i, j]) => [name(a, i), name(b, j), i ?? j]),
+    keys: null,
+    said: [said(found, false), said(found, true)],
+    ...{ only: false, matched: true, heads: null, open: null },
+  };
+  return { fields };
+};
+
+/** One head's map of one side by a measure, (S, S) without gaps between rows; `aligned`: as if it had the shared keys alone. */
+function measured(
+  { weights }: Engine,
+  { a, b, alignment: { shared } }: Beside,
+  side: 0 | 1,
+  [layer, head]: [number, number],
+  aligned: boolean,
+  measure = "weight",
+): Float32Array {
+  const { pass } = side ? b : a;
+  const { tokens } = pass;
+  const { values, stride } = mapOf(weights, pass, layer, head);
+  const isKept = new Uint8Array(tokens);
+  for (const pair of shared) isKept[pair[side]] = 1;
+  const lengths = measure === "weight" ? null : lengthsOf(weights, pass, layer).subarray(head * tokens);
+  const out = new Float32Array(tokens * tokens);
+  for (let i = 0; i < tokens; i++) {
+    let row: Float64Array = Float64Array.from(values.subarray(i * stride, i * stride + tokens));
+    if (aligned) row = sharesOf(row.map((weight, j) => (isKept[j] ? weight : 0)));
+    if (lengths) {
+      const norm = row.map((weight, j) => weight * lengths[j]!);
+      const share = measure === "norm" ? norm : sharesOf(norm);
+      row = measure === "norm" ? norm : row.map((weight, j) => weight - share[j]!);
+    }
+    out.set(row, i * tokens);
+  }
+  return out;
+}
+
+const entr = (p: number) => (p > 0 ? -p * Math.log(p) : 0);
+
+/** Of each aligned row the Jensen-Shannon divergence, nats: keys that one side has alone keep their weight. */
+function rowsApart(a: Float32Array, b: Float32Array, { pairs, shared }: Alignment, sizes: [number, number]): number[] {
+  const alone = ([0, 1] as const).map((side) =>
+    pairs.flatMap((pair) => (isShared(pair) || pair[side] === null ? [] : [pair[side]])),
+  );
+  return shared.map(([i, j]) => {
+    const [p, q] = [a.subarray(i * sizes[0], (i + 1) * sizes[0]), b.subarray(j * sizes[1], (j + 1) * sizes[1])];
+    let sum = 0;
+    const add = (x: number, y: number) => {
+      sum += entr((x + y) / 2) - (entr(x) + entr(y)) / 2;
+    };
+    for (const [k, l] of shared) add(p[k]!, q[l]!);
+    const sink = (row: Float32Array) => {
+      const rest = 1 - row.reduce((total, one) => total + one, 0);
+      return rest > SINK ? rest : 0;
+    };
+    add(sink(p), sink(q));
+    const rest = (row: Float32Array, keys: number[]) => keys.reduce((total, k) => total + row[k]!, 0);
+    return Math.max(0, sum) + (Math.LN2 / 2) * (rest(p, alone[0]!) + rest(q, alone[1]!));
+  });
+}
+
+/** `aligned`: as if both texts had the shared tokens alone. */
+async function apartOf(engine: Engine, found: Beside, aligned: boolean, signal: AbortSignal): Promise<Apart> {
+  const known = found.apart.get(aligned);
+  if (known) return known;
+  const [layers, heads] = perHead(engine.carried);
+  const { pairs, shared, open } = found.alignment;
+  const alignment = { pairs: aligned ? shared : pairs, shared, open };
+  const sizes: [number, number] = [found.a.pass.tokens, found.b.pass.tokens];
+  const made: Apart = { mean: new Float64Array(layers * heads), most: new Int32Array(layers * heads) };
+  for (let layer = 0; layer < layers; layer++) {
+    for (let head = 0; head < heads; head++) {
+      const [a, b] = ([0, 1] as const).map((side) => measured(engine, found, side, [layer, head], aligned));
+      const rows = rowsApart(a!, b!, alignment, sizes);
+      const at = layer * heads + head;
+      made.mean[at] = rows.reduce((sum, one) => sum + one, 0) / rows.length;
+      made.most[at] = rows.indexOf(Math.max(...rows));
+    }
+    await new Promise((next) => setTimeout(next));
+    signal.throwIfAborted();
+  }
+  found.apart.set(aligned, made);
+  return made;
+}
+
+/** Where a head differs most, in words; row and column count in the units. */
+function described(engine: Engine, found: Beside, apart: Apart, at: number, aligned: boolean): Fields {
+  const { a, b, alignment } = found;
+  const [, heads] = perHead(engine.carried);
+  const [layer, head] = [Math.floor(at / heads), at % heads];
+  const units = unitsOf(found, aligned);
+  const [i, j] = alignment.shared[apart.most[at]!]!;
+  const row = units.findIndex((pair) => pair[0] === i && pair[1] === j);
+  const maps = ([0, 1] as const).map((side) => measured(engine, found, side, [layer, head], aligned));
+  const weights = units.map(([p, q]): [number, number] => [
+    p === null ? 0 : maps[0]![i * a.pass.tokens + p]!,
+    q === null ? 0 : maps[1]![j * b.pass.tokens + q]!,
+  ]);
+  const sizes = weights.map(([p, q]) => Math.abs(q - p));
+  const column = sizes.indexOf(Math.max(...sizes));
+  const [p, q] = units[column]!;
+  const both = weights[column]!;
+  const order = ([0, 1] as const).toSorted((x, y) => both[y] - both[x]);
+  const written = ranked(
+    order.map((side) => both[side]),
+    2,
+  );
+  const text = (side: 0 | 1) => written[order.indexOf(side)]!;
+  const named = ({ encoded }: Side, place: number) => `“${encoded.tokens[place]}” (${place})`;
+  const key = p === null ? named(b, q!) : named(a, p);
+  const [here, there] = p === null ? (["b", "a"] as const) : (["a", "b"] as const);
+  const with_ =
+    p === null || q === null
+      ? `with ${text(p === null ? 1 : 0)} in ${here}; ${there} has no such token`
+      : `with ${text(0)} in a, ${text(1)} in b`;
+  const name = headLabel(layer, head);
+  const words = apart.mean[at]
+    ? `${name} differs most at ${named(a, i)}: it looks at ${key} ${with_}.`
+    : `${name} looks alike in both.`;
+  return { layer, head, words, cell: [row, column] };
+}
+
+export const comparedHeads: Answering = async (engine, shown, { other, aligned }, signal) => {
+  const found = await beside(engine, shown, other, signal);
+  const apart = await apartOf(engine, found, aligned === true, signal);
+  const order = [...apart.mean.keys()].sort((x, y) => apart.mean[y]! - apart.mean[x]! || x - y);
+  const most = order.slice(0, MOST).map((at) => described(engine, found, apart, at, aligned === true));
+  return { fields: { apart: [...apart.mean], most } };
+};
+
+/** One head in both, a window of units of it: NaN at gaps. */
+export const compared: Answering = async (engine, shown, question, signal): Promise<Answer> => {
+  const found = await beside(engine, shown, question.other, signal);
+  const [layer, head, row, col] = ["layer", "head", "row", "col"].map((name) => question[name] as number) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const { measure } = question;
+  const aligned = question.aligned === true;
+  const units = unitsOf(found, aligned);
+  const [rows, columns] = [units.slice(row, row + WINDOW), units.slice(col, col + WINDOW)];
+  const windows = ([0, 1] as const).map((side) => {
+    const values = measured(engine, found, side, [layer, head], aligned, String(measure));
+    const { tokens } = (side ? found.b : found.a).pass;
+    const cells = rows.flatMap((query) =>
+      columns.map((key) => {
+        const [i, j] = [query[side], key[side]];
+        return i === null || j === null ? Number.NaN : values[i * tokens + j]!;
+      }),
+    );
+    return Float32Array.from(cells);
+  });
+  const size = [rows.length, columns.length];
+  const asked = { layer, head, measure, row, col, ...(aligned ? { aligned } : {}) };
+  return answerOf({ ...asked, other: [layer, head] }, { a: [windows[0]!, size], b: [windows[1]!, size] });
+};
+
+/** Two numbers with as many digits as tell them apart. */
+function both(a: number, b: number): string {
+  const [high, low] = ranked([Math.max(a, b), Math.min(a, b)]);
+  return a >= b ? `${high} in a, ${a === b ? high : low} in b` : `${low} in a, ${high} in b`;
+}
+
+export const comparedAnswers: Answering = async (engine, shown, { other }, signal) => {
+  const { a, b } = await beside(engine, shown, other, signal);
+  const nothing = { fields: { unit: "", said: "", rows: [] } };
+  if (!engine.carried.vectors) return nothing;
+  if (a.texts[1] && b.texts[1]) {
+    const found: Fields[] = [];
+    for (const side of [a, b]) found.push(await answersOf(engine, { ...shown, ...side, original: side.pass }));
+    if (found.some(({ why_not }) => why_not)) return nothing;
+    const [own, others] = found.map(({ rows }) => (rows as [number, string, number, number][])[0]![3]) as [
+      number,
+      number,
+    ];
+    const said = `Similarity of the two sentences: ${both(own, others)}.`;
+    return { fields: { unit: "cosine", said, rows: [["", "similarity of the two sentences", own, others]] } };
+  }
+  const alike = cosine(pooled(a.pass), pooled(b.pass));
+  const said = `The vectors of a and b are alike by ${alike.toFixed(3)} (cosine; 1 = the same direction).`;
+  return { fields: { unit: "cosine", said, rows: [["", "cosine of the vectors of a and b", null, alike]] } };
+};
