@@ -7,8 +7,8 @@ import { Drawing } from "../../parts/chart";
 import { Paper } from "../../parts/paper";
 import { widest } from "../../parts/textwidth";
 import { shortText } from "../../parts/token";
-import { tipped } from "../../parts/tooltip";
 import { useView } from "../../state/view";
+import { Cell } from "./cell";
 import type { Chosen } from "./chosen";
 import type { Late, Similar, Split } from "./data";
 
@@ -94,22 +94,15 @@ export function LateMatrix({ data, late, split: { a, b }, rows, cols, chosen, wi
           const isChosen = chosen.pair?.a === i && chosen.pair.b === j && paper?.selection !== false;
           const [x, y] = [left + c * wide, head + r * tall];
           return (
-            // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys choose the same cells
-            <g
+            <Cell
               key={`${i}-${j}`}
-              data-cell={`${i}-${j}`}
-              {...tipped(view, () => chosen.words({ a: i, b: j }))}
-              onClick={() => chosen.choose({ a: i, b: j })}
+              name={`${i}-${j}`}
+              at={[x, y]}
+              size={[wide, tall]}
+              {...{ fill, isChosen }}
+              about={() => chosen.words({ a: i, b: j })}
+              choose={() => chosen.choose({ a: i, b: j })}
             >
-              <rect
-                x={x + 0.5}
-                y={y + 0.5}
-                width={wide - 1}
-                height={tall - 1}
-                fill={fill}
-                stroke={isChosen ? ink.select : "none"}
-                stroke-width={isChosen ? 2 : 0}
-              />
               {isBest && (
                 <rect
                   data-best
@@ -134,7 +127,7 @@ export function LateMatrix({ data, late, split: { a, b }, rows, cols, chosen, wi
                   {signed(value, 2)}
                 </text>
               )}
-            </g>
+            </Cell>
           );
         }),
       )}

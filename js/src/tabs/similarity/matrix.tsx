@@ -7,8 +7,8 @@ import { Drawing } from "../../parts/chart";
 import { Paper } from "../../parts/paper";
 import { widest } from "../../parts/textwidth";
 import { shortText } from "../../parts/token";
-import { tipped } from "../../parts/tooltip";
 import { useView } from "../../state/view";
+import { Cell } from "./cell";
 import type { Chosen } from "./chosen";
 import type { Folded, Line } from "./data";
 
@@ -104,22 +104,14 @@ export function SumMatrix({
           const about = () =>
             isCell ? chosen.words({ a, b }) : `${row.label} – ${col.label}: ${text(value)} of ${text(total)}`;
           return (
-            // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys choose the same cells
-            <g
+            <Cell
               key={`${r}-${c}`}
-              data-cell={`${r}-${c}`}
-              {...tipped(view, about)}
-              onClick={() => isCell && chosen.choose({ a, b })}
+              name={`${r}-${c}`}
+              at={[xOf(c), yOf(r)]}
+              size={[wideOf(c), tall]}
+              {...{ fill, isChosen, about }}
+              choose={() => isCell && chosen.choose({ a, b })}
             >
-              <rect
-                x={xOf(c) + 0.5}
-                y={yOf(r) + 0.5}
-                width={wideOf(c) - 1}
-                height={tall - 1}
-                fill={fill}
-                stroke={isChosen ? ink.select : "none"}
-                stroke-width={isChosen ? 2 : 0}
-              />
               {isWritten && (
                 <text
                   x={xOf(c) + wideOf(c) / 2}
@@ -131,7 +123,7 @@ export function SumMatrix({
                   {text(value)}
                 </text>
               )}
-            </g>
+            </Cell>
           );
         }),
       )}
