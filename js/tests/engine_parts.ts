@@ -1,5 +1,6 @@
 // What engine_run.mjs runs.
 export { common } from "../src/engine/answers/align";
+export { lengthsOf } from "../src/engine/answers/norms";
 export { pooled, run } from "../src/engine/forward";
 export { pack } from "../src/engine/pack";
 export { plainProduct } from "../src/engine/product";

@@ -59,6 +59,7 @@ if (commons) {
     const arrays = { pooled: [engine.pooled(pass), null] };
     for (const [layer, { q, k, v, lse }] of pass.layers.entries())
       for (const [name, values] of Object.entries({ q, k, v, lse })) arrays[`${layer}.${name}`] = [values, null];
+    for (const layer of pass.layers.keys()) arrays[`${layer}.norms`] = [engine.lengthsOf(weights, pass, layer), null];
     for (const [layer, values] of pass.stream.entries()) arrays[`stream.${layer}`] = [values, null];
     const { index, data } = engine.pack(arrays);
     writeFileSync(join(folder, `out${n}.json`), JSON.stringify(index));

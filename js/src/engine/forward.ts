@@ -15,7 +15,7 @@ export interface Attended {
   q: Float32Array;
   k: Float32Array;
   v: Float32Array;
-  lse: Float32Array;
+  lse: Float64Array;
   seen: (Uint8Array | null)[]; // of each head: see changes.ts
 }
 
@@ -29,6 +29,8 @@ export interface Pass {
 
 /** Is shown a head's weights while they are here: (tokens) of each row, which begin `stride` numbers apart. */
 export type Look = (layer: number, head: number, weights: Float32Array, stride: number) => void;
+
+const LARGE = 0.05; // a weight whose score is summed in 64 bits
 
 /** Yields after every layer, so that who drives it can let others in, or leave it. */
 export function* forward(
@@ -61,7 +63,7 @@ export function* forward(
       apply(scratch.a, linear, scratch.b);
       return byHead(view(scratch.b), tokens, heads, width / heads);
     }) as [Float32Array, Float32Array, Float32Array];
-    const attended = { q, k, v, lse: new Float32Array(heads * tokens), seen: [] as Attended["seen"] };
+    const attended = { q, k, v, lse: new Float64Array(heads * tokens), seen: [] as Attended["seen"] };
     for (let head = 0; head < heads; head++) {
       attended.seen.push(seenBy(changes, layer, head, tokens));
       look(layer, head, attend(weights, attended, head, tokens, isOff(changes, layer, head)), rows);
@@ -124,7 +126,16 @@ function attend(
       sum += row[j]!;
     }
     for (let j = 0; j < tokens; j++) row[j]! /= sum;
-    layer.lse[head * tokens + i] = most * scaling + Math.log(sum);
+    // scores are sums in 32 bits: where a few keys have most of a row, theirs are summed anew in 64
+    const exact = (j: number) => {
+      let dot = 0;
+      for (let n = 0; n < size; n++) dot += query[i * size + n]! * key[j * size + n]!;
+      return dot * scaling;
+    };
+    let lse = most * scaling + Math.log(sum);
+    const rough = lse;
+    for (let j = 0; j < tokens; j++) if (row[j]! > LARGE) lse += row[j]! * (exact(j) - Math.log(row[j]!) - rough);
+    layer.lse[head * tokens + i] = lse;
   }
   const values = own(layer.v);
   turned.fill(0);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import unicodedata
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import ExportError
 from bertlens.export import weights
+from bertlens.measures.norms import transformed_norm
 from unit.export import engine
 
 TEXTS = [
@@ -54,24 +56,97 @@ def check(arrays: dict[str, np.ndarray], trace: bl.Trace, most: float) -> None:
             assert np.abs(arrays[f"{layer}.{name}"] - own.numpy().ravel()).max() <= 4 * most
         stream = trace.layer_output(layer)
         assert np.abs(arrays[f"stream.{layer + 1}"] - stream.numpy().ravel()).max() <= 4 * most
+        lengths = transformed_norm(trace, layer).numpy()
+        assert np.abs(arrays[f"{layer}.norms"] - lengths.ravel()).max() <= most * lengths.max()
     assert np.abs(arrays["pooled"] - stream.mean(0).numpy()).max() <= most
 
 
-def test_a_pass_is_torchs_on_the_same_weights_and_near_it_on_its_own(written, embedded_lens):
+def generated(lens: bl.Lens, count: int) -> list[tuple[str, str | None]]:
+    """Texts of 3 to 512 tokens: each third one a pair, with [MASK], emoji, unknown words."""
+    rng = random.Random(41)
+    words = sorted(word for word in lens.tokenizer.get_vocab() if word.isalpha())
+    odd = ["[MASK]", "😀", "㐂", "𓀀", "naïve", "unbelievably", "don't", "3.14", "猫", "U.S.A.", "(", "…"]
+    found: list[tuple[str, str | None]] = []
+    for n in range(count):
+        wanted = round(3 * (512 / 3) ** (n / (count - 1)))
+        sides: tuple[str, str | None] = ("a", "b" if n % 3 == 2 else None)
+        while True:
+            side = rng.randrange(2) if sides[1] else 0
+            word = rng.choice(odd) if rng.random() < 0.1 else rng.choice(words)
+            longer = (f"{sides[0]} {word}", sides[1]) if side == 0 else (sides[0], f"{sides[1]} {word}")
+            if len(lens.tokenizer(*longer)["input_ids"]) > wanted:
+                break
+            sides = longer
+        found.append(sides)
+    return found
+
+
+def check_both(written: Any, lens: bl.Lens, texts: list[tuple[str, str | None]]) -> float:
+    """Passes are torch's on the rounded weights, and near it on the model's own: how far attention is from these."""
     model, same, folder = written
-    own = [embedded_lens.trace(*text) for text in TEXTS]
+    own = [lens.trace(*text) for text in texts]
     found, _ = engine.passes(model, folder, [(trace, []) for trace in own])
-    for arrays, text, trace in zip(found, TEXTS, own, strict=True):
-        check(arrays, same.trace(*text), 1e-5)
+    most = 0.0
+    vectors = []
+    for arrays, text, trace in zip(found, texts, own, strict=True):
+        rounded = same.trace(*text)
+        check(arrays, rounded, 1e-5)
+        vectors.append((arrays["pooled"], rounded.layer_output(trace.n_layers - 1).mean(0).numpy()))
         for layer in range(trace.n_layers):
             apart = (engine.attention(arrays, layer, trace) - trace.attention(layer).double()).abs().max()
-            assert apart <= 2e-3
+            most = max(most, float(apart))
+    for one, other in pairwise(vectors):  # the similarity of two texts
+        here, there = (float(a @ b / np.linalg.norm(a) / np.linalg.norm(b)) for a, b in zip(one, other, strict=True))
+        assert here == pytest.approx(there, abs=1e-5)
+    assert most <= 2e-3
+    return most
+
+
+def test_a_pass_is_torchs_on_the_same_weights_and_near_it_on_its_own(written, embedded_lens):
+    texts = [*TEXTS, *generated(embedded_lens, 6)]
+    check_both(written, embedded_lens, texts)
     # the stream that layers begin with, of the library itself
+    model, same, folder = written
+    [arrays], _ = engine.passes(model, folder, [(same.trace(*TEXTS[2]), [])])
     inputs = same.tokenizer(*TEXTS[2], return_tensors="pt", padding=False)
     with torch.no_grad():
         states = same.model(**inputs, output_hidden_states=True).hidden_states
     for n, state in enumerate(states):
-        assert np.abs(found[2][f"stream.{n}"] - state[0].numpy().ravel()).max() <= 4e-5
+        assert np.abs(arrays[f"stream.{n}"] - state[0].numpy().ravel()).max() <= 4e-5
+
+
+@pytest.mark.long
+def test_passes_of_100_texts_are_torchs(written, embedded_lens):
+    texts = generated(embedded_lens, 100)
+    lengths = [len(embedded_lens.encoding(*text)) for text in texts]
+    assert min(lengths) <= 5 and max(lengths) >= 500
+    most = [check_both(written, embedded_lens, texts[at : at + 10]) for at in range(0, 100, 10)]
+    print(f"16 bits move attention by at most {max(most):.1e}")
+
+
+@pytest.mark.long
+def test_changes_of_100_texts_are_those_of_a_rerun(written, embedded_lens):
+    model, same, folder = written
+    rng = random.Random(43)
+    for at in range(0, 100, 10):
+        texts = generated(embedded_lens, 100)[at : at + 10]
+        originals = [same.trace(*text) for text in texts]
+        cases = []
+        for trace in originals:
+            layer, head, size = rng.randrange(5), rng.randrange(12), trace.n_tokens
+            query, key, token = (rng.randrange(size) for _ in range(3))
+            cases += [
+                (trace, [{"kind": "off", "layer": layer, "head": head}], whatif.off(layer, head)),
+                (
+                    trace,
+                    [{**CUT, "layer": layer, "head": head, "query": query, "key": key}],
+                    whatif.cut(layer, head, query, key),
+                ),
+                (trace, [{"kind": "hide", "token": token}], whatif.hide(token)),
+            ]
+        found, _ = engine.passes(model, folder, [(trace, asked) for trace, asked, _ in cases])
+        for arrays, (trace, _, change) in zip(found, cases, strict=True):
+            check(arrays, trace.rerun(change), 1e-5)
 
 
 def test_changes_are_those_of_a_rerun(written):

@@ -157,6 +157,7 @@ def test_what_is_not_offered_says_that_it_needs_python(said):
         "neurons",
         "matter",
         "norms",
+        "compare",
         "table",
     ]
     assert header["measures"] == ["weight", "norm", "difference"] and header["layer_maps"] == []

@@ -22,12 +22,15 @@ export function mapOf({ shape, product, scratch }: Weights, pass: Pass, layer: n
   product.multiply(scratch.headA, scratch.headB, scratch.zeros, scratch.scores, stride, size, stride);
   const values = new Float32Array(product.memory, scratch.scores, stride * stride);
   const [scaling, mask] = [1 / Math.sqrt(size), seen[head]];
-  for (let i = 0; i < tokens; i++)
+  for (let i = 0; i < tokens; i++) {
+    const [row, shift] = [values.subarray(i * stride, i * stride + tokens), lse[head * tokens + i]!];
+    let sum = 0; // 1 but for the rounding of the scores
     for (let j = 0; j < tokens; j++) {
-      const at = i * stride + j;
-      const isSeen = !mask || mask[i * tokens + j];
-      values[at] = isSeen ? Math.exp(values[at]! * scaling - lse[head * tokens + i]!) : 0;
+      row[j] = !mask || mask[i * tokens + j] ? Math.exp(row[j]! * scaling - shift) : 0;
+      sum += row[j]!;
     }
+    for (let j = 0; j < tokens; j++) row[j]! /= sum;
+  }
   return { values, stride };
 }
 
