@@ -8,6 +8,7 @@ from .comparison import compared_attention, compared_heads
 from .gates import gate_counts
 from .geometry import cone, directionality, norm_histograms, softmax_cones, spectra
 from .heads import attention_map, save
+from .mentions import coreference_arcs
 from .norms import category_shares, mixing_ratios, weight_against_norm
 from .pairs import similarity
 from .running import running_text
@@ -23,6 +24,7 @@ __all__ = [
     "compared_attention",
     "compared_heads",
     "cone",
+    "coreference_arcs",
     "directionality",
     "faithfulness",
     "gate_counts",

@@ -170,15 +170,15 @@ def parse(
     right = 0
     for d, (gold, guess) in enumerate(zip(sentence.heads, predicted, strict=True)):
         if gold >= 0:
-            _arc(axes, d, gold, 1, INK, "-")
+            arc(axes, d, gold, 1, INK, "-")
             axes.text(d, 0.62, sentence.relations[d], ha="center", fontsize=5.5, color=MUTED)
         if guess != NONE:
             right += guess == gold
-            _arc(axes, d, guess, -1, _COLORS[0] if guess == gold else ACCENT, "-" if guess == gold else "--")
+            arc(axes, d, guess, -1, _COLORS[0] if guess == gold else ACCENT, "-" if guess == gold else "--")
     for d, word in enumerate(sentence.words):
         axes.text(d, 0, plain(word), ha="center", va="center", fontsize=8)
     above, below = (
-        max(2.0, max(_height(d, h) for d, h in enumerate(heads)) + 1) for heads in (sentence.heads, predicted)
+        max(2.0, max(arc_height(d, h) for d, h in enumerate(heads)) + 1) for heads in (sentence.heads, predicted)
     )
     axes.set(xlim=(-0.7, len(sentence) - 0.3), ylim=(-below - 0.3, above + 0.3))
     head_said = f"L{layer}·H{head} {direction}, {right} of {len(sentence)} right"
@@ -187,16 +187,16 @@ def parse(
     return axes
 
 
-def _height(a: int, b: int) -> float:
+def arc_height(a: int, b: int) -> float:
     return 0.0 if b < 0 else 0.75 * abs(a - b) ** 0.8
 
 
-def _arc(axes: Any, word: int, other: int, side: int, color: str, style: str) -> None:
+def arc(axes: Any, word: int, other: int, side: int, color: str, style: str) -> None:
     """From a word to what is (or is taken for) its head, which has the arrow."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    base, top = side * 0.9, side * (0.9 + _height(word, other) * 4 / 3)
+    base, top = side * 0.9, side * (0.9 + arc_height(word, other) * 4 / 3)
     curve = Path([(word, base), (word, top), (other, top), (other, base)], [Path.MOVETO, *[Path.CURVE4] * 3])
     axes.add_patch(PathPatch(curve, fill=False, edgecolor=color, linestyle=style, linewidth=1))
     axes.plot(other, base, marker="v" if side > 0 else "^", color=color, markersize=3.5)

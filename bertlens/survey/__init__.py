@@ -9,12 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .coreference import coreference_scores, resolve
     from .distances import clustering, head_distances, head_map, nearest_heads
     from .frequency import frequency_correlation
     from .gradients import attention_gradients
     from .heads import head_stats
     from .headstats import HeadStats
     from .intervals import mean_interval
+    from .mentions import read_documents
     from .similar_texts import story
     from .syntax import Decisions, best_heads, decide, predicted_words, relation_scores, word_attention
     from .treebank import Sentence, read_treebank
@@ -26,6 +28,7 @@ _HOMES = {
     "attention_gradients": ".gradients",
     "best_heads": ".syntax",
     "clustering": ".distances",
+    "coreference_scores": ".coreference",
     "decide": ".syntax",
     "frequency_correlation": ".frequency",
     "head_distances": ".distances",
@@ -34,8 +37,10 @@ _HOMES = {
     "mean_interval": ".intervals",
     "nearest_heads": ".distances",
     "predicted_words": ".syntax",
+    "read_documents": ".mentions",
     "read_treebank": ".treebank",
     "relation_scores": ".syntax",
+    "resolve": ".coreference",
     "story": ".similar_texts",
     "word_attention": ".syntax",
 }
@@ -46,6 +51,7 @@ __all__ = [
     "attention_gradients",
     "best_heads",
     "clustering",
+    "coreference_scores",
     "decide",
     "frequency_correlation",
     "head_distances",
@@ -54,8 +60,10 @@ __all__ = [
     "mean_interval",
     "nearest_heads",
     "predicted_words",
+    "read_documents",
     "read_treebank",
     "relation_scores",
+    "resolve",
     "story",
     "word_attention",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO, TypeAlias, cast
+from typing import Any, TextIO, TypeAlias, cast
 
 from ..errors import InputError
 from .open import Lines, opened
@@ -56,6 +56,11 @@ def read_treebank(treebank: Treebank) -> Iterator[Sentence]:
 
 def sentences(lines: Lines) -> Iterator[Sentence]:
     """The sentences of an open CoNLL-U file. Raises InputError where it is none."""
+    return (sentence for _, sentence in trees(lines))
+
+
+def trees(lines: Lines) -> Iterator[tuple[Any, Sentence]]:
+    """Each sentence of an open CoNLL-U file as the library has it (a TokenList), and as a Sentence. Errors as above."""
     try:
         import conllu
     except ImportError:
@@ -67,12 +72,8 @@ def sentences(lines: Lines) -> Iterator[Sentence]:
             name = tree.metadata.get("sent_id", str(number))
             if not words or any(word["head"] not in index_of or word["deprel"] is None for word in words):
                 raise InputError(f"sentence {name!r} has words without head or relation: is it an annotated treebank?")
-            yield Sentence(
-                [word["form"] for word in words],
-                [index_of[word["head"]] for word in words],
-                [word["deprel"] for word in words],
-                name,
-            )
+            heads = [index_of[word["head"]] for word in words]
+            yield tree, Sentence([word["form"] for word in words], heads, [word["deprel"] for word in words], name)
     except (conllu.exceptions.ParseException, KeyError) as error:
         raise lines.error(
             f"ends a sentence in what is not a CoNLL-U file: {' '.join(str(error).split()):.150}"
