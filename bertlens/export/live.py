@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,15 @@ from ..base.wire import pack
 from ..errors import BertLensError, ExportError
 from ..lens import Lens
 from ..measures.predictions import kind_of
+from ..model.borrowed import Model
 from ..model.embedding import Means
 from ..trace.trace import Trace
 from . import weights
 from .deflate import carried
 
 LIMIT = 150_000_000  # bytes of the weights in a page
+_PIECE = 500_000  # numbers by which the whole is known
+_REST = 1_300_000  # bytes of a page beside its weights, about
 _EXPORT = "var made="  # how the engine's bundle begins
 NOTICE = "Texts are read by @huggingface/tokenizers (Apache-2.0)."
 SAID = "The model is in this page: it is loaded when the page is whole."
@@ -69,6 +73,26 @@ def live(trace: Trace) -> Live:
         "digits": digits,
     }
     return Live(about, digits, _parts(trace))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a live page will take, about."""
+
+    size: int  # bytes
+    seconds: float
+
+
+def cost(model: Model) -> Cost:
+    """From a piece of the weights. Raises ExportError where a page cannot run the model."""
+    weights.check(model)
+    words = next(weights.parts(model))["words"].reshape(-1)[:_PIECE]
+    index, blob = pack({"words": words})
+    start = time.perf_counter()
+    share = len(carried(blob, index)["$bytes"]) / len(blob)
+    speed = len(blob) / (time.perf_counter() - start)
+    size = 2 * sum(p.numel() for p in model.base.parameters())
+    return Cost(int(size * share) + _REST, 3 + 4 * size / speed)
 
 
 def engine() -> str:
