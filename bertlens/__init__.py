@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         SimilarityView,
         SurveyView,
     )
-    from .widgets.teaching import classroom
 
 __version__ = "0.2.0"
 
@@ -46,7 +45,6 @@ _NAMES = {
     "sentences.pairs": ("Similarity", "similarity"),
     "sentences.passages": ("rank",),
     "vocabulary": ("LayerMap", "register_layer_map"),
-    "widgets.teaching": ("classroom",),
     "widgets": (
         "CompareView",
         "Explorer",
@@ -91,7 +89,6 @@ __all__ = [
     "SurveyView",
     "Trace",
     "__version__",
-    "classroom",
     "compare",
     "rank",
     "register_family",

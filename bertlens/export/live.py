@@ -9,24 +9,18 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..base.wire import pack
-from ..errors import BertLensError, ExportError
+from ..errors import ExportError
 from ..lens import Lens
-from ..measures.predictions import kind_of
-from ..model.borrowed import Model
-from ..model.embedding import Means
 from ..trace.trace import Trace
-from . import weights
+from . import heads, weights
 from .deflate import carried
 
 LIMIT = 150_000_000  # bytes of the weights in a page
-_PIECE = 500_000  # numbers by which the whole is known
-_REST = 1_300_000  # bytes of a page beside its weights, about
 _EXPORT = "var made="  # how the engine's bundle begins
 NOTICE = "Texts are read by @huggingface/tokenizers (Apache-2.0)."
 SAID = "The model is in this page: it is loaded when the page is whole."
@@ -42,8 +36,8 @@ class Live:
     parts: Iterator[dict[str, Any]]
 
 
-def live(trace: Trace) -> Live:
-    """The model of a trace, for a page of this trace.
+def live(trace: Trace, small: bool = False) -> Live:
+    """The model of a trace, for a page of this trace. small: vectors of words in 8 bits (`weights`).
 
     Raises ExportError where a page cannot run it, or the run is a changed one.
     """
@@ -52,15 +46,16 @@ def live(trace: Trace) -> Live:
     if trace.changes:
         raise ExportError("a live page starts from the unchanged run: save trace.original.explore() with live=True")
     weights.check(trace.model)
-    numbers = sum(p.numel() for p in trace.model.base.parameters())
-    if (size := numbers * 2 * 4 // 3) > LIMIT:
+    if (size := _bytes(trace, small) * 4 // 3) > LIMIT:
         raise ExportError(
             f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: save it without live"
         )
-    digits = _digits(trace)
+    answer = heads.head(trace)
+    digits = _digits(trace, small)
     tokenizer = trace.model.tokenizer
     about = {
-        "shape": weights.shape(trace.model),
+        "shape": weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
+        "answer": answer.about,
         "tokenizer": _text(tokenizer_files(tokenizer)),
         "vocabulary": {
             "unknown": tokenizer.unk_token,
@@ -68,31 +63,9 @@ def live(trace: Trace) -> Live:
             "separator": tokenizer.sep_token,
             "specials": list(tokenizer.all_special_ids),
         },
-        "parts": trace.n_layers + 1,
-        "vectors": _has_vectors(trace),
         "digits": digits,
     }
-    return Live(about, digits, _parts(trace))
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a live page will take, about."""
-
-    size: int  # bytes
-    seconds: float
-
-
-def cost(model: Model) -> Cost:
-    """From a piece of the weights. Raises ExportError where a page cannot run the model."""
-    weights.check(model)
-    words = next(weights.parts(model))["words"].reshape(-1)[:_PIECE]
-    index, blob = pack({"words": words})
-    start = time.perf_counter()
-    share = len(carried(blob, index)["$bytes"]) / len(blob)
-    speed = len(blob) / (time.perf_counter() - start)
-    size = 2 * sum(p.numel() for p in model.base.parameters())
-    return Cost(int(size * share) + _REST, 3 + 4 * size / speed)
+    return Live(about, digits, _parts(trace, small, answer))
 
 
 def engine() -> str:
@@ -105,19 +78,27 @@ def engine() -> str:
     return f"()=>{{{text}return made}}"
 
 
-def _parts(trace: Trace) -> Iterator[dict[str, Any]]:
+def _bytes(trace: Trace, small: bool) -> int:
+    """Of the weights, about."""
     assert trace.model is not None
-    for arrays in weights.parts(trace.model):
+    numbers = sum(p.numel() for p in trace.model.runner.parameters())
+    return 2 * numbers - (trace.model.embedding.weight.numel() if small else 0)
+
+
+def _parts(trace: Trace, small: bool, answer: heads.Head) -> Iterator[dict[str, Any]]:
+    assert trace.model is not None
+    for arrays in (*weights.parts(trace.model, small), *([answer.arrays] if answer.arrays else [])):
         index, blob = pack(arrays)
         yield {"index": index, "data": carried(blob, index)}
 
 
-def _digits(trace: Trace) -> str:
+def _digits(trace: Trace, small: bool) -> str:
     """How far attention on the trace's text is from that of the model as it is, at most."""
     assert trace.model is not None
-    same = Lens(weights.rounded(trace.model), trace.model.tokenizer).run([trace.encoding])[0]
+    same = Lens(weights.rounded(trace.model, small), trace.model.tokenizer).run([trace.encoding])[0]
     apart = max(float((same.attention(layer) - trace.attention(layer)).abs().max()) for layer in range(trace.n_layers))
-    return f"On the text that was saved, weights of 16 bits move attention by at most {_upwards(apart)}."
+    kept = "vectors of words in 8 bits and other weights in 16" if small else "weights of 16 bits"
+    return f"On the text that was saved, {kept} move attention by at most {_upwards(apart)}."
 
 
 def _upwards(value: float) -> str:
@@ -128,15 +109,6 @@ def _upwards(value: float) -> str:
     return f"{math.ceil(value / step) * step:.1g}"
 
 
-def _has_vectors(trace: Trace) -> bool:
-    """Whether the model's answer is the mean of a text's vectors."""
-    assert trace.model is not None
-    try:
-        return kind_of(trace) == "similarity" and type(trace.model.embedder) is Means
-    except BertLensError:
-        return False
-
-
 def tokenizer_files(tokenizer: Any) -> dict[str, Any]:
     """Its file, without the padding and truncation that are set at the moment. Raises ExportError for other kinds."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
@@ -144,7 +116,8 @@ def tokenizer_files(tokenizer: Any) -> dict[str, Any]:
     kinds = [(file.get(name) or {}).get("type") for name in ("normalizer", "pre_tokenizer", "model")]
     if kinds != ["BertNormalizer", "BertPreTokenizer", "WordPiece"]:
         raise ExportError("a page reads texts with BERT's own kind of tokenizer: save it without live")
-    return {"file": {**file, "padding": None, "truncation": None}, "config": {}}
+    types = "token_type_ids" in tokenizer.model_input_names
+    return {"file": {**file, "padding": None, "truncation": None}, "config": {}, "types": types}
 
 
 def _text(value: Any) -> dict[str, Any]:

@@ -1,106 +1,193 @@
 """A model's weights as a page carries them, for the pass of js/src/engine: matrices in 16 bits, vectors as they are.
 
-What is rounded is rounded to the nearest number of IEEE 754 binary16, ties to even, and nothing else is: `rounded` is
-the same model with what the page computes with, so that what the rounding changes can be measured.
+What is rounded is rounded to the nearest number of IEEE 754 binary16, ties to even, and nothing else is; in the small
+form the words' vectors are whole multiples, in 8 bits, of a factor for every GROUP numbers. `rounded` is the same model
+with what the page computes with, so that what the rounding changes can be measured.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
-from ..errors import ExportError
+from ..errors import BertLensError, ExportError
 from ..model.borrowed import Model
 
 LARGEST = float(np.finfo(np.float16).max)
-_LAYER = {
-    "query": "attention.self.query",
-    "key": "attention.self.key",
-    "value": "attention.self.value",
-    "output": "attention.output.dense",
-    "attention_norm": "attention.output.LayerNorm",
-    "grow": "intermediate.dense",
-    "shrink": "output.dense",
-    "norm": "output.LayerNorm",
+GROUP = 32  # numbers of a word's vector that share a factor, in the small form
+MOST = 127  # of its multiples
+ZERO = 128  # as which 0 is kept
+FAMILIES = ("Bert", "Roberta", "XLMRoberta", "Camembert", "Electra", "DistilBert", "Albert")
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {  # by their names in js/src/engine/numbers.ts
+    "gelu": functional.gelu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "relu": torch.relu,
+    "silu": functional.silu,
+    "tanh": torch.tanh,
 }
 
 
 def check(model: Model) -> None:
     """Raises ExportError where a page cannot run the model."""
     base, config = model.base, model.base.config
-    if type(base).__name__ != "BertModel":
-        raise ExportError(f"a page runs encoders of BERT's class; this is {type(base).__name__}: save it without live")
+    if type(base).__name__ not in [f"{name}Model" for name in FAMILIES] or model.adapter is None:
+        raise ExportError(
+            f"a page runs encoders of these families: {', '.join(FAMILIES)}; this is {type(base).__name__}: "
+            "save it without live"
+        )
     if getattr(config, "is_decoder", False) or getattr(config, "position_embedding_type", "absolute") != "absolute":
         raise ExportError("a page runs encoders with absolute positions: save it without live")
-    if config.hidden_act != "gelu":
-        raise ExportError(f"a page computes the activation gelu, not {config.hidden_act}: save it without live")
-    sizes = (config.hidden_size, config.intermediate_size, config.hidden_size // config.num_attention_heads)
+    form = shape(model)
+    sizes = (form["width"], form["inner"], form["entering"], form["width"] // form["heads"])
     if any(size % 4 for size in sizes):
         raise ExportError("a page runs models whose widths are multiples of 4: save it without live")
-    if any(isinstance(module, nn.Linear) and type(module) is not nn.Linear for module in base.modules()):
-        raise ExportError("a page carries plain matrices, and this model's are wrapped: save it without live")
+    epsilons = {module.eps for module in base.modules() if isinstance(module, nn.LayerNorm)}
+    if len(epsilons) > 1:
+        raise ExportError("a page runs models whose LayerNorms have one epsilon: save it without live")
+    if any(hasattr(module, "lora_A") for module in base.modules()):
+        raise ExportError("a page carries plain matrices, and this model's are wrapped: merge its adapters first")
+
+
+def activation(function: Any) -> str:
+    """The name of an activation function by what it gives. Raises ExportError for one that a page does not compute."""
+    x = torch.linspace(-6, 6, 97, device="cpu")
+    with torch.no_grad():
+        found = function(x)
+    for name, own in ACTIVATIONS.items():
+        if torch.allclose(found, own(x), rtol=0, atol=2e-6):
+            return name
+    named = getattr(function, "__name__", type(function).__name__)
+    raise ExportError(f"a page does not compute the activation {named}: save it without live")
 
 
 def shape(model: Model) -> dict[str, Any]:
     """What the pass has to know beside the numbers: see Shape of js/src/engine/weights.ts."""
-    config = model.base.config
+    base: Any = model.base
+    adapter = _adapter(model)
+    layers = adapter.layers(base)
+    parts = _distinct(layers)
+    positions = adapter.stream.position(base)
+    pad = positions.padding_idx  # RoBERTa and its kin count positions behind it
+    inner, outer = adapter.mlp(layers[0])
+    acts = {activation(adapter.stream.activation(layer)) for layer in parts}
+    if len(acts) > 1:
+        raise ExportError("a page runs models whose layers have one activation: save it without live")
     return {
-        "layers": config.num_hidden_layers,
-        "heads": config.num_attention_heads,
-        "width": config.hidden_size,
-        "inner": config.intermediate_size,
-        "positions": config.max_position_embeddings,
-        "epsilon": config.layer_norm_eps,
+        "layers": len(layers),
+        "order": [parts.index(layer) for layer in layers],
+        "heads": base.config.num_attention_heads,
+        "width": outer.out_features,
+        "inner": inner.out_features,
+        "entering": adapter.stream.word(base).weight.shape[1],
+        "positions": positions.num_embeddings - (0 if pad is None else pad + 1),
+        "pad": pad,
+        "activation": acts.pop(),
+        "epsilon": adapter.mlp_norm(layers[0]).eps,
     }
 
 
-def parts(model: Model) -> Iterator[dict[str, np.ndarray]]:
-    """The arrays of the embeddings, then of each layer; uint16 are the bits of binary16.
+def _adapter(model: Model) -> Any:
+    return model.layer(0)[0]
+
+
+def _distinct(layers: Any) -> list[nn.Module]:
+    """A layer that runs several times once."""
+    return list(dict.fromkeys(layers))
+
+
+def parts(model: Model, small: bool = False) -> Iterator[dict[str, np.ndarray]]:
+    """The arrays of the embeddings, then of each layer that is one of its own; uint16 are the bits of binary16.
 
     Raises ExportError for a model that a page cannot run (`check`), and where a weight is no number or larger than
     binary16 has them.
     """
     check(model)
     base: Any = model.base
-    words = base.embeddings
-    yield {
-        "words": _bits(words.word_embeddings.weight),
-        "positions": _bits(words.position_embeddings.weight),
-        "segments": _bits(words.token_type_embeddings.weight),
-        "norm.weight": _plain(words.LayerNorm.weight),
-        "norm.bias": _plain(words.LayerNorm.bias),
-    }
-    for layer in base.encoder.layer:
-        arrays = {}
-        for name, path in _LAYER.items():
-            module: Any = layer.get_submodule(path)
-            arrays[f"{name}.weight"] = _plain(module.weight) if module.weight.ndim == 1 else _bits(module.weight)
-            bias = module.bias if module.bias is not None else torch.zeros(len(module.weight), device="cpu")
-            arrays[f"{name}.bias"] = _plain(bias)
-        yield arrays
+    adapter = _adapter(model)
+    stream = adapter.stream
+    words, types, norm = stream.word(base), stream.type(base), stream.norm(base)
+    positions = stream.position(base)
+    embeddings = table("words", words.weight, small)
+    embeddings["positions"] = bits(positions.weight[positions.padding_idx or 0 :])
+    embeddings["types"] = bits(torch.zeros(1, words.weight.shape[1]) if types is None else types.weight)
+    embeddings |= normed("norm", norm)
+    if (project := stream.projection(base)) is not None:
+        embeddings |= linear(model, "project", project)
+    yield embeddings
+    for layer in _distinct(adapter.layers(base)):
+        inner, outer = adapter.mlp(layer)
+        yield {
+            **linear(model, "query", adapter.query_projection(layer)),
+            **linear(model, "key", adapter.key_projection(layer)),
+            **linear(model, "value", adapter.value_projection(layer)),
+            **linear(model, "output", adapter.output_projection(layer)),
+            **normed("attention_norm", adapter.attention_norm(layer)),
+            **linear(model, "grow", inner),
+            **linear(model, "shrink", outer),
+            **normed("norm", adapter.mlp_norm(layer)),
+        }
 
 
-def rounded(model: Model) -> nn.Module:
+def linear(model: Model, name: str, module: Any) -> dict[str, np.ndarray]:
+    """Of a projection. Raises ExportError for one that is wrapped or quantised."""
+    try:
+        weight, bias = model.affine(module)
+    except BertLensError as error:
+        raise ExportError(f"a page carries plain matrices: {error}") from None
+    bias = torch.zeros(len(weight), device="cpu") if bias is None else bias
+    return {f"{name}.weight": bits(weight), f"{name}.bias": plain(bias)}
+
+
+def normed(name: str, module: Any) -> dict[str, np.ndarray]:
+    """Of a LayerNorm."""
+    return {f"{name}.weight": plain(module.weight), f"{name}.bias": plain(module.bias)}
+
+
+def table(name: str, weight: Tensor, small: bool) -> dict[str, np.ndarray]:
+    """Of vectors of words; in the small form with the factors of their groups."""
+    if not small:
+        return {name: bits(weight)}
+    multiples, factors = _in_groups(weight)
+    return {name: (multiples + ZERO).astype(np.uint8), f"{name}.factors": factors.view(np.uint16)}
+
+
+def _in_groups(weight: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """(V, D) whole numbers from -127 to 127, and float16 (V, D / group) what they are multiples of."""
+    numbers = plain(weight)
+    grouped = numbers.reshape(len(numbers), -1, math.gcd(GROUP, numbers.shape[1]))
+    factors = (np.abs(grouped).max(-1) / MOST).astype(np.float16)
+    by = np.where(factors == 0, 1, factors).astype(np.float32)[..., None]
+    return np.clip(np.rint(grouped / by), -MOST, MOST).reshape(numbers.shape), factors
+
+
+def rounded(model: Model, small: bool = False) -> nn.Module:
     """The module again, in float32 and with the weights that a page computes with."""
     module = copy.deepcopy(model.module).float()
+    words: Any = Model(module, model.tokenizer).embedding.weight
     with torch.no_grad():
         for parameter in module.parameters():
-            if parameter.ndim > 1:
+            if parameter is words and small:
+                multiples, factors = _in_groups(parameter)
+                grouped = multiples.reshape(*factors.shape, -1) * factors.astype(np.float32)[..., None]
+                parameter.copy_(torch.from_numpy(grouped.reshape(parameter.shape)))
+            elif parameter.ndim > 1:
                 parameter.copy_(parameter.half().float())
     return module
 
 
-def _plain(weight: torch.Tensor) -> np.ndarray:
+def plain(weight: Tensor) -> np.ndarray:
     array: np.ndarray = weight.detach().cpu().float().numpy()
     if not np.isfinite(array).all() or np.abs(array).max(initial=0) > LARGEST:
         raise ExportError(f"a weight is not a number, or larger than {LARGEST:,.0f}, which 16 bits do not hold")
     return array
 
 
-def _bits(weight: torch.Tensor) -> np.ndarray:
-    return _plain(weight).astype(np.float16).view(np.uint16)
+def bits(weight: Tensor) -> np.ndarray:
+    return plain(weight).astype(np.float16).view(np.uint16)

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { isOff, seenBy } from "../src/engine/changes";
 import { run } from "../src/engine/forward";
-import { addAndNorm, erf, gelu, halves } from "../src/engine/numbers";
+import { activate, addAndNorm, erf, halves } from "../src/engine/numbers";
 import { pack } from "../src/engine/pack";
 import { createProduct, plainProduct } from "../src/engine/product";
 import { loadWeights, type Shape } from "../src/engine/weights";
@@ -80,7 +80,7 @@ test("erf, gelu and LayerNorm", () => {
     expect(Math.abs(erf(-x) + y)).toBeLessThan(1.5e-7);
   }
   const values = Float32Array.of(-1, 0, 1);
-  gelu(values);
+  activate("gelu", values);
   for (const [n, y] of [-0.15865525, 0, 0.84134475].entries()) expect(values[n]).toBeCloseTo(y, 6);
   const x = Float32Array.of(1, 2, 3, 4);
   addAndNorm(x, Float32Array.of(1, 1, 1, 1), { scale: Float32Array.of(1, 2), shift: Float32Array.of(0, 1) }, 0);
@@ -106,7 +106,10 @@ test("what is cut and hidden is not seen, and a query that sees nothing is refus
   expect(isOff([{ kind: "off", layer: 1, head: 4 }], 1, 5)).toBe(false);
 });
 
-const SHAPE: Shape = { layers: 2, heads: 2, width: 8, inner: 16, positions: 8, epsilon: 1e-12 };
+const SHAPE: Shape = {
+  ...{ layers: 2, order: [0, 1], heads: 2, width: 8, entering: 8, inner: 16, positions: 8, pad: null },
+  ...{ activation: "gelu", epsilon: 1e-12, head: [] },
+};
 
 async function tinyModel() {
   const array = (...shape: number[]): Arrays[string] => ({
@@ -122,13 +125,13 @@ async function tinyModel() {
   const squares = ["query", "key", "value", "output"].map((name) => linear(name, 8, 8));
   const of = { ...norm("attention_norm"), ...norm("norm"), ...linear("grow", 16, 8), ...linear("shrink", 8, 16) };
   const layer = Object.assign(of, ...squares);
-  const first = { words: array(10, 8), positions: array(8, 8), segments: array(2, 8), ...norm("norm") };
+  const first = { words: array(10, 8), positions: array(8, 8), types: array(2, 8), ...norm("norm") };
   return loadWeights(SHAPE, async (n) => (n ? layer : first));
 }
 
 test("a run that is not wanted any more ends between two layers", async () => {
   const weights = await tinyModel();
-  const input = { ids: [1, 2, 3], segments: [0, 0, 0] };
+  const input = { ids: [1, 2, 3], types: [0, 0, 0] };
   const { stream } = await run(weights, input, []);
   expect(stream.map(({ length }) => length)).toEqual([24, 24, 24]);
   const stop = new AbortController();
@@ -140,7 +143,7 @@ test("a run that is not wanted any more ends between two layers", async () => {
 
 test("more tokens than the model reads are refused", async () => {
   const many = Array<number>(9).fill(1);
-  await expect(run(await tinyModel(), { ids: many, segments: many }, [])).rejects.toThrow(
+  await expect(run(await tinyModel(), { ids: many, types: many }, [])).rejects.toThrow(
     "9 tokens, the model reads 8: shorten the text",
   );
 });

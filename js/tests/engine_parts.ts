@@ -5,6 +5,6 @@ export { pooled, run } from "../src/engine/forward";
 export { pack } from "../src/engine/pack";
 export { plainProduct } from "../src/engine/product";
 export { Session } from "../src/engine/session";
-export { createEncoder } from "../src/engine/tokenizer";
+export { createReader } from "../src/engine/tokenizer";
 export { loadWeights } from "../src/engine/weights";
 export { unpack } from "../src/kernel/wire";

@@ -158,7 +158,7 @@ def _split(
     pooled = share @ trace.hidden_state(len(trace.hidden_states) - 1).double()[tokens]
     signs = torch.tensor([1.0, -1.0][: len(chosen)], dtype=torch.float64, device=stream.device)
     for stages in heads:
-        found = _modules(outer, stages)
+        found = stages_of(outer, stages)
         if found is None:
             continue
         w, constant, made = _pulled(stream, found, pooled, chosen, signs)
@@ -184,8 +184,8 @@ def _split(
     )
 
 
-def _modules(outer: Any, stages: tuple[Stage, ...]) -> list[Any] | None:
-    """The modules and functions of a chain, None where one is not there."""
+def stages_of(outer: Any, stages: tuple[Stage, ...]) -> list[Any] | None:
+    """The modules and functions of a chain of TOKEN_HEADS or LABEL_HEADS, None where one is not there."""
     try:
         found = [attrgetter(stage)(outer) if isinstance(stage, str) else stage for stage in stages]
     except AttributeError:

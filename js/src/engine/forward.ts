@@ -1,13 +1,13 @@
 // One forward pass of BERT: embeddings, then layers of attention and MLP, each with the LayerNorm after its sum.
 // Devlin et al. 2019; Vaswani et al. 2017, section 3.
 import { type Change, isOff, seenBy } from "./changes";
-import { addAndNorm, gelu } from "./numbers";
+import { activate, addAndNorm } from "./numbers";
 import { type Linear, padded, type Weights } from "./weights";
 
 /** What a text is to the model. */
 export interface Input {
   ids: readonly number[];
-  segments: readonly number[];
+  types: readonly number[]; // of token, which texts of a pair differ in
 }
 
 /** What a layer leaves, a head after the other: (H, S, d), and ln Σ exp of each row of scores, (H, S). */
@@ -35,7 +35,7 @@ const LARGE = 0.05; // a weight whose score is summed in 64 bits
 /** Yields after every layer, so that who drives it can let others in, or leave it. */
 export function* forward(
   weights: Weights,
-  { ids, segments }: Input,
+  { ids, types }: Input,
   changes: readonly Change[],
   look: Look = () => undefined,
 ): Generator<number, Pass> {
@@ -48,14 +48,8 @@ export function* forward(
   const apply = (x: number, { weight, bias }: Linear, y: number, n = width, outputs = width) =>
     product.multiply(x, weight, bias, y, rows, n, outputs);
 
+  embed(weights, ids, types);
   const x = view(scratch.a); // the stream; rows behind the tokens are of nothing
-  x.fill(0);
-  for (const [at, id] of ids.entries()) {
-    const row = weights.word(id);
-    for (let i = 0; i < width; i++)
-      x[at * width + i] = row[i]! + weights.positions[at * width + i]! + weights.segments[segments[at]! * width + i]!;
-  }
-  addAndNorm(x, null, weights.norm, epsilon);
   const held = () => x.slice(0, tokens * width);
   const pass: Pass = { tokens, changes, layers: [], stream: [held()] };
   for (const [layer, own] of weights.layers.entries()) {
@@ -72,13 +66,35 @@ export function* forward(
     apply(scratch.b, own.output, scratch.c);
     addAndNorm(x, view(scratch.c), own.attentionNorm, epsilon);
     apply(scratch.a, own.grow, scratch.wide, width, inner);
-    gelu(view(scratch.wide, rows * inner));
+    activate(shape.activation, view(scratch.wide, rows * inner));
     apply(scratch.wide, own.shrink, scratch.c, inner, width);
     addAndNorm(x, view(scratch.c), own.norm, epsilon);
     pass.stream.push(held());
     yield layer;
   }
   return pass;
+}
+
+/** What layers begin with, in scratch.a. */
+function embed(weights: Weights, ids: readonly number[], types: readonly number[]): void {
+  const { shape, product, scratch } = weights;
+  const { width, entering, pad, epsilon } = shape;
+  const rows = padded(ids.length);
+  const x = new Float32Array(product.memory, scratch.a, rows * entering).fill(0);
+  const hasTypes = weights.types.length > entering;
+  let counted = 0;
+  for (const [at, id] of ids.entries()) {
+    const row = weights.words.row(id, x.subarray(at * entering, (at + 1) * entering));
+    const position = pad === null ? at : id === pad ? 0 : ++counted;
+    const type = hasTypes ? types[at]! : 0;
+    for (let i = 0; i < entering; i++)
+      row[i]! += weights.positions[position * entering + i]! + weights.types[type * entering + i]!;
+  }
+  addAndNorm(x, null, weights.norm, epsilon);
+  if (!weights.project) return;
+  const { weight, bias } = weights.project;
+  product.multiply(scratch.a, weight, bias, scratch.b, rows, entering, width);
+  new Float32Array(product.memory).copyWithin(scratch.a / 4, scratch.b / 4, scratch.b / 4 + rows * width);
 }
 
 /** (S, H·d) -> (H, S, d). */

@@ -24,18 +24,30 @@ const SERIES = [
   -1.26551223,
 ];
 
-/** ½ x (1 + erf(x / √2)), in place. */
-export function gelu(values: Float32Array): void {
-  for (let n = 0; n < values.length; n++) values[n]! *= 0.5 * (1 + erf(values[n]! * Math.SQRT1_2));
+/** Functions of single numbers that models use, by the names of bertlens/export/weights.py. */
+const ACTIVATIONS = {
+  gelu: (x: number) => 0.5 * x * (1 + erf(x * Math.SQRT1_2)),
+  gelu_tanh: (x: number) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  relu: (x: number) => Math.max(0, x),
+  silu: (x: number) => x / (1 + Math.exp(-x)),
+  tanh: Math.tanh,
+};
+export type Activation = keyof typeof ACTIVATIONS;
+
+/** In place. */
+export function activate(name: Activation, values: Float32Array): void {
+  const of = ACTIVATIONS[name];
+  for (let n = 0; n < values.length; n++) values[n] = of(values[n]!);
+}
+
+/** Of a LayerNorm. */
+export interface Norm {
+  scale: Float32Array;
+  shift: Float32Array;
 }
 
 /** Each row of x + its own in `added` scaled to mean 0 and variance 1, then by scale and shift, in place. */
-export function addAndNorm(
-  x: Float32Array,
-  added: Float32Array | null,
-  { scale, shift }: { scale: Float32Array; shift: Float32Array },
-  epsilon: number,
-): void {
+export function addAndNorm(x: Float32Array, added: Float32Array | null, { scale, shift }: Norm, epsilon: number): void {
   const width = scale.length;
   for (let start = 0; start < x.length; start += width) {
     let mean = 0;

@@ -1,21 +1,18 @@
 // The questions that a page's model answers, by the names of bertlens/widgets/questions.py.
-import { answersOf } from "./answers/answers";
+import { answers } from "./answers/answers";
 import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answers/compare";
 import { matters, mattersExact, movedBy } from "./answers/effects";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
 import { cellMatters } from "./answers/matter";
 import { normView } from "./answers/normview";
+import { findTarget } from "./answers/targets";
 import { NEEDS_PYTHON } from "./asked";
 import type { Answering } from "./runs";
 
-const answers: Answering = async (engine, shown, { target }) => {
-  if (target) throw new Error(NEEDS_PYTHON);
-  return { fields: await answersOf(engine, shown) };
-};
-
 const QUESTIONS: Record<string, Answering> = {
   ...{ head, rows, statistics, norms, thumbs, norm_view: normView },
-  ...{ answers, moved: movedBy, matters, matters_exact: mattersExact, cell_matters: cellMatters },
+  ...{ answers, find_target: findTarget, cell_matters: cellMatters },
+  ...{ moved: movedBy, matters, matters_exact: mattersExact },
   ...{ compared_with: comparedWith, compared_heads: comparedHeads, compared, compared_answers: comparedAnswers },
 };
 

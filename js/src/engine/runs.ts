@@ -4,16 +4,27 @@ import type { Change } from "./changes";
 import { type Pass, run } from "./forward";
 import { pack, type Shaped } from "./pack";
 import { type Pictures, picturesOf, rolesOf } from "./pictures";
-import type { createEncoder, Encoded, TokenizerFiles, Vocabulary } from "./tokenizer";
+import type { Encode, Encoded, Names, TokenizerFiles, Vocabulary } from "./tokenizer";
 import type { Shape, Weights } from "./weights";
+
+/** What a model answers: see bertlens/export/heads.py. */
+export interface Answered {
+  kind: "words" | "labels" | "tags" | "vectors" | ""; // "": nothing that is computed here
+  why_not?: string; // of kind ""; "": it needs Python
+  pooling: "first" | "mean" | "each"; // of the last states: what the head reads, or the vector
+  unit: string;
+  said: string; // beside the number
+  chance: "softmax" | "sigmoid" | ""; // what makes numbers of logits
+  one: boolean; // the numbers are one distribution
+  names: string[]; // of classes
+}
 
 /** What a page carries of its model beside the weights. */
 export interface Carried {
   shape: Shape;
   tokenizer: TokenizerFiles;
   vocabulary: Vocabulary;
-  parts: number;
-  vectors: boolean; // its answer is the mean of a text's vectors
+  answer: Answered;
   digits: string; // what the rounding of the weights changes, in words
   header: Fields; // of the overview that the page carries
 }
@@ -22,7 +33,8 @@ export interface Carried {
 export interface Engine {
   carried: Carried;
   weights: Weights;
-  encode: ReturnType<typeof createEncoder>;
+  encode: Encode;
+  names: Names;
 }
 
 export interface Run {

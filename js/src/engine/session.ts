@@ -11,11 +11,11 @@ import { pack } from "./pack";
 import { sideOf } from "./pictures";
 import { answering } from "./questions";
 import { type Answer, type Carried, type Engine, perHead, runOf, type Shown } from "./runs";
-import { createEncoder, type Encode } from "./tokenizer";
+import { createReader } from "./tokenizer";
 import { loadWeights } from "./weights";
 
 export class Session {
-  private encode: Encode;
+  private reader;
   private engine: Engine | null = null;
   private shown: Shown | null = null;
   private own: Shown | null = null; // of the text that the page carries
@@ -24,7 +24,7 @@ export class Session {
   private turn: Promise<unknown> = Promise.resolve();
 
   constructor(private carried: Carried) {
-    this.encode = createEncoder(carried.tokenizer);
+    this.reader = createReader(carried.tokenizer);
   }
 
   async load(part: (n: number) => Promise<{ index: unknown; data: DataView }>, progress: (share: number) => void) {
@@ -33,7 +33,7 @@ export class Session {
       return unpack(index, data);
     };
     const weights = await loadWeights(this.carried.shape, arrays, progress);
-    this.engine = { carried: this.carried, weights, encode: this.encode };
+    this.engine = { carried: this.carried, weights, ...this.reader };
     return { fast: weights.product.fast };
   }
 

@@ -5,6 +5,7 @@ import { Tokenizer } from "@huggingface/tokenizers";
 export interface TokenizerFiles {
   file: object;
   config: object;
+  types: boolean; // the model is told which text a token is of
 }
 
 /** The tokens of a tokenizer that mean something. */
@@ -18,7 +19,8 @@ export interface Vocabulary {
 export interface Encoded {
   ids: number[];
   tokens: string[];
-  segments: number[];
+  types: number[]; // as the model is told
+  segments: number[]; // 0 of the first text, 1 of the second
   special: boolean[]; // put there by the template
   words: number[]; // of the text, counted through both; -1 for what the template put there
 }
@@ -30,7 +32,15 @@ export type Encode = (text: string, pair?: string) => Encoded;
 const RARE = /[\u{20000}-\u{2a6df}\u{2a700}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
 const CONTINUES = "##"; // what a piece begins with that goes on with a word
 
-export function createEncoder({ file, config }: TokenizerFiles): Encode {
+/** The vocabulary. */
+export interface Names {
+  nameOf(id: number): string;
+  idOf(name: string): number | undefined;
+  isKnown(name: string): boolean; // a token, and not that for unknown ones
+  pieces(text: string): string[]; // without the template's
+}
+
+export function createReader({ file, config, types }: TokenizerFiles): { encode: Encode; names: Names } {
   const tokenizer = new Tokenizer(file, config);
   const { lowercase, handle_chinese_chars } = (file as { normalizer?: Record<string, boolean> }).normalizer ?? {};
   const plain = (text: string) => {
@@ -38,7 +48,14 @@ export function createEncoder({ file, config }: TokenizerFiles): Encode {
     const lower = lowercase ? text.replaceAll("Σ", "σ") : text;
     return handle_chinese_chars ? lower.replace(RARE, " $& ") : lower;
   };
-  return (textA, textB) => {
+  const { unk_token } = (file as { model: { unk_token?: string } }).model;
+  const names: Names = {
+    nameOf: (id) => tokenizer.id_to_token(id) ?? "",
+    idOf: (name) => tokenizer.token_to_id(name),
+    isKnown: (name) => name !== unk_token && tokenizer.token_to_id(name) !== undefined,
+    pieces: (text) => tokenizer.tokenize(plain(text), { add_special_tokens: false }),
+  };
+  const encode: Encode = (textA, textB) => {
     const [text, pair] = [plain(textA), textB && plain(textB)];
     const given = pair ? { text_pair: pair } : {};
     const { ids, tokens, token_type_ids } = tokenizer.encode(text, { ...given, return_token_type_ids: true });
@@ -56,6 +73,8 @@ export function createEncoder({ file, config }: TokenizerFiles): Encode {
       if (!token.startsWith(CONTINUES) || special[at - 1]) word++;
       return word;
     });
-    return { ids, tokens, segments: token_type_ids ?? ids.map(() => 0), special, words };
+    const segments = token_type_ids ?? ids.map(() => 0);
+    return { ids, tokens, types: types ? segments : ids.map(() => 0), segments, special, words };
   };
+  return { encode, names };
 }

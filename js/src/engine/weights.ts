@@ -1,22 +1,32 @@
 // A model's weights as a page carries them (bertlens/export/weights.py), and where each lies in the memory of a product.
 import type { Arrays } from "../kernel/wire";
-import { halves } from "./numbers";
+import type { Activation, Norm } from "./numbers";
 import { createProduct, type Product } from "./product";
+import { floats, type Table, tableOf } from "./tables";
 
 /** What a pass has to know of a model beside its numbers. */
 export interface Shape {
   layers: number;
+  order: number[]; // the part of the weights that each layer has: one that is shared is there once
   heads: number;
   width: number; // of the stream
+  entering: number; // of the words' vectors
   inner: number; // of the MLP
   positions: number; // the most tokens
+  pad: number | null; // the token that is not counted where positions are counted; it has their first vector
+  activation: Activation; // of the MLP
   epsilon: number; // of the LayerNorms
+  head: Told[]; // the stages of what makes the answer of the last states
 }
 
-interface Norm {
-  scale: Float32Array;
-  shift: Float32Array;
-}
+/** A stage of a head as a page is told of it; "words": the words' vectors are its matrix. */
+type Told = { kind: "linear" } | { kind: "words" } | { kind: "norm"; epsilon: number } | { kind: Activation };
+
+/** A stage of a head: a projection, a LayerNorm, an activation. */
+export type Stage =
+  | { kind: "linear"; table: Table; bias: Float32Array }
+  | { kind: "norm"; norm: Norm; epsilon: number }
+  | { kind: Activation };
 
 /** Addresses of a matrix and its bias. */
 export interface Linear {
@@ -38,11 +48,13 @@ export interface LayerWeights {
 export interface Weights {
   shape: Shape;
   product: Product;
-  word(id: number): Float32Array; // a new one
-  positions: Float32Array; // (positions, width)
-  segments: Float32Array; // (segments, width)
+  words: Table;
+  positions: Float32Array; // (positions, entering)
+  types: Float32Array; // (types, entering)
   norm: Norm;
+  project: Linear | null; // from the words' width to the stream's
   layers: LayerWeights[];
+  head: Stage[];
   scratch: Scratch;
 }
 
@@ -65,16 +77,18 @@ const LINEARS = ["query", "key", "value", "output", "grow", "shrink"] as const;
 /** Rows as a product takes them. */
 export const padded = (tokens: number): number => Math.ceil(tokens / 4) * 4;
 
-/** `part` gives the arrays of one part of the weights: 0 the embeddings, then each layer. They are not kept. */
+/** `part` gives the arrays of one part of the weights: 0 the embeddings, then the layers, then the head. They are not kept. */
 export async function loadWeights(
   shape: Shape,
   part: (n: number) => Promise<Arrays>,
   progress: (share: number) => void = () => undefined,
   makeProduct: (bytes: number) => Promise<Product> | Product = createProduct,
 ): Promise<Weights> {
-  const { width, inner, layers, heads } = shape;
+  const { width, entering, inner, heads } = shape;
+  const own = Math.max(...shape.order) + 1; // layers that are not shared
+  const count = 1 + own + (shape.head.length > 0 ? 1 : 0);
   const tokens = padded(shape.positions);
-  const head = width / heads;
+  const ofHead = width / heads;
   let bytes = 0;
   const take = (numbers: number) => {
     const at = bytes;
@@ -82,7 +96,7 @@ export async function loadWeights(
     return at;
   };
   const linear = (outputs: number, inputs: number): Linear => ({ weight: take(outputs * inputs), bias: take(outputs) });
-  const places = Array.from({ length: layers }, () => ({
+  const places = Array.from({ length: own }, () => ({
     query: linear(width, width),
     key: linear(width, width),
     value: linear(width, width),
@@ -90,8 +104,14 @@ export async function loadWeights(
     grow: linear(inner, width),
     shrink: linear(width, inner),
   }));
-  const [a, b, c, d] = Array.from({ length: 4 }, () => take(tokens * width)) as [number, number, number, number];
-  const [headA, headB, headC] = Array.from({ length: 3 }, () => take(tokens * head)) as [number, number, number];
+  const project = entering === width ? null : linear(width, entering);
+  const [a, b, c, d] = Array.from({ length: 4 }, () => take(tokens * Math.max(width, entering))) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const [headA, headB, headC] = Array.from({ length: 3 }, () => take(tokens * ofHead)) as [number, number, number];
   const scratch = {
     ...{ a, b, c, d, headA, headB, headC },
     wide: take(tokens * inner),
@@ -100,35 +120,42 @@ export async function loadWeights(
   };
   const product = await makeProduct(bytes);
 
-  const table = halves();
-  const floats = ({ data }: Arrays[string]): Float32Array =>
-    data instanceof Uint16Array ? Float32Array.from(data, (bits) => table[bits]!) : (data as Float32Array);
   const norm = (arrays: Arrays, name: string): Norm => ({
     scale: floats(arrays[`${name}.weight`]!).slice(), // a copy: what it came with is large
     shift: floats(arrays[`${name}.bias`]!).slice(),
   });
   const first = await part(0);
-  const words = first.words!.data.slice();
   const base = {
-    word: (id: number) => {
-      const row = words.subarray(id * width, (id + 1) * width);
-      return row instanceof Uint16Array ? Float32Array.from(row, (bits) => table[bits]!) : Float32Array.from(row);
-    },
+    words: tableOf(first, "words", entering),
     positions: floats(first.positions!).slice(),
-    segments: floats(first.segments!).slice(),
+    types: floats(first.types!).slice(),
     norm: norm(first, "norm"),
+    project,
   };
-  progress(1 / (layers + 1));
+  const put = ({ weight, bias }: Linear, arrays: Arrays, name: string) => {
+    for (const [at, array] of [
+      [weight, arrays[`${name}.weight`]!],
+      [bias, arrays[`${name}.bias`]!],
+    ] as const)
+      new Float32Array(product.memory, at).set(floats(array));
+  };
+  if (project) put(project, first, "project");
+  progress(1 / count);
   const all: LayerWeights[] = [];
   for (const [n, place] of places.entries()) {
     const arrays = await part(n + 1);
-    for (const name of LINEARS) {
-      const put = (at: number, array: Arrays[string]) => new Float32Array(product.memory, at).set(floats(array));
-      put(place[name].weight, arrays[`${name}.weight`]!);
-      put(place[name].bias, arrays[`${name}.bias`]!);
-    }
+    for (const name of LINEARS) put(place[name], arrays, name);
     all.push({ ...place, attentionNorm: norm(arrays, "attention_norm"), norm: norm(arrays, "norm") });
-    progress((n + 2) / (layers + 1));
+    progress((n + 2) / count);
   }
-  return { shape, product, ...base, layers: all, scratch };
+  const rest = shape.head.length > 0 ? await part(own + 1) : {};
+  const head = shape.head.map((told, n): Stage => {
+    if (told.kind === "norm") return { ...told, norm: norm(rest, String(n)) };
+    if (told.kind !== "linear" && told.kind !== "words") return told;
+    const bias = floats(rest[`${n}.bias`]!).slice();
+    const table = told.kind === "words" ? base.words : tableOf(rest, `${n}.weight`);
+    return { kind: "linear", table, bias };
+  });
+  progress(1);
+  return { shape, product, ...base, layers: shape.order.map((n) => all[n]!), head, scratch };
 }

@@ -12,19 +12,21 @@ import torch
 
 import bertlens as bl
 from bertlens.base.wire import pack, unpack
-from bertlens.export import live, weights
+from bertlens.export import heads, live, weights
 from bertlens.trace.trace import Trace
 from bertlens.widgets.shown import Shown
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def write(model: Any, folder: Path) -> None:
-    """The weights' parts."""
-    for n, arrays in enumerate(weights.parts(model)):
+def write(model: Any, folder: Path, head: heads.Head | None = None, small: bool = False) -> dict[str, Any]:
+    """The weights' parts; the shape that the engine is told."""
+    behind = [head.arrays] if head and head.arrays else []
+    for n, arrays in enumerate((*weights.parts(model, small), *behind)):
         index, blob = pack(arrays)
         (folder / f"{n}.json").write_text(json.dumps(index))
         (folder / f"{n}.bin").write_bytes(blob)
+    return weights.shape(model) | {"head": head.about.get("stages", []) if head else []}
 
 
 def node(folder: Path, **given: Any) -> Any:
@@ -44,13 +46,12 @@ def passes(
     inputs = [
         {
             "ids": trace.encoding.input_ids,
-            "segments": trace.encoding.token_type_ids or [0] * trace.n_tokens,
+            "types": trace.encoding.token_type_ids or [0] * trace.n_tokens,
             "changes": changes,
         }
         for trace, changes in given
     ]
-    layers = model.base.config.num_hidden_layers
-    out = node(folder, shape=weights.shape(model), parts=layers + 1, plain=plain, passes=inputs)
+    out = node(folder, shape=weights.shape(model) | {"head": []}, plain=plain, passes=inputs)
     found = []
     for n in range(len(inputs)):
         index = json.loads((folder / f"out{n}.json").read_text())
@@ -67,15 +68,20 @@ def attention(arrays: dict[str, np.ndarray], layer: int, trace: Trace) -> torch.
     return alpha.masked_fill(trace.attention(layer) == 0, 0)
 
 
-def asked(lens: Any, own: str, questions: list[dict[str, Any]], folder: Path) -> tuple[bl.Lens, list[tuple[Any, ...]]]:
+def asked(
+    lens: Any, own: str, questions: list[dict[str, Any]], folder: Path, small: bool = False
+) -> tuple[bl.Lens, list[tuple[Any, ...]]]:
     """What the model in a live page of the text `own` answers: a lens on the weights that it has, and (error, fields,
     show, arrays) of each question. A question about the trace "last" is about the last run that was shown."""
     model = lens.borrowed
-    write(model, folder)
-    same = bl.Lens(weights.rounded(model), lens.tokenizer)
+    same = bl.Lens(weights.rounded(model, small), lens.tokenizer)
     same.made = lens.made
     trace = lens.trace(own)
-    carried = {**live.live(trace).about, "header": Shown(trace).opened("self", 1, 8).overview["header"]}
+    write(model, folder, heads.head(trace), small)
+    carried = {
+        **live.live(trace, small).about,
+        "header": Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"],
+    }
     carried["tokenizer"] = live.tokenizer_files(lens.tokenizer)
     found = []
     for n, (error, fields, show) in enumerate(node(folder, carried=carried, asks=questions)):

@@ -1,31 +1,90 @@
-// What the model answers: of a text how its vector changed, of two texts their similarity.
+// What the model answers before the changes of a run and after: words at masks, labels, tags, the similarity of two texts,
+// or of one how its vector changed. As bertlens/whatif/answering.py.
 import { type Fields, NEEDS_PYTHON } from "../asked";
-import { cosine, pooled, run } from "../forward";
-import type { Engine, Run } from "../runs";
+import { cosine, run } from "../forward";
+import type { Answering, Engine, Run } from "../runs";
+import { isLone, metricsOf } from "./metrics";
+import { best, logitsAt, numbersOf, placesOf, vectorOf } from "./output";
+import { nameOf, type Target, targetOf } from "./targets";
 
-export const METRIC = "similarity"; // of a text's vector with that of the run without changes
+const SHOWN = 5; // answers
+const OFFERED = 20; // words to choose from
+
+type Row = [position: number, name: string, before: number, after: number];
+
+/** Of a run, its original before; with what is asked about first. Throws for a target that this run has not. */
+export async function answersOf(engine: Engine, shown: Run, name = "", at = -1): Promise<Fields> {
+  const { kind, unit, said, why_not } = engine.carried.answer;
+  const target = name ? targetOf(engine, shown, name, at) : null;
+  const nothing = { kind: "", unit: "", said: "", rows: [], metrics: [], choices: [], places: [] };
+  try {
+    if (!kind) throw new Error(why_not || NEEDS_PYTHON);
+    const metrics = metricsOf(engine, shown, target).map((one) => [one.name, one.label, one.unit]);
+    const found = { unit, said, metrics, choices: [] as string[], places: [] as number[], why_not: "" };
+    if (kind === "vectors") return { ...found, ...(await ofVectors(engine, shown)) };
+    const places = placesOf(engine, shown);
+    const rows = kind === "tags" ? ofTags(engine, shown, places) : ofPlaces(engine, shown, places);
+    if (kind === "words") {
+      const first = logitsAt(engine, shown.original, places[0]!);
+      found.choices = best(first, OFFERED).map((n) => nameOf(engine, n));
+    } else found.choices = isLone(engine) ? [] : engine.carried.answer.names;
+    if (kind === "tags" || (kind === "words" && places.length > 1)) found.places = places;
+    return { ...found, kind, rows: target ? withFirst(engine, shown, target, rows) : rows };
+  } catch (error) {
+    return { ...nothing, why_not: (error as Error).message };
+  }
+}
+
+/** The number of every word or class at a place, before and after. */
+const pairAt = (engine: Engine, { original, pass }: Run, place: number) =>
+  [original, pass].map((one) => numbersOf(engine, logitsAt(engine, one, place))) as [Float64Array, Float64Array];
+
+/** The best of either at each place, the best before first. */
+function ofPlaces(engine: Engine, shown: Run, places: number[]): Row[] {
+  return places.flatMap((place) => {
+    const [before, after] = pairAt(engine, shown, place);
+    const either = [...new Set([...best(before, SHOWN), ...best(after, SHOWN)])];
+    return either.map((n): Row => [place, nameOf(engine, n), before[n]!, after[n]!]);
+  });
+}
+
+/** Of the tokens whose own label's number changed most. */
+function ofTags(engine: Engine, shown: Run, places: number[]): Row[] {
+  const rows = places.map((place): Row => {
+    const [before, after] = pairAt(engine, shown, place);
+    const own = best(before, 1)[0]!;
+    return [place, nameOf(engine, own), before[own]!, after[own]!];
+  });
+  const change = ([, , before, after]: Row) => Math.abs(after - before);
+  return [...rows]
+    .sort((a, b) => change(b) - change(a))
+    .slice(0, SHOWN)
+    .sort((a, b) => a[0] - b[0]);
+}
+
+function withFirst(engine: Engine, shown: Run, { position, name, number }: Target, rows: Row[]): Row[] {
+  const [before, after] = pairAt(engine, shown, position);
+  const rest = rows.filter((row) => row[0] !== position || row[1] !== name);
+  return [[position, name, before[number]!, after[number]!], ...rest];
+}
 
 /** Of a text the cosine of its vector with that of the run without changes; of two texts their similarity. */
-export async function answersOf({ carried, weights, encode }: Engine, { texts, original, pass }: Run): Promise<Fields> {
-  const nothing = { metrics: [], choices: [], places: [] };
-  const refused = { ...nothing, kind: "", unit: "", said: "", rows: [], why_not: NEEDS_PYTHON };
-  if (!carried.vectors) return refused;
-  const found = { ...nothing, unit: "cosine", said: "mean of all tokens", why_not: "" };
+async function ofVectors(engine: Engine, { texts, original, pass }: Run): Promise<Fields> {
   if (!texts[1]) {
-    const metrics = [[METRIC, "cosine with the embedding before", "cosine"]];
-    const after = pass === original ? 1 : cosine(pooled(original), pooled(pass));
-    return {
-      ...found,
-      metrics,
-      kind: "embedding",
-      rows: [[-1, "cosine of the embedding with the one before", 1, after]],
-    };
+    const after = pass === original ? 1 : cosine(vectorOf(engine, original), vectorOf(engine, pass));
+    const rows: Row[] = [[-1, "cosine of the embedding with the one before", 1, after]];
+    return { kind: "embedding", unit: "cosine", rows };
   }
-  if (pass.changes.some(({ kind }) => kind !== "off")) return refused;
-  const vectors = [];
+  if (pass.changes.some(({ kind }) => kind !== "off")) throw new Error(NEEDS_PYTHON);
+  const vectors: Float32Array[] = [];
   for (const changes of [original.changes, pass.changes])
-    for (const text of texts) vectors.push(pooled(await run(weights, encode(text), changes)));
+    for (const text of texts)
+      vectors.push(vectorOf(engine, await run(engine.weights, engine.encode(text), changes)).slice());
   const [a, b, c, d] = vectors as [Float32Array, Float32Array, Float32Array, Float32Array];
-  const rows = [[-1, "similarity of the two texts", cosine(a, b), cosine(c, d)]];
-  return { ...found, kind: "similarity", rows };
+  const rows: Row[] = [[-1, "similarity of the two texts", cosine(a, b), cosine(c, d)]];
+  return { kind: "similarity", rows };
 }
+
+export const answers: Answering = async (engine, shown, { target, target_at }) => ({
+  fields: await answersOf(engine, shown, String(target ?? ""), Number(target_at ?? -1)),
+});

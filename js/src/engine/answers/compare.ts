@@ -3,12 +3,13 @@
 import { headLabel } from "../../paint/format";
 import { ranked } from "../../paint/ranked";
 import { chipOf, type Fields } from "../asked";
-import { cosine, pooled, run } from "../forward";
+import { cosine, run } from "../forward";
 import { type Answer, type Answering, answerOf, type Engine, perHead, type Run, type Shown } from "../runs";
 import { type Alignment, align, type Pair } from "./align";
 import { answersOf } from "./answers";
 import { mapOf } from "./maps";
 import { lengthsOf, sharesOf } from "./norms";
+import { vectorOf } from "./output";
 
 const WINDOW = 128; // units a side that are shown at once
 const MOST = 5; // heads in words
@@ -274,7 +275,7 @@ function both(a: number, b: number): string {
 export const comparedAnswers: Answering = async (engine, shown, { other }, signal) => {
   const { a, b } = await beside(engine, shown, other, signal);
   const nothing = { fields: { unit: "", said: "", rows: [] } };
-  if (!engine.carried.vectors) return nothing;
+  if (engine.carried.answer.kind !== "vectors") return nothing;
   if (a.texts[1] && b.texts[1]) {
     const found: Fields[] = [];
     for (const side of [a, b]) found.push(await answersOf(engine, { ...shown, ...side, original: side.pass }));
@@ -286,7 +287,7 @@ export const comparedAnswers: Answering = async (engine, shown, { other }, signa
     const said = `Similarity of the two sentences: ${both(own, others)}.`;
     return { fields: { unit: "cosine", said, rows: [["", "similarity of the two sentences", own, others]] } };
   }
-  const alike = cosine(pooled(a.pass), pooled(b.pass));
+  const alike = cosine(vectorOf(engine, a.pass), vectorOf(engine, b.pass));
   const said = `The vectors of a and b are alike by ${alike.toFixed(3)} (cosine; 1 = the same direction).`;
   return { fields: { unit: "cosine", said, rows: [["", "cosine of the vectors of a and b", null, alike]] } };
 };

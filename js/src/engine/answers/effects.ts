@@ -2,10 +2,11 @@
 
 import { type Fields, NEEDS_PYTHON } from "../asked";
 import type { Change } from "../changes";
-import { cosine, type Pass, pooled, run } from "../forward";
+import { type Pass, run } from "../forward";
 import { type Answering, answerOf, type Engine, perHead, type Shown } from "../runs";
-import { METRIC } from "./answers";
 import { rowOf } from "./maps";
+import { type Metric, metricsOf } from "./metrics";
+import { targetOf } from "./targets";
 
 /** Whether something that is changed comes before a head's weights, or is one of them. */
 const canDiffer = (changes: readonly Change[], layer: number, head: number) =>
@@ -43,30 +44,33 @@ export function moved(before: Pass, after: Pass, heads: number): Float32Array {
 export const movedBy: Answering = ({ carried }, { original, pass }) =>
   answerOf({}, { moved: [moved(original, pass, carried.shape.heads), perHead(carried)] });
 
-/** Refuses where the answer is not how a text's vector changes. */
-function checkSwept({ carried }: Engine, { texts }: Shown, { metric, target }: Fields): void {
-  if (!carried.vectors || texts[1] || metric !== METRIC || target) throw new Error(NEEDS_PYTHON);
+/** The number of the answer that is asked about. Refuses one that this answer has not. */
+function metricOf(engine: Engine, shown: Shown, { metric, target, target_at }: Fields): Metric {
+  if (!engine.carried.answer.kind) throw new Error(NEEDS_PYTHON);
+  const name = String(target ?? "");
+  const about = name ? targetOf(engine, shown, name, Number(target_at ?? -1)) : null;
+  const found = metricsOf(engine, shown, about).find((one) => one.name === metric);
+  if (!found) throw new Error(NEEDS_PYTHON);
+  return found;
 }
 
 /** Of each head (L, H): there is no estimate, the page asks for the exact ones. */
 export const matters: Answering = (engine, shown, question) => {
-  checkSwept(engine, shown, question);
+  const { name } = metricOf(engine, shown, question);
   const size = perHead(engine.carried);
   const nothing = new Float32Array(size[0] * size[1]).fill(Number.NaN);
-  return answerOf({ metric: METRIC }, { values: [nothing, size] });
+  return answerOf({ metric: name }, { values: [nothing, size] });
 };
 
-/** What switching off each head of a layer changes of the answer, (H). */
+/** What switching off each head of a layer changes of a number of the answer, (H). */
 export const mattersExact: Answering = async (engine, shown, question, signal) => {
-  checkSwept(engine, shown, question);
-  const { original, pass, encoded } = shown;
+  const { name, read } = metricOf(engine, shown, question);
+  const { pass, encoded } = shown;
   const layer = question.layer as number;
-  const before = pooled(original);
-  const own = cosine(before, pooled(pass));
+  const own = read(pass);
   const values = new Float32Array(engine.carried.shape.heads);
-  for (let head = 0; head < values.length; head++) {
-    const without = await run(engine.weights, encoded, [...pass.changes, { kind: "off", layer, head }], signal);
-    values[head] = cosine(before, pooled(without)) - own;
-  }
-  return answerOf({ metric: METRIC, layer }, { values: [values, null] });
+  for (let head = 0; head < values.length; head++)
+    values[head] =
+      read(await run(engine.weights, encoded, [...pass.changes, { kind: "off", layer, head }], signal)) - own;
+  return answerOf({ metric: name, layer }, { values: [values, null] });
 };

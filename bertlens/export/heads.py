@@ -1,0 +1,156 @@
+"""What a page carries of a model's answer: the head that makes it of the last hidden states, stage by stage, for
+js/src/engine/answers.
+
+What the head is, is found by what it gives: the stages are taken that make the model's own numbers on a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..errors import BertLensError
+from ..measures.predictions import UNITS, classes, kind_of, labels_of, one_of, words_of
+from ..measures.sources.predictions import LABEL_HEADS, TOKEN_HEADS, TOLERANCE, Stage, stages_of
+from ..model.borrowed import Model
+from ..trace.trace import Trace
+from . import weights
+
+_POOLINGS = {"first": lambda states: states[:1], "mean": lambda states: states.mean(0, keepdim=True)}
+
+
+@dataclass(frozen=True)
+class Head:
+    """about: plain JSON, see Answered of js/src/engine/weights.ts; arrays: of its stages, none where it has none."""
+
+    about: dict[str, Any]
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def head(trace: Trace) -> Head:
+    """Of the model of a trace; kind "" where it gives no answer, or one that a page does not compute."""
+    try:
+        kind = kind_of(trace)
+    except BertLensError as error:
+        return Head({"kind": "", "why_not": str(error)})
+    found = _vectors(trace) if kind == "similarity" else _chain(trace, kind)
+    return found or Head({"kind": "", "why_not": ""})
+
+
+def _vectors(trace: Trace) -> Head | None:
+    """Where vectors are the mean or the first of the last states, scaled or not, and compared by the cosine."""
+    assert trace.model is not None
+    embedder = trace.model.embedder
+    drawn = torch.randn(2, 5, weights.shape(trace.model)["width"], generator=torch.Generator().manual_seed(0))
+    states = drawn.to(trace.model.device)
+    with torch.no_grad():
+        vectors = [embedder.vector(one) for one in states]
+        alike = embedder.compare(*vectors)
+    for pooling, pooled in _POOLINGS.items():
+        own = [pooled(one)[0] for one in states]
+        if vectors[0].shape != own[0].shape:
+            continue
+        angles = [torch.cosine_similarity(one, other, dim=0) for one, other in zip(own, vectors, strict=True)]
+        expected = [*angles, alike]
+        if torch.allclose(torch.stack([one.float() for one in expected]), _cosines(own, len(angles)), atol=1e-5):
+            unit = UNITS[embedder.function]
+            return Head({"kind": "vectors", "pooling": pooling, "unit": unit, "said": embedder.said, "stages": []})
+    return None
+
+
+def _cosines(own: Sequence[Tensor], ones: int) -> Tensor:
+    return torch.tensor([1.0] * ones + [float(torch.cosine_similarity(own[0], own[1], dim=0))], device=own[0].device)
+
+
+def _chain(trace: Trace, kind: str) -> Head | None:
+    """Of a head that makes logits."""
+    assert trace.model is not None
+    output = trace.output
+    if kind == "words":
+        logits, heads, poolings = words_of(output)[0], TOKEN_HEADS, ["each"]
+    elif kind in ("labels", "tags"):
+        logits, heads = output.logits[0], LABEL_HEADS
+        poolings = ["each"] if kind == "tags" else list(_POOLINGS)
+        logits = logits if kind == "tags" else logits[None]
+    else:
+        return None
+    chance = "softmax" if kind == "words" else _chance(trace)
+    outer = _around(trace.model)
+    if outer is None or chance is None:
+        return None
+    states = trace.layer_output(trace.n_layers - 1)
+    for pooling in poolings:
+        start = states if pooling == "each" else _POOLINGS[pooling](states)
+        for names in heads:
+            if (found := _made(outer, names, start, logits)) is not None:
+                about, arrays = _told(trace.model, found)
+                about |= {"kind": kind, "pooling": pooling, "said": "", "chance": chance}
+                about["unit"] = "probability" if kind == "words" else classes(trace, output)[0]
+                about["one"] = kind == "words" or one_of(trace)
+                about["names"] = [] if kind == "words" else labels_of(trace)
+                return Head(about, arrays)
+    return None
+
+
+@torch.no_grad()
+def _made(outer: Any, names: tuple[Stage, ...], states: Tensor, logits: Tensor) -> list[Any] | None:
+    """The stages, where they are there and make these logits of the states."""
+    found = stages_of(outer, names)
+    if found is None:
+        return None
+    try:
+        for stage in found:
+            states = stage(states)
+    except RuntimeError:  # of another width
+        return None
+    if states.shape != logits.shape:
+        return None
+    apart = (states.double() - logits.double()).abs().max()
+    return found if apart <= TOLERANCE * logits.abs().max().clamp_min(1) else None
+
+
+def _told(model: Model, stages: list[Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    told: list[dict[str, Any]] = []
+    arrays: dict[str, np.ndarray] = {}
+    words: Any = model.embedding.weight
+    for n, stage in enumerate(stages):
+        if isinstance(stage, nn.LayerNorm):
+            told.append({"kind": "norm", "epsilon": stage.eps})
+            arrays |= weights.normed(str(n), stage)
+        elif isinstance(stage, nn.Module) and hasattr(stage, "weight"):
+            arrays |= weights.linear(model, str(n), stage)
+            matrix: Any = stage.weight
+            tied = matrix.data_ptr() == words.data_ptr()
+            told.append({"kind": "words" if tied else "linear"})
+            if tied:
+                del arrays[f"{n}.weight"]
+        else:
+            told.append({"kind": weights.activation(stage)})
+    return {"stages": told}, arrays
+
+
+def _chance(trace: Trace) -> str | None:
+    """How a classifier's numbers are made of logits: softmax, sigmoid, "" as they are; None for another way."""
+    assert trace.model is not None
+    if (activation := trace.model.activation) is not None:
+        known: dict[Any, str] = {nn.Sigmoid: "sigmoid", nn.Identity: ""}
+        return known.get(type(activation))
+    if one_of(trace):
+        return "softmax"
+    several = getattr(trace.model.base.config, "problem_type", None) == "multi_label_classification"
+    return "sigmoid" if several else ""
+
+
+def _around(model: Model) -> Any:
+    """The model around the encoder."""
+    from transformers import PreTrainedModel
+
+    for module in model.runner.modules():
+        if isinstance(module, PreTrainedModel) and module is not model.base and module.base_model is model.base:
+            return module
+    return None

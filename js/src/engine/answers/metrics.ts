@@ -1,0 +1,73 @@
+// The numbers of an answer that heads are switched off for. As `asked` of bertlens/whatif/answering.py.
+import { cosine, type Pass } from "../forward";
+import type { Engine, Run } from "../runs";
+import { best, logitsAt, placesOf, softmax, vectorOf, WHOLE } from "./output";
+import { nameOf, type Target } from "./targets";
+
+/** A number of a run of this text. */
+export interface Metric {
+  name: string;
+  label: string;
+  unit: string;
+  read(pass: Pass): number;
+}
+
+/** Whether the answer is one number without a name of its own. */
+export const isLone = ({ carried: { answer } }: Engine): boolean =>
+  answer.kind === "labels" && answer.names.length === 1 && answer.names[0] === "LABEL_0";
+
+/** Of the answer that the original run gave first, or of a target. */
+export function metricsOf(engine: Engine, shown: Run, target: Target | null): Metric[] {
+  const { original, encoded } = shown;
+  const { kind, one } = engine.carried.answer;
+  if (kind === "vectors") {
+    const read = (pass: Pass) => cosine(vectorOf(engine, original), vectorOf(engine, pass));
+    const label = "cosine with the embedding before";
+    return shown.texts[1] ? [] : [{ name: "similarity", label, unit: "cosine", read }];
+  }
+  const places = placesOf(engine, shown);
+  if (kind === "tags") return [ofTags(engine, original, places, encoded.tokens, target)];
+  const at = kind === "labels" ? WHOLE : (target?.position ?? places[0]!);
+  const two = best(logitsAt(engine, original, at), 2);
+  const first = target?.number ?? two[0]!;
+  const named = `“${nameOf(engine, first)}”`;
+  const where = kind === "words" && places.length > 1 ? ` at ${at}` : "";
+  const logit = (pass: Pass, n: number) => logitsAt(engine, pass, at)[n]!;
+  const before = softmax(logitsAt(engine, original, at));
+  const divergence: Metric = {
+    ...{ name: "divergence", label: `KL(before ‖ after)${where}`, unit: "nats" },
+    read: (pass) => {
+      const after = softmax(logitsAt(engine, pass, at));
+      return before.reduce((sum, p, n) => (p > 0 ? sum + p * Math.log(p / after[n]!) : sum), 0);
+    },
+  };
+  const label = isLone(engine) ? "logit" : `logit of ${named}${where}`;
+  const found: Metric[] = [{ name: "logit", label, unit: "logits", read: (pass) => logit(pass, first) }];
+  if (kind === "labels") return one ? [...found, divergence] : found;
+  const second = two.find((n) => n !== first)!;
+  found.push(
+    {
+      ...{ name: "difference", label: `${named} over “${nameOf(engine, second)}”${where}`, unit: "nats" },
+      read: (pass) => logit(pass, first) - logit(pass, second),
+    },
+    {
+      ...{ name: "probability", label: `probability of ${named}${where}`, unit: "0 to 1" },
+      read: (pass) => softmax(logitsAt(engine, pass, at))[first]!,
+    },
+    divergence,
+  );
+  return found;
+}
+
+/** A target's logit, or the sum of those of the tokens' own labels. */
+function ofTags(engine: Engine, original: Pass, places: number[], tokens: string[], target: Target | null): Metric {
+  const of = { name: "logit", unit: "logits" };
+  if (target) {
+    const { position, number, name } = target;
+    const label = `logit of “${name}” for “${tokens[position]}” (${position})`;
+    return { ...of, label, read: (pass) => logitsAt(engine, pass, position)[number]! };
+  }
+  const own = places.map((place) => best(logitsAt(engine, original, place), 1)[0]!);
+  const read = (pass: Pass) => places.reduce((sum, at, n) => sum + logitsAt(engine, pass, at)[own[n]!]!, 0);
+  return { ...of, label: "sum of the tokens’ own labels’ logits", read };
+}

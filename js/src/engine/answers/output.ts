@@ -1,0 +1,89 @@
+// What the model's head gives: logits at the masks of a text, of its tokens, or of the text as a whole; or a text's vector.
+
+import { type Pass, pooled } from "../forward";
+import { activate, addAndNorm } from "../numbers";
+import type { Engine, Run } from "../runs";
+import type { Stage } from "../weights";
+
+export const WHOLE = -1; // the place of an answer that is the text's
+
+/** The places that are answered. Throws where no token is masked that a word could be predicted for. */
+export function placesOf({ carried, names }: Engine, { encoded }: Pick<Run, "encoded">): number[] {
+  const all = encoded.ids.map((_, at) => at);
+  if (carried.answer.kind === "tags") return all.filter((at) => !encoded.special[at]);
+  if (carried.answer.kind !== "words") return [WHOLE];
+  const { mask } = carried.vocabulary;
+  const found = all.filter((at) => mask && encoded.ids[at] === names.idOf(mask));
+  if (!mask) throw new Error(`the tokenizer of ${carried.header.model} has no mask token: there is no word to predict`);
+  if (found.length === 0)
+    throw new Error(`no token of this text is masked: write ${mask} where a word is to be predicted`);
+  return found;
+}
+
+const known = new WeakMap<Pass, Map<number, Float32Array>>();
+
+/** The logits at a place, of each word or class. */
+export function logitsAt({ carried, weights }: Engine, pass: Pass, place: number): Float32Array {
+  const found = known.get(pass) ?? new Map<number, Float32Array>();
+  known.set(pass, found);
+  if (!found.has(place)) {
+    const own = (at: number) => stateAt(pass, at).slice();
+    const start = place >= 0 ? own(place) : carried.answer.pooling === "first" ? own(0) : pooled(pass);
+    found.set(place, weights.head.reduce(through, start));
+  }
+  return found.get(place)!;
+}
+
+/** A token's vector behind the last layer. */
+function stateAt({ stream, tokens }: Pass, at: number): Float32Array {
+  const last = stream.at(-1)!;
+  const width = last.length / tokens;
+  return last.subarray(at * width, (at + 1) * width);
+}
+
+function through(x: Float32Array, stage: Stage): Float32Array {
+  if (stage.kind === "norm") addAndNorm(x, null, stage.norm, stage.epsilon);
+  else if (stage.kind !== "linear") activate(stage.kind, x);
+  else {
+    const { table, bias } = stage;
+    const row = new Float32Array(table.width);
+    return bias.map((shift, n) => {
+      table.row(n, row);
+      let sum = shift;
+      for (let i = 0; i < row.length; i++) sum += row[i]! * x[i]!;
+      return sum;
+    });
+  }
+  return x;
+}
+
+/** Of logits, the numbers that the model answers with. */
+export function numbersOf({ carried }: Engine, logits: Float32Array): Float64Array {
+  const { chance } = carried.answer;
+  if (chance === "softmax") return softmax(logits);
+  return Float64Array.from(logits, (x) => (chance === "sigmoid" ? 1 / (1 + Math.exp(-x)) : x));
+}
+
+export function softmax(logits: Float32Array): Float64Array {
+  const most = logits.reduce((a, b) => Math.max(a, b));
+  const powers = Float64Array.from(logits, (x) => Math.exp(x - most));
+  const sum = powers.reduce((a, b) => a + b);
+  return powers.map((one) => one / sum);
+}
+
+/** The vector of a text. */
+export const vectorOf = ({ carried }: Engine, pass: Pass): Float32Array =>
+  carried.answer.pooling === "first" ? stateAt(pass, 0) : pooled(pass);
+
+/** The places of the k largest, the largest first. */
+export function best(values: ArrayLike<number>, k: number): number[] {
+  const found: number[] = [];
+  for (let n = 0; n < values.length; n++) {
+    if (found.length === k && values[n]! <= values[found[k - 1]!]!) continue;
+    let at = found.length;
+    while (at > 0 && values[found[at - 1]!]! < values[n]!) at--;
+    found.splice(at, 0, n);
+    if (found.length > k) found.pop();
+  }
+  return found;
+}
