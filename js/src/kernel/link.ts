@@ -9,6 +9,7 @@ const CONNECTION = "connection"; // the problem that any answer disproves
 /** Of what cannot be had here; bertlens/export/page.js says the same of each question. */
 export const NEEDS_MODEL = "This needs the model, which a saved page does not hold. Open the notebook.";
 const COMING = "The model is being loaded into this page.";
+const NO_ANSWER = "Python has not answered yet: wait until its cells have run, or run this one again.";
 const NEEDS_PYTHON = "This needs Python: run the cell again.";
 
 interface Says {
@@ -49,8 +50,13 @@ export class Link {
   /** Whether the page carries what was asked when it was saved. */
   readonly carries = computed(() => this.page.value || this.now.value.state === "saved");
   private coming = signal(false); // the page carries its model, which is being loaded
+  private greeted = signal(false); // asked whether there is a kernel, and nothing has answered yet
   /** Why nothing can be changed while there is no kernel. */
-  readonly needs = computed(() => (this.coming.value ? COMING : this.lost.value ? NEEDS_PYTHON : NEEDS_MODEL));
+  readonly needs = computed(() => {
+    if (this.coming.value) return COMING;
+    if (this.lost.value) return NEEDS_PYTHON;
+    return this.greeted.value && !this.saved.value ? NO_ANSWER : NEEDS_MODEL;
+  });
 
   met: Promise<boolean> = Promise.resolve(false); // whether there is a kernel; open until something answered
 
@@ -58,8 +64,10 @@ export class Link {
 
   /** Whether there is a kernel; a saved page has none, which is no reason to worry anybody. */
   greet(hello: Promise<Reply>): void {
+    this.greeted.value = true;
     this.met = hello.then(
       ({ fields }) => {
+        this.greeted.value = false;
         this.kernel.value = fields.kernel === true;
         this.told.value = !this.kernel.value;
         this.page.value = fields.page === true;
@@ -68,7 +76,10 @@ export class Link {
         put(this.problems, CONNECTION);
         return this.kernel.value;
       },
-      () => false,
+      () => {
+        this.greeted.value = false;
+        return false;
+      },
     );
   }
 
