@@ -4,7 +4,7 @@ import { isOff, seenBy } from "../src/engine/changes";
 import { run } from "../src/engine/forward";
 import { activate, addAndNorm, erf, halves } from "../src/engine/numbers";
 import { pack } from "../src/engine/pack";
-import { createProduct, plainProduct } from "../src/engine/product";
+import { createProduct, MASKED, plainProduct } from "../src/engine/product";
 import { loadWeights, type Shape } from "../src/engine/weights";
 import { type Arrays, unpack } from "../src/kernel/wire";
 
@@ -39,6 +39,28 @@ test.each([true, false])("a product is the sum over the inputs and a bias, by We
       }
     expect([...behind]).toEqual([7, 7, 7, 7]); // it writes nothing beside y
   }
+});
+
+test.each([true, false])("rows become weights, GELUs, an entropy, by WebAssembly: %s", async (fast) => {
+  const product = fast ? await createProduct(8192) : plainProduct(8192);
+  const row = (at: number, values: readonly number[]) => {
+    const own = new Float32Array(product.memory, at, values.length);
+    own.set(values);
+    return own;
+  };
+  const scores = Array.from({ length: 516 }, (_, n) => (n % 7 === 3 ? MASKED : 150 * Math.sin(37 * n)));
+  const powers = scores.map((x) => Math.exp(0.17 * x));
+  const sum = powers.reduce((a, b) => a + b);
+  const found = row(16, scores);
+  expect(product.softmax(16, 516, 0.17)).toBeCloseTo(Math.log(sum), 6);
+  for (const [n, power] of powers.entries()) expect(Math.abs(found[n]! - power / sum)).toBeLessThan(1e-7);
+  const entropy = powers.reduce((total, p) => (p > 0 ? total - (p / sum) * Math.log(p / sum) : total), 0);
+  expect(product.entropy(16, 516)).toBeCloseTo(entropy, 6);
+  const numbers = Array.from({ length: 400 }, (_, n) => (n - 200) / 20);
+  const after = row(4096, numbers);
+  product.gelu(4096, 400);
+  for (const [n, x] of numbers.entries())
+    expect(Math.abs(after[n]! - 0.5 * x * (1 + erf(x * Math.SQRT1_2)))).toBeLessThan(1e-6);
 });
 
 test("where WebAssembly is refused the plain product stands in", async () => {

@@ -2,6 +2,7 @@
 // Devlin et al. 2019; Vaswani et al. 2017, section 3.
 import { type Change, isOff, seenBy } from "./changes";
 import { activate, addAndNorm } from "./numbers";
+import { MASKED } from "./product";
 import { type Linear, padded, type Weights } from "./weights";
 
 /** What a text is to the model. */
@@ -66,7 +67,8 @@ export function* forward(
     apply(scratch.b, own.output, scratch.c);
     addAndNorm(x, view(scratch.c), own.attentionNorm, epsilon);
     apply(scratch.a, own.grow, scratch.wide, width, inner);
-    activate(shape.activation, view(scratch.wide, rows * inner));
+    if (shape.activation === "gelu") product.gelu(scratch.wide, rows * inner);
+    else activate(shape.activation, view(scratch.wide, rows * inner));
     apply(scratch.wide, own.shrink, scratch.c, inner, width);
     addAndNorm(x, view(scratch.c), own.norm, epsilon);
     pass.stream.push(held());
@@ -133,23 +135,16 @@ function attend(
   const seen = layer.seen[head]!;
   for (let i = 0; i < tokens; i++) {
     const row = scores.subarray(i * rows, (i + 1) * rows);
-    const isSeen = (j: number) => !seen || seen[i * tokens + j] === 1;
-    let most = Number.NEGATIVE_INFINITY;
-    for (let j = 0; j < tokens; j++) if (isSeen(j)) most = Math.max(most, row[j]!);
-    let sum = 0;
-    for (let j = 0; j < rows; j++) {
-      row[j] = j < tokens && isSeen(j) ? Math.exp((row[j]! - most) * scaling) : 0;
-      sum += row[j]!;
-    }
-    for (let j = 0; j < tokens; j++) row[j]! /= sum;
+    row.fill(MASKED, tokens);
+    if (seen) for (let j = 0; j < tokens; j++) if (!seen[i * tokens + j]) row[j] = MASKED;
+    const rough = product.softmax(scratch.scores + 4 * i * rows, rows, scaling);
     // scores are sums in 32 bits: where a few keys have most of a row, theirs are summed anew in 64
     const exact = (j: number) => {
       let dot = 0;
       for (let n = 0; n < size; n++) dot += query[i * size + n]! * key[j * size + n]!;
       return dot * scaling;
     };
-    let lse = most * scaling + Math.log(sum);
-    const rough = lse;
+    let lse = rough;
     for (let j = 0; j < tokens; j++) if (row[j]! > LARGE) lse += row[j]! * (exact(j) - Math.log(row[j]!) - rough);
     layer.lse[head * tokens + i] = lse;
   }
@@ -163,7 +158,9 @@ function attend(
   return scores;
 }
 
-/** Runs to the end, and lets others in after every layer: one run of a model at a time, they share its memory. Rejects with the signal's reason once it is aborted. */
+const PATIENCE = 16; // ms that others wait
+
+/** Runs to the end, and lets others in now and then: one run of a model at a time, they share its memory. Rejects with the signal's reason once it is aborted. */
 export async function run(
   weights: Weights,
   input: Input,
@@ -172,10 +169,13 @@ export async function run(
   look?: Look,
 ): Promise<Pass> {
   const steps = forward(weights, input, changes, look);
+  let since = Number.NEGATIVE_INFINITY; // after the first layer in any case
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done) return step.value;
+    if (performance.now() - since < PATIENCE) continue;
     await new Promise((next) => setTimeout(next));
     signal?.throwIfAborted();
+    since = performance.now();
   }
 }
 

@@ -14,13 +14,14 @@ export function halves(): Float32Array {
 /** erf(x) to 1.2e-7: Press et al., Numerical Recipes, 6.2.2. */
 export function erf(x: number): number {
   const t = 1 / (1 + 0.5 * Math.abs(x));
-  let sum = 0.17087277;
-  for (const c of SERIES) sum = c + t * sum;
+  let sum = 0;
+  for (const c of ERFC) sum = c + t * sum;
   const rest = t * Math.exp(-x * x + sum);
   return x >= 0 ? 1 - rest : rest - 1;
 }
-const SERIES = [
-  ...[-0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368],
+/** Of powers of t, the highest first. */
+export const ERFC = [
+  ...[0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368],
   -1.26551223,
 ];
 

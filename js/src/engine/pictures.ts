@@ -1,6 +1,7 @@
 // What the atlas shows of a head, from its weights while a pass has them: a thumbnail, statistics, what keys receive.
 // Defined by bertlens/measures/statistics.py and thumbnails.py.
 import type { Look } from "./forward";
+import type { Product } from "./product";
 
 const SIDE = 32; // pixels of a thumbnail, at most
 const HELD = 0.9 - 1e-6; // of a row, of k90
@@ -77,14 +78,39 @@ interface Statistics {
   received: Float32Array; // (S) mean over the queries
 }
 
-/** Of a head's map, whose rows sum to 1 (or 0): see bertlens/measures/statistics.py. */
-export function statisticsOf(values: Float32Array, stride: number, roles: Roles): Statistics {
+const BUCKETS = 1 << 9; // of the numbers from 0 to 1 in 32 bits, by their first bits: 4 of a power of 2
+const SHIFT = 21;
+const held = new Float64Array(BUCKETS);
+
+/** The least number of keys that hold nine tenths of a row: bertlens/measures/k90.py. What is in one bucket is sorted. */
+function k90(row: Float32Array, total: number): number {
+  const bits = new Uint32Array(row.buffer, row.byteOffset, row.length);
+  held.fill(0);
+  for (let j = 0; j < row.length; j++) held[bits[j]! >>> SHIFT]! += row[j]!;
+  let [rest, bucket] = [total - HELD, 0];
+  while (bucket < BUCKETS && rest - held[bucket]! >= 0) rest -= held[bucket++]!;
+  const within: number[] = [];
+  let count = 0;
+  for (let j = 0; j < row.length; j++) {
+    const own = bits[j]! >>> SHIFT;
+    if (own >= bucket) count++;
+    if (own === bucket) within.push(row[j]!);
+  }
+  within.sort((a, b) => a - b);
+  for (const one of within) {
+    if (rest - one < 0) break;
+    rest -= one;
+    count--;
+  }
+  return count;
+}
+
+/** Of a head's map, whose rows sum to 1 (or 0), in the memory of a product: see bertlens/measures/statistics.py. */
+export function statisticsOf(product: Product, values: Float32Array, stride: number, roles: Roles): Statistics {
   const { special, separator, punctuation, segments } = roles;
   const tokens = special.length;
-  const received = new Float32Array(tokens);
   const sums = new Float64Array(tokens);
-  const sorted = new Float32Array(tokens);
-  let [previous, next, self, same, entropy, k90, max] = [0, 0, 0, 0, 0, 0, 0];
+  let [previous, next, self, same, entropy, keys, max] = [0, 0, 0, 0, 0, 0, 0];
   for (let i = 0; i < tokens; i++) {
     const row = values.subarray(i * stride, i * stride + tokens);
     let total = 0;
@@ -93,29 +119,23 @@ export function statisticsOf(values: Float32Array, stride: number, roles: Roles)
       total += one;
       sums[j]! += one;
       if (one > max) max = one;
-      if (one > 0) entropy -= one * Math.log(one);
     }
+    entropy += product.entropy(row.byteOffset, stride);
     self += row[i]!;
     if (i > 0) previous += row[i - 1]!;
     if (i < tokens - 1) next += row[i + 1]!;
     if (roles.pair) for (let j = 0; j < tokens; j++) if (segments[i] === segments[j]) same += row[j]!;
-    sorted.set(row);
-    sorted.sort();
-    let [left, rest] = [0, total - HELD];
-    while (left < tokens && rest - sorted[left]! >= 0) rest -= sorted[left++]!;
-    k90 += tokens - left;
+    keys += k90(row, total);
   }
-  for (let j = 0; j < tokens; j++) received[j] = sums[j]! / tokens;
   const to = (mask: readonly boolean[]) => sums.reduce((sum, one, j) => (mask[j] ? sum + one : sum), 0);
   const mean = {
-    ...{ previous, next, self, first: sums[0]!, special: to(special), punctuation_all: to(punctuation), entropy, k90 },
+    ...{ previous, next, self, first: sums[0]!, special: to(special), punctuation_all: to(punctuation), entropy },
     ...(separator.includes(true) ? { separator: to(separator) } : {}),
     ...(roles.pair ? { same_segment: same } : {}),
+    k90: keys,
   };
-  return {
-    of: { ...Object.fromEntries(Object.entries(mean).map(([name, sum]) => [name, sum / tokens])), max },
-    received,
-  };
+  const of = Object.fromEntries(Object.entries(mean).map(([name, sum]) => [name, sum / tokens]));
+  return { of: { ...of, max }, received: Float32Array.from(sums, (sum) => sum / tokens) };
 }
 
 export interface Pictures {
@@ -145,8 +165,9 @@ export function putStatistics(pictures: Pictures, at: number, names: readonly st
   pictures.received.set(found.received, at * found.received.length);
 }
 
-/** What `look` fills in as a pass goes on. */
+/** What `look` fills in as a pass on the memory of a product goes on. */
 export function picturesOf(
+  product: Product,
   { layers, heads }: { layers: number; heads: number },
   tokens: number,
   roles: Roles,
@@ -156,7 +177,7 @@ export function picturesOf(
   const look: Look = (layer, head, weights, stride) => {
     const at = layer * heads + head;
     putThumbnail(made, at, thumbnailOf(weights, stride, tokens));
-    putStatistics(made, at, names, statisticsOf(weights, stride, roles));
+    putStatistics(made, at, names, statisticsOf(product, weights, stride, roles));
   };
   return { made, look };
 }

@@ -1,5 +1,6 @@
-// y = x wᵀ + b, which is nearly all of a pass: by WebAssembly, or in plain JavaScript where a browser or a page's policy
-// refuses it. Both work on one block of memory, whose parts are named by their first byte.
+// What a pass spends its time on, y = x wᵀ + b before all: by WebAssembly, or in plain JavaScript where a browser or a page's
+// policy refuses it. Both work on one block of memory, whose parts are named by their first byte.
+import { activate, ERFC } from "./numbers";
 import { moduleBytes } from "./simd";
 
 const PAGE = 65_536; // bytes that WebAssembly counts memory in
@@ -7,10 +8,30 @@ const PAGE = 65_536; // bytes that WebAssembly counts memory in
 /** x (rows, n), w (outputs, n), b (outputs), y (rows, outputs): rows and n multiples of 4, outputs of 2; addresses of 16. */
 type Multiply = (x: number, w: number, b: number, y: number, rows: number, n: number, outputs: number) => void;
 
+/** Rows of numbers: where they begin, at a multiple of 16, and how many they are, a multiple of 4. */
 export interface Product {
   memory: ArrayBuffer;
   multiply: Multiply;
+  /** Scores become weights, e^((x − most) scale) ÷ their sum, 0 where a score is MASKED; gives ln Σ e^(x scale). */
+  softmax(at: number, count: number, scale: number): number;
+  /** ½ x (1 + erf(x / √2)), in place. */
+  gelu(at: number, count: number): void;
+  /** −Σ p ln p, nats. */
+  entropy(at: number, count: number): number;
   fast: boolean; // by WebAssembly
+}
+
+/** A score of what is not seen. */
+export const MASKED = -1e30;
+
+/** What the module of simd.ts exports. */
+interface Compiled {
+  multiply: Multiply;
+  largest(at: number, count: number): number;
+  exponentials(at: number, count: number, scale: number, most: number): number;
+  divided(at: number, count: number, by: number): void;
+  gelu(at: number, count: number): void;
+  entropy(at: number, count: number): number;
 }
 
 const sums = new Float64Array(8); // of a tile: four rows of x by two of w
@@ -56,15 +77,39 @@ export function plainProduct(bytes: number): Product {
       }
     }
   };
-  return { memory, multiply, fast: false };
+  const row = (at: number, count: number) => all.subarray(at / 4, at / 4 + count);
+  return {
+    ...{ memory, multiply, fast: false },
+    softmax(at, count, scale) {
+      const values = row(at, count);
+      let [most, sum] = [MASKED, 0];
+      for (let n = 0; n < count; n++) most = Math.max(most, values[n]!);
+      for (let n = 0; n < count; n++) sum += values[n] = Math.exp((values[n]! - most) * scale);
+      for (let n = 0; n < count; n++) values[n]! /= sum;
+      return most * scale + Math.log(sum);
+    },
+    gelu: (at, count) => activate("gelu", row(at, count)),
+    entropy(at, count) {
+      let sum = 0;
+      for (const p of row(at, count)) if (p > 0) sum -= p * Math.log(p);
+      return sum;
+    },
+  };
 }
 
 /** With a memory of so many bytes. */
 export async function createProduct(bytes: number): Promise<Product> {
   try {
     const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE) });
-    const { instance } = await WebAssembly.instantiate(moduleBytes(), { m: { m: memory } });
-    return { memory: memory.buffer, multiply: instance.exports.f as Multiply, fast: true };
+    const { instance } = await WebAssembly.instantiate(moduleBytes(ERFC), { m: { m: memory } });
+    const { largest, exponentials, divided, ...same } = instance.exports as unknown as Compiled;
+    const softmax = (at: number, count: number, scale: number) => {
+      const most = largest(at, count);
+      const sum = exponentials(at, count, scale, most);
+      divided(at, count, sum);
+      return most * scale + Math.log(sum);
+    };
+    return { memory: memory.buffer, ...same, softmax, fast: true };
   } catch {
     return plainProduct(bytes);
   }

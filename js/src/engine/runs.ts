@@ -85,7 +85,7 @@ export async function runOf(
   const { shape, vocabulary, header } = carried;
   const encoded = before?.encoded ?? encode(texts[0], texts[1] || undefined);
   const roles = rolesOf(encoded, vocabulary.separator, texts[1] !== "");
-  const { made, look } = picturesOf(shape, encoded.ids.length, roles, header.stats as string[]);
+  const { made, look } = picturesOf(weights.product, shape, encoded.ids.length, roles, header.stats as string[]);
   const pass = await run(weights, encoded, changes, signal, look);
   return { texts, encoded, original: before?.original ?? pass, pass, pictures: made };
 }

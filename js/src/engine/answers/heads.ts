@@ -105,7 +105,7 @@ export const statistics: Answering = (engine, shown, { by, layer }) => {
       const { values, stride } = mapOf(weights, pass, one, at);
       const lengths = lengthsOf(weights, pass, one).subarray(at * pass.tokens);
       const variation = intoShares(values, stride, pass, lengths);
-      const { of, received } = statisticsOf(values, stride, roles);
+      const { of, received } = statisticsOf(weights.product, values, stride, roles);
       putStatistics(found, n * heads + at, all, { of: { ...of, variation }, received });
     }
   const size = [wanted.length, heads];

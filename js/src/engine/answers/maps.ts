@@ -1,5 +1,6 @@
 // Attention of a run: whole maps by the model's product, single rows in doubles.
 import type { Pass } from "../forward";
+import { MASKED } from "../product";
 import { padded, type Weights } from "../weights";
 
 /** One head's map: (tokens) weights of each row, which begin `stride` numbers apart. They are where the next one will be. */
@@ -10,7 +11,7 @@ export interface HeadMap {
 
 export function mapOf({ shape, product, scratch }: Weights, pass: Pass, layer: number, head: number): HeadMap {
   const { tokens } = pass;
-  const { q, k, lse, seen } = pass.layers[layer]!;
+  const { q, k, seen } = pass.layers[layer]!;
   const [stride, size] = [padded(tokens), shape.width / shape.heads];
   for (const [at, all] of [
     [scratch.headA, q],
@@ -21,15 +22,11 @@ export function mapOf({ shape, product, scratch }: Weights, pass: Pass, layer: n
       .set(all.subarray(head * tokens * size, (head + 1) * tokens * size));
   product.multiply(scratch.headA, scratch.headB, scratch.zeros, scratch.scores, stride, size, stride);
   const values = new Float32Array(product.memory, scratch.scores, stride * stride);
-  const [scaling, mask] = [1 / Math.sqrt(size), seen[head]];
+  const mask = seen[head];
   for (let i = 0; i < tokens; i++) {
-    const [row, shift] = [values.subarray(i * stride, i * stride + tokens), lse[head * tokens + i]!];
-    let sum = 0; // 1 but for the rounding of the scores
-    for (let j = 0; j < tokens; j++) {
-      row[j] = !mask || mask[i * tokens + j] ? Math.exp(row[j]! * scaling - shift) : 0;
-      sum += row[j]!;
-    }
-    for (let j = 0; j < tokens; j++) row[j]! /= sum;
+    const row = values.subarray(i * stride, (i + 1) * stride).fill(MASKED, tokens);
+    if (mask) for (let j = 0; j < tokens; j++) if (!mask[i * tokens + j]) row[j] = MASKED;
+    product.softmax(scratch.scores + 4 * i * stride, stride, 1 / Math.sqrt(size));
   }
   return { values, stride };
 }
