@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SimilarityView,
         SurveyView,
     )
+    from .widgets.teaching import classroom
 
 __version__ = "0.2.0"
 
@@ -45,6 +46,7 @@ _NAMES = {
     "sentences.pairs": ("Similarity", "similarity"),
     "sentences.passages": ("rank",),
     "vocabulary": ("LayerMap", "register_layer_map"),
+    "widgets.teaching": ("classroom",),
     "widgets": (
         "CompareView",
         "Explorer",
@@ -89,6 +91,7 @@ __all__ = [
     "SurveyView",
     "Trace",
     "__version__",
+    "classroom",
     "compare",
     "rank",
     "register_family",

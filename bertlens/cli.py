@@ -1,5 +1,6 @@
-"""The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `survey`
-takes statistics of every head over a corpus, `train-mlm` and `train-sars-cov-2` train models to look into.
+"""The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `classroom`
+one that carries its model, `survey` takes statistics of every head over a corpus, `train-mlm` and `train-sars-cov-2`
+train models to look into.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -74,6 +75,12 @@ HTML = (
     argument("--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"),
     argument("--truncation", action="store_true", help="cut a text that is too long for the model"),
 )
+CLASSROOM = (
+    argument("model", nargs="?", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)"),
+    argument("--text", action="append", dest="texts", metavar="TEXT", help="a text of the page; again for another"),
+    argument("--pair", action="append", dest="texts", nargs=2, metavar=("A", "B"), help="a pair of texts of the page"),
+    argument("-o", "--output", type=Path, required=True, metavar="CLASS.html", help="the file to write"),
+)
 SURVEY = (
     argument("corpus", type=Path, help="a file with a text a line, .jsonl (text, or a and b), or .conllu; also .gz"),
     argument("-o", "--output", type=Path, required=True, metavar="STATS.npz", help="the file to write"),
@@ -139,6 +146,14 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     command(html, HTML, help="write the Explorer as one page that works without a kernel or network")
+    command(
+        classroom,
+        CLASSROOM,
+        help="write a page that carries its model, for a class without Python",
+        description="Write one page that carries its model: what is typed in it is run in it, without a kernel or a "
+        "network. It opens on the first text and offers the others.",
+        allow_abbrev=False,
+    )
     command(
         survey,
         SURVEY,
@@ -211,6 +226,24 @@ def html(arguments: argparse.Namespace) -> None:
     first = arguments.layers[0] if arguments.layers else 0
     trace.explore(layer=first).to_html(page, layers=arguments.layers)
     print(f"{page}: {trace.model_name}, {len(trace.tokens)} tokens, {page.stat().st_size:,} bytes")
+
+
+def classroom(arguments: argparse.Namespace) -> None:
+    """Say what the page will take, and write it."""
+    from bertlens.widgets.teaching import Classroom
+
+    page = arguments.output
+    check_writable(page)
+    made = Classroom(_lens(arguments.model), [_text(text) for text in arguments.texts or ()])
+    said = made.cost
+    print(f"{made.lens.model_name}: about {said.size / 1e6:.0f} MB, about {said.seconds:.0f} s", flush=True)
+    made.to_html(page)
+    print(f"{page}: {len(made.texts)} texts, {page.stat().st_size:,} bytes")
+
+
+def _text(given: str | list[str]) -> str | tuple[str, str]:
+    """--text gives a string, --pair a list of two."""
+    return given if isinstance(given, str) else (given[0], given[1])
 
 
 def survey(arguments: argparse.Namespace) -> None:

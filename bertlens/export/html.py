@@ -70,6 +70,7 @@ class Page:
     title, footer: text. state: the view's traits. overviews: of maps that the state's own overview is not of. answers:
     (question, its fields and buffers) pairs, made when the page is written. holds: which layers, for errors on the
     page. layers: which are held. live: the model, where the page carries it.
+    texts: that a live page offers, "" where there is no second.
     """
 
     title: str
@@ -81,6 +82,7 @@ class Page:
     holds: str
     about: Mapping[str, Any]
     live: Live | None = None
+    texts: Sequence[tuple[str, str]] = ()
 
 
 def to_html(page: Page, path: str | Path | None = None) -> str:
@@ -97,6 +99,7 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
         "overviews": {name: _message(header, data) for name, (header, data) in page.overviews.items()},
         "holds": page.holds,
         "about": page.about,
+        "texts": page.texts,
     }
     script = _script(page.live is not None)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ from . import heads, weights
 from .deflate import carried
 
 LIMIT = 150_000_000  # bytes of the weights in a page
+_PIECE = 500_000  # numbers by which the whole is known
+_REST = 1_300_000  # bytes of a page beside its weights, about
 _EXPORT = "var made="  # how the engine's bundle begins
 NOTICE = "Texts are read by @huggingface/tokenizers (Apache-2.0)."
 SAID = "The model is in this page: it is loaded when the page is whole."
@@ -66,6 +69,27 @@ def live(trace: Trace, small: bool = False) -> Live:
         "digits": digits,
     }
     return Live(about, digits, _parts(trace, small, answer))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a live page will take, about."""
+
+    size: int  # bytes
+    seconds: float
+
+
+def cost(trace: Trace, small: bool = False) -> Cost:
+    """From a piece of the weights. Raises ExportError where a page cannot run the model."""
+    assert trace.model is not None
+    weights.check(trace.model)
+    words = next(iter(weights.parts(trace.model, small)))["words"].reshape(-1)[:_PIECE]
+    index, blob = pack({"words": words})
+    start = time.perf_counter()
+    share = len(carried(blob, index)["$bytes"]) / len(blob)
+    speed = len(blob) / (time.perf_counter() - start)
+    size = _bytes(trace, small)
+    return Cost(int(size * share) + _REST, 3 + 4 * size / speed)
 
 
 def engine() -> str:

@@ -72,7 +72,7 @@ async (widget, engine) => {
       return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
     return [{ error: "This needs the model, which a saved page does not hold. Open the notebook." }];
   };
-  let reply = engine ? async (message) => (message.op === "hello" ? [{ kernel: false, coming: true }] : answer(message)) : answer;
+  let reply = engine ? async (message) => (message.op === "hello" ? [{ kernel: false, coming: true, texts: page.texts }] : answer(message)) : answer;
   const damaged = () => [{ error: "this part of the page is damaged: it cannot be unpacked" }];
   const model = {
     get: (name) => state[name],
@@ -120,6 +120,7 @@ async (widget, engine) => {
         const { index, data } = take(`bertlens-weights-${n}`);
         return { index, data: await unpack(data) };
       },
+      texts: page.texts,
       answer,
       show: (run) => show(run ?? first),
       changed: () => emit("comm_live_update"),

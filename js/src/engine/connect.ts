@@ -11,6 +11,7 @@ type Reply = [Record<string, unknown>, DataView[]?];
 export interface Host {
   code: string; // that serves in a Worker
   carried: Carried;
+  texts: [string, string][]; // that the page offers
   part(n: number): Promise<{ index: unknown; data: DataView }>;
   answer(question: Record<string, unknown>): Promise<Reply>; // from what the page carries
   show(shown: Exclude<Answer["show"], undefined>): void;
@@ -93,7 +94,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
 
   return async ({ id: _, ...question }) => {
     const { op, trace } = question;
-    if (op === "hello") return [{ kernel: isLoaded, coming: !isLoaded, page: true }];
+    if (op === "hello") return [{ kernel: isLoaded, coming: !isLoaded, page: true, texts: host.texts }];
     if (op === "overview" || trace === host.carried.header.trace) {
       const reply = await host.answer(question);
       if (!reply[0].error) return reply;

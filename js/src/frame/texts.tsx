@@ -19,6 +19,9 @@ export function Texts() {
   const { page, link, running, run, synced, overview } = useView();
   const isEncoder = overview.tabs.some(({ name, why_not }) => name === "similarity" && why_not === "");
   const before = page.texts.value.slice(1);
+  const given = link.texts.value;
+  const isGiven = ([text, pair]: Pair) => given.some((one) => one[0] === text && one[1] === pair);
+  const others = before.filter((one) => !isGiven(one));
   if (!link.kernel.value) return null;
   const words = ([text, pair]: Pair) => {
     const whole = visibleText(pair ? `${text} / ${pair}` : text);
@@ -45,10 +48,12 @@ export function Texts() {
         </button>
       )}
       <Menu label="" title="Texts" name="bl-texts">
-        {before.length > 0 && <p>Run before</p>}
-        {list(before)}
-        <p>Examples</p>
-        {list(EXAMPLES)}
+        {given.length > 0 && <p>Texts of this page</p>}
+        {list(given)}
+        {others.length > 0 && <p>Run before</p>}
+        {list(others)}
+        {given.length === 0 && <p>Examples</p>}
+        {given.length === 0 && list(EXAMPLES)}
         <button
           type="button"
           title="Another text, or this one without its changes, beside it: word by word and head by head"

@@ -29,6 +29,7 @@ function put<T>(shelf: Shelf<T>, name: unknown, ...value: [T] | []): void {
 
 export class Link {
   readonly kernel = signal(false); // a kernel has answered: text can be traced, pages exported
+  readonly texts = signal<[text: string, pair: string][]>([]); // that a page was made to offer
   readonly saved = signal(false); // the page never had a kernel: what it holds is all there is
   private told = signal(false); // that there is no kernel
   readonly alone = computed(() => this.saved.value || this.told.value); // whatever takes a model cannot be had here
@@ -71,6 +72,7 @@ export class Link {
         this.kernel.value = fields.kernel === true;
         this.told.value = !this.kernel.value;
         this.page.value = fields.page === true;
+        this.texts.value = (fields.texts as [string, string][] | undefined) ?? [];
         this.coming.value = fields.coming === true;
         this.lost.value &&= !this.kernel.value;
         put(this.problems, CONNECTION);

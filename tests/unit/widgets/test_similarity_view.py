@@ -180,6 +180,8 @@ def test_the_split_by_tokens_that_went_in(mode: str, splits: list[str], monkeypa
     np.testing.assert_allclose(pairs, found.pairs("input"), atol=1e-6)
     held = [message["op"] for message, _ in view.page().answers]
     assert "similar_input" in held
+    again = bl.similarity(bl.Lens(encoder(mode=mode)), A, B).explore()
+    assert "similar_input" in [message["op"] for message, _ in again.page().answers]
     longer = bl.similarity(bl.Lens(encoder(mode=mode)), words(34, 1), words(34, 2))
     held = [message["op"] for message, _ in longer.explore().page().answers]
     assert ("similar_input" in held) == (mode == "cls")

@@ -1,0 +1,97 @@
+"""A page for a class: it carries its model, opens on a teacher's text, and has the teacher's other texts at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from ..base.atomic import check_writable
+from ..base.one_thread import one_thread_if_small
+from ..errors import InputError
+from ..export import html
+from ..export.live import Cost, cost
+from ..lens import Lens
+from ..trace.provenance import visible
+from ..trace.trace import Trace
+from .shown import stream_size
+from .views import Explorer
+
+Text: TypeAlias = str | tuple[str, str]
+
+TEXTS: tuple[Text, ...] = (
+    "The cat did not drink the milk because it was sour.",
+    "The trophy does not fit into the suitcase because it is too big.",
+    "The keys that the man forgot are on the table.",
+    ("The bank raised its rates.", "They sat on the bank of the river."),
+)
+
+
+def classroom(lens: Lens, texts: Sequence[Text] = ()) -> Classroom:
+    """A page that carries its model, for readers without Python: what they type is run in the page.
+
+    texts: strings, or (text, text_pair); the page opens on the first, the others are offered in it (default: four
+    English ones).
+    Raises InputError for anything else, and for a text that is longer than the model takes; ExportError where a page
+    cannot run the model.
+    """
+    return Classroom(lens, texts)
+
+
+class Classroom:
+    """What `classroom` makes: a lens and the texts of its page."""
+
+    def __init__(self, lens: Lens, texts: Sequence[Text] = ()) -> None:
+        if not isinstance(lens, Lens):
+            raise InputError(f"classroom(lens, texts) needs a Lens, not {type(lens).__name__}")
+        if isinstance(texts, str):
+            raise InputError("texts is a list of texts: texts=[text]")
+        self.lens = lens
+        self.texts = tuple(_pair(text) for text in texts) or tuple(map(_pair, TEXTS))
+        for text, pair in self.texts:
+            lens.encoding(text, pair)
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The run that the page opens on."""
+        return self.lens.trace(*self.texts[0])
+
+    @cached_property
+    def cost(self) -> Cost:
+        """About how large the page will be and how long it takes to write, from a piece of the weights."""
+        return cost(self.trace)
+
+    def to_html(self, path: str | Path, *, progress: bool = True) -> Path:
+        """Write the page, one file that needs neither a network nor a kernel; where it is.
+
+        progress: a bar once it has taken two seconds. Raises ExportError past 150 MB of weights, where a page cannot
+        run the model, and where the file cannot be made.
+        """
+        from tqdm.auto import tqdm
+
+        path = Path(path)
+        check_writable(path)
+        with (
+            one_thread_if_small(stream_size(self.trace)),
+            tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
+        ):
+            page = Explorer(self.trace).page(bar=bar, live=True)
+            texts = tuple((text, pair or "") for text, pair in self.texts)
+            title = f"{visible(self.lens.model_name)}: type a text"
+            html.to_html(replace(page, title=title, texts=texts), path)
+        return path
+
+
+def _pair(text: Text) -> tuple[str, str | None]:
+    one, other = (
+        (text, None)
+        if isinstance(text, str)
+        else text
+        if isinstance(text, tuple | list) and len(text) == 2
+        else (None, None)
+    )
+    if not isinstance(one, str) or not isinstance(other, str | None):
+        raise InputError(f"a text is a string or a pair of strings, not {text!r:.60}")
+    return one, other

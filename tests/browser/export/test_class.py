@@ -1,0 +1,58 @@
+"""A page for a class, in Chromium: the teacher's texts are at hand, and what is typed is run. A small model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+import bertlens as bl
+from bertlens.export import weights
+from browser.export.test_live import ALONE, listed, run
+from browser.views import Seen
+from unit.tiny import bert_with
+
+TEXTS = ["The cat sat on the mat.", ("A dog lay down.", "It slept."), "The bird flew over the house."]
+
+
+@pytest.fixture(scope="module")
+def small(embedded_lens: Any) -> bl.Lens:
+    return bl.Lens(bert_with(embedded_lens.tokenizer), embedded_lens.tokenizer)
+
+
+@pytest.fixture(scope="module")
+def rounded(small: bl.Lens) -> bl.Lens:
+    return bl.Lens(weights.rounded(small.borrowed), small.tokenizer)
+
+
+@pytest.fixture(scope="module")
+def page(small: bl.Lens, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bl.classroom(small, TEXTS).to_html(tmp_path_factory.mktemp("class") / "class.html", progress=False)
+
+
+def test_the_texts_of_the_page_are_at_hand(page, rounded, page_of):
+    seen = Seen(page_of(page, width=1280))
+    expect(seen.page.locator("#bertlens-says")).to_have_text(ALONE)
+    expect(seen.root.locator(".bl-row-label", has_text="mat")).to_be_visible()
+    menu = seen.root.locator(".bl-texts")
+    menu.locator("summary").click()
+    expect(menu).to_contain_text("Texts of this page")
+    expect(menu).not_to_contain_text("Examples")
+    expect(menu.locator("button bdi")).to_have_text([TEXTS[0], " / ".join(TEXTS[1]), TEXTS[2]])
+    menu.get_by_role("button", name="A dog lay down. / It slept.").click()
+    expect(seen.root.locator(".bl-row-label", has_text="slept")).to_be_visible()
+    seen.thumb(1, 1).click()
+    seen.root.locator(".bl-row-label").nth(5).click()
+    listed(seen, rounded.trace(*TEXTS[1]), 1, 1, 5)
+    run(seen, "A horse ran.")
+    expect(seen.root.locator(".bl-row-label", has_text="horse")).to_be_visible()
+    menu.locator("summary").click()
+    expect(menu).not_to_contain_text("Run before")  # what was typed is the text shown, the others are there already
+    menu.locator("summary").click()
+    run(seen, "A cow ran.")
+    expect(seen.root.locator(".bl-row-label", has_text="cow")).to_be_visible()
+    menu.locator("summary").click()
+    ran = "A horse ran. / It slept."
+    expect(menu.locator("button bdi")).to_have_text([TEXTS[0], " / ".join(TEXTS[1]), TEXTS[2], ran])
