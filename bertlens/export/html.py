@@ -48,13 +48,15 @@ style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'no
 <style>
 body { margin: 0 auto; max-width: 1400px; padding: 12px; font-family: system-ui, sans-serif; }
 body > footer, #bertlens-says { font-size: 12px; padding: 8px 4px; margin: 0; overflow-wrap: anywhere; }
+body > footer :is(details, p) { margin: 4px 0; }
+body > footer summary { cursor: pointer; }
 $css
 </style>
 </head>
 <body>
 $says<main id="bertlens"></main>
 <noscript><p>This page draws a language model's attention with JavaScript, which is switched off here.</p></noscript>
-<footer>$footer</footer>
+<footer>$footer$credits</footer>
 <script type="application/json" id="bertlens-data">$data</script>
 <script type="module" async>$script</script>
 $answers
@@ -111,6 +113,7 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
         generator=f"bertlens {page.about['versions']['bertlens']}",
         title=_text(page.title),
         footer=_text(page.footer),
+        credits=_credits(page.live.credits) if page.live else "",
         css=_NOT_ASCII.sub(lambda found: f"\\{ord(found[0]):x} ", _css()),
         data=_json(data),
         answers="\n".join(_element(name, message) for name, message in answers.items()),
@@ -125,6 +128,10 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
         with replacing(path) as out:
             out.write(text.encode())
     return text
+
+
+def _credits(sentences: Sequence[str]) -> str:
+    return f"<details><summary>About</summary>{''.join(f'<p>{_text(one)}</p>' for one in sentences)}</details>"
 
 
 def _layer_bytes(answers: Mapping[str, dict[str, Any]], layers: Sequence[int]) -> int:

@@ -17,6 +17,9 @@ from typing import Any
 from ..base.wire import pack
 from ..errors import ExportError
 from ..lens import Lens
+from ..model.borrowed import Model
+from ..model.licence import licence
+from ..trace.provenance import visible
 from ..trace.trace import Trace
 from . import heads, weights
 from .deflate import carried
@@ -25,17 +28,19 @@ LIMIT = 150_000_000  # bytes of the weights in a page
 _PIECE = 500_000  # numbers by which the whole is known
 _REST = 1_300_000  # bytes of a page beside its weights, about
 _EXPORT = "var made="  # how the engine's bundle begins
-NOTICE = "Texts are read by @huggingface/tokenizers (Apache-2.0)."
+_NOTICE = "Texts are read by @huggingface/tokenizers, which is under the Apache License 2.0, as bertlens is."
 SAID = "The model is in this page: it is loaded when the page is whole."
 
 
 @dataclass(frozen=True)
 class Live:
     """A model that a page carries. about: what the engine has to know of it, plain JSON; digits: what the rounding of
-    its weights changes, one sentence; parts: each part of the weights as page.js reads it, made when it is read."""
+    its weights changes, one sentence; credits: whose what the page carries is, sentences; parts: each part of the
+    weights as page.js reads it, made when it is read."""
 
     about: Mapping[str, Any]
     digits: str
+    credits: tuple[str, ...]
     parts: Iterator[dict[str, Any]]
 
 
@@ -68,7 +73,8 @@ def live(trace: Trace, small: bool = False) -> Live:
         },
         "digits": digits,
     }
-    return Live(about, digits, _parts(trace, small, answer))
+    credits = _credits(trace.model, trace.lens.made)
+    return Live(about, digits, credits, _parts(trace, small, answer))
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,11 @@ def _parts(trace: Trace, small: bool, answer: heads.Head) -> Iterator[dict[str, 
     for arrays in (*weights.parts(trace.model, small), *([answer.arrays] if answer.arrays else [])):
         index, blob = pack(arrays)
         yield {"index": index, "data": carried(blob, index)}
+
+
+def _credits(model: Model, made: str) -> tuple[str, ...]:
+    stated = visible(licence(model.base.config, made)) or "not stated"
+    return f"The model is {visible(model.name)}; licence: {stated}.", _NOTICE
 
 
 def _digits(trace: Trace, small: bool) -> str:

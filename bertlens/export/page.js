@@ -72,7 +72,7 @@ async (widget, engine) => {
       return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
     return [{ error: "This needs the model, which a saved page does not hold. Open the notebook." }];
   };
-  let reply = engine ? async (message) => (message.op === "hello" ? [{ kernel: false, coming: true, texts: page.texts }] : answer(message)) : answer;
+  let reply = engine ? async (message) => (message.op === "hello" ? [{ kernel: false, coming: "loading the model", texts: page.texts }] : answer(message)) : answer;
   const damaged = () => [{ error: "this part of the page is damaged: it cannot be unpacked" }];
   const model = {
     get: (name) => state[name],

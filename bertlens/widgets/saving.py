@@ -83,7 +83,7 @@ def page(
     footer = f"{model} ({trace.dtype}) · {names} · {about['date']}"
     holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
     if model_of_page is not None:
-        footer += f" · {model_of_page.digits} {live_page.NOTICE}"
+        footer += f" · {model_of_page.digits}"
     if shown.compared is not None:
         title, holds = shown.compared.title, shown.compared.holds(holds, selection)
         footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"

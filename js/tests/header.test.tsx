@@ -102,6 +102,20 @@ describe("what is typed", () => {
     await quiet();
     expect(run().disabled).toBe(true);
   });
+  it("cannot be while a page loads its model, and the field says how far that is", async () => {
+    const page = bench(overviewOf(TOKENS, { lens: true }));
+    page.take("hello").give({ kernel: false, coming: "loading the model 62 %" });
+    drawn(<Header />, page);
+    await quiet();
+    expect(field(0).disabled).toBe(true);
+    expect(host.querySelector(".bl-field")!.textContent).toContain("loading the model 62 %");
+    expect(host.querySelector<HTMLElement>("button[type=submit]")!.title).toBe(
+      "The model is being loaded into this page.",
+    );
+    page.store.link.greet(Promise.resolve({ fields: { kernel: true }, buffers: [] }));
+    await quiet();
+    expect([field(0).disabled, host.querySelector(".bl-coming")]).toEqual([false, null]);
+  });
   it("is not lost where the run fails", async () => {
     const b = await open();
     field(0).focus();

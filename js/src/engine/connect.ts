@@ -16,7 +16,7 @@ export interface Host {
   answer(question: Record<string, unknown>): Promise<Reply>; // from what the page carries
   show(shown: Exclude<Answer["show"], undefined>): void;
   changed(): void; // whether the model is there
-  say(text: string): void;
+  say(text: string): void; // beside the picture
 }
 
 const PATIENCE = 3000; // ms for a Worker to say that it is there
@@ -57,7 +57,12 @@ function onThisPage(): Line {
 /** Answers as a kernel would. */
 export function connect(host: Host): (message: Record<string, unknown>) => Promise<Reply> {
   const waits = new Map<number, (message: ToPage & { kind: "answer" }) => void>();
-  let [line, isLoaded, asked]: [Line | null, boolean, number] = [null, false, 0];
+  let [line, isLoaded, asked, coming]: [Line | null, boolean, number, string] = [null, false, 0, ""];
+  const tell = (text: string) => {
+    if (text === coming) return;
+    coming = text;
+    host.changed();
+  };
 
   const hear = ({ data: message }: MessageEvent<ToPage>) => {
     if (message.kind === "answer") waits.get(message.id)?.(message);
@@ -65,17 +70,20 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       host.part(message.part).then(({ index, data }) => {
         line!.postMessage({ kind: "part", index, data }, [data.buffer as ArrayBuffer]);
       }, broken);
-    else if (message.kind === "loading") host.say(`Loading the model: ${Math.round(100 * message.share)} %`);
+    else if (message.kind === "loading") tell(`loading the model ${Math.round(100 * message.share)} %`);
     else if (message.kind === "broken") broken(new Error(message.why));
     else if (message.kind === "loaded") {
       isLoaded = true;
       host.say(message.fast ? OWN : `${OWN} ${SLOW}`);
-      host.changed();
+      tell("");
     }
   };
-  const broken = ({ message }: Error) => host.say(`The model cannot be run here: ${message}`);
+  const broken = ({ message }: Error) => {
+    host.say(`The model cannot be run here: ${message}`);
+    tell("");
+  };
   const start = async () => {
-    host.say("Loading the model: 0 %");
+    tell("loading the model 0 %");
     line = (await startWorker(host.code)) ?? onThisPage();
     line.onmessage = hear;
     line.postMessage({ kind: "start", carried: host.carried });
@@ -94,7 +102,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
 
   return async ({ id: _, ...question }) => {
     const { op, trace } = question;
-    if (op === "hello") return [{ kernel: isLoaded, coming: !isLoaded, page: true, texts: host.texts }];
+    if (op === "hello") return [{ kernel: isLoaded, coming, page: true, texts: host.texts }];
     if (op === "overview" || trace === host.carried.header.trace) {
       const reply = await host.answer(question);
       if (!reply[0].error) return reply;

@@ -49,7 +49,11 @@ function TitleLine() {
         <AnswerLine />
       </Deferred>
       {!overview.lens && <span class="bl-spacer" />}
-      <span class={state === "live" ? "bl-hidden" : `bl-badge bl-link-${state}`} role="status" data-testid="link">
+      <span
+        class={state === "live" || (state === "saved" && link.coming.value) ? "bl-hidden" : `bl-badge bl-link-${state}`}
+        role="status"
+        data-testid="link"
+      >
         {state === "error" || state === "slow" ? "kernel: see below" : text}
       </span>
       <Deferred>
@@ -186,6 +190,7 @@ function TextForm() {
             + second sentence
           </button>
         )}
+        {link.coming.value && <span class="bl-coming bl-muted bl-number">{link.coming.value}</span>}
         <Deferred>
           <Texts />
         </Deferred>

@@ -43,14 +43,15 @@ export class Link {
     const waits = [...this.waits.value.values()];
     if (waits.includes("slow")) return { state: "slow", text: "Python is busy or gone", behind: true };
     if (waits.length > 0) return { state: "asking", text: "waiting for the kernel …" };
-    return this.kernel.value ? { state: "live", text: "kernel live" } : { state: "saved", text: "saved page" };
+    if (this.kernel.value) return { state: "live", text: "kernel live" };
+    return { state: "saved", text: this.coming.value ? COMING : "saved page" };
   });
 
   private lost = signal(false); // there was a kernel
   private page = signal(false); // what answers is in the page, which has what was asked when it was saved too
   /** Whether the page carries what was asked when it was saved. */
   readonly carries = computed(() => this.page.value || this.now.value.state === "saved");
-  private coming = signal(false); // the page carries its model, which is being loaded
+  readonly coming = signal(""); // how far the model is that the page carries, while it is being loaded
   private greeted = signal(false); // asked whether there is a kernel, and nothing has answered yet
   /** Why nothing can be changed while there is no kernel. */
   readonly needs = computed(() => {
@@ -73,7 +74,7 @@ export class Link {
         this.told.value = !this.kernel.value;
         this.page.value = fields.page === true;
         this.texts.value = (fields.texts as [string, string][] | undefined) ?? [];
-        this.coming.value = fields.coming === true;
+        this.coming.value = String(fields.coming ?? "");
         this.lost.value &&= !this.kernel.value;
         put(this.problems, CONNECTION);
         return this.kernel.value;

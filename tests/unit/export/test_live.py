@@ -178,7 +178,10 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
     assert "wasm" not in without and "blob:" not in without.replace("img-src data: blob:", "")
     assert with_model == without.replace("script-src ''", "script-src '' 'wasm-unsafe-eval'; worker-src blob:")
     assert len(page.encode()) <= 55e6 and "bertlens-weights-0" not in plain and "WebAssembly" not in plain
-    assert page.isascii() and "@huggingface/tokenizers (Apache-2.0)" in page
+    assert page.isascii()
+    [about] = re.findall("<details><summary>About</summary>(.*?)</details>", page)
+    assert about.startswith("<p>The model is all-MiniLM-L6-v2; licence: apache-2.0.</p>")
+    assert "@huggingface/tokenizers, which is under the Apache License 2.0" in about and "<details>" not in plain
 
 
 def test_pages_that_cannot_be_live_say_why(embedded_lens, tmp_path):
