@@ -29,6 +29,13 @@ _PIECE = 500_000  # numbers by which the whole is known
 _REST = 1_300_000  # bytes of a page beside its weights, about
 _EXPORT = "var made="  # how the engine's bundle begins
 _NOTICE = "Texts are read by @huggingface/tokenizers, which is under the Apache License 2.0, as bertlens is."
+READ = {  # kinds of tokenizers, by the steps of normalizer, pre-tokenizer and model: BERT's, RoBERTa's, XLM-R's
+    ("BertNormalizer", "BertPreTokenizer", "WordPiece"),
+    ("", "ByteLevel", "BPE"),
+    ("Precompiled", "WhitespaceSplit+Metaspace", "Unigram"),
+    ("Replace+Replace+NFKD+StripAccents+Lowercase+Precompiled", "WhitespaceSplit+Metaspace", "Unigram"),  # ALBERT's
+}
+RARE = "Rare characters may be read in another way here than in Python."  # of the last two
 SAID = "The model is in this page: it is loaded when the page is whole."
 
 
@@ -59,12 +66,14 @@ def live(trace: Trace, small: bool = False) -> Live:
             f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: save it without live"
         )
     answer = heads.head(trace)
-    digits = _digits(trace, small)
     tokenizer = trace.model.tokenizer
+    files = tokenizer_files(tokenizer)
+    is_mapped = "Precompiled" in _steps(files["file"]["normalizer"])
+    digits = _digits(trace, small) + (f" {RARE}" if is_mapped else "")
     about = {
         "shape": weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
         "answer": answer.about,
-        "tokenizer": _text(tokenizer_files(tokenizer)),
+        "tokenizer": _text(files),
         "vocabulary": {
             "unknown": tokenizer.unk_token,
             "mask": tokenizer.mask_token or "",
@@ -148,11 +157,16 @@ def tokenizer_files(tokenizer: Any) -> dict[str, Any]:
     """Its file, without the padding and truncation that are set at the moment. Raises ExportError for other kinds."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     file = json.loads(backend.to_str()) if backend is not None else {}
-    kinds = [(file.get(name) or {}).get("type") for name in ("normalizer", "pre_tokenizer", "model")]
-    if kinds != ["BertNormalizer", "BertPreTokenizer", "WordPiece"]:
-        raise ExportError("a page reads texts with BERT's own kind of tokenizer: save it without live")
+    if tuple("+".join(_steps(file.get(name))) for name in ("normalizer", "pre_tokenizer", "model")) not in READ:
+        raise ExportError("a page does not read texts as this model's tokenizer does: save it without live")
     types = "token_type_ids" in tokenizer.model_input_names
     return {"file": {**file, "padding": None, "truncation": None}, "config": {}, "types": types}
+
+
+def _steps(part: dict[str, Any] | None) -> list[str]:
+    """The kinds of a part's steps."""
+    inner = (part or {}).get("normalizers") or (part or {}).get("pretokenizers")
+    return [str(part["type"])] if part and inner is None else [str(one["type"]) for one in inner or ()]
 
 
 def _text(value: Any) -> dict[str, Any]:

@@ -9,8 +9,8 @@ const TABS = ["neurons", "matter", "norms", "compare", "table"]; // that are ope
 const quoted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** What became of the input, as bertlens/widgets/badges.py says it. */
-function badges({ tokens, special, ids }: Encoded, { unknown, specials, mask }: Vocabulary): Fields[] {
-  const own = tokens.map((token, at) => ({ token, at, id: ids[at]! })).filter(({ at }) => !special[at]);
+function badges({ pieces, special, ids }: Encoded, { unknown, specials, mask }: Vocabulary): Fields[] {
+  const own = pieces.map((token, at) => ({ token, at, id: ids[at]! })).filter(({ at }) => !special[at]);
   const lost = own.filter(({ token }) => token === unknown);
   const typed = own.filter(({ token, id }) => token !== unknown && specials.includes(id));
   const found: Fields[] = [];
@@ -48,7 +48,7 @@ export function headerOf(
   vocabulary: Vocabulary,
   digits: string,
 ): Fields {
-  const { tokens, words, segments, special } = encoded;
+  const { tokens, pieces, words, segments, special } = encoded;
   const { lens } = template.made as { lens: string };
   const tab = (one: Tab): Tab => ({
     ...one,
@@ -62,7 +62,7 @@ export function headerOf(
   return {
     ...template,
     ...{ text, text_pair: pair, pair: pair !== "", keys: null, spans: [], pending: [], nan_layer: null },
-    queries: { tokens, pieces: tokens, words, segments, special: special.map(Number) },
+    queries: { tokens, pieces, words, segments, special: special.map(Number) },
     badges: [
       ...badges(encoded, vocabulary),
       { kind: "live", label: "run in this page", detail: note, severity: "info" },

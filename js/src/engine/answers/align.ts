@@ -18,7 +18,7 @@ interface Word {
 }
 
 function wordsOf(encoded: Encoded, separator: string): Word[] {
-  const { tokens, words, special } = encoded;
+  const { pieces: tokens, words, special } = encoded;
   const isSeparator = rolesOf(encoded, separator, false).separator;
   const found: Word[] = [];
   for (const [at, word] of words.entries()) {
