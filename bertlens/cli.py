@@ -79,7 +79,9 @@ CLASSROOM = (
     argument("model", nargs="?", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)"),
     argument("--text", action="append", dest="texts", metavar="TEXT", help="a text of the page; again for another"),
     argument("--pair", action="append", dest="texts", nargs=2, metavar=("A", "B"), help="a pair of texts of the page"),
-    argument("-o", "--output", type=Path, required=True, metavar="CLASS.html", help="the file to write"),
+    argument("-o", "--output", type=Path, metavar="CLASS.html", help="the file to write"),
+    argument("--hosted", type=Path, metavar="FOLDER", help="instead: page and weights as two files, for a web server"),
+    argument("--small", action="store_true", help="vectors of words in 8 bits: a smaller page, less exact"),
 )
 SURVEY = (
     argument("corpus", type=Path, help="a file with a text a line, .jsonl (text, or a and b), or .conllu; also .gz"),
@@ -230,15 +232,22 @@ def html(arguments: argparse.Namespace) -> None:
 
 def classroom(arguments: argparse.Namespace) -> None:
     """Say what the page will take, and write it."""
+    from bertlens.export.html import WEIGHTS
     from bertlens.widgets.teaching import Classroom
 
-    page = arguments.output
-    check_writable(page)
+    folder, small = arguments.hosted, arguments.small
+    if (arguments.output is None) == (folder is None):
+        raise BertLensError("classroom needs -o CLASS.html, or --hosted FOLDER for a web server")
+    if folder is None:
+        check_writable(arguments.output)
     made = Classroom(_lens(arguments.model), [_text(text) for text in arguments.texts or ()])
-    said = made.cost
+    said = made.cost(small, hosted=folder is not None)
     print(f"{made.lens.model_name}: about {said.size / 1e6:.0f} MB, about {said.seconds:.0f} s", flush=True)
-    made.to_html(page)
-    print(f"{page}: {len(made.texts)} texts, {page.stat().st_size:,} bytes")
+    page = made.to_html(folder or arguments.output, small=small, hosted=folder is not None)
+    size = sum(path.stat().st_size for path in ([page, folder / WEIGHTS] if folder else [page]))
+    print(f"{page}: {len(made.texts)} texts, {size:,} bytes")
+    if folder:
+        print(f"to try it: python -m http.server -d {folder}, then http://localhost:8000")
 
 
 def _text(given: str | list[str]) -> str | tuple[str, str]:

@@ -26,12 +26,13 @@ from ..base.wire import json_safe
 from ..errors import ExportError
 from ..page import bundle
 from .deflate import carried
-from .live import SAID, Live, engine
+from .live import Live, engine
 
 LIMIT = 20_000_000  # bytes of a page
 _EXPORT = "export{widget as default};\n"  # how js/build.mjs ends the bundle
 # A page that runs its model: WebAssembly, and a Worker made of the page's own script.
 _WASM = " 'wasm-unsafe-eval'; worker-src blob:"
+WEIGHTS = "weights.bin"  # beside a page that does not hold them itself
 _PLACE = "<!-- the model -->"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
@@ -88,10 +89,46 @@ class Page:
 
 
 def to_html(page: Page, path: str | Path | None = None) -> str:
-    """The text of a page, written to `path` if given.
+    """The text of a page, written to `path` if given. Raises ExportError like `_whole`, and where it cannot be written,
+    of which then nothing is left.
+    """
+    text = _whole(page)
+    if page.live is not None:
+        parts = (_element(f"bertlens-weights-{n}", part) for n, part in enumerate(page.live.parts))
+        text = text.replace(_PLACE, "\n".join([_element("bertlens-live", page.live.about), *parts, ""]))
+    if path is not None:
+        with replacing(path) as out:
+            out.write(text.encode())
+    return text
 
-    Raises ExportError past 20 MB beside the model's weights, naming the layers that would fit, and where the file
-    cannot be written, of which then nothing is left.
+
+def to_folder(page: Page, folder: str | Path) -> Path:
+    """A page that carries its model as two files for a web server, index.html and the weights; where the page is.
+
+    Raises ExportError like `to_html`.
+    """
+    assert page.live is not None
+    text = _whole(page, hosted=True)
+    parts, digest = [], hashlib.sha256()
+    with replacing(Path(folder) / WEIGHTS) as out:
+        for part in page.live.parts:
+            data = dict(part["data"])
+            blob = base64.b64decode(data.pop("$bytes"))
+            digest.update(blob)
+            out.write(blob)
+            parts.append({"index": part["index"], "size": len(blob), "data": data})
+    # another name for other weights: what a browser keeps of these is not taken for those
+    about = {**page.live.about, "file": f"{WEIGHTS}?{digest.hexdigest()[:12]}", "parts": parts}
+    path = Path(folder) / "index.html"
+    with replacing(path) as out:
+        out.write(text.replace(_PLACE, _element("bertlens-live", about)).encode())
+    return path
+
+
+def _whole(page: Page, hosted: bool = False) -> str:
+    """The text of a page, but for the model.
+
+    Raises ExportError past 20 MB, naming the layers that would fit.
     """
     answers = {
         question_name(question): _message(fields, b"".join(buffers)) for question, (fields, buffers) in page.answers
@@ -105,14 +142,15 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     }
     script = _script(page.live is not None)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = _WASM + ("; connect-src 'self'" if hosted else "") if page.live else ""
     text = _PAGE.substitute(
         hash=f"sha256-{digest}",
-        wasm=_WASM if page.live else "",
-        says=f'<p id="bertlens-says" role="status">{_text(SAID)}</p>\n' if page.live else "",
+        wasm=policy,
+        says=f'<p id="bertlens-says" role="status">{_text(page.live.said)}</p>\n' if page.live else "",
         live=_PLACE if page.live else "",
         generator=f"bertlens {page.about['versions']['bertlens']}",
         title=_text(page.title),
-        footer=_text(page.footer),
+        footer=_text(f"{page.footer} · {page.live.digits}" if page.live else page.footer),
         credits=_credits(page.live.credits) if page.live else "",
         css=_NOT_ASCII.sub(lambda found: f"\\{ord(found[0]):x} ", _css()),
         data=_json(data),
@@ -122,11 +160,6 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     size = len(text.encode())
     if size > LIMIT:
         raise too_large(page.layers, size, _layer_bytes(answers, page.layers))
-    if page.live is not None:
-        text = text.replace(_PLACE, _live(page.live))
-    if path is not None:
-        with replacing(path) as out:
-            out.write(text.encode())
     return text
 
 
@@ -163,12 +196,6 @@ def _text(text: str) -> str:
 
 def _element(name: str, value: Any) -> str:
     return f'<script type="application/json" id="{_text(name)}">{_json(value)}</script>'
-
-
-def _live(live: Live) -> str:
-    """The model, last in the page: the view is there before it."""
-    parts = (_element(f"bertlens-weights-{n}", part) for n, part in enumerate(live.parts))
-    return "\n".join([_element("bertlens-live", live.about), *parts, ""])
 
 
 def _css() -> str:

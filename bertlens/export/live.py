@@ -36,23 +36,25 @@ READ = {  # kinds of tokenizers, by the steps of normalizer, pre-tokenizer and m
     ("Replace+Replace+NFKD+StripAccents+Lowercase+Precompiled", "WhitespaceSplit+Metaspace", "Unigram"),  # ALBERT's
 }
 RARE = "Rare characters may be read in another way here than in Python."  # of the last two
-SAID = "The model is in this page: it is loaded when the page is whole."
+_SAID = "The model is {} this page: it is loaded when the page is whole."
 
 
 @dataclass(frozen=True)
 class Live:
     """A model that a page carries. about: what the engine has to know of it, plain JSON; digits: what the rounding of
-    its weights changes, one sentence; credits: whose what the page carries is, sentences; parts: each part of the
-    weights as page.js reads it, made when it is read."""
+    its weights changes, one sentence; credits: whose what the page carries is, sentences; said: what the page says
+    first; parts: each part of the weights as page.js reads it, made when it is read."""
 
     about: Mapping[str, Any]
     digits: str
     credits: tuple[str, ...]
+    said: str
     parts: Iterator[dict[str, Any]]
 
 
-def live(trace: Trace, small: bool = False) -> Live:
-    """The model of a trace, for a page of this trace. small: vectors of words in 8 bits (`weights`).
+def live(trace: Trace, small: bool = False, hosted: bool = False) -> Live:
+    """The model of a trace, for a page of this trace. small: vectors of words in 8 bits (`weights`). hosted: the
+    weights are to stand beside the page.
 
     Raises ExportError where a page cannot run it, or the run is a changed one.
     """
@@ -61,9 +63,10 @@ def live(trace: Trace, small: bool = False) -> Live:
     if trace.changes:
         raise ExportError("a live page starts from the unchanged run: save trace.original.explore() with live=True")
     weights.check(trace.model)
-    if (size := _bytes(trace, small) * 4 // 3) > LIMIT:
+    if (size := _bytes(trace, small) * 4 // 3) > LIMIT and not hosted:
         raise ExportError(
-            f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: save it without live"
+            f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "
+            "bl.classroom(lens).to_html(folder, hosted=True) or bertlens classroom --hosted FOLDER"
         )
     answer = heads.head(trace)
     tokenizer = trace.model.tokenizer
@@ -83,7 +86,8 @@ def live(trace: Trace, small: bool = False) -> Live:
         "digits": digits,
     }
     credits = _credits(trace.model, trace.lens.made)
-    return Live(about, digits, credits, _parts(trace, small, answer))
+    said = _SAID.format("beside" if hosted else "in")
+    return Live(about, digits, credits, said, _parts(trace, small, answer))
 
 
 @dataclass(frozen=True)
@@ -94,14 +98,14 @@ class Cost:
     seconds: float
 
 
-def cost(trace: Trace, small: bool = False) -> Cost:
+def cost(trace: Trace, small: bool = False, hosted: bool = False) -> Cost:
     """From a piece of the weights. Raises ExportError where a page cannot run the model."""
     assert trace.model is not None
     weights.check(trace.model)
     words = next(iter(weights.parts(trace.model, small)))["words"].reshape(-1)[:_PIECE]
     index, blob = pack({"words": words})
     start = time.perf_counter()
-    share = len(carried(blob, index)["$bytes"]) / len(blob)
+    share = len(carried(blob, index)["$bytes"]) / len(blob) * (3 / 4 if hosted else 1)
     speed = len(blob) / (time.perf_counter() - start)
     size = _bytes(trace, small)
     return Cost(int(size * share) + _REST, 3 + 4 * size / speed)

@@ -20,10 +20,10 @@ async (widget, engine) => {
     return new DataView(bytes.buffer);
   };
   // Bytes as deflate.py left them; `tell` hears the share that is there.
-  const unpack = async ({ $bytes, length, planes }, tell) => {
-    if (length === undefined) return view($bytes);
+  const unpack = async ({ $bytes, bytes: packed = view($bytes), length, planes }, tell) => {
+    if (length === undefined) return packed;
     const bytes = new Uint8Array(length);
-    const pieces = new Blob([view($bytes)]).stream().pipeThrough(new DecompressionStream("deflate")).getReader();
+    const pieces = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate")).getReader();
     let here = 0;
     for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
       bytes.set(piece.value, here);
@@ -104,6 +104,41 @@ async (widget, engine) => {
     const changes = { query: same(state.query), key: same(state.key), layer_map: "", ...kept, text, text_pair };
     for (const [name, value] of Object.entries({ ...changes, overview: { header, data } })) model.set(name, value);
   };
+  // Parts of a file beside the page, one after the other as they come; `tell` hears the share of the file that is here.
+  const fetched = ({ file, parts }) => {
+    const size = parts.reduce((sum, part) => sum + part.size, 0);
+    let [reader, rest, here] = [null, new Uint8Array(0), 0];
+    const more = async () => {
+      reader ??= await fetch(file).then((answer) => {
+        if (!answer.ok) throw new Error();
+        return answer.body.getReader();
+      });
+      const { done, value } = await reader.read();
+      if (done) throw new Error();
+      return value;
+    };
+    return async (n, tell) => {
+      const { index, size: bytes, data } = parts[n];
+      const part = new Uint8Array(bytes);
+      for (let at = 0; at < bytes; ) {
+        if (rest.length === 0) {
+          rest = await more().catch(() => {
+            throw new Error("its weights did not come from the server. Load the page again.");
+          });
+          here += rest.length;
+          tell(here / size);
+        }
+        const some = rest.subarray(0, bytes - at);
+        part.set(some, at);
+        at += some.length;
+        rest = rest.subarray(some.length);
+      }
+      return { index, data: await unpack({ ...data, bytes: new DataView(part.buffer) }) };
+    };
+  };
+  const says = (text) => {
+    document.getElementById("bertlens-says").textContent = text;
+  };
   const load = async () => {
     const take = (name) => {
       const value = kept(name);
@@ -111,12 +146,17 @@ async (widget, engine) => {
       return value;
     };
     const first = { ...state.overview, text: state.text, text_pair: state.text_pair };
-    const { tokenizer, ...about } = take("bertlens-live");
+    const { tokenizer, file, parts, ...about } = take("bertlens-live");
+    if (file && document.location.protocol === "file:") {
+      reply = answer;
+      emit("comm_live_update");
+      return says("The model of this page needs a web server: here, opened from a file, the page shows the text that it carries.");
+    }
     const read = new TextDecoder().decode(await unpack(tokenizer));
     reply = engine().connect({
       code: `(${engine})().serve(self)`,
       carried: { ...about, tokenizer: JSON.parse(read), header: first.header },
-      async part(n) {
+      part: file ? fetched({ file, parts }) : async (n) => {
         const { index, data } = take(`bertlens-weights-${n}`);
         return { index, data: await unpack(data) };
       },
@@ -124,16 +164,12 @@ async (widget, engine) => {
       answer,
       show: (run) => show(run ?? first),
       changed: () => emit("comm_live_update"),
-      say(text) {
-        document.getElementById("bertlens-says").textContent = text;
-      },
+      say: says,
     });
   };
   if (engine) {
     state.layout = { on: model.on, off: model.off }; // by which the view hears that the model is there
-    whole.then(load).catch(() => {
-      document.getElementById("bertlens-says").textContent = "This page is damaged: its model cannot be read.";
-    });
+    whole.then(load).catch(() => says("This page is damaged: its model cannot be read."));
   }
   widget.render({ model, el, signal: new AbortController().signal, address: document.location });
 }

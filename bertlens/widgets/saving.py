@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -54,17 +54,12 @@ def page(
     traits: Mapping[str, Any],
     layers: list[int] | None = None,
     bar: tqdm[Any] | None = None,
-    live: bool = False,
 ) -> html.Page:
     """The page of a view: its traits, and what a page without a kernel is asked for, answered when it is read.
 
     layers: whose heads it holds (default: all). bar: is told of each layer's pictures and of each answer.
-    live: the page carries the model too.
     """
     trace = shown.trace
-    if live and (shown.compared is not None or shown.similar is not None):
-        raise ExportError("a live page shows one text: save trace.explore() with live=True")
-    model_of_page = live_page.live(trace) if live else None
     most = max(maps.n_layers for maps in trace.maps.values())
     chosen = list(range(most)) if layers is None else sorted({*check_indices(layers, most, "layers")})
     check_size(shown, chosen)
@@ -82,8 +77,6 @@ def page(
     title = f"{model}: {texts[:80]}" if texts else model
     footer = f"{model} ({trace.dtype}) · {names} · {about['date']}"
     holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
-    if model_of_page is not None:
-        footer += f" · {model_of_page.digits}"
     if shown.compared is not None:
         title, holds = shown.compared.title, shown.compared.holds(holds, selection)
         footer += f" · beside {visible(shown.compared.comparison.b.model_name)}; holds {holds}"
@@ -99,7 +92,6 @@ def page(
         layers=chosen,
         holds=holds,
         about=about,
-        live=model_of_page,
     )
 
 
@@ -118,7 +110,14 @@ def written(
         one_thread_if_small(stream_size(shown.trace)),
         tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
     ):
-        return html.to_html(page(shown, traits, layers, bar, live), path)
+        model = _model(shown) if live else None  # before what takes long
+        return html.to_html(replace(page(shown, traits, layers, bar), live=model), path)
+
+
+def _model(shown: Shown) -> live_page.Live:
+    if shown.compared is not None or shown.similar is not None:
+        raise ExportError("a live page shows one text: save trace.explore() with live=True")
+    return live_page.live(shown.trace)
 
 
 def still(shown: Shown, traits: Mapping[str, Any]) -> bytes:

@@ -12,7 +12,7 @@ from ..base.atomic import check_writable
 from ..base.one_thread import one_thread_if_small
 from ..errors import InputError
 from ..export import html
-from ..export.live import Cost, cost
+from ..export.live import Cost, cost, live
 from ..lens import Lens
 from ..trace.provenance import visible
 from ..trace.trace import Trace
@@ -58,29 +58,38 @@ class Classroom:
         """The run that the page opens on."""
         return self.lens.trace(*self.texts[0])
 
-    @cached_property
-    def cost(self) -> Cost:
-        """About how large the page will be and how long it takes to write, from a piece of the weights."""
-        return cost(self.trace)
+    def cost(self, small: bool = False, hosted: bool = False) -> Cost:
+        """About how large the page will be (bytes) and how long it takes to write, from a piece of the weights."""
+        return cost(self.trace, small, hosted)
 
-    def to_html(self, path: str | Path, *, progress: bool = True) -> Path:
+    def to_html(self, path: str | Path, *, small: bool = False, hosted: bool = False, progress: bool = True) -> Path:
         """Write the page, one file that needs neither a network nor a kernel; where it is.
 
-        progress: a bar once it has taken two seconds. Raises ExportError past 150 MB of weights, where a page cannot
-        run the model, and where the file cannot be made.
+        small: vectors of words in 8 bits, the other weights in 16 as ever. hosted: `path` is a folder, made if it is
+        not there, in which index.html and the weights are two files for a web server: tablets open no local page with
+        scripts in it. progress: a bar once it has taken two seconds.
+
+        Raises ExportError past 150 MB of weights in one file, where a page cannot run the model, and where a file
+        cannot be made.
         """
         from tqdm.auto import tqdm
 
         path = Path(path)
-        check_writable(path)
+        if hosted:
+            path.mkdir(parents=True, exist_ok=True)
+        check_writable(path / html.WEIGHTS if hosted else path)
         with (
             one_thread_if_small(stream_size(self.trace)),
             tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
         ):
-            page = Explorer(self.trace).page(bar=bar, live=True)
+            model = live(self.trace, small, hosted)
+            page = Explorer(self.trace).page(bar=bar)
             texts = tuple((text, pair or "") for text, pair in self.texts)
             title = f"{visible(self.lens.model_name)}: type a text"
-            html.to_html(replace(page, title=title, texts=texts), path)
+            page = replace(page, live=model, title=title, texts=texts)
+            if hosted:
+                return html.to_folder(page, path)
+            html.to_html(page, path)
         return path
 
 

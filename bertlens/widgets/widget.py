@@ -284,12 +284,12 @@ class LensWidget(anywidget.AnyWidget):
         """
         return written(self._shown, self._traits_now(), path, layers, progress, live)
 
-    def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None, live: bool = False) -> Page:
+    def page(self, layers: list[int] | None = None, bar: tqdm[Any] | None = None) -> Page:
         """What `to_html` writes: the traits, and the answers that a page without a kernel is asked for.
 
-        Those are computed when they are read. bar: is told of each layer's pictures and of each answer. live: as there.
+        Those are computed when they are read. bar: is told of each layer's pictures and of each answer.
         """
-        return page(self._shown, self._traits_now(), layers, bar, live)
+        return page(self._shown, self._traits_now(), layers, bar)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live widget, and a still picture for pages that cannot run widgets."""

@@ -12,7 +12,7 @@ export interface Host {
   code: string; // that serves in a Worker
   carried: Carried;
   texts: [string, string][]; // that the page offers
-  part(n: number): Promise<{ index: unknown; data: DataView }>;
+  part(n: number, tell: (share: number) => void): Promise<{ index: unknown; data: DataView }>; // tells of all of it
   answer(question: Record<string, unknown>): Promise<Reply>; // from what the page carries
   show(shown: Exclude<Answer["show"], undefined>): void;
   changed(): void; // whether the model is there
@@ -63,14 +63,19 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
     coming = text;
     host.changed();
   };
+  let far = 0;
+  const load = (share: number) => {
+    far = Math.max(far, share);
+    tell(`loading the model ${Math.floor(100 * far)} %`);
+  };
 
   const hear = ({ data: message }: MessageEvent<ToPage>) => {
     if (message.kind === "answer") waits.get(message.id)?.(message);
     else if (message.kind === "wanted")
-      host.part(message.part).then(({ index, data }) => {
+      host.part(message.part, load).then(({ index, data }) => {
         line!.postMessage({ kind: "part", index, data }, [data.buffer as ArrayBuffer]);
       }, broken);
-    else if (message.kind === "loading") tell(`loading the model ${Math.round(100 * message.share)} %`);
+    else if (message.kind === "loading") load(message.share);
     else if (message.kind === "broken") broken(new Error(message.why));
     else if (message.kind === "loaded") {
       isLoaded = true;
@@ -83,7 +88,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
     tell("");
   };
   const start = async () => {
-    tell("loading the model 0 %");
+    load(0);
     line = (await startWorker(host.code)) ?? onThisPage();
     line.onmessage = hear;
     line.postMessage({ kind: "start", carried: host.carried });

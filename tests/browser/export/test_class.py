@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
-from bertlens.export import weights
 from browser.export.test_live import ALONE, listed, run
 from browser.views import Seen
-from unit.tiny import bert_with
 
 TEXTS = ["The cat sat on the mat.", ("A dog lay down.", "It slept."), "The bird flew over the house."]
 
 
 @pytest.fixture(scope="module")
-def small(embedded_lens: Any) -> bl.Lens:
-    return bl.Lens(bert_with(embedded_lens.tokenizer), embedded_lens.tokenizer)
-
-
-@pytest.fixture(scope="module")
-def rounded(small: bl.Lens) -> bl.Lens:
-    return bl.Lens(weights.rounded(small.borrowed), small.tokenizer)
-
-
-@pytest.fixture(scope="module")
-def page(small: bl.Lens, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return bl.classroom(small, TEXTS).to_html(tmp_path_factory.mktemp("class") / "class.html", progress=False)
+def page(tiny: bl.Lens, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bl.classroom(tiny, TEXTS).to_html(tmp_path_factory.mktemp("class") / "class.html", progress=False)
 
 
 def test_the_texts_of_the_page_are_at_hand(page, rounded, page_of):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 
@@ -10,6 +11,7 @@ import pytest
 import bertlens as bl
 from bertlens import cli
 from bertlens.errors import ExportError, InputError
+from bertlens.export import live
 from unit.tiny import bert_with
 
 TEXTS = ["The cat sat.", ("A dog lay down.", "It slept.")]
@@ -30,7 +32,7 @@ def test_it_opens_on_the_first_text_and_offers_all_of_them(lens, tmp_path):
     page = path.read_text()
     assert data(page)["state"]["text"] == TEXTS[0]
     assert data(page)["texts"] == [["The cat sat.", ""], ["A dog lay down.", "It slept."]]
-    assert 0.8 < made.cost.size / path.stat().st_size < 1.2
+    assert 0.8 < made.cost().size / path.stat().st_size < 1.2
     assert data(bl.classroom(lens).to_html(tmp_path / "b.html", progress=False).read_text())["texts"][0][0].isascii()
 
 
@@ -46,10 +48,44 @@ def test_what_cannot_be_a_class_says_why(lens, tmp_path):
         bl.classroom(lens.model)
     with pytest.raises(InputError, match="make it first"):
         bl.classroom(lens, TEXTS).to_html(tmp_path / "no" / "class.html")
-    model = bert_with(lens.tokenizer, hidden_act="relu")
-    with pytest.raises(ExportError, match="gelu, not relu"):
+    model = bert_with(lens.tokenizer, hidden_act="mish")
+    with pytest.raises(ExportError, match="does not compute the activation Mish"):
         bl.classroom(bl.Lens(model, lens.tokenizer), TEXTS).to_html(tmp_path / "class.html")
     assert not (tmp_path / "class.html").exists()
+
+
+def test_hosted_it_is_a_page_and_its_weights(lens, tmp_path):
+    made = bl.classroom(lens, TEXTS)
+    path = made.to_html(tmp_path / "new" / "folder", hosted=True, progress=False)
+    assert path == tmp_path / "new" / "folder" / "index.html"
+    assert {one.name for one in path.parent.iterdir()} == {"index.html", "weights.bin"}
+    page, weights = path.read_text(), (path.parent / "weights.bin").read_bytes()
+    [policy] = re.findall('Content-Security-Policy" content="([^"]+)"', page)
+    assert policy.endswith(
+        "'wasm-unsafe-eval'; worker-src blob:; connect-src 'self'; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    [about] = re.findall(r'id="bertlens-live">(.*?)</script>', page)
+    parts = json.loads(about)["parts"]
+    assert sum(part["size"] for part in parts) == len(weights) and len(parts) == 3
+    assert "bertlens-weights-0" not in page and "The model is beside this page" in page
+    assert 0.8 < made.cost(hosted=True).size / (len(page) + len(weights)) < 1.2
+    inline = bl.classroom(lens, TEXTS).to_html(tmp_path / "class.html", progress=False).read_text()
+    first = json.loads(re.findall(r'id="bertlens-weights-0">(.*?)</script>', inline)[0])
+    assert base64.b64decode(first["data"]["$bytes"]) == weights[: parts[0]["size"]]
+    assert "connect-src" not in inline
+    name = json.loads(about)["file"]
+    other = bl.classroom(bl.Lens(bert_with(lens.tokenizer, num_hidden_layers=1), lens.tokenizer), TEXTS)
+    page = other.to_html(path.parent, hosted=True, progress=False).read_text()
+    assert name.startswith("weights.bin?") and name not in page and "weights.bin?" in page
+
+
+def test_a_large_model_is_refused_in_one_file_and_offered_hosted(lens, tmp_path, monkeypatch):
+    monkeypatch.setattr(live, "LIMIT", 10**6)
+    with pytest.raises(ExportError, match=r"about 2 MB, a page carries 1 MB: .*hosted=True.*--hosted FOLDER"):
+        bl.classroom(lens, TEXTS).to_html(tmp_path / "class.html")
+    assert not (tmp_path / "class.html").exists()
+    assert bl.classroom(lens, TEXTS).to_html(tmp_path / "folder", hosted=True, progress=False).exists()
 
 
 def test_the_command_says_what_it_takes_before_it_is_written(lens, tmp_path, capsys, monkeypatch):
@@ -62,5 +98,12 @@ def test_the_command_says_what_it_takes_before_it_is_written(lens, tmp_path, cap
     assert abs(int(megabytes) * 1e6 / page.stat().st_size - 1) < 0.3
     assert after == f"{page}: 2 texts, {page.stat().st_size:,} bytes"
     assert len(data(page.read_text())["texts"]) == 2
+    assert cli.main([*command[:-2], "--hosted", str(tmp_path / "web"), "--small"]) == 0
+    before, after, again = capsys.readouterr().out.splitlines()
+    size = sum(path.stat().st_size for path in (tmp_path / "web").iterdir())
+    assert after == f"{tmp_path / 'web' / 'index.html'}: 2 texts, {size:,} bytes"
+    assert f"python -m http.server -d {tmp_path / 'web'}" in again and size < 0.9 * page.stat().st_size
+    assert cli.main(command[:-2]) == cli.main([*command, "--hosted", str(tmp_path / "web")]) == 2
+    assert capsys.readouterr().err.count("classroom needs -o CLASS.html, or --hosted FOLDER") == 2
     assert cli.main([*command[:-1], str(tmp_path)]) == 2
     assert "is a folder" in capsys.readouterr().err

@@ -1,0 +1,110 @@
+"""A page for a class as two files behind a web server, in Chromium. A small model."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import bertlens as bl
+from bertlens.export.html import WEIGHTS
+from browser.export.test_class import TEXTS
+from browser.export.test_live import ALONE, listed, run
+from browser.harness import watched
+from browser.views import Seen
+
+
+class Server(SimpleHTTPRequestHandler):
+    """What `python -m http.server` serves with; the second half of the weights waits until the test lets it go."""
+
+    go = threading.Event()
+    sent: list[str] = []  # noqa: RUF012 (of the one server)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        name = self.path.split("?")[0].strip("/")
+        self.sent.append(name)
+        if name == WEIGHTS:
+            outputfile.write(source.read(Path(self.directory, WEIGHTS).stat().st_size // 2))
+            outputfile.flush()
+            self.go.wait(60)
+        super().copyfile(source, outputfile)
+
+
+@pytest.fixture(scope="module")
+def folder(tiny: bl.Lens, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    page = bl.classroom(tiny, TEXTS).to_html(tmp_path_factory.mktemp("class") / "hosted", hosted=True, progress=False)
+    return page.parent
+
+
+@pytest.fixture
+def address(folder: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=str(folder))) as server:
+        Server.go.clear()
+        Server.sent.clear()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        Server.go.set()
+        server.shutdown()
+
+
+def test_the_model_comes_from_the_server_and_the_page_says_how_far_it_is(
+    address: str,
+    tiny: bl.Lens,
+    rounded: bl.Lens,
+    browser: Browser,
+) -> None:
+    context, page, log = watched(browser, address, viewport={"width": 480, "height": 900})
+    page.goto(address)
+    seen = Seen(page)
+    expect(seen.root.locator(".bl-coming")).to_have_text("loading the model 49 %")
+    expect(seen.root.get_by_label("Sentence A")).to_be_disabled()
+    expect(page.locator("#bertlens-says")).to_have_text(
+        "The model is beside this page: it is loaded when the page is whole."
+    )
+    seen.thumb(1, 0).click()
+    seen.root.locator(".bl-row-label").nth(3).click()
+    listed(seen, tiny.trace(TEXTS[0]), 1, 0, 3)  # what the page carries is there before, and not rounded
+    Server.go.set()
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    expect(seen.root.locator(".bl-coming")).to_have_count(0)
+    context.set_offline(True)
+    run(seen, "A horse ran.")
+    expect(seen.root.locator(".bl-row-label", has_text="horse")).to_be_visible()
+    seen.root.locator(".bl-row-label").nth(3).click()
+    listed(seen, rounded.trace("A horse ran."), 1, 0, 3)
+    context.close()
+    assert log.problems() == [] and Server.sent == ["", WEIGHTS]
+
+
+def test_what_the_server_does_not_give_is_said_and_the_text_of_the_page_stays(address, browser: Browser):
+    context, page, log = watched(browser, address)
+    page.route(f"**/{WEIGHTS}*", lambda route: route.fulfill(status=404))
+    page.goto(address)
+    expect(page.locator("#bertlens-says")).to_have_text(
+        "The model cannot be run here: its weights did not come from the server. Load the page again."
+    )
+    seen = Seen(page)
+    expect(seen.root.locator(".bl-coming")).to_have_count(0)
+    expect(seen.root.locator(".bl-row-label", has_text="mat")).to_be_visible()
+    context.close()
+    assert [line for line in log.problems() if "404" not in line and WEIGHTS not in line] == []
+
+
+def test_opened_from_a_file_it_says_that_it_needs_a_server(folder, page_of):
+    seen = Seen(page_of(folder / "index.html"))
+    expect(seen.page.locator("#bertlens-says")).to_have_text(
+        "The model of this page needs a web server: here, opened from a file, the page shows the text that it carries."
+    )
+    expect(seen.root.locator(".bl-coming")).to_have_count(0)
+    seen.thumb(1, 1).click()
+    expect(seen.part("head-title")).to_have_text("L1·H1")
+    expect(seen.root.locator(".bl-row-label", has_text="mat")).to_be_visible()
