@@ -32,13 +32,14 @@ class Head:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def head(trace: Trace) -> Head:
-    """Of the model of a trace; kind "" where it gives no answer, or one that a page does not compute."""
+def head(trace: Trace, small: bool = False) -> Head:
+    """Of the model of a trace; kind "" where it gives no answer, or one that a page does not compute. small: as
+    `weights.parts`."""
     try:
         kind = kind_of(trace)
     except BertLensError as error:
         return Head({"kind": "", "why_not": str(error)})
-    found = _vectors(trace) if kind == "similarity" else _chain(trace, kind)
+    found = _vectors(trace) if kind == "similarity" else _chain(trace, kind, small)
     return found or Head({"kind": "", "why_not": ""})
 
 
@@ -67,7 +68,7 @@ def _cosines(own: Sequence[Tensor], ones: int) -> Tensor:
     return torch.tensor([1.0] * ones + [float(torch.cosine_similarity(own[0], own[1], dim=0))], device=own[0].device)
 
 
-def _chain(trace: Trace, kind: str) -> Head | None:
+def _chain(trace: Trace, kind: str, small: bool) -> Head | None:
     """Of a head that makes logits."""
     assert trace.model is not None
     output = trace.output
@@ -88,7 +89,7 @@ def _chain(trace: Trace, kind: str) -> Head | None:
         start = states if pooling == "each" else _POOLINGS[pooling](states)
         for names in heads:
             if (found := _made(outer, names, start, logits)) is not None:
-                about, arrays = _told(trace.model, found)
+                about, arrays = _told(trace.model, found, small)
                 about |= {"kind": kind, "pooling": pooling, "said": "", "chance": chance}
                 about["unit"] = "probability" if kind == "words" else classes(trace, output)[0]
                 about["one"] = kind == "words" or one_of(trace)
@@ -114,7 +115,7 @@ def _made(outer: Any, names: tuple[Stage, ...], states: Tensor, logits: Tensor) 
     return found if apart <= TOLERANCE * logits.abs().max().clamp_min(1) else None
 
 
-def _told(model: Model, stages: list[Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _told(model: Model, stages: list[Any], small: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     told: list[dict[str, Any]] = []
     arrays: dict[str, np.ndarray] = {}
     words: Any = model.embedding.weight
@@ -123,7 +124,7 @@ def _told(model: Model, stages: list[Any]) -> tuple[dict[str, Any], dict[str, np
             told.append({"kind": "norm", "epsilon": stage.eps})
             arrays |= weights.normed(str(n), stage)
         elif isinstance(stage, nn.Module) and hasattr(stage, "weight"):
-            arrays |= weights.linear(model, str(n), stage)
+            arrays |= weights.linear(model, str(n), stage, small)
             matrix: Any = stage.weight
             tied = matrix.data_ptr() == words.data_ptr()
             told.append({"kind": "words" if tied else "linear"})

@@ -68,7 +68,7 @@ def live(trace: Trace, small: bool = False, hosted: bool = False) -> Live:
             f"the weights take about {size / 1e6:.0f} MB, a page carries {LIMIT // 10**6} MB: put them beside it, "
             "bl.classroom(lens).to_html(folder, hosted=True) or bertlens classroom --hosted FOLDER"
         )
-    answer = heads.head(trace)
+    answer = heads.head(trace, small)
     tokenizer = trace.model.tokenizer
     files = tokenizer_files(tokenizer)
     is_mapped = "Precompiled" in _steps(files["file"]["normalizer"])
@@ -145,7 +145,7 @@ def _digits(trace: Trace, small: bool) -> str:
     assert trace.model is not None
     same = Lens(weights.rounded(trace.model, small), trace.model.tokenizer).run([trace.encoding])[0]
     apart = max(float((same.attention(layer) - trace.attention(layer)).abs().max()) for layer in range(trace.n_layers))
-    kept = "vectors of words in 8 bits and other weights in 16" if small else "weights of 16 bits"
+    kept = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
     return f"On the text that was saved, {kept} move attention by at most {_upwards(apart)}."
 
 

@@ -1,8 +1,9 @@
 """A model's weights as a page carries them, for the pass of js/src/engine: matrices in 16 bits, vectors as they are.
 
-What is rounded is rounded to the nearest number of IEEE 754 binary16, ties to even, and nothing else is; in the small
-form the words' vectors are whole multiples, in 8 bits, of a factor for every GROUP numbers. `rounded` is the same model
-with what the page computes with, so that what the rounding changes can be measured.
+What is rounded is rounded to the nearest number of IEEE 754 binary16, ties to even, and nothing else is. In the small
+form the words' vectors are whole multiples, in 8 bits, of a factor for every GROUP numbers, and the last bit of other
+matrices is 0, which a page deflates away: they are far more exact than those vectors. `rounded` is the same model with
+what the page computes with, so that what the rounding changes can be measured.
 """
 
 from __future__ import annotations
@@ -115,34 +116,34 @@ def parts(model: Model, small: bool = False) -> Iterator[dict[str, np.ndarray]]:
     words, types, norm = stream.word(base), stream.type(base), stream.norm(base)
     positions = stream.position(base)
     embeddings = table("words", words.weight, small)
-    embeddings["positions"] = bits(positions.weight[positions.padding_idx or 0 :])
-    embeddings["types"] = bits(torch.zeros(1, words.weight.shape[1]) if types is None else types.weight)
+    embeddings["positions"] = bits(positions.weight[positions.padding_idx or 0 :], small)
+    embeddings["types"] = bits(torch.zeros(1, words.weight.shape[1]) if types is None else types.weight, small)
     embeddings |= normed("norm", norm)
     if (project := stream.projection(base)) is not None:
-        embeddings |= linear(model, "project", project)
+        embeddings |= linear(model, "project", project, small)
     yield embeddings
     for layer in _distinct(adapter.layers(base)):
         inner, outer = adapter.mlp(layer)
         yield {
-            **linear(model, "query", adapter.query_projection(layer)),
-            **linear(model, "key", adapter.key_projection(layer)),
-            **linear(model, "value", adapter.value_projection(layer)),
-            **linear(model, "output", adapter.output_projection(layer)),
+            **linear(model, "query", adapter.query_projection(layer), small),
+            **linear(model, "key", adapter.key_projection(layer), small),
+            **linear(model, "value", adapter.value_projection(layer), small),
+            **linear(model, "output", adapter.output_projection(layer), small),
             **normed("attention_norm", adapter.attention_norm(layer)),
-            **linear(model, "grow", inner),
-            **linear(model, "shrink", outer),
+            **linear(model, "grow", inner, small),
+            **linear(model, "shrink", outer, small),
             **normed("norm", adapter.mlp_norm(layer)),
         }
 
 
-def linear(model: Model, name: str, module: Any) -> dict[str, np.ndarray]:
+def linear(model: Model, name: str, module: Any, small: bool) -> dict[str, np.ndarray]:
     """Of a projection. Raises ExportError for one that is wrapped or quantised."""
     try:
         weight, bias = model.affine(module)
     except BertLensError as error:
         raise ExportError(f"a page carries plain matrices: {error}") from None
     bias = torch.zeros(len(weight), device="cpu") if bias is None else bias
-    return {f"{name}.weight": bits(weight), f"{name}.bias": plain(bias)}
+    return {f"{name}.weight": bits(weight, small), f"{name}.bias": plain(bias)}
 
 
 def normed(name: str, module: Any) -> dict[str, np.ndarray]:
@@ -153,7 +154,7 @@ def normed(name: str, module: Any) -> dict[str, np.ndarray]:
 def table(name: str, weight: Tensor, small: bool) -> dict[str, np.ndarray]:
     """Of vectors of words; in the small form with the factors of their groups."""
     if not small:
-        return {name: bits(weight)}
+        return {name: bits(weight, small)}
     multiples, factors = _in_groups(weight)
     return {name: (multiples + ZERO).astype(np.uint8), f"{name}.factors": factors.view(np.uint16)}
 
@@ -178,7 +179,7 @@ def rounded(model: Model, small: bool = False) -> nn.Module:
                 grouped = multiples.reshape(*factors.shape, -1) * factors.astype(np.float32)[..., None]
                 parameter.copy_(torch.from_numpy(grouped.reshape(parameter.shape)))
             elif parameter.ndim > 1:
-                parameter.copy_(parameter.half().float())
+                parameter.copy_(torch.from_numpy(_short(parameter, small).astype(np.float32)))
     return module
 
 
@@ -189,5 +190,17 @@ def plain(weight: Tensor) -> np.ndarray:
     return array
 
 
-def bits(weight: Tensor) -> np.ndarray:
-    return plain(weight).astype(np.float16).view(np.uint16)
+def bits(weight: Tensor, small: bool) -> np.ndarray:
+    """Of binary16."""
+    return _short(weight, small).view(np.uint16)
+
+
+def _short(weight: Tensor, small: bool) -> np.ndarray:
+    """In float16; in the small form with one bit less, where that is a number."""
+    numbers = plain(weight)
+    short = numbers.astype(np.float16)
+    if not small:
+        return short
+    kept = np.ascontiguousarray(numbers).view(np.uint32)  # of 23 bits behind the first nine remain
+    even = ((kept + 0x1FFF + ((kept >> 14) & 1)) & 0xFFFFC000).view(np.float32)
+    return np.where(np.abs(even) > LARGEST, short, even.astype(np.float16))

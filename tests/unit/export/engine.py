@@ -77,7 +77,7 @@ def asked(
     same = bl.Lens(weights.rounded(model, small), lens.tokenizer)
     same.made = lens.made
     trace = lens.trace(own)
-    write(model, folder, heads.head(trace), small)
+    write(model, folder, heads.head(trace, small), small)
     carried = {
         **live.live(trace, small).about,
         "header": Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"],
