@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .comparison.runs import Comparison, compare
     from .errors import BertLensError, CaptureError, ExportError, InputError, ModelError, SelectionError
     from .lens import Lens
+    from .lessons import Lesson
     from .model.families import Adapter, register_family
     from .sentences.pairs import Similarity, similarity
     from .sentences.passages import rank
@@ -39,6 +40,7 @@ __version__ = "0.2.0"
 
 _NAMES = {
     "lens": ("Lens",),
+    "lessons": ("Lesson",),
     "trace": ("Trace",),
     "text.encoding": ("InputReport",),
     "model.families": ("Adapter", "register_family"),
@@ -81,6 +83,7 @@ __all__ = [
     "InputReport",
     "LayerMap",
     "Lens",
+    "Lesson",
     "ModelError",
     "NeuronView",
     "NormView",

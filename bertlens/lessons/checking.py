@@ -1,0 +1,181 @@
+"""Whether a lesson can be done: every step run with a lens, what fulfils it or why nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BertLensError, InputError
+from ..run.changes import Off
+from ..trace.trace import Trace
+from .facts import facts_of, first_answers, statistics_of
+from .language import TOLERANCE, Facts, Tree, number_of, parse_number, verdict
+from .states import trace_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .lesson import Lesson, Step
+
+_LONG = 64  # tokens: of longer texts no single cells are tried
+
+
+def checked(lesson: Lesson, lens: Any) -> pd.DataFrame:
+    """See Lesson.check."""
+    import pandas as pd
+
+    rows = []
+    state: dict[str, Any] = {}
+    traces: dict[str, Trace] = {}
+    for number, one in enumerate(lesson.steps, 1):
+        if one.state is not None:  # as the page does: what a state does not name is as at first, but for the text
+            state = {name: state[name] for name in ("text", "text_pair") if name in state} | one.state
+        try:
+            holds, says = _done(one, state, lens, traces)
+        except BertLensError as error:
+            holds, says = False, str(error)
+        rows.append({"step": number, "act": one.act, "holds": holds, "says": says})
+    return pd.DataFrame(rows, columns=["step", "act", "holds", "says"])
+
+
+def _done(one: Step, state: dict[str, Any], lens: Any, traces: dict[str, Trace]) -> tuple[bool, str]:
+    def run(given: dict[str, Any]) -> Trace:
+        key = repr([given.get(name) for name in ("text", "text_pair", "changes")])
+        if key not in traces:
+            traces[key] = trace_of(lens, given)
+        return traces[key]
+
+    if one.act in ("read", "write") and not state.get("text"):
+        return True, ""
+    trace = run(state)
+    if one.act in ("read", "write"):
+        facts_at(trace, state)
+        return True, ""
+    if one.act == "predict":
+        return _predicted(one, trace, state)
+    if one.show is not None:
+        shown = {**state, **one.show}
+        found = verdict(_tree(one), facts_at(run(shown), shown))
+        return found.holds, "" if found.holds else f"“show me” does not fulfil it: {found.why or one.check}"
+    tried = cells(trace, _tree(one)) if one.act == "find" else without_heads(trace, state)
+    return _search(one, tried)
+
+
+def _tree(one: Step) -> Tree:
+    tree = one.tree
+    assert tree is not None
+    return tree
+
+
+def facts_at(trace: Trace, state: dict[str, Any]) -> Facts:
+    """The facts of what a state selects. Raises SelectionError where the trace has not that."""
+    layer, head = state.get("layer", 0), state.get("head", 0)
+    trace.attention_heads(layer, head, head + 1)
+    for name in ("query", "key"):
+        place = state.get(name)
+        if place is not None and not 0 <= place < trace.n_tokens:
+            raise InputError(f"{name} {place} is not in this text of {trace.n_tokens} tokens")
+    return facts_of(trace, layer, head, state.get("query"), state.get("key"))
+
+
+def _predicted(one: Step, trace: Trace, state: dict[str, Any]) -> tuple[bool, str]:
+    truth = truth_of(one, trace, state)
+    if isinstance(truth, str):
+        return False, truth
+    return True, truth[0]
+
+
+def truth_of(one: Step, trace: Trace, state: dict[str, Any]) -> tuple[str, Any] | str:
+    """(in words, the value) of what is predicted; a sentence where it cannot be told."""
+    if one.predict == "word":
+        answer = first_answers(trace)[1]
+        return "this model gives no answer to this text" if answer is None else (answer, answer)
+    if one.predict == "head":
+        heads = [
+            (float(value), (layer, head))
+            for layer in range(trace.n_layers)
+            for head, value in enumerate(_column(trace, layer, one.of))
+            if value == value
+        ]
+        if not heads:
+            return f"this text has no number for {one.of}"
+        value, (layer, head) = max(heads)
+        return f"L{layer}·H{head}, {value:.2f}", [layer, head]
+    facts = facts_at(trace, state)
+    if one.predict == "number":
+        told = number_of(parse_number(one.of), facts)
+        return f"{one.of} cannot be told here" if told is None else (f"{told:.2f}", told)
+    return _key(one, trace, facts)
+
+
+def _column(trace: Trace, layer: int, name: str) -> list[float]:
+    table = statistics_of(trace, layer)
+    return table.values[0, :, table.names.index(name)].tolist()
+
+
+def _key(one: Step, trace: Trace, facts: Facts) -> tuple[str, Any] | str:
+    query = facts.query
+    if query is None:
+        return "a key is predicted of one row: the state of this step has no query"
+    keys = [j for j, special in enumerate(facts.special) if not (special and one.of.endswith("words"))]
+    best, *others = sorted(keys, key=lambda j: -facts.weight(query, j))
+    value = facts.weight(query, best)
+    if others and value - facts.weight(query, others[0]) < TOLERANCE:
+        names = [trace.display_tokens[j] for j in (best, others[0])]
+        return f"“{names[0]}” and “{names[1]}” get nearly the same ({value:.2f}): the answer would be chance"
+    return f"{trace.display_tokens[best]}, {value:.2f}", best
+
+
+# --- what fulfils a check ---
+
+Tried = Iterator[tuple[str, Callable[[], Facts]]]  # a place or a change in words, and what is seen then
+
+
+def _search(one: Step, tried: Tried) -> tuple[bool, str]:
+    why = ""
+    for name, facts in tried:
+        found = verdict(_tree(one), facts())
+        if found.holds:
+            return True, name
+        why = why or found.why
+    what = "head or cell" if one.act == "find" else "head switched off alone"
+    return False, why or f"no {what} of this model fulfils {one.check!r} on this text: give show={{…}} where one does"
+
+
+def cells(trace: Trace, tree: Tree) -> Tried:
+    """Every head, and where the check is of a chosen row or column every cell of it."""
+    rows: list[int | None] = [None]
+    columns: list[int | None] = [None]
+    words = {tree[0] for tree in _parts(tree)}
+    has_weight = any(part == ["weight"] for part in _parts(tree))
+    if trace.n_tokens <= _LONG and (has_weight or words & {"key", "key is", "query is"}):
+        rows = list(range(trace.n_tokens)) if has_weight or words & {"key", "query is"} else rows
+        columns = list(range(trace.n_tokens)) if has_weight or words & {"key", "key is"} else columns
+    labels = trace.display_tokens
+    for layer in range(trace.n_layers):
+        for head in range(trace.n_heads):
+            at = facts_of(trace, layer, head)
+            for query in rows:
+                for key in columns:
+                    chosen = [labels[place] for place in (query, key) if place is not None]
+                    name = f"L{layer}·H{head}{': ' if chosen else ''}{' → '.join(chosen)}"
+                    yield name, lambda at=at, query=query, key=key: _at(at, query, key)  # type: ignore[misc]
+
+
+def _at(facts: Facts, query: int | None, key: int | None) -> Facts:
+    return Facts(**{**facts.__dict__, "query": query, "key": key})
+
+
+def _parts(tree: Any) -> Iterator[Tree]:
+    if isinstance(tree, list):
+        yield tree
+        for part in tree[1:]:
+            yield from _parts(part)
+
+
+def without_heads(trace: Trace, state: dict[str, Any]) -> Tried:
+    """The run with each head off in turn."""
+    for layer in range(trace.n_layers):
+        for head in range(trace.n_heads):
+            off = Off(layer, head)
+            yield f"L{layer}·H{head} off", lambda off=off: facts_at(trace.rerun(off), state)  # type: ignore[misc]

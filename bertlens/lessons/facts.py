@@ -1,0 +1,64 @@
+"""What a view shows of a trace, as the checks of a lesson read it."""
+
+from __future__ import annotations
+
+from ..errors import BertLensError
+from ..measures.byhead import ByHead, statistics
+from ..measures.words import annotation, grouped
+from ..trace.trace import Trace
+from ..whatif.answering import answers
+from .language import Facts
+
+NAMED = ("words", "labels", "span")  # answers that have a name
+
+
+def facts_of(trace: Trace, layer: int, head: int, query: int | None = None, key: int | None = None) -> Facts:
+    """The facts of a head with its chosen row and column. What the model answers is asked once per trace."""
+    table = statistics_of(trace, layer)
+    weights = trace.attention(layer)[head].tolist()
+    words = words_of(trace)
+    before, answer = first_answers(trace)
+    return Facts(
+        statistics=dict(zip(table.names, table.values[0, head].tolist(), strict=True)),
+        queries=words,
+        keys=words,
+        special=trace.special_mask.tolist(),
+        weight=lambda i, j: weights[i][j],
+        query=query,
+        key=key,
+        answer=answer,
+        before=before,
+    )
+
+
+def statistics_of(trace: Trace, layer: int) -> ByHead:
+    """The statistics of a layer's heads, kept with the trace."""
+    return trace.kept(("lesson statistics", layer), lambda: statistics(trace, layers=[layer]))
+
+
+def words_of(trace: Trace) -> list[tuple[str, list[int]]]:
+    """(label, positions) of each word, named as a page names it."""
+    labels = annotation(trace)[0]
+    groups = grouped(trace.word_ids)
+
+    def label(pieces: list[int]) -> str:
+        first, *others = (labels[piece] for piece in pieces)
+        return first + "".join(part[2:] if len(part) > 2 and part.startswith("##") else part for part in others)
+
+    return [(label(pieces), pieces) for pieces in groups]
+
+
+def first_answers(trace: Trace) -> tuple[str | None, str | None]:
+    """What the model says first in the original run and in this one; None where it gives no answer with a name."""
+    return trace.kept("lesson answers", lambda: _first_answers(trace))
+
+
+def _first_answers(trace: Trace) -> tuple[str | None, str | None]:
+    try:
+        found = answers(trace)
+    except BertLensError:
+        return None, None
+    if found.kind not in NAMED:
+        return None, None
+    rows = [row for row in found.rows if row.position == found.rows[0].position]
+    return max(rows, key=lambda row: row.before).name, max(rows, key=lambda row: row.after).name

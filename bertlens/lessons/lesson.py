@@ -1,0 +1,243 @@
+"""A lesson as data: its steps, and the file that holds them.
+
+A `*.lesson.json` is {"schema": "bertlens lesson", "version": 1, "title", "lang", "model", "steps"}; a step has the
+fields of `Step`, those left out that are empty. docs/lessons.md tells them one by one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base.atomic import replacing
+from ..errors import InputError
+from .language import Tree, parse, parse_number
+from .states import checked_state, state_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA, VERSION = "bertlens lesson", 1
+MOST_BYTES, MOST_STEPS, MOST_TEXT = 1_000_000, 100, 4_000
+ACTS = ("read", "predict", "find", "change", "write")
+PREDICTED = {"key": "argmax of words", "head": "", "number": "", "word": ""}  # with what `of` is where it is left out
+_OF_KEY = ("argmax", "argmax of words")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: a text, a state of the view, and one thing to do.
+
+    text: Markdown's simple part (paragraphs, **bold**, *italic*, `code`, "- " lists, "# " for the title). state: what
+    `view` shows, as names of traits and settings with text, text_pair and changes (such as [["off", 4, 9]]); None
+    leaves the view as it is. act: "read"; "predict" a `predict` of "key", "head", "number" or "word", which the view
+    withholds until the guess; "find" a head or cell, or "change" the run, until `check` (language.py) holds; "write",
+    after which `model` is shown. of: what is predicted: "argmax of words" or "argmax" of the chosen row, for a head the
+    statistic whose largest it is, for a number that number. within: how near a guessed number has to be. after: said
+    once the step is done. hints: at most two. show: a state in which the step is done, for "show me". notes: for the
+    teacher.
+    """
+
+    text: str
+    state: dict[str, Any] | None = None
+    act: str = "read"
+    predict: str = ""
+    of: str = ""
+    within: float = 0.1
+    check: str = ""
+    model: str = ""
+    after: str = ""
+    hints: tuple[str, ...] = ()
+    show: dict[str, Any] | None = None
+    notes: str = ""
+
+    @property
+    def title(self) -> str:
+        """The first line of the text, as the list of steps has it."""
+        line = next((line for line in self.text.splitlines() if line.strip()), "").strip().lstrip("#").strip()
+        plain = line.replace("**", "").replace("`", "").replace("*", "")
+        return plain if len(plain) <= 60 else plain[:59].rstrip() + "…"
+
+    @property
+    def tree(self) -> Tree | None:
+        """What the page reads of `check`, or of a number or statistic that is predicted."""
+        if self.check:
+            return parse(self.check)
+        if self.predict in ("head", "number"):
+            return ["number", parse_number(self.of)]
+        return None
+
+    def record(self) -> dict[str, Any]:
+        """Plain data; what is as it is where nobody says is left out."""
+        start = {field.name: field.default for field in fields(self)}
+        given = {name: value for name, value in asdict(self).items() if value != start[name]}
+        return json.loads(json.dumps(given))
+
+
+def step(text: str, state: dict[str, Any] | None = None, act: str = "", **given: Any) -> Step:
+    """A step; `act` is read off what is given where it is left out. Raises InputError for what is no step."""
+    names = [field.name for field in fields(Step)]
+    for name in given:
+        if name not in names:
+            raise InputError(f"a step has no {str(name)[:40]!r}: it has {', '.join(names)}")
+    if not act:
+        act = next(
+            (a for name, a in (("predict", "predict"), ("check", "find"), ("model", "write")) if given.get(name)),
+            "read",
+        )
+    hints = given.pop("hints", ())
+    given["hints"] = (hints,) if isinstance(hints, str) else tuple(hints) if isinstance(hints, list | tuple) else hints
+    made = Step(text, state, act, **given)
+    _check(made)
+    if made.predict == "key" and not made.of:
+        return Step(**{**made.__dict__, "of": PREDICTED["key"]})
+    return made
+
+
+def _check(one: Step) -> None:
+    for name in ("text", "act", "predict", "of", "check", "model", "after", "notes"):
+        value = getattr(one, name)
+        if not isinstance(value, str) or len(value) > MOST_TEXT or not all(c.isprintable() or c == "\n" for c in value):
+            raise InputError(f"a step's {name} is text of at most {MOST_TEXT} characters, without control characters")
+    if not one.text.strip():
+        raise InputError("a step has a text that says what to do")
+    if one.act not in ACTS:
+        raise InputError(f"no act {one.act[:40]!r}: there are {', '.join(ACTS)}")
+    if not isinstance(one.hints, tuple) or len(one.hints) > 2 or not all(isinstance(hint, str) for hint in one.hints):
+        raise InputError("a step has at most two hints, each a text")
+    for state in (one.state, one.show):
+        checked_state(state)
+    if one.act in ("find", "change") and not one.check:
+        raise InputError(f"a step to {one.act} has a check, such as check='previous > 0.5'")
+    if one.act == "predict":
+        _check_prediction(one)
+    if one.check and one.act not in ("find", "change"):
+        raise InputError("a check belongs to a step to find or to change")
+    _ = one.tree  # raises what is wrong with it
+
+
+def _check_prediction(one: Step) -> None:
+    if one.predict not in PREDICTED:
+        raise InputError(f"predict is one of {', '.join(PREDICTED)}, not {one.predict[:40]!r}")
+    if one.predict == "key" and one.of not in ("", *_OF_KEY):
+        raise InputError(f"a key is predicted of 'argmax' or 'argmax of words', not of {one.of[:40]!r}")
+    if one.predict == "head" and not isinstance(parse_number(one.of), str):
+        raise InputError("a head is predicted as the one with the largest of a statistic, such as of='previous'")
+    number = one.within
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 1e6:
+        raise InputError("within is how near a guessed number has to be, such as 0.1")
+
+
+class _Steps:
+    """`Lesson.step(text, …)` makes a step; `lesson.step(view, text, …)` adds one with what the view shows."""
+
+    def __get__(self, lesson: Lesson | None, _owner: type) -> Any:
+        return step if lesson is None else lesson._add
+
+
+class Lesson:
+    """A title and steps; every check holds for any text.
+
+    lang: of the texts, such as "en". model: the name of the model that it was written for, "" for any.
+    Raises InputError for anything else.
+    """
+
+    step = _Steps()
+
+    def __init__(self, title: str, steps: Iterable[Step] = (), lang: str = "en", model: str = "") -> None:
+        for value, name in ((title, "title"), (lang, "lang"), (model, "model")):
+            if not isinstance(value, str) or len(value) > 200 or not value.isprintable():
+                raise InputError(f"a lesson's {name} is a line of text")
+        if not title.strip():
+            raise InputError("a lesson has a title")
+        self.title, self.lang, self.model, self.steps = title, lang, model, list(steps)
+        if len(self.steps) > MOST_STEPS or not all(isinstance(one, Step) for one in self.steps):
+            raise InputError(f"a lesson has at most {MOST_STEPS} steps, each made by bl.Lesson.step(text, …)")
+
+    def __repr__(self) -> str:
+        return f"Lesson({self.title!r}, {len(self.steps)} steps)"
+
+    def _add(self, view: Any, text: str, act: str = "", **given: Any) -> Step:
+        """Add a step in the state that a view is in; `text` and the rest as of `Lesson.step`."""
+        made = step(text, given.pop("state", None) or state_of(view), act, **given)
+        self.steps.append(made)
+        return made
+
+    def check(self, lens: Any) -> pd.DataFrame:
+        """Every step run with a lens: DataFrame(step, act, holds, says), one row a step, counted from 1.
+
+        holds: whether it can be done. says: where not, why; else what fulfils it or what the answer is.
+        """
+        from .checking import checked
+
+        return checked(self, lens)
+
+    # Files
+
+    def record(self) -> dict[str, Any]:
+        """The lesson as a file holds it."""
+        about = {"schema": SCHEMA, "version": VERSION, "title": self.title, "lang": self.lang, "model": self.model}
+        return about | {"steps": [one.record() for one in self.steps]}
+
+    def for_page(self) -> dict[str, Any]:
+        """The same for a page, which gets each check as a tree too."""
+        steps = [one.record() | ({"tree": one.tree} if one.tree else {}) | {"title": one.title} for one in self.steps]
+        return {"title": self.title, "lang": self.lang, "model": self.model, "steps": steps}
+
+    def save(self, path: str | Path) -> None:
+        """Write the lesson to a file, by custom named *.lesson.json. Raises ExportError where it cannot be written."""
+        text = json.dumps(self.record(), ensure_ascii=False, indent=1)
+        with replacing(path) as out:
+            out.write(f"{text}\n".encode())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Lesson:
+        """A lesson from a file. Raises InputError for one that is no lesson, or of another version."""
+        try:
+            with open(path, "rb") as file:
+                data = file.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise InputError(f"{path} cannot be read ({error.strerror or error})") from error
+        if len(data) > MOST_BYTES:
+            raise InputError(f"{path} is no lesson: it has more than {MOST_BYTES // 1000} kB")
+        try:
+            return cls.of(json.loads(data))
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+            raise InputError(f"{path} is no lesson: it is not JSON") from error
+
+    @classmethod
+    def of(cls, record: Any) -> Lesson:
+        """A lesson from its record. Raises InputError."""
+        if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+            raise InputError('this is no lesson: it has no "schema": "bertlens lesson"')
+        if record.get("version") != VERSION:
+            found = str(record.get("version"))[:20]
+            raise InputError(
+                f"this lesson is of version {found}, this bertlens reads version {VERSION}: update bertlens"
+            )
+        steps = record.get("steps")
+        if not isinstance(steps, list):
+            raise InputError("this lesson has no list of steps")
+        made = []
+        for number, one in enumerate(steps, 1):
+            if not isinstance(one, dict) or "text" not in one:
+                raise InputError(f"step {number} of this lesson has no text")
+            try:
+                made.append(step(**one))
+            except (InputError, TypeError) as error:
+                raise InputError(f"step {number} of this lesson: {error}") from error
+        return cls(record.get("title", ""), made, record.get("lang", "en"), record.get("model", ""))
+
+
+def one_of(lesson: Any) -> Lesson:
+    """A lesson: itself, a file, or the name of a shipped one. Raises InputError."""
+    if isinstance(lesson, Lesson):
+        return lesson
+    if isinstance(lesson, str) and (shipped := Path(__file__).with_name("shipped") / f"{lesson}.lesson.json").is_file():
+        return Lesson.load(shipped)
+    if isinstance(lesson, str | Path):
+        return Lesson.load(lesson)
+    raise InputError(f"a lesson is a bl.Lesson or a file of one, not {type(lesson).__name__}")

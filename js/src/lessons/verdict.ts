@@ -1,0 +1,126 @@
+// Whether a lesson's check is fulfilled by what a view shows: the tree that bertlens/lessons/language.py made of its
+// text, read the same way as there.
+
+/** Half of the last digit that a view shows: a number this near to its threshold counts either way. */
+export const TOLERANCE = 0.005;
+
+export type NumberTree = number | string | [name: "weight"] | [name: "weight", query: string, key: string];
+export type Tree = [name: string, ...parts: unknown[]];
+type Word = [label: string, pieces: number[]];
+
+/** What a view shows, as checks read it; of the same names as in Python. */
+export interface Facts {
+  statistics: Record<string, number | null>;
+  queries: Word[];
+  keys: Word[];
+  special: boolean[]; // of the keys
+  weight(query: number, key: number): number;
+  query: number | null;
+  key: number | null;
+  answer: string | null;
+  before: string | null;
+}
+
+/** truth: 1 fulfilled, 0.5 within the tolerance, 0 not, null where it cannot be told; why: then, one sentence. */
+export interface Verdict {
+  truth: number | null;
+  why: string;
+}
+
+export const holds = ({ truth }: Verdict): boolean => truth !== null && truth > 0;
+
+class Unknown extends Error {}
+
+export const verdict = (tree: Tree, facts: Facts): Verdict =>
+  told<Verdict>(
+    () => ({ truth: truthOf(tree, facts), why: "" }),
+    (why) => ({ truth: null, why }),
+  );
+
+/** A number alone, null where it cannot be told. */
+export const numberOf = (tree: NumberTree, facts: Facts): number | null =>
+  told<number | null>(
+    () => numberIn(tree, facts),
+    () => null,
+  );
+
+function told<T>(tell: () => T, untold: (why: string) => T): T {
+  try {
+    return tell();
+  } catch (error) {
+    if (error instanceof Unknown) return untold(error.message);
+    throw error;
+  }
+}
+
+function truthOf([name, ...parts]: Tree, facts: Facts): number {
+  const truths = () => parts.map((part) => truthOf(part as Tree, facts));
+  const word = parts[0] as string;
+  switch (name) {
+    case "or":
+      return Math.max(...truths());
+    case "and":
+      return Math.min(...truths());
+    case "not":
+      return 1 - truths()[0]!;
+    case ">":
+    case "<": {
+      const [left, right] = parts.map((part) => numberIn(part as NumberTree, facts)) as [number, number];
+      return above(name === ">" ? left - right : right - left);
+    }
+    case "key is":
+      return isIn(chosenKey(facts), facts.keys, word);
+    case "query is":
+      return isIn(chosenQuery(facts), facts.queries, word);
+    case "key":
+      return largest(facts, word === "words");
+  }
+  if (facts.answer === null) throw new Unknown("this model gives no answer to this text");
+  return Number(name === "answer" ? same(facts.answer, word) : facts.answer !== facts.before);
+}
+
+const above = (gap: number) => (gap > TOLERANCE ? 1 : gap < -TOLERANCE ? 0 : 0.5);
+
+const isIn = (place: number, words: Word[], word: string) => Number(named(words, word).flat().includes(place));
+
+function largest(facts: Facts, words: boolean): number {
+  const [query, key] = [chosenQuery(facts), chosenKey(facts)];
+  if (words && facts.special[key]) return 0;
+  const others = facts.special.flatMap((special, j) =>
+    (words && special) || j === key ? [] : [facts.weight(query, j)],
+  );
+  const gap = facts.weight(query, key) - Math.max(...others);
+  return gap >= 0 ? 1 : gap >= -TOLERANCE ? 0.5 : 0;
+}
+
+function chosenQuery({ query }: Facts): number {
+  if (query === null) throw new Unknown("choose a word whose row is asked about");
+  return query;
+}
+
+function chosenKey({ key }: Facts): number {
+  if (key === null) throw new Unknown("choose a word in the row");
+  return key;
+}
+
+export const same = (label: string, word: string): boolean => label.trim().toLowerCase() === word.trim().toLowerCase();
+
+function named(words: Word[], word: string): number[][] {
+  const found = words.flatMap(([label, pieces]) => (same(label, word) ? [pieces] : []));
+  if (found.length === 0) throw new Unknown(`this text has no word “${word}”`);
+  return found;
+}
+
+function numberIn(tree: NumberTree, facts: Facts): number {
+  if (typeof tree === "number") return tree;
+  if (typeof tree === "string") {
+    const value = facts.statistics[tree] ?? Number.NaN;
+    if (Number.isNaN(value)) throw new Unknown(`this text has no number for ${tree}`);
+    return value;
+  }
+  if (tree.length === 1) return facts.weight(chosenQuery(facts), chosenKey(facts));
+  const [rows, columns] = [named(facts.queries, tree[1]), named(facts.keys, tree[2])];
+  const sum = (row: number[], column: number[]) =>
+    row.reduce((all, i) => column.reduce((part, j) => part + facts.weight(i, j), all), 0);
+  return Math.max(...rows.flatMap((row) => columns.map((column) => sum(row, column) / row.length)));
+}
