@@ -34,6 +34,7 @@ GROUPS = [
         "notebook",
         "longpage",
         "pages",
+        "live",
     )
     if Path(__file__).with_name(f"{name}.py").exists()
 ]

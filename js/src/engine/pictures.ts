@@ -43,31 +43,25 @@ export function thumbnailOf(values: Float32Array, stride: number, tokens: number
     Math.ceil((tokens * (at + 1)) / side),
   ]) as [number, number][];
   const found = new Float32Array(side * side);
-  const [highest, lowest] = [new Float32Array(tokens), new Float32Array(tokens)];
   let most = 0;
-  for (const [row, [top, bottom]] of ends.entries()) {
-    highest.fill(Number.NEGATIVE_INFINITY);
-    lowest.fill(Number.POSITIVE_INFINITY);
-    for (let i = top; i < bottom; i++)
-      for (let j = 0; j < tokens; j++) {
-        const one = values[i * stride + j]!;
-        if (one > highest[j]!) highest[j] = one;
-        if (one < lowest[j]!) lowest[j] = one;
-      }
+  for (const [row, [top, bottom]] of ends.entries())
     for (const [column, [start, end]] of ends.entries()) {
-      let [high, low] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-      for (let j = start; j < end; j++) {
-        high = Math.max(high, highest[j]!);
-        low = Math.min(low, lowest[j]!);
-      }
+      let [high, low] = [values[top * stride + start]!, values[top * stride + start]!];
+      for (let i = top; i < bottom; i++)
+        for (let at = i * stride + start; at < i * stride + end; at++) {
+          const one = values[at]!;
+          if (one > high) high = one;
+          else if (one < low) low = one;
+        }
       const pixel = high >= -low || !signed ? high : low;
-      most = Math.max(most, Math.abs(pixel));
+      if (Math.abs(pixel) > most) most = Math.abs(pixel);
       found[row * side + column] = pixel;
     }
-  }
   const share = (pixel: number) => (most > 0 ? pixel / most : 0);
   const step = signed ? (pixel: number) => 127.5 + 127.5 * share(pixel) : (pixel: number) => 255 * share(pixel);
-  return { pixels: Uint8Array.from(found, (pixel) => Math.round(step(pixel))), most };
+  const pixels = new Uint8Array(found.length);
+  for (let n = 0; n < found.length; n++) pixels[n] = Math.round(step(found[n]!));
+  return { pixels, most };
 }
 
 /** Pixels of a thumbnail's side. */
@@ -82,26 +76,24 @@ const BUCKETS = 1 << 9; // of the numbers from 0 to 1 in 32 bits, by their first
 const SHIFT = 21;
 const held = new Float64Array(BUCKETS);
 
-/** The least number of keys that hold nine tenths of a row: bertlens/measures/k90.py. What is in one bucket is sorted. */
-function k90(row: Float32Array, total: number): number {
-  const bits = new Uint32Array(row.buffer, row.byteOffset, row.length);
+/** The least number of keys that hold nine tenths of a row: bertlens/measures/k90.py. Of one bucket alone keys are sorted. */
+function k90(row: Float32Array, bits: Uint32Array, first: number, among: Float32Array): number {
+  const tokens = row.length;
   held.fill(0);
-  for (let j = 0; j < row.length; j++) held[bits[j]! >>> SHIFT]! += row[j]!;
-  let [rest, bucket] = [total - HELD, 0];
-  while (bucket < BUCKETS && rest - held[bucket]! >= 0) rest -= held[bucket++]!;
-  const within: number[] = [];
-  let count = 0;
-  for (let j = 0; j < row.length; j++) {
-    const own = bits[j]! >>> SHIFT;
-    if (own >= bucket) count++;
-    if (own === bucket) within.push(row[j]!);
+  for (let j = 0; j < tokens; j++) held[bits[first + j]! >>> SHIFT]! += row[j]!;
+  let [sum, bucket] = [0, BUCKETS - 1];
+  while (bucket >= 0 && sum + held[bucket]! < HELD) sum += held[bucket--]!;
+  if (bucket < 0) return tokens;
+  let [count, inside] = [0, 0];
+  for (let j = 0; j < tokens; j++) {
+    const own = bits[first + j]! >>> SHIFT;
+    if (own > bucket) count++;
+    if (own !== bucket) continue;
+    let at = inside++; // the largest first
+    for (; at > 0 && among[at - 1]! < row[j]!; at--) among[at] = among[at - 1]!;
+    among[at] = row[j]!;
   }
-  within.sort((a, b) => a - b);
-  for (const one of within) {
-    if (rest - one < 0) break;
-    rest -= one;
-    count--;
-  }
+  for (let n = 0; n < inside && sum < HELD; n++, count++) sum += among[n]!;
   return count;
 }
 
@@ -110,13 +102,13 @@ export function statisticsOf(product: Product, values: Float32Array, stride: num
   const { special, separator, punctuation, segments } = roles;
   const tokens = special.length;
   const sums = new Float64Array(tokens);
+  const bits = new Uint32Array(values.buffer);
+  const among = new Float32Array(tokens);
   let [previous, next, self, same, entropy, keys, max] = [0, 0, 0, 0, 0, 0, 0];
   for (let i = 0; i < tokens; i++) {
     const row = values.subarray(i * stride, i * stride + tokens);
-    let total = 0;
     for (let j = 0; j < tokens; j++) {
       const one = row[j]!;
-      total += one;
       sums[j]! += one;
       if (one > max) max = one;
     }
@@ -125,7 +117,7 @@ export function statisticsOf(product: Product, values: Float32Array, stride: num
     if (i > 0) previous += row[i - 1]!;
     if (i < tokens - 1) next += row[i + 1]!;
     if (roles.pair) for (let j = 0; j < tokens; j++) if (segments[i] === segments[j]) same += row[j]!;
-    keys += k90(row, total);
+    keys += k90(row, bits, row.byteOffset / 4, among);
   }
   const to = (mask: readonly boolean[]) => sums.reduce((sum, one, j) => (mask[j] ? sum + one : sum), 0);
   const mean = {
