@@ -1,5 +1,5 @@
-"""A page that carries its model: its size, when it is there, what a typed text takes, beside onnxruntime-web on the same
-graph in the same page."""
+"""A page that carries its model: its size, when it is there, what a typed text takes; beside it onnxruntime-web, on the
+same graph in the same page."""
 
 from __future__ import annotations
 

@@ -39,12 +39,13 @@ const [ROWS, COLUMNS] = [4, 2]; // of a tile
 const TILE = ROWS * COLUMNS;
 
 /** Addresses of x, w, b, y; how many rows, numbers of a row, outputs: four rows of x and two of w at a time. */
-function matrixProduct(): Made {
+function matrixProduct(fused: boolean): Made {
   const [X, W, B, Y, S, N, O] = [0, 1, 2, 3, 4, 5, 6];
   const [ROW, COLUMN, AT, X_BYTES, Y_BYTES, X_AT, W_AT, Y_AT] = [7, 8, 9, 10, 11, 12, 13, 14];
   const SUM = 15; // the first of the tile's sums
   const [W_VALUE, X_VALUE] = [SUM + TILE, SUM + TILE + COLUMNS];
   const sum = (row: number, column: number) => SUM + row * COLUMNS + column;
+  const more = (total: Code, x: Code, w: Code) => (fused ? simd(0x105, x, w, total) : add(total, multiply(x, w)));
   const inner = [
     ...upTo(COLUMNS).flatMap((column) =>
       set(W_VALUE + column, load(plus(get(W_AT), times(column, get(X_BYTES)), get(AT)))),
@@ -52,7 +53,7 @@ function matrixProduct(): Made {
     ...upTo(ROWS).flatMap((row) => [
       ...set(X_VALUE, load(plus(get(X_AT), times(row, get(X_BYTES)), get(AT)))),
       ...upTo(COLUMNS).flatMap((column) =>
-        set(sum(row, column), add(get(sum(row, column)), multiply(get(X_VALUE), get(W_VALUE + column)))),
+        set(sum(row, column), more(get(sum(row, column)), get(X_VALUE), get(W_VALUE + column))),
       ),
     ]),
   ];
@@ -245,9 +246,9 @@ function gelu(coefficients: readonly number[]): Made {
   };
 }
 
-/** It exports multiply, largest, exponentials, divided, entropy, gelu. */
-export const moduleBytes = (erfc: readonly number[]): Uint8Array<ArrayBuffer> =>
+/** `fused`: products are added in one instruction, which is newer (relaxed SIMD). It exports multiply, largest, exponentials, divided, entropy, gelu. */
+export const moduleBytes = (erfc: readonly number[], fused: boolean): Uint8Array<ArrayBuffer> =>
   moduleOf({
-    ...{ multiply: matrixProduct(), largest: largest(), exponentials: exponentials(), divided: divided() },
+    ...{ multiply: matrixProduct(fused), largest: largest(), exponentials: exponentials(), divided: divided() },
     ...{ entropy: entropy(), gelu: gelu(erfc) },
   });

@@ -3,7 +3,7 @@
 import { headLabel } from "../../paint/format";
 import { ranked } from "../../paint/ranked";
 import { chipOf, type Fields } from "../asked";
-import { cosine, run } from "../forward";
+import { cosine, othersFirst, run } from "../forward";
 import { type Answer, type Answering, answerOf, type Engine, perHead, type Run, type Shown } from "../runs";
 import { type Alignment, align, type Pair } from "./align";
 import { answersOf } from "./answers";
@@ -185,7 +185,7 @@ async function apartOf(engine: Engine, found: Beside, aligned: boolean, signal: 
       made.mean[at] = rows.reduce((sum, one) => sum + one, 0) / rows.length;
       made.most[at] = rows.indexOf(Math.max(...rows));
     }
-    await new Promise((next) => setTimeout(next));
+    await othersFirst();
     signal.throwIfAborted();
   }
   found.apart.set(aligned, made);
