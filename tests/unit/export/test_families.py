@@ -221,3 +221,51 @@ def test_families_that_a_page_does_not_run_are_refused():
     with pytest.raises(ExportError, match="multiples of 4"):
         weights.check(wide.borrowed)
     assert torch.is_grad_enabled()
+
+
+# Objects of sentence-transformers
+
+
+def rounded_lens(module: Any) -> bl.Lens:
+    """A lens on an object whose weights are those that a page has of them."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(parameter.half().float())
+    return bl.Lens(module)
+
+
+@pytest.mark.parametrize("mode", ["cls", "mean"])
+def test_a_sentence_encoders_own_similarity_is_the_kernels(mode: str, tmp_path: Path):
+    encoders = pytest.importorskip("unit.tiny_encoders")
+    lens = rounded_lens(encoders.encoder(encoders.parts.Normalize(), mode=mode, prompts={}))
+    pair = ["the cat sat on the mat.", "it was very warm"]
+    questions = [
+        {"op": "trace", "text": pair[0], "text_pair": pair[1]},
+        {"op": "change", "trace": "last", "changes": [["off", 1, 2]]},
+        {"op": "answers", "trace": "last"},
+        {"op": "trace", "text": pair[0]},
+        {"op": "change", "trace": "last", "changes": [["off", 1, 2]]},
+        {"op": "answers", "trace": "last"},
+    ]
+    _, found = engine.asked(lens, "the mat", questions, tmp_path)
+    for n, text in ((2, pair), (5, pair[:1])):
+        close(
+            found[n][1],
+            {**answers.answers(lens.trace(*text).rerun(whatif.off(1, 2)))[0], "metrics": found[n][1]["metrics"]},
+        )
+        [[_, _, before, after]] = found[n][1]["rows"]
+        assert abs(before - after) > 1e-4
+    assert found[2][1]["said"] == ""
+
+
+def test_other_vectors_are_refused_and_scores_of_cross_encoders_are_the_kernels(tmp_path: Path):
+    encoders = pytest.importorskip("unit.tiny_encoders")
+    dense = encoders.parts.Dense(32, 16)
+    for module in (encoders.encoder(dense), encoders.encoder(mode="max"), encoders.encoder(similarity_fn_name="dot")):
+        assert heads.head(bl.Lens(module).trace("the cat", "it was")).about == {"kind": "", "why_not": ""}
+    lens = rounded_lens(encoders.crossed())
+    text = list(tiny.TEXTS[1])
+    questions = [{"op": "trace", "text": text[0], "text_pair": text[1]}, {"op": "answers", "trace": "last"}]
+    _, found = engine.asked(lens, "the mat", questions, tmp_path)
+    close(found[1][1], answers.answers(lens.trace(*text))[0])
+    assert found[1][1]["unit"] == "score" and 0.02 < found[1][1]["rows"][0][2] < 0.98
