@@ -72,7 +72,8 @@ def live(trace: Trace, small: bool = False, hosted: bool = False) -> Live:
     tokenizer = trace.model.tokenizer
     files = tokenizer_files(tokenizer)
     is_mapped = "Precompiled" in _steps(files["file"]["normalizer"])
-    digits = _digits(trace, small) + (f" {RARE}" if is_mapped else "")
+    apart = _apart(trace, small)
+    digits = _digits(apart, small) + (f" {RARE}" if is_mapped else "")
     about = {
         "shape": weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
         "answer": answer.about,
@@ -84,6 +85,7 @@ def live(trace: Trace, small: bool = False, hosted: bool = False) -> Live:
             "specials": list(tokenizer.all_special_ids),
         },
         "digits": digits,
+        "decimals": _decimals(apart),
     }
     credits = _credits(trace.model, trace.lens.made)
     said = _SAID.format("beside" if hosted else "in")
@@ -140,13 +142,22 @@ def _credits(model: Model, made: str) -> tuple[str, ...]:
     return f"The model is {visible(model.name)}; licence: {stated}.", _NOTICE
 
 
-def _digits(trace: Trace, small: bool) -> str:
+def _apart(trace: Trace, small: bool) -> float:
     """How far attention on the trace's text is from that of the model as it is, at most."""
     assert trace.model is not None
     same = Lens(weights.rounded(trace.model, small), trace.model.tokenizer).run([trace.encoding])[0]
-    apart = max(float((same.attention(layer) - trace.attention(layer)).abs().max()) for layer in range(trace.n_layers))
+    layers = range(trace.n_layers)
+    return max(float((same.attention(layer) - trace.attention(layer)).abs().max()) for layer in layers)
+
+
+def _digits(apart: float, small: bool) -> str:
     kept = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
     return f"On the text that was saved, {kept} move attention by at most {_upwards(apart)}."
+
+
+def _decimals(apart: float) -> int:
+    """Of a weight on the page, from 1 to 3: the last one moves by at most two."""
+    return 3 if apart <= 2e-3 else max(1, math.floor(-math.log10(apart / 2)))
 
 
 def _upwards(value: float) -> str:

@@ -1,5 +1,5 @@
 // The page's arithmetic against a float64 reference in Python (tests/wire/make_compute_vectors.py).
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import text from "../../tests/wire/compute_vectors.json?raw";
 import { rowWeights, type Slice, scores, sliceFrom, visible, weightsIn } from "../src/compute/attention";
 import { columnMeans, extremes, type Grid, grid, type TokenSide, units } from "../src/compute/grid";
@@ -7,6 +7,7 @@ import { largest } from "../src/compute/largest";
 import { n80Chance, setWeights } from "../src/compute/neuronchance";
 import { contrast, contrastSet, expectedJaccard, products, reuse } from "../src/compute/neurons";
 import { heldCells, weightCells } from "../src/compute/windows";
+import { digitsOf } from "../src/head/scale";
 import type { Arrays } from "../src/kernel/wire";
 
 type Values = { shape: number[]; values: (number | string)[] };
@@ -187,6 +188,12 @@ describe("not a number", () => {
     expect([found[0], found[1]]).toEqual([Number.NaN, Number.NaN]);
     expect(found[2]! + found[3]!).toBeCloseTo(1, 6);
   });
+});
+
+test("weights of a model that was rounded have the decimals that its rounding leaves", () => {
+  const one = { dtype: "float32", shape: [1, 1], data: Float32Array.of(1) };
+  const slice = (decimals?: number) => sliceFrom({ mask: "full", scaling: 1, decimals }, { q: one, k: one, lse: one });
+  expect([slice(), slice(2), { ...slice(), S: 4096, K: 4096 }].map(digitsOf)).toEqual([3, 2, 4]);
 });
 
 describe("a model without q and k", () => {

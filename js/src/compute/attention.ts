@@ -22,6 +22,7 @@ export interface Slice {
   k?: Float32Array; // (K·d)
   lse?: Float64Array; // (S) log Σ exp of every query's scores
   attention?: Float32Array; // (S·K), instead of q and k
+  decimals?: number; // of its weights, where rounded ones of a model leave fewer
 }
 
 /** A slice whose neurons can be shown. */
@@ -43,6 +44,7 @@ export function sliceFrom(fields: Record<string, unknown>, arrays: Arrays): Slic
     q: q.data as Float32Array,
     k: k.data as Float32Array,
     lse: lse.data as Float64Array,
+    ...(fields.decimals === undefined ? {} : { decimals: fields.decimals as number }),
   };
 }
 

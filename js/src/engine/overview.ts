@@ -58,7 +58,7 @@ export function headerOf(
     name,
     OFFERED.includes(name) ? reason : NEEDS_PYTHON,
   ]);
-  const note = `${quoted(tokens.length, "token")}, run in this page with weights of 16 bits. ${digits}`;
+  const note = `${quoted(tokens.length, "token")}, run in this page. ${digits}`;
   return {
     ...template,
     ...{ text, text_pair: pair, pair: pair !== "", keys: null, spans: [], pending: [], nan_layer: null },

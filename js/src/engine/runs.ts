@@ -26,6 +26,7 @@ export interface Carried {
   vocabulary: Vocabulary;
   answer: Answered;
   digits: string; // what the rounding of the weights changes, in words
+  decimals: number; // of a weight of attention, that the rounding leaves
   header: Fields; // of the overview that the page carries
 }
 

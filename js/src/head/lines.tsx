@@ -39,7 +39,10 @@ export function drawnLines(view: View): Drawn {
   const series = all.map((one): Series => ({ ...one, muted: page.muted.value.has(one.name) }));
   const full =
     scale.symbol === "α" && !view.from ? 1 : scaleEnd(Math.max(...series.map((s) => s.grid.most)), scale.digits);
-  const digits = Math.max(2, 1 - Math.floor(Math.log10(full)));
+  const digits = Math.min(
+    Math.max(2, 1 - Math.floor(Math.log10(full))),
+    shown.slice.decimals ?? Number.POSITIVE_INFINITY,
+  );
   return { series, full, minimum: page.lineMinimum.value * full, scale, digits };
 }
 

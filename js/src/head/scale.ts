@@ -23,7 +23,7 @@ export interface Scale {
 }
 
 /** Decimals of weights: an even part of 4,096 is 0.0002. */
-export const digitsOf = ({ S, K }: Displayed["slice"]): number => (isLong(S, K) ? 4 : 3);
+export const digitsOf = ({ S, K, decimals }: Displayed["slice"]): number => decimals ?? (isLong(S, K) ? 4 : 3);
 
 function scaleOf({ layer, head, layerMap, measure, slice }: Displayed, { top, most }: Grid, dark: boolean): Scale {
   const word = layerMap?.word;

@@ -13,7 +13,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError
-from bertlens.export import weights
+from bertlens.export import live, weights
 from bertlens.widgets.answers import heads, matter
 from bertlens.widgets.answers import whatif as answers
 from bertlens.widgets.shown import Shown
@@ -75,7 +75,7 @@ def same_overview(trace: bl.Trace, show: Any, arrays: dict[str, np.ndarray]) -> 
         assert show["header"][name] == header[name], name
     assert show["header"]["made"] == header["made"]
     assert [{**one, "id": 0} for one in show["header"]["changes"]] == [{**one, "id": 0} for one in header["changes"]]
-    assert {**show["header"]["head"], "scaling": 0} == {**header["head"], "scaling": 0}
+    assert {**show["header"]["head"], "scaling": 0} == {**header["head"], "scaling": 0, "decimals": 3}
     assert show["header"]["head"]["scaling"] == pytest.approx(header["head"]["scaling"])
 
 
@@ -87,7 +87,8 @@ def test_a_typed_text_is_answered_as_by_the_kernel(said):
     kinds = [badge["kind"] for badge in found[0][2]["header"]["badges"]]
     assert kinds == ["unknown", "typed", "live"]
     fields, arrays = heads.head(trace, 3, 2)
-    assert {**found[1][1], "arrays": 0} == {**fields, "scaling": pytest.approx(fields["scaling"]), "arrays": 0}
+    own = {**fields, "scaling": pytest.approx(fields["scaling"]), "arrays": 0, "decimals": 3}
+    assert {**found[1][1], "arrays": 0} == own
     for name in ("q", "k", "lse"):
         np.testing.assert_allclose(found[1][3][name], arrays[name], atol=1e-5)
     rows = heads.query_rows(trace, 2, 4)[1]
@@ -178,6 +179,15 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
     assert "wasm" not in without and "blob:" not in without.replace("img-src data: blob:", "")
     assert with_model == without.replace("script-src ''", "script-src '' 'wasm-unsafe-eval'; worker-src blob:")
     assert len(page.encode()) <= 55e6 and "bertlens-weights-0" not in plain and "WebAssembly" not in plain
+    small = live.live(trace, small=True)
+    carried = sum(len(part["data"]["$bytes"]) for part in small.parts)
+    beside = len(page) - sum(map(len, re.findall(r'id="bertlens-weights-\d+">([^<]*)<', page)))
+    assert 500_000 < beside < 2e6 and carried + beside <= 42e6
+    assert (small.about["decimals"], live.live(trace).about["decimals"]) == (2, 3)
+    less = bl.Lens(weights.rounded(embedded_lens.borrowed, small=True), embedded_lens.tokenizer).trace(OWN)
+    apart = max(float((less.attention(n) - trace.attention(n)).abs().max()) for n in range(6))
+    [most] = re.findall(r"8 bits and other weights in 15 move attention by at most ([\d.]+)\.", small.digits)
+    assert apart <= float(most) < 2 * apart and 2e-3 < apart <= 2e-2  # of two decimals the last moves by two at most
     assert page.isascii()
     [about] = re.findall("<details><summary>About</summary>(.*?)</details>", page)
     assert about.startswith("<p>The model is all-MiniLM-L6-v2; licence: apache-2.0.</p>")

@@ -9,7 +9,7 @@ import { lengthsOf, sharesOf } from "./norms";
 /** One head as it travels: q and k (S, d), log-sum-exps (S), what it sees. */
 export function headOf(
   { pass }: Shown,
-  { shape }: Carried,
+  { shape, decimals }: Carried,
   layer: number,
   head: number,
 ): { fields: Record<string, unknown>; arrays: Record<string, Shaped> } {
@@ -21,7 +21,7 @@ export function headOf(
   ];
   const mask = seen[head];
   return {
-    fields: { layer, head, scaling: 1 / Math.sqrt(size), mask: mask ? "bits" : "full" },
+    fields: { layer, head, scaling: 1 / Math.sqrt(size), mask: mask ? "bits" : "full", decimals },
     arrays: {
       ...{ q: own(q), k: own(k) },
       lse: [Float64Array.from(lse.subarray(head * tokens, (head + 1) * tokens)), null],
