@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -29,6 +30,7 @@ from .deflate import carried
 from .live import Live, engine
 
 LIMIT = 20_000_000  # bytes of a page
+PLAIN = 4_000_000  # bytes of answers that a page with its model holds as they are
 _EXPORT = "export{widget as default};\n"  # how js/build.mjs ends the bundle
 # A page that runs its model: WebAssembly, and a Worker made of the page's own script.
 _WASM = " 'wasm-unsafe-eval'; worker-src blob:"
@@ -130,12 +132,14 @@ def _whole(page: Page, hosted: bool = False) -> str:
 
     Raises ExportError past 20 MB, naming the layers that would fit.
     """
-    answers = {
-        question_name(question): _message(fields, b"".join(buffers)) for question, (fields, buffers) in page.answers
-    }
+    found = {question_name(question): (fields, b"".join(buffers)) for question, (fields, buffers) in page.answers}
+    # a browser that cannot unpack shows no model, but the text that a page carries where that is little
+    is_plain = page.live is not None and sum(len(blob) for _, blob in found.values()) < PLAIN
+    message = partial(_message, is_plain=is_plain)
+    answers = {name: message(fields, blob) for name, (fields, blob) in found.items()}
     data = {
-        "state": {**page.state, "overview": _message(**page.state["overview"])},
-        "overviews": {name: _message(header, data) for name, (header, data) in page.overviews.items()},
+        "state": {**page.state, "overview": message(**page.state["overview"])},
+        "overviews": {name: message(header, data) for name, (header, data) in page.overviews.items()},
         "holds": page.holds,
         "about": page.about,
         "texts": page.texts,
@@ -178,9 +182,10 @@ def question_name(question: dict[str, Any]) -> str:
     return json.dumps(sorted(question.items()), separators=(",", ":"), ensure_ascii=False)
 
 
-def _message(header: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """An overview, or an answer of the kernel, as page.js reads it."""
-    return {"header": header, "data": carried(data, header.get("arrays", ()))}
+def _message(header: Mapping[str, Any], data: bytes, is_plain: bool = False) -> dict[str, Any]:
+    """An overview, or an answer of the kernel, as page.js reads it; `is_plain`: not deflated."""
+    plain = {"$bytes": base64.b64encode(data).decode()}
+    return {"header": header, "data": plain if is_plain else carried(data, header.get("arrays", ()))}
 
 
 def _json(value: Any) -> str:

@@ -3,11 +3,12 @@
 // carries its model, with what makes js/src/engine.
 async (widget, engine) => {
   const el = document.getElementById("bertlens");
-  if (!globalThis.DecompressionStream) {
+  const page = JSON.parse(document.getElementById("bertlens-data").textContent);
+  const unpacks = !!globalThis.DecompressionStream;
+  if (!unpacks && page.state.overview.data.length !== undefined) {
     el.textContent = "This browser cannot unpack the page: open it in one that has DecompressionStream.";
     return;
   }
-  const page = JSON.parse(document.getElementById("bertlens-data").textContent);
   const kept = (name) => JSON.parse(document.getElementById(name)?.textContent ?? "null");
   const whole = new Promise((done) => {
     if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", done, { once: true });
@@ -147,11 +148,14 @@ async (widget, engine) => {
     };
     const first = { ...state.overview, text: state.text, text_pair: state.text_pair };
     const { tokenizer, file, parts, ...about } = take("bertlens-live");
-    if (file && document.location.protocol === "file:") {
+    const refuse = (why) => {
       reply = answer;
       emit("comm_live_update");
-      return says("The model of this page needs a web server: here, opened from a file, the page shows the text that it carries.");
-    }
+      says(why);
+    };
+    if (!unpacks) return refuse("This browser has no DecompressionStream to unpack the model: the page shows the text that it carries.");
+    if (file && document.location.protocol === "file:")
+      return refuse("The model of this page needs a web server: here, opened from a file, the page shows the text that it carries.");
     const read = new TextDecoder().decode(await unpack(tokenizer));
     reply = engine().connect({
       code: `(${engine})().serve(self)`,

@@ -48,8 +48,8 @@ export class Link {
   });
 
   private lost = signal(false); // there was a kernel
-  private page = signal(false); // what answers is in the page, which has what was asked when it was saved too
-  /** Whether the page carries what was asked when it was saved. */
+  readonly page = signal(false); // what answers is in the page: of runs that are asked for the last one counts
+  /** Whether the page carries what was asked when it was saved, beside a model too. */
   readonly carries = computed(() => this.page.value || this.now.value.state === "saved");
   readonly coming = signal(""); // how far the model is that the page carries, while it is being loaded
   private greeted = signal(false); // asked whether there is a kernel, and nothing has answered yet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 import bertlens as bl
 from browser.export.test_live import ALONE, listed, run
@@ -43,3 +43,23 @@ def test_the_texts_of_the_page_are_at_hand(page, rounded, page_of):
     menu.locator("summary").click()
     ran = "A horse ran. / It slept."
     expect(menu.locator("button bdi")).to_have_text([TEXTS[0], " / ".join(TEXTS[1]), TEXTS[2], ran])
+
+
+def test_a_browser_that_cannot_unpack_shows_the_text_that_the_page_carries(page, tiny, browser: Browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.add_init_script("delete globalThis.DecompressionStream;")
+    opened = context.new_page()
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.goto(page.as_uri())
+    expect(opened.locator("#bertlens-says")).to_have_text(
+        "This browser has no DecompressionStream to unpack the model: the page shows the text that it carries."
+    )
+    seen = Seen(opened)
+    expect(seen.root.locator(".bl-coming")).to_have_count(0)
+    expect(seen.root.get_by_label("Sentence A")).to_be_disabled()
+    seen.thumb(1, 0).click()
+    seen.root.locator(".bl-row-label").nth(3).click()
+    listed(seen, tiny.trace(TEXTS[0]), 1, 0, 3)
+    context.close()
+    assert errors == []

@@ -108,3 +108,29 @@ def test_opened_from_a_file_it_says_that_it_needs_a_server(folder, page_of):
     seen.thumb(1, 1).click()
     expect(seen.part("head-title")).to_have_text("L1·H1")
     expect(seen.root.locator(".bl-row-label", has_text="mat")).to_be_visible()
+
+
+def test_on_a_tablet(address, rounded, browser: Browser):
+    Server.go.set()
+    agent = (
+        "Mozilla/5.0 (iPad; CPU OS 12_2 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 "
+        "Mobile/15E148 Safari/604.1"
+    )  # with what follows, Playwright's "iPad (gen 7)"
+    size = {"viewport": {"width": 810, "height": 1080}, "device_scale_factor": 2, "is_mobile": True, "has_touch": True}
+    context, page, log = watched(browser, address, user_agent=agent, **size)
+    page.goto(address)
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page)
+    box = seen.root.get_by_label("Sentence A")
+    box.tap()
+    expect(box).to_be_focused()
+    box.fill("")
+    page.keyboard.type("A horse ran.")
+    seen.root.get_by_role("button", name="Run", exact=True).tap()
+    expect(seen.root.locator(".bl-row-label", has_text="horse")).to_be_visible()
+    seen.thumb(1, 1).tap()
+    seen.root.locator(".bl-row-label").nth(3).tap()
+    listed(seen, rounded.trace("A horse ran."), 1, 1, 3)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
+    assert log.problems() == []

@@ -164,3 +164,32 @@ def test_what_needs_python_says_so_and_the_pages_own_text_keeps_its_answers(live
     run(seen, "word " * 600)
     expect(seen.part("problem")).to_contain_text("602 tokens, the model reads 512: shorten the text")
     expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+
+
+def test_of_twenty_texts_typed_in_two_seconds_the_last_one_is_shown(live, page_of):
+    path, lens = live
+    page = page_of(path, width=1280)
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page)
+    texts = [f"{'The dog and the cat and ' * 4}{n} cows are asleep." for n in range(2, 22)]
+    box = seen.root.get_by_label("Sentence A")
+    took = box.evaluate(
+        """async (box, texts) => {
+            const start = performance.now();
+            for (const text of texts) {
+                box.value = text;
+                box.dispatchEvent(new InputEvent("input", { bubbles: true }));
+                box.form.querySelector("[type=submit]").click();
+                await new Promise((next) => setTimeout(next, 60));
+            }
+            return performance.now() - start;
+        }""",
+        texts,
+    )
+    assert took < 2000
+    expect(seen.root.locator(".bl-row-label", has_text="21")).to_be_visible()
+    expect(box).to_have_value(texts[-1])
+    expect(seen.part("problem")).to_have_count(0)
+    seen.thumb(3, 3).click()
+    seen.root.locator(".bl-row-label").nth(5).click()
+    listed(seen, lens.trace(texts[-1]), 3, 3, 5)
