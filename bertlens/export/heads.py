@@ -47,7 +47,9 @@ def _vectors(trace: Trace) -> Head | None:
     """Where vectors are the mean or the first of the last states, scaled or not, and compared by the cosine."""
     assert trace.model is not None
     embedder = trace.model.embedder
-    drawn = torch.randn(2, 5, weights.shape(trace.model)["width"], generator=torch.Generator().manual_seed(0))
+    drawn = torch.randn(
+        2, 5, weights.shape(trace.model)["width"], generator=torch.Generator().manual_seed(0), device="cpu"
+    )
     states = drawn.to(trace.model.device)
     with torch.no_grad():
         vectors = [embedder.vector(one) for one in states]

@@ -117,7 +117,9 @@ def parts(model: Model, small: bool = False) -> Iterator[dict[str, np.ndarray]]:
     positions = stream.position(base)
     embeddings = table("words", words.weight, small)
     embeddings["positions"] = bits(positions.weight[positions.padding_idx or 0 :], small)
-    embeddings["types"] = bits(torch.zeros(1, words.weight.shape[1]) if types is None else types.weight, small)
+    embeddings["types"] = bits(
+        torch.zeros(1, words.weight.shape[1], device="cpu") if types is None else types.weight, small
+    )
     embeddings |= normed("norm", norm)
     if (project := stream.projection(base)) is not None:
         embeddings |= linear(model, "project", project, small)

@@ -263,11 +263,11 @@ def _window(document: Document, number: int, first: int, end: int) -> Window:
 def predicted_antecedents(trace: Trace, window: Window, mentions: list[Mention], rows: str = "mean") -> np.ndarray:
     """(M, 2, L, H) the word that each head predicts for each of `mentions`, by AMONG; NONE where there is none."""
     n = len(window.words)
-    heads = torch.tensor([mention.head for mention in mentions])
-    own = torch.zeros(len(mentions), n, dtype=torch.bool)
+    heads = torch.tensor([mention.head for mention in mentions], device="cpu")
+    own = torch.zeros(len(mentions), n, dtype=torch.bool, device="cpu")
     for mention, row in zip(mentions, own, strict=True):
         row[list(mention.words)] = True
-    elsewhere = torch.ones(n, dtype=torch.bool)
+    elsewhere = torch.ones(n, dtype=torch.bool, device="cpu")
     elsewhere[[mention.head for mention in window.mentions]] = False
     layers = []
     for layer in range(trace.n_layers):

@@ -71,7 +71,10 @@ def test_the_page_gets_them_packed(name: str) -> None:
     found = alone(trace)
     rows = [*found.heads, *found.tokens]
     assert fields["why_not"] == "" and (fields["kind"], fields["unit"]) == (found.kind, found.unit)
-    assert fields["places"] == [list(place) for place in found.places] and fields["refused"] == []
+    places = [list(place) for place in found.places]
+    if name == "labels, regression":
+        places[0][1] = ""  # one number, without a name
+    assert fields["places"] == places and fields["refused"] == []
     first = {(n, at): (word, value) for n, at, word, value in fields["first"]}
     for n, row in enumerate(rows):
         for at, effect in enumerate(row):
