@@ -130,6 +130,7 @@ def test_a_pass_is_torchs_on_the_same_weights_and_near_it_on_its_own(written, em
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 def test_passes_of_100_texts_are_torchs(written, embedded_lens):
     texts = generated(embedded_lens, 100)
     lengths = [len(embedded_lens.encoding(*text)) for text in texts]
@@ -140,6 +141,7 @@ def test_passes_of_100_texts_are_torchs(written, embedded_lens):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 def test_changes_of_100_texts_are_those_of_a_rerun(written, embedded_lens):
     model, same, folder = written
     rng = random.Random(43)
