@@ -203,7 +203,11 @@ function TextForm() {
           onChange={(value) => synced.put({ truncation: value })}
         />
       )}
-      <Submit disabled={!live || (running.value && !link.page.value)} submit={submit} title={live ? "Trace this text" : link.needs.value}>
+      <Submit
+        disabled={!live || (running.value && !link.page.value)}
+        submit={submit}
+        title={live ? "Trace this text" : link.needs.value}
+      >
         {running.value ? "…" : "Run"}
       </Submit>
     </form>

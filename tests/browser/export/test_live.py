@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +24,7 @@ from browser.views import Seen
 
 OWN = "The cat sat on the mat because it was tired."
 TYPED = "A dog lay on the rug, since she was sleepy."
+ROOT = Path(__file__).resolve().parents[3]
 ALONE = "What you type is run in this page, and stays on it."
 
 
@@ -193,3 +199,52 @@ def test_of_twenty_texts_typed_in_two_seconds_the_last_one_is_shown(live, page_o
     seen.thumb(3, 3).click()
     seen.root.locator(".bl-row-label").nth(5).click()
     listed(seen, lens.trace(texts[-1]), 3, 3, 5)
+
+
+def largest_renderer(browser: Browser) -> int:
+    """Proportional share of the memory of the renderer that has most, in bytes."""
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    held = []
+    for process in processes:
+        if process["type"] == "renderer":
+            text = Path(f"/proc/{process['id']}/smaps_rollup").read_text()
+            held.append(int(re.findall(r"^Pss: +(\d+) kB$", text, re.MULTILINE)[0]) * 1024)
+    return max(held)
+
+
+@pytest.mark.long
+def test_the_memory_of_a_live_page(live, page_of, browser):
+    path, _ = live
+    page = page_of(path, width=1280)
+    peak = 0
+    while page.locator("#bertlens-says").text_content() != ALONE:
+        peak = max(peak, largest_renderer(browser))
+    seen = Seen(page)
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    page.wait_for_timeout(5000)
+    after = largest_renderer(browser)
+    print(f"renderer of a live page: {after / 1e6:.0f} MB 5 s after the first typed text, at most {peak / 1e6:.0f} MB")
+    assert after <= 350e6
+
+
+@pytest.mark.long
+def test_in_firefox(live):
+    firefox, node = shutil.which("firefox-esr"), shutil.which("node", path=f"{ROOT}/.venv/bin:{os.environ['PATH']}")
+    script = ROOT / "js" / "tests" / "firefox.mjs"
+    if firefox is None or node is None or not (ROOT / "js" / "node_modules" / "puppeteer-core").is_dir():
+        pytest.skip("Firefox is not tested: it takes Debian's firefox-esr, node and puppeteer-core (npm ci in js/)")
+    path, lens = live
+    command = [node, str(script), firefox, path.as_uri(), TYPED, "2", "5", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    trace = lens.trace(TYPED)
+    assert found["errors"] == [] and found["says"] == ALONE
+    row = trace.attention(2)[5, 3].sort(descending=True).values
+    assert [float(number) for number in found["before"]] == pytest.approx(
+        row[: len(found["before"])].tolist(), abs=6e-4
+    )
+    assert len(found["before"]) > 3 and "L2·H5 off" in found["change"]
+    [[_, _, _, after]] = answers(trace.rerun(whatif.off(2, 5)))[0]["rows"]
+    assert f"{after:.3f}" in found["slopes"]
