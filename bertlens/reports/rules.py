@@ -1,0 +1,89 @@
+"""The rule by which a claim holds, differs or cannot be told: where the interval of a number lies beside a bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+HOLDS, DIFFERS, CANNOT = "holds", "differs", "cannot be told"
+FEWEST_TEXTS = 8  # an interval of fewer says more about them than about the model
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Holds where the whole interval lies on the claim's side of a bound, differs where it lies on the other one.
+
+    unit: "share", "ratio", "nats", "difference", or what is counted ("heads", "kinds"): then the bound itself is enough.
+    """
+
+    side: str  # "above" or "below"
+    bound: float
+    unit: str
+
+    @property
+    def counts(self) -> bool:
+        return self.unit in ("heads", "kinds")
+
+    def __str__(self) -> str:
+        bound = said(self.bound, self.unit)
+        if self.counts:
+            return f"holds if at least {bound} beyond chance, differs if even the interval's upper end is fewer"
+        other = "below" if self.side == "above" else "above"
+        return f"holds if the whole interval lies {self.side} {bound}, differs if it lies {other}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number of a model, with what is needed to judge it. NaN where there is none, and `why` says why.
+
+    value, low, high: the number and its 95 % interval; n of `units` it is of. chance: what heads that look anywhere
+    would give. series: one value a layer, for the chart, `series_of` what they are; lines: its other curves. head:
+    (layer, head) that shows it most, `head_value` with what. note: one more sentence. why: why nothing can be told.
+    """
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+    units: str = "texts"
+    chance: float | None = None
+    series: dict[str, list[float]] = field(default_factory=dict)
+    head: tuple[int, int] | None = None
+    head_value: float | None = None
+    note: str = ""
+    why: str = ""
+
+
+def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
+    """(one of HOLDS, DIFFERS, CANNOT; why, "" where it can be told)."""
+    if measured.why:
+        return CANNOT, measured.why
+    if measured.units == "texts" and measured.n < FEWEST_TEXTS:
+        return CANNOT, f"{measured.n} texts are too few: at least {FEWEST_TEXTS}"
+    low, high = measured.low, measured.high
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return CANNOT, "the number has no interval"
+    if rule.counts:
+        if low >= rule.bound:
+            return HOLDS, ""
+        if high < rule.bound:
+            return DIFFERS, ""
+    else:
+        above = "above" if low > rule.bound else "below" if high < rule.bound else ""
+        if above:
+            return (HOLDS if above == rule.side else DIFFERS), ""
+    return CANNOT, f"the interval from {said(low, rule.unit)} to {said(high, rule.unit)} has the bound inside"
+
+
+def said(value: Any, unit: str) -> str:
+    """A number as it is read in a sentence."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if unit == "share":
+        return f"{100 * value:.1f} %" if abs(value) < 0.1 else f"{100 * value:.0f} %"
+    if unit in ("heads", "kinds"):
+        return f"{value:.0f} {unit[:-1] if value == 1 else unit}"
+    if unit == "nats":
+        return f"{value:.2f} nats"
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"

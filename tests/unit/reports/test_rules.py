@@ -1,0 +1,97 @@
+"""Verdicts at the borders of their rules, and the table of claims beside one written by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from bertlens.reports.claims import BY_NAME, CLAIMS, GROUPS, PAPERS
+from bertlens.reports.rules import CANNOT, DIFFERS, FEWEST_TEXTS, HOLDS, Measured, Rule, said, verdict
+
+# name: (paper, place, what it found), by hand from the papers
+BY_HAND = {
+    "vig-next": ("Deconstructing BERT, part 1", "pattern 1", "no number"),
+    "vig-previous": ("Deconstructing BERT, part 1", "pattern 2", "no number"),
+    "vig-same-word": ("Deconstructing BERT, part 1", "patterns 3 and 4", "no number"),
+    "vig-separator": ("Deconstructing BERT, part 1", "pattern 6", "no number"),
+    "clark-neighbours": ("1906.04341", "3.1, figure 2", "4 heads previous and 5 next, above 50 %"),
+    "clark-separator": ("1906.04341", "3.2, figure 2", "over 50 % in layers 6-10 of 12"),
+    "clark-separator-to-separator": ("1906.04341", "3.2, figure 2", "over 90 %"),
+    "clark-broad-first": ("1906.04341", "3.3, figure 4", "no number"),
+    "clark-first-row": ("1906.04341", "3.3", "3.89 nats"),
+    "clark-gradient": ("1906.04341", "3.2, figure 3", "no number"),
+    "clark-punctuation-late": ("1906.04341", "3.2, figure 2", "no number"),
+    "clark-alike": ("1906.04341", "6, figure 6", "no number"),
+    "clark-syntax": ("1906.04341", "4.2, table 1", "dobj 86.8 % beside 40.0 %"),
+    "clark-coreference": ("1906.04341", "4.3, table 2", "65 % beside 27 %"),
+    "kobayashi-separator": ("2004.10102", "4.2", "no number"),
+    "kobayashi-punctuation": ("2004.10102", "4.2", "no number"),
+    "kobayashi-frequency": ("2004.10102", "4.3", "0.75"),
+    "kobayashi-mixing": ("2109.07152", "4, table 1", "18.8 %"),
+    "kobayashi-layernorm": ("2109.07152", "4, table 1", "18.8 % beside 22.3 %"),
+    "bonino-gates": ("2502.12033", "gates: figures 3-5", "no number"),
+    "bonino-cone": ("2502.12033", "cone index", "no number"),
+    "sinks-resting": ("2309.17453", "3.1", "no number"),
+    "sinks-null": ("2004.10102", "4.2", "no number"),
+    "sinks-massive": ("2402.17762", "2", "1,000 times the median and above 100"),
+}
+
+
+def test_every_claim_is_where_its_paper_has_it() -> None:
+    assert {*BY_HAND} == {claim.name for claim in CLAIMS} and len(BY_NAME) == len(CLAIMS)
+    for claim in CLAIMS:
+        paper, place, found = BY_HAND[claim.name]
+        assert paper in PAPERS[claim.paper] and claim.place == place and found in claim.found, claim.name
+        assert claim.group in GROUPS and claim.name.startswith(claim.group)
+    assert {claim.name for claim in CLAIMS if not claim.of_training} == {
+        "clark-first-row",
+        "kobayashi-mixing",
+        "bonino-cone",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rule", "low", "high", "expected"),
+    [
+        (Rule("above", 0.5, "share"), 0.5001, 0.6, HOLDS),
+        (Rule("above", 0.5, "share"), 0.5, 0.6, CANNOT),
+        (Rule("above", 0.5, "share"), 0.4, 0.5, CANNOT),
+        (Rule("above", 0.5, "share"), 0.4, 0.4999, DIFFERS),
+        (Rule("below", 0.5, "ratio"), 0.4, 0.4999, HOLDS),
+        (Rule("below", 0.5, "ratio"), 0.4, 0.5, CANNOT),
+        (Rule("below", 0.5, "ratio"), 0.5, 0.6, CANNOT),
+        (Rule("below", 0.5, "ratio"), 0.5001, 0.6, DIFFERS),
+        (Rule("above", 2, "heads"), 2, 3, HOLDS),
+        (Rule("above", 2, "heads"), 1, 2, CANNOT),
+        (Rule("above", 2, "heads"), 0, 1, DIFFERS),
+        (Rule("above", 0.5, "share"), math.nan, 0.6, CANNOT),
+        (Rule("above", 0.5, "share"), 0.6, math.inf, CANNOT),
+    ],
+)
+def test_verdicts_at_their_borders(rule: Rule, low: float, high: float, expected: str) -> None:
+    found, why = verdict(rule, Measured(0.5, low, high, FEWEST_TEXTS))
+    assert found == expected and bool(why) == (expected == CANNOT)
+
+
+def test_what_cannot_be_told_says_why() -> None:
+    sure = Rule("above", 0.5, "share")
+    assert verdict(sure, Measured(0.9, 0.8, 1, 100, why="the tokenizer has no separator")) == (
+        CANNOT,
+        "the tokenizer has no separator",
+    )
+    assert verdict(sure, Measured(0.9, 0.8, 1, FEWEST_TEXTS - 1)) == (CANNOT, "7 texts are too few: at least 8")
+    assert verdict(sure, Measured(0.9, 0.8, 1, 4, units="documents"))[0] == HOLDS  # its interval is by documents
+    assert verdict(sure, Measured(0.5, 0.4, 0.6, 20))[1] == "the interval from 40 % to 60 % has the bound inside"
+
+
+def test_rules_and_numbers_as_they_are_read() -> None:
+    assert str(Rule("below", 0.5, "ratio")) == "holds if the whole interval lies below 0.50, differs if it lies above"
+    assert str(Rule("above", 1, "heads")).startswith("holds if at least 1 head")
+    assert [said(0.0413, "share"), said(0.413, "share"), said(3.888, "nats"), said(2, "heads")] == [
+        "4.1 %",
+        "41 %",
+        "3.89 nats",
+        "2 heads",
+    ]
+    assert said(math.nan, "share") == said(None, "share") == "–" and said(1234.5, "ratio") == "1,234"
