@@ -1,1 +1,25 @@
-"""What the papers found, on one's own model: claims, their rules, and a report with one card a claim."""
+"""What the papers found, on one's own model: claims, their rules, and a report with one card a claim.
+
+The claims and the rules of their verdicts stand in claims.py; they were written down before they were run on a trained
+model. A number is computed text by text from the public functions of bertlens, so that it has an interval.
+"""
+
+from .cards import Card, Report
+from .claims import CLAIMS, GROUPS, Claim
+from .making import report
+from .rules import CANNOT, DIFFERS, HOLDS, Measured, Rule, verdict
+
+__all__ = [
+    "CANNOT",
+    "CLAIMS",
+    "DIFFERS",
+    "GROUPS",
+    "HOLDS",
+    "Card",
+    "Claim",
+    "Measured",
+    "Report",
+    "Rule",
+    "report",
+    "verdict",
+]

@@ -14,7 +14,7 @@ FEWEST_TEXTS = 8  # an interval of fewer says more about them than about the mod
 class Rule:
     """Holds where the whole interval lies on the claim's side of a bound, differs where it lies on the other one.
 
-    unit: "share", "ratio", "nats", "difference", or what is counted ("heads", "kinds"): then the bound itself is enough.
+    unit: "share", "ratio", "nats", "difference", or what is counted ("heads", "kinds"): then the bound itself will do.
     """
 
     side: str  # "above" or "below"
@@ -28,7 +28,7 @@ class Rule:
     def __str__(self) -> str:
         bound = said(self.bound, self.unit)
         if self.counts:
-            return f"holds if at least {bound} beyond chance, differs if even the interval's upper end is fewer"
+            return f"holds if the interval's lower end is {bound} or more, differs if its upper end is fewer"
         other = "below" if self.side == "above" else "above"
         return f"holds if the whole interval lies {self.side} {bound}, differs if it lies {other}"
 
@@ -38,8 +38,8 @@ class Measured:
     """A number of a model, with what is needed to judge it. NaN where there is none, and `why` says why.
 
     value, low, high: the number and its 95 % interval; n of `units` it is of. chance: what heads that look anywhere
-    would give. series: one value a layer, for the chart, `series_of` what they are; lines: its other curves. head:
-    (layer, head) that shows it most, `head_value` with what. note: one more sentence. why: why nothing can be told.
+    would give. series: curves for the chart, one value a layer, or one for each of `labels`. head: (layer, head) that
+    shows it most, `head_value` with what. note: one more sentence. why: why nothing can be told.
     """
 
     value: float = math.nan
@@ -49,6 +49,7 @@ class Measured:
     units: str = "texts"
     chance: float | None = None
     series: dict[str, list[float]] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
     head: tuple[int, int] | None = None
     head_value: float | None = None
     note: str = ""

@@ -1,0 +1,168 @@
+"""A report: its cards, as a table, as JSON, as a page."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base.atomic import replacing
+from ..errors import InputError, SelectionError
+from ..lens import Lens
+from .claims import PAPERS, Claim
+from .rules import CANNOT, DIFFERS, HOLDS, Measured, said
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Card:
+    """A claim, this model's number, and the verdict; why: why it cannot be told, else ""."""
+
+    claim: Claim
+    measured: Measured
+    verdict: str
+    why: str
+
+    @property
+    def number(self) -> str:
+        """The number with its interval, as it is read."""
+        m, unit = self.measured, self.claim.rule.unit
+        if not math.isfinite(m.value):
+            return "–"
+        ends = f" [{said(m.low, unit)}, {said(m.high, unit)}]" if math.isfinite(m.low) else ""
+        return f"{said(m.value, unit)}{ends}"
+
+    @property
+    def n(self) -> str:
+        return f"{self.measured.n} {self.measured.units}"
+
+    def __str__(self) -> str:
+        told = f"{self.verdict}, because {self.why}" if self.why else self.verdict
+        return f"{self.claim.sentence}: {told}. {self.number}, n = {self.n}; the paper: {self.claim.found}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON types only; numbers that are not there are None."""
+        m, claim = self.measured, self.claim
+        return {
+            "name": claim.name,
+            "sentence": claim.sentence,
+            "paper": PAPERS[claim.paper],
+            "place": claim.place,
+            "found": claim.found,
+            "on": claim.on,
+            "measure": claim.measure,
+            "unit": claim.rule.unit,
+            "rule": str(claim.rule),
+            "of_training": claim.of_training,
+            "verdict": self.verdict,
+            "because": self.why,
+            "value": number(m.value),
+            "low": number(m.low),
+            "high": number(m.high),
+            "n": m.n,
+            "n_of": m.units,
+            "chance": number(m.chance),
+            "head": None if m.head is None else [*m.head],
+            "head_value": number(m.head_value),
+            "note": m.note,
+            "series": {name: [number(value) for value in values] for name, values in m.series.items()},
+            "labels": m.labels,
+            "python": claim.python,
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """What papers found, on one model. Made by `bl.report`; cards in the order of the table of claims."""
+
+    lens: Lens = field(repr=False)
+    cards: tuple[Card, ...] = field(repr=False)
+    facts: Mapping[str, Any] = field(repr=False)  # model, corpus, seed, threads, python
+    texts: list[Any] = field(repr=False)  # some of the corpus, for the live head
+    made: Mapping[str, Any] = field(repr=False)  # date and time that it took
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """DataFrame(claim, verdict, value, low, high, n, n_of, chance, unit, found, on, layer, head, because,
+        of_training), one row a claim."""
+        import pandas as pd
+
+        rows = []
+        for card in self.cards:
+            record = card.to_dict()
+            layer, head = record["head"] or (None, None)
+            kept = ("verdict", "value", "low", "high", "n", "n_of", "chance", "unit", "found", "on")
+            row = {"claim": record["name"], **{name: record[name] for name in kept}}
+            rows.append(
+                row | {"layer": layer, "head": head, "because": card.why, "of_training": card.claim.of_training}
+            )
+        return pd.DataFrame(rows)
+
+    def claim(self, name: str) -> Card:
+        """The card of a claim. Raises SelectionError for one that is not in the report."""
+        for card in self.cards:
+            if card.claim.name == name:
+                return card
+        raise SelectionError(
+            f"no claim {name!r} in this report: there are {', '.join(c.claim.name for c in self.cards)}"
+        )
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many claims hold, differ and cannot be told."""
+        return {word: sum(card.verdict == word for card in self.cards) for word in (HOLDS, DIFFERS, CANNOT)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every number of the report; what changes from run to run (date, seconds) stands under "made" alone."""
+        return {
+            "bertlens_report": FORMAT,
+            **self.facts,
+            "verdicts": self.verdicts,
+            "claims": [card.to_dict() for card in self.cards],
+            "made": dict(self.made),
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """`to_dict` as JSON, written to `path` if given. Raises ExportError where it cannot be written."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        if path is not None:
+            with replacing(path) as out:
+                out.write(text.encode())
+        return text
+
+    def to_html(self, path: str | Path | None = None, *, progress: bool = True) -> str:
+        """One page, 5 MB at most, that needs no network: verdicts, a card a claim, and the heads on one text.
+
+        Raises ExportError where it cannot be written.
+        """
+        from .page import page_of
+
+        text = page_of(self, progress)
+        if path is not None:
+            with replacing(path) as out:
+                out.write(text.encode())
+        return text
+
+    def save(self, path: str | Path) -> None:
+        """Write the page (.html) or the numbers (.json), by the name of the file. Raises InputError for another."""
+        kind = Path(path).suffix.lower()
+        if kind not in (".html", ".json"):
+            raise InputError(f"a report is saved as .html or .json, not as {Path(path).name!r}")
+        self.to_html(path) if kind == ".html" else self.to_json(path)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {word}" for word, count in self.verdicts.items())
+        corpus = self.facts["corpus"]
+        return f"Report({self.facts['model']['model']}, {corpus['texts']} texts: {counts})"
+
+
+def number(value: float | None) -> float | None:
+    """A float of 6 digits for JSON, None where there is none."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")

@@ -1,0 +1,108 @@
+"""One pass over the texts: what every card of a report is computed from, text by text, so that all have intervals."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ..errors import InputError
+from ..lens import Lens
+from ..measures.statistics import SURVEY_NAMES
+from ..survey.corpus import Numbered, digest, traces_of, windows
+from ..survey.statistics import CATEGORIES, Lengths, TextStatistics, text_statistics
+from ..trace.trace import Trace
+
+BATCH = 8
+
+
+@dataclass
+class Gathered:
+    """What was measured of N texts. L layers, H heads, K statistics (SURVEY_NAMES); NaN where a text has none.
+
+    Of each text: values "weight", "norm" -> (K, L, H); mixing (M, L), methods as in norms.METHODS; cone (L + 1,), ÷ n;
+    gates (L, H) indices into LABELS; lengths (L, H, kinds) mean ‖f(x)‖; largest (L + 1,) |activation| ÷ the layer's
+    median one, and its dimension; tokens, and tokens of each kind (CATEGORIES). Lists are empty where the model's
+    family offers no norms.
+    """
+
+    values: dict[str, list[np.ndarray]] = field(default_factory=lambda: {"weight": [], "norm": []})
+    mixing: list[np.ndarray] = field(default_factory=list)
+    cone: list[np.ndarray] = field(default_factory=list)
+    gates: list[np.ndarray] = field(default_factory=list)
+    lengths: list[np.ndarray] = field(default_factory=list)
+    largest: list[np.ndarray] = field(default_factory=list)
+    dimension: list[np.ndarray] = field(default_factory=list)
+    kinds: list[np.ndarray] = field(default_factory=list)
+    ids: list[np.ndarray] = field(default_factory=list)  # (S,) token ids, and their ‖f(x)‖ over all heads and layers
+    token_lengths: list[np.ndarray] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)  # in the corpus
+    unknown: int = 0
+    truncated: int = 0
+    hash: int = 0
+
+    @property
+    def n(self) -> int:
+        return len(self.gates)
+
+    @property
+    def tokens(self) -> int:
+        return int(sum(kinds.sum() for kinds in self.kinds))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        layers, heads = self.gates[0].shape
+        return layers, heads
+
+    def of(self, name: str, by: str = "weight") -> np.ndarray:
+        """(N, L, H) one statistic."""
+        k = SURVEY_NAMES.index(name)
+        return np.stack([values[k] for values in self.values[by]]).astype(float)
+
+    def add(self, trace: Trace, statistics: TextStatistics, entry: Numbered) -> None:
+        """Count one text in."""
+        counts = statistics.denominators.numpy()[:, None, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            for by, numerators in statistics.numerators.items():
+                self.values[by].append(np.where(counts > 0, numerators.numpy() / counts, np.nan).astype(np.float32))
+            kinds = (statistics.categories.numpy()[:, None] == np.arange(len(CATEGORIES))).astype(float)
+            if statistics.lengths is not None:
+                lengths = statistics.lengths.numpy()
+                self.lengths.append((lengths @ kinds) / kinds.sum(0))
+                self.token_lengths.append(lengths.mean((0, 1)).astype(np.float32))
+        if statistics.mixing is not None:
+            self.mixing.append(statistics.mixing.numpy())
+        if statistics.cone is not None:
+            self.cone.append(statistics.cone.numpy())
+        sizes = [state.abs().float().cpu() for state in trace.hidden_states]
+        self.largest.append(np.array([float(size.max() / size.median().clamp_min(1e-30)) for size in sizes]))
+        self.dimension.append(np.array([int(size.argmax()) % size.shape[-1] for size in sizes]))
+        self.gates.append(statistics.gates.numpy().astype(np.int8))
+        self.kinds.append(kinds.sum(0))
+        self.ids.append(trace.input_ids.cpu().numpy())
+        self.places.append(entry.number)
+        self.unknown += len(trace.report.unknown)
+        self.truncated += bool(trace.report.truncated)
+        self.hash = (self.hash + digest(entry.item)) % (1 << 64)
+
+
+def gather(lens: Lens, texts: list[Numbered], *, progress: bool = True) -> Gathered:
+    """Run the texts; an interrupt ends the pass with a warning, and those done count.
+
+    Texts that are too long for the model are cut. Raises InputError where none was done, or attention holds NaN.
+    """
+    found, lengths = Gathered(), Lengths()
+    with tqdm(total=len(texts), unit="text", desc="report", disable=not progress) as bar:
+        try:
+            for batch in itertools.chain.from_iterable(windows(texts, BATCH)):
+                for trace, entry in zip(traces_of(lens, batch, True), batch, strict=True):
+                    found.add(trace, text_statistics(trace, lengths), entry)
+                    bar.update()
+        except KeyboardInterrupt:
+            warnings.warn(f"interrupted: the report is of the {found.n} texts that were done", stacklevel=3)
+    if not found.n:
+        raise InputError("interrupted before any text was done: there is no report")
+    return found

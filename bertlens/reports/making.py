@@ -1,0 +1,160 @@
+"""bl.report: which texts, how many in the time there is, one pass over them, and a card for every claim."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..errors import InputError, SelectionError
+from ..lens import Lens
+from ..survey.corpus import EMPTY, Corpus, Numbered, numbered, traces_of
+from ..survey.statistics import Lengths, text_statistics
+from ..text.excerpts import pairs, passages
+from ..trace.provenance import model_provenance
+from . import lengths, weights  # each registers its measures
+from .cards import Card, Report
+from .claims import CLAIMS, GROUPS, Claim
+from .gathered import Gathered, gather
+from .measuring import MEASURES
+from .passes import PASSES
+from .rules import verdict
+
+TEXTS = 200
+PASS_SHARE = 0.6  # of the time, for the pass; the rest is for gradients, distances and the page
+_REGISTERS = (lengths, weights)
+
+
+def report(
+    lens: Lens,
+    corpus: Corpus | None = None,
+    claims: str | Sequence[str] | None = None,
+    minutes: float = 10,
+    *,
+    texts: int | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Report:
+    """What four papers found, on this model: a Report with a card for every claim.
+
+    corpus: as for `survey.head_stats`; None: excerpts of two books that come with the package, in pairs. A .conllu file
+    is asked about syntax too, one with `Entity=` about coreference. claims: names of claims or of papers ("clark"),
+    also in one string with commas; default: all. minutes: from the time of a few texts it is worked out how many fit
+    (at most 200), which are then drawn from the corpus by `seed`. texts: so many instead, whatever time it takes.
+    The same texts, seed, versions and number of threads give the same numbers. An interrupt (Ctrl-C) ends the pass with
+    a warning, and the report is of the texts that were done. Texts that are too long for the model are cut.
+    Raises InputError for an empty corpus, one that cannot be read, and weights that are NaN; SelectionError for a
+    claim that does not exist.
+    """
+    if not isinstance(lens, Lens):
+        raise InputError(
+            f"report(lens, corpus) takes a lens first, not {type(lens).__name__}: bl.Lens(model, tokenizer)"
+        )
+    chosen = claims_of(claims)
+    treebank = _treebank(corpus)
+    drawn, of = draw(lens, corpus, minutes, texts, seed)
+    begun = time.monotonic()
+    gathered = gather(lens, drawn, progress=progress)
+    done = {*gathered.places}
+    items = [entry.item for entry in drawn if entry.number in done]
+    cards = []
+    for claim in chosen:
+        if claim.name in MEASURES:
+            measured = MEASURES[claim.name](gathered)
+        else:
+            measured = PASSES[claim.name](lens, items, gathered.shape[1], treebank)
+        cards.append(Card(claim, measured, *verdict(claim.rule, measured)))
+    facts = _facts(lens, gathered, corpus, of, len(drawn), seed)
+    return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
+        "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - begun, 1)
+    })  # fmt: skip
+
+
+def claims_of(claims: str | Sequence[str] | None) -> list[Claim]:
+    """The claims of these names or papers, in the order of the table."""
+    if claims is None:
+        return [*CLAIMS]
+    names = [name.strip() for name in (claims.split(",") if isinstance(claims, str) else claims)]
+    known = {claim.name for claim in CLAIMS} | {*GROUPS}
+    if wrong := [name for name in names if name not in known]:
+        raise SelectionError(
+            f"no claim {wrong[0]!r}: there are {', '.join(GROUPS)}, and claims such as {CLAIMS[0].name}"
+        )
+    found = [claim for claim in CLAIMS if claim.name in names or claim.group in names]
+    if not found:
+        raise SelectionError(f"no claims chosen: there are {', '.join(GROUPS)}")
+    return found
+
+
+def draw(lens: Lens, corpus: Corpus | None, minutes: float, texts: int | None, seed: int) -> tuple[list[Numbered], int]:
+    """The texts of a report, in the order of the corpus, and how many the corpus has."""
+    if texts is not None and (not isinstance(texts, int) or texts < 1):
+        raise InputError(f"texts is how many to take, at least 1, not {texts!r:.40}")
+    if not isinstance(minutes, int | float) or not 0 < minutes < 1e6:
+        raise InputError(f"minutes is a time above 0, not {minutes!r:.40}")
+    every = [*numbered(default_texts(lens) if corpus is None else corpus)]
+    if not every:
+        raise InputError(EMPTY)
+    most = min(len(every), texts or TEXTS)
+    order = random.Random(seed).sample(every, most)
+    if texts is None:
+        most = min(most, max(1, int(minutes * 60 * PASS_SHARE / seconds_a_text(lens, order[:4]))))
+    return sorted(order[:most], key=lambda entry: entry.number), len(every)
+
+
+def default_texts(lens: Lens) -> tuple[Any, ...]:
+    """Pairs of passages; single ones where the tokenizer puts no separator between two texts."""
+    pair = lens.encoding("a", "b")
+    return pairs() if sum(pair.separators) > 1 or any(pair.segments) else passages()
+
+
+def seconds_a_text(lens: Lens, texts: Sequence[Numbered]) -> float:
+    """Measured, after one text to warm up."""
+    some, memory = [*texts], Lengths()
+    for number, entry in enumerate([some[0], *some]):
+        if number == 1:
+            begun = time.monotonic()
+        for trace in traces_of(lens, [entry], True):
+            text_statistics(trace, memory)
+    return max(1e-4, (time.monotonic() - begun) / len(some))
+
+
+def _treebank(corpus: Corpus | None) -> Path | None:
+    if isinstance(corpus, str | Path) and Path(corpus).name.removesuffix(".gz").endswith(".conllu"):
+        return Path(corpus)
+    return None
+
+
+def _facts(lens: Lens, g: Gathered, corpus: Corpus | None, of: int, drawn: int, seed: int) -> dict[str, Any]:
+    about = model_provenance(lens.borrowed)
+    del about["date"]
+    layers, heads = g.shape
+    named = "excerpts of Sons and Lovers and of Roughing It" if corpus is None else "your texts"
+    if isinstance(corpus, str | Path):
+        named = Path(corpus).name
+    return {
+        "model": about | {"layers": layers, "heads": heads, "class": type(lens.borrowed.runner).__name__},
+        "corpus": {
+            "name": named,
+            "texts": g.n,
+            "drawn": drawn,
+            "of": of,
+            "tokens": g.tokens,
+            "hash": f"{g.hash:016x}",
+            "unknown": g.unknown,
+            "cut": g.truncated,
+        },
+        "seed": seed,
+        "threads": torch.get_num_threads(),
+        "python": in_python(lens, corpus, g.n, seed),
+    }
+
+
+def in_python(lens: Lens, corpus: Corpus | None, n: int, seed: int) -> str:
+    given = "" if corpus is None else ', "your/corpus"'
+    made = lens.made or "bl.Lens(model, tokenizer)"
+    return f"bl.report({made.split('  #')[0]}{given}, texts={n}, seed={seed})"

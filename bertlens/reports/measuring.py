@@ -1,0 +1,63 @@
+"""What the numbers of claims are made with: the register of their functions, intervals, layers, the strongest head."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from ..survey.intervals import LEVEL, mean_interval
+from .gathered import Gathered
+from .rules import Measured
+
+Measure: TypeAlias = Callable[[Gathered], Measured]
+MEASURES: dict[str, Measure] = {}
+
+NO_NORMS = "the model's family offers no norms"
+NO_SEPARATOR = "the tokenizer puts no separator into these texts"
+PAPER_GATES = (*("directional", "open", "closed", "forward contextual", "backward contextual", "cluster", "instance"),)
+
+
+def measure(name: str) -> Callable[[Measure], Measure]:
+    def registered(function: Measure) -> Measure:
+        MEASURES[name] = function
+        return function
+
+    return registered
+
+
+def middle(layers: int) -> list[int]:
+    """Layers 6 to 10 of 12 (counted from 1), and what lies there in a model of other depth."""
+    return [layer for layer in range(layers) if 5 * 2 * layers <= 12 * (2 * layer + 1) <= 10 * 2 * layers] or [
+        layers // 2
+    ]
+
+
+def part(layers: int, share: float) -> int:
+    """How many layers a share of them is, at least one."""
+    return max(1, round(layers * share))
+
+
+def interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, float, float, int]:
+    """(mean, low, high, n) of the texts that have a value; NaN for the ends where they are fewer than two."""
+    values = values[np.isfinite(values)]
+    if len(values) < 2:
+        return float(values.mean()) if len(values) else math.nan, math.nan, math.nan, len(values)
+    mean, low, high = mean_interval(values, level)
+    return float(mean), float(low), float(high), len(values)
+
+
+def layer_means(values: np.ndarray) -> list[float]:
+    """(N, L, H) -> the mean of each layer, None-free: NaN where no text has it."""
+    with np.errstate(invalid="ignore"):
+        return [float(np.nanmean(values[:, layer])) if np.isfinite(values[:, layer]).any() else math.nan
+                for layer in range(values.shape[1])]  # fmt: skip
+
+
+def strongest(values: np.ndarray) -> tuple[tuple[int, int], float]:
+    """The head with the highest mean over texts (N, L, H)."""
+    means = np.nanmean(values, 0)
+    layer, head = np.unravel_index(int(np.nanargmax(means)), means.shape)
+    return (int(layer), int(head)), float(means[layer, head])

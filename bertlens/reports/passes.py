@@ -1,0 +1,158 @@
+"""The numbers of claims that need a pass of their own: gradients, distances of heads, syntax, coreference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError, ModelError
+from ..lens import Lens
+from ..survey.coreference import resolve
+from ..survey.corpus import Item
+from ..survey.distances import head_distances
+from ..survey.gradients import attention_gradients
+from ..survey.intervals import jeffreys
+from ..survey.mentions import NO_ENTITIES
+from ..survey.syntax import decide
+from .measuring import NO_SEPARATOR, interval, middle
+from .rules import FEWEST_TEXTS, Measured
+
+GRADIENT_TEXTS = 32
+DISTANCE_TEXTS = 12
+# Of the paper's table 1, as Universal Dependencies name them; prep, pobj and prt have other trees or too few words
+RELATIONS = (
+    "case",
+    "det",
+    "compound",
+    "nsubj",
+    "amod",
+    "obj",
+    "advmod",
+    "aux",
+    "nmod:poss",
+    "aux:pass",
+    "ccomp",
+    "mark",
+)
+FEWEST_WORDS = 50
+FEWEST_RELATIONS = 4
+NO_TREEBANK = "the corpus is no treebank (.conllu)"
+
+
+def gradient(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> Measured:
+    """Text by text: mean |dL/dα| of separators ÷ of other words, in the middle layers."""
+    layers: list[int] = []
+    ratios, tables = [], []
+    for text in texts[:GRADIENT_TEXTS]:
+        try:
+            table = attention_gradients(lens, [text], truncation=True, batch_size=1, progress=False)
+        except ModelError as error:
+            return Measured(why=f"there is no loss: {str(error).split(': ')[0]}")
+        tables.append(table)
+        n_layers = int(table["layer"].max()) + 1
+        layers = middle(n_layers)
+        means = table[table["layer"].isin(layers)][["separator", "other"]].mean()
+        ratios.append(float(means["separator"] / means["other"]) if means["other"] else math.nan)
+    if not np.isfinite(ratios).any():
+        return Measured(why=NO_SEPARATOR)
+    ends = interval(np.array(ratios))
+    by_layer = [table.groupby("layer")[["separator", "other"]].mean() for table in tables]
+    series = {name: np.mean([table[name] for table in by_layer], 0).tolist() for name in ("separator", "other")}
+    per_head = np.nanmean([table["separator"] / table["other"] for table in tables], 0)
+    per_head[~tables[0]["layer"].isin(layers)] = math.inf
+    least = tables[0].iloc[int(np.nanargmin(per_head))]
+    head = (int(least["layer"]), int(least["head"]))
+    said = f"Loss: {tables[0].attrs['objective']}."
+    return Measured(*ends, chance=1.0, series=series, head=head, head_value=float(np.nanmin(per_head)), note=said)
+
+
+def alike(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> Measured:
+    """Text by text: mean distance of two heads of one layer ÷ of two heads of different layers."""
+    every = [
+        head_distances(lens, [text], truncation=True, batch_size=1, progress=False) for text in texts[:DISTANCE_TEXTS]
+    ]
+    layer = np.arange(len(every[0])) // heads
+    same = layer[:, None] == layer
+    others = ~np.eye(len(layer), dtype=bool)
+    if not (same & others).any() or same.all():
+        return Measured(why="the model has a single head a layer, or a single layer")
+    ends = interval(np.array([one[same & others].mean() / one[~same].mean() for one in every]))
+    mean = np.mean(every, 0)
+    within = [float(mean[(layer[:, None] == k) & same & others & (layer == k)].mean()) for k in range(layer.max() + 1)]
+    return Measured(
+        *ends,
+        chance=1.0,
+        series={"within the layer": within, "between": [float(mean[~same].mean())] * len(within)},
+    )
+
+
+def syntax(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> Measured:
+    """The share of relations whose held-out head is above the best fixed offset, with its whole interval."""
+    if treebank is None:
+        return Measured(why=NO_TREEBANK)
+    table = decide(lens, treebank, limit=len(texts), progress=False).best_heads(least=FEWEST_WORDS)
+    table = table[table["relation"].isin(RELATIONS)]
+    if len(table) < FEWEST_RELATIONS:
+        return Measured(
+            n=len(table), units="relations", why=f"{len(table)} of the relations have {FEWEST_WORDS} words: too few"
+        )
+    found = int((table["low"] > table["offset_accuracy"]).sum())
+    low, high = jeffreys(found, len(table))
+    gain = (table["accuracy"] - table["offset_accuracy"]).to_numpy()
+    best = table.iloc[int(gain.argmax())]
+    note = (
+        f"{best['relation']} {best['accuracy']:.0%} [{best['low']:.0%}, {best['high']:.0%}] beside "
+        f"{best['offset_accuracy']:.0%}, {int(best['n'])} words."
+    )
+    series = {
+        "head": table["accuracy"].astype(float).tolist(),
+        "best offset": table["offset_accuracy"].astype(float).tolist(),
+    }
+    return Measured(
+        *(found / len(table), low, high, len(table), "relations"),
+        series=series,
+        labels=table["relation"].tolist(),
+        head=(int(best["layer"]), int(best["head"])),
+        head_value=float(best["accuracy"]),
+        note=note,
+    )
+
+
+def coreference(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> Measured:
+    """The held-out accuracy of the best head less the nearest mention's, by documents."""
+    if treebank is None:
+        return Measured(why=NO_TREEBANK)
+    try:
+        table = resolve(lens, treebank, progress=False).best_heads()
+    except InputError as error:
+        if NO_ENTITIES in str(error) or "no mention" in str(error):
+            return Measured(why="the treebank has no coreference (Entity=)")
+        raise
+    if table.empty:
+        return Measured(why="one half of the documents has no mention to be found again")
+    row = table.iloc[0]  # earlier, among words, all
+    nearest, kinds = float(row["nearest"]), table[(table["measure"] == "earlier") & (table["among"] == "words")]
+    n = int(row["documents"])
+    note = f"{row['accuracy']:.0%} beside {nearest:.0%}, {int(row['n'])} mentions; same word {row['same_word']:.0%}."
+    few = f"{n} documents are too few" if n < FEWEST_TEXTS // 2 else ""
+    return Measured(
+        *(float(row["accuracy"]) - nearest, float(row["low"]) - nearest, float(row["high"]) - nearest, n, "documents"),
+        chance=0.0,
+        series={"head": kinds["accuracy"].tolist(), "nearest": kinds["nearest"].tolist()},
+        labels=kinds["type"].tolist(),
+        head=(int(row["layer"]), int(row["head"])),
+        head_value=float(row["accuracy"]),
+        note=note,
+        why=few,
+    )
+
+
+PASSES: dict[str, Callable[[Lens, list[Item], int, Path | None], Measured]] = {
+    "clark-gradient": gradient,
+    "clark-alike": alike,
+    "clark-syntax": syntax,
+    "clark-coreference": coreference,
+}

@@ -1,0 +1,180 @@
+"""The numbers of claims about attention weights and the stream: Vig 2019, Clark et al. 2019, Bonino et al. 2025."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..survey.intervals import LEVEL, jeffreys, mean_interval
+from ..survey.statistics import CATEGORIES, LABELS
+from .gathered import Gathered
+from .measuring import NO_SEPARATOR, interval, layer_means, measure, middle, part, strongest
+from .rules import FEWEST_TEXTS, Measured
+
+PAPER_GATES = (*("directional", "open", "closed", "forward contextual", "backward contextual", "cluster", "instance"),)
+
+
+# --- heads that do something ---
+
+
+def heads_above(g: Gathered, names: tuple[str, ...], bound: float, missing: str) -> Measured:
+    """How many heads give a kind of token more than `bound`: those whose mean is above, and, as interval, those whose
+    whole interval is, and those whose interval reaches above; intervals hold for all heads together (Bonferroni)."""
+    layers, heads = g.shape
+    values = [g.of(name) for name in names]
+    values = [each[np.isfinite(each).all((1, 2))] for each in values]
+    n = max(len(each) for each in values)
+    if not n:
+        return Measured(why=missing)
+    if n < 2:
+        return Measured(n=n)
+    level = 1 - (1 - LEVEL) / (layers * heads * len(values))
+    ends = [mean_interval(each, level) for each in values if len(each) >= 2]
+    value, low, high = (float((np.stack(some) > bound).any(0).sum()) for some in zip(*ends, strict=True))
+    means = np.stack([mean for mean, _, _ in ends]).max(0)
+    layer, head = np.unravel_index(int(means.argmax()), means.shape)
+    return Measured(
+        *(value, low, high, n),
+        chance=0.0,
+        series={"most of any head": [float(value) for value in means.max(1)]},
+        head=(int(layer), int(head)),
+        head_value=float(means[layer, head]),
+        note=f"The head with most gives {100 * means.max():.0f} %.",
+    )
+
+
+NEVER = "no text has such tokens"
+measure("vig-next")(lambda g: heads_above(g, ("next",), 0.5, NEVER))
+measure("vig-previous")(lambda g: heads_above(g, ("previous",), 0.5, NEVER))
+measure("vig-same-word")(lambda g: heads_above(g, ("same_word",), 0.1, NEVER))
+measure("vig-separator")(lambda g: heads_above(g, ("separator",), 0.5, NO_SEPARATOR))
+measure("clark-neighbours")(lambda g: heads_above(g, ("previous", "next"), 0.5, NEVER))
+
+
+# --- Clark et al. 2019 ---
+
+
+@measure("clark-separator")
+def separator(g: Gathered) -> Measured:
+    values, first = g.of("separator"), g.of("first")
+    if not np.isfinite(values).any():
+        return Measured(why=NO_SEPARATOR)
+    layers = middle(g.shape[0])
+    ends = interval(values[:, layers].mean((1, 2)))
+    kinds = np.stack(g.kinds)
+    chance = float((kinds[:, CATEGORIES.index("separator")] / kinds.sum(1)).mean())
+    rest = float(np.nanmean(first[:, layers]))
+    head, most = strongest(values[:, layers])
+    return Measured(
+        *ends,
+        chance=chance,
+        series={"separator": layer_means(values), "first token": layer_means(first)},
+        head=(layers[head[0]], head[1]),
+        head_value=most,
+        note=f"The first token gets {100 * rest:.0f} % there." if rest > ends[0] else "",
+    )
+
+
+@measure("clark-separator-to-separator")
+def separator_to_separator(g: Gathered) -> Measured:
+    values = g.of("separator_to_separator")
+    if not np.isfinite(values).any():
+        return Measured(why=NO_SEPARATOR)
+    layers = middle(g.shape[0])
+    ends = interval(values[:, layers].mean((1, 2)))
+    kinds = np.stack(g.kinds)
+    chance = float((kinds[:, CATEGORIES.index("separator")] / kinds.sum(1)).mean())
+    head, most = strongest(values[:, layers])
+    series = {
+        "separator to separator": layer_means(values),
+        "others to separator": layer_means(g.of("rest_to_separator")),
+    }
+    return Measured(*ends, chance=chance, series=series, head=(layers[head[0]], head[1]), head_value=most)
+
+
+@measure("clark-broad-first")
+def broad_first(g: Gathered) -> Measured:
+    values = g.of("entropy")
+    early = part(g.shape[0], 1 / 6)
+    if early >= g.shape[0]:
+        return Measured(why="the model has a single layer")
+    ends = interval(values[:, :early].mean((1, 2)) - values[:, early:].mean((1, 2)))
+    lengths = np.log([kinds.sum() for kinds in g.kinds])
+    head, most = strongest(values[:, :early])
+    evenly = [float(lengths.mean())] * g.shape[0]
+    return Measured(
+        *ends, chance=0.0, series={"entropy": layer_means(values), "even": evenly}, head=head, head_value=most
+    )
+
+
+@measure("clark-first-row")
+def first_row(g: Gathered) -> Measured:
+    lengths = np.log([kinds.sum() for kinds in g.kinds])
+    values = g.of("entropy_first") / np.maximum(lengths, 1e-9)[:, None, None]
+    ends = interval(values[:, -1].mean(1))
+    head, most = strongest(values[:, -1:])
+    series = {"entropy of the first row ÷ ln n": layer_means(values)}
+    return Measured(*ends, chance=1.0, series=series, head=(g.shape[0] - 1, head[1]), head_value=most)
+
+
+@measure("clark-punctuation-late")
+def punctuation_late(g: Gathered) -> Measured:
+    values = g.of("punctuation")
+    third = part(g.shape[0], 1 / 3)
+    if g.shape[0] < 2:
+        return Measured(why="the model has a single layer")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = values[:, -third:].mean((1, 2)) / values[:, :third].mean((1, 2))
+    if not np.isfinite(ratio).any():
+        return Measured(why="no text has a full stop or comma")
+    ends = interval(ratio)
+    head, most = strongest(values[:, -third:])
+    first = g.shape[0] - third
+    series = {". and ,": layer_means(values)}
+    return Measured(*ends, chance=1.0, series=series, head=(first + head[0], head[1]), head_value=most)
+
+
+# --- Bonino et al. 2025 ---
+
+
+@measure("bonino-gates")
+def gates(g: Gathered) -> Measured:
+    layers, heads = g.shape
+    labels = np.stack(g.gates)
+    if g.n < FEWEST_TEXTS:
+        return Measured(n=g.n)
+    counts = (labels[..., None] == np.arange(len(LABELS))).sum(0)  # (L, H, labels)
+    level = 1 - (1 - LEVEL) / (layers * heads)
+    ends = {int(count): jeffreys(float(count), g.n, level) for count in np.unique(counts)}
+    found = [0, 0, 0]
+    said = []
+    for name in PAPER_GATES:
+        most = int(counts[..., LABELS.index(name)].max())
+        low, high = ends[most]
+        for at, share in enumerate((most / g.n, low, high)):
+            found[at] += share > 0.5
+        if most / g.n > 0.5:
+            said.append(name)
+    mostly = counts.argmax(-1)
+    series = {name: [float((row == LABELS.index(name)).mean()) for row in mostly] for name in PAPER_GATES}
+    series = {name: shares for name, shares in series.items() if any(shares)}
+    clear = counts[..., [LABELS.index(name) for name in PAPER_GATES]].max(-1)
+    layer, head = np.unravel_index(int(clear.argmax()), clear.shape)
+    return Measured(
+        *(float(found[0]), float(found[1]), float(found[2]), g.n),
+        series=series,
+        head=(int(layer), int(head)),
+        head_value=float(clear.max() / g.n),
+        note=f"There are {', '.join(said)}." if said else "",
+    )
+
+
+@measure("bonino-cone")
+def cone(g: Gathered) -> Measured:
+    if not g.cone:
+        return Measured(why="the model hands out no hidden states")
+    values = np.stack(g.cone)[:, 1:]  # of the layers' outputs
+    chance = 1 / np.sqrt([kinds.sum() for kinds in g.kinds])
+    least = int(values.mean(0).argmin())
+    ends = interval(values[:, least] - chance)
+    series = {"cone index ÷ n": [float(v) for v in values.mean(0)], "chance": [float(chance.mean())] * values.shape[1]}
+    return Measured(*ends, chance=0.0, series=series, note=f"The least is that of layer {least}.")
