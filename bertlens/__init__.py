@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .lens import Lens
     from .lessons import Lesson
     from .model.families import Adapter, register_family
+    from .reports import Report, report
     from .sentences.pairs import Similarity, similarity
     from .sentences.passages import rank
     from .text.encoding import InputReport
@@ -45,6 +46,7 @@ _NAMES = {
     "text.encoding": ("InputReport",),
     "model.families": ("Adapter", "register_family"),
     "comparison": ("Comparison", "compare"),
+    "reports": ("Report", "report"),
     "sentences.pairs": ("Similarity", "similarity"),
     "sentences.passages": ("rank",),
     "vocabulary": ("LayerMap", "register_layer_map"),
@@ -88,6 +90,7 @@ __all__ = [
     "NeuronView",
     "NormView",
     "RankView",
+    "Report",
     "SelectionError",
     "Similarity",
     "SimilarityView",
@@ -99,6 +102,7 @@ __all__ = [
     "rank",
     "register_family",
     "register_layer_map",
+    "report",
     "similarity",
 ]
 

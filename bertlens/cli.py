@@ -1,6 +1,6 @@
 """The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `classroom`
-one that carries its model, `survey` takes statistics of every head over a corpus, `train-mlm` and `train-sars-cov-2`
-train models to look into.
+one that carries its model, `survey` takes statistics of every head over a corpus, `report` says what of the papers
+holds on a model, `train-mlm` and `train-sars-cov-2` train models to look into.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -93,6 +93,17 @@ SURVEY = (
     argument("--resume", action="store_true", help="go on with the statistics that the file already holds"),
     argument("--no-texts", action="store_true", help="keep no text of the corpus in the file"),
 )
+REPORT = (
+    argument("model", help="hub name or folder, or embedded or embedded-mlm for the models that come along"),
+    argument(
+        "corpus", nargs="?", type=Path, help="as for survey (default: excerpts of two books); .conllu: syntax too"
+    ),
+    argument("-o", "--output", type=Path, required=True, metavar="REPORT.html", help="or .json; .html gets its .json"),
+    argument("--claims", metavar="A,B", help="only these: vig, clark, kobayashi, bonino, sinks, or names of claims"),
+    argument("--minutes", type=float, default=10, metavar="X", help="so much time (default: %(default)s)"),
+    argument("--texts", type=int, metavar="N", help="so many texts, whatever time it takes"),
+    SEED,
+)
 TRAIN_SARS_COV_2 = (
     argument("--data", type=Path, required=True, metavar="PATH", help="labelled spike genes"),
     argument("-o", "--output", type=Path, default=Path("sars-cov-2"), metavar="FOLDER", help="default: %(default)s"),
@@ -162,6 +173,14 @@ def parser() -> argparse.ArgumentParser:
         help="statistics of every head over a corpus",
         description="Run a corpus through the model and write the statistics of every head to one file: "
         "bertlens.survey.HeadStats.load reads it. A run that is stopped keeps what it has; --resume goes on.",
+        allow_abbrev=False,
+    )
+    command(
+        report,
+        REPORT,
+        help="what of the papers holds on a model: one page",
+        description="Ask a model what four papers found on theirs, and write one page with a card a claim: the paper's "
+        "number, this model's with its interval, and the verdict of a rule. Its numbers stand in a .json beside it.",
         allow_abbrev=False,
     )
     command(
@@ -282,6 +301,33 @@ def survey(arguments: argparse.Namespace) -> None:
         raise BertLensError("stopped: the same command with --resume goes on")
 
 
+def report(arguments: argparse.Namespace) -> None:
+    """Say what it will take, run, and write the page with its numbers beside it."""
+    from bertlens.reports import making
+
+    output, corpus = arguments.output, arguments.corpus
+    kind = output.suffix.lower()
+    if kind not in (".html", ".json"):
+        raise BertLensError(f"a report is a page (.html) or its numbers (.json): {output.name} is neither")
+    files = [output] if kind == ".json" else [output, output.with_suffix(".json")]
+    for path in files:
+        check_writable(path)
+    given = {"embedded": None, "embedded-mlm": "mlm"}.get(arguments.model, arguments.model)
+    lens = _lens(given, mlm=given == "mlm")
+    making.claims_of(arguments.claims)
+    plan = making.draw(lens, corpus, arguments.minutes, arguments.texts, arguments.seed)
+    print(
+        f"{len(plan.texts)} of {plan.of:,} texts (--texts {len(plan.texts)}), about {plan.seconds / 60:.1f} minutes; "
+        f"a page of about {making.page_bytes(lens) / 1e6:.1f} MB, at most 5 MB",
+        flush=True,
+    )
+    made = making.report(lens, corpus, arguments.claims, texts=len(plan.texts), seed=arguments.seed)
+    for path in files:
+        made.save(path)
+    counts = ", ".join(f"{count} {word}" for word, count in made.verdicts.items())
+    print(f"{' and '.join(map(str, files))}: {lens.model_name}, {counts}; {output.stat().st_size:,} bytes")
+
+
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     """Train, write the folder with its model card, and say how good it is."""
     from bertlens.casestudies.sars_cov_2.run import score_again, train_and_save
@@ -339,14 +385,14 @@ def _training_in(folder: Path) -> Iterator[Path]:
         raise BertLensError(f"stopped: the same command goes on from the checkpoint in {folder}") from None
 
 
-def _lens(model: str | None) -> Lens:
+def _lens(model: str | None, mlm: bool = False) -> Lens:
     """A lens on a hub name or folder, or on the embedded encoder; loading shows no progress bar."""
     from transformers.utils import logging
 
     from bertlens import Lens
 
     logging.disable_progress_bar()  # "Loading weights" would stand before the one line
-    return Lens.from_pretrained(model) if model else Lens.embedded()
+    return Lens.embedded(mlm=mlm) if model is None or mlm else Lens.from_pretrained(model)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

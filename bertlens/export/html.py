@@ -57,7 +57,7 @@ $css
 </style>
 </head>
 <body>
-$says<main id="bertlens"></main>
+$says$above<main id="bertlens"></main>
 <noscript><p>This page draws a language model's attention with JavaScript, which is switched off here.</p></noscript>
 <footer>$footer$credits</footer>
 <script type="application/json" id="bertlens-data">$data</script>
@@ -75,7 +75,8 @@ class Page:
     title, footer: text. state: the view's traits. overviews: of maps that the state's own overview is not of. answers:
     (question, its fields and buffers) pairs, made when the page is written. holds: which layers, for errors on the
     page. layers: which are held. live: the model, where the page carries it.
-    texts: that a live page offers, "" where there is no second.
+    texts: that a live page offers, "" where there is no second. above: markup of ours that stands above the view, whose
+    links to a state (#bertlens=…) bring the view up; all text of others in it is escaped.
     """
 
     title: str
@@ -88,6 +89,7 @@ class Page:
     about: Mapping[str, Any]
     live: Live | None = None
     texts: Sequence[tuple[str, str]] = ()
+    above: str = ""
 
 
 def to_html(page: Page, path: str | Path | None = None) -> str:
@@ -143,6 +145,7 @@ def _whole(page: Page, hosted: bool = False) -> str:
         "holds": page.holds,
         "about": page.about,
         "texts": page.texts,
+        "above": bool(page.above),
     }
     script = _script(page.live is not None)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -152,6 +155,7 @@ def _whole(page: Page, hosted: bool = False) -> str:
         wasm=policy,
         says=f'<p id="bertlens-says" role="status">{_text(page.live.said)}</p>\n' if page.live else "",
         live=_PLACE if page.live else "",
+        above=escaped_markup(page.above),
         generator=f"bertlens {page.about['versions']['bertlens']}",
         title=_text(page.title),
         footer=_text(f"{page.footer} · {page.live.digits}" if page.live else page.footer),
@@ -197,6 +201,11 @@ def _json(value: Any) -> str:
 def _text(text: str) -> str:
     """Text that can stand in an element or an attribute."""
     return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()
+
+
+def escaped_markup(markup: str) -> str:
+    """Markup without letters beyond ASCII."""
+    return markup.encode("ascii", "xmlcharrefreplace").decode()
 
 
 def _element(name: str, value: Any) -> str:

@@ -175,5 +175,7 @@ async (widget, engine) => {
     state.layout = { on: model.on, off: model.off }; // by which the view hears that the model is there
     whole.then(load).catch(() => says("This page is damaged: its model cannot be read."));
   }
+  const up = () => location.hash.startsWith("#bertlens=") && el.scrollIntoView();
+  if (page.above) addEventListener("hashchange", up);
   widget.render({ model, el, signal: new AbortController().signal, address: document.location });
 }

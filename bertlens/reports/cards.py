@@ -13,7 +13,7 @@ from ..base.atomic import replacing
 from ..errors import InputError, SelectionError
 from ..lens import Lens
 from .claims import PAPERS, Claim
-from .rules import CANNOT, DIFFERS, HOLDS, Measured, said
+from .rules import CANNOT, DIFFERS, HOLDS, Measured, ends_said, said
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ class Card:
         m, unit = self.measured, self.claim.rule.unit
         if not math.isfinite(m.value):
             return "–"
-        ends = f" [{said(m.low, unit)}, {said(m.high, unit)}]" if math.isfinite(m.low) else ""
+        ends = f" {ends_said(m.low, m.high, unit)}" if math.isfinite(m.low) else ""
         return f"{said(m.value, unit)}{ends}"
 
     @property

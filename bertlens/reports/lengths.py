@@ -77,7 +77,9 @@ def mixing(g: Gathered) -> Measured:
         return Measured(why=NO_NORMS)
     ends = interval(_mixing(g, "attnresln-n").mean(1))
     by_weight = float(_mixing(g, "attn-w").mean())
-    return Measured(*ends, chance=None, series=_all_mixing(g), note=f"By weight alone it would be {by_weight:.0%}.")
+    return Measured(
+        *ends, chance=None, series=_all_mixing(g), note=f"By weight alone it would be {100 * by_weight:.0f} %."
+    )
 
 
 @measure("kobayashi-layernorm")
@@ -140,7 +142,7 @@ def null(g: Gathered) -> Measured:
     rests = [rest for rest in rests if np.isfinite(lengths[..., CATEGORIES.index(rest[0])]).any()]
     if not rests:
         return Measured(
-            n=g.n, why=f"no head gives the first token or separators more than {RESTS:.0%} of its attention"
+            n=g.n, why=f"no head gives the first token or separators more than {100 * RESTS:.0f} % of its attention"
         )
     other = lengths[..., CATEGORIES.index("other")]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -159,7 +161,7 @@ def null(g: Gathered) -> Measured:
         series=series,
         head=(int(rests[least][1]), int(rests[least][2])),
         head_value=float(np.nanmean(ratios, 0)[least]),
-        note=f"{small} of {len(rests)} resting heads send less than half as much: null; the others broadcast.",
+        note=f"{small} of {len(rests)} resting heads send less than half as much (null), {len(rests) - small} do not.",
     )
 
 

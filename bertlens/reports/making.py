@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import torch
 
 from ..errors import InputError, SelectionError
 from ..lens import Lens
-from ..survey.corpus import EMPTY, Corpus, Numbered, numbered, traces_of
+from ..page import bundle
+from ..survey.corpus import Corpus, Numbered, numbered, traces_of
 from ..survey.statistics import Lengths, text_statistics
 from ..text.excerpts import pairs, passages
 from ..trace.provenance import model_provenance
@@ -21,11 +23,13 @@ from .cards import Card, Report
 from .claims import CLAIMS, GROUPS, Claim
 from .gathered import Gathered, gather
 from .measuring import MEASURES
-from .passes import PASSES
+from .page import LIMIT
+from .passes import DISTANCE_TEXTS, PASSES, gradient_texts
 from .rules import verdict
 
 TEXTS = 200
-PASS_SHARE = 0.6  # of the time, for the pass; the rest is for gradients, distances and the page
+USED = 0.8  # of the minutes that are given: other processes want some
+GRADIENT, DISTANCE = 6.5, 2.0  # what a text takes there, beside its first pass: measured
 _REGISTERS = (lengths, weights)
 
 
@@ -56,7 +60,8 @@ def report(
         )
     chosen = claims_of(claims)
     treebank = _treebank(corpus)
-    drawn, of = draw(lens, corpus, minutes, texts, seed)
+    plan = draw(lens, corpus, minutes, texts, seed)
+    drawn = list(plan.texts)
     begun = time.monotonic()
     gathered = gather(lens, drawn, progress=progress)
     done = {*gathered.places}
@@ -68,7 +73,7 @@ def report(
         else:
             measured = PASSES[claim.name](lens, items, gathered.shape[1], treebank)
         cards.append(Card(claim, measured, *verdict(claim.rule, measured)))
-    facts = _facts(lens, gathered, corpus, of, len(drawn), seed)
+    facts = _facts(lens, gathered, corpus, plan.of, len(drawn), seed)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - begun, 1)
     })  # fmt: skip
@@ -90,20 +95,36 @@ def claims_of(claims: str | Sequence[str] | None) -> list[Claim]:
     return found
 
 
-def draw(lens: Lens, corpus: Corpus | None, minutes: float, texts: int | None, seed: int) -> tuple[list[Numbered], int]:
-    """The texts of a report, in the order of the corpus, and how many the corpus has."""
+@dataclass(frozen=True)
+class Plan:
+    """The texts of a report, in the order of the corpus, of how many, and about how many seconds they take."""
+
+    texts: tuple[Numbered, ...]
+    of: int
+    seconds: float
+
+
+def draw(lens: Lens, corpus: Corpus | None, minutes: float, texts: int | None, seed: int) -> Plan:
+    """Which texts, and how many in the time there is, by the time that a few take. Errors as for `report`."""
     if texts is not None and (not isinstance(texts, int) or texts < 1):
         raise InputError(f"texts is how many to take, at least 1, not {texts!r:.40}")
     if not isinstance(minutes, int | float) or not 0 < minutes < 1e6:
         raise InputError(f"minutes is a time above 0, not {minutes!r:.40}")
     every = [*numbered(default_texts(lens) if corpus is None else corpus)]
-    if not every:
-        raise InputError(EMPTY)
     most = min(len(every), texts or TEXTS)
     order = random.Random(seed).sample(every, most)
+    rate = seconds_a_text(lens, order[:4])
     if texts is None:
-        most = min(most, max(1, int(minutes * 60 * PASS_SHARE / seconds_a_text(lens, order[:4]))))
-    return sorted(order[:most], key=lambda entry: entry.number), len(every)
+        fits = (n for n in range(most, 1, -1) if rate * _cost(lens, n) <= minutes * 60 * USED)
+        most = next(fits, 1)
+    chosen = sorted(order[:most], key=lambda entry: entry.number)
+    return Plan(tuple(chosen), len(every), rate * _cost(lens, most))
+
+
+def _cost(lens: Lens, n: int) -> float:
+    """Of a report of n texts, in texts of the first pass."""
+    has_loss = type(lens.borrowed.runner).__name__.endswith(("ForMaskedLM", "ForSequenceClassification"))
+    return n + DISTANCE * min(n, DISTANCE_TEXTS) + GRADIENT * has_loss * gradient_texts(n)
 
 
 def default_texts(lens: Lens) -> tuple[Any, ...]:
@@ -114,13 +135,26 @@ def default_texts(lens: Lens) -> tuple[Any, ...]:
 
 def seconds_a_text(lens: Lens, texts: Sequence[Numbered]) -> float:
     """Measured, after one text to warm up."""
-    some, memory = [*texts], Lengths()
+    some, memory, begun = [*texts], Lengths(), 0.0
     for number, entry in enumerate([some[0], *some]):
         if number == 1:
             begun = time.monotonic()
         for trace in traces_of(lens, [entry], True):
             text_statistics(trace, memory)
     return max(1e-4, (time.monotonic() - begun) / len(some))
+
+
+def page_bytes(lens: Lens) -> int:
+    """About how large the page will be: known from shapes."""
+    drawn = len(bundle.text("widget.js")) + len(bundle.text("widget.css")) + 200_000
+    layers, width = _shape(lens)
+    heads = layers * width * 2 * 4 * 40 * 4 / 3  # queries and keys of some 40 tokens, in base64
+    return int(min(LIMIT, drawn + heads))
+
+
+def _shape(lens: Lens) -> tuple[int, int]:
+    config: Any = lens.borrowed.base.config.get_text_config()
+    return int(config.num_hidden_layers), int(config.hidden_size)
 
 
 def _treebank(corpus: Corpus | None) -> Path | None:

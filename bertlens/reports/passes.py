@@ -18,9 +18,8 @@ from ..survey.intervals import jeffreys
 from ..survey.mentions import NO_ENTITIES
 from ..survey.syntax import decide
 from .measuring import NO_SEPARATOR, interval, middle
-from .rules import FEWEST_TEXTS, Measured
+from .rules import FEWEST_TEXTS, Measured, said
 
-GRADIENT_TEXTS = 32
 DISTANCE_TEXTS = 12
 # Of the paper's table 1, as Universal Dependencies name them; prep, pobj and prt have other trees or too few words
 RELATIONS = (
@@ -42,11 +41,16 @@ FEWEST_RELATIONS = 4
 NO_TREEBANK = "the corpus is no treebank (.conllu)"
 
 
+def gradient_texts(n: int) -> int:
+    """Of how many of n texts gradients are taken: each takes as long as six texts of the first pass."""
+    return min(n, 32, max(FEWEST_TEXTS, n // 4))
+
+
 def gradient(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> Measured:
     """Text by text: mean |dL/dα| of separators ÷ of other words, in the middle layers."""
     layers: list[int] = []
     ratios, tables = [], []
-    for text in texts[:GRADIENT_TEXTS]:
+    for text in texts[: gradient_texts(len(texts))]:
         try:
             table = attention_gradients(lens, [text], truncation=True, batch_size=1, progress=False)
         except ModelError as error:
@@ -100,19 +104,17 @@ def syntax(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> 
             n=len(table), units="relations", why=f"{len(table)} of the relations have {FEWEST_WORDS} words: too few"
         )
     found = int((table["low"] > table["offset_accuracy"]).sum())
-    low, high = jeffreys(found, len(table))
+    ends = jeffreys(found, len(table))
     gain = (table["accuracy"] - table["offset_accuracy"]).to_numpy()
     best = table.iloc[int(gain.argmax())]
-    note = (
-        f"{best['relation']} {best['accuracy']:.0%} [{best['low']:.0%}, {best['high']:.0%}] beside "
-        f"{best['offset_accuracy']:.0%}, {int(best['n'])} words."
-    )
+    accuracy, low, high, offset = (said(best[name], "share") for name in ("accuracy", "low", "high", "offset_accuracy"))
+    note = f"{best['relation']} {accuracy} [{low}, {high}] beside {offset}, {int(best['n'])} words."
     series = {
         "head": table["accuracy"].astype(float).tolist(),
         "best offset": table["offset_accuracy"].astype(float).tolist(),
     }
     return Measured(
-        *(found / len(table), low, high, len(table), "relations"),
+        *(found / len(table), *ends, len(table), "relations"),
         series=series,
         labels=table["relation"].tolist(),
         head=(int(best["layer"]), int(best["head"])),
@@ -136,7 +138,8 @@ def coreference(lens: Lens, texts: list[Item], heads: int, treebank: Path | None
     row = table.iloc[0]  # earlier, among words, all
     nearest, kinds = float(row["nearest"]), table[(table["measure"] == "earlier") & (table["among"] == "words")]
     n = int(row["documents"])
-    note = f"{row['accuracy']:.0%} beside {nearest:.0%}, {int(row['n'])} mentions; same word {row['same_word']:.0%}."
+    found, beside, same = (said(row[name], "share") for name in ("accuracy", "nearest", "same_word"))
+    note = f"{found} beside {beside}, {int(row['n'])} mentions; the same word finds {same}."
     few = f"{n} documents are too few" if n < FEWEST_TEXTS // 2 else ""
     return Measured(
         *(float(row["accuracy"]) - nearest, float(row["low"]) - nearest, float(row["high"]) - nearest, n, "documents"),

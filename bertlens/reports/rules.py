@@ -88,3 +88,8 @@ def said(value: Any, unit: str) -> str:
     if unit == "nats":
         return f"{value:.2f} nats"
     return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def ends_said(low: float, high: float, unit: str) -> str:
+    """The two ends of an interval, without their unit."""
+    return f"[{', '.join(said(value, unit).split(' ')[0] for value in (low, high))}]"

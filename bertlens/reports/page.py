@@ -1,0 +1,147 @@
+"""The page of a report: verdicts, a card for every claim, and below them the heads on one text, live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ..errors import BertLensError, ExportError
+from ..export import html
+from ..trace.provenance import visible
+from ..trace.trace import Trace
+from .charts import chart
+from .claims import PAPERS
+from .rules import CANNOT, DIFFERS, HOLDS, said
+
+if TYPE_CHECKING:
+    from .cards import Card, Report
+
+LIMIT = 5_000_000  # bytes of the page
+WORDS = (12, 8, 5)  # of each of the texts below the cards; fewer where the page grows too large
+CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
+COUNTED = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
+
+
+def page_of(report: Report, progress: bool = True) -> str:
+    """The text of the page. Raises ExportError where not even the shortest text fits beside the cards."""
+    for item in shortened(report.texts):
+        trace = _trace(report, item)
+        if trace is None:
+            continue
+        heads = [card.measured.head for card in report.cards if card.measured.head is not None]
+        first = heads[0] if heads else (0, 0)
+        view: Any = trace.explore(layer=first[0], head=first[1])
+        named = sorted({layer for layer, _ in heads} | {first[0]})
+        for layers in (None, named):
+            held = set(range(trace.n_layers) if layers is None else layers)
+            try:
+                page = view.page(layers)
+                above = f"{style()}{cards_of(report, trace, held)}"
+                title = f"{visible(report.facts['model']['model'])}: what the papers found"
+                text = html.to_html(replace(page, title=title, above=above))
+            except ExportError:
+                continue
+            if len(text) <= LIMIT:
+                return text
+    raise ExportError("no text fits into the page beside the cards: save the numbers, report.to_json(path)")
+
+
+def shortened(texts: Sequence[Any]) -> list[Any]:
+    """The first text, or pair, in fewer and fewer words; a sentence of ours where the corpus has none."""
+    parts = ("The cat sat on the mat because it was tired.",)
+    for item in texts[:1]:
+        parts = (item,) if isinstance(item, str) else tuple(item)
+    return [tuple(" ".join(part.split()[:words]) for part in parts) for words in WORDS]
+
+
+def _trace(report: Report, parts: tuple[str, ...]) -> Trace | None:
+    try:
+        return report.lens.trace(*parts, truncation=True)
+    except BertLensError:
+        return None
+
+
+def style() -> str:
+    return f"<style>{Path(__file__).with_name('page.css').read_text(encoding='utf-8')}</style>"
+
+
+def cards_of(report: Report, trace: Trace | None, layers: set[int]) -> str:
+    """Everything above the view; layers: those whose heads the view holds."""
+    facts, corpus = report.facts, report.facts["corpus"]
+    counts = " ".join(f'<b class="{CLASSES[word]}">{n} {COUNTED[word]}</b>' for word, n in report.verdicts.items() if n)
+    model = escape(visible(facts["model"]["model"]))
+    trained = sum(card.claim.of_training for card in report.cards)
+    others = [card for card in report.cards if not card.claim.of_training]
+    by_chance = f"{trained} of the {len(report.cards)} claims are of training: of random weights at most 1 in 20 holds."
+    if others:
+        by_chance += f" {len(others)} would hold of random weights too, and say so."
+    cut = f", {corpus['cut']} of them cut" if corpus["cut"] else ""
+    unknown = f", {100 * corpus['unknown'] / corpus['tokens']:.1f} % of tokens unknown" if corpus["unknown"] else ""
+    names = " &#183; ".join(f"{name} {number}" for name, number in facts["model"]["versions"].items())
+    body = [
+        '<section id="report">',
+        f'<header><h1>What of the papers holds on {model}?</h1><p class="counts">{counts}</p></header>',
+        f'<p class="facts">{facts["model"]["layers"]} layers of {facts["model"]["heads"]} heads &#183; '
+        f"{corpus['texts']:,} of {corpus['of']:,} texts, {corpus['tokens']:,} tokens{cut}{unknown} &#183; "
+        f"{escape(visible(corpus['name']))} &#183; intervals: 95 %, by texts</p>",
+        f'<p class="facts">{by_chance}</p>',
+        f'<ul class="index">{"".join(map(_entry, report.cards))}</ul>',
+        *(_card(card, layers if trace is not None else set()) for card in report.cards),
+        f'<details class="method"><summary>How this was made</summary><p><code>{escape(facts["python"])}</code></p>'
+        f"<p>seed {facts['seed']} &#183; {facts['threads']} threads &#183; corpus {corpus['hash']} &#183; weights "
+        f"{escape(str(facts['model']['weights'])[:16])} &#183; {names} &#183; {report.made['date']}, "
+        f"{report.made['seconds']:.0f} s</p></details>",
+        "</section>",
+    ]
+    if trace is not None:
+        body.append('<h2 id="live">The heads on one text</h2>')
+    return "\n".join(body)
+
+
+def _entry(card: Card) -> str:
+    return (
+        f'<li class="{CLASSES[card.verdict]}"><a href="#{card.claim.name}">{escape(card.claim.sentence)}</a> '
+        f"<span>{card.verdict}</span></li>"
+    )
+
+
+def _card(card: Card, layers: set[int]) -> str:
+    claim, m = card.claim, card.measured
+    because = f", because {escape(card.why)}" if card.why else ""
+    chance = "" if m.chance is None else said(m.chance, claim.rule.unit)
+    rows = (
+        ("the number", escape(claim.measure)),
+        (f"the paper ({escape(claim.on)})", escape(claim.found)),
+        ("this model", f"<b>{escape(card.number)}</b>" + (f", n = {escape(card.n)}" if m.n else "")),
+        ("chance", escape(chance)),
+    )
+    table = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
+    note = f"{escape(m.note)} " if m.note else ""
+    untrained = "" if claim.of_training else " Would hold of random weights too."
+    links = []
+    if m.head is not None:
+        layer, head = m.head
+        named = f"L{layer}&#183;H{head}"
+        links.append(
+            f'<a href="{link(layer, head)}">Show the head that does it most: {named}</a>'
+            if layer in layers
+            else f"<span>The head that does it most: {named}</span>"
+        )
+    links.append(f"<details><summary>Python</summary><code>{escape(claim.python)}</code></details>")
+    place = f"{escape(PAPERS[claim.paper])}, {escape(claim.place)}"
+    return (
+        f'<article id="{claim.name}"><div><p class="place"><span>{place}</span> '
+        f'<b class="{CLASSES[card.verdict]}">{card.verdict}</b>{because}</p><h3>{escape(claim.sentence)}</h3>'
+        f'<dl>{table}</dl><p class="rule">{note}Rule: {escape(str(claim.rule))}.{untrained}</p>'
+        f'<div class="links">{" ".join(links)}</div></div>{chart(m.series, m.labels)}</article>'
+    )
+
+
+def link(layer: int, head: int) -> str:
+    """The address of a head in the view below."""
+    return "#bertlens=" + quote(json.dumps({"layer": layer, "head": head}, separators=(",", ":")))

@@ -1,0 +1,338 @@
+"""Numbers of cards beside the public functions on the same texts; files, pages and what cannot be reported."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as tf
+
+import bertlens as bl
+from bertlens import InputError, Lens, SelectionError
+from bertlens.cli import main
+from bertlens.measures import norms
+from bertlens.measures.categories import NAMES, categories
+from bertlens.measures.statistics import SURVEY_NAMES
+from bertlens.reports import CLAIMS, making
+from bertlens.reports.gathered import Gathered
+from bertlens.reports.measuring import middle
+from bertlens.reports.rules import CANNOT
+from bertlens.reports.weights import heads_above
+from bertlens.survey import attention_gradients, best_heads, frequency_correlation, head_distances, head_stats, resolve
+from bertlens.survey.intervals import mean_interval
+from bertlens.text.excerpts import pairs
+from unit import tiny
+
+TEXTS = [(a[:60], b[:50]) for a, b in pairs()[:10]]
+
+
+@pytest.fixture(scope="module")
+def small() -> Lens:
+    torch.manual_seed(0)
+    model = tf.BertForMaskedLM(tf.BertConfig(**tiny.BERT | {"num_hidden_layers": 4, "max_position_embeddings": 96}))
+    return Lens(tiny.shaken(model, 3), tiny.wordpiece())
+
+
+@pytest.fixture(scope="module")
+def report(small: Lens) -> Any:
+    return bl.report(small, TEXTS, texts=10, progress=False)
+
+
+@pytest.fixture(scope="module")
+def per_text(small: Lens) -> Any:
+    """Statistics of each text alone."""
+    return [head_stats(small, [text], progress=False) for text in TEXTS]
+
+
+def test_middle_layers_are_the_papers_and_the_same_places_elsewhere() -> None:
+    assert middle(12) == [5, 6, 7, 8, 9] and middle(6) == [2, 3, 4] and middle(24) == [*range(10, 20)]
+    assert middle(1) == [0] and middle(2) == [1] and middle(4) == [2]
+
+
+def test_numbers_are_those_of_the_public_functions(small: Lens, report: Any, per_text: list[Any]) -> None:
+    stats = head_stats(small, TEXTS, progress=False)
+    traces = [small.trace(*text) for text in TEXTS]
+
+    def each(name: str, by: str = "weight") -> np.ndarray:
+        return np.stack([one.values(name, by) for one in per_text])
+
+    layers, mid = stats.layers(), middle(4)
+    lengths = np.array([trace.n_tokens for trace in traces])
+
+    def ratio(name: str) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            return each(name, "norm").mean((1, 2)) / each(name).mean((1, 2))
+
+    mixed = np.stack([one.layers()[["mixing attnresln-n", "mixing attnres-n"]].mean() for one in per_text])
+    with np.errstate(invalid="ignore"):
+        late = each("punctuation")[:, -1:].mean((1, 2)) / each("punctuation")[:, :1].mean((1, 2))
+    gradients = []
+    for text in TEXTS[:8]:
+        table = attention_gradients(small, [text], batch_size=1, progress=False)
+        means = table[table["layer"].isin(mid)][["separator", "other"]].mean()
+        gradients.append(means["separator"] / means["other"])
+    same = np.arange(16)[:, None] // 4 == np.arange(16) // 4
+    distances = [head_distances(small, [text], progress=False) for text in TEXTS]
+    inside = [d[same].sum() / (16 * 3) / d[~same].mean() for d in distances]
+    cone = np.stack([one.layers()["cone output"] for one in per_text])
+    least = cone.mean(0).argmin()
+    sizes = np.array([[float(s.abs().max() / s.abs().median()) for s in t.hidden_states] for t in traces])
+    expected = {
+        "clark-separator": each("separator")[:, mid].mean((1, 2)),
+        "clark-separator-to-separator": each("separator_to_separator")[:, mid].mean((1, 2)),
+        "clark-broad-first": each("entropy")[:, :1].mean((1, 2)) - each("entropy")[:, 1:].mean((1, 2)),
+        "clark-first-row": each("entropy_first")[:, 3].mean(1) / np.log(lengths),
+        "clark-punctuation-late": late[np.isfinite(late)],
+        "clark-gradient": np.array(gradients),
+        "clark-alike": np.array(inside),
+        "kobayashi-separator": ratio("separator"),
+        "kobayashi-punctuation": ratio("punctuation")[np.isfinite(ratio("punctuation"))],
+        "kobayashi-mixing": mixed[:, 0],
+        "kobayashi-layernorm": mixed[:, 0] / mixed[:, 1],
+        "bonino-cone": cone[:, least] - 1 / np.sqrt(lengths),
+        "sinks-massive": sizes[:, sizes.mean(0).argmax()],
+    }
+    for name, values in expected.items():
+        m = report.claim(name).measured
+        assert (m.value, m.low, m.high) == pytest.approx([float(x) for x in mean_interval(values)], rel=2e-4), name
+        assert m.n == len(values), name
+    assert report.claim("kobayashi-mixing").measured.series["+ LayerNorm"] == pytest.approx(
+        layers["mixing attnresln-n"]
+    )
+    assert report.claim("clark-separator").measured.series["first token"] == pytest.approx(
+        stats.values("first").mean(1), rel=1e-5
+    )
+    tokens = frequency_correlation(small, TEXTS, progress=False)
+    card = report.claim("kobayashi-frequency")
+    assert card.measured.value == pytest.approx(tokens.rho, abs=2e-3) and card.verdict == CANNOT
+    assert f"{tokens.n:,} tokens" in card.why
+    for name, columns in (
+        ("vig-next", ["next"]),
+        ("vig-previous", ["previous"]),
+        ("vig-same-word", ["same_word"]),
+        ("vig-separator", ["separator"]),
+        ("clark-neighbours", ["previous", "next"]),
+        ("sinks-resting", ["first", "separator"]),
+    ):
+        m, most = report.claim(name).measured, stats.table()[columns].max(axis=1).to_numpy().reshape(4, 4)
+        assert m.head_value == pytest.approx(most.max(), rel=1e-5)
+        assert m.head == np.unravel_index(most.argmax(), (4, 4)), name
+    shares = stats.gates().iloc[:, 4:]
+    kinds = ["directional", "open", "closed", "forward contextual", "backward contextual", "cluster", "instance"]
+    assert report.claim("bonino-gates").measured.value == (shares[kinds].max() > 0.5).sum()
+
+
+def test_the_resting_place_has_the_length_of_its_tokens(small: Lens) -> None:
+    """Heads that rest by hand: one on the first token, two on separators; of the others nothing counts."""
+    found = making.gather(small, list(making.draw(small, TEXTS, 10, 10, 0).texts), progress=False)
+    first, separator = SURVEY_NAMES.index("first"), SURVEY_NAMES.index("separator")
+    for values in found.values["weight"]:
+        values[first], values[separator] = 0.1, 0.1
+        values[first, 1, 2] = values[separator, 2, 0] = values[separator, 3, 3] = 0.31
+    ratios = []
+    for text in TEXTS:
+        trace = small.trace(*text)
+        kinds = categories(trace, (".", ","))
+        ratio = []
+        for layer, head, kind in ((1, 2, "first"), (2, 0, "separator"), (3, 3, "separator")):
+            length = norms.transformed_norm(trace, layer)[head].double()
+            ratio.append(
+                float(length[kinds == NAMES.index(kind)].mean() / length[kinds == NAMES.index("other")].mean())
+            )
+        ratios.append(np.mean(ratio))
+    m = making.MEASURES["sinks-null"](found)
+    assert (m.value, m.low, m.high) == pytest.approx([float(x) for x in mean_interval(np.array(ratios))], rel=1e-4)
+    m = making.MEASURES["sinks-resting"](found)
+    assert m.value == pytest.approx(3 / 16) and "1 on the first token, 2 on the separators" in m.note
+
+
+def test_heads_are_counted_where_their_interval_is_clear() -> None:
+    """Two heads clearly above, one around the bound, one below: 2 to 3 of them."""
+    rng = np.random.default_rng(0)
+    values = np.stack([np.array([[0.9, 0.7], [0.52, 0.1]]) + rng.normal(0, 0.05, (2, 2)) for _ in range(20)])
+    found = Gathered()
+    for one in values:
+        record = np.full((len(SURVEY_NAMES), 2, 2), 0.0, np.float32)
+        record[SURVEY_NAMES.index("next")] = one
+        found.values["weight"].append(record)
+        found.gates.append(np.zeros((2, 2), np.int8))
+    m = heads_above(found, ("next",), 0.5, "")
+    assert (m.low, m.value, m.high, m.head) == (2, 3, 3, (0, 0))
+    assert m.series["most of any head"] == pytest.approx([values[:, 0, 0].mean(), values[:, 1, 0].mean()], rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """80 sentences of 8 documents: the second word heads all; "it" is the cat before."""
+    draw, lines = random.Random(1), []
+    for number in range(80):
+        if number % 10 == 0:
+            lines.append(f"# newdoc id = d{number // 10}\n# global.Entity = GRP-etype\n")
+        words = [
+            ("the", "DET", 3, "det"),
+            ("warm", "ADJ", 3, "amod"),
+            ("cat", "NOUN", 4, "nsubj"),
+            ("sat", "VERB", 0, "root"),
+        ]
+        words += [("on", "ADP", 6, "case"), (draw.choice(["mat", "cats", "it"]), "PRON", 4, "obj")]
+        entity = {2: "Entity=(1-x)", 5: f"Entity=({draw.choice('12')}-x)"}
+        lines += [
+            f"{k + 1}\t{word}\t_\t{tag}\t_\t_\t{head}\t{name}\t_\t{entity.get(k, '_')}\n"
+            for k, (word, tag, head, name) in enumerate(words)
+        ]
+        lines.append("\n")
+    path = tmp_path_factory.mktemp("treebank") / "small.conllu"
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def test_syntax_and_coreference_of_a_treebank(small: Lens, treebank: Path) -> None:
+    found = bl.report(small, treebank, ["clark-syntax", "clark-coreference"], texts=80, progress=False)
+    table = best_heads(small, treebank, least=50, progress=False)
+    table = table[table["relation"].isin(["det", "amod", "nsubj", "case", "obj"])]
+    m = found.claim("clark-syntax").measured
+    assert m.n == len(table) == 5 and m.value == (table["low"] > table["offset_accuracy"]).mean()
+    assert m.series["head"] == pytest.approx(table["accuracy"].tolist()) and m.labels == table["relation"].tolist()
+    row = resolve(small, treebank, progress=False).best_heads().iloc[0]
+    m = found.claim("clark-coreference").measured
+    assert (m.value, m.low, m.high) == pytest.approx(
+        [row[name] - row["nearest"] for name in ("accuracy", "low", "high")]
+    )
+    assert (m.n, m.units) == (4, "documents") and m.head == (row["layer"], row["head"])
+
+
+def test_the_same_texts_give_the_same_json(small: Lens, report: Any, tmp_path: Path) -> None:
+    again = bl.report(small, TEXTS, texts=10, progress=False)
+    one, other = (json.loads(each.to_json()) for each in (report, again))
+    assert {*one.pop("made")} == {*other.pop("made")} == {"date", "seconds"}
+    assert one == other and one["corpus"]["texts"] == 10 and one["corpus"]["of"] == 10
+    assert one["seed"] == 0 and one["model"]["weights"] and len(one["claims"]) == len(CLAIMS)
+    report.save(tmp_path / "a.json")
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["claims"] == one["claims"]
+    assert "texts=10, seed=0)" in one["python"]
+
+
+def test_table_and_cards_say_the_same(report: Any) -> None:
+    table = report.table.set_index("claim")
+    for card in report.cards:
+        row = table.loc[card.claim.name]
+        assert row["verdict"] == card.verdict and row["found"] == card.claim.found
+        value = card.measured.value
+        assert row["value"] == pytest.approx(value, rel=1e-5) if math.isfinite(value) else not row["value"] > 0
+        assert card.claim.sentence in str(card) and card.verdict in str(card)
+    assert sum(report.verdicts.values()) == len(CLAIMS)
+    with pytest.raises(SelectionError, match="no claim 'clark-all' in this report"):
+        report.claim("clark-all")
+
+
+def test_the_page_holds_every_card_and_the_heads_it_names(report: Any, tmp_path: Path) -> None:
+    text = report.to_html(tmp_path / "r.html", progress=False)
+    assert (tmp_path / "r.html").read_text() == text and len(text) <= 5_000_000 and text.isascii()
+    for card in report.cards:
+        assert text.count(f'<article id="{card.claim.name}">') == 1
+        assert f'<a href="#{card.claim.name}">' in text
+        if card.measured.head is not None:
+            layer, head = card.measured.head
+            assert f'href="#bertlens=%7B%22layer%22%3A{layer}%2C%22head%22%3A{head}%7D"' in text
+    assert re.findall(r"https?://[^\s\"'<]+", text.split("<main")[0]) == []
+    counts = report.verdicts
+    assert f"{counts['differs']} differ</b>" in text
+
+
+def test_names_of_models_and_files_are_text(small: Lens, tmp_path: Path) -> None:
+    path = tmp_path / "<b>x&.txt"
+    path.write_text("the cat sat on the mat.\nit was warm\n", encoding="utf-8")
+    made = bl.report(small, path, "bonino-cone", progress=False)
+    text = made.to_html(progress=False)
+    assert "<b>x" not in text and "&lt;b&gt;x&amp;.txt" in text
+
+
+def test_few_texts_a_model_without_separator_or_loss_and_a_causal_one() -> None:
+    lens = Lens(tiny.FAMILIES["gpt2"].model(), tiny.gpt_like())
+    made = bl.report(lens, ["the cat sat on the mat"] * 9, progress=False)
+    why = {card.claim.name: card.why for card in made.cards}
+    assert why["clark-separator"] == why["kobayashi-separator"] == "the tokenizer puts no separator into these texts"
+    assert why["clark-gradient"].startswith("there is no loss") and "no treebank" in why["clark-syntax"]
+    one = bl.report(lens, ["the cat"], ["clark-first-row", "vig-next", "bonino-gates", "sinks-resting"], progress=False)
+    assert [card.why for card in one.cards] == ["1 texts are too few: at least 8"] * 4
+    assert "the cat" in one.to_html(progress=False)
+
+
+def test_an_interrupt_leaves_a_report_of_what_was_done(small: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+    add = Gathered.add
+
+    def stops(self: Gathered, *given: Any) -> None:
+        if self.n == 3:
+            raise KeyboardInterrupt
+        add(self, *given)
+
+    monkeypatch.setattr(Gathered, "add", stops)
+    with pytest.warns(UserWarning, match="interrupted: the report is of the 3 texts"):
+        made = bl.report(small, TEXTS, "bonino", texts=10, progress=False)
+    assert made.facts["corpus"]["texts"] == 3 and made.facts["corpus"]["drawn"] == 10
+
+
+def test_texts_are_drawn_by_seed_and_by_time(small: Lens) -> None:
+    every = [f"the cat sat {'on the mat ' * (n % 3)}{n}" for n in range(500)]
+    plan = making.draw(small, every, 10, 40, 1)
+    assert [entry.number for entry in plan.texts] == sorted(random.Random(1).sample(range(500), 40)) and plan.of == 500
+    assert len(making.draw(small, every, 1e-6, None, 0).texts) == 1
+    assert len(making.draw(small, every, 100, None, 0).texts) == 200
+    assert len(making.draw(small, iter(every * 20), 1e5, 10_000, 0).texts) == 10_000
+
+
+def test_bad_input(small: Lens, tmp_path: Path) -> None:
+    for given, message in (
+        ({"corpus": []}, "the corpus holds no texts"),
+        ({"corpus": [3]}, "item 0 of the corpus is no text"),
+        ({"corpus": tmp_path / "no.txt"}, "no corpus at"),
+        ({"minutes": 0}, "minutes is a time above 0"),
+        ({"minutes": math.nan}, "minutes is a time above 0"),
+        ({"texts": 0}, "texts is how many"),
+        ({"texts": 1.5}, "texts is how many"),
+    ):
+        with pytest.raises(InputError, match=message):
+            bl.report(small, **{"corpus": TEXTS, "progress": False} | given)  # type: ignore[arg-type]
+    with pytest.raises(SelectionError, match="no claim 'clarke': there are vig, clark"):
+        bl.report(small, TEXTS, "vig,clarke")
+    with pytest.raises(InputError, match="takes a lens first, not BertForMaskedLM"):
+        bl.report(small.model, TEXTS)  # type: ignore[arg-type]
+    (tmp_path / "latin.txt").write_bytes("Stühle\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"line 1 of latin.txt cannot be read as a corpus in UTF-8"):
+        bl.report(small, tmp_path / "latin.txt", progress=False)
+    broken = tiny.bert()
+    broken.encoder.layer[1].attention.self.query.weight.data[:] = torch.nan
+    with pytest.raises(InputError, match="NaN"):
+        bl.report(Lens(broken, tiny.wordpiece()), TEXTS, progress=False)
+
+
+def test_the_command_says_what_it_will_take_and_writes_page_and_numbers(
+    small: Lens, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bertlens.cli._lens", lambda *given, **options: small)  # the command's own loading
+    corpus, output = tmp_path / "c.txt", tmp_path / "r.html"
+    corpus.write_text("the cat sat on the mat, it was warm.\n" * 12, encoding="utf-8")
+    assert main(["report", "model", str(corpus), "-o", str(output), "--claims", "bonino,clark-first-row"]) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("12 of 12 texts (--texts 12), about 0.") and "at most 5 MB" in first
+    assert output.is_file() and f"{output.stat().st_size:,} bytes" in last
+    assert [c["name"] for c in json.loads((tmp_path / "r.json").read_text())["claims"]] == [
+        "clark-first-row",
+        "bonino-gates",
+        "bonino-cone",
+    ]
+    for arguments, message in (
+        (["-o", str(tmp_path / "r.pdf")], "neither"),
+        (["-o", str(tmp_path / "no" / "r.html")], "no"),
+        (["-o", str(output), "--claims", "x"], "no claim 'x'"),
+    ):
+        assert main(["report", "model", str(corpus), *arguments]) == 2
+        said = capsys.readouterr().err
+        assert message in said and said.count("\n") == 1
