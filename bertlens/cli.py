@@ -392,7 +392,9 @@ def _lens(model: str | None, mlm: bool = False) -> Lens:
     from bertlens import Lens
 
     logging.disable_progress_bar()  # "Loading weights" would stand before the one line
-    return Lens.embedded(mlm=mlm) if model is None or mlm else Lens.from_pretrained(model)
+    if mlm:
+        return Lens.embedded(mlm=True)
+    return Lens.from_pretrained(model) if model else Lens.embedded()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

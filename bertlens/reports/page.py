@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LIMIT = 5_000_000  # bytes of the page
 WORDS = (12, 8, 5)  # of each of the texts below the cards; fewer where the page grows too large
 CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
+CHARTLESS = ' class="wide"'
 COUNTED = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 
 
@@ -115,7 +116,6 @@ def _card(card: Card, layers: set[int]) -> str:
     because = f", because {escape(card.why)}" if card.why else ""
     chance = "" if m.chance is None else said(m.chance, claim.rule.unit)
     rows = (
-        ("the number", escape(claim.measure)),
         (f"the paper ({escape(claim.on)})", escape(claim.found)),
         ("this model", f"<b>{escape(card.number)}</b>" + (f", n = {escape(card.n)}" if m.n else "")),
         ("chance", escape(chance)),
@@ -134,11 +134,14 @@ def _card(card: Card, layers: set[int]) -> str:
         )
     links.append(f"<details><summary>Python</summary><code>{escape(claim.python)}</code></details>")
     place = f"{escape(PAPERS[claim.paper])}, {escape(claim.place)}"
+    measure = claim.measure[0].upper() + claim.measure[1:]
+    drawn = chart(m.series, m.labels)
     return (
-        f'<article id="{claim.name}"><div><p class="place"><span>{place}</span> '
+        f'<article id="{claim.name}"{"" if drawn else CHARTLESS}><div><p class="place"><span>{place}</span> '
         f'<b class="{CLASSES[card.verdict]}">{card.verdict}</b>{because}</p><h3>{escape(claim.sentence)}</h3>'
-        f'<dl>{table}</dl><p class="rule">{note}Rule: {escape(str(claim.rule))}.{untrained}</p>'
-        f'<div class="links">{" ".join(links)}</div></div>{chart(m.series, m.labels)}</article>'
+        f'<p class="measure">{escape(measure)}</p><dl>{table}</dl>'
+        f'<p class="rule">{note}Rule: {escape(str(claim.rule))}.{untrained}</p>'
+        f'<div class="links">{" ".join(links)}</div></div>{drawn}</article>'
     )
 
 

@@ -7,9 +7,11 @@ import math
 import random
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import transformers as tf
@@ -23,6 +25,7 @@ from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.reports import CLAIMS, making
 from bertlens.reports.gathered import Gathered
 from bertlens.reports.measuring import middle
+from bertlens.reports.passes import PASSES
 from bertlens.reports.rules import CANNOT
 from bertlens.reports.weights import heads_above
 from bertlens.survey import attention_gradients, best_heads, frequency_correlation, head_distances, head_stats, resolve
@@ -208,6 +211,17 @@ def test_syntax_and_coreference_of_a_treebank(small: Lens, treebank: Path) -> No
     assert (m.n, m.units) == (4, "documents") and m.head == (row["layer"], row["head"])
 
 
+def test_a_relation_counts_where_its_whole_interval_is_above_the_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["det", "obj", "amod", "case", "dep"]
+    rows = {"relation": names, "layer": 0, "head": 1, "accuracy": 0.8, "low": [0.7, 0.6, 0.4, 0.2, 0.9], "high": 0.9}
+    table = pd.DataFrame(rows | {"n": 60, "offset_accuracy": 0.5})
+    monkeypatch.setattr(
+        "bertlens.reports.passes.decide", lambda *_, **__: SimpleNamespace(best_heads=lambda least: table)
+    )
+    m = PASSES["clark-syntax"](None, [], 1, Path("a.conllu"))  # type: ignore[arg-type]
+    assert (m.value, m.n, m.labels) == (0.5, 4, names[:4])
+
+
 def test_the_same_texts_give_the_same_json(small: Lens, report: Any, tmp_path: Path) -> None:
     again = bl.report(small, TEXTS, texts=10, progress=False)
     one, other = (json.loads(each.to_json()) for each in (report, again))
@@ -236,7 +250,7 @@ def test_the_page_holds_every_card_and_the_heads_it_names(report: Any, tmp_path:
     text = report.to_html(tmp_path / "r.html", progress=False)
     assert (tmp_path / "r.html").read_text() == text and len(text) <= 5_000_000 and text.isascii()
     for card in report.cards:
-        assert text.count(f'<article id="{card.claim.name}">') == 1
+        assert text.count(f'<article id="{card.claim.name}"') == 1
         assert f'<a href="#{card.claim.name}">' in text
         if card.measured.head is not None:
             layer, head = card.measured.head
