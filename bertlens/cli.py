@@ -102,6 +102,10 @@ REPORT = (
     argument("--claims", metavar="A,B", help="only these: vig, clark, kobayashi, bonino, sinks, or names of claims"),
     argument("--minutes", type=float, default=10, metavar="X", help="so much time (default: %(default)s)"),
     argument("--texts", type=int, metavar="N", help="so many texts, whatever time it takes"),
+    argument("--against", type=Path, metavar="OTHER.json", help="numbers of another model's report, in the same cards"),
+    argument(
+        "--check", type=Path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"
+    ),
     SEED,
 )
 TRAIN_SARS_COV_2 = (
@@ -143,7 +147,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"bertlens {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
 
-    def command(run: Callable[[argparse.Namespace], None], arguments: Sequence[Argument], **about: Any) -> None:
+    def command(run: Callable[[argparse.Namespace], int | None], arguments: Sequence[Argument], **about: Any) -> None:
         name = run.__name__.replace("_", "-")
         its_parser = commands.add_parser(name, **about)
         for names, options in arguments:
@@ -301,31 +305,12 @@ def survey(arguments: argparse.Namespace) -> None:
         raise BertLensError("stopped: the same command with --resume goes on")
 
 
-def report(arguments: argparse.Namespace) -> None:
-    """Say what it will take, run, and write the page with its numbers beside it."""
-    from bertlens.reports import making
+def report(arguments: argparse.Namespace) -> int:
+    """Write the page with its numbers beside it; 1 where a verdict turned round."""
+    from bertlens.reports.command import run
 
-    output, corpus = arguments.output, arguments.corpus
-    kind = output.suffix.lower()
-    if kind not in (".html", ".json"):
-        raise BertLensError(f"a report is a page (.html) or its numbers (.json): {output.name} is neither")
-    files = [output] if kind == ".json" else [output, output.with_suffix(".json")]
-    for path in files:
-        check_writable(path)
-    given = {"embedded": None, "embedded-mlm": "mlm"}.get(arguments.model, arguments.model)
-    lens = _lens(given, mlm=given == "mlm")
-    making.claims_of(arguments.claims)
-    plan = making.draw(lens, corpus, arguments.minutes, arguments.texts, arguments.seed)
-    print(
-        f"{len(plan.texts)} of {plan.of:,} texts (--texts {len(plan.texts)}), about {plan.seconds / 60:.1f} minutes; "
-        f"a page of about {making.page_bytes(lens) / 1e6:.1f} MB, at most 5 MB",
-        flush=True,
-    )
-    made = making.report(lens, corpus, arguments.claims, texts=len(plan.texts), seed=arguments.seed)
-    for path in files:
-        made.save(path)
-    counts = ", ".join(f"{count} {word}" for word, count in made.verdicts.items())
-    print(f"{' and '.join(map(str, files))}: {lens.model_name}, {counts}; {output.stat().st_size:,} bytes")
+    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check")
+    return run(lambda: _lens(arguments.model), **{name: getattr(arguments, name) for name in names})
 
 
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
@@ -385,16 +370,16 @@ def _training_in(folder: Path) -> Iterator[Path]:
         raise BertLensError(f"stopped: the same command goes on from the checkpoint in {folder}") from None
 
 
-def _lens(model: str | None, mlm: bool = False) -> Lens:
+def _lens(model: str | None) -> Lens:
     """A lens on a hub name or folder, or on the embedded encoder; loading shows no progress bar."""
     from transformers.utils import logging
 
     from bertlens import Lens
 
     logging.disable_progress_bar()  # "Loading weights" would stand before the one line
-    if mlm:
+    if model == "embedded-mlm":
         return Lens.embedded(mlm=True)
-    return Lens.from_pretrained(model) if model else Lens.embedded()
+    return Lens.embedded() if model in (None, "embedded") else Lens.from_pretrained(str(model))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -405,11 +390,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         top.error(f"unknown argument {rest[0]}")
     arguments.rest = rest
     try:
-        arguments.run(arguments)
+        status: int | None = arguments.run(arguments)
     except (BertLensError, OSError) as error:
         print("bertlens:", " ".join(str(error).split()), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("bertlens: stopped", file=sys.stderr)
         return 130
-    return 0
+    return status or 0

@@ -137,14 +137,17 @@ class Report:
                 out.write(text.encode())
         return text
 
-    def to_html(self, path: str | Path | None = None, *, progress: bool = True) -> str:
+    def to_html(
+        self, path: str | Path | None = None, *, against: Mapping[str, Any] | None = None, progress: bool = True
+    ) -> str:
         """One page, 5 MB at most, that needs no network: verdicts, a card a claim, and the heads on one text.
 
+        against: the numbers of another report (`to_dict`, or what `to_json` wrote), in the same cards.
         Raises ExportError where it cannot be written.
         """
         from .page import page_of
 
-        text = page_of(self, progress)
+        text = page_of(self, against, progress)
         if path is not None:
             with replacing(path) as out:
                 out.write(text.encode())

@@ -16,7 +16,6 @@ from ..lens import Lens
 from ..page import bundle
 from ..survey.corpus import Corpus, Numbered, numbered, traces_of
 from ..survey.statistics import Lengths, text_statistics
-from ..text.excerpts import pairs, passages
 from ..trace.provenance import model_provenance
 from . import lengths, weights  # each registers its measures
 from .cards import Card, Report
@@ -26,6 +25,7 @@ from .measuring import MEASURES
 from .page import LIMIT
 from .passes import DISTANCE_TEXTS, PASSES, gradient_texts
 from .rules import verdict
+from .texts import NAME, pairs, singles
 
 TEXTS = 200
 USED = 0.8  # of the minutes that are given: other processes want some
@@ -128,9 +128,8 @@ def _cost(lens: Lens, n: int) -> float:
 
 
 def default_texts(lens: Lens) -> tuple[Any, ...]:
-    """Pairs of passages; single ones where the tokenizer puts no separator between two texts."""
-    pair = lens.encoding("a", "b")
-    return pairs() if sum(pair.separators) > 1 or any(pair.segments) else passages()
+    """Pairs of passages; whole ones where the tokenizer puts no separator between two texts."""
+    return pairs() if sum(lens.encoding("a", "b").separators) > 1 else singles()
 
 
 def seconds_a_text(lens: Lens, texts: Sequence[Numbered]) -> float:
@@ -167,7 +166,7 @@ def _facts(lens: Lens, g: Gathered, corpus: Corpus | None, of: int, drawn: int, 
     about = model_provenance(lens.borrowed)
     del about["date"]
     layers, heads = g.shape
-    named = "excerpts of Sons and Lovers and of Roughing It" if corpus is None else "your texts"
+    named = NAME if corpus is None else "your texts"
     if isinstance(corpus, str | Path):
         named = Path(corpus).name
     return {

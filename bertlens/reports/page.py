@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -16,7 +17,7 @@ from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .charts import chart
 from .claims import PAPERS
-from .rules import CANNOT, DIFFERS, HOLDS, said
+from .rules import CANNOT, DIFFERS, HOLDS, ends_said, said
 
 if TYPE_CHECKING:
     from .cards import Card, Report
@@ -28,7 +29,7 @@ CHARTLESS = ' class="wide"'
 COUNTED = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 
 
-def page_of(report: Report, progress: bool = True) -> str:
+def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: bool = True) -> str:
     """The text of the page. Raises ExportError where not even the shortest text fits beside the cards."""
     for item in shortened(report.texts):
         trace = _trace(report, item)
@@ -42,7 +43,7 @@ def page_of(report: Report, progress: bool = True) -> str:
             held = set(range(trace.n_layers) if layers is None else layers)
             try:
                 page = view.page(layers)
-                above = f"{style()}{cards_of(report, trace, held)}"
+                above = f"{style()}{cards_of(report, trace, held, against)}"
                 title = f"{visible(report.facts['model']['model'])}: what the papers found"
                 text = html.to_html(replace(page, title=title, above=above))
             except ExportError:
@@ -71,7 +72,7 @@ def style() -> str:
     return f"<style>{Path(__file__).with_name('page.css').read_text(encoding='utf-8')}</style>"
 
 
-def cards_of(report: Report, trace: Trace | None, layers: set[int]) -> str:
+def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Mapping[str, Any] | None = None) -> str:
     """Everything above the view; layers: those whose heads the view holds."""
     facts, corpus = report.facts, report.facts["corpus"]
     counts = " ".join(f'<b class="{CLASSES[word]}">{n} {COUNTED[word]}</b>' for word, n in report.verdicts.items() if n)
@@ -83,6 +84,8 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int]) -> str:
         by_chance += f" {len(others)} would hold of random weights too, and say so."
     cut = f", {corpus['cut']} of them cut" if corpus["cut"] else ""
     unknown = f", {100 * corpus['unknown'] / corpus['tokens']:.1f} % of tokens unknown" if corpus["unknown"] else ""
+    beside = {} if against is None else {claim["name"]: claim for claim in against["claims"]}
+    other = "" if against is None else str(against["model"]["model"])
     names = " &#183; ".join(f"{name} {number}" for name, number in facts["model"]["versions"].items())
     body = [
         '<section id="report">',
@@ -92,7 +95,10 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int]) -> str:
         f"{escape(visible(corpus['name']))} &#183; intervals: 95 %, by texts</p>",
         f'<p class="facts">{by_chance}</p>',
         f'<ul class="index">{"".join(map(_entry, report.cards))}</ul>',
-        *(_card(card, layers if trace is not None else set()) for card in report.cards),
+        *(
+            _card(card, layers if trace is not None else set(), other, beside.get(card.claim.name))
+            for card in report.cards
+        ),
         f'<details class="method"><summary>How this was made</summary><p><code>{escape(facts["python"])}</code></p>'
         f"<p>seed {facts['seed']} &#183; {facts['threads']} threads &#183; corpus {corpus['hash']} &#183; weights "
         f"{escape(str(facts['model']['weights'])[:16])} &#183; {names} &#183; {report.made['date']}, "
@@ -111,13 +117,14 @@ def _entry(card: Card) -> str:
     )
 
 
-def _card(card: Card, layers: set[int]) -> str:
+def _card(card: Card, layers: set[int], other: str = "", beside: Mapping[str, Any] | None = None) -> str:
     claim, m = card.claim, card.measured
     because = f", because {escape(card.why)}" if card.why else ""
     chance = "" if m.chance is None else said(m.chance, claim.rule.unit)
     rows = (
         (f"the paper ({escape(claim.on)})", escape(claim.found)),
         ("this model", f"<b>{escape(card.number)}</b>" + (f", n = {escape(card.n)}" if m.n else "")),
+        (escape(visible(other)), "" if beside is None else _beside(beside)),
         ("chance", escape(chance)),
     )
     table = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
@@ -143,6 +150,15 @@ def _card(card: Card, layers: set[int]) -> str:
         f'<p class="rule">{note}Rule: {escape(str(claim.rule))}.{untrained}</p>'
         f'<div class="links">{" ".join(links)}</div></div>{drawn}</article>'
     )
+
+
+def _beside(claim: Mapping[str, Any]) -> str:
+    """Another model's number and verdict."""
+    value, low, high = (math.nan if claim[name] is None else float(claim[name]) for name in ("value", "low", "high"))
+    unit, verdict = str(claim["unit"]), str(claim["verdict"])
+    ends = f" {ends_said(low, high, unit)}" if math.isfinite(low) else ""
+    number = escape(f"{said(value, unit)}{ends}")
+    return f'{number} <b class="{CLASSES.get(verdict, "cannot")}">{escape(verdict)}</b>'
 
 
 def link(layer: int, head: int) -> str:

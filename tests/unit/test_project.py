@@ -75,7 +75,19 @@ def test_bundle_keeps_its_budget():
 # Folders and modules of the package: each knows those before it, none those behind it. Who adds one adds it here.
 LAYERS = [
     *("errors", "base", "vocabulary", "model", "text", "run", "trace", "measures", "survey", "comparison", "whatif"),
-    *("sentences", "lens", "training", "casestudies", "plots", "page", "export", "widgets", "reports", "lessons", "cli"),
+    *(
+        "sentences",
+        "lens",
+        "training",
+        "casestudies",
+        "plots",
+        "page",
+        "export",
+        "widgets",
+        "reports",
+        "lessons",
+        "cli",
+    ),
 ]
 
 

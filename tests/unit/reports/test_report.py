@@ -26,11 +26,12 @@ from bertlens.reports import CLAIMS, making
 from bertlens.reports.gathered import Gathered
 from bertlens.reports.measuring import middle
 from bertlens.reports.passes import PASSES
-from bertlens.reports.rules import CANNOT
+from bertlens.reports.rules import CANNOT, DIFFERS, HOLDS
+from bertlens.reports.texts import pairs
 from bertlens.reports.weights import heads_above
 from bertlens.survey import attention_gradients, best_heads, frequency_correlation, head_distances, head_stats, resolve
 from bertlens.survey.intervals import mean_interval
-from bertlens.text.excerpts import pairs
+from bertlens.text.excerpts import paragraphs
 from unit import tiny
 
 TEXTS = [(a[:60], b[:50]) for a, b in pairs()[:10]]
@@ -52,6 +53,19 @@ def report(small: Lens) -> Any:
 def per_text(small: Lens) -> Any:
     """Statistics of each text alone."""
     return [head_stats(small, [text], progress=False) for text in TEXTS]
+
+
+def test_without_a_corpus_the_excerpts_are_read_in_halves() -> None:
+    texts = [text for some in paragraphs().values() for text in some]
+    assert len(pairs()) >= 200
+    for a, b in pairs():
+        assert f"{a} {b}" in texts and a[-1] in ".!?”’" and not a.endswith(("Mr.", "Mrs.", "Dr."))
+    lengths = [min(map(len, pair)) / sum(map(len, pair)) for pair in pairs()]
+    assert np.median(lengths) > 0.35
+    of = [[f"{a} {b}" in some for some in paragraphs().values()].index(True) for a, b in pairs()]
+    assert of[:100] == [0, 1] * 50
+    one = Lens(tiny.FAMILIES["gpt2"].model(), tiny.gpt_like())
+    assert making.default_texts(one)[0] == " ".join(pairs()[0])
 
 
 def test_middle_layers_are_the_papers_and_the_same_places_elsewhere() -> None:
@@ -350,3 +364,47 @@ def test_the_command_says_what_it_will_take_and_writes_page_and_numbers(
         assert main(["report", "model", str(corpus), *arguments]) == 2
         said = capsys.readouterr().err
         assert message in said and said.count("\n") == 1
+
+
+def test_a_check_tells_what_turned_round(
+    small: Lens, report: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bertlens.cli._lens", lambda *given, **options: small)  # the command's own loading
+    corpus, old = tmp_path / "c.txt", tmp_path / "old.json"
+    corpus.write_text("the cat sat on the mat, it was warm.\n" * 9, encoding="utf-8")
+    command = ["report", "model", str(corpus), "-o", str(tmp_path / "r.json"), "--claims", "vig-next,clark-first-row"]
+    assert main(command) == 0
+    now = json.loads((tmp_path / "r.json").read_text())
+    assert [claim["verdict"] for claim in now["claims"]] == [DIFFERS, HOLDS]
+    for verdicts, status, said in (
+        ([DIFFERS, HOLDS], 0, ""),
+        ([HOLDS, HOLDS], 1, "vig-next: holds before, differs now"),
+        ([DIFFERS, DIFFERS], 1, "clark-first-row: differs before, holds now"),
+        ([CANNOT, HOLDS], 0, "warning: vig-next: cannot be told before, differs now"),
+        ([HOLDS, CANNOT], 1, "vig-next: holds before, differs now"),
+    ):
+        for claim, verdict in zip(now["claims"], verdicts, strict=True):
+            claim["verdict"] = verdict
+        old.write_text(json.dumps(now), encoding="utf-8")
+        capsys.readouterr()
+        assert main([*command, "--check", str(old)]) == status
+        lines = capsys.readouterr().err.splitlines()
+        assert [line for line in lines if " before, " in line][:1] == ([said] if said else [])
+    for text, message in (
+        ("{}", "holds no numbers of a report"),
+        ("[1]", "holds no numbers"),
+        ("x", "holds no numbers"),
+    ):
+        old.write_text(text, encoding="utf-8")
+        assert main([*command, "--check", str(old)]) == 2 and message in capsys.readouterr().err
+    assert main([*command, "--against", str(tmp_path / "none.json")]) == 2
+
+
+def test_another_models_numbers_stand_in_the_same_cards(report: Any) -> None:
+    other = json.loads(report.to_json())
+    other["model"]["model"] = "another <model>"
+    (claim,) = (claim for claim in other["claims"] if claim["name"] == "clark-separator")
+    claim.update(value=0.613, low=0.6, high=0.625, verdict="holds")
+    text = report.to_html(against=other, progress=False)
+    assert '61 % [60, 62] <b class="holds">holds</b>' in text and "another &lt;model&gt;" in text
+    assert text.count("another &lt;model&gt;") == len(report.cards)

@@ -9,7 +9,7 @@ import transformers as tf
 
 from bertlens import Lens
 from bertlens.reports import CLAIMS, Report, report
-from bertlens.text.excerpts import pairs
+from bertlens.reports.texts import pairs
 from unit import tiny
 
 MODELS = 20

@@ -1,0 +1,57 @@
+"""The command `bertlens report`: says what it will take, runs, writes, and checks against an older report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from ..base.atomic import check_writable
+from ..errors import InputError
+from ..lens import Lens
+from .against import changes, read
+from .making import claims_of, draw, page_bytes, report
+
+
+def run(
+    load: Callable[[], Lens],
+    *,
+    corpus: Path | None,
+    output: Path,
+    claims: str | None,
+    minutes: float,
+    texts: int | None,
+    seed: int,
+    against: Path | None = None,
+    check: Path | None = None,
+) -> int:
+    """The exit status: 0, or 1 where a claim of `check` went from holds to differs or back.
+
+    Everything that can be wrong with the arguments is found out before the model is loaded. Raises InputError for it.
+    """
+    kind = output.suffix.lower()
+    if kind not in (".html", ".json"):
+        raise InputError(f"a report is a page (.html) or its numbers (.json): {output.name} is neither")
+    files = [output] if kind == ".json" else [output, output.with_suffix(".json")]
+    claims_of(claims)
+    other, before = (None if path is None else read(path) for path in (against, check))
+    for path in files:
+        check_writable(path)
+    lens = load()
+    plan = draw(lens, corpus, minutes, texts, seed)
+    print(
+        f"{len(plan.texts)} of {plan.of:,} texts (--texts {len(plan.texts)}), about {plan.seconds / 60:.1f} minutes; "
+        f"a page of about {page_bytes(lens) / 1e6:.1f} MB, at most 5 MB",
+        flush=True,
+    )
+    made = report(lens, corpus, claims, texts=len(plan.texts), seed=seed)
+    made.to_json(files[-1])
+    if kind == ".html":
+        made.to_html(output, against=other)
+    counts = ", ".join(f"{count} {word}" for word, count in made.verdicts.items())
+    print(f"{' and '.join(map(str, files))}: {lens.model_name}, {counts}; {output.stat().st_size:,} bytes")
+    status = 0
+    for change in [] if before is None else changes(before, made.to_dict()):
+        print(f"{'' if change.flipped else 'warning: '}{change}", file=sys.stderr)
+        status = max(status, int(change.flipped))
+    return status
