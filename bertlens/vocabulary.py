@@ -297,8 +297,8 @@ class Trait:
     """One piece of a widget's state that kernel and page share.
 
     kind: "text", "number", "optional" (a number or None), "flag", "choice" (one of `choices`), "numbers" (a list or
-    None), "names" (a list), "heads" (a list of [layer, head]), "settings" (a dict) or
-    "record". selectable: readers and Python set it; the
+    None), "names" (a list), "heads" (a list of [layer, head]), "settings" (a dict), "done" (a list of records),
+    "lesson" or "record". selectable: readers and Python set it; the
     others only the kernel does.
     """
 
@@ -399,4 +399,6 @@ TRAITS: tuple[Trait, ...] = (
     Trait("include_layers", "numbers"),
     Trait("include_heads", "numbers"),
     Trait("settings", "settings"),  # what a page is set to, of SETTINGS
+    Trait("lesson", "lesson", selectable=False),  # the steps beside the view: bertlens/lessons
+    Trait("lesson_done", "done"),  # what a reader did in them
 )

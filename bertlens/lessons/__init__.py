@@ -1,5 +1,6 @@
-"""Lessons: steps that point at states of a view, each with something to do, and checks that hold for any sentence."""
+"""Lessons: steps that point at states of a view, with something to do, and checks that hold for any sentence."""
 
-from .lesson import Lesson, Step
+from .lesson import Lesson, Step, for_page
+from .results import results
 
-__all__ = ["Lesson", "Step"]
+__all__ = ["Lesson", "Step", "for_page", "results"]

@@ -232,6 +232,11 @@ class Lesson:
         return cls(record.get("title", ""), made, record.get("lang", "en"), record.get("model", ""))
 
 
+def for_page(lesson: Any) -> dict[str, Any]:
+    """What a page gets of `one_of(lesson)`."""
+    return one_of(lesson).for_page()
+
+
 def one_of(lesson: Any) -> Lesson:
     """A lesson: itself, a file, or the name of a shipped one. Raises InputError."""
     if isinstance(lesson, Lesson):

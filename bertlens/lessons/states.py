@@ -15,7 +15,7 @@ _OWN = ("text", "text_pair", "changes")
 _CHOSEN = {
     trait.name: trait
     for trait in TRAITS
-    if trait.selectable and trait.name not in ("settings", "theme", "truncation", *_OWN)
+    if trait.selectable and trait.name not in ("settings", "theme", "truncation", "lesson_done", *_OWN)
 }
 _EMPTY: dict[str, Any] = {"heads": []}
 NAMES = (*_OWN, *_CHOSEN, *SETTINGS)

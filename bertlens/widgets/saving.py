@@ -86,7 +86,7 @@ def page(
     return html.Page(
         title=title,
         footer=footer,
-        state={**traits, "overview": dict(shown.overview)},
+        state={**traits, "lesson_done": [], "overview": dict(shown.overview)},  # another reader does it anew
         overviews={name: (overview["header"], overview["data"]) for name, overview in overviews.items()},
         answers=_answered(steps, bar),
         layers=chosen,

@@ -6,6 +6,7 @@ value is made of is therefore checked here, before; whether it exists, in the wi
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -56,6 +57,24 @@ class Settings(Dict):
         return given
 
 
+class Done(List):  # type: ignore[type-arg]
+    """What was done in a lesson: flat records, as many and as long as a class needs. Raises SelectionError."""
+
+    MOST, CHARACTERS = 100, 100_000
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        given = list(super().validate(obj, value) or [])
+        flat = all(
+            isinstance(one, dict)
+            and type(one.get("step")) is int
+            and all(isinstance(v, str | bool | int | float | None) and v == v for v in one.values())
+            for one in given
+        )
+        if not flat or len(given) > self.MOST or len(json.dumps(given)) > self.CHARACTERS:
+            raise SelectionError("lesson_done is a list of what was done, each with the number of its step")
+        return given
+
+
 def _alike(value: Any, default: Any) -> bool:
     """Whether a value is of the kind of another one: at every place of a list or dict, too."""
     if isinstance(default, dict):
@@ -81,4 +100,6 @@ KINDS: dict[str, Callable[[Trait], Any]] = {
     "heads": lambda trait: Heads(),
     "settings": lambda trait: Settings(),
     "record": lambda trait: Dict(),
+    "lesson": lambda trait: Dict(),
+    "done": lambda trait: Done(),
 }

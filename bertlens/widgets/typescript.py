@@ -31,6 +31,8 @@ _TYPES = {
     "names": "string[]",
     "heads": "HeadName[]",
     "settings": "Partial<Settings>",
+    "lesson": "Record<string, unknown>",
+    "done": "Record<string, string | number | boolean | null>[]",
     "record": "{ header: Record<string, unknown>; data: DataView | string }",
 }
 _CHOICES = {
@@ -128,7 +130,7 @@ def _type(trait: vocabulary.Trait) -> str:
     return _CHOICES.get(trait.name) or " | ".join(map(_json, trait.choices))
 
 
-_TEXTS = ("text", "text_pair", "truncation", "settings")  # of the run, or kept apart
+_TEXTS = ("text", "text_pair", "truncation", "settings", "lesson_done")  # of the run, or kept apart
 
 
 def _defaults() -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..base.registered import registered
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
 from ..sentences.late import LateSimilarity
@@ -34,7 +35,10 @@ class Explorer(LensWidget):
     from .4 to .9 between two words, in a head whose gate is not open or closed; of a text of more than 128 tokens in
     the first layer, of more than 512 on its first head. No tab is open unless `view` names one.
 
-    Arguments: LensWidget, SurveyView.
+    lesson: a bl.Lesson, its file or the name of a shipped one, whose steps stand beside the view; the page goes through
+    them, `lesson_results` is what was done.
+
+    Other arguments: LensWidget, SurveyView.
     """
 
     PARTS = ("header", "atlas", "head")
@@ -47,10 +51,20 @@ class Explorer(LensWidget):
         distances: np.ndarray | None = None,
         relations: pd.DataFrame | None = None,
         sentence: Sentence | None = None,
+        lesson: Any = None,
         **selection: Any,
     ) -> None:
         corpus = None if stats is None else Corpus(stats, distances, relations, sentence)
+        steps = {} if lesson is None else registered("lesson_for_page")(lesson)
         super().__init__(trace, corpus=corpus, **_opened(trace, selection))
+        self.lesson = steps
+
+    @property
+    def lesson_results(self) -> pd.DataFrame:
+        """What was done in the lesson beside the view, one row a step: DataFrame(step, act, guess, truth, right,
+        hints, shown, skipped, written)."""
+        results: pd.DataFrame = registered("lesson_results")(self.lesson_done)
+        return results
 
     def _parts(self) -> tuple[str, ...]:
         """With all tabs, those registered since included."""

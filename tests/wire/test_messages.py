@@ -145,6 +145,7 @@ of_kind = {
     "heads": st.lists(st.integers(0, 3) | st.lists(st.integers(0, 3), min_size=2, max_size=2), max_size=3),
     "numbers": st.none() | st.lists(st.integers(0, 3), max_size=3),
     "choice": st.sampled_from(["matrix", "lines", "table", "norms", ""]),
+    "done": st.lists(st.dictionaries(st.sampled_from(["step", "guess", "written"]), values), max_size=3),
     "settings": st.dictionaries(st.sampled_from([*SETTINGS, "none"]), values, max_size=3)
     | st.sampled_from(list(SETTINGS.items())).map(lambda setting: dict([setting])),
 }

@@ -7,6 +7,7 @@ import { Pictures } from "../atlas/thumbnails";
 import { INKS, type Theme } from "../generated/vocabulary";
 import { HeadPanel } from "../head/head";
 import { digitsOf } from "../head/scale";
+import { WithLesson } from "../lessons/panel";
 import { share } from "../paint/format";
 import { themeOf } from "../paint/palette";
 import { into } from "../parts/controls";
@@ -74,20 +75,22 @@ export function Explorer({ view }: { view: View }) {
           if ((synced.query.value ?? synced.key.value) !== null) synced.put({ query: null, key: null });
         }}
       >
-        {has("header") ? <Header /> : <Problem />}
-        {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
-        <Deferred>
-          <Pictures />
-          <WhatIf />
-        </Deferred>
-        {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
-        <div class={isBeside(view) ? "bl-work bl-beside" : "bl-work"}>
-          {picture && <Main atlas={has("atlas")} head={has("head")} />}
-          {picture && <Words atlas={has("atlas")} head={has("head")} />}
+        <WithLesson>
+          {has("header") ? <Header /> : <Problem />}
+          {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
           <Deferred>
-            <Details />
+            <Pictures />
+            <WhatIf />
           </Deferred>
-        </div>
+          {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
+          <div class={isBeside(view) ? "bl-work bl-beside" : "bl-work"}>
+            {picture && <Main atlas={has("atlas")} head={has("head")} />}
+            {picture && <Words atlas={has("atlas")} head={has("head")} />}
+            <Deferred>
+              <Details />
+            </Deferred>
+          </div>
+        </WithLesson>
         <div class="bl-hidden" aria-live="polite">
           {page.said.value}
         </div>

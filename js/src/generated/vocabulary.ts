@@ -34,6 +34,8 @@ export interface Traits {
   include_layers: number[] | null;
   include_heads: number[] | null;
   settings: Partial<Settings>;
+  lesson: Record<string, unknown>;
+  lesson_done: Record<string, string | number | boolean | null>[];
 }
 
 /** What the traits of a selection are where nobody chose. */
@@ -91,7 +93,7 @@ export interface Questions {
   change: { changes: unknown[] };
   html: { layers?: number[] | null };
 }
-export const TRAIT_NAMES: readonly (keyof Traits)[] = ["parts", "overview", "map", "layer", "head", "heads", "query", "key", "measure", "layer_map", "mode", "view", "text", "text_pair", "truncation", "pair_filter", "units", "hide_special", "renormalize", "theme", "include_layers", "include_heads", "settings"];
+export const TRAIT_NAMES: readonly (keyof Traits)[] = ["parts", "overview", "map", "layer", "head", "heads", "query", "key", "measure", "layer_map", "mode", "view", "text", "text_pair", "truncation", "pair_filter", "units", "hide_special", "renormalize", "theme", "include_layers", "include_heads", "settings", "lesson", "lesson_done"];
 
 export const MEASURES: Record<Measure, { symbol: string; label: string; title: string; does: string; they: string; about: string; signed: boolean }> = {"weight": {"symbol": "α", "label": "Weight α", "title": "attention weight α", "does": "looks at", "they": "look at", "about": "How much of a query's attention goes to a key: the softmax of its scores; a row sums to 1.", "signed": false}, "norm": {"symbol": "‖αf(x)‖", "label": "Norm ‖αf(x)‖", "title": "norm of what is passed on, ‖αf(x)‖", "does": "takes from", "they": "take from", "about": "Length of what a key really adds to a query: weight times ‖f(x)‖, the length of the key's value after the output projection (Kobayashi et al. 2020).", "signed": false}, "difference": {"symbol": "Δ", "label": "Difference", "title": "difference α − ‖αf(x)‖ / Σ‖αf(x)‖", "does": "looks more (+), takes more (−)", "they": "look more (+), take more (−)", "about": "Share of the weight less share of the norm, in each row: above 0 where a head looks more than it takes.", "signed": true}};
 export const PAIR_FILTERS: Record<PairFilter, { label: string; about: string }> = {"all": {"label": "All", "about": "All pairs of tokens."}, "AA": {"label": "A→A", "about": "Queries of sentence A, keys of sentence A."}, "AB": {"label": "A→B", "about": "Queries of sentence A, keys of sentence B."}, "BA": {"label": "B→A", "about": "Queries of sentence B, keys of sentence A."}, "BB": {"label": "B→B", "about": "Queries of sentence B, keys of sentence B."}};

@@ -3,6 +3,7 @@
 import { type Signal, signal } from "@preact/signals";
 import type { KeyOrder, NeuronOrder } from "../compute/neuronsheet";
 import { SETTINGS } from "../generated/vocabulary";
+import { createLessonState, type LessonState } from "./lesson";
 import { createWhatIf, type WhatIfState } from "./whatif";
 import { createWhy, type WhyState } from "./why";
 
@@ -81,6 +82,7 @@ export interface Page {
   said: Signal<string>; // the polite live region
   why: WhyState;
   whatif: WhatIfState;
+  lesson: LessonState;
 }
 
 /** The pointer is on a cell, or on none; on the same as before is no change. */
@@ -112,5 +114,6 @@ export function createPage(): Page {
     lone: signal(null),
     why: createWhy(),
     whatif: createWhatIf(),
+    lesson: createLessonState(),
   };
 }

@@ -63,13 +63,18 @@ export function stateFrom(hash: string): State | null {
   if (!hash.startsWith(MARK)) return null;
   try {
     const given = JSON.parse(decodeURIComponent(hash.slice(MARK.length))) as State;
-    const known = { ...DEFAULTS, ...SETTINGS } as State;
-    return Object.fromEntries(
-      entries(given).filter(([name, value]) => Object.hasOwn(known, name) && alike(name, value, known[name])),
-    );
+    return knownIn(given);
   } catch {
     return null;
   }
+}
+
+/** What of a state is known, and of the kind that it should be. */
+export function knownIn(given: State): State {
+  const known = { ...DEFAULTS, ...SETTINGS } as State;
+  return Object.fromEntries(
+    entries(given).filter(([name, value]) => Object.hasOwn(known, name) && alike(name, value, known[name])),
+  );
 }
 
 const isPlace = (value: unknown) => Number.isInteger(value) && (value as number) >= 0;

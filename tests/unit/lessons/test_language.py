@@ -217,3 +217,13 @@ def test_what_a_text_lacks_is_said():
     ):
         found = verdict(parse(check), facts(record))
         assert (found.truth, found.why, found.holds) == (None, why, False)
+
+
+def test_a_word_of_several_pieces_is_one():
+    words = [("[CLS]", [0]), ("it", [1]), ("animal", [2, 3]), ("it", [4])]
+    weights = [[0.0] * 5, [0, 0, 0.2, 0.3, 0], [0, 0.6, 0, 0, 0], [0, 0.2, 0, 0, 0.1], [0, 0, 0.3, 0.31, 0]]
+    given = Facts({}, words, words, [True] + 4 * [False], lambda i, j: weights[i][j])
+    # of two "it" the one that looks more counts; pieces that are looked at add up, those that look are averaged
+    for check, number in (("weight(it, animal)", 0.61), ("weight(animal, it)", 0.4)):
+        assert verdict(parse(f"{check} > {number - 0.02}"), given).truth == 1
+        assert verdict(parse(f"{check} < {number + 0.02}"), given).truth == 1

@@ -1,0 +1,57 @@
+// What a view shows, as checks read it; asked for only where a check names it.
+import { units } from "../compute/grid";
+import { answersOf } from "../state/effects";
+import { doneIn, type Lesson, type Step } from "../state/lesson";
+import type { View } from "../state/view";
+import { type Facts, type Tree, verdict } from "./verdict";
+
+const NAMED = ["words", "labels", "span"]; // answers that have a name
+
+export function factsOf(view: View, layer = view.shown.layer, head = view.shown.head): Facts {
+  const { overview, shown, focus } = view;
+  const words = (side: typeof overview.queries) =>
+    units(side, true).map(({ label, pieces }): [string, number[]] => [label, pieces]);
+  const statistics = Object.fromEntries(overview.stats.map((name) => [name, overview.statistic(layer, head, name)]));
+  return {
+    statistics,
+    queries: words(overview.queries),
+    keys: words(overview.keyside),
+    special: overview.keyside.special.map((one) => one === 1),
+    weight: (i, j) => shown.weights.row(i)[j] ?? Number.NaN,
+    query: focus.pinnedQuery ? focus.query : null,
+    key: focus.pinnedKey ? focus.key : null,
+    get answer() {
+      return firstAnswers(view)?.[1] ?? null;
+    },
+    get before() {
+      return firstAnswers(view)?.[0] ?? null;
+    },
+  };
+}
+
+/** What the model says first without the changes and with them; null where it has no answer with a name. */
+function firstAnswers(view: View): [before: string, after: string] | null {
+  const answer = answersOf(view);
+  if (answer.state !== "answered" || answer.value.why_not || !NAMED.includes(answer.value.kind)) return null;
+  const rows = answer.value.rows.filter(({ position }) => position === answer.value.rows[0]!.position);
+  const first = (of: "before" | "after") => rows.reduce((best, row) => (row[of] > best[of] ? row : best)).name;
+  return [first("before"), first("after")];
+}
+
+/** A head whose statistics fulfil a check, null where there is none. */
+export function headFor(view: View, tree: Tree): [layer: number, head: number] | null {
+  const { n_layers, n_heads } = view.overview;
+  for (let n = 0; n < n_layers * n_heads; n++) {
+    const [layer, head] = [Math.floor(n / n_heads), n % n_heads];
+    const { statistics, ...facts } = factsOf(view, layer, head);
+    const weight = () => Number.NaN; // of another head
+    if ((verdict(tree, { ...facts, statistics, weight }).truth ?? 0) === 1) return [layer, head];
+  }
+  return null;
+}
+
+/** What of the step shown is withheld until there is a guess: what is predicted; "" for nothing. */
+export function withheldIn({ synced, page }: View, lesson: Lesson): NonNullable<Step["predict"]> | "" {
+  const n = page.lesson.at.value;
+  return doneIn(synced, n) ? "" : (lesson.steps[n]?.predict ?? "");
+}

@@ -1,0 +1,57 @@
+// From step to step: the view in the state that a step names, and what was done in it.
+import { change, changesOf } from "../state/change";
+import { type Done, doneIn, type Lesson } from "../state/lesson";
+import { knownIn, restore, type State } from "../state/snapshot";
+import type { View } from "../state/view";
+import type { Asked } from "../state/whatif";
+
+/** Show a step, and what it is about. */
+export function go(view: View, lesson: Lesson, n: number): void {
+  const step = lesson.steps[n];
+  if (!step) return;
+  const { page } = view;
+  page.lesson.at.value = n;
+  page.said.value = `step ${n + 1} of ${lesson.steps.length}: ${step.title}`;
+  void enter(view, step.state);
+}
+
+/** Bring the view into the state of a step; without one it stays as it is. */
+export async function enter(view: View, state: State | undefined): Promise<void> {
+  const { lesson } = view.page;
+  const turn = ++lesson.turn;
+  const isLast = () => turn === lesson.turn;
+  lesson.entered.value = null;
+  lesson.refused.value = "";
+  if (!state) return;
+  lesson.busy.value = true;
+  try {
+    await bring(view, state, isLast);
+  } catch (error) {
+    if (isLast()) lesson.refused.value = (error as Error).message;
+  } finally {
+    if (isLast()) lesson.busy.value = false;
+  }
+}
+
+async function bring(view: View, state: State, isLast: () => boolean): Promise<void> {
+  const { text, text_pair = "", changes = [], ...selection } = state;
+  const isOther = text !== undefined && (text !== view.overview.text || text_pair !== view.overview.text_pair);
+  const wanted = changes as Asked[];
+  if (isOther || wanted.length > 0 || changesOf(view.overview).length > 0) {
+    if (!view.link.kernel.peek()) throw new Error(`This step is of another run. ${view.link.needs.peek()}`);
+    if (isOther) await view.run(text as string, text_pair as string);
+    if (!isLast()) return;
+    if (wanted.length > 0 || changesOf(view.overview).length > 0) await change(view, () => wanted);
+  }
+  if (isLast()) restore(view, { ...knownIn(selection), theme: view.synced.theme.peek() });
+}
+
+/** Keep what was done in the step shown; of a guess the first counts. */
+export function keep(view: View, lesson: Lesson, given: Done): void {
+  const { synced, page } = view;
+  const n = page.lesson.at.peek();
+  const before = doneIn(synced, n);
+  const others = (synced.lesson_done.peek() ?? []).filter((one) => one !== before);
+  const step = { step: n + 1, act: lesson.steps[n]!.act ?? "read" };
+  synced.put({ lesson_done: [...others, { ...before, ...step, ...given }] });
+}

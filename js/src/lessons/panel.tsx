@@ -1,0 +1,94 @@
+// A lesson beside the view: which step, its text and what to do; by mouse, by keys, by a list of all steps.
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { doneIn, type Lesson, lessonOf } from "../state/lesson";
+import { useView } from "../state/view";
+import { Act } from "./acts";
+import { withheldIn } from "./facts";
+import { go } from "./go";
+import { Markdown } from "./markdown";
+
+/** What a view shows, with its lesson where there is one. */
+export function WithLesson({ children }: { children: ComponentChildren }) {
+  const view = useView();
+  const lesson = lessonOf(view.synced);
+  useEffect(() => {
+    if (lesson) go(view, lesson, 0);
+  }, [lesson]);
+  if (!lesson) return <>{children}</>;
+  return (
+    <div class="bl-lessoned" data-withheld={withheldIn(view, lesson)}>
+      <Panel lesson={lesson} />
+      <div class="bl-lesson-view">{children}</div>
+    </div>
+  );
+}
+
+function Panel({ lesson }: { lesson: Lesson }) {
+  const view = useView();
+  const { synced, page, overview } = view;
+  const n = page.lesson.at.value;
+  const { steps, title, lang, model } = lesson;
+  const step = steps[n]!;
+  const marked = steps.filter((_, at) => doneIn(synced, at)).length;
+  const live = view.link.kernel.value;
+  useEffect(() => {
+    if (live && page.lesson.refused.peek()) go(view, lesson, page.lesson.at.peek());
+  }, [live]);
+  const move = (by: number) => go(view, lesson, n + by);
+  return (
+    <section
+      class="bl-lesson"
+      aria-label={`Lesson: ${title}`}
+      onKeyDown={(event) => {
+        if ((event.target as Element).closest("input, textarea, select") || event.altKey || event.ctrlKey) return;
+        const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!by) return;
+        event.preventDefault();
+        move(by);
+      }}
+    >
+      <header>
+        <b lang={lang}>{title}</b>
+        <span class="bl-spacer" />
+        <span class="bl-group">
+          <span class="bl-muted bl-lesson-place">
+            step {n + 1} of {steps.length}
+          </span>
+          <button type="button" class="bl-button" aria-label="Step before" disabled={n === 0} onClick={() => move(-1)}>
+            ‹
+          </button>
+          <button
+            type="button"
+            class="bl-button"
+            aria-label="Next step"
+            disabled={n + 1 === steps.length}
+            onClick={() => move(1)}
+          >
+            ›
+          </button>
+        </span>
+      </header>
+      <progress aria-label="Steps done" value={Math.max(marked, n)} max={steps.length} />
+      <div class="bl-lesson-step" lang={lang} dir="auto">
+        <Markdown text={step.text} />
+        <Act lesson={lesson} step={step} n={n} />
+      </div>
+      {model && n === 0 && model !== overview.model && (
+        <p class="bl-muted">
+          Written for {model}: here is {overview.model}. Checks hold for it too; what the text says of heads may not.
+        </p>
+      )}
+      <label class="bl-lesson-jump">
+        <span class="bl-caps">all steps</span>
+        <select value={String(n)} onChange={({ currentTarget }) => go(view, lesson, Number(currentTarget.value))}>
+          {steps.map((one, at) => (
+            <option key={at} value={String(at)}>
+              {`${at + 1} ${doneIn(synced, at) ? "✓ " : ""}${one.title}`}
+            </option>
+          ))}
+        </select>
+      </label>
+    </section>
+  );
+}

@@ -1,0 +1,55 @@
+// A lesson beside a view: its steps as the kernel sent them, which one is shown, and what was done in them.
+import { type Signal, signal } from "@preact/signals";
+import type { Traits } from "../generated/vocabulary";
+import type { Synced } from "../kernel/synced";
+
+/** A step: see bertlens/lessons/lesson.py. What is not named is as there. */
+export interface Step {
+  title: string;
+  text: string;
+  act?: "predict" | "find" | "change" | "write"; // none: read
+  state?: Record<string, unknown>;
+  predict?: "key" | "head" | "number" | "word";
+  of?: string;
+  within?: number;
+  check?: string;
+  tree?: [name: string, ...parts: unknown[]]; // of the check, or ["number", …] of what is predicted
+  model?: string;
+  after?: string;
+  hints?: string[];
+  show?: Record<string, unknown>;
+}
+
+export interface Lesson {
+  title: string;
+  lang: string;
+  model: string;
+  steps: Step[];
+}
+
+export type Done = Traits["lesson_done"][number];
+
+export interface LessonState {
+  at: Signal<number>; // the step shown
+  busy: Signal<boolean>; // its state is on the way
+  refused: Signal<string>; // why its state cannot be shown
+  entered: Signal<string | null>; // what was selected when it began, null before that is shown
+  turn: number; // of the way that was asked for last
+}
+
+export const createLessonState = (): LessonState => ({
+  at: signal(0),
+  busy: signal(false),
+  refused: signal(""),
+  entered: signal(null),
+  turn: 0,
+});
+
+/** The lesson beside a view, null where there is none. */
+export function lessonOf({ lesson }: Pick<Synced, "lesson">): Lesson | null {
+  const given = lesson.value as Partial<Lesson> | undefined;
+  return given?.steps?.length ? (given as Lesson) : null;
+}
+
+export const doneIn = ({ lesson_done }: Pick<Synced, "lesson_done">, step: number): Done | undefined =>
+  (lesson_done.value ?? []).find((one) => one.step === step + 1);

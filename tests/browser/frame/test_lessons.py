@@ -1,0 +1,116 @@
+"""A lesson beside the view: walked by mouse with a kernel, by keys alone in a saved page; what it withholds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+import bertlens as bl
+from browser.views import Seen
+
+AXE = Path(__file__).parents[3] / "js" / "node_modules" / "axe-core" / "axe.min.js"
+FINDINGS = """async () => (await axe.run(".bertlens")).violations
+    .filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .map(({ id, nodes }) => [id, nodes[0].html.slice(0, 200), nodes[0].failureSummary])"""
+TEXT = "The cat sat on the mat because it was tired."
+OTHER = "The dog lay on the rug."
+step = bl.Lesson.step
+
+
+@pytest.fixture(scope="module")
+def lesson() -> bl.Lesson:
+    row = {"text": TEXT, "layer": 4, "head": 9, "query": 8}
+    return bl.Lesson(
+        "A <b>row</b>",
+        [
+            step("# One row\nRead **this**, not <img src=x onerror=boom()>.", row),
+            step("Which word?", row, predict="key", hints=["one", "two"], after="It looks there."),
+            step("How much?", row, predict="number", of="weight(it, cat)", within=0.05),
+            step("Look back.", {"text": OTHER, "layer": 4, "head": 9}, check="previous > 0.5"),
+            step("Why?", model="Because."),
+        ],
+    )
+
+
+def panel(seen: Seen):
+    return seen.root.get_by_role("region", name="Lesson: A <b>row</b>")
+
+
+def test_a_lesson_is_walked_by_mouse(live, embedded_lens, lesson):
+    trace = embedded_lens.trace(OTHER)
+    view = trace.explore(lesson=lesson)
+    seen = live(view, width=974)
+    here = panel(seen)
+    expect(here).to_contain_text("step 1 of 5")
+    expect(here).to_contain_text("<img src=x onerror=boom()>")  # text stays text
+    expect(seen.root.get_by_label("Sentence A")).to_have_value(TEXT)  # the state's own text was run
+    onward = here.get_by_role("button", name="Next step")
+    onward.click()
+    work = seen.root.locator(".bl-main")
+    expect(work).not_to_be_visible()  # the answer is withheld
+    weights = embedded_lens.trace(TEXT).attention(4)[9][8]
+    tokens = embedded_lens.trace(TEXT).tokens
+    best = max(range(1, len(tokens) - 1), key=lambda j: weights[j])
+    here.get_by_role("button", name="Hint").click()
+    expect(here).to_contain_text("one")
+    here.get_by_role("group").get_by_role("button", name="mat", exact=True).click()
+    expect(here.get_by_role("status")).to_contain_text(f"“{tokens[best]}”, {weights[best]:.2f}")
+    expect(here.get_by_role("status")).to_contain_text(f"“mat” got {weights[tokens.index('mat')]:.2f}")
+    expect(here.get_by_role("status")).to_contain_text("It looks there.")
+    expect(work).to_be_visible()
+    onward.click()
+    expect(work).not_to_be_visible()
+    here.get_by_label("Your guess").fill(f"{weights[tokens.index('cat')] + 0.04:.2f}".replace(".", ","))
+    here.get_by_role("button", name="Guess").click()
+    expect(here.get_by_role("status")).to_contain_text(f"✓ {weights[tokens.index('cat')]:.2f}")
+    onward.click()
+    expect(here).to_contain_text("does not hold here")
+    expect(seen.root.get_by_label("Sentence A")).to_have_value(OTHER)
+    backs = view.trace.attention(0)[2].diagonal(-1).sum() / view.trace.n_tokens
+    assert backs > 0.5
+    seen.thumb(0, 2).click()
+    expect(here.get_by_role("status")).to_contain_text("L0·H2")
+    here.get_by_label("all steps").select_option("4")
+    here.get_by_label("Your answer").fill("Nothing to do.")
+    here.get_by_role("button", name="Done").click()
+    expect(here.get_by_role("status")).to_contain_text("Because.")
+    table = view.lesson_results
+    assert table["step"].tolist() == [2, 3, 4, 5]
+    assert table["right"].tolist() == [best == tokens.index("mat"), True, True, None]
+    assert table["guess"][0] == "mat" and table["truth"][2] == "L0·H2" and table["written"][3] == "Nothing to do."
+    assert list(table["act"]) == ["predict", "predict", "find", "write"]
+    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = seen.page.evaluate(FINDINGS)
+    assert found == [], json.dumps(found, indent=1)
+
+
+def test_a_saved_lesson_is_walked_by_keys(show, embedded_lens, lesson):
+    view = embedded_lens.trace(TEXT).explore(lesson=lesson)
+    view.lesson_done = [{"step": 2, "guess": "mat"}]
+    seen = show(view, width=480)
+    here = panel(seen)
+    expect(here).to_contain_text("step 1 of 5")
+    expect(here.locator("option", has_text="✓")).to_have_count(0)  # another reader begins anew
+    box, view_box = here.bounding_box(), seen.page.viewport_size
+    assert box["y"] + box["height"] <= view_box["height"] + 1  # a sheet from below, all of it in sight
+    here.get_by_role("button", name="Next step").focus()
+    seen.page.keyboard.press("ArrowRight")
+    expect(here).to_contain_text("step 2 of 5")
+    expect(seen.root.locator(".bl-main")).not_to_be_visible()
+    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("Enter")  # the first word
+    expect(here.get_by_role("status")).to_contain_text("“the” got")
+    here.get_by_role("button", name="Next step").focus()
+    seen.page.keyboard.press("ArrowRight")
+    here.get_by_role("button", name="Show me").press("Enter")
+    expect(here.get_by_role("status")).to_be_visible()
+    here.get_by_role("button", name="Next step").press("Enter")
+    expect(here).to_contain_text("This step is of another run.")
+    here.get_by_role("button", name="Step before").press("ArrowLeft")
+    expect(here).to_contain_text("step 3 of 5")
+    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = seen.page.evaluate(FINDINGS)
+    assert found == [], json.dumps(found, indent=1)
