@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.wire import pack
-from ..errors import ExportError
+from ..errors import BertLensError, ExportError
 from ..lens import Lens
 from ..model.borrowed import Model
 from ..model.licence import licence
 from ..trace.provenance import visible
 from ..trace.trace import Trace
+from ..whatif import answers
 from . import heads, weights
 from .deflate import carried
 
@@ -72,8 +73,10 @@ def live(trace: Trace, small: bool = False, hosted: bool = False) -> Live:
     tokenizer = trace.model.tokenizer
     files = tokenizer_files(tokenizer)
     is_mapped = "Precompiled" in _steps(files["file"]["normalizer"])
-    apart = _apart(trace, small)
-    digits = _digits(apart, small) + (f" {RARE}" if is_mapped else "")
+    assert trace.model is not None
+    same = Lens(weights.rounded(trace.model, small), tokenizer).run([trace.encoding])[0]
+    apart = _apart(trace, same)
+    digits = _digits(apart, _answers_apart(trace, same), small) + (f" {RARE}" if is_mapped else "")
     about = {
         "shape": weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
         "answer": answer.about,
@@ -142,17 +145,29 @@ def _credits(model: Model, made: str) -> tuple[str, ...]:
     return f"The model is {visible(model.name)}; licence: {stated}.", _NOTICE
 
 
-def _apart(trace: Trace, small: bool) -> float:
-    """How far attention on the trace's text is from that of the model as it is, at most."""
-    assert trace.model is not None
-    same = Lens(weights.rounded(trace.model, small), trace.model.tokenizer).run([trace.encoding])[0]
+def _apart(trace: Trace, same: Trace) -> float:
+    """How far attention of two runs of a text is apart, at most."""
     layers = range(trace.n_layers)
     return max(float((same.attention(layer) - trace.attention(layer)).abs().max()) for layer in layers)
 
 
-def _digits(apart: float, small: bool) -> str:
+def _answers_apart(trace: Trace, same: Trace) -> float | None:
+    """How far two runs' answers are apart, of words and classes that both name; None where there are none."""
+    try:
+        own, other = answers(trace), answers(same)
+    except BertLensError:
+        return None
+    if own.kind not in ("words", "labels", "tags") or own.unit != other.unit:
+        return None
+    numbers = {(row.position, row.name): row.after for row in other.rows}
+    found = [abs(row.after - numbers[name]) for row in own.rows if (name := (row.position, row.name)) in numbers]
+    return max(found, default=None)
+
+
+def _digits(apart: float, answer: float | None, small: bool) -> str:
     kept = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
-    return f"On the text that was saved, {kept} move attention by at most {_upwards(apart)}."
+    more = "" if answer is None else f", the model’s answer by at most {_upwards(answer)}"
+    return f"On the text that was saved, {kept} move attention by at most {_upwards(apart)}{more}."
 
 
 def _decimals(apart: float) -> int:

@@ -65,7 +65,7 @@ class Classroom:
     def to_html(self, path: str | Path, *, small: bool = False, hosted: bool = False, progress: bool = True) -> Path:
         """Write the page, one file that needs neither a network nor a kernel; where it is.
 
-        small: vectors of words in 8 bits, the other weights in 16 as ever. hosted: `path` is a folder, made if it is
+        small: vectors of words in 8 bits, the other weights in 15. hosted: `path` is a folder, made if it is
         not there, in which index.html and the weights are two files for a web server: tablets open no local page with
         scripts in it. progress: a bar once it has taken two seconds.
 

@@ -4,6 +4,7 @@ weights that a page has."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import ExportError
-from bertlens.export import heads, weights
+from bertlens.export import heads, live, weights
 from bertlens.widgets.answers import whatif as answers
 from unit import tiny
 from unit.export import engine
@@ -221,6 +222,18 @@ def test_families_that_a_page_does_not_run_are_refused():
     with pytest.raises(ExportError, match="multiples of 4"):
         weights.check(wide.borrowed)
     assert torch.is_grad_enabled()
+
+
+def test_a_page_says_how_far_its_rounding_moves_the_answer():
+    lens = lens_of(WORDS["BERT"](), tiny.wordpiece())
+    trace = lens.trace(MASKED)
+    for small in (False, True):
+        [said] = re.findall(r"the model’s answer by at most ([\d.e-]+)\.", live.live(trace, small).digits)
+        same = bl.Lens(weights.rounded(lens.borrowed, small), lens.tokenizer).trace(MASKED)
+        own, other = (one.predictions(5).set_index(["position", "token"]).probability for one in (trace, same))
+        apart = (own - other).abs().max()
+        assert apart <= float(said) < 2 * apart
+    assert "answer" not in live.live(lens.trace("the cat")).digits
 
 
 # Objects of sentence-transformers
