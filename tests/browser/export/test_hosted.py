@@ -87,7 +87,7 @@ def test_the_model_comes_from_the_server_and_the_page_says_how_far_it_is(
 
 def test_what_the_server_does_not_give_is_said_and_the_text_of_the_page_stays(address, browser: Browser):
     context, page, log = watched(browser, address)
-    page.route(f"**/{WEIGHTS}*", lambda route: route.fulfill(status=404))
+    page.route(f"**/{WEIGHTS}*", lambda route: route.fulfill(status=404, body="no such file " * 300_000))
     page.goto(address)
     expect(page.locator("#bertlens-says")).to_have_text(
         "The model cannot be run here: its weights did not come from the server. Load the page again."

@@ -189,6 +189,8 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
     [most] = re.findall(r"8 bits and other weights in 15 move attention by at most ([\d.]+)\.", small.digits)
     assert apart <= float(most) < 2 * apart and 2e-3 < apart <= 2e-2  # of two decimals the last moves by two at most
     assert page.isascii()
+    carried = page.split('id="bertlens-live"')[0]  # what a browser that cannot unpack shows
+    assert '"planes"' not in carried and '"planes"' in plain
     [about] = re.findall("<details><summary>About</summary>(.*?)</details>", page)
     assert about.startswith("<p>The model is all-MiniLM-L6-v2; licence: apache-2.0.</p>")
     assert "@huggingface/tokenizers, which is under the Apache License 2.0" in about and "<details>" not in plain
