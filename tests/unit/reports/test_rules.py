@@ -22,15 +22,20 @@ BY_HAND = {
     "clark-first-row": ("1906.04341", "3.3", "3.89 nats"),
     "clark-gradient": ("1906.04341", "3.2, figure 3", "no number"),
     "clark-punctuation-late": ("1906.04341", "3.2, figure 2", "no number"),
+    "clark-first-early": ("1906.04341", "3.2, figure 2", "no number"),
     "clark-alike": ("1906.04341", "6, figure 6", "no number"),
     "clark-syntax": ("1906.04341", "4.2, table 1", "dobj 86.8 % beside 40.0 %"),
     "clark-coreference": ("1906.04341", "4.3, table 2", "65 % beside 27 %"),
     "kobayashi-separator": ("2004.10102", "4", "no number"),
     "kobayashi-punctuation": ("2004.10102", "4", "no number"),
+    "kobayashi-special": ("2004.10102", "4", "no number"),
     "kobayashi-frequency": ("2004.10102", "4", "0.75"),
     "kobayashi-mixing": ("2109.07152", "4, and the authors' notebook", "18.8 %"),
+    "kobayashi-residual": ("2109.07152", "4, and the authors' notebook", "22.3 % beside 85.3 %"),
+    "kobayashi-depth": ("2109.07152", "4, figure 3", "24 % in the first layer, 11 % in the last"),
     "kobayashi-layernorm": ("2109.07152", "4, and the authors' notebook", "18.8 % beside 22.3 %"),
     "bonino-gates": ("2502.12033", "gates: figures 3-5", "no number"),
+    "bonino-cone-grows": ("2502.12033", "cone index", "no number"),
     "bonino-cone": ("2502.12033", "cone index", "no number"),
     "sinks-resting": ("2309.17453", "3", "no number"),
     "sinks-null": ("2004.10102", "4", "no number"),
@@ -47,7 +52,9 @@ def test_every_claim_is_where_its_paper_has_it() -> None:
     assert {claim.name for claim in CLAIMS if not claim.of_training} == {
         "clark-first-row",
         "kobayashi-mixing",
+        "kobayashi-residual",
         "bonino-cone",
+        "bonino-cone-grows",
     }
 
 
