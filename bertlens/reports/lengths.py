@@ -10,7 +10,7 @@ from ..measures.ranks import spearman
 from ..survey.intervals import LEVEL, mean_interval
 from ..survey.statistics import CATEGORIES
 from .gathered import Gathered
-from .measuring import NO_NORMS, NO_SEPARATOR, interval, layer_means, measure, strongest
+from .measuring import NO_NORMS, NO_SEPARATOR, interval, layer_means, measure, part, strongest
 from .rules import Measured
 
 RESTS = 0.3  # of a head's attention, on one kind of token: Gu et al. 2025 (arXiv 2410.10781) take the same
@@ -37,6 +37,18 @@ def cancelled(g: Gathered, name: str, missing: str) -> Measured:
 
 measure("kobayashi-separator")(lambda g: cancelled(g, "separator", NO_SEPARATOR))
 measure("kobayashi-punctuation")(lambda g: cancelled(g, "punctuation", "no text has a full stop or comma"))
+
+
+@measure("kobayashi-special")
+def special(g: Gathered) -> Measured:
+    if not g.values["norm"]:
+        return Measured(why=NO_NORMS)
+    weight, norm = (sum(np.nan_to_num(g.of(name, by)) for name in ("first", "separator")) for by in ("weight", "norm"))
+    weight, norm = np.asarray(weight), np.asarray(norm)
+    head, most = strongest(weight)
+    series = {"by weight": layer_means(weight), "by norm": layer_means(norm)}
+    ratio = norm.mean((1, 2)) / weight.mean((1, 2))
+    return Measured(*interval(ratio), chance=1.0, series=series, head=head, head_value=most)
 
 
 @measure("kobayashi-frequency")
@@ -82,13 +94,29 @@ def mixing(g: Gathered) -> Measured:
     )
 
 
-@measure("kobayashi-layernorm")
-def layernorm(g: Gathered) -> Measured:
+def _less(g: Gathered, method: str, than: str) -> Measured:
+    """The mixing ratio by one method ÷ by another, each the mean of a text's tokens and layers."""
     if not g.mixing:
         return Measured(why=NO_NORMS)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ends = interval(_mixing(g, "attnresln-n").mean(1) / _mixing(g, "attnres-n").mean(1))
+        ends = interval(_mixing(g, method).mean(1) / _mixing(g, than).mean(1))
     return Measured(*ends, chance=1.0, series=_all_mixing(g))
+
+
+measure("kobayashi-layernorm")(lambda g: _less(g, "attnresln-n", "attnres-n"))
+measure("kobayashi-residual")(lambda g: _less(g, "attnres-n", "attn-n"))
+
+
+@measure("kobayashi-depth")
+def depth(g: Gathered) -> Measured:
+    if not g.mixing:
+        return Measured(why=NO_NORMS)
+    if g.shape[0] < 2:
+        return Measured(why="the model has a single layer")
+    values, third = _mixing(g, "attnresln-n"), part(g.shape[0], 1 / 3)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ends = interval(values[:, -third:].mean(1) / values[:, :third].mean(1))
+    return Measured(*ends, chance=1.0, series={"+ LayerNorm": [float(value) for value in values.mean(0)]})
 
 
 # --- sinks ---

@@ -116,21 +116,27 @@ def first_row(g: Gathered) -> Measured:
     return Measured(*ends, chance=1.0, series=series, head=(g.shape[0] - 1, head[1]), head_value=most)
 
 
-@measure("clark-punctuation-late")
-def punctuation_late(g: Gathered) -> Measured:
-    values = g.of("punctuation")
-    third = part(g.shape[0], 1 / 3)
-    if g.shape[0] < 2:
+def by_depth(g: Gathered, name: str, late: bool, missing: str) -> Measured:
+    """Attention to a kind of token in the last third of the layers ÷ in the first third; not `late`: upside down."""
+    values = g.of(name)
+    layers = g.shape[0]
+    third = part(layers, 1 / 3)
+    if layers < 2:
         return Measured(why="the model has a single layer")
+    parts = [values[:, :third], values[:, -third:]]
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = values[:, -third:].mean((1, 2)) / values[:, :third].mean((1, 2))
+        ratio = parts[late].mean((1, 2)) / parts[not late].mean((1, 2))
     if not np.isfinite(ratio).any():
-        return Measured(why="no text has a full stop or comma")
-    ends = interval(ratio)
-    head, most = strongest(values[:, -third:])
-    first = g.shape[0] - third
-    series = {". and ,": layer_means(values)}
-    return Measured(*ends, chance=1.0, series=series, head=(first + head[0], head[1]), head_value=most)
+        return Measured(why=missing)
+    head, most = strongest(parts[late])
+    place = (head[0] + (layers - third) * late, head[1])
+    series = {". and ," if late else "first token": layer_means(values)}
+    return Measured(*interval(ratio), chance=1.0, series=series, head=place, head_value=most)
+
+
+NO_MARKS = "no text has a full stop or comma"
+measure("clark-punctuation-late")(lambda g: by_depth(g, "punctuation", True, NO_MARKS))
+measure("clark-first-early")(lambda g: by_depth(g, "first", False, "no head looks at the first token"))
 
 
 # --- Bonino et al. 2025 ---
@@ -178,3 +184,12 @@ def cone(g: Gathered) -> Measured:
     ends = interval(values[:, least] - chance)
     series = {"cone index ÷ n": [float(v) for v in values.mean(0)], "chance": [float(chance.mean())] * values.shape[1]}
     return Measured(*ends, chance=0.0, series=series, note=f"The least is that of layer {least}.")
+
+
+@measure("bonino-cone-grows")
+def cone_grows(g: Gathered) -> Measured:
+    if not g.cone:
+        return Measured(why="the model hands out no hidden states")
+    values = np.stack(g.cone)
+    series = {"cone index ÷ n": [float(value) for value in values[:, 1:].mean(0)]}
+    return Measured(*interval(values[:, -1] - values[:, 0]), chance=0.0, series=series)

@@ -90,6 +90,11 @@ def test_numbers_are_those_of_the_public_functions(small: Lens, report: Any, per
     mixed = np.stack([one.layers()[["mixing attnresln-n", "mixing attnres-n"]].mean() for one in per_text])
     with np.errstate(invalid="ignore"):
         late = each("punctuation")[:, -1:].mean((1, 2)) / each("punctuation")[:, :1].mean((1, 2))
+    weights = each("first") + each("separator")
+    sent = each("first", "norm") + each("separator", "norm")
+    by_layer = np.stack([one.layers()["mixing attnresln-n"] for one in per_text])
+    with_residual = np.stack([one.layers()[["mixing attnres-n", "mixing attn-n"]].mean() for one in per_text])
+    inputs = np.stack([one.layers()["cone input"] for one in per_text])
     gradients = []
     for text in TEXTS[:8]:
         table = attention_gradients(small, [text], batch_size=1, progress=False)
@@ -107,6 +112,11 @@ def test_numbers_are_those_of_the_public_functions(small: Lens, report: Any, per
         "clark-broad-first": each("entropy")[:, :1].mean((1, 2)) - each("entropy")[:, 1:].mean((1, 2)),
         "clark-first-row": each("entropy_first")[:, 3].mean(1) / np.log(lengths),
         "clark-punctuation-late": late[np.isfinite(late)],
+        "clark-first-early": each("first")[:, :1].mean((1, 2)) / each("first")[:, -1:].mean((1, 2)),
+        "kobayashi-special": sent.mean((1, 2)) / weights.mean((1, 2)),
+        "kobayashi-depth": by_layer[:, -1] / by_layer[:, 0],
+        "kobayashi-residual": with_residual[:, 0] / with_residual[:, 1],
+        "bonino-cone-grows": cone[:, -1] - inputs[:, 0],
         "clark-gradient": np.array(gradients),
         "clark-alike": np.array(inside),
         "kobayashi-separator": ratio("separator"),
@@ -355,6 +365,7 @@ def test_the_command_says_what_it_will_take_and_writes_page_and_numbers(
         "clark-first-row",
         "bonino-gates",
         "bonino-cone",
+        "bonino-cone-grows",
     ]
     for arguments, message in (
         (["-o", str(tmp_path / "r.pdf")], "neither"),
