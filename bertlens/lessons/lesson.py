@@ -175,6 +175,16 @@ class Lesson:
 
         return checked(self, lens)
 
+    def grade(self, line: str) -> pd.DataFrame:
+        """What a reader did, from the line of “Copy my result”: DataFrame(step, act, guess, truth, right, hints, shown,
+        skipped, written), one row a step, and the name in `attrs["name"]`. No proof against cheating.
+
+        Raises InputError for a line that is none, is damaged, or is of another lesson.
+        """
+        from .results import graded
+
+        return graded(self.title, len(self.steps), line)
+
     # Files
 
     def record(self) -> dict[str, Any]:

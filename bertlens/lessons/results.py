@@ -1,13 +1,20 @@
-"""What was done in a lesson, as a table."""
+"""What was done in a lesson, as a table; and the line of text that carries it from a page to a teacher."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+MARK = "bertlens-lesson-1"
+MOST_CHARACTERS = 400_000
 # of a step, with what each is where nothing was said
 COLUMNS: dict[str, Any] = {
     "step": 0,
@@ -28,3 +35,46 @@ def results(done: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
     rows = [{name: one.get(name, start) for name, start in COLUMNS.items()} for one in done]
     return pd.DataFrame(sorted(rows, key=lambda row: row["step"]), columns=list(COLUMNS))
+
+
+def graded(title: str, n_steps: int, line: str) -> pd.DataFrame:
+    """The table of a line that a page made with “Copy my result”: `results` of it, with the steps that were not done.
+
+    Its `attrs["name"]` is what the reader typed. The checksum finds a line that was cut, and proves nothing else.
+    Raises InputError for a line that is none, is damaged, or is of another lesson.
+    """
+    lesson, name, done = read(line)
+    if lesson != title:
+        raise InputError(f"this line is of the lesson {lesson[:60]!r}, not of {title!r}")
+    known = {one["step"]: one for one in done if 1 <= one["step"] <= n_steps}
+    table = results(known.get(step, {"step": step}) for step in range(1, n_steps + 1))
+    table.attrs["name"] = name
+    return table
+
+
+def read(line: str) -> tuple[str, str, list[dict[str, Any]]]:
+    """The lesson's title, the reader's name and the records of a line. Raises InputError."""
+    parts = line.strip().split(":") if isinstance(line, str) and len(line) < MOST_CHARACTERS else []
+    if len(parts) != 3 or parts[0] != MARK:
+        raise InputError(f"this is no result of a lesson: one begins with {MARK}:")
+    if checksum(parts[1]) != parts[2]:
+        raise InputError("this result is damaged or was cut: its checksum is another; copy it again, all of the line")
+    try:
+        given = json.loads(base64.b64decode(parts[1], validate=True))
+        lesson, name, done = given["lesson"], given["name"], given["done"]
+        known = [{key: one[key] for key in COLUMNS if key in one} for one in done]
+        plain = all(isinstance(v, str | bool | int | float | None) for one in known for v in one.values())
+        sound = isinstance(lesson, str) and isinstance(name, str) and plain
+    except (binascii.Error, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputError("this result of a lesson cannot be read") from error
+    if not sound or any(type(one.get("step")) is not int for one in known):
+        raise InputError("this result of a lesson cannot be read")
+    return lesson, name, known
+
+
+def checksum(text: str) -> str:
+    """FNV-1a, 32 bits, as js/src/lessons/result.tsx makes it."""
+    value = 0x811C9DC5
+    for byte in text.encode():
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return f"{value:08x}"

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..base.atomic import check_writable
 from ..base.one_thread import one_thread_if_small
+from ..base.registered import registered
 from ..errors import InputError
 from ..export import html
 from ..export.live import Cost, cost, live
@@ -29,27 +30,31 @@ TEXTS: tuple[Text, ...] = (
 )
 
 
-def classroom(lens: Lens, texts: Sequence[Text] = ()) -> Classroom:
+def classroom(lens: Lens, texts: Sequence[Text] = (), lesson: Any = None) -> Classroom:
     """A page that carries its model, for readers without Python: what they type is run in the page.
 
     texts: strings, or (text, text_pair); the page opens on the first, the others are offered in it (default: four
-    English ones).
+    English ones, or the lesson's). lesson: a bl.Lesson, its file or the name of a shipped one, which stands beside it.
     Raises InputError for anything else, and for a text that is longer than the model takes; ExportError where a page
     cannot run the model.
     """
-    return Classroom(lens, texts)
+    return Classroom(lens, texts, lesson)
 
 
 class Classroom:
     """What `classroom` makes: a lens and the texts of its page."""
 
-    def __init__(self, lens: Lens, texts: Sequence[Text] = ()) -> None:
+    def __init__(self, lens: Lens, texts: Sequence[Text] = (), lesson: Any = None) -> None:
         if not isinstance(lens, Lens):
             raise InputError(f"classroom(lens, texts) needs a Lens, not {type(lens).__name__}")
         if isinstance(texts, str):
             raise InputError("texts is a list of texts: texts=[text]")
         self.lens = lens
-        self.texts = tuple(_pair(text) for text in texts) or tuple(map(_pair, TEXTS))
+        self.lesson = lesson
+        steps = [] if lesson is None else registered("lesson_for_page")(lesson)["steps"]
+        states = [step["state"] for step in steps if step.get("state", {}).get("text")]
+        own = dict.fromkeys((state["text"], state.get("text_pair")) for state in states)
+        self.texts = tuple(_pair(text) for text in texts) or tuple(own) or tuple(map(_pair, TEXTS))
         for text, pair in self.texts:
             lens.encoding(text, pair)
 
@@ -83,7 +88,7 @@ class Classroom:
             tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
         ):
             model = live(self.trace, small, hosted)
-            page = Explorer(self.trace).page(bar=bar)
+            page = Explorer(self.trace, lesson=self.lesson).page(bar=bar)
             texts = tuple((text, pair or "") for text, pair in self.texts)
             title = f"{visible(self.lens.model_name)}: type a text"
             page = replace(page, live=model, title=title, texts=texts)

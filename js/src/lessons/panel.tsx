@@ -7,6 +7,7 @@ import { Act } from "./acts";
 import { withheldIn } from "./facts";
 import { go } from "./go";
 import { Markdown } from "./markdown";
+import { Result } from "./result";
 
 /** What a view shows, with its lesson where there is one. */
 export function WithLesson({ children }: { children: ComponentChildren }) {
@@ -73,6 +74,7 @@ function Panel({ lesson }: { lesson: Lesson }) {
       <div class="bl-lesson-step" lang={lang} dir="auto">
         <Markdown text={step.text} />
         <Act lesson={lesson} step={step} n={n} />
+        {n + 1 === steps.length && marked > 0 && <Result lesson={lesson} />}
       </div>
       {model && n === 0 && model !== overview.model && (
         <p class="bl-muted">

@@ -77,7 +77,16 @@ def test_a_lesson_is_walked_by_mouse(live, embedded_lens, lesson):
     here.get_by_label("Your answer").fill("Nothing to do.")
     here.get_by_role("button", name="Done").click()
     expect(here.get_by_role("status")).to_contain_text("Because.")
+    here.get_by_label("Your name").fill("Zoë")
+    seen.page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    here.get_by_role("button", name="Copy my result").click()
+    line = seen.page.evaluate("window.copied")
     table = view.lesson_results
+    read = lesson.grade(line)
+    assert read.attrs["name"] == "Zoë" and read["step"].tolist() == [1, 2, 3, 4, 5]
+    assert read[1:].reset_index(drop=True).equals(table)
+    with pytest.raises(bl.InputError, match="damaged or was cut"):
+        lesson.grade(line[:40] + line[41:])
     assert table["step"].tolist() == [2, 3, 4, 5]
     assert table["right"].tolist() == [best == tokens.index("mat"), True, True, None]
     assert table["guess"][0] == "mat" and table["truth"][2] == "L0·H2" and table["written"][3] == "Nothing to do."
@@ -114,3 +123,38 @@ def test_a_saved_lesson_is_walked_by_keys(show, embedded_lens, lesson):
     seen.page.evaluate(AXE.read_text(encoding="utf-8"))
     found = seen.page.evaluate(FINDINGS)
     assert found == [], json.dumps(found, indent=1)
+
+
+def test_a_shipped_lesson_is_walked_by_keys_with_a_model(live):
+    lens = bl.Lens.embedded(mlm=True)
+    view = lens.trace("Paris is the capital of [MASK].").explore(lesson="heads-off")
+    seen = live(view, width=974)
+    here = seen.root.get_by_role("region", name="Lesson: Switch heads off: does it matter?")
+    onward = here.get_by_role("button", name="Next step")
+    expect(seen.part("answer")).to_contain_text("coffee")
+    onward.press("ArrowRight")
+    expect(here).to_contain_text("step 2 of 8")
+    expect(seen.part("answer")).not_to_be_visible()
+    guess = here.get_by_label("Your guess")
+    guess.fill("mat")
+    guess.press("Enter")
+    expect(here.get_by_role("status")).to_contain_text("“table” Your guess: “mat”.")
+    expect(seen.part("answer")).to_contain_text("table")
+    onward.press("ArrowRight")
+    expect(here).to_contain_text("step 3 of 8")
+    expect(seen.root.get_by_role("region", name="What if")).not_to_be_visible()  # it would say the answer
+    guess.fill("Table")
+    guess.press("Enter")
+    expect(here.get_by_role("status")).to_contain_text("✓ “table”")
+    onward.press("ArrowRight")
+    expect(here).to_contain_text("does not hold here")
+    assert view.trace.changes == ()  # those of the step before are taken back
+    seen.thumb(1, 8).focus()
+    seen.page.keyboard.press("x")
+    expect(here.get_by_role("status")).to_contain_text("L1·H8 off")
+    here.get_by_label("all steps").select_option("5")
+    here.get_by_role("button", name="Show me").press("Enter")
+    expect(here).to_contain_text("holds here")
+    expect(seen.part("answer")).to_contain_text("europe")
+    assert view.lesson_results["right"].tolist() == [False, True, True, None]
+    assert view.lesson_results["shown"].tolist() == [False, False, False, True]

@@ -36,6 +36,20 @@ def test_it_opens_on_the_first_text_and_offers_all_of_them(lens, tmp_path):
     assert data(bl.classroom(lens).to_html(tmp_path / "b.html", progress=False).read_text())["texts"][0][0].isascii()
 
 
+def test_a_lesson_stands_in_it_with_its_own_texts(lens, tmp_path):
+    steps = [
+        bl.Lesson.step("a", {"text": "Birds sing."}),
+        bl.Lesson.step("b"),
+        bl.Lesson.step("c", {"text": "Time flies."}),
+    ]
+    lesson = bl.Lesson("Two", steps)
+    made = data(bl.classroom(lens, lesson=lesson).to_html(tmp_path / "c.html", progress=False).read_text())
+    assert made["state"]["lesson"] == lesson.for_page() and made["state"]["text"] == "Birds sing."
+    assert made["texts"] == [["Birds sing.", ""], ["Time flies.", ""]]
+    with pytest.raises(InputError, match="or a file of one"):
+        bl.classroom(lens, lesson=7)
+
+
 def test_what_cannot_be_a_class_says_why(lens, tmp_path):
     with pytest.raises(InputError, match=r"texts=\[text\]"):
         bl.classroom(lens, "The cat sat.")
