@@ -271,7 +271,7 @@ def predicted_antecedents(trace: Trace, window: Window, mentions: list[Mention],
     elsewhere[[mention.head for mention in window.mentions]] = False
     layers = []
     for layer in range(trace.n_layers):
-        attention = word_attention(trace, layer, n, rows)[:, heads].nan_to_num(-1).cpu()  # (H, M, n)
+        attention = word_attention(trace, layer, n, rows).cpu()[:, heads].nan_to_num(-1)  # (H, M, n)
         both = torch.stack([attention.masked_fill(own, -1), attention.masked_fill(own | elsewhere, -1)])
         layers.append(torch.where(both.amax(-1) < 0, NONE, both.argmax(-1)))
     return torch.stack(layers).permute(3, 1, 0, 2).numpy()

@@ -45,6 +45,14 @@ CORPUS = [TEXT, "it was very warm .", TEXT.removesuffix(" too ."), "the mats"]
 WORDS = "the cat sat on the warm mat .".split()
 
 
+def document() -> survey.mentions.Document:
+    """The sentence, with its second word named again by its last one."""
+    said = sentence()
+    places = [(1,), (len(said) - 1,)]
+    mentions = [survey.mentions.Mention("a", 0, words, words[0], "nominal") for words in places]
+    return survey.mentions.Document("one", [said], mentions)
+
+
 def sentence() -> survey.Sentence:
     return survey.Sentence(
         WORDS, [1, 2, -1, 6, 6, 6, 2, 2], ["det", "nsubj", "root", "case", "det", "amod", "obl", "punct"]
@@ -89,6 +97,8 @@ MORE: dict[str, Callable[[bl.Lens, bl.Trace], Any]] = {
         survey.word_attention(lens.trace_words(WORDS), 1, len(WORDS), rows) for rows in ("mean", "first", "max")
     ],
     "treebank": lambda lens, trace: survey.relation_scores(lens, [sentence()], progress=False),
+    "coreference": lambda lens, trace: survey.coreference_scores(lens, [document()], progress=False),
+    "report": lambda lens, trace: bl.report(lens, CORPUS, texts=3, progress=False).table[["value", "low", "high"]],
     "frequency": lambda lens, trace: survey.frequency_correlation(lens, CORPUS, progress=False).per_layer,
     "every change": lambda lens, trace: [
         trace.rerun(*change).attention(2)
