@@ -235,7 +235,7 @@ CLAIMS = (
         "4",
         "Frequent tokens send shorter vectors",
         "Spearman's ρ 0.75",
-        "ρ of a token's frequency rank in the corpus and its mean ‖f(x)‖",
+        "Spearman's ρ of a token's frequency rank in the corpus and its mean ‖f(x)‖",
         Rule("above", 0.5, "ratio"),
         "bl.survey.frequency_correlation(lens, texts).rho",
     ),

@@ -81,7 +81,7 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Map
     others = [card for card in report.cards if not card.claim.of_training]
     by_chance = f"{trained} of the {len(report.cards)} claims are of training: of random weights at most 1 in 20 holds."
     if others:
-        by_chance += f" {len(others)} would hold of random weights too, and say so."
+        by_chance += f" {len(others)} may hold of random weights too, and say so."
     cut = f", {corpus['cut']} of them cut" if corpus["cut"] else ""
     unknown = f", {100 * corpus['unknown'] / corpus['tokens']:.1f} % of tokens unknown" if corpus["unknown"] else ""
     beside = {} if against is None else {claim["name"]: claim for claim in against["claims"]}
@@ -129,7 +129,7 @@ def _card(card: Card, layers: set[int], other: str = "", beside: Mapping[str, An
     )
     table = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
     note = f"{escape(m.note)} " if m.note else ""
-    untrained = "" if claim.of_training else " Would hold of random weights too."
+    untrained = "" if claim.of_training else " May hold of random weights too."
     links = []
     if m.head is not None:
         layer, head = m.head

@@ -282,6 +282,10 @@ def test_the_page_holds_every_card_and_the_heads_it_names(report: Any, tmp_path:
     assert re.findall(r"https?://[^\s\"'<]+", text.split("<main")[0]) == []
     counts = report.verdicts
     assert f"{counts['differs']} differ</b>" in text
+    untrained = sum(not claim.of_training for claim in CLAIMS)
+    assert text.count("May hold of random weights too.") == untrained
+    assert f"{len(CLAIMS) - untrained} of the {len(CLAIMS)} claims are of training" in text
+    assert f"{untrained} may hold of random weights too" in text
 
 
 def test_names_of_models_and_files_are_text(small: Lens, tmp_path: Path) -> None:
