@@ -1,6 +1,6 @@
 """The `bertlens` command: `demo` opens JupyterLab on the tour, `html` writes a page that needs no kernel, `classroom`
-one that carries its model, `survey` takes statistics of every head over a corpus, `report` says what of the papers
-holds on a model, `train-mlm` and `train-sars-cov-2` train models to look into.
+one that carries its model, `results` collects what a class did in a lesson, `survey` takes statistics of every head
+over a corpus, `report` says what of the papers holds on a model, `train-mlm` and `train-sars-cov-2` train models.
 
 Bad input ends with one line on stderr and status 2, like argparse's own errors.
 """
@@ -60,12 +60,10 @@ LEARNING = (
     argument("--learning-rate", type=float, metavar="X", help="at its highest"),
 )
 
-DEMO = (
-    argument(
-        "--folder",
-        type=Path,
-        help="where the notebooks go (default: a new temporary folder); yours are not overwritten",
-    ),
+DEMO = (argument("--folder", type=Path, help="where the notebooks go (default: a new temporary folder); yours stay"),)
+RESULTS = (
+    argument("files", type=Path, nargs="+", metavar="RESULTS.txt", help="files with the lines that readers copied"),
+    argument("-o", "--output", type=Path, required=True, metavar="CLASS.csv", help="the file to write"),
 )
 HTML = (
     argument("text", help="the text to look at"),
@@ -79,6 +77,7 @@ CLASSROOM = (
     argument("model", nargs="?", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)"),
     argument("--text", action="append", dest="texts", metavar="TEXT", help="a text of the page; again for another"),
     argument("--pair", action="append", dest="texts", nargs=2, metavar=("A", "B"), help="a pair of texts of the page"),
+    argument("--lesson", metavar="NAME", help="row-of-weights, who-is-it, heads-off, or a .lesson.json, beside it"),
     argument("-o", "--output", type=Path, metavar="CLASS.html", help="the file to write"),
     argument("--hosted", type=Path, metavar="FOLDER", help="instead: page and weights as two files, for a web server"),
     argument("--small", action="store_true", help="vectors of words in 8 bits: a smaller page, less exact"),
@@ -141,15 +140,13 @@ TRAIN_MLM = (
 
 
 def parser() -> argparse.ArgumentParser:
-    top = Parser(
-        prog="bertlens", description="Look into the attention heads of BERT-family models.", allow_abbrev=False
-    )
+    top = Parser(prog="bertlens", description="Look into the heads of BERT-family models.", allow_abbrev=False)
     top.add_argument("--version", action="version", version=f"bertlens {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
 
     def command(run: Callable[[argparse.Namespace], int | None], arguments: Sequence[Argument], **about: Any) -> None:
         name = run.__name__.replace("_", "-")
-        its_parser = commands.add_parser(name, **about)
+        its_parser = commands.add_parser(name, **{"allow_abbrev": False, **about})
         for names, options in arguments:
             its_parser.add_argument(*names, **options)
         its_parser.set_defaults(run=run)
@@ -160,24 +157,22 @@ def parser() -> argparse.ArgumentParser:
         help="open JupyterLab on the tour notebook",
         description="Copy the notebooks into a folder and open JupyterLab on the tour. "
         "Other arguments go to JupyterLab, for example --no-browser --port 9999.",
-        allow_abbrev=False,
     )
-    command(html, HTML, help="write the Explorer as one page that works without a kernel or network")
+    command(html, HTML, help="write the Explorer as one page that works without a kernel or network", allow_abbrev=True)
     command(
         classroom,
         CLASSROOM,
         help="write a page that carries its model, for a class without Python",
         description="Write one page that carries its model: what is typed in it is run in it, without a kernel or a "
         "network. It opens on the first text and offers the others.",
-        allow_abbrev=False,
     )
+    command(results, RESULTS, help="collect what a class did in a lesson into one table")
     command(
         survey,
         SURVEY,
         help="statistics of every head over a corpus",
         description="Run a corpus through the model and write the statistics of every head to one file: "
         "bertlens.survey.HeadStats.load reads it. A run that is stopped keeps what it has; --resume goes on.",
-        allow_abbrev=False,
     )
     command(
         report,
@@ -185,7 +180,6 @@ def parser() -> argparse.ArgumentParser:
         help="what of the papers holds on a model: one page",
         description="Ask a model what four papers found on theirs, and write one page with a card a claim: the paper's "
         "number, this model's with its interval, and the verdict of a rule. Its numbers stand in a .json beside it.",
-        allow_abbrev=False,
     )
     command(
         train_sars_cov_2,
@@ -195,7 +189,6 @@ def parser() -> argparse.ArgumentParser:
         "with labels, TSV (columns variant, sequence; better also split, lineage) or FASTA (>id variant=Alpha "
         "lineage=B.1.1.7), plain or gzipped. Open genomes to cut them from: "
         "github.com/andersen-lab/HCoV-19-Genomics. A run that was cut off goes on when started again.",
-        allow_abbrev=False,
     )
     command(
         train_mlm,
@@ -205,7 +198,6 @@ def parser() -> argparse.ArgumentParser:
         "your text. Writes the model, its history (what every head does at points of the run) and a model card. A run "
         "that was cut off goes on when started again. Files of a folder whose names begin with valid or test are left "
         "for the scores in the card.",
-        allow_abbrev=False,
     )
     return top
 
@@ -263,7 +255,7 @@ def classroom(arguments: argparse.Namespace) -> None:
         raise BertLensError("classroom needs -o CLASS.html, or --hosted FOLDER for a web server")
     if folder is None:
         check_writable(arguments.output)
-    made = Classroom(_lens(arguments.model), [_text(text) for text in arguments.texts or ()])
+    made = Classroom(_lens(arguments.model), [_text(text) for text in arguments.texts or ()], arguments.lesson)
     said = made.cost(small, hosted=folder is not None)
     print(f"{made.lens.model_name}: about {said.size / 1e6:.0f} MB, about {said.seconds:.0f} s", flush=True)
     page = made.to_html(folder or arguments.output, small=small, hosted=folder is not None)
@@ -271,6 +263,13 @@ def classroom(arguments: argparse.Namespace) -> None:
     print(f"{page}: {len(made.texts)} texts, {size:,} bytes")
     if folder:
         print(f"to try it: python -m http.server -d {folder}, then http://localhost:8000")
+
+
+def results(arguments: argparse.Namespace) -> None:
+    """Collect what a class did, and say what could not be read."""
+    from bertlens.lessons.results import collected
+
+    print(collected(arguments.files, arguments.output))
 
 
 def _text(given: str | list[str]) -> str | tuple[str, str]:

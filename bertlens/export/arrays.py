@@ -89,14 +89,14 @@ def _number(value: Any) -> str:
 
 def _one_line(value: Any) -> str:
     if not isinstance(value, str):
-        return _inert(json.dumps(value))
-    return _inert(value.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n"))
+        return inert(json.dumps(value))
+    return inert(value.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n"))
 
 
 def _quoted(text: str) -> str:
-    return '"' + _inert(text).replace('"', '""') + '"'
+    return '"' + inert(text).replace('"', '""') + '"'
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """Text in which no cell of a spreadsheet can begin as a formula."""
     return _FORMULA.sub(r"\1\2'", text)

@@ -7,7 +7,7 @@ fields of `Step`, those left out that are empty. docs/lessons.md tells them one 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA, VERSION = "bertlens lesson", 1
 MOST_BYTES, MOST_STEPS, MOST_TEXT = 1_000_000, 100, 4_000
+TRANSLATED = ("text", "after", "model", "hints", "notes")  # of a step
 ACTS = ("read", "predict", "find", "change", "write")
 PREDICTED = {"key": "argmax of words", "head": "", "number": "", "word": ""}  # with what `of` is where it is left out
 _OF_KEY = ("argmax", "argmax of words")
@@ -174,6 +175,25 @@ class Lesson:
         from .checking import checked
 
         return checked(self, lens)
+
+    def translated(self, lang: str, texts: Mapping[int | str, str | Mapping[str, Any]]) -> Lesson:
+        """The same lesson in another language: the same states and checks.
+
+        texts: the number of a step (from 1) -> its text, or `text`, `after`, `model`, `hints` and `notes` by name; and
+        "title". What is not there stays as it is. Raises InputError for a step or a name that does not exist.
+        """
+        steps = list(self.steps)
+        for number, given in texts.items():
+            if number == "title":
+                continue
+            if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(steps):
+                raise InputError(f"no step {str(number)[:20]!r}: there are 1 to {len(steps)}, and 'title'")
+            words = {"text": given} if isinstance(given, str) else dict(given)
+            for name in words:
+                if name not in TRANSLATED:
+                    raise InputError(f"of a step {', '.join(TRANSLATED)} are translated, not {str(name)[:40]!r}")
+            steps[number - 1] = step(**{**steps[number - 1].record(), **words})
+        return Lesson(texts.get("title", self.title), steps, lang, self.model)  # type: ignore[arg-type]
 
     def grade(self, line: str) -> pd.DataFrame:
         """What a reader did, from the line of “Copy my result”: DataFrame(step, act, guess, truth, right, hints, shown,

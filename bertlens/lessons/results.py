@@ -5,10 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.atomic import replacing
 from ..errors import InputError
+from ..export.arrays import inert
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +74,46 @@ def read(line: str) -> tuple[str, str, list[dict[str, Any]]]:
     if not sound or any(type(one.get("step")) is not int for one in known):
         raise InputError("this result of a lesson cannot be read")
     return lesson, name, known
+
+
+def collected(files: Sequence[Path], output: Path) -> str:
+    """Write a class's table from files of result lines; what was read and what not, in words.
+
+    CSV: lesson, name, double (the same name has another line for this lesson), and the columns of COLUMNS; one row a
+    step. What a reader typed that a spreadsheet would take for a formula begins with an apostrophe. Raises InputError
+    where no line can be read, ExportError where the file cannot be written.
+    """
+    import pandas as pd
+
+    tables, unread, seen = [], [], Counter[tuple[str, str]]()
+    for file in files:
+        try:
+            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError as error:
+            raise InputError(f"{file} cannot be read ({error.strerror or error})") from error
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                lesson, name, done = read(line)
+            except InputError as error:
+                unread.append(f"{file}, line {number}: {error}")
+                continue
+            seen[lesson, name] += 1
+            table = results(done)
+            table.insert(0, "lesson", lesson)
+            table.insert(1, "name", name)
+            tables.append(table)
+    if not tables:
+        raise InputError("; ".join(unread[:3]) or "these files hold no line")
+    table = pd.concat(tables, ignore_index=True)
+    double = [seen[lesson, name] > 1 for lesson, name in zip(table["lesson"], table["name"], strict=True)]
+    table.insert(2, "double", double)
+    for column in ("lesson", "name", "act", "guess", "truth", "written"):
+        table[column] = [inert(str(text)) for text in table[column]]
+    with replacing(output) as out:
+        out.write(table.to_csv(index=False).encode())
+    return "\n".join([f"{output}: {len(tables)} results, {sum(n > 1 for n in seen.values())} names doubled", *unread])
 
 
 def checksum(text: str) -> str:

@@ -179,7 +179,9 @@ function Fulfil({ lesson, step, done }: ActProps & { done: Done | undefined }) {
     <p class="bl-lesson-check" data-holds={holds(found)}>
       <code>{step.check}</code>
       <span>{found.why || (holds(found) ? "holds here" : "does not hold here")}</span>
-      <small title={`A number within ${TOLERANCE} of its threshold counts.`}>± {TOLERANCE}</small>
+      {/[<>]|argmax/.test(step.check!) && (
+        <small title={`A number within ${TOLERANCE} of its threshold counts.`}>± {TOLERANCE}</small>
+      )}
     </p>
   );
 }

@@ -101,6 +101,17 @@ def test_what_is_no_lesson_is_one_sentence():
         bl.Lesson("x").step("no view", "text")
 
 
+def test_a_lesson_is_translated():
+    german = lesson().translated("de", {"title": "Wohin?", 1: "Lies.", 2: {"text": "Rate.", "hints": ["eins"]}})
+    assert (german.title, german.lang, german.steps[0].text) == ("Wohin?", "de", "Lies.")
+    assert german.steps[1].hints == ("eins",) and german.steps[1].after == "So it is."
+    kept = [(one.state, one.check, one.predict, one.of, one.within) for one in german.steps]
+    assert kept == [(one.state, one.check, one.predict, one.of, one.within) for one in lesson().steps]
+    for texts, said in (({9: "x"}, "no step '9': there are 1 to 6"), ({1: {"check": "x"}}, "not 'check'")):
+        with pytest.raises(bl.InputError, match=said):
+            lesson().translated("de", texts)
+
+
 def test_check_says_what_cannot_be_fulfilled(embedded_lens):
     table = lesson().check(embedded_lens)
     assert list(table["holds"]) == [True, True, True, False, True, True]

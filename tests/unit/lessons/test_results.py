@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import re
 
 import pytest
 
 import bertlens as bl
+from bertlens import cli
 from bertlens.lessons.results import MARK, checksum
 
 LESSON = bl.Lesson("Two", [bl.Lesson.step("a"), bl.Lesson.step("b", predict="word")])
@@ -49,3 +51,22 @@ def test_the_checksum_is_fnv_1a():
 def test_another_line_is_one_sentence(given, said):
     with pytest.raises(bl.InputError, match=re.escape(said)):
         LESSON.grade(given)
+
+
+def test_a_class_is_collected(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text(f"{line()}\n\n{line(name='Bo', done=[{'step': 1, 'written': '=1+1'}])}\n")
+    (tmp_path / "b.txt").write_text(f"{line()}\n{line()[:-2]}\n")
+    out = tmp_path / "class.csv"
+    cli.main(["results", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "-o", str(out)])
+    rows = list(csv.DictReader(out.open()))
+    assert [(row["name"], row["double"], row["step"], row["guess"]) for row in rows] == [
+        ("Ada", "True", "2", "dog"),
+        ("Bo", "False", "1", ""),
+        ("Ada", "True", "2", "dog"),
+    ]
+    assert rows[1]["written"] == "'=1+1"  # no formula
+    said = capsys.readouterr().out
+    assert "3 results, 1 names doubled" in said and "b.txt, line 2: this result is damaged" in said
+    (tmp_path / "a.txt").write_text("nothing")
+    assert cli.main(["results", str(tmp_path / "a.txt"), "-o", str(out)]) == 2
+    assert "a.txt, line 1: this is no result of a lesson" in capsys.readouterr().err

@@ -147,7 +147,7 @@ def test_switch_heads_off(language_model):
     cup, mat, paris = (lens.trace(steps[n - 1].state["text"]) for n in (1, 2, 6))
     best = cup.predictions(2)
     words = [f"“{one.token}” ({one.probability:.2f})" for one in best.itertuples()]
-    told.says(1, " and ".join(words))
+    told.says(1, f"the first is {words[0]}. The second, {words[1]}, is nearly as likely")
     assert first(mat)[0] == "table" and mat.text in steps[1].text and paris.text in steps[5].text
     told.says(2, f"only {first(mat)[1]:.2f}")
     assert share(mat, 0, 2, -1) > 0.99 * (mat.n_tokens - 1) / mat.n_tokens and first(mat.rerun(off(0, 2)))[0] == "table"
