@@ -74,7 +74,9 @@ async (widget, engine) => {
     return [{ error: "This needs the model, which a saved page does not hold. Open the notebook." }];
   };
   let reply = engine ? async (message) => (message.op === "hello" ? [{ kernel: false, coming: "loading the model", texts: page.texts }] : answer(message)) : answer;
-  const damaged = () => [{ error: "this part of the page is damaged: it cannot be unpacked" }];
+  const damaged = () => [
+    { error: unpacks ? "this part of the page is damaged: it cannot be unpacked" : "this browser cannot unpack this part of the page: open it in one that has DecompressionStream" },
+  ];
   const model = {
     get: (name) => state[name],
     set(name, value) {

@@ -156,14 +156,17 @@ it("says in a sentence what a browser lacks, and that a page is damaged", async 
   await page.started;
   expect(page.main.textContent).toBe("This page is damaged: its data cannot be unpacked.");
   vi.stubGlobal("DecompressionStream", undefined);
-  const old = start();
+  const old = start(undefined, { ...DATA.state, overview: { header: {}, data } });
   await old.started;
-  vi.unstubAllGlobals();
   expect(old.main.textContent).toBe(
     "This browser cannot unpack the page: open it in one that has DecompressionStream.",
   );
   expect(page.render).not.toHaveBeenCalled();
   expect(old.render).not.toHaveBeenCalled();
+  const plain = start(); // whose first picture is not packed
+  await plain.started;
+  vi.unstubAllGlobals();
+  expect(plain.render).toHaveBeenCalled();
 });
 
 it("answers about a damaged part that it is damaged", async () => {
