@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -226,25 +222,3 @@ def test_the_memory_of_a_live_page(live, page_of, browser):
     after = largest_renderer(browser)
     print(f"renderer of a live page: {after / 1e6:.0f} MB 5 s after the first typed text, at most {peak / 1e6:.0f} MB")
     assert after <= 350e6
-
-
-@pytest.mark.long
-def test_in_firefox(live):
-    firefox, node = shutil.which("firefox-esr"), shutil.which("node", path=f"{ROOT}/.venv/bin:{os.environ['PATH']}")
-    script = ROOT / "js" / "tests" / "firefox.mjs"
-    if firefox is None or node is None or not (ROOT / "js" / "node_modules" / "puppeteer-core").is_dir():
-        pytest.skip("Firefox is not tested: it takes Debian's firefox-esr, node and puppeteer-core (npm ci in js/)")
-    path, lens = live
-    command = [node, str(script), firefox, path.as_uri(), TYPED, "2", "5", "3"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    trace = lens.trace(TYPED)
-    assert found["errors"] == [] and found["says"] == ALONE
-    row = trace.attention(2)[5, 3].sort(descending=True).values
-    assert [float(number) for number in found["before"]] == pytest.approx(
-        row[: len(found["before"])].tolist(), abs=6e-4
-    )
-    assert len(found["before"]) > 3 and "L2·H5 off" in found["change"]
-    [[_, _, _, after]] = answers(trace.rerun(whatif.off(2, 5)))[0]["rows"]
-    assert f"{after:.3f}" in found["slopes"]

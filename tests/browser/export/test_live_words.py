@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
+import subprocess
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -14,6 +19,7 @@ from bertlens.export import weights
 from browser.export.test_live import ALONE, run
 from browser.views import Seen
 
+ROOT = Path(__file__).resolve().parents[3]
 MASKED = "The cat did not drink the [MASK] because it was sour."
 TYPED = [
     "She put the [MASK] into the oven.",
@@ -31,13 +37,19 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bl.Lens]:
     return path, bl.Lens(weights.rounded(lens.borrowed), lens.tokenizer)
 
 
+def pattern(trace: bl.Trace) -> re.Pattern[str]:
+    """Of the answer line, which begins with the likeliest word of a trace; its group is the probability."""
+    return re.compile(rf"^answer\s*{re.escape(trace.predictions(k=1)['token'][0])}\s*(\d?\.\d+)")
+
+
+def check(line: str, trace: bl.Trace) -> None:
+    found = pattern(trace).match(line)
+    assert found and float(found[1]) == pytest.approx(trace.predictions(k=1)["probability"][0], abs=6e-4)
+
+
 def answered(seen: Seen, trace: bl.Trace) -> None:
-    """The line above begins with the likeliest word of a trace and its probability."""
-    answer, best = seen.part("answer"), trace.predictions(k=1).iloc[0]
-    number = re.compile(rf"^answer\s*{re.escape(best['token'])}\s*(\d?\.\d+)")
-    expect(answer).to_have_text(number)
-    found = number.match(answer.text_content() or "")
-    assert found and float(found[1]) == pytest.approx(best["probability"], abs=6e-4)
+    expect(seen.part("answer")).to_have_text(pattern(trace))
+    check(seen.part("answer").text_content() or "", trace)
 
 
 def typed(seen: Seen, lens: bl.Lens) -> None:
@@ -75,3 +87,33 @@ def test_words_at_masks_in_a_sandboxed_frame(live, page_of):
     frame = page.frame_locator("iframe").nth(0)
     expect(frame.locator("#bertlens-says")).to_have_text(ALONE)
     typed(Seen(page, frame.locator(".bertlens")), lens)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("width", "theme", "framed"), [(1280, "light", False), (480, "dark", True)])
+def test_in_firefox(live, tmp_path, width, theme, framed):
+    firefox, node = shutil.which("firefox-esr"), shutil.which("node", path=f"{ROOT}/.venv/bin:{os.environ['PATH']}")
+    if firefox is None or node is None or not (ROOT / "js" / "node_modules" / "puppeteer-core").is_dir():
+        pytest.skip("Firefox is not tested: it takes Debian's firefox-esr, node and puppeteer-core (npm ci in js/)")
+    path, lens = live
+    if framed:
+        frame = f'<iframe sandbox="allow-scripts" srcdoc="{escape(path.read_text(encoding="utf-8"))}" '
+        path = tmp_path / "frame.html"
+        path.write_text(
+            f'<!doctype html><meta charset="utf-8">{frame}style="width:100%;height:850px"></iframe>', encoding="utf-8"
+        )
+    plan = {"texts": TYPED, "layer": LAYER, "head": HEAD, "token": 3, "width": width, "theme": theme, "framed": framed}
+    command = [node, str(ROOT / "js" / "tests" / "firefox.mjs"), firefox, path.as_uri(), json.dumps(plan)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["errors"] == [] and found["says"] == ALONE and found["isDark"] == theme
+    for text, line in zip(TYPED, found["answers"], strict=True):
+        check(line, lens.trace(text))
+    trace = lens.trace(TYPED[-1])
+    row = trace.attention(LAYER)[HEAD, 3].sort(descending=True).values
+    numbers = [float(number) for number in found["list"]]
+    assert len(numbers) > 3 and numbers == pytest.approx(row[: len(numbers)].tolist(), abs=6e-4)
+    assert f"L{LAYER}·H{HEAD} off" in found["change"]
+    check(found["after"], trace.rerun(whatif.off(LAYER, HEAD)))
+    assert f"{trace.predictions(k=1)['probability'][0]:.3f}" in found["slopes"]
