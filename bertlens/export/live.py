@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +53,9 @@ class Live:
     parts: Iterator[dict[str, Any]]
 
 
-def live(trace: Trace, small: bool = False, hosted: bool = False) -> Live:
+def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequence[Trace] = ()) -> Live:
     """The model of a trace, for a page of this trace. small: vectors of words in 8 bits (`weights`). hosted: the
-    weights are to stand beside the page.
+    weights are to stand beside the page. others: runs of its other texts, on which the rounding is measured too.
 
     Raises ExportError where a page cannot run it, or the run is a changed one.
     """
@@ -74,9 +74,11 @@ def live(trace: Trace, small: bool = False, hosted: bool = False) -> Live:
     files = tokenizer_files(tokenizer)
     is_mapped = "Precompiled" in _steps(files["file"]["normalizer"])
     assert trace.model is not None
-    same = Lens(weights.rounded(trace.model, small), tokenizer).run([trace.encoding])[0]
-    apart = _apart(trace, same)
-    digits = _digits(apart, _answers_apart(trace, same), small) + (f" {RARE}" if is_mapped else "")
+    runs, rounded = (trace, *others), Lens(weights.rounded(trace.model, small), tokenizer)
+    both = [(run, rounded.run([run.encoding])[0]) for run in runs]
+    apart = max(_apart(*two) for two in both)
+    answered = [found for two in both if (found := _answers_apart(*two)) is not None]
+    digits = _digits(apart, max(answered, default=None), small, len(runs)) + (f" {RARE}" if is_mapped else "")
     about = {
         "shape": weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
         "answer": answer.about,
@@ -164,10 +166,11 @@ def _answers_apart(trace: Trace, same: Trace) -> float | None:
     return max(found, default=None)
 
 
-def _digits(apart: float, answer: float | None, small: bool) -> str:
+def _digits(apart: float, answer: float | None, small: bool, texts: int) -> str:
     kept = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
     more = "" if answer is None else f", the model’s answer by at most {_upwards(answer)}"
-    return f"On the text that was saved, {kept} move attention by at most {_upwards(apart)}{more}."
+    on = "On the text that was saved" if texts == 1 else f"On the {texts} texts of this page"
+    return f"{on}, {kept} move attention by at most {_upwards(apart)}{more}."
 
 
 def _decimals(apart: float) -> int:

@@ -87,7 +87,7 @@ class Classroom:
             one_thread_if_small(stream_size(self.trace)),
             tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
         ):
-            model = live(self.trace, small, hosted)
+            model = live(self.trace, small, hosted, [self.lens.trace(*text) for text in self.texts[1:]])
             page = Explorer(self.trace, lesson=self.lesson).page(bar=bar)
             texts = tuple((text, pair or "") for text, pair in self.texts)
             title = f"{visible(self.lens.model_name)}: type a text"
