@@ -14,7 +14,7 @@ from .measuring import NO_NORMS, NO_SEPARATOR, interval, layer_means, measure, p
 from .rules import Measured
 
 RESTS = 0.3  # of a head's attention, on one kind of token: Gu et al. 2025 (arXiv 2410.10781) take the same
-ENOUGH_TOKENS = 100_000  # for frequencies to mean anything
+ENOUGH_FOR_FREQUENCIES = 100_000  # for frequencies to mean anything
 
 
 # --- Kobayashi et al. 2020 and 2021 ---
@@ -60,8 +60,8 @@ def frequency(g: Gathered) -> Measured:
     more = len(counts) - np.searchsorted(np.sort(counts), counts, side="right")  # types that are more frequent
     rank, lengths = (more + 1)[index], np.concatenate(g.token_lengths)
     value = spearman(torch.from_numpy(rank), torch.from_numpy(lengths))
-    if len(ids) < ENOUGH_TOKENS:
-        too_few = f"the texts have {len(ids):,} tokens, and frequencies need {ENOUGH_TOKENS:,}"
+    if len(ids) < ENOUGH_FOR_FREQUENCIES:
+        too_few = f"the texts have {len(ids):,} tokens, and frequencies need {ENOUGH_FOR_FREQUENCIES:,}"
         return Measured(value, n=g.n, chance=0.0, why=too_few)
     text = np.repeat(np.arange(g.n), [len(part) for part in g.ids])
     random, drawn = np.random.default_rng(0), []
