@@ -17,7 +17,6 @@ MEASURES: dict[str, Measure] = {}
 
 NO_NORMS = "the model's family offers no norms"
 NO_SEPARATOR = "the tokenizer puts no separator into these texts"
-PAPER_GATES = (*("directional", "open", "closed", "forward contextual", "backward contextual", "cluster", "instance"),)
 
 
 def measure(name: str) -> Callable[[Measure], Measure]:
@@ -50,10 +49,9 @@ def interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, float, fl
 
 
 def layer_means(values: np.ndarray) -> list[float]:
-    """(N, L, H) -> the mean of each layer, None-free: NaN where no text has it."""
-    with np.errstate(invalid="ignore"):
-        return [float(np.nanmean(values[:, layer])) if np.isfinite(values[:, layer]).any() else math.nan
-                for layer in range(values.shape[1])]  # fmt: skip
+    """(N, L, H) -> the mean of each layer; NaN where no text has it."""
+    layers = values.swapaxes(0, 1)
+    return [float(np.nanmean(each)) if np.isfinite(each).any() else math.nan for each in layers]
 
 
 def strongest(values: np.ndarray) -> tuple[tuple[int, int], float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..survey.intervals import LEVEL, jeffreys, mean_interval
@@ -10,7 +12,7 @@ from .gathered import Gathered
 from .measuring import NO_SEPARATOR, interval, layer_means, measure, middle, part, strongest
 from .rules import FEWEST_TEXTS, Measured
 
-PAPER_GATES = (*("directional", "open", "closed", "forward contextual", "backward contextual", "cluster", "instance"),)
+PAPER_GATES = ("directional", "open", "closed", "forward contextual", "backward contextual", "cluster", "instance")
 
 
 # --- heads that do something ---
@@ -55,40 +57,34 @@ measure("clark-neighbours")(lambda g: heads_above(g, ("previous", "next"), 0.5, 
 
 @measure("clark-separator")
 def separator(g: Gathered) -> Measured:
-    values, first = g.of("separator"), g.of("first")
-    if not np.isfinite(values).any():
-        return Measured(why=NO_SEPARATOR)
-    layers = middle(g.shape[0])
-    ends = interval(values[:, layers].mean((1, 2)))
-    kinds = np.stack(g.kinds)
-    chance = float((kinds[:, CATEGORIES.index("separator")] / kinds.sum(1)).mean())
-    rest = float(np.nanmean(first[:, layers]))
-    head, most = strongest(values[:, layers])
-    return Measured(
-        *ends,
-        chance=chance,
-        series={"separator": layer_means(values), "first token": layer_means(first)},
-        head=(layers[head[0]], head[1]),
-        head_value=most,
-        note=f"The first token gets {100 * rest:.0f} % there." if rest > ends[0] else "",
-    )
+    first = g.of("first")
+    found = _in_the_middle(g, "separator", {"first token": layer_means(first)})
+    if found.why:
+        return found
+    rest = float(np.nanmean(first[:, middle(g.shape[0])]))
+    return replace(found, note=f"The first token gets {100 * rest:.0f} % there.") if rest > found.value else found
 
 
 @measure("clark-separator-to-separator")
 def separator_to_separator(g: Gathered) -> Measured:
-    values = g.of("separator_to_separator")
+    return _in_the_middle(g, "separator_to_separator", {"others to separator": layer_means(g.of("rest_to_separator"))})
+
+
+def _in_the_middle(g: Gathered, name: str, beside: dict[str, list[float]]) -> Measured:
+    """A share of attention to separators in the middle layers; by chance it is their share of the tokens."""
+    values, layers = g.of(name), middle(g.shape[0])
     if not np.isfinite(values).any():
         return Measured(why=NO_SEPARATOR)
-    layers = middle(g.shape[0])
-    ends = interval(values[:, layers].mean((1, 2)))
     kinds = np.stack(g.kinds)
     chance = float((kinds[:, CATEGORIES.index("separator")] / kinds.sum(1)).mean())
     head, most = strongest(values[:, layers])
-    series = {
-        "separator to separator": layer_means(values),
-        "others to separator": layer_means(g.of("rest_to_separator")),
-    }
-    return Measured(*ends, chance=chance, series=series, head=(layers[head[0]], head[1]), head_value=most)
+    return Measured(
+        *interval(values[:, layers].mean((1, 2))),
+        chance=chance,
+        series={name.replace("_", " "): layer_means(values), **beside},
+        head=(layers[head[0]], head[1]),
+        head_value=most,
+    )
 
 
 @measure("clark-broad-first")
