@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..errors import InputError
 from ..lens import Lens
 from ..measures.statistics import SURVEY_NAMES
 from ..survey.corpus import Numbered, digest, traces_of, windows
@@ -92,7 +91,7 @@ class Gathered:
 def gather(lens: Lens, texts: list[Numbered], *, progress: bool = True) -> Gathered:
     """Run the texts; an interrupt ends the pass with a warning, and those done count.
 
-    Texts that are too long for the model are cut. Raises InputError where none was done, or attention holds NaN.
+    Texts that are too long for the model are cut. Raises InputError where attention holds NaN.
     """
     found, lengths = Gathered(), Lengths()
     with tqdm(total=len(texts), unit="text", desc="report", disable=not progress) as bar:
@@ -102,7 +101,7 @@ def gather(lens: Lens, texts: list[Numbered], *, progress: bool = True) -> Gathe
                     found.add(trace, text_statistics(trace, lengths), entry)
                     bar.update()
         except KeyboardInterrupt:
+            if not found.n:
+                raise
             warnings.warn(f"interrupted: the report is of the {found.n} texts that were done", stacklevel=3)
-    if not found.n:
-        raise InputError("interrupted before any text was done: there is no report")
     return found

@@ -320,6 +320,13 @@ def test_an_interrupt_leaves_a_report_of_what_was_done(small: Lens, monkeypatch:
         made = bl.report(small, TEXTS, "bonino", texts=10, progress=False)
     assert made.facts["corpus"]["texts"] == 3 and made.facts["corpus"]["drawn"] == 10
 
+    def stops_at_once(self: Gathered, *given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Gathered, "add", stops_at_once)
+    with pytest.raises(KeyboardInterrupt):
+        bl.report(small, TEXTS, "bonino", texts=10, progress=False)
+
 
 def test_texts_are_drawn_by_seed_and_by_time(small: Lens) -> None:
     every = [f"the cat sat {'on the mat ' * (n % 3)}{n}" for n in range(500)]
