@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .reports import Report, report
     from .sentences.pairs import Similarity, similarity
     from .sentences.passages import rank
+    from .tasks import Task, task
     from .text.encoding import InputReport
     from .trace.trace import Trace
     from .vocabulary import LayerMap, register_layer_map
@@ -49,6 +50,7 @@ _NAMES = {
     "reports": ("Report", "report"),
     "sentences.pairs": ("Similarity", "similarity"),
     "sentences.passages": ("rank",),
+    "tasks": ("Task", "task"),
     "vocabulary": ("LayerMap", "register_layer_map"),
     "widgets.teaching": ("classroom",),
     "widgets": (
@@ -95,6 +97,7 @@ __all__ = [
     "Similarity",
     "SimilarityView",
     "SurveyView",
+    "Task",
     "Trace",
     "__version__",
     "classroom",
@@ -104,6 +107,7 @@ __all__ = [
     "register_layer_map",
     "report",
     "similarity",
+    "task",
 ]
 
 

@@ -84,6 +84,7 @@ LAYERS = [
         "page",
         "export",
         "widgets",
+        "tasks",
         "reports",
         "lessons",
         "cli",

@@ -1,0 +1,5 @@
+"""Labelled data in: how good a classifier is, where it is wrong, which heads and words its answers rest on."""
+
+from .making import Task, task
+
+__all__ = ["Task", "task"]

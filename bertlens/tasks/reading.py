@@ -1,0 +1,184 @@
+"""Columns of labelled data, wherever they come from: a file, a table, a data set, a list. Every row knows its place."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+
+SEPARATORS = ",;\t|"  # of tables: what Excel writes depends on the country that it is set to
+NAMED = 12  # columns that an error lists
+csv.field_size_limit(10_000_000)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns by name, all of one length. lines: of the file, from 1, where there is one."""
+
+    values: dict[str, list[Any]]
+    source: str = ""  # the file's name
+    lines: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values())))
+
+    def place(self, row: int, column: str = "") -> str:
+        """Where a value stands, as errors name it; rows count from 0."""
+        line = f" (line {self.lines[row]} of {self.source})" if self.lines else ""
+        return f"row {row}{line}" + (f", column {column!r}" if column else "")
+
+
+def columns(examples: Any, wanted: Sequence[str], optional: Sequence[str] = ()) -> Columns:
+    """The wanted columns, and those optional ones that are there.
+
+    examples: a file (.csv, .tsv, .txt: a table whose separator is found; .jsonl: an object a line; also gzipped), a
+    pandas DataFrame, a Hugging Face data set, dictionaries, or (text, label) pairs, where the text may be a pair.
+    Raises InputError that names the row, the column or the file for anything else.
+    """
+    if isinstance(examples, str | Path):
+        return _file(Path(examples), wanted, optional)
+    names = getattr(examples, "column_names", None)
+    if isinstance(names, dict):
+        raise InputError(f"this data set has the splits {', '.join(map(str, names))}: give one, such as data['train']")
+    if names is None and hasattr(examples, "iloc") and hasattr(examples, "columns"):
+        names = list(examples.columns)
+    if names is not None:
+        chosen = _chosen([*names], wanted, optional, "")
+        return Columns({name: list(examples[name]) for name in chosen})
+    if isinstance(examples, bytes) or not isinstance(examples, Iterable):
+        raise InputError(
+            "examples are a file (.csv, .tsv, .jsonl), a DataFrame, a data set, or a list of dictionaries or "
+            f"(text, label) pairs, not a {type(examples).__name__}"
+        )
+    rows = list(examples)
+    if not rows:
+        raise InputError("there is no example")
+    if isinstance(rows[0], dict):
+        return _dictionaries(rows, wanted, optional, Columns({}))
+    return _pairs(rows, wanted)
+
+
+def _chosen(names: list[Any], wanted: Sequence[str], optional: Sequence[str], source: str) -> list[str]:
+    where = f" in {source}" if source else ""
+    for name in wanted:
+        if (count := names.count(name)) != 1:
+            there = ", ".join(map(repr, names[:NAMED])) + (", …" if len(names) > NAMED else "")
+            what = "no column" if not count else f"{count} columns"
+            raise InputError(f"{what} {name!r}{where}: there are {there}; name them by text=, text_pair= and label=")
+    return [*wanted, *(name for name in optional if names.count(name) == 1 and name not in wanted)]
+
+
+def _dictionaries(rows: list[Any], wanted: Sequence[str], optional: Sequence[str], at: Columns) -> Columns:
+    chosen = _chosen([*rows[0]], wanted, optional, at.source)
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise InputError(f"{at.place(number)} is a {type(row).__name__}, not a dictionary as the first one")
+        for name in chosen:
+            if name not in row:
+                raise InputError(f"{at.place(number, name)}: there is none in this row")
+    return Columns({name: [row[name] for row in rows] for name in chosen}, at.source, at.lines)
+
+
+def _pairs(rows: list[Any], wanted: Sequence[str]) -> Columns:
+    texts: list[Any] = []
+    for number, row in enumerate(rows):
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != 2:
+            raise InputError(f"row {number} is no (text, label) pair: {row!r:.60}")
+        texts.append(row[0])
+    found: dict[str, list[Any]] = {}
+    if all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
+        found = {wanted[0]: [text[0] for text in texts], "text_pair": [text[1] for text in texts]}
+        if len(wanted) == 3:
+            found[wanted[1]] = found.pop("text_pair")
+    else:
+        found = {wanted[0]: texts}
+    return Columns(found | {wanted[-1]: [row[1] for row in rows]})
+
+
+def _file(path: Path, wanted: Sequence[str], optional: Sequence[str]) -> Columns:
+    kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
+    if kind in ("xls", "xlsx", "ods"):
+        raise InputError(f"{path.name} is a workbook: save the sheet as CSV UTF-8 first")
+    if kind not in ("csv", "tsv", "txt", "jsonl"):
+        raise InputError(f"{path.name} is no file of examples: give .csv, .tsv or .jsonl")
+    text = _text(path)
+    if kind == "jsonl":
+        return _jsonl(text, path.name, wanted, optional)
+    return _table(text, path.name, wanted, optional)
+
+
+def _text(path: Path) -> str:
+    """The file as text: UTF-8, or UTF-16 where its byte order mark says so, as Excel writes both."""
+    try:
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path} cannot be opened: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"line {line} of {path.name} is no UTF-8: save it as CSV UTF-8") from None
+    if "\0" in text:
+        raise InputError(f"{path.name} is no text: it holds zero bytes")
+    return text
+
+
+def _table(text: str, source: str, wanted: Sequence[str], optional: Sequence[str]) -> Columns:
+    lines = text.splitlines(keepends=True) if "\r\n" not in text and "\r" in text else text.split("\n")
+    lines = [line if line.endswith(("\n", "\r")) else f"{line}\n" for line in lines]
+    skipped, separator = 0, ""
+    if lines[0][:4].lower() == "sep=" and len(lines[0].strip()) <= 5:  # Excel's own way to say it
+        separator, skipped = lines[0][4:5].strip("\n\r") or ",", 1
+    if not text.strip() or len(lines) <= skipped:
+        raise InputError(f"{source} is empty: its first line is to name the columns")
+    if not separator:
+        found = {one: next(csv.reader([lines[skipped]], delimiter=one), []) for one in SEPARATORS}
+        # the one that finds the wanted columns; else the one that finds most, for the error
+        separator = max(SEPARATORS, key=lambda one: (all(name in found[one] for name in wanted), len(found[one])))
+    reader = csv.reader(lines[skipped:], delimiter=separator)
+    try:
+        names = [name.strip() for name in next(reader)]
+        chosen = _chosen(names, wanted, optional, source)
+        places = [names.index(name) for name in chosen]
+        at: list[int] = []
+        rows: list[list[str]] = []
+        before = reader.line_num
+        for row in reader:
+            if row:
+                if len(row) != len(names):
+                    number = len(rows)
+                    raise InputError(
+                        f"row {number} (line {before + 1 + skipped} of {source}) has {len(row)} fields, the first line "
+                        f"names {len(names)} columns: a text that holds {separator!r} or a quote is to be quoted"
+                    )
+                rows.append(row)
+                at.append(before + 1 + skipped)
+            before = reader.line_num
+    except csv.Error as error:
+        raise InputError(f"line {reader.line_num + skipped} of {source} cannot be read: {error}") from None
+    if not rows:
+        raise InputError(f"{source} has no example below its first line")
+    return Columns({name: [row[i] for row in rows] for name, i in zip(chosen, places, strict=True)}, source, at)
+
+
+def _jsonl(text: str, source: str, wanted: Sequence[str], optional: Sequence[str]) -> Columns:
+    rows, at = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"line {number} of {source} cannot be read as JSON: {str(error)[:100]}") from None
+        at.append(number)
+    if not rows:
+        raise InputError(f"{source} is empty")
+    if not isinstance(rows[0], dict):
+        raise InputError(f"line {at[0]} of {source} is no JSON object with a text and a label")
+    return _dictionaries(rows, wanted, optional, Columns({}, source, at))

@@ -1,0 +1,210 @@
+"""Labelled data from wherever it comes: the same examples, or one sentence that names row and column."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import transformers as tf
+
+import bertlens as bl
+from bertlens.errors import BertLensError, InputError, ModelError
+from unit import tiny
+from unit.tasks.classifier import lens_of
+
+ROWS = [("the cat sat", "warm"), ("on, the mat", "cold"), ('it was "very" warm', "warm"), ("two\nlines", "cold")]
+
+
+@pytest.fixture(scope="module")
+def lens() -> bl.Lens:
+    return lens_of()
+
+
+def quoted(separator: str) -> str:
+    return "\r\n".join(
+        separator.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [("text", "label"), *ROWS]
+    )
+
+
+class Dataset:
+    """What a data set of Hugging Face shows of itself."""
+
+    column_names = ("text", "label")
+
+    def __getitem__(self, name: str) -> list[object]:
+        return [row[name == "label"] if name == "text" else int(row[1] == "warm") for row in ROWS]
+
+
+def jsonl() -> str:
+    return "\n".join(json.dumps({"text": text, "label": label, "more": 1}) for text, label in ROWS)
+
+
+FILES = {
+    "a.csv": quoted(",").encode(),
+    "excel.csv": quoted(";").encode("utf-8-sig"),
+    "said.csv": ("sep=;\r\n" + quoted(";")).encode("utf-8-sig"),
+    "unicode.txt": quoted("\t").encode("utf-16"),
+    "a.tsv": quoted("\t").encode(),
+    "a.csv.gz": gzip.compress(quoted(",").encode()),
+    "a.jsonl": jsonl().encode("utf-8-sig"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_read_whatever_wrote_it(lens, tmp_path, name):
+    (tmp_path / name).write_bytes(FILES[name])
+    found = bl.task(lens, tmp_path / name)
+    assert [text[0].replace("\r", "") for text in found.examples.texts] == [text for text, _ in ROWS]
+    assert [found.names[k] for k in found.labels] == [label for _, label in ROWS]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ROWS,
+        [{"text": text, "label": label} for text, label in ROWS],
+        pd.DataFrame(ROWS, columns=["text", "label"]),
+        Dataset(),
+        [(text, float(label == "warm")) for text, label in ROWS],
+        [(text, str(int(label == "warm"))) for text, label in ROWS],
+        [(text, np.int32(label == "warm")) for text, label in ROWS],
+        [(text, label.upper()) for text, label in ROWS],
+    ],
+    ids=["pairs", "dictionaries", "frame", "data set", "floats", "digits", "numpy", "capitals"],
+)
+def test_lists_and_tables_are_the_same_examples(lens, given):
+    found = bl.task(lens, given)
+    assert [text[0] for text in found.examples.texts] == [text for text, _ in ROWS]
+    assert found.labels.tolist() == [1, 0, 1, 0]
+
+
+def test_pairs_of_texts_and_names_of_ones_own(lens):
+    found = bl.task(lens, [(("the cat", "sat"), "yes"), (("on", "the mat"), "no")], labels={"yes": "warm", "no": 0})
+    assert found.examples.texts == [("the cat", "sat"), ("on", "the mat")] and found.labels.tolist() == [1, 0]
+    assert {"text", "text_pair"} <= set(found.table.columns)
+    frame = pd.DataFrame({"a": ["the cat", "on"], "b": ["sat", "the mat"], "y": [1, 0]})
+    again = bl.task(lens, frame, text="a", text_pair="b", label="y")
+    assert again.examples.texts == found.examples.texts
+    np.testing.assert_array_equal(again.logits, found.logits)
+    expected = lens.trace("the cat", "sat").output.logits[0]
+    np.testing.assert_allclose(found.logits[0], expected.double().numpy(), rtol=1e-5)
+
+
+BAD = [
+    ([("the cat", "warm"), ("sat", None)], r"row 1, column 'label': the label is missing"),
+    ([("the cat", "warm"), ("sat", float("nan"))], r"row 1, column 'label': the label is missing"),
+    ([("the cat", "warm"), ("sat", "hot")], r"row 1, column 'label': no label 'hot', the model has cold, warm"),
+    ([("the cat", 1), ("sat", 2)], r"row 1, column 'label': no label 2"),
+    ([("the cat", 1), ("sat", -1)], r"row 1, column 'label': no label -1"),
+    ([("the cat", 1), ("sat", [0])], r"row 1, column 'label': a label is one name"),
+    ([("the cat", 1), ("sat", 1)], r"all 2 examples have the label 'warm'"),
+    ([("the cat", 1), (None, 0)], r"row 1, column 'text': the text is missing"),
+    ([("the cat", 1), (7, 0)], r"row 1, column 'text': the text is a int, not a text"),
+    ([("the cat", 1), (" ", 0)], r"row 1, column 'text': the text is empty"),
+    ([("the cat", 1), "sat"], r"row 1 is no \(text, label\) pair"),
+    ([], r"there is no example"),
+    (7, r"examples are a file .* not a int"),
+    (pd.DataFrame({"sentence": ["a"], "y": [1]}), r"no column 'text': there are 'sentence', 'y'; name them by text="),
+    ([{"text": "a", "label": 1}, {"text": "b"}], r"row 1, column 'label': there is none in this row"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), BAD, ids=[said[:40] for _, said in BAD])
+def test_what_cannot_be_used_is_named_by_row_and_column(lens, given, said):
+    with pytest.raises(InputError, match=said):
+        bl.task(lens, given)
+
+
+BAD_FILES = {
+    "short.csv": (b"text,label\na,1\nb,c,0\n", r"row 1 \(line 3 of short.csv\) has 3 fields"),
+    "label.csv": (
+        b'text,label\n"a\nb",1\nc,\n',
+        r"row 1 \(line 4 of label.csv\), column 'label': the label is missing",
+    ),
+    "named.csv": (b"sentence;class\na;1\n", r"no column 'text' in named.csv: there are 'sentence', 'class'"),
+    "twice.csv": (b"text,text,label\na,b,1\n", r"2 columns 'text'"),
+    "none.csv": (b"", r"none.csv is empty"),
+    "head.csv": (b"text,label\n", r"head.csv has no example below its first line"),
+    "latin.csv": ("text,label\ncafé,1\n".encode("latin-1"), r"line 2 of latin.csv is no UTF-8"),
+    "broken.jsonl": (b'{"text": "a", "label": 1}\n{"text": \n', r"line 2 of broken.jsonl cannot be read as JSON"),
+    "array.jsonl": (b"[1]\n", r"line 1 of array.jsonl is no JSON object"),
+    "sheet.xlsx": (b"PK", r"sheet.xlsx is a workbook: save the sheet as CSV"),
+    "a.parquet": (b"PAR1", r"a.parquet is no file of examples"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_file_that_cannot_be_used_is_named_by_line(lens, tmp_path, name):
+    content, said = BAD_FILES[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        bl.task(lens, tmp_path / name)
+    with pytest.raises(InputError, match="cannot be opened"):
+        bl.task(lens, tmp_path / "missing.csv")
+
+
+def test_splits_long_texts_and_limits(lens):
+    class Splits:
+        column_names = {"train": ["text"], "test": ["text"]}  # noqa: RUF012
+
+    with pytest.raises(InputError, match=r"has the splits train, test: give one"):
+        bl.task(lens, Splits())
+    long = [("the cat", 0), ("cat " * 100, 1)]
+    with pytest.raises(InputError, match=r"row 1, column 'text': 102 tokens"):
+        _ = bl.task(lens, long, progress=False).logits
+    assert bl.task(lens, long, truncation=True, progress=False).logits.shape == (2, 2)
+    assert len(bl.task(lens, ROWS, limit=2)) == 2
+    with pytest.raises(InputError, match="limit"):
+        bl.task(lens, ROWS, limit=0)
+    with pytest.raises(InputError, match="batch_size"):
+        _ = bl.task(lens, ROWS, batch_size=0).logits
+
+
+def test_one_example_has_numbers_and_no_interval(lens):
+    found = bl.task(lens, [("the cat", "warm")], progress=False).metrics()
+    assert found["low"].isna().all() and (found.loc[found["measure"] == "accuracy", "n"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("BertModel", "no classifier's head|has no classifier"),
+        ("BertForQuestionAnswering", "span"),
+        ("BertForMaskedLM", "names masked words"),
+        ("BertForTokenClassification", "gives each token a class"),
+    ],
+)
+def test_another_model_is_one_sentence(kind, said):
+    model = getattr(tf, kind)(tf.BertConfig(**tiny.BERT))
+    with pytest.raises(ModelError, match=said):
+        bl.task(bl.Lens(model, tiny.wordpiece()), ROWS)
+
+
+def test_a_regression_and_several_labels_are_one_sentence():
+    for settings in ({"num_labels": 1}, {"num_labels": 2, "problem_type": "multi_label_classification"}):
+        model = tf.BertForSequenceClassification(tf.BertConfig(**tiny.BERT, **settings))
+        with pytest.raises(ModelError, match="is not read here yet"):
+            bl.task(bl.Lens(model, tiny.wordpiece()), ROWS)
+
+
+def test_nan_logits_name_the_row():
+    lens = lens_of(3)
+    bad = lens.tokenizer.convert_tokens_to_ids("mat")
+    lens.model.bert.embeddings.word_embeddings.weight.data[bad] = float("nan")
+    with pytest.raises(BertLensError, match=r"row 1, column 'text': the model's logits are NaN or Inf"):
+        _ = bl.task(lens, ROWS, progress=False).metrics()
+
+
+def test_a_hundred_thousand_rows_are_read_without_lag(lens, tmp_path):
+    lines = "\n".join(f"the cat sat on mat {i},{i % 2}" for i in range(100_000))
+    (tmp_path / "long.csv").write_text(f"text,label\n{lines}\n")
+    began = time.process_time()
+    assert len(bl.task(lens, tmp_path / "long.csv")) == 100_000
+    assert time.process_time() - began < 3
+    (tmp_path / "long.csv").write_text(f"text,label\n{lines}\nlast,\n")
+    with pytest.raises(InputError, match=r"row 100000 \(line 100002 of long.csv\), column 'label'"):
+        bl.task(lens, tmp_path / "long.csv")

@@ -1,0 +1,181 @@
+"""The metrics are scikit-learn's, the intervals cover what they say, the model comes back as it was given."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binomtest
+from sklearn import metrics as m
+
+import bertlens as bl
+from bertlens.errors import InputError, ModelError
+from bertlens.tasks import making, scores
+from unit.tasks.classifier import labelled, lens_of
+
+DATASETS = 2000
+
+
+def drawn(seed: int, n: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, classes, n)
+    logits = random.normal(size=(n, classes)) + 1.5 * np.eye(classes)[labels]
+    return labels, logits
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_metrics_are_those_of_scikit_learn(seed):
+    classes = 2 + seed % 4
+    labels, logits = drawn(seed, 60 + 17 * seed, classes)
+    found = scores.metrics_table(labels, logits, [f"c{k}" for k in range(classes)])
+    guesses = logits.argmax(1)
+    chances = torch.tensor(logits).softmax(-1).numpy()
+    values = found.set_index(["measure", "label"])["value"]
+    assert values["accuracy", ""] == pytest.approx(m.accuracy_score(labels, guesses))
+    assert values["macro-F1", ""] == pytest.approx(m.f1_score(labels, guesses, average="macro"))
+    assert values["Matthews", ""] == pytest.approx(m.matthews_corrcoef(labels, guesses))
+    assert values["log loss", ""] == pytest.approx(m.log_loss(labels, chances))
+    report = m.classification_report(labels, guesses, output_dict=True, zero_division=np.nan)
+    for k in range(classes):
+        for measure, name in (("precision", "precision"), ("recall", "recall"), ("F1", "f1-score")):
+            assert values[measure, f"c{k}"] == pytest.approx(report[str(k)][name], nan_ok=True)
+
+
+def test_the_loss_and_the_margin_of_an_example():
+    labels, logits = drawn(1, 50, 3)
+    loss = torch.nn.functional.cross_entropy(torch.tensor(logits), torch.tensor(labels), reduction="none")
+    np.testing.assert_allclose(scores.losses_of(labels, logits), loss.numpy(), atol=1e-12)
+    margins = scores.margins_of(labels, logits)
+    np.testing.assert_array_equal(margins > 0, logits.argmax(1) == labels)
+    others = [max(row[j] for j in range(3) if j != k) for k, row in zip(labels, logits, strict=True)]
+    np.testing.assert_allclose(margins, logits[np.arange(50), labels] - others)
+
+
+def test_wilson_is_scipys():
+    for right, n in ((0, 50), (3, 50), (25, 60), (50, 50)):
+        expected = binomtest(right, n).proportion_ci(0.95, method="wilson")
+        assert scores.wilson(right, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_few_examples_have_no_interval_and_say_so():
+    for n, few in (
+        (49, {"accuracy", "macro-F1", "Matthews", "log loss"}),
+        (199, {"macro-F1", "Matthews"}),
+        (200, set()),
+    ):
+        labels, logits = drawn(4, n, 2)
+        found = scores.metrics_table(labels, logits, ["a", "b"])
+        whole = found[(found["label"] == "") & (found["measure"] != "calibration error")]
+        assert set(whole.loc[whole["low"].isna(), "measure"]) == few
+        assert whole.loc[whole["low"].isna(), "note"].str.startswith("too few").all()
+
+
+def coverage(n: int, cells: np.ndarray, interval, truth: float, seed: int = 0) -> float:
+    """The share of data sets drawn from a confusion matrix whose interval holds the truth."""
+    random = np.random.default_rng(seed)
+    counts = random.multinomial(n, cells.ravel(), size=DATASETS).reshape(-1, *cells.shape)
+    ends = np.array([interval(one) for one in counts])
+    return float(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean())
+
+
+def cells_of(classes: int, right: float) -> np.ndarray:
+    cells = np.full((classes, classes), (1 - right) / (classes - 1))
+    np.fill_diagonal(cells, right)
+    return cells / classes
+
+
+@pytest.mark.parametrize(("n", "right"), [(50, 0.7), (50, 0.85), (200, 0.9), (1000, 0.6)])
+def test_the_interval_of_the_accuracy_covers(n, right):
+    cells = cells_of(2, right)
+    found = coverage(n, cells, lambda c: scores.wilson(np.trace(c), c.sum()), right)
+    assert 0.93 <= found <= 0.97
+
+
+UNEVEN = np.array([[0.5, 0.08, 0.02], [0.1, 0.15, 0.05], [0.0, 0.04, 0.06]])
+
+
+@pytest.mark.parametrize(
+    ("n", "cells"),
+    [
+        (200, cells_of(2, 0.7)),
+        (200, cells_of(2, 0.9)),
+        (200, cells_of(4, 0.8)),
+        (600, cells_of(3, 0.6)),
+        (1000, UNEVEN),
+    ],
+    ids=["two, .7", "two, .9", "four", "three", "uneven"],
+)
+def test_the_intervals_of_macro_f1_and_matthews_cover(n, cells):
+    labels, guesses = (index.ravel() for index in np.indices(cells.shape))
+    truth = m.f1_score(labels, guesses, average="macro", sample_weight=cells.ravel())
+    assert 0.93 <= coverage(n, cells, scores.macro_f1_interval, truth) <= 0.97
+    truth = m.matthews_corrcoef(labels, guesses, sample_weight=cells.ravel())
+    assert 0.93 <= coverage(n, cells, scores.matthews_interval, truth) <= 0.97
+
+
+@pytest.mark.parametrize("right", [0.7, 0.9])
+def test_the_interval_of_a_class_s_f1_covers(right):
+    cells = cells_of(2, right)
+    found = coverage(200, cells, lambda c: scores.f1_interval(int(c[0, 0]), int(c[1, 0]), int(c[0, 1])), right)
+    assert 0.93 <= found <= 0.97
+
+
+def test_an_unbalanced_confusion_has_an_interval_around_its_own_number():
+    counts = np.array([[50, 10, 0], [5, 100, 20], [2, 3, 30]])
+    labels, guesses = (np.repeat(index.ravel(), counts.ravel()) for index in np.indices(counts.shape))
+    low, high = scores.macro_f1_interval(counts)
+    assert low < m.f1_score(labels, guesses, average="macro") < high
+    low, high = scores.matthews_interval(counts)
+    assert low < m.matthews_corrcoef(labels, guesses) < high
+    assert all(math.isnan(x) for x in scores.matthews_interval(np.array([[10, 0], [5, 0]])))
+
+
+def test_a_task_says_what_its_model_says_and_leaves_it_as_it_was():
+    lens = lens_of(classes=3)
+    lens.model.train()
+    before = {name: value.clone() for name, value in lens.model.state_dict().items()}
+    examples = labelled(70, 3)
+    found = bl.task(lens, examples, batch_size=8, progress=False)
+    logits = torch.stack([lens.trace(text).output.logits[0] for text, _ in examples]).double().numpy()
+    np.testing.assert_allclose(found.logits, logits, atol=1e-5)
+    table = found.table
+    assert list(table["guess"]) == [f"class {k}" for k in logits.argmax(1)]
+    confusion = found.confusion()
+    np.testing.assert_array_equal(confusion, m.confusion_matrix(found.labels, logits.argmax(1), labels=[0, 1, 2]))
+    cell = found.cell("class 0", "class 1")
+    assert len(cell) == confusion.loc["class 0", "class 1"] and (cell["label"] == "class 0").all()
+    assert cell["loss"].is_monotonic_decreasing
+    bins = found.calibration()
+    assert bins["n"].sum() == 70
+    value = found.metrics().set_index("measure")["value"]["calibration error"]
+    error = (bins["n"] * (bins["accuracy"] - bins["confidence"]).abs()).sum() / 70
+    assert value == pytest.approx(error)
+    assert lens.model.training and all(p.grad is None for p in lens.model.parameters())
+    assert all(torch.equal(before[name], value) for name, value in lens.model.state_dict().items())
+    with pytest.raises(InputError, match="no label 'hot'"):
+        found.cell("hot", "class 1")
+    with pytest.raises(InputError, match="bins must be"):
+        found.calibration(1)
+    with torch.no_grad():
+        lens.model.classifier.bias += 1
+    with pytest.raises(ModelError, match="the model has changed since this task was made"):
+        found.metrics()
+
+
+def test_after_an_interrupt_the_next_call_goes_on(monkeypatch):
+    found = bl.task(lens_of(), labelled(40), batch_size=8, progress=False)
+    run, calls = making.logits_of, []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return run(*args)
+
+    monkeypatch.setattr(making, "logits_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        found.metrics()
+    assert found.logits.shape == (40, 2) and len(calls) == 6
+    np.testing.assert_allclose(found.logits, bl.task(lens_of(), labelled(40), progress=False).logits, atol=1e-5)
