@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -64,6 +65,7 @@ def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[np.ndarray,
     return mean, mean - half, mean + half
 
 
+@lru_cache(maxsize=4096)
 def beta_quantile(share: float, a: float, b: float) -> float:
     """Where the Beta(a, b) distribution, a, b > 0, has so large a share below it: by halving, to 1e-15."""
     low, high = 0.0, 1.0

@@ -1,5 +1,6 @@
 """Labelled data in: how good a classifier is, where it is wrong, which heads and words its answers rest on."""
 
+from .importance import Heads
 from .making import Task, task
 
-__all__ = ["Task", "task"]
+__all__ = ["Heads", "Task", "task"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..errors import InputError, ModelError
+from ..errors import InputError
 from . import scores
-from .examples import Examples, examples_of
-from .passes import batches, checked, logits_of
+from .ablations import FEWEST_DRAWS
+from .answers import Answered
+from .examples import examples_of
+from .importance import Heads, heads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,72 +47,8 @@ def task(
     )
 
 
-class Task:
+class Task(Answered):
     """See `bertlens.task`. Rows count from 0, in the order of the examples; C classes."""
-
-    def __init__(self, lens: Lens, examples: Examples, batch_size: int, truncation: bool, progress: bool):
-        self.lens, self.examples = lens, examples
-        self.batch_size, self.truncation, self.progress = batch_size, truncation, progress
-        self._logits = np.full((len(examples), len(examples.names)), np.nan)
-        self._fingerprint = lens.borrowed.fingerprint()
-
-    def __len__(self) -> int:
-        return len(self.examples)
-
-    @property
-    def names(self) -> list[str]:
-        """The classes, in the order of the logits."""
-        return self.examples.names
-
-    @property
-    def labels(self) -> np.ndarray:
-        """(n,) the class of each example, by its number."""
-        return self.examples.labels
-
-    def check(self) -> None:
-        """Raises ModelError where the model's weights are no longer those that the task began with."""
-        if not self._fingerprint.holds(self.lens.borrowed.runner.parameters()):
-            raise ModelError("the model has changed since this task was made: make it again, bl.task(lens, examples)")
-
-    @property
-    def logits(self) -> np.ndarray:
-        """(n, C) float64, the model's answers: run when they are first asked for. Raises ModelError for NaN."""
-        self.check()
-        left = np.flatnonzero(np.isnan(self._logits[:, 0])).tolist()
-        if left:
-            from tqdm.auto import tqdm
-
-            with tqdm(total=len(left), unit="text", desc="answers", delay=2, disable=not self.progress) as bar:
-                for rows, inputs in batches(self.lens, self.examples, left, self.batch_size, self.truncation):
-                    self._logits[rows] = checked(logits_of(self.lens, inputs), rows, self.examples).numpy()
-                    bar.update(len(rows))
-        return self._logits
-
-    @property
-    def guesses(self) -> np.ndarray:
-        """(n,) the class with the highest logit."""
-        found: np.ndarray = self.logits.argmax(1)
-        return found
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """DataFrame(row, text, text_pair (of pairs), label, guess, right, probability, margin, loss), an example a row.
-
-        probability: of the guess, in [0, 1]; margin: the label's logit less the highest other one, below 0 where the
-        guess is wrong; loss: −log p(label), nats.
-        """
-        import pandas as pd
-
-        logits, names = self.logits, np.array(self.names, dtype=object)
-        texts = self.examples.texts
-        found: dict[str, Any] = {"row": np.arange(len(self)), "text": [text[0] for text in texts]}
-        if any(len(text) > 1 for text in texts):
-            found["text_pair"] = [text[1] for text in texts]
-        found |= {"label": names[self.labels], "guess": names[self.guesses], "right": self.labels == self.guesses}
-        found["probability"] = scores.softmax(logits).max(1)
-        found["margin"] = scores.margins_of(self.labels, logits)
-        found["loss"] = scores.losses_of(self.labels, logits)
-        return pd.DataFrame(found)
 
     def metrics(self) -> pd.DataFrame:
         """DataFrame(measure, label, value, low, high, n, note): scores by scikit-learn, with their 95 % intervals.
@@ -156,6 +92,28 @@ class Task:
         if isinstance(bins, bool) or not isinstance(bins, int) or not 2 <= bins <= 100:
             raise InputError(f"bins must be from 2 to 100, not {bins!r:.40}")
         return scores.calibration_table(self.labels, self.logits, bins)
+
+    def heads(
+        self,
+        chosen: int | str = 10,
+        ablation: str = "zero",
+        measure: str = "loss",
+        draws: int = FEWEST_DRAWS,
+        seed: int = 0,
+    ) -> Heads:
+        """What each head and each MLP matters to the task: `.table`, `.findings`, `.pruning()`, `.agreement`, `.said`.
+
+        On one half of the examples (drawn with `seed`) a backward pass a batch estimates for every part what the mean
+        loss would gain without it (first order, Michel et al. 2019, eq. 2). `chosen` parts with the largest estimates,
+        and as many of the others at random ("all": every part), are then taken out of every text of the other half, one
+        after the other, and their effects have intervals and a test, paired by text. measure: "loss" or "accuracy",
+        what effects are of. ablation: "zero" switched off; "mean" at its mean over 32 texts of the first half;
+        "resample" as it was in one of these, the mean of `draws` ≥ 5. The cost is printed before the runs begin; after
+        Ctrl-C the texts that were done count. A head's effect is what the task loses without it while all others stay:
+        heads that stand in for each other may both have small ones.
+        Raises InputError for fewer than 20 examples and other arguments, ModelError where heads cannot be changed.
+        """
+        return heads(self, chosen, ablation, measure, draws, seed)
 
     def __repr__(self) -> str:
         return f"Task({self.lens.model_name}, {len(self):,} examples, {len(self.names)} classes)"

@@ -1,0 +1,221 @@
+"""What each head and each MLP matters to a task: chosen on one half of the texts, measured on the other one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import BertLensError, InputError
+from ..run.interventions import Run
+from ..whatif.changes import mlp, off
+from ..whatif.runs import check
+from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Part
+from .answers import Answered
+from .findings import holm, paired, rank_correlation
+from .passes import checked, logits_of
+from .scores import wilson
+from .sweeping import batches_of, cost, effects, estimates
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = ("loss", "accuracy")
+FEWEST_EXAMPLES = 20
+FOUND = 0.05
+ORDERS = ("estimate", "effect", "random")
+KEPT = 0.95  # of the accuracy
+RANDOM_ORDERS = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Heads:
+    """What parts matter to a task, see `Task.heads`. L layers of H heads.
+
+    table: DataFrame(part, layer, head, estimate, chosen, effect, low, high, p, p_holm, finding), a row for each head,
+    and for each MLP (head −1): the largest effect first, then by estimate. effect: what the texts of the second half
+    lose without the part, in nats of the loss or in accuracy: above 0 the task needs it, below 0 it stands in its way;
+    NaN where it was not run. low, high: its 95 % interval over texts. p_holm: p (Student's t; McNemar's exact test
+    where each text is right or wrong) adjusted by Holm for all parts of the model. finding: p_holm ≤ .05. Estimates are
+    descriptive.
+    """
+
+    table: pd.DataFrame
+    measure: str
+    ablation: str
+    family: int  # parts that Holm's correction is for
+    first: list[int]  # rows that parts were chosen on
+    second: list[int]  # rows that they were measured on
+    agreement: dict[str, float]  # Spearman's ρ of the estimates of both halves, and of estimate and effect, unchosen
+    task: Answered = field(compare=False)
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """The rows of the table whose effect is no chance."""
+        return self.table[self.table["finding"]]
+
+    @property
+    def said(self) -> str:
+        """What was measured and found, in a few sentences."""
+        table = self.table
+        run, found = int(table["effect"].notna().sum()), self.findings
+        names = ", ".join(found.sort_values("effect", ascending=False)["part"].head(8)) + (", …" * (len(found) > 8))
+        unit = "nats of the loss" if self.measure == "loss" else "of the accuracy"
+        return (
+            f"{run} of {self.family} heads and MLPs, each {ABLATIONS[self.ablation]}, on {len(self.second):,} texts "
+            f"that had no part in the choice; effects in {unit}. {len(found)} matter (Holm, 5 %, over all "
+            f"{self.family}){': ' + names if names else ''}. Order of the estimates in one half and the other: "
+            f"ρ = {self.agreement['halves']:.2f}."
+        )
+
+    def pruning(self, points: int = 12, orders: tuple[str, ...] = ("estimate", "random")) -> pd.DataFrame:
+        """DataFrame(order, off, left, accuracy, low, high): more and more heads switched off, the least needed first.
+
+        orders: "estimate" by the estimates of the first half, run on the second one; "effect" by the effects of the
+        second half, run on the first one (where every head was swept); "random", the mean of 3 orders, on the second
+        half, with the range of the three as low and high. Else low, high: Wilson's 95 %. points: at most so many
+        numbers of heads, from none to all. attrs: "least" has for each order the fewest heads left, among these points,
+        with which and with more than which 95 % of the accuracy is kept.
+        Raises InputError for another order, fewer than 3 points, and "effect" where heads were left out.
+        """
+        return _pruned(self, points, orders)
+
+    def __repr__(self) -> str:
+        return f"Heads({self.said})"
+
+
+def heads(
+    task: Answered,
+    chosen: int | str = 10,
+    ablation: str = "zero",
+    measure: str = "loss",
+    draws: int = FEWEST_DRAWS,
+    seed: int = 0,
+) -> Heads:
+    """See Task.heads."""
+    if measure not in MEASURES:
+        raise InputError(f"no measure {str(measure)[:40]!r}: there are {', '.join(MEASURES)}")
+    if chosen != "all" and (isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < 1):
+        raise InputError(f"chosen is how many parts to run, at least 1, or 'all', not {chosen!r:.40}")
+    if len(task) < FEWEST_EXAMPLES:
+        raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
+    task.check()
+    order = np.random.default_rng(seed).permutation(len(task)).tolist()
+    first, second = order[: len(task) // 2], order[len(task) // 2 :]
+    parts, n_layers = _parts(task, first[0])
+    pool = [task.examples.encoding(task.lens, row, task.truncation) for row in first[:32]]
+    how = Ablation(ablation, draws, task.lens, pool, parts, seed)
+    of_first, of_second = (_flat(parts, *estimates(task, rows, n_layers)) for rows in (first, second))
+    by_estimate, at_random = _choice(of_first, chosen, seed)
+    run = [parts[i] for i in sorted({*by_estimate, *at_random})]  # layer by layer
+    if task.progress:
+        print(cost(task, second, run, how, n_layers), flush=True)
+    found = effects(task, second, run, how)
+    values = found["loss"] if measure == "loss" else -found["right"]
+    table = effect_table(parts, of_first, run, values, measure == "accuracy" and how.draws == 1)
+    names = dict.fromkeys(by_estimate, "estimate") | dict.fromkeys(at_random, "random")
+    table["chosen"] = [names.get(i, "") for i in range(len(parts))]
+    unchosen = table["chosen"] == "random" if chosen != "all" else table["chosen"] != ""
+    agreement = {
+        "halves": rank_correlation(of_first, of_second),
+        "effect": rank_correlation(of_first[unchosen], table["effect"].to_numpy()[unchosen]),
+    }
+    columns = ["part", "layer", "head", "estimate", "chosen", "effect", "low", "high", "p", "p_holm", "finding"]
+    table = table[columns].sort_values(["effect", "estimate"], ascending=False, ignore_index=True)
+    return Heads(table, measure, ablation, len(parts), first, found["row"].tolist(), agreement, task)
+
+
+def effect_table(
+    parts: list[Part], estimate: np.ndarray, run: list[Part], values: np.ndarray, whole: bool
+) -> pd.DataFrame:
+    """The table of `Heads` but for `chosen`. values: (texts, 1 + run) without any change, then with each.
+
+    whole: values are whole numbers, so that right and wrong are compared.
+    """
+    import pandas as pd
+
+    tested = {part: paired(values[:, k] - values[:, 0], whole) for k, part in enumerate(run, 1)}
+    nothing = (np.nan,) * 4
+    rows = [(str(part), part.layer, part.head, *tested.get(part, nothing)) for part in parts]
+    table = pd.DataFrame(rows, columns=["part", "layer", "head", "effect", "low", "high", "p"])
+    table.insert(3, "estimate", estimate)
+    table["p_holm"] = holm(table["p"].to_numpy(), len(parts))
+    table["finding"] = table["p_holm"] <= FOUND
+    return table
+
+
+def _parts(task: Answered, row: int) -> tuple[list[Part], int]:
+    """Every head and every MLP that can be switched off. Raises ModelError where no head can."""
+    trace = task.lens.run([task.examples.encoding(task.lens, row, task.truncation)])[0]
+    check(trace, [off(0, 0)])
+    parts = [Part(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
+    for layer in range(trace.n_layers):
+        try:
+            check(trace, [mlp(layer)])
+        except BertLensError:
+            continue  # a family without an adapter, or with several MLPs in a layer
+        parts.append(Part(layer, -1))
+    return parts, trace.n_layers
+
+
+def _flat(parts: list[Part], of_heads: np.ndarray, of_mlps: np.ndarray) -> np.ndarray:
+    return np.array([of_mlps[p.layer] if p.head < 0 else of_heads[p.layer, p.head] for p in parts])
+
+
+def _choice(estimate: np.ndarray, chosen: int | str, seed: int) -> tuple[list[int], list[int]]:
+    """The parts with the largest estimates, whatever their sign, and as many of the others at random."""
+    order = np.argsort(-np.abs(np.nan_to_num(estimate)), kind="stable").tolist()
+    if chosen == "all":
+        return order, []
+    best, rest = order[: int(chosen)], order[int(chosen) :]
+    random = np.random.default_rng([seed, 1]).permutation(rest).tolist()[: int(chosen)] if rest else []
+    return best, random
+
+
+def _pruned(found: Heads, points: int, orders: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
+    if isinstance(points, bool) or not isinstance(points, int) or points < 3:
+        raise InputError(f"points must be at least 3 numbers of heads, not {points!r:.40}")
+    if wrong := [name for name in orders if name not in ORDERS]:
+        raise InputError(f"no order {wrong[0]!r:.40}: there are {', '.join(ORDERS)}")
+    found.task.check()
+    of_heads = found.table[found.table["head"] >= 0]
+    if "effect" in orders and of_heads["effect"].isna().any():
+        raise InputError("an order by effect needs every head's: task.heads(chosen='all')")
+    n = len(of_heads)
+    sizes = sorted({round(x) for x in np.linspace(0, n, points)})
+    heads_of = [Part(int(layer), int(head)) for layer, head in of_heads[["layer", "head"]].to_numpy()]
+    rows: list[tuple[Any, ...]] = []
+    least: dict[str, int] = {}
+    for name in dict.fromkeys(orders):
+        texts = found.first if name == "effect" else found.second
+        if name == "random":
+            draws = [np.random.default_rng(seed).permutation(n).tolist() for seed in range(RANDOM_ORDERS)]
+        else:
+            draws = [np.argsort(of_heads[name].to_numpy(), kind="stable").tolist()]
+        right = np.array([[_right(found.task, texts, [heads_of[i] for i in one[:k]]) for k in sizes] for one in draws])
+        for at, k in enumerate(sizes):
+            count = right[:, at]
+            ends = (
+                (count.min() / len(texts), count.max() / len(texts))
+                if name == "random"
+                else wilson(float(count[0]), len(texts))
+            )
+            rows.append((name, k, n - k, float(count.mean()) / len(texts), *ends))
+        means = right.mean(0)
+        kept = [k for at, k in enumerate(sizes) if (means[: at + 1] >= KEPT * means[0]).all()]
+        least[name] = n - max(kept)
+    table = pd.DataFrame(rows, columns=["order", "off", "left", "accuracy", "low", "high"])
+    table.attrs = {"least": least}
+    return table
+
+
+def _right(task: Answered, rows: list[int], gone: list[Part]) -> int:
+    count = 0
+    for chosen, inputs in batches_of(task, rows):
+        changes = [[part.off for part in gone]] * len(chosen)
+        logits = checked(logits_of(task.lens, inputs, Run(changes)), chosen, task.examples).numpy()
+        count += int((logits.argmax(1) == task.labels[chosen]).sum())
+    return count
