@@ -2,5 +2,6 @@
 
 from .importance import Heads
 from .making import Task, task
+from .mistakes import Errors
 
-__all__ = ["Heads", "Task", "task"]
+__all__ = ["Errors", "Heads", "Task", "task"]

@@ -11,6 +11,8 @@ from .ablations import FEWEST_DRAWS
 from .answers import Answered
 from .examples import examples_of
 from .importance import Heads, heads
+from .mistakes import Errors, errors
+from .slices import slices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,6 +116,25 @@ class Task(Answered):
         Raises InputError for fewer than 20 examples and other arguments, ModelError where heads cannot be changed.
         """
         return heads(self, chosen, ablation, measure, draws, seed)
+
+    def errors(self, n: int = 20, words: bool = True) -> Errors:
+        """Where it is wrong: `.table` of the n examples with the largest loss, `.duplicates`, `.slices`, `.said`.
+
+        Of each example the words that its answer rests on and how faithful they are (by occlusion, some 210 runs of the
+        text and one for each token; words=False leaves them out), the nearest right text of its class, and a
+        near-duplicate with another label. Raises InputError for n < 1.
+        """
+        return errors(self, n, words)
+
+    def slices(self) -> pd.DataFrame:
+        """DataFrame(kind, slice, n, wrong, rate, low, high, rate_outside, p, p_holm, finding), the smallest p first.
+
+        Slices: the shortest and the longest third by words, each class, texts with each of the 50 most frequent words
+        (of pairs, of each of the two texts), if they have 10 examples inside and outside. rate: the share of wrong
+        answers, with Wilson's 95 % interval. p: of as many wrong answers or more where the slice says nothing of being
+        wrong (Fisher's exact test, one-sided); p_holm: adjusted by Holm for all slices; finding: p_holm ≤ .05.
+        """
+        return slices(self)
 
     def __repr__(self) -> str:
         return f"Task({self.lens.model_name}, {len(self):,} examples, {len(self.names)} classes)"

@@ -70,11 +70,16 @@ class Attribution:
 
     @property
     def words(self) -> DataFrame:
-        """DataFrame(word, value): the pieces of a word summed, a template token as a word of its own."""
+        """DataFrame(word, value): the pieces of a word summed, a template token as a word of its own.
+
+        NaN where the method never removes any of the word's pieces.
+        """
         from pandas import DataFrame
 
+        known = merge_keys(self.trace, (~self.values.isnan()).double())  # how many pieces have a value
+        summed = merge_keys(self.trace, self.values.nan_to_num()).masked_fill(known == 0, torch.nan)
         names = [" ".join(self.trace.display_tokens[i] for i in pieces) for pieces in units(self.trace)]
-        return DataFrame({"word": names, "value": merge_keys(self.trace, self.values).numpy()})
+        return DataFrame({"word": names, "value": summed.numpy()})
 
     @cached_property
     def said(self) -> str:

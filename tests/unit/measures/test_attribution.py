@@ -240,6 +240,9 @@ def test_what_is_said_is_so() -> None:
     words = found.words
     assert words["word"].tolist() == ["[CLS]", "the", "un ##believ ##able", "cat ##s", "[MASK]", "[SEP]"]
     assert words["value"][2] == pytest.approx(float(found.values[2:5].sum()))
+    without = attribution.occlusion(pieces, metric)  # NaN at the template's tokens and at the mask, and nowhere else
+    assert without.words["value"].isna().tolist() == [True, False, False, False, True, True]
+    assert without.words["value"][2] == pytest.approx(float(without.values[2:5].sum()))
 
 
 @cases({name: kinds for name, kinds in TOKENS.items() if name != "gpt2"})  # which predicts no masked words

@@ -1,0 +1,178 @@
+"""The examples that a classifier gets most wrong, what each answer rests on, and what is like them."""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from ..base.limits import within
+from ..errors import BertLensError, InputError
+from ..measures.attribution import faithfulness, gradient_input, occlusion
+from ..run.interventions import Run
+from ..trace.trace import Trace
+from .answers import Answered
+from .passes import batches, logits_of
+from .slices import near_duplicates, slices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WORDS = 3  # of a text, that its answer rests on most
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Errors:
+    """Where a classifier is wrong, see `Task.errors`.
+
+    table: DataFrame(row, text, text_pair (of pairs), label, guess, right, probability, margin, loss, words,
+    comprehensiveness, random, beats, nearest, nearest_text, similarity, twin), the largest loss first. words: the three
+    that the answer rests on most, with what the guess's logit less the label's (of a right answer: less the next one's)
+    loses without them. comprehensiveness: what is lost without the tokens ranked first, beside random rankings, of
+    which `beats` of 20 do worse (`attribution.faithfulness`). nearest: the row of the nearest text that is rightly
+    given this label, by the cosine of the vectors that the model's last projection reads. twin: the row of a
+    near-duplicate with another label, −1 without one.
+    duplicates: DataFrame(row, twin, alike, label, twin_label, text, twin_text): texts that share 80 % of their words
+    and have different labels. slices: as `Task.slices`.
+    """
+
+    table: pd.DataFrame
+    duplicates: pd.DataFrame
+    slices: pd.DataFrame
+    wrong: int
+    n: int
+
+    @property
+    def said(self) -> str:
+        """How much is wrong, and where, in a few sentences."""
+        found = self.slices[self.slices["finding"]]
+        worse = ", ".join(f"{kind} {name}" for kind, name in found[["kind", "slice"]].to_numpy()[:5])
+        where = f"More than chance would make it in {len(found)} of {len(self.slices)} slices" if len(found) else ""
+        none = f"In none of {len(self.slices)} slices is more wrong than chance would make it"
+        twins = len(self.duplicates)
+        alike = "1 pair of near-duplicates has" if twins == 1 else f"{twins:,} pairs of near-duplicates have"
+        return (
+            f"{self.wrong:,} of {self.n:,} examples are wrong. {where + ': ' + worse if where else none} (Holm, 5 %). "
+            f"{alike} different labels."
+        )
+
+    def __repr__(self) -> str:
+        return f"Errors({self.said})"
+
+
+def errors(task: Answered, n: int, words: bool) -> Errors:
+    """See Task.errors."""
+    import pandas as pd
+
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InputError(f"n is how many examples to explain, at least 1, not {n!r:.40}")
+    table = task.table.sort_values("loss", ascending=False, kind="stable").head(n).reset_index(drop=True)
+    rows = table["row"].tolist()
+    texts = [" / ".join(text) for text in task.examples.texts]
+    found: list[tuple[str, float, float, float]] = []
+    with tqdm(total=len(rows), unit="text", desc="words", delay=2, disable=not task.progress or not words) as bar:
+        for row in rows:
+            found.append(rests_on(task, row) if words else ("", math.nan, math.nan, math.nan))
+            bar.update()
+    for k, name in enumerate(("words", "comprehensiveness", "random", "beats")):
+        table[name] = [one[k] for one in found]
+    nearest = _nearest(task, rows)
+    table["nearest"] = [row for row, _ in nearest]
+    table["nearest_text"] = [texts[row] if row >= 0 else "" for row, _ in nearest]
+    table["similarity"] = [similarity for _, similarity in nearest]
+    pairs = near_duplicates(task.examples.texts, task.labels)
+    twins = {a: b for a, b, _ in reversed(pairs)} | {b: a for a, b, _ in reversed(pairs)}
+    table["twin"] = [twins.get(row, -1) for row in rows]
+    names = task.names
+    twin_rows = [
+        (a, b, alike, names[task.labels[a]], names[task.labels[b]], texts[a], texts[b]) for a, b, alike in pairs
+    ]
+    columns = ["row", "twin", "alike", "label", "twin_label", "text", "twin_text"]
+    wrong = int((task.labels != task.guesses).sum())
+    return Errors(table, pd.DataFrame(twin_rows, columns=columns), slices(task), wrong, len(task))
+
+
+def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
+    """(words, comprehensiveness, that of random rankings, how many of 20 do worse) of one example's answer.
+
+    By occlusion; of texts of more than 192 tokens by gradient × input, without the rest.
+    """
+    trace: Trace = task.lens.run([task.examples.encoding(task.lens, row, task.truncation)])[0]
+    guess, label = int(task.guesses[row]), int(task.labels[row])
+    other = label if label != guess else int(np.argsort(task.logits[row])[-2])
+
+    def answer(output: Any) -> Tensor:
+        return output.logits[0, guess] - output.logits[0, other]
+
+    try:
+        if not within("faithful", trace.n_tokens):
+            return _named(gradient_input(trace, answer).words), math.nan, math.nan, math.nan
+        remove = "mask" if getattr(task.lens.tokenizer, "mask_token_id", None) is not None else "hide"
+        known: dict[frozenset[int], float] = {}
+        found = occlusion(trace, answer, remove, progress=False, known=known)
+        score = faithfulness(trace, found, remove, ceiling=False, progress=False, known=known)
+    except BertLensError:  # a text without a token that can be removed, a model without gradients
+        return "", math.nan, math.nan, math.nan
+    own = score.iloc[0]
+    level = float(score.loc["random", "comprehensiveness"])
+    return _named(found.words), float(own["comprehensiveness"]), level, float(own["comprehensiveness_beats"])
+
+
+def _named(words: pd.DataFrame) -> str:
+    best = words[words["value"] > 0].sort_values("value", ascending=False, kind="stable").head(WORDS)
+    return ", ".join(f"{word} ({value:+.2f})" for word, value in best[["word", "value"]].itertuples(index=False))
+
+
+def _nearest(task: Answered, rows: list[int]) -> list[tuple[int, float]]:
+    """For each row, that of the nearest right text of its class and their cosine; (−1, NaN) without one."""
+    right = task.labels == task.guesses
+    wanted = sorted({*np.flatnonzero(right & np.isin(task.labels, task.labels[rows])).tolist(), *rows})
+    vectors = head_vectors(task, wanted)
+    place = {row: i for i, row in enumerate(wanted)}
+    found = []
+    for row in rows:
+        others = [r for r in wanted if right[r] and r != row and task.labels[r] == task.labels[row]]
+        if vectors is None or not others:
+            found.append((-1, math.nan))
+            continue
+        cosines = vectors[[place[r] for r in others]] @ vectors[place[row]]
+        found.append((others[int(cosines.argmax())], float(cosines.max())))
+    return found
+
+
+def head_vectors(task: Answered, rows: list[int]) -> np.ndarray | None:
+    """(n, D) of length 1: what the model's last projection onto its classes reads. None where that is no one vector."""
+    runner, base = task.lens.borrowed.runner, task.lens.borrowed.base
+    inside = set(map(id, base.modules())) if base is not runner else set()
+    wide = [m for m in runner.modules() if isinstance(m, nn.Linear) and m.out_features == len(task.names)]
+    last = [module for module in wide if id(module) not in inside]
+    if not last:
+        return None
+    kept: list[Tensor] = []
+    thread = threading.get_ident()
+
+    def keep(module: nn.Module, args: Any) -> None:
+        if threading.get_ident() == thread:
+            kept.append(args[0].detach())
+
+    vectors: list[Tensor] = [torch.empty(0)] * len(rows)
+    place = {row: i for i, row in enumerate(rows)}
+    for chosen, inputs in batches(task.lens, task.examples, rows, task.batch_size, task.truncation):
+        kept.clear()
+        handle = last[-1].register_forward_pre_hook(keep, prepend=True)
+        try:
+            logits_of(task.lens, inputs, Run())
+        finally:
+            handle.remove()
+        if not kept or kept[-1].ndim != 2 or len(kept[-1]) != len(chosen):
+            return None
+        for row, vector in zip(chosen, kept[-1].float().cpu(), strict=True):
+            vectors[place[row]] = nn.functional.normalize(vector, dim=0)
+    found: np.ndarray = torch.stack(vectors).numpy()
+    return found

@@ -1,0 +1,110 @@
+"""Kinds of examples, by length, class and word, in which more is wrong than chance would make it; and twins."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .answers import Answered
+from .findings import holm
+from .scores import wilson
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST = 10  # examples in a slice, and outside of it
+WORDS = 50  # the most frequent that are tried
+FOUND = 0.05
+ALIKE = 0.8  # shared words of near-duplicates, of all their words
+FOLLOWED = 1000  # texts that one word leads to
+MOST_PAIRS = 1000
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def words_of(text: str) -> list[str]:
+    """Its words without case and punctuation."""
+    return _WORD.findall(text.casefold())
+
+
+def slices(task: Answered) -> pd.DataFrame:
+    """See Task.slices."""
+    wrong = task.labels != task.guesses
+    return slice_table(list(_slices(task)), wrong)
+
+
+def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarray) -> pd.DataFrame:
+    """members: (kind, name, (n,) bool) of each slice; wrong: (n,) bool."""
+    import pandas as pd
+
+    rows = []
+    for kind, name, inside in members:
+        n, hits = int(inside.sum()), int(wrong[inside].sum())
+        outside = float(wrong[~inside].mean())
+        p = more_than_chance(hits, n, int(wrong.sum()), len(wrong))
+        rows.append((kind, name, n, hits, hits / n, *wilson(hits, n), outside, p))
+    columns = ["kind", "slice", "n", "wrong", "rate", "low", "high", "rate_outside", "p"]
+    table = pd.DataFrame(rows, columns=columns)
+    table["p_holm"] = holm(table["p"].to_numpy(dtype=float), len(table))
+    table["finding"] = table["p_holm"] <= FOUND
+    return table.sort_values(["p", "rate"], ascending=[True, False], kind="stable", ignore_index=True)
+
+
+def more_than_chance(hits: int, n: int, of: int, total: int) -> float:
+    """P(X ≥ hits) where n of `total` are drawn, of which `of` are wrong: Fisher's exact test, one-sided."""
+
+    def log_choose(a: int, b: int) -> float:
+        return math.lgamma(a + 1) - math.lgamma(b + 1) - math.lgamma(a - b + 1)
+
+    whole = log_choose(total, n)
+    found = (log_choose(of, k) + log_choose(total - of, n - k) - whole for k in range(hits, min(n, of) + 1))
+    return min(1.0, math.fsum(math.exp(x) for x in found))
+
+
+def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Those with at least FEWEST examples inside and outside."""
+    texts = task.examples.texts
+    split = [[words_of(part) for part in text] for text in texts]
+    n = len(texts)
+    lengths = np.array([sum(map(len, parts)) for parts in split])
+    third, two = (int(x) for x in np.quantile(lengths, [1 / 3, 2 / 3]))
+    found: list[tuple[str, str, np.ndarray]] = [
+        ("length", f"at most {third} words", lengths <= third),
+        ("length", f"more than {two} words", lengths > two),
+    ]
+    found += [("label", name, task.labels == k) for k, name in enumerate(task.names)]
+    for part in range(max(map(len, texts))):
+        where = "" if max(map(len, texts)) == 1 else (" in the first text", " in the second text")[part]
+        sets = [set(parts[part]) if part < len(parts) else set() for parts in split]
+        counts = Counter(word for one in sets for word in one)
+        often = [(count, word) for word, count in counts.items() if FEWEST <= count <= n - FEWEST]
+        for _, word in sorted(often, key=lambda pair: (-pair[0], pair[1]))[:WORDS]:
+            found.append(("word", f"“{word}”{where}", np.array([word in one for one in sets])))
+    return (one for one in found if FEWEST <= int(one[2].sum()) <= n - FEWEST)
+
+
+def near_duplicates(texts: Sequence[tuple[str, ...]], labels: np.ndarray) -> list[tuple[int, int, float]]:
+    """(row, row, shared words / all words ≥ .8) of texts with different labels, the most alike first.
+
+    Words as sets, without case and punctuation. Candidates share one of their rarest words: a pair that is as much
+    alike shares one of the rarest ⌊.2 |words|⌋ + 1. Of a word, 1,000 texts are followed; 1,000 pairs are given.
+    """
+    sets = [frozenset((part, word) for part, one in enumerate(text) for word in words_of(one)) for text in texts]
+    counts = Counter(word for one in sets for word in one)
+    index: dict[tuple[int, str], list[int]] = defaultdict(list)
+    found: dict[tuple[int, int], float] = {}
+    for row, own in enumerate(sets):
+        rarest = sorted(own, key=lambda word: (counts[word], word))[: len(own) - math.ceil(ALIKE * len(own) - 1e-9) + 1]
+        others = {other for word in rarest for other in index[word] if labels[other] != labels[row]}
+        for other in others:
+            alike = len(own & sets[other]) / len(own | sets[other])
+            if alike >= ALIKE:
+                found[other, row] = alike
+        for word in rarest:
+            if len(index[word]) < FOLLOWED:
+                index[word].append(row)
+    return [(a, b, alike) for (a, b), alike in sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))][:MOST_PAIRS]

@@ -1,0 +1,113 @@
+"""Where a classifier is wrong: a planted slice is found, chance is not; words and neighbours are the model's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats as st
+
+import bertlens as bl
+from bertlens.errors import InputError
+from bertlens.measures import attribution
+from bertlens.tasks import slices as sl
+from unit.tasks.classifier import lens_of, texts_of
+
+
+@pytest.fixture(scope="module")
+def task() -> bl.Task:
+    """A classifier whose answers are the labels but for most texts with "mat"."""
+    lens, texts = lens_of(4), texts_of(120, 4)
+    random = np.random.default_rng(0)
+    guesses = [int(lens.trace(text).output.logits.argmax()) for text in texts]
+    other = [("mat" in text.split() and random.random() < 0.8) or random.random() < 0.05 for text in texts]
+    return bl.task(lens, [(t, g ^ int(o)) for t, g, o in zip(texts, guesses, other, strict=True)], progress=False)
+
+
+def test_the_planted_slice_is_found(task):
+    found = task.slices()
+    assert found.iloc[0]["slice"] == "“mat”" and found.iloc[0]["finding"]
+    inside = np.array(["mat" in text[0].split() for text in task.examples.texts])
+    wrong = task.labels != task.guesses
+    row = found.iloc[0]
+    assert (row["n"], row["wrong"]) == (inside.sum(), wrong[inside].sum())
+    assert row["rate"] == pytest.approx(wrong[inside].mean()) and row["rate_outside"] == wrong[~inside].mean()
+    expected = st.fisher_exact(
+        [[wrong[inside].sum(), (~wrong[inside]).sum()], [wrong[~inside].sum(), (~wrong[~inside]).sum()]], "greater"
+    )
+    assert row["p"] == pytest.approx(expected.pvalue, rel=1e-6)
+    assert set(found["kind"]) == {"length", "label", "word"} and (found["n"] >= 10).all()
+    assert "word “mat”" in task.errors(1, words=False).said
+
+
+def test_slices_of_answers_that_are_wrong_by_chance_make_few_findings():
+    random, some = np.random.default_rng(1), 0
+    for _ in range(200):
+        members = [("word", str(k), random.random(300) < random.uniform(0.05, 0.5)) for k in range(50)]
+        some += bool(sl.slice_table(members, random.random(300) < 0.2)["finding"].any())
+    assert some / 200 <= 0.09
+
+
+def test_near_duplicates_are_those_of_all_pairs():
+    random = np.random.default_rng(3)
+    known = [f"w{k}" for k in range(30)]
+    texts = [(" ".join(random.choice(known, 10, replace=False)),) for _ in range(60)]
+    texts += [(text[0].replace("w1 ", "W2, "),) for text in texts[:30]] + texts[:5]
+    labels = random.integers(0, 2, len(texts))
+    expected = {}
+    for b in range(len(texts)):
+        for a in range(b):
+            one, two = (set(texts[i][0].lower().replace(",", "").split()) for i in (a, b))
+            if labels[a] != labels[b] and (alike := len(one & two) / len(one | two)) >= 0.8:
+                expected[a, b] = alike
+    found = sl.near_duplicates(texts, labels)
+    assert len(expected) > 10 and {(a, b): alike for a, b, alike in found} == expected
+    assert [alike for *_, alike in found] == sorted(expected.values(), reverse=True)
+
+
+def test_an_error_has_its_words_and_its_neighbour(task):
+    found = task.errors(4)
+    table = found.table
+    assert table["loss"].tolist() == sorted(task.table["loss"], reverse=True)[:4]
+    assert found.wrong == (task.labels != task.guesses).sum() and not table["right"].any()
+    assert (table["words"] != "").any()
+    for _, row in table.iterrows():
+        guess, label = task.names.index(row["guess"]), task.names.index(row["label"])
+        trace = task.lens.trace(row["text"])
+        own = attribution.occlusion(trace, lambda output, g=guess, k=label: output.logits[0, g] - output.logits[0, k])
+        best = own.words[own.words["value"] > 0].sort_values("value", ascending=False).head(3)
+        assert row["words"] == ", ".join(f"{b['word']} ({b['value']:+.2f})" for _, b in best.iterrows())
+        faithful = attribution.faithfulness(trace, own, ceiling=False)
+        assert row["comprehensiveness"] == pytest.approx(faithful["comprehensiveness"].iloc[0], abs=1e-5)
+        assert row["random"] == pytest.approx(faithful.loc["random", "comprehensiveness"], abs=1e-5)
+        assert row["beats"] == faithful["comprehensiveness_beats"].iloc[0]
+    # the vector that the classifier reads, from the model's own pooler
+    right = [r for r in range(len(task)) if task.labels[r] == task.guesses[r] == label and r != row["row"]]
+    with torch.no_grad():
+        inputs = [task.lens.tokenizer(task.examples.texts[r][0], return_tensors="pt") for r in [row["row"], *right]]
+        own_vector, *others = [task.lens.model.bert(**one).pooler_output[0] for one in inputs]
+    cosines = torch.cosine_similarity(torch.stack(others), own_vector[None])
+    assert row["nearest"] == right[int(cosines.argmax())]
+    assert row["similarity"] == pytest.approx(float(cosines.max()), abs=1e-5)
+    assert row["nearest_text"] == task.examples.texts[row["nearest"]][0]
+
+
+def test_texts_with_two_labels_are_shown_to_each_other():
+    lens = lens_of()
+    examples = [("the cat sat on the mat", 0), ("it was very warm", 1), ("The cat sat, on the mat.", 1), ("cats", 0)]
+    found = bl.task(lens, examples, progress=False).errors(4, words=False)
+    assert found.duplicates[["row", "twin", "alike"]].to_numpy().tolist() == [[0, 2, 1.0]]
+    twins = found.table.set_index("row")["twin"]
+    assert twins.to_dict() == {0: 2, 2: 0, 1: -1, 3: -1}
+    assert "1 pair of near-duplicates has" in found.said and "In none of" in found.said
+
+
+def test_pairs_and_texts_that_are_too_long_for_runs():
+    lens = lens_of(6, max_position_embeddings=300)
+    examples = [(("the cat", "sat on the mat"), k % 2) for k in range(3)] + [(("the cat " * 110, "sat"), 1)]
+    task = bl.task(lens, examples, progress=False)
+    found = task.errors(4).table.set_index("row")
+    assert np.isnan(found.loc[3, "comprehensiveness"]) and not np.isnan(found.loc[0, "comprehensiveness"])
+    assert found.loc[0, "text_pair"] == "sat on the mat"
+    with pytest.raises(InputError, match="n is how many"):
+        task.errors(0)
