@@ -40,6 +40,20 @@ def test_the_planted_slice_is_found(task):
     assert "word “mat”" in task.errors(1, words=False).said
 
 
+def test_more_than_chance_is_fishers_test():
+    for hits, n, of, total in (
+        (3, 10, 20, 100),
+        (0, 10, 20, 100),
+        (10, 10, 20, 100),
+        (7, 40, 8, 50),
+        (30, 90, 200, 1000),
+    ):
+        table = [[hits, n - hits], [of - hits, total - n - of + hits]]
+        assert sl.more_than_chance(hits, n, of, total) == pytest.approx(
+            st.fisher_exact(table, "greater").pvalue, rel=1e-9
+        )
+
+
 def test_slices_of_answers_that_are_wrong_by_chance_make_few_findings():
     random, some = np.random.default_rng(1), 0
     for _ in range(200):
@@ -90,6 +104,13 @@ def test_an_error_has_its_words_and_its_neighbour(task):
     assert row["nearest"] == right[int(cosines.argmax())]
     assert row["similarity"] == pytest.approx(float(cosines.max()), abs=1e-5)
     assert row["nearest_text"] == task.examples.texts[row["nearest"]][0]
+
+
+def test_the_neighbour_of_an_error_is_right(task):
+    table = task.errors(len(task), words=False).table
+    own = table.set_index("row")
+    assert own.loc[table["nearest"], "right"].all() and (table["nearest"] != table["row"]).all()
+    assert (own.loc[table["nearest"], "label"].to_numpy() == table["label"].to_numpy()).all()
 
 
 def test_texts_with_two_labels_are_shown_to_each_other():
