@@ -58,15 +58,16 @@ class Heads:
     @property
     def said(self) -> str:
         """What was measured and found, in a few sentences."""
-        table = self.table
-        run, found = int(table["effect"].notna().sum()), self.findings
-        names = ", ".join(found.sort_values("effect", ascending=False)["part"].head(8)) + (", …" * (len(found) > 8))
+        run = int(self.table["effect"].notna().sum())
+        above, below = (self.findings[self.findings["effect"] * sign > 0]["part"].tolist() for sign in (1, -1))
         unit = "nats of the loss" if self.measure == "loss" else "of the accuracy"
+        needed = f"{_listed(above)} {'is' if len(above) == 1 else 'are'} needed" if above else ""
+        worse = f"{_listed(below[::-1])} {'stands' if len(below) == 1 else 'stand'} in the way" if below else ""
+        found = "; ".join(filter(None, (needed, worse))) or "None of them can be told from chance"
         return (
             f"{run} of {self.family} heads and MLPs, each {ABLATIONS[self.ablation]}, on {len(self.second):,} texts "
-            f"that had no part in the choice; effects in {unit}. {len(found)} matter (Holm, 5 %, over all "
-            f"{self.family}){': ' + names if names else ''}. Order of the estimates in one half and the other: "
-            f"ρ = {self.agreement['halves']:.2f}."
+            f"that had no part in the choice; effects in {unit}. {found} (Holm, 5 %, over all {self.family}). "
+            f"Order of the estimates in one half and the other: ρ = {self.agreement['halves']:.2f}."
         )
 
     def pruning(self, points: int = 12, orders: tuple[str, ...] = ("estimate", "random")) -> pd.DataFrame:
@@ -83,6 +84,12 @@ class Heads:
 
     def __repr__(self) -> str:
         return f"Heads({self.said})"
+
+
+def _listed(parts: list[str]) -> str:
+    """The first eight by name."""
+    more = f" and {len(parts) - 8} more" if len(parts) > 8 else ""
+    return ", ".join(parts[:8]) + more
 
 
 def heads(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -12,6 +13,7 @@ from .answers import Answered
 from .examples import examples_of
 from .importance import Heads, heads
 from .mistakes import Errors, errors
+from .page import write
 from .slices import slices
 
 if TYPE_CHECKING:
@@ -66,12 +68,7 @@ class Task(Answered):
 
     def confusion(self) -> pd.DataFrame:
         """(C, C) how many examples of a label (rows) were guessed to be what (columns). `cell` has their texts."""
-        import pandas as pd
-
-        m = scores.sklearn_metrics()
-        counts = m.confusion_matrix(self.labels, self.guesses, labels=list(range(len(self.names))))
-        names = [pd.Index(self.names, name=name) for name in ("label", "guess")]
-        return pd.DataFrame(counts, index=names[0], columns=names[1])
+        return scores.confusion_table(self.labels, self.guesses, self.names)
 
     def cell(self, label: str, guess: str) -> pd.DataFrame:
         """The examples of a cell of the confusion matrix, as rows of `table`, the largest loss first.
@@ -135,6 +132,13 @@ class Task(Answered):
         wrong (Fisher's exact test, one-sided); p_holm: adjusted by Holm for all slices; finding: p_holm ≤ .05.
         """
         return slices(self)
+
+    def to_html(self, path: str | Path, *, heads: Heads | None = None, errors: Errors | None = None) -> None:
+        """Write one page of plain tables, which needs nothing else: scores, confusion, calibration, 200 examples.
+
+        heads, errors: results of these methods, to stand in it too. Raises ExportError where it cannot be written.
+        """
+        write(path, self, heads, errors)
 
     def __repr__(self) -> str:
         return f"Task({self.lens.model_name}, {len(self):,} examples, {len(self.names)} classes)"

@@ -126,7 +126,9 @@ def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
 
 def _named(words: pd.DataFrame) -> str:
     best = words[words["value"] > 0].sort_values("value", ascending=False, kind="stable").head(WORDS)
-    return ", ".join(f"{word} ({value:+.2f})" for word, value in best[["word", "value"]].itertuples(index=False))
+    return ", ".join(
+        f"{word.replace(' ##', '')} ({value:+.2f})" for word, value in best[["word", "value"]].itertuples(index=False)
+    )
 
 
 def _nearest(task: Answered, rows: list[int]) -> list[tuple[int, float]]:

@@ -135,6 +135,14 @@ def metrics_table(labels: np.ndarray, logits: np.ndarray, names: list[str]) -> p
     return pd.DataFrame(rows, columns=["measure", "label", "value", "low", "high", "n", "note"])
 
 
+def confusion_table(labels: np.ndarray, guesses: np.ndarray, names: list[str]) -> pd.DataFrame:
+    """(C, C) counts, see `Task.confusion`."""
+    import pandas as pd
+
+    counts = sklearn_metrics().confusion_matrix(labels, guesses, labels=list(range(len(names))))
+    return pd.DataFrame(counts, index=pd.Index(names, name="label"), columns=pd.Index(names, name="guess"))
+
+
 def softmax(logits: np.ndarray) -> np.ndarray:
     """(n, C) probabilities."""
     exponents = np.exp(logits - logits.max(1, keepdims=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from ..run.interventions import Run, wrapped
 from ..run.masks import mask_slopes
 from .ablations import Ablation, Part
 from .answers import Answered
-from .passes import batches, checked, logits_of, read_logits
+from .passes import WINDOW, batches, checked, logits_of, read_logits
 from .scores import losses_of
 
 
@@ -46,8 +47,9 @@ def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.nd
 
 
 def cost(task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation: Ablation, n_layers: int) -> str:
-    """What a sweep will take, in one line: from one batch of it."""
-    chosen, inputs = next(batches_of(task, rows))
+    """What a sweep will take, in one line: from one batch of it, of texts of middle length."""
+    window = list(itertools.islice(batches_of(task, rows), WINDOW))  # from its shortest texts to its longest
+    chosen, inputs = window[len(window) // 2]
     began = time.perf_counter()
     logits_of(task.lens, inputs, Run())
     seconds = (time.perf_counter() - began) * len(rows) / len(chosen)

@@ -87,6 +87,7 @@ LAYERS = [
         "tasks",
         "reports",
         "lessons",
+        "arguments",
         "cli",
     ),
 ]

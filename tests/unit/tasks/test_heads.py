@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,10 @@ def test_the_planted_head_is_found_at_the_top(seed):
     best = found.findings.sort_values("effect", ascending=False).iloc[0]
     assert (best["layer"], best["head"]) == (layer, head)
     assert best["low"] > 0 and found.table.iloc[0]["part"] == best["part"] and best["chosen"] == "estimate"
-    assert best["part"] in found.said
+    above, below = (found.findings[found.findings["effect"] * sign > 0] for sign in (1, -1))
+    said = re.search(r"\. (L.*?) (?:is|are) needed(?:; (.*) stands? in the way)? \(Holm", found.said)
+    assert said is not None and said[1].split(", ") == above["part"].tolist()
+    assert sorted((said[2] or "").split(", ")) == sorted(below["part"].tolist() or [""])
 
 
 def test_the_estimate_is_the_slope_of_each_text(task):

@@ -90,7 +90,9 @@ def test_an_error_has_its_words_and_its_neighbour(task):
         trace = task.lens.trace(row["text"])
         own = attribution.occlusion(trace, lambda output, g=guess, k=label: output.logits[0, g] - output.logits[0, k])
         best = own.words[own.words["value"] > 0].sort_values("value", ascending=False).head(3)
-        assert row["words"] == ", ".join(f"{b['word']} ({b['value']:+.2f})" for _, b in best.iterrows())
+        assert row["words"] == ", ".join(
+            f"{b['word'].replace(' ##', '')} ({b['value']:+.2f})" for _, b in best.iterrows()
+        )
         faithful = attribution.faithfulness(trace, own, ceiling=False)
         assert row["comprehensiveness"] == pytest.approx(faithful["comprehensiveness"].iloc[0], abs=1e-5)
         assert row["random"] == pytest.approx(faithful.loc["random", "comprehensiveness"], abs=1e-5)

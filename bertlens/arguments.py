@@ -1,0 +1,132 @@
+"""What the `bertlens` command understands: the arguments of each of its commands."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse without the usage block before an error."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def layer_list(text: str) -> list[int]:
+    """ "0,1,5" -> [0, 1, 5]."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"layers are numbers with commas between, like 0,1,5; got {text!r}") from None
+
+
+# Arguments of a command: names, and what argparse is told of them. Those that several commands share come first.
+Argument = tuple[tuple[str, ...], dict[str, Any]]
+
+
+def argument(*names: str, **options: Any) -> Argument:
+    return names, options
+
+
+MODEL = argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
+SEED = argument("--seed", type=int, default=0, help="default: %(default)s")
+STEPS = argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
+LEARNING = (
+    argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises"),
+    argument("--learning-rate", type=float, metavar="X", help="at its highest"),
+)
+
+DEMO = (argument("--folder", type=Path, help="where the notebooks go (default: a new temporary folder); yours stay"),)
+RESULTS = (
+    argument("files", type=Path, nargs="+", metavar="RESULTS.txt", help="files with the lines that readers copied"),
+    argument("-o", "--output", type=Path, required=True, metavar="CLASS.csv", help="the file to write"),
+)
+HTML = (
+    argument("text", help="the text to look at"),
+    argument("text_pair", nargs="?", help="a second text, for a pair"),
+    argument("-o", "--output", type=Path, required=True, metavar="PAGE.html", help="the file to write"),
+    MODEL,
+    argument("--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"),
+    argument("--truncation", action="store_true", help="cut a text that is too long for the model"),
+)
+CLASSROOM = (
+    argument("model", nargs="?", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)"),
+    argument("--text", action="append", dest="texts", metavar="TEXT", help="a text of the page; again for another"),
+    argument("--pair", action="append", dest="texts", nargs=2, metavar=("A", "B"), help="a pair of texts of the page"),
+    argument("--lesson", metavar="NAME", help="row-of-weights, who-is-it, heads-off, or a .lesson.json, beside it"),
+    argument("-o", "--output", type=Path, metavar="CLASS.html", help="the file to write"),
+    argument("--hosted", type=Path, metavar="FOLDER", help="instead: page and weights as two files, for a web server"),
+    argument("--small", action="store_true", help="vectors of words in 8 bits: a smaller page, less exact"),
+)
+SURVEY = (
+    argument("corpus", type=Path, help="a file with a text a line, .jsonl (text, or a and b), or .conllu; also .gz"),
+    argument("-o", "--output", type=Path, required=True, metavar="STATS.npz", help="the file to write"),
+    MODEL,
+    argument("--limit", type=int, metavar="N", help="only the first N texts"),
+    argument("--batch-size", type=int, default=8, metavar="N", help="texts run together (default: %(default)s)"),
+    argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
+    argument("--resume", action="store_true", help="go on with the statistics that the file already holds"),
+    argument("--no-texts", action="store_true", help="keep no text of the corpus in the file"),
+)
+REPORT = (
+    argument("model", help="hub name or folder, or embedded or embedded-mlm for the models that come along"),
+    argument(
+        "corpus", nargs="?", type=Path, help="as for survey (default: excerpts of two books); .conllu: syntax too"
+    ),
+    argument("-o", "--output", type=Path, required=True, metavar="REPORT.html", help="or .json; .html gets its .json"),
+    argument("--claims", metavar="A,B", help="only these: vig, clark, kobayashi, bonino, sinks, or names of claims"),
+    argument("--minutes", type=float, default=10, metavar="X", help="so much time (default: %(default)s)"),
+    argument("--texts", type=int, metavar="N", help="so many texts, whatever time it takes"),
+    argument("--against", type=Path, metavar="OTHER.json", help="numbers of another model's report, in the same cards"),
+    argument(
+        "--check", type=Path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"
+    ),
+    SEED,
+)
+TASK = (
+    argument("model", help="hub name or folder of a classifier of texts"),
+    argument("examples", type=Path, help="a table (.csv, .tsv; the separator is found) or .jsonl; also .gz"),
+    argument("-o", "--output", type=Path, required=True, metavar="TASK.html", help="the page to write"),
+    argument("--text", default="text", metavar="COLUMN", help="column of the texts (default: %(default)s)"),
+    argument("--text-pair", metavar="COLUMN", help="column of second texts, of pairs (default: text_pair, if there)"),
+    argument("--label", default="label", metavar="COLUMN", help="column of the labels (default: %(default)s)"),
+    argument("--limit", type=int, metavar="N", help="only the first N examples"),
+    argument("--heads", type=int, default=10, metavar="N", help="parts to run, and as many at random; 0: none"),
+    argument("--ablation", default="zero", choices=("zero", "mean", "resample"), help="default: %(default)s"),
+    argument("--errors", type=int, default=10, metavar="N", help="examples to explain (default: %(default)s); 0: none"),
+    argument("--batch-size", type=int, default=16, metavar="N", help="texts run together (default: %(default)s)"),
+    argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
+    SEED,
+)
+TRAIN_SARS_COV_2 = (
+    argument("--data", type=Path, required=True, metavar="PATH", help="labelled spike genes"),
+    argument("-o", "--output", type=Path, default=Path("sars-cov-2"), metavar="FOLDER", help="default: %(default)s"),
+    argument(
+        "--reference", type=Path, metavar="PATH", help="file with the lineage B spike (default: the shipped one's)"
+    ),
+    STEPS,
+    *LEARNING,
+    SEED,
+    argument(
+        "--score-only",
+        action="store_true",
+        help="train nothing: score the trained folder again, on the file it was trained on, and write its model card",
+    ),
+)
+TRAIN_MLM = (
+    MODEL,
+    argument(
+        "--corpus", type=Path, nargs="+", required=True, metavar="PATH", help="text files (a text a line), or folders"
+    ),
+    argument("--score", type=Path, nargs="+", default=[], metavar="FILE", help="files to score it on at the end"),
+    argument("-o", "--output", type=Path, required=True, metavar="FOLDER"),
+    STEPS,
+    argument("--hours", type=float, metavar="X", help="at most so many hours"),
+    *LEARNING,
+    argument("--length", type=int, metavar="N", help="tokens of a passage, at most"),
+    argument("--bfloat16", action="store_true", help="faster where the processor knows bfloat16"),
+    argument("--threads", type=int, default=1, metavar="N", help="default: %(default)s; more change last digits"),
+    SEED,
+)

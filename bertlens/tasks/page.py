@@ -1,0 +1,302 @@
+"""The page of a task: plain tables in one file, no script, nothing loaded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base.atomic import replacing
+from ..trace.provenance import made_with, visible
+from .ablations import ABLATIONS
+from .answers import Answered
+from .importance import Heads
+from .mistakes import Errors
+from .scores import calibration_table, confusion_table, metrics_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXAMPLES = 200  # with the largest loss
+OF_A_CELL = 20
+CHARACTERS = 400  # of a text
+NEAREST = 160
+SLICES = 15
+SECURITY = "default-src 'none'; style-src 'unsafe-inline'"
+WHOLE = ("accuracy", "macro-F1", "Matthews", "log loss", "calibration error")
+Cell = tuple[str, str]  # what is in a cell, and its class
+
+
+def write(path: str | Path, task: Answered, heads: Heads | None, errors: Errors | None) -> None:
+    """Raises ExportError where the file cannot be written."""
+    page = page_of(task, heads, errors).encode("utf-8", "replace")
+    with replacing(path) as out:
+        out.write(page)
+
+
+def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = None) -> str:
+    """The text of the page."""
+    model, source = _said(task.lens.model_name), task.examples.columns.source
+    table = task.table.sort_values("loss", ascending=False, kind="stable")
+    scores = metrics_table(task.labels, task.logits, task.names)
+    parts = [
+        f"<h1>How good is {model}?</h1>",
+        f'<p class="soft">{len(task):,} examples{" of " + _said(source) if source else ""} &#183; '
+        f"{len(task.names)} classes &#183; intervals: 95 %, over examples drawn as these were</p>",
+        "<h2>Scores</h2>",
+        _whole(scores),
+        _each(scores, task),
+        "<h2>Labels and guesses</h2>",
+        _confusion(task, table),
+        *([] if heads is None else [_heads(heads)]),
+        *([] if errors is None else [_errors(errors)]),
+        _calibration(task),
+        f"<h2>The {min(EXAMPLES, len(task))} examples with the largest loss</h2>",
+        _examples(table.head(EXAMPLES)),
+        f'<p class="soft">{escape(" · ".join(f"{k} {v}" for k, v in made_with().items()))}</p>',
+    ]
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{SECURITY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{model}: its task</title><style>{style}</style></head>\n<body>\n"
+        + "\n".join(parts)
+        + "\n</body></html>\n"
+    )
+
+
+def _said(text: Any, most: int = CHARACTERS) -> str:
+    shown = visible(str(text))
+    return escape(shown if len(shown) <= most else f"{shown[: most - 1]}…")
+
+
+def _number(value: Any, digits: int = 3) -> Cell:
+    if value is None or not math.isfinite(value):
+        return "–", "number"
+    return f"{value:.{digits}f}".replace("-", "−"), "number"
+
+
+def _p(value: float) -> Cell:
+    return ("&lt; .001", "number") if value < 0.001 else _number(value)
+
+
+def _between(low: float, high: float, digits: int = 3) -> Cell:
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "–", "number"
+    return f"{_number(low, digits)[0]} to {_number(high, digits)[0]}", "number"
+
+
+def _table(names: Sequence[Cell], rows: Iterable[tuple[str, Sequence[Cell]]]) -> str:
+    """names: (heading, class of the column); rows: (class of the row, cells)."""
+    head = "".join(f'<th class="{kind}" scope="col">{name}</th>' for name, kind in names)
+    body = "".join(
+        f'<tr class="{of_row}">{"".join(f"<td class={kind!r}>{cell}</td>" for cell, kind in cells)}</tr>'
+        for of_row, cells in rows
+    )
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _whole(scores: pd.DataFrame) -> str:
+    names = [("of all examples", "name"), *((name, "number") for name in ("value", "interval", "n")), ("", "name")]
+    chosen = scores[scores["measure"].isin(WHOLE)]
+    return _table(
+        names,
+        [
+            (
+                "",
+                [
+                    (r.measure, "name"),
+                    _number(r.value),
+                    _between(r.low, r.high),
+                    (f"{r.n:,}", "number"),
+                    (r.note, "soft"),
+                ],
+            )
+            for r in chosen.itertuples()
+        ],
+    )
+
+
+def _each(scores: pd.DataFrame, task: Answered) -> str:
+    found = scores.set_index(["measure", "label"])
+    rows = []
+    for name in dict.fromkeys(task.names):
+        cells: list[Cell] = [(_said(name), "name"), (f"{found.loc[('recall', name), 'n']:,}", "number")]
+        for measure in ("precision", "recall", "F1"):
+            one = found.loc[(measure, name)]
+            cells += [_number(one["value"]), _between(one["low"], one["high"])]
+        rows.append(("", cells))
+    names = [("class", "name"), ("n", "number")]
+    for measure in ("precision", "recall", "F1"):
+        names += [(measure, "number"), ("interval", "number")]
+    few = '<p class="soft">–: no such example, or fewer than 50, which are too few for an interval.</p>'
+    return _table(names, rows) + (few if found["note"].str.startswith("too few").any() else "")
+
+
+def _confusion(task: Answered, table: pd.DataFrame) -> str:
+    counts, names = confusion_table(task.labels, task.guesses, task.names).to_numpy(), task.names
+    head = "".join(f'<th scope="col">{_said(name, 40)}</th>' for name in names)
+    rows, texts = [], []
+    for i, label in enumerate(names):
+        cells = []
+        for j, guess in enumerate(names):
+            count = int(counts[i, j])
+            share = count / counts[i].sum() if count else 0
+            opens = f'<a href="#cell-{i}-{j}">{count:,}</a>' if count and i != j else f"{count:,}"
+            cells.append(f'<td style="--share:{share:.3f}">{opens}</td>')
+            if count and i != j:
+                inside = table[(task.labels[table["row"]] == i) & (task.guesses[table["row"]] == j)].head(OF_A_CELL)
+                more = f", the {OF_A_CELL} with the largest loss" if count > OF_A_CELL else ""
+                texts.append(
+                    f'<details id="cell-{i}-{j}"><summary>{count:,} {"is" if count == 1 else "are"} {_said(label, 40)} '
+                    f"and guessed to be {_said(guess, 40)}{more}</summary>{_examples(inside)}</details>"
+                )
+        rows.append(f'<tr><th scope="row">{_said(label, 40)}</th>{"".join(cells)}</tr>')
+    return (
+        '<p class="soft">Labels in rows, guesses in columns; a number leads to its texts.</p><div class="wide">'
+        f'<table class="counts"><thead><tr><th></th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        + "".join(texts)
+    )
+
+
+def _examples(table: pd.DataFrame) -> str:
+    pair = "text_pair" in table.columns
+    texts = table["text"] if not pair else table["text"] + " / " + table["text_pair"]
+    names = [
+        ("row", "number"),
+        ("label", "name"),
+        ("guess", "name"),
+        ("margin", "number"),
+        ("loss", "number"),
+        ("text", "text"),
+    ]
+    rows = [
+        (
+            "",
+            [
+                (f"{r.row}", "number"),
+                (_said(r.label), "name"),
+                (_said(r.guess), "name" if r.right else "name wrong"),
+                _number(r.margin, 2),
+                _number(r.loss, 2),
+                (_said(text), "text"),
+            ],
+        )
+        for r, text in zip(table.itertuples(), texts, strict=True)
+    ]
+    return _table(names, rows)
+
+
+def _heads(found: Heads) -> str:
+    run = found.table[found.table["effect"].notna()]
+    unit = "loss, nats" if found.measure == "loss" else "accuracy"
+    names = [("part", "name"), (f"effect ({unit})", "number"), ("interval", "number"), ("p, Holm", "number")]
+    names += [("estimate (loss, nats)", "number"), ("chosen", "name")]
+    rows = [
+        (
+            "finding" if r.finding else "",
+            [
+                (_said(r.part), "name"),
+                _number(r.effect, 4),
+                _between(r.low, r.high, 4),
+                _p(r.p_holm),
+                _number(r.estimate, 4),
+                ("at random" if r.chosen == "random" else "by estimate", "soft"),
+            ],
+        )
+        for r in run.itertuples()
+    ]
+    return (
+        f"<h2>Which heads it needs</h2><p>{_said(found.said, 2000)}</p>"
+        '<p class="soft">Effect: what is lost on the second half of the texts with the part '
+        f"{ABLATIONS[found.ablation]}; bold: p ≤ .05. Estimates are of the first half, by one backward pass, and "
+        f"descriptive.</p>{_table(names, rows)}"
+    )
+
+
+def _errors(found: Errors) -> str:
+    worst = found.slices.head(SLICES)
+    names = [("examples", "name"), ("n", "number"), ("wrong", "number"), ("interval", "number"), ("others", "number")]
+    names += [("p, Holm", "number")]
+    of_slices = [
+        (
+            "finding" if r.finding else "",
+            [
+                (_said(f"{r.kind}: {r.slice}"), "name"),
+                (f"{r.n:,}", "number"),
+                _number(r.rate),
+                _between(r.low, r.high),
+                _number(r.rate_outside),
+                _p(r.p_holm),
+            ],
+        )
+        for r in worst.itertuples()
+    ]
+    columns = [("row", "number"), ("label", "name"), ("guess", "name"), ("loss", "number"), ("text", "text")]
+    columns += [
+        ("rests on", "name"),
+        ("beats", "number"),
+        ("nearest right text of its class", "text"),
+        ("twin", "number"),
+    ]
+    of_texts = [
+        (
+            "",
+            [
+                (f"{r.row}", "number"),
+                (_said(r.label), "name"),
+                (_said(r.guess), "name" if r.right else "name wrong"),
+                _number(r.loss, 2),
+                (_said(r.text), "text"),
+                (_said(r.words), "name"),
+                (f"{r.beats:.0f} of 20" if math.isfinite(r.beats) else "–", "number"),
+                (_said(r.nearest_text, NEAREST), "text"),
+                (f"{r.twin}" if r.twin >= 0 else "–", "number"),
+            ],
+        )
+        for r in found.table.itertuples()
+    ]
+    twins = [
+        (
+            "",
+            [
+                (f"{r.row}, {r.twin}", "number"),
+                (_said(f"{r.label} / {r.twin_label}"), "name"),
+                _number(r.alike, 2),
+                (_said(r.text), "text"),
+                (_said(r.twin_text), "text"),
+            ],
+        )
+        for r in found.duplicates.head(OF_A_CELL).itertuples()
+    ]
+    titles = [("rows", "number"), ("labels", "name"), ("alike", "number"), ("text", "text"), ("its twin", "text")]
+    return (
+        f"<h2>Where it is wrong</h2><p>{_said(found.said, 2000)}</p>{_table(names, of_slices)}"
+        '<p class="soft">Rests on: the words without which the guess loses most over the label; beats: how many of 20 '
+        f"random rankings of the words do worse.</p>{_table(columns, of_texts)}"
+        + (f"<h3>Near-duplicates with different labels</h3>{_table(titles, twins)}" if twins else "")
+    )
+
+
+def _calibration(task: Answered) -> str:
+    table = calibration_table(task.labels, task.logits)
+    names = [("probability of the guess", "number"), ("n", "number"), ("its mean", "number"), ("right", "number")]
+    names += [("interval", "number")]
+    rows = [
+        (
+            "",
+            [
+                (f"{low:.1f} to {high:.1f}", "number"),
+                (f"{int(n):,}", "number"),
+                _number(sure),
+                _number(right),
+                _between(one, two),
+            ],
+        )
+        for low, high, n, sure, right, one, two in table.itertuples(index=False)
+        if n
+    ]
+    return f"<h2>Is it as often right as it is sure?</h2>{_table(names, rows)}"

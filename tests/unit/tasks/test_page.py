@@ -1,0 +1,127 @@
+"""The page of a task says what the task says, holds no markup of its texts, and the command writes it."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+import bertlens as bl
+from bertlens.cli import main
+from bertlens.tasks.page import page_of
+from unit.tasks.classifier import labelled, lens_of
+
+HOSTILE = "<script>alert(1)</script> & <img src=x> \u202e the cat"
+
+
+class Tables(HTMLParser):
+    """The texts of the cells of each table, row by row; every tag that was seen; ids and where links lead."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.tables: list[list[list[str]]] = []
+        self.tags: set[str] = set()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self._open = False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.links += [value for name, value in attrs if name == "href"]
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self._open = True
+
+    def handle_endtag(self, tag):
+        self._open &= tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self._open:
+            self.tables[-1][-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def task() -> bl.Task:
+    return bl.task(
+        lens_of(4, 3),
+        [*labelled(80, 3), (HOSTILE, 2), ("the cat sat on it", 0), ("The cat sat, on it", 1)],
+        progress=False,
+    )
+
+
+def test_the_tables_are_those_of_the_task(task):
+    heads, errors = task.heads(3), task.errors(5)
+    found = Tables(page_of(task, heads, errors))
+    whole, each, counts = found.tables[:3]
+    scores = task.metrics().set_index(["measure", "label"])
+    for name, value, interval, n, _ in whole[1:]:
+        one = scores.loc[(name, "")]
+        assert float(value.replace("−", "-")) == pytest.approx(one["value"], abs=5e-4) and int(n) == one["n"]
+        assert (
+            interval == "–" if one["low"] != one["low"] else interval.startswith(f"{one['low']:.3f}".replace("-", "−"))
+        )
+    for name, n, *values in each[1:]:
+        assert int(n) == scores.loc[("recall", name), "n"]
+        shown = [values[0], values[2], values[4]]
+        expected = [scores.loc[(measure, name), "value"] for measure in ("precision", "recall", "F1")]
+        assert shown == ["–" if x != x else f"{x:.3f}" for x in expected]
+    assert [[int(x) for x in row[1:]] for row in counts[1:]] == task.confusion().to_numpy().tolist()
+    assert {link.removeprefix("#") for link in found.links} == set(found.ids)
+    cells = len(found.ids)
+    parts, slices, wrong, twins, _, examples = found.tables[3 + cells :]
+    run = heads.table[heads.table["effect"].notna()]
+    assert [row[0] for row in parts[1:]] == run["part"].tolist()
+    assert [row[1] for row in parts[1:]] == [f"{x:.4f}".replace("-", "−") for x in run["effect"]]
+    assert [row[1] for row in slices[1:]] == [str(n) for n in errors.slices["n"].head(15)]
+    assert [int(row[0]) for row in wrong[1:]] == errors.table["row"].tolist()
+    assert [row[5] for row in wrong[1:]] == errors.table["words"].tolist()
+    pairs = [f"{a}, {b}" for a, b in errors.duplicates[["row", "twin"]].to_numpy()[:20]]
+    assert "81, 82" in pairs and [row[0] for row in twins[1:]] == pairs
+    assert [int(row[0]) for row in examples[1:]] == task.table.sort_values("loss", ascending=False)["row"].tolist()
+
+
+def test_a_text_is_text(task):
+    page = page_of(task)
+    found = Tables(page)
+    assert not {"script", "img", "link", "iframe"} & found.tags and "default-src 'none'" in page
+    texts = [row[-1] for row in found.tables[-1]]
+    assert any("<script>alert(1)</script> & <img src=x> ⟨U+202E⟩ the cat" in text for text in texts)
+
+
+def test_the_command_writes_the_page(tmp_path, capsys):
+    lens = lens_of()
+    lens.model.save_pretrained(tmp_path / "model")
+    lens.tokenizer.save_pretrained(tmp_path / "model")
+    rows = "\n".join(f"{text};{'warm' if label else 'cold'}" for text, label in labelled(40))
+    (tmp_path / "a.csv").write_text(f"words;class\n{rows}\n", encoding="utf-8-sig")
+    output = tmp_path / "task.html"
+    command = ["task", str(tmp_path / "model"), str(tmp_path / "a.csv"), "--text", "words", "-o", str(output)]
+    assert main([*command, "--label", "class", "--heads", "2", "--errors", "2"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1].startswith(f"{output}: ") and "40 examples, accuracy " in said[-1]
+    found = Tables(output.read_text(encoding="utf-8"))
+    assert [row[0] for row in found.tables[0][1:]] == [
+        "accuracy",
+        "macro-F1",
+        "Matthews",
+        "log loss",
+        "calibration error",
+    ]
+    assert main(command) == 2
+    assert "no column 'label' in a.csv: there are 'words', 'class'" in capsys.readouterr().err
+    for bad, why in (
+        (["-o", "a.txt"], ".html"),
+        (["--heads", "-1"], "from 0"),
+        (["--ablation", "x"], "invalid choice"),
+    ):
+        try:
+            status = main([*command, *bad])
+        except SystemExit as end:  # argparse's own
+            status = end.code
+        assert status == 2 and why in capsys.readouterr().err
