@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from . import scores
 from .ablations import FEWEST_DRAWS
+from .against import TEXTS, Against, against
 from .answers import Answered
 from .examples import examples_of
 from .importance import Heads, heads
@@ -132,6 +133,15 @@ class Task(Answered):
         wrong (Fisher's exact test, one-sided); p_holm: adjusted by Holm for all slices; finding: p_holm ≤ .05.
         """
         return slices(self)
+
+    def against(self, other_lens: Lens, texts: int = TEXTS, seed: int = 0) -> Against:
+        """This model beside another one on the same examples, as after and before a fine-tuning: the other is before.
+
+        `.table` says example by example what was fixed, broken, is still wrong; `.heads` which heads' attention turned,
+        over `texts` of the examples, drawn with `seed`; `.compare(row)` opens one example in both. Classes are matched
+        by name. Raises ModelError for a model with other classes, InputError for other arguments.
+        """
+        return against(self, other_lens, texts, seed)
 
     def to_html(self, path: str | Path, *, heads: Heads | None = None, errors: Errors | None = None) -> None:
         """Write one page of plain tables, which needs nothing else: scores, confusion, calibration, 200 examples.

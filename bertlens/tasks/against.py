@@ -1,0 +1,134 @@
+"""Two models on one set of labelled examples, as before and after a fine-tuning: what changed, which heads turned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ..comparison import Comparison, compare
+from ..errors import InputError, ModelError
+from ..lens import Lens
+from ..survey.intervals import mean_interval
+from ..trace.trace import Trace
+from .ablations import Part
+from .answers import Answered
+from .examples import classes_of
+from .findings import paired
+from .scores import losses_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHANGES = {(False, True): "fixed", (True, False): "broken", (False, False): "still wrong", (True, True): "still right"}
+TEXTS = 32  # that attention is compared on
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Against:
+    """A task's model beside another one, see `Task.against`: `before` is the other one.
+
+    table: DataFrame(row, text, text_pair (of pairs), label, before, guess, change, loss_before, loss), what changed
+    most first. change: fixed, broken, still wrong, still right. heads: DataFrame(part, layer, head, distance, low,
+    high), what turned most first: the Jensen-Shannon divergence of a head's attention before and after, nats in
+    [0, ln 2], its mean over texts with its 95 % interval; without rows where heads are not those of one training, and
+    `note` says why. accuracy: (after − before, low, high, p), McNemar's exact test.
+    """
+
+    table: pd.DataFrame
+    heads: pd.DataFrame
+    accuracy: tuple[float, float, float, float]
+    note: str
+    texts: int  # that heads were compared on
+    before: Answered = field(compare=False)
+    after: Answered = field(compare=False)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many examples were fixed, broken, are still wrong, still right."""
+        found = self.table["change"].value_counts()
+        return {name: int(found.get(name, 0)) for name in CHANGES.values()}
+
+    @property
+    def said(self) -> str:
+        """What changed, in a few sentences."""
+        mean, low, high, p = self.accuracy
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+        turned = ", ".join(self.heads["part"].head(5))
+        heads = f" Turned most, over {self.texts} texts: {turned}." if turned else ""
+        shown = "p < .001" if p < 0.001 else f"p = {p:.3f}"
+        accuracy = f"Accuracy {mean:+.3f} ({low:+.3f} to {high:+.3f}), {shown}."
+        return f"Of {len(self.table):,} examples: {counts}. {accuracy}{heads}"
+
+    def compare(self, row: int) -> Comparison:
+        """One example in both models, side by side: `.explore()` opens it. Raises InputError for a row there is not."""
+        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < len(self.after):
+            raise InputError(f"no example {row!r:.40}: choose a row from 0 to {len(self.after) - 1}")
+        return compare(*(_trace(task, int(row)) for task in (self.before, self.after)))
+
+    def __repr__(self) -> str:
+        return f"Against({self.said})"
+
+
+def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
+    """See Task.against."""
+    import pandas as pd
+
+    if not isinstance(other, Lens):
+        raise InputError(f"against takes another lens, not {type(other).__name__}: bl.Lens(model, tokenizer)")
+    if isinstance(texts, bool) or not isinstance(texts, int) or texts < 2:
+        raise InputError(f"texts is how many to compare attention on, at least 2, not {texts!r:.40}")
+    before = _same_examples(after, other)
+    was, now = (task.guesses == task.labels for task in (before, after))
+    # classes may have another order
+    guesses = [np.array(task.names, dtype=object)[task.guesses] for task in (before, after)]
+    table = after.table.drop(columns=["guess", "right", "probability", "margin", "loss"])
+    table["before"], table["guess"] = guesses
+    table["change"] = [CHANGES[bool(a), bool(b)] for a, b in zip(was, now, strict=True)]
+    table["loss_before"], table["loss"] = (losses_of(task.labels, task.logits) for task in (before, after))
+    order = (table["loss"] - table["loss_before"]).abs().sort_values(ascending=False, kind="stable").index
+    differences = now.astype(float) - was.astype(float)
+    change = paired(differences, True) if len(after) > 1 else (float(differences[0]), np.nan, np.nan, 1.0)
+    rows = np.random.default_rng(seed).permutation(len(after))[:texts].tolist()
+    distances, note = _distances(before, after, rows)
+    found = [
+        (str(Part(layer, head)), layer, head, mean[layer, head], low[layer, head], high[layer, head])
+        for mean, low, high in ([mean_interval(distances)] if len(distances) > 1 else [])
+        for layer in range(mean.shape[0])
+        for head in range(mean.shape[1])
+    ]
+    heads = pd.DataFrame(found, columns=["part", "layer", "head", "distance", "low", "high"])
+    heads = heads.sort_values("distance", ascending=False, kind="stable", ignore_index=True)
+    return Against(table.loc[order].reset_index(drop=True), heads, change, note, len(distances), before, after)
+
+
+def _same_examples(task: Answered, other: Lens) -> Answered:
+    """The examples with the other model's classes. Raises ModelError where these are not the same by name."""
+    names = classes_of(other)
+    if sorted(names) != sorted(task.names) or len(set(names)) != len(names):
+        raise ModelError(f"the other model has the classes {', '.join(names[:8])}, not {', '.join(task.names[:8])}")
+    numbers = np.array([names.index(name) for name in task.names])
+    examples = replace(task.examples, names=names, labels=numbers[task.labels])
+    return Answered(other, examples, task.batch_size, task.truncation, task.progress)
+
+
+def _trace(task: Answered, row: int) -> Trace:
+    return task.lens.run([task.examples.encoding(task.lens, row, task.truncation)])[0]
+
+
+def _distances(before: Answered, after: Answered, rows: Sequence[int]) -> tuple[np.ndarray, str]:
+    """(texts, L, H) how far apart each head's attention is; none, and why, where heads are not the same ones."""
+    found = []
+    note = ""
+    with tqdm(total=len(rows), unit="text", desc="attention", delay=2, disable=not after.progress) as bar:
+        for row in rows:
+            both = compare(_trace(before, row), _trace(after, row))
+            note = both.note
+            if not both.same_heads:
+                return np.zeros((0, 0, 0)), note
+            found.append(both.heads.cpu().numpy())
+            bar.update()
+    return np.stack(found), note

@@ -1,0 +1,87 @@
+"""Two models on one set of examples: what changed is counted from each alone, a head that was turned is the first."""
+
+from __future__ import annotations
+
+import copy
+import re
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binomtest
+
+import bertlens as bl
+from bertlens.errors import InputError, ModelError
+from unit.tasks.classifier import labelled, lens_of
+
+
+def turned() -> tuple[bl.Lens, bl.Lens]:
+    """A model, and the same with the queries of L1·H2 changed and its classes the other way."""
+    before = lens_of(7)
+    logits = torch.stack([before.trace(text).output.logits[0] for text, _ in labelled(60)])
+    with torch.no_grad():  # half of the texts are warm
+        before.model.classifier.bias[0] += (logits[:, 1] - logits[:, 0]).median()
+    model = copy.deepcopy(before.model)
+    with torch.no_grad():
+        model.bert.encoder.layer[1].attention.self.query.weight[16:24] *= -3
+        model.classifier.weight.copy_(model.classifier.weight.flip(0))
+        model.classifier.bias.copy_(model.classifier.bias.flip(0))
+    model.config.id2label = {0: "warm", 1: "cold"}
+    return before, bl.Lens(model, before.tokenizer)
+
+
+def test_examples_are_fixed_and_broken_as_each_model_alone_says():
+    before, after = turned()
+    examples = [(text, "warm" if label else "cold") for text, label in labelled(60)]
+    task = bl.task(after, examples, progress=False)
+    found = task.against(before, texts=6)
+    own = bl.task(before, examples, progress=False)
+    one, two = (t.table.set_index("row") for t in (own, task))
+    table = found.table.set_index("row")
+    assert len(table) == 60 and set(table["change"]) >= {"fixed", "broken"}
+    for row in range(60):
+        words = {
+            (False, True): "fixed",
+            (True, False): "broken",
+            (False, False): "still wrong",
+            (True, True): "still right",
+        }
+        assert table.loc[row, "change"] == words[bool(one.loc[row, "right"]), bool(two.loc[row, "right"])]
+        assert (table.loc[row, "before"], table.loc[row, "guess"]) == (one.loc[row, "guess"], two.loc[row, "guess"])
+        assert table.loc[row, "loss_before"] == pytest.approx(one.loc[row, "loss"])
+        assert table.loc[row, "loss"] == pytest.approx(two.loc[row, "loss"])
+    assert (table["loss"] - table["loss_before"]).abs().is_monotonic_decreasing
+    counts = found.counts
+    assert counts == {name: int((table["change"] == name).sum()) for name in counts} and sum(counts.values()) == 60
+    change, low, high, p = found.accuracy
+    assert change == pytest.approx((counts["fixed"] - counts["broken"]) / 60) and low <= change <= high
+    assert p == pytest.approx(binomtest(counts["fixed"], counts["fixed"] + counts["broken"]).pvalue)
+    numbers = re.match(r"Of 60 examples: (\d+) fixed, (\d+) broken, (\d+) still wrong, (\d+) still right", found.said)
+    assert numbers is not None and [int(x) for x in numbers.groups()] == list(counts.values())
+
+
+def test_the_head_that_was_turned_is_the_first():
+    before, after = turned()
+    found = bl.task(after, [(t, "warm" if k else "cold") for t, k in labelled(30)], progress=False).against(before, 5)
+    assert found.heads.iloc[0]["part"] == "L1·H2" and found.texts == 5
+    assert (found.heads[found.heads["layer"] == 0]["distance"] < 1e-6).all()
+    rows = np.random.default_rng(0).permutation(30)[:5]
+    apart = [found.compare(int(row)).heads for row in rows]
+    expected = float(torch.stack(apart).mean(0)[1, 2])
+    assert found.heads.iloc[0]["distance"] == pytest.approx(expected) and "L1·H2" in found.said
+    both = found.compare(0)
+    assert both.a.model is before.borrowed and both.b.model is after.borrowed
+    with pytest.raises(InputError, match="no example 30"):
+        found.compare(30)
+
+
+def test_models_that_cannot_be_compared_say_why():
+    task = bl.task(lens_of(), labelled(20), progress=False)
+    with pytest.raises(ModelError, match="the other model has the classes class 0, class 1, class 2, not cold, warm"):
+        task.against(lens_of(classes=3))
+    with pytest.raises(InputError, match="against takes another lens"):
+        task.against(lens_of().model)
+    with pytest.raises(InputError, match="at least 2"):
+        task.against(lens_of(), texts=1)
+    other = task.against(lens_of(9))  # another training
+    assert len(other.heads) == 0 and "different pre-trainings" in other.note and "Turned" not in other.said
