@@ -101,7 +101,8 @@ def errors(task: Answered, n: int, words: bool) -> Errors:
 def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
     """(words, comprehensiveness, that of random rankings, how many of 20 do worse) of one example's answer.
 
-    By occlusion; of texts of more than 192 tokens by gradient × input, without the rest.
+    By occlusion; of texts of more than 192 tokens by gradient × input, without the rest. No words where neither can be
+    had, as of models whose attention weights alone are known.
     """
     trace: Trace = task.lens.run([task.examples.encoding(task.lens, row, task.truncation)])[0]
     guess, label = int(task.guesses[row]), int(task.labels[row])
@@ -113,7 +114,7 @@ def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
     try:
         if not within("faithful", trace.n_tokens):
             return _named(gradient_input(trace, answer).words), math.nan, math.nan, math.nan
-        remove = "mask" if getattr(task.lens.tokenizer, "mask_token_id", None) is not None else "hide"
+        remove = "mask" if getattr(task.lens.tokenizer, "mask_token_id", None) is not None else "delete"
         known: dict[frozenset[int], float] = {}
         found = occlusion(trace, answer, remove, progress=False, known=known)
         score = faithfulness(trace, found, remove, ceiling=False, progress=False, known=known)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from ..errors import InputError, ModelError
+from ..model.borrowed import Model
 from ..run import forward, trust
 from ..run.attention import check_precision
 from ..run.interventions import Run
 
 if TYPE_CHECKING:
     from ..lens import Lens
+    from ..text.encoding import Encoding
     from .examples import Examples
 
 WINDOW = 8  # batches tokenised ahead, to sort them by length
 TOKENS = 16_384  # of a batch, at most: so many rows times its longest text
+
+TOLERANCE, HALF_TOLERANCE = 1e-3, 0.05  # of a text's logits alone and beside a longer one, to their largest
+_padding: WeakKeyDictionary[Model, bool] = WeakKeyDictionary()  # whether a model's logits see padding
 
 Batch = tuple[list[int], dict[str, Tensor]]  # rows, and the model's inputs
 
@@ -30,11 +36,35 @@ def batches(lens: Lens, examples: Examples, rows: Sequence[int], batch_size: int
     for start in range(0, len(rows), WINDOW * batch_size):
         window = rows[start : start + WINDOW * batch_size]
         encodings = [examples.encoding(lens, row, truncation) for row in window]
-        for chosen in lens.batches(encodings, batch_size):
+        groups = list(lens.batches(encodings, batch_size))
+        if _sees_padding(lens, encodings):
+            groups = [
+                [i for i in group if len(encodings[i]) == n] for group in groups for n in _lengths(encodings, group)
+            ]
+        for chosen in groups:
             room = max(1, TOKENS // max(len(encodings[i]) for i in chosen))
             for at in range(0, len(chosen), room):
                 part = chosen[at : at + room]
                 yield [window[i] for i in part], lens.inputs([encodings[i] for i in part])
+
+
+def _lengths(encodings: Sequence[Encoding], group: Sequence[int]) -> list[int]:
+    return sorted({len(encodings[i]) for i in group})
+
+
+def _sees_padding(lens: Lens, encodings: Sequence[Encoding]) -> bool:
+    """Whether a text's logits are others in a padded batch, as of heads that read the last token. Tried once."""
+    known = _padding.get(lens.borrowed)
+    if known is None:
+        shortest, longest = min(encodings, key=len), max(encodings, key=len)
+        if len(shortest) == len(longest):
+            return False
+        alone = logits_of(lens, lens.inputs([shortest]))[0]
+        beside = logits_of(lens, lens.inputs([shortest, longest]))[0]
+        near = TOLERANCE if lens.borrowed.dtype in (torch.float32, torch.float64) else HALF_TOLERANCE
+        known = bool((alone - beside).abs().max() > near * max(1.0, float(alone.abs().max())))
+        _padding[lens.borrowed] = known
+    return known
 
 
 def logits_of(lens: Lens, inputs: dict[str, Tensor], run: Run | None = None) -> Tensor:

@@ -7,12 +7,14 @@ import math
 import numpy as np
 import pytest
 import torch
+import transformers as tf
 from scipy.stats import binomtest
 from sklearn import metrics as m
 
 import bertlens as bl
 from bertlens.errors import InputError, ModelError
 from bertlens.tasks import answers, scores
+from unit import tiny
 from unit.tasks.classifier import labelled, lens_of
 
 DATASETS = 2000
@@ -179,3 +181,27 @@ def test_after_an_interrupt_the_next_call_goes_on(monkeypatch):
         found.metrics()
     assert found.logits.shape == (40, 2) and len(calls) == 6
     np.testing.assert_allclose(found.logits, bl.task(lens_of(), labelled(40), progress=False).logits, atol=1e-5)
+
+
+def xlnet() -> bl.Lens:
+    """Its classifier reads the last token, which in a padded batch is padding."""
+    settings = {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48, "num_labels": 2}
+    model = tf.XLNetForSequenceClassification(tf.XLNetConfig(vocab_size=len(tiny.VOCABULARY), **settings))
+    return bl.Lens(tiny.shaken(model), tiny.wordpiece())
+
+
+def gpt2() -> bl.Lens:
+    """It has no mask token, and looks for the last token that is not padding."""
+    settings = {"vocab_size": 300, "n_positions": 64, "n_embd": 32, "n_layer": 3, "n_head": 4, "num_labels": 2}
+    ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 0}
+    return bl.Lens(tiny.shaken(tf.GPT2ForSequenceClassification(tf.GPT2Config(**settings, **ids))), tiny.gpt_like())
+
+
+@pytest.mark.parametrize("make", [xlnet, gpt2])
+def test_padding_changes_no_answer(make):
+    lens, examples = make(), labelled(20)
+    found = bl.task(lens, examples, batch_size=8, progress=False)
+    alone = torch.stack([lens.trace(text).output.logits[0] for text, _ in examples]).double().numpy()
+    np.testing.assert_allclose(found.logits, alone, atol=1e-4)
+    # by occlusion, without a mask token; of XLNet only attention weights can be had
+    assert (found.errors(3).table["words"] != "").any() == (make is gpt2)
