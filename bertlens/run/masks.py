@@ -102,7 +102,7 @@ def mask_slopes(
             found = torch.autograd.grad(values.sum(), wanted, allow_unused=True)
     slopes = [torch.zeros_like(one) if g is None else g for one, g in zip(wanted, found, strict=True)]
     heads = torch.stack([slope[:, 0, :, 0] for slope in slopes[:n_layers]], 1)
-    mlps = torch.full((masks.texts, n_layers), torch.nan, dtype=torch.float64)
+    mlps = torch.full((masks.texts, n_layers), torch.nan, dtype=torch.float64, device="cpu")
     if masks.whole and len(masks.mlps) == n_layers:
         mlps = torch.stack([slope[:, 0, 0] for slope in slopes[n_layers:]], 1)
     return values.detach().double().cpu(), heads.double().cpu(), mlps.double().cpu()

@@ -164,7 +164,7 @@ def head_vectors(task: Answered, rows: list[int]) -> np.ndarray | None:
         if threading.get_ident() == thread:
             kept.append(args[0].detach())
 
-    vectors: list[Tensor] = [torch.empty(0)] * len(rows)
+    vectors: list[Tensor] = [torch.empty(0, device="cpu")] * len(rows)
     place = {row: i for i, row in enumerate(rows)}
     for chosen, inputs in batches(task.lens, task.examples, rows, task.batch_size, task.truncation):
         kept.clear()

@@ -33,10 +33,10 @@ def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.nd
     mlps: Any = 0.0
     with tqdm(total=len(rows), unit="text", desc="estimates", delay=2, disable=not task.progress) as bar:
         for chosen, inputs in batches_of(task, rows):
-            labels = torch.as_tensor(task.labels[chosen], device=inputs["input_ids"].device)
 
-            def losses(output: Any, labels: Tensor = labels) -> Tensor:
+            def losses(output: Any, rows: list[int] = chosen) -> Tensor:
                 logits = read_logits(output)
+                labels = torch.as_tensor(task.labels[rows], device=logits.device)  # made where a graph may hold it
                 logits = logits if logits.dtype == torch.float64 else logits.float()
                 return torch.nn.functional.cross_entropy(logits, labels, reduction="none")
 

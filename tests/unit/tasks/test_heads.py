@@ -277,6 +277,14 @@ def test_the_model_is_as_it_was_and_needs_no_gradients():
     assert lens.model.config._attn_implementation != "bertlens-masks"
 
 
+def test_inference_mode_changes_nothing_and_autocast_is_refused(task):
+    with torch.inference_mode():
+        found = bl.task(task.lens, labelled(40), progress=False).heads(2)
+    pd.testing.assert_frame_equal(found.table, task.heads(2).table, atol=1e-6)
+    with torch.autocast("cpu", torch.bfloat16), pytest.raises(InputError, match="autocast is on"):
+        task.heads(2)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
