@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BertLensError, InputError
+from ..errors import BertLensError, InputError, check_index
 from ..run.changes import Off
 from ..trace.trace import Trace
 from .facts import facts_of, first_answers, statistics_of
@@ -54,10 +54,12 @@ def _done(one: Step, state: dict[str, Any], lens: Any, traces: dict[str, Trace])
     if one.act == "predict":
         return _predicted(one, trace, state)
     if one.show is not None:
-        shown = {**state, **one.show}
+        shown = {name: state[name] for name in ("text", "text_pair") if name in state} | one.show
         found = verdict(_tree(one), facts_at(run(shown), shown))
         return found.holds, "" if found.holds else f"“show me” does not fulfil it: {found.why or one.check}"
-    tried = cells(trace, _tree(one)) if one.act == "find" else without_heads(trace, state)
+    tried = (
+        cells(trace, _tree(one), state.get("measure", "weight")) if one.act == "find" else without_heads(trace, state)
+    )
     return _search(one, tried)
 
 
@@ -70,12 +72,13 @@ def _tree(one: Step) -> Tree:
 def facts_at(trace: Trace, state: dict[str, Any]) -> Facts:
     """The facts of what a state selects. Raises SelectionError where the trace has not that."""
     layer, head = state.get("layer", 0), state.get("head", 0)
-    trace.attention_heads(layer, head, head + 1)
+    check_index(layer, trace.n_layers, "layer")
+    check_index(head, trace.n_heads, "head")
     for name in ("query", "key"):
         place = state.get(name)
         if place is not None and not 0 <= place < trace.n_tokens:
             raise InputError(f"{name} {place} is not in this text of {trace.n_tokens} tokens")
-    return facts_of(trace, layer, head, state.get("query"), state.get("key"))
+    return facts_of(trace, layer, head, state.get("query"), state.get("key"), state.get("measure", "weight"))
 
 
 def _predicted(one: Step, trace: Trace, state: dict[str, Any]) -> tuple[bool, str]:
@@ -142,19 +145,19 @@ def _search(one: Step, tried: Tried) -> tuple[bool, str]:
     return False, why or f"no {what} of this model fulfils {one.check!r} on this text: give show={{…}} where one does"
 
 
-def cells(trace: Trace, tree: Tree) -> Tried:
+def cells(trace: Trace, tree: Tree, measure: str = "weight") -> Tried:
     """Every head, and where the check is of a chosen row or column every cell of it."""
     rows: list[int | None] = [None]
     columns: list[int | None] = [None]
     words = {tree[0] for tree in _parts(tree)}
-    has_weight = any(part == ["weight"] for part in _parts(tree))
+    has_weight = any(part in (["weight"], ["taken"]) for part in _parts(tree))
     if trace.n_tokens <= _LONG and (has_weight or words & {"key", "key is", "query is"}):
         rows = list(range(trace.n_tokens)) if has_weight or words & {"key", "query is"} else rows
         columns = list(range(trace.n_tokens)) if has_weight or words & {"key", "key is"} else columns
     labels = trace.display_tokens
     for layer in range(trace.n_layers):
         for head in range(trace.n_heads):
-            at = facts_of(trace, layer, head)
+            at = facts_of(trace, layer, head, measure=measure)
             for query in rows:
                 for key in columns:
                     chosen = [labels[place] for place in (query, key) if place is not None]

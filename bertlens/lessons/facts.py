@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from torch import Tensor
+
 from ..errors import BertLensError
 from ..measures.byhead import ByHead, statistics
+from ..measures.norms import weighted_norm
 from ..measures.words import annotation, grouped
 from ..trace.trace import Trace
 from ..whatif.answering import answers
@@ -12,8 +15,13 @@ from .language import Facts
 NAMED = ("words", "labels", "span")  # answers that have a name
 
 
-def facts_of(trace: Trace, layer: int, head: int, query: int | None = None, key: int | None = None) -> Facts:
-    """The facts of a head with its chosen row and column. What the model answers is asked once per trace."""
+def facts_of(
+    trace: Trace, layer: int, head: int, query: int | None = None, key: int | None = None, measure: str = "weight"
+) -> Facts:
+    """The facts of a head with its chosen row and column. What the model answers is asked once per trace.
+
+    measure: what the view shows; what is taken is told beside a norm only. Raises ModelError where there is none.
+    """
     table = statistics_of(trace, layer)
     weights = trace.attention(layer)[head].tolist()
     words = words_of(trace)
@@ -28,12 +36,24 @@ def facts_of(trace: Trace, layer: int, head: int, query: int | None = None, key:
         key=key,
         answer=answer,
         before=before,
+        head=f"L{layer}·H{head}",
+        taken=None if measure == "weight" else lambda i, j: float(taken_of(trace, layer)[head, i, j]),
     )
 
 
 def statistics_of(trace: Trace, layer: int) -> ByHead:
     """The statistics of a layer's heads, kept with the trace."""
     return trace.kept(("lesson statistics", layer), lambda: statistics(trace, layers=[layer]))
+
+
+def taken_of(trace: Trace, layer: int) -> Tensor:
+    """(H, S, S) each key's share of what a row takes, ‖αf(x)‖ ÷ its sum over the row; kept with the trace."""
+
+    def shares() -> Tensor:
+        norms = weighted_norm(trace, layer)
+        return norms / norms.sum(-1, keepdim=True)
+
+    return trace.kept(("lesson norms", layer), shares)
 
 
 def words_of(trace: Trace) -> list[tuple[str, list[int]]]:

@@ -2,15 +2,16 @@
 
     check   = each {"or" each}        each = one {"and" one}
     one     = "not" one | "(" check ")" | number (">" | ">=" | "<" | "<=") number
-            | "key is argmax" | "key is argmax of words" | "key is" word | "query is" word
+            | "key is argmax" | "key is argmax of words" | "key is" word | "query is" word | "head is" head
             | "answer changed" | "answer is" word
-    number  = digits | statistic | "weight" | "weight(" word "," word ")"
-    word    = letters, digits and _, or anything between double quotes
+    number  = digits | statistic | ("weight" | "taken") ["(" word "," word ")"]
+    word    = letters, digits and _, or anything between double quotes; a head is such as L3H11 or "L3·H11"
 
 statistic: a name of `measures.statistics.ATLAS_NAMES`, of the selected head. weight: α of the chosen row and column;
 weight(it, animal): the largest from any "it" to any "animal", pieces put together to words (columns summed, rows
-averaged). argmax: the key with the most weight in the chosen row. A page gets the tree and reads it the same way
-(js/src/lessons/verdict.ts). Nothing is ever evaluated as code.
+averaged). taken: the same of ‖αf(x)‖ ÷ its sum over the row (Kobayashi et al. 2020), told while the view shows the
+norm or the difference. argmax: the key with the most weight in the chosen row. A page gets the tree and reads it the
+same way (js/src/lessons/verdict.ts). Nothing is ever evaluated as code.
 
 A number within TOLERANCE of its threshold is near it: near counts as fulfilled, and so does what is not clearly wrong.
 """
@@ -28,6 +29,7 @@ from ..measures.statistics import ATLAS_NAMES
 
 TOLERANCE = 0.005  # half of the last digit that a view shows
 MOST_CHARACTERS = 300
+OF_CELLS = ("weight", "taken")
 Tree: TypeAlias = list[Any]  # a name first, then its parts: see `parse`
 
 _TOKEN = re.compile(r'\s*(?:(\d+(?:\.\d+)?)|"([^"\n]{1,60})"|([A-Za-z_][A-Za-z0-9_]*)|(>=|<=|[><(),]))')
@@ -40,7 +42,8 @@ class Facts:
     statistics: of the selected head, name -> number, NaN where the text has none. queries, keys: the words of both
     sides as (label, its positions). special: (K,) keys that are template tokens. weight(query, key): α of two tokens of
     the selected head. query, key: the chosen tokens or None. answer: what the model says first, None where it gives no
-    answer. before: what it says first without the changes.
+    answer. before: what it says first without the changes. head: its label. taken(query, key): the share of what the
+    row takes, None where the view shows the weight alone.
     """
 
     statistics: dict[str, float]
@@ -52,6 +55,8 @@ class Facts:
     key: int | None = None
     answer: str | None = None
     before: str | None = None
+    head: str = ""
+    taken: Callable[[int, int], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,8 @@ def parse(text: str) -> Tree:
     """The tree of a check, plain lists. Raises InputError naming the place and what may stand there.
 
     ["or" | "and", tree, tree], ["not", tree], [">" | "<", number, number], ["key", "argmax" | "words"], ["key is",
-    word], ["query is", word], ["changed"], ["answer", word]; a number is itself, a statistic's name, or ["weight"]
-    with no or two words.
+    word], ["query is", word], ["head is", word], ["changed"], ["answer", word]; a number is itself, a statistic's name,
+    or ["weight"] or ["taken"] with no or two words.
     """
     return _Parser(text).whole(_Parser.check)
 
@@ -153,8 +158,8 @@ class _Parser:
             return tree
         if self.take("key", "is", "argmax"):
             return ["key", "words" if self.take("of", "words") else "argmax"]
-        for names, kind in ((("key", "is"), "key is"), (("query", "is"), "query is"), (("answer", "is"), "answer")):
-            if self.take(*names):
+        for name, kind in (("key", "key is"), ("query", "query is"), ("head", "head is"), ("answer", "answer")):
+            if self.take(name, "is"):
                 return [kind, self.word()]
         if self.take("answer", "changed"):
             return ["changed"]
@@ -165,21 +170,26 @@ class _Parser:
         raise self.wrong("'>' or '<'")
 
     def number(self) -> Any:
-        if self.take("weight"):
-            if not self.take("("):
-                return ["weight"]
-            first = self.word()
-            if not self.take(","):
-                raise self.wrong("','")
-            second = self.word()
-            if not self.take(")"):
-                raise self.wrong("')'")
-            return ["weight", first, second]
+        for name in OF_CELLS:
+            if self.take(name):
+                return [name, *self.pair()]
         kind, text = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
         if kind == "digits" or (kind == "name" and text in ATLAS_NAMES):
             self.at += 1
             return float(text) if kind == "digits" else text
-        raise self.wrong(f"a number, weight, key, query, answer or one of {', '.join(ATLAS_NAMES)}")
+        raise self.wrong(f"a number, weight, taken, key, query, head, answer or one of {', '.join(ATLAS_NAMES)}")
+
+    def pair(self) -> list[str]:
+        """Two words in parentheses, or nothing."""
+        if not self.take("("):
+            return []
+        first = self.word()
+        if not self.take(","):
+            raise self.wrong("','")
+        second = self.word()
+        if not self.take(")"):
+            raise self.wrong("')'")
+        return [first, second]
 
 
 # --- tree to verdict ---
@@ -215,6 +225,8 @@ def _truth(tree: Tree, facts: Facts) -> float:
         chosen = facts.key if name == "key is" else facts.query
         words = facts.keys if name == "key is" else facts.queries
         return float(_chosen(chosen, name[:-3]) in [piece for pieces in _named(words, parts[0]) for piece in pieces])
+    if name == "head is":
+        return float(_same(facts.head.replace("·", ""), parts[0].replace("·", "")))
     if name == "key":
         return _largest(facts, parts[0] == "words")
     if facts.answer is None:
@@ -262,7 +274,10 @@ def _number(tree: Any, facts: Facts) -> float:
         if math.isnan(value):
             raise _Unknown(f"this text has no number for {tree}")
         return value
+    of = facts.weight if tree[0] == "weight" else facts.taken
+    if of is None:
+        raise _Unknown("what is taken is told while the picture shows the norm or the difference")
     if len(tree) == 1:
-        return facts.weight(_chosen(facts.query, "query"), _chosen(facts.key, "key"))
+        return of(_chosen(facts.query, "query"), _chosen(facts.key, "key"))
     rows, columns = _named(facts.queries, tree[1]), _named(facts.keys, tree[2])
-    return max(sum(facts.weight(i, j) for i in row for j in column) / len(row) for row in rows for column in columns)
+    return max(sum(of(i, j) for i in row for j in column) / len(row) for row in rows for column in columns)

@@ -1,6 +1,6 @@
 """A lesson as data: its steps, and the file that holds them.
 
-A `*.lesson.json` is {"schema": "bertlens lesson", "version": 1, "title", "lang", "model", "steps"}; a step has the
+A `*.lesson.json` is {"schema": "bertlens lesson", "version": 2, "title", "lang", "model", "steps"}; a step has the
 fields of `Step`, those left out that are empty. docs/lessons.md tells them one by one.
 """
 
@@ -20,9 +20,12 @@ from .states import checked_state, state_of
 if TYPE_CHECKING:
     import pandas as pd
 
-SCHEMA, VERSION = "bertlens lesson", 1
+SCHEMA, VERSION = "bertlens lesson", 2
+READ = (1, VERSION)  # 2: tables, `head is` and `taken` in checks
+SHIPPED = ("row-of-weights", "patterns", "weight-and-norm", "who-is-it", "heads-off", "one-sentence")  # in their order
 MOST_BYTES, MOST_STEPS, MOST_TEXT = 1_000_000, 100, 4_000
-TRANSLATED = ("text", "after", "model", "hints", "notes")  # of a step
+MOST_COLUMNS, MOST_ROWS, MOST_CELL = 6, 30, 80  # of a table
+TRANSLATED = ("text", "after", "model", "hints", "notes", "table")  # of a step
 ACTS = ("read", "predict", "find", "change", "write")
 PREDICTED = {"key": "argmax of words", "head": "", "number": "", "word": ""}  # with what `of` is where it is left out
 _OF_KEY = ("argmax", "argmax of words")
@@ -39,7 +42,7 @@ class Step:
     after which `model` is shown. of: what is predicted: "argmax of words" or "argmax" of the chosen row, for a head the
     statistic whose largest it is, for a number that number. within: how near a guessed number has to be. after: said
     once the step is done. hints: at most two. show: a state in which the step is done, for "show me". notes: for the
-    teacher.
+    teacher. table: {"columns": [names], "rows": [[texts], …]} below the text, of a prediction after the guess.
     """
 
     text: str
@@ -54,6 +57,7 @@ class Step:
     hints: tuple[str, ...] = ()
     show: dict[str, Any] | None = None
     notes: str = ""
+    table: dict[str, Any] | None = None
 
     @property
     def title(self) -> str:
@@ -111,6 +115,7 @@ def _check(one: Step) -> None:
         raise InputError("a step has at most two hints, each a text")
     for state in (one.state, one.show):
         checked_state(state)
+    _check_table(one.table)
     if one.act in ("find", "change") and not one.check:
         raise InputError(f"a step to {one.act} has a check, such as check='previous > 0.5'")
     if one.act == "predict":
@@ -130,6 +135,22 @@ def _check_prediction(one: Step) -> None:
     number = one.within
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 1e6:
         raise InputError("within is how near a guessed number has to be, such as 0.1")
+
+
+def _check_table(table: Any) -> None:
+    if table is None:
+        return
+    rows = table.get("rows") if isinstance(table, dict) else None
+    lines: list[Any] = [table.get("columns"), *rows] if isinstance(rows, list) else [None]
+    sound = all(isinstance(line, list) and len(line) == len(lines[0]) for line in lines) and len(lines[0]) > 0
+    cells = [cell for line in lines for cell in line] if sound and len(lines[0]) <= MOST_COLUMNS else [None]
+    if not all(isinstance(cell, str) and len(cell) <= MOST_CELL and cell.isprintable() for cell in cells):
+        raise InputError(
+            "a step's table is {'columns': [names], 'rows': [[texts], …]}: each row as long as columns, at most "
+            f"{MOST_COLUMNS}, a cell a text of at most {MOST_CELL} characters"
+        )
+    if set(table) != {"columns", "rows"} or len(lines) > MOST_ROWS + 1:
+        raise InputError(f"a step's table has columns and at most {MOST_ROWS} rows, and nothing else")
 
 
 class _Steps:
@@ -243,11 +264,9 @@ class Lesson:
         """A lesson from its record. Raises InputError."""
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise InputError('this is no lesson: it has no "schema": "bertlens lesson"')
-        if record.get("version") != VERSION:
+        if record.get("version") not in READ:
             found = str(record.get("version"))[:20]
-            raise InputError(
-                f"this lesson is of version {found}, this bertlens reads version {VERSION}: update bertlens"
-            )
+            raise InputError(f"this lesson is of version {found}, this bertlens reads 1 to {VERSION}: update bertlens")
         steps = record.get("steps")
         if not isinstance(steps, list):
             raise InputError("this lesson has no list of steps")
@@ -271,8 +290,8 @@ def one_of(lesson: Any) -> Lesson:
     """A lesson: itself, a file, or the name of a shipped one. Raises InputError."""
     if isinstance(lesson, Lesson):
         return lesson
-    if isinstance(lesson, str) and (shipped := Path(__file__).with_name("shipped") / f"{lesson}.lesson.json").is_file():
-        return Lesson.load(shipped)
+    if isinstance(lesson, str) and lesson in SHIPPED:
+        return Lesson.load(Path(__file__).with_name("shipped") / f"{lesson}.lesson.json")
     if isinstance(lesson, str | Path):
         return Lesson.load(lesson)
     raise InputError(f"a lesson is a bl.Lesson or a file of one, not {type(lesson).__name__}")

@@ -1,5 +1,5 @@
 // Reads checks as a page does, for a Python test: `node tests/lesson_run.mjs FOLDER` takes in.json, pairs of a tree and
-// what a view shows (`weights` in place of `weight`), and writes [truth, why] of each into out.json beside it.
+// what a view shows (`weights` in place of `weight`, `taken` as numbers), and writes [truth, why] of each into out.json beside it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,8 +15,9 @@ const { outputFiles } = await build({
 const source = Buffer.from(outputFiles[0].contents).toString("base64");
 const { verdict } = await import(`data:text/javascript;base64,${source}`);
 const asked = JSON.parse(readFileSync(join(folder, "in.json"), "utf8"));
-const found = asked.map(([tree, { weights, ...facts }]) => {
-  const { truth, why } = verdict(tree, { ...facts, weight: (i, j) => weights[i][j] });
+const found = asked.map(([tree, { weights, taken, ...facts }]) => {
+  const cells = { weight: (i, j) => weights[i][j], taken: taken && ((i, j) => taken[i][j]) };
+  const { truth, why } = verdict(tree, { ...facts, ...cells });
   return [truth, why];
 });
 writeFileSync(join(folder, "out.json"), JSON.stringify(found));

@@ -7,9 +7,10 @@ import { Token } from "../parts/token";
 import { changesOf } from "../state/change";
 import { type Done, doneIn, type Lesson, type Step } from "../state/lesson";
 import { useView, type View } from "../state/view";
-import { factsOf, headFor } from "./facts";
+import { factsOf, headFor, isOfHeads } from "./facts";
 import { enter, go, keep } from "./go";
 import { Markdown } from "./markdown";
+import { Sheet } from "./sheet";
 import { choicesIn, outcomeOf } from "./truth";
 import { holds, TOLERANCE, type Tree, verdict } from "./verdict";
 
@@ -20,8 +21,12 @@ interface ActProps {
 }
 
 /** What is shown is what is selected, and nothing is on its way. */
-const isSettled = ({ shown, synced, running, page }: View) =>
-  shown.layer === synced.layer.value && shown.head === synced.head.value && !running.value && !page.lesson.busy.value;
+const isSettled = ({ shown, synced, overview, running, page }: View) => {
+  const { layer, head, measure } = synced;
+  const isHead = shown.layer === layer.value && shown.head === head.value;
+  const isMeasure = shown.measure === measure.value || !overview.measures.includes(measure.value);
+  return isHead && isMeasure && !running.value && !page.lesson.busy.value;
+};
 
 const placeOf = ({ shown, overview, focus }: View) =>
   JSON.stringify([overview.subject, changesOf(overview), shown.layer, shown.head, focus]);
@@ -43,6 +48,7 @@ export function Act(props: ActProps) {
       {(step.act === "find" || step.act === "change") && <Fulfil {...props} done={done} />}
       {step.act === "write" && <Write key={n} {...props} done={done} />}
       {done && <Outcome step={step} done={done} />}
+      {step.table && (step.act !== "predict" || done) && <Sheet table={step.table} />}
       {step.act && !done && (
         <div class="bl-lesson-help">
           <Hints key={n} step={step} />
@@ -117,6 +123,7 @@ function Predict({ lesson, step }: ActProps) {
   const typed = useSignal("");
   const { shown } = view;
   const refusedNow = outcomeOf(view, step, null);
+  if (typeof refusedNow === "string" && !isSettled(view)) return <p class="bl-muted">one moment …</p>;
   if (typeof refusedNow === "string") return <p class="bl-lesson-said bl-lesson-wrong">{refusedNow}.</p>;
   const take = (guess: string, label = guess) => {
     const outcome = outcomeOf(view, step, guess);
@@ -207,7 +214,9 @@ function Write({ lesson, done }: ActProps & { done: Done | undefined }) {
 }
 
 const canShow = (view: View, step: Step) =>
-  step.act === "predict" ? typeof outcomeOf(view, step, null) !== "string" : Boolean(step.show ?? step.act === "find");
+  step.act === "predict"
+    ? typeof outcomeOf(view, step, null) !== "string"
+    : Boolean(step.show) || (step.act === "find" && isOfHeads(step.tree));
 
 /** The truth without a guess; or the view in a state in which the step is done. */
 function showMe(view: View, lesson: Lesson, step: Step): void {

@@ -1,5 +1,6 @@
 // What a view shows, as checks read it; asked for only where a check names it.
 import { units } from "../compute/grid";
+import { headLabel } from "../paint/format";
 import { answersOf } from "../state/effects";
 import { doneIn, type Lesson, type Step } from "../state/lesson";
 import type { View } from "../state/view";
@@ -18,6 +19,8 @@ export function factsOf(view: View, layer = view.shown.layer, head = view.shown.
     keys: words(overview.keyside),
     special: overview.keyside.special.map((one) => one === 1),
     weight: (i, j) => shown.weights.row(i)[j] ?? Number.NaN,
+    taken: shown.norms && ((i, j) => takenIn(shown.weights.row(i), shown.norms!)[j] ?? Number.NaN),
+    head: headLabel(layer, head),
     query: focus.pinnedQuery ? focus.query : null,
     key: focus.pinnedKey ? focus.key : null,
     get answer() {
@@ -29,6 +32,13 @@ export function factsOf(view: View, layer = view.shown.layer, head = view.shown.
   };
 }
 
+/** Each key's share of what a row takes: ‖αf(x)‖ ÷ its sum. */
+function takenIn(row: Float32Array, norms: Float32Array): Float64Array {
+  const taken = Float64Array.from(row, (weight, j) => weight * norms[j]!);
+  const sum = taken.reduce((all, one) => all + one, 0);
+  return taken.map((one) => one / sum);
+}
+
 /** What the model says first without the changes and with them; null where it has no answer with a name. */
 function firstAnswers(view: View): [before: string, after: string] | null {
   const answer = answersOf(view);
@@ -38,14 +48,18 @@ function firstAnswers(view: View): [before: string, after: string] | null {
   return [first("before"), first("after")];
 }
 
-/** A head whose statistics fulfil a check, null where there is none. */
+const OF_CELLS = ["weight", "taken", "key", "key is", "query is"];
+
+/** Whether a check is of heads alone, so that `headFor` can look for one. */
+export const isOfHeads = (tree: unknown): boolean =>
+  !Array.isArray(tree) || (!OF_CELLS.includes(tree[0] as string) && tree.slice(1).every(isOfHeads));
+
+/** A head whose statistics fulfil a check of heads alone, null where there is none. */
 export function headFor(view: View, tree: Tree): [layer: number, head: number] | null {
   const { n_layers, n_heads } = view.overview;
   for (let n = 0; n < n_layers * n_heads; n++) {
     const [layer, head] = [Math.floor(n / n_heads), n % n_heads];
-    const { statistics, ...facts } = factsOf(view, layer, head);
-    const weight = () => Number.NaN; // of another head
-    if ((verdict(tree, { ...facts, statistics, weight }).truth ?? 0) === 1) return [layer, head];
+    if ((verdict(tree, factsOf(view, layer, head)).truth ?? 0) === 1) return [layer, head];
   }
   return null;
 }

@@ -4,7 +4,8 @@
 /** Half of the last digit that a view shows: a number this near to its threshold counts either way. */
 export const TOLERANCE = 0.005;
 
-export type NumberTree = number | string | [name: "weight"] | [name: "weight", query: string, key: string];
+type OfCells = "weight" | "taken";
+export type NumberTree = number | string | [name: OfCells] | [name: OfCells, query: string, key: string];
 export type Tree = [name: string, ...parts: unknown[]];
 type Word = [label: string, pieces: number[]];
 
@@ -19,6 +20,8 @@ export interface Facts {
   key: number | null;
   answer: string | null;
   before: string | null;
+  head: string;
+  taken: ((query: number, key: number) => number) | null; // null while the picture shows weights
 }
 
 /** truth: 1 fulfilled, 0.5 within the tolerance, 0 not, null where it cannot be told; why: then, one sentence. */
@@ -72,6 +75,8 @@ function truthOf([name, ...parts]: Tree, facts: Facts): number {
       return isIn(chosenKey(facts), facts.keys, word);
     case "query is":
       return isIn(chosenQuery(facts), facts.queries, word);
+    case "head is":
+      return Number(same(facts.head.replaceAll("·", ""), word.replaceAll("·", "")));
     case "key":
       return largest(facts, word === "words");
   }
@@ -118,9 +123,11 @@ function numberIn(tree: NumberTree, facts: Facts): number {
     if (Number.isNaN(value)) throw new Unknown(`this text has no number for ${tree}`);
     return value;
   }
-  if (tree.length === 1) return facts.weight(chosenQuery(facts), chosenKey(facts));
+  const of = facts[tree[0]];
+  if (!of) throw new Unknown("what is taken is told while the picture shows the norm or the difference");
+  if (tree.length === 1) return of(chosenQuery(facts), chosenKey(facts));
   const [rows, columns] = [named(facts.queries, tree[1]), named(facts.keys, tree[2])];
   const sum = (row: number[], column: number[]) =>
-    row.reduce((all, i) => column.reduce((part, j) => part + facts.weight(i, j), all), 0);
+    row.reduce((all, i) => column.reduce((part, j) => part + of(i, j), all), 0);
   return Math.max(...rows.flatMap((row) => columns.map((column) => sum(row, column) / row.length)));
 }

@@ -18,6 +18,12 @@ export interface Step {
   after?: string;
   hints?: string[];
   show?: Record<string, unknown>;
+  table?: Table;
+}
+
+export interface Table {
+  columns: string[];
+  rows: string[][]; // each as long as columns
 }
 
 export interface Lesson {

@@ -37,6 +37,7 @@ def random_facts(rng: random.Random) -> dict[str, Any]:
     numbers = {name: rng.choice((rng.random(), 0.5, 0.504, 0.3, None)) for name in STATISTICS}
     pins = [rng.choice((None, *range(n))) for _ in range(2)]
     answer = rng.choice((None, "cat", "dog"))
+    taken = [[weight * rng.random() for weight in row] for row in weights]
     return {
         "statistics": numbers,
         "queries": words,
@@ -47,6 +48,8 @@ def random_facts(rng: random.Random) -> dict[str, Any]:
         "key": pins[1],
         "answer": answer,
         "before": answer and rng.choice(("cat", "dog")),
+        "head": rng.choice(("L0·H2", "L3·H11")),
+        "taken": taken if rng.random() < 0.7 else None,
     }
 
 
@@ -55,8 +58,8 @@ def random_check(rng: random.Random, depth: int = 0) -> str:
         return rng.choice(("cat", "IT", "milk", '"don\'t"', '"[CLS]"', "absent"))
 
     def number() -> str:
-        kinds = (*STATISTICS, "weight", f"weight({word()}, {word()})", "0.3", "0.5", f"{rng.random():.2f}")
-        return rng.choice(kinds)
+        of = rng.choice(("weight", "taken"))
+        return rng.choice((*STATISTICS, of, f"{of}({word()}, {word()})", "0.3", "0.5", f"{rng.random():.2f}"))
 
     def simple() -> str:
         return rng.choice(
@@ -66,6 +69,7 @@ def random_check(rng: random.Random, depth: int = 0) -> str:
                 "key is argmax of words",
                 f"key is {word()}",
                 f"query is {word()}",
+                rng.choice(("head is L3H11", 'head is "l3·h11"')),
                 "answer changed",
                 f"answer is {word()}",
             )
@@ -79,9 +83,9 @@ def random_check(rng: random.Random, depth: int = 0) -> str:
 
 def facts(record: dict[str, Any]) -> Facts:
     given = {**record}
-    weights = given.pop("weights")
+    weights, taken = given.pop("weights"), given.pop("taken")
     given["statistics"] = {name: math.nan if v is None else v for name, v in given["statistics"].items()}
-    return Facts(weight=lambda i, j: weights[i][j], **given)
+    return Facts(weight=lambda i, j: weights[i][j], taken=taken and (lambda i, j: taken[i][j]), **given)
 
 
 def independent(check: str, record: dict[str, Any]) -> bool | None:
@@ -100,10 +104,10 @@ def independent(check: str, record: dict[str, Any]) -> bool | None:
     def places(side: str, word: str) -> list[list[int]]:
         return [p for label, p in record[side] if label.lower() == word.lower()] or number(None)  # type: ignore[return-value]
 
-    def weight(a: str | None = None, b: str | None = None) -> float:
+    def weight(a: str | None = None, b: str | None = None, of: str = "weights") -> float:
         rows = [[number(record["query"])]] if a is None else places("queries", a)
         columns = [[number(record["key"])]] if b is None else places("keys", b)
-        w = record["weights"]
+        w = record[of] or number(None)
         return max(sum(sum(w[i][j] for j in c) for i in r) / len(r) for r in rows for c in columns)  # type: ignore[index]
 
     def largest(words: bool) -> Any:
@@ -123,8 +127,12 @@ def independent(check: str, record: dict[str, Any]) -> bool | None:
         return np.bool_(any(at in p for p in places(side, word)))
 
     word = r'(?:"([^"]*)"|(\w+))'
-    text = re.sub(rf"weight\({word}, {word}\)", lambda m: f"W({m[1] or m[2]!r},{m[3] or m[4]!r})", check)
-    text = re.sub(r"\bweight\b", "W()", text)
+    text = check
+    for name, letter in (("weight", "W"), ("taken", "V")):
+        cell = rf"{name}\({word}, {word}\)"
+        text = re.sub(cell, lambda m, of=letter: f"{of}({m[1] or m[2]!r},{m[3] or m[4]!r})", text)
+        text = re.sub(rf"\b{name}\b", f"{letter}()", text)
+    text = re.sub(rf"head is {word}", "H()", text)
     text = re.sub(r"key is argmax( of words)?", lambda m: f"A({bool(m[1])})", text)
     text = re.sub(
         rf"(key|query) is {word}",
@@ -134,12 +142,14 @@ def independent(check: str, record: dict[str, Any]) -> bool | None:
     text = re.sub(rf"answer is {word}", lambda m: f"N({m[1] or m[2]!r})", text).replace("answer changed", "N()")
     for name in STATISTICS:
         text = re.sub(rf"\b{name}\b", f"T({name!r})", text)
-    value = r"((?:W|T)\([^()]*\)|\d[\d.]*)"
+    value = r"((?:W|V|T)\([^()]*\)|\d[\d.]*)"
     text = re.sub(rf"{value} >=? {value}", r"above(\1, \2)", text)
     text = re.sub(rf"{value} <=? {value}", r"above(\2, \1)", text)
     # Python would stop at the first part that decides; what a check names must all be there
     text = text.replace(" and ", " & ").replace(" or ", " | ").replace("not ", "~")
     names = {"W": weight, "A": largest, "C": chosen, "N": answer, "above": above}
+    names["V"] = lambda a=None, b=None: weight(a, b, "taken")
+    names["H"] = lambda: np.bool_(record["head"] == "L3·H11")
     names["T"] = lambda name: number(record["statistics"][name])
 
     try:
@@ -192,12 +202,14 @@ def test_near_a_threshold_counts_either_way():
         (7, "a check is a text"),
         ("x" * 301, "a check is a text"),
         ("previous", "has its end where '>' or '<' should stand"),
-        ("previos > 0.5", "'previos' where a number, weight, key, query, answer or one of previous, next"),
+        ("previos > 0.5", "'previos' where a number, weight, taken, key, query, head, answer or one of previous, next"),
         ("__import__('os').system('true') > 0", "something unreadable"),
         ("previous > 0.5 entropy", "'entropy' where 'and', 'or' or the end"),
         ("(previous > 0.5", "its end where ')'"),
         ("weight(it cat) > 0.1", "'cat' where ','"),
         ("key is", "its end where a word"),
+        ("head is > 1", "'>' where a word"),
+        ("taken(it > 0.1", "'>' where ','"),
         ("(" * 200 + "previous > 0.5", "is too long"),
         ("previous > .5", "unreadable"),
     ],
@@ -208,12 +220,13 @@ def test_a_wrong_check_is_one_sentence(check, said):
 
 
 def test_what_a_text_lacks_is_said():
-    record = random_facts(random.Random(3)) | {"query": None, "statistics": {}, "answer": None}
+    record = random_facts(random.Random(3)) | {"query": None, "statistics": {}, "answer": None, "taken": None}
     for check, why in (
         ("weight(zebra, cat) > 0", "this text has no word “zebra”"),
         ("not weight > 0.5", "choose a word whose row is asked about"),
         ("separator > 0.1", "this text has no number for separator"),
         ("answer changed", "this model gives no answer to this text"),
+        ("taken(cat, cat) > 0", "what is taken is told while the picture shows the norm or the difference"),
     ):
         found = verdict(parse(check), facts(record))
         assert (found.truth, found.why, found.holds) == (None, why, False)

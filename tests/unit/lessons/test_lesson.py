@@ -23,7 +23,7 @@ def lesson() -> bl.Lesson:
             step("Find one.", check="previous > 0.5"),
             step("Find none.", check="previous > 0.99"),
             step("How much?", predict="number", of="weight(it, cat)", within=0.05),
-            step("Why?", model="Because."),
+            step("Why?", model="Because.", table={"columns": ["head", "mean"], "rows": [["L0·H2", "0.95"]]}),
         ],
     )
 
@@ -43,7 +43,7 @@ def test_a_lesson_is_saved_and_loaded(tmp_path):
     [
         ("{", "is no lesson: it is not JSON"),
         ("[]", 'it has no "schema"'),
-        ('{"schema": "bertlens lesson", "version": 9}', "of version 9, this bertlens reads version 1"),
+        ('{"schema": "bertlens lesson", "version": 9}', "of version 9, this bertlens reads 1 to 2: update"),
         ('{"schema": "bertlens lesson", "version": 1, "title": "x"}', "no list of steps"),
         (
             '{"schema": "bertlens lesson", "version": 1, "title": "x", "steps": [{}]}',
@@ -86,6 +86,12 @@ def test_another_file_is_refused_in_one_sentence(tmp_path, content, said):
         ({"text": "a", "state": {"changes": "off"}}, "the changes of a state are a list"),
         ({"text": "a", "state": [1]}, "a state is a dict"),
         ({"text": "a", "show": {"line_minimum": float("nan")}}, "plain values only"),
+        ({"text": "a", "table": [1]}, "a step's table is {'columns'"),
+        ({"text": "a", "table": {"columns": ["a"], "rows": 3}}, "a step's table is {'columns'"),
+        ({"text": "a", "table": {"columns": ["a", "b"], "rows": [["x"]]}}, "each row as long"),
+        ({"text": "a", "table": {"columns": ["a"], "rows": [[1]]}}, "a cell a text of at most 80"),
+        ({"text": "a", "table": {"columns": ["a"], "rows": [["x"]] * 31}}, "at most 30 rows"),
+        ({"text": "a", "table": {"columns": ["a"], "rows": [], "title": "x"}}, "and nothing else"),
     ],
 )
 def test_what_is_no_step_is_one_sentence(given, said):
@@ -104,6 +110,8 @@ def test_what_is_no_lesson_is_one_sentence():
 def test_a_lesson_is_translated():
     german = lesson().translated("de", {"title": "Wohin?", 1: "Lies.", 2: {"text": "Rate.", "hints": ["eins"]}})
     assert (german.title, german.lang, german.steps[0].text) == ("Wohin?", "de", "Lies.")
+    other = {"columns": ["Kopf", "Mittel"], "rows": [["L0·H2", "0,95"]]}
+    assert lesson().translated("de", {6: {"table": other}}).steps[5].table == other
     assert german.steps[1].hints == ("eins",) and german.steps[1].after == "So it is."
     kept = [(one.state, one.check, one.predict, one.of, one.within) for one in german.steps]
     assert kept == [(one.state, one.check, one.predict, one.of, one.within) for one in lesson().steps]
@@ -148,3 +156,22 @@ def test_a_step_takes_the_state_of_a_view(embedded_lens):
     with pytest.raises(bl.InputError, match="changes that are made of numbers"):
         mine.step(view, "text")
     view.close()
+
+
+def test_a_lesson_of_the_first_version_is_read(tmp_path):
+    path = tmp_path / "old.lesson.json"
+    record = lesson().record()
+    assert record["version"] == 2
+    path.write_text(json.dumps({**record, "version": 1}))
+    assert bl.Lesson.load(path).steps == lesson().steps
+
+
+def test_what_is_taken_is_told_beside_the_norm_only(embedded_lens):
+    state = {"text": TEXT, "layer": 2, "head": 7}
+    asked = {"predict": "number", "of": 'taken(it, "[CLS]")'}
+    shown = [step("a", {**state, "measure": measure}, **asked) for measure in ("norm", "difference", "weight")]
+    found = step("b", {**state, "measure": "norm"}, check="taken(it, cat) > 0.2", show={"layer": 4, "head": 2})
+    table = bl.Lesson("x", [*shown, found]).check(embedded_lens)
+    assert list(table["holds"]) == [True, True, False, False]
+    assert table["says"][0] == table["says"][1]
+    assert "what is taken is told while the picture shows the norm" in table["says"][3]  # show names no measure

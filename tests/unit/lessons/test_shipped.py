@@ -3,71 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from torch import Tensor
 
 import bertlens as bl
-from bertlens.lessons.lesson import Step, one_of
-from bertlens.trace.trace import Trace
+from bertlens.lessons import lesson as lesson_module
+from bertlens.lessons.lesson import SHIPPED, one_of
 from bertlens.whatif import off
-
-OTHERS = """Dogs chase cars in the street.|She gave him a book about birds and he read it twice.|Time flies.|
-My brother works in a small town near the sea and likes it.|Water boils at one hundred degrees.|
-The teacher asked whether anyone had seen the key.|Nobody came to the party last night.|He who laughs last laughs best.|
-The red car stopped at the corner.|Many people drink tea in the morning.|Birds sing early.|
-The book that I read was long and dull.|We will meet at noon.|Can you hear the music?|
-The train was late, so we walked home.|A good idea needs time.|Her answer surprised us all.|
-Rain fell on the roof all night.|The child drew a house with a blue door.|Old trees grow slowly."""
-
-
-class Told:
-    """What a lesson says, taken off it as it is found to be so."""
-
-    def __init__(self, name: str) -> None:
-        self.lesson = one_of(name)
-        self.left = {n: list(self.parts(step)) for n, step in enumerate(self.lesson.steps, 1)}
-
-    @staticmethod
-    def parts(step: Step) -> Iterator[str]:
-        yield from (step.text, step.after, step.model, *step.hints)
-
-    def says(self, step: int, so: str) -> None:
-        """A step says this; its numbers are then accounted for."""
-        assert any(so in part for part in self.parts(self.lesson.steps[step - 1])), (step, so)
-        self.left[step] = [part.replace(so, "") for part in self.left[step]]
-
-    def numbers_left(self) -> list[tuple[int, str]]:
-        """Numbers that nothing was said of; names of heads and layers are none."""
-        named = re.compile(r"L\d(·H\d+)?\b|layers? \d|head \d")
-        texts = [(n, named.sub("", part)) for n, parts in self.left.items() for part in parts]
-        return [(n, number) for n, text in texts for number in re.findall(r"\d[\d.]*", text)]
-
-
-def others(lens: bl.Lens) -> list[Trace]:
-    texts = [text.strip() for text in OTHERS.split("|")]
-    assert len(texts) == 20
-    return [lens.trace(text) for text in texts]
-
-
-def share(trace: Trace, layer: int, head: int, diagonal: int) -> float:
-    """Of the attention of all tokens, what goes along a diagonal."""
-    return float(trace.attention(layer)[head].diagonal(diagonal).sum()) / trace.n_tokens
-
-
-def row(trace: Trace, layer: int, head: int, word: str) -> Tensor:
-    return trace.attention(layer)[head][trace.tokens.index(word)]
-
-
-def weight(trace: Trace, layer: int, head: int, query: str, key: str) -> float:
-    return float(row(trace, layer, head, query)[trace.tokens.index(key)])
-
-
-def first(trace: Trace) -> tuple[str, float]:
-    best = trace.predictions(1).iloc[0]
-    return str(best["token"]), float(best["probability"])
+from unit.lessons.told import Told, first, others, row, share, weight
 
 
 @pytest.fixture(scope="module")
@@ -113,28 +57,43 @@ def test_a_row_of_weights(embedded_lens):
     assert told.numbers_left() == []
 
 
-def test_who_is_it(embedded_lens):
-    told = Told("who-is-it")
-    assert told.lesson.check(embedded_lens).query("not holds").empty
+def test_who_is_it(language_model):
+    told, lens = Told("who-is-it"), language_model
+    assert told.lesson.model == lens.model_name
+    assert told.lesson.check(lens).query("not holds").empty
     steps = told.lesson.steps
-    tired, sour, big, small = (embedded_lens.trace(steps[n - 1].state["text"]) for n in (2, 3, 5, 6))
-    dog = embedded_lens.trace(steps[7].state["text"])
-    told.says(1, f"one of the {tired.n_layers * tired.n_heads} heads")
-    for trace, n, most in ((tired, 2, "cat"), (sour, 3, "milk"), (big, 5, "trophy"), (small, 6, "trophy")):
+    tired, sour, big, small = (lens.trace(steps[n - 1].state["text"]) for n in (2, 3, 5, 6))
+    heads = [(layer, head) for layer in range(tired.n_layers) for head in range(tired.n_heads)]
+    told.says(1, f"one of the {len(heads)} heads")
+    for trace, n, most in ((tired, 2, "cat"), (sour, 3, "milk"), (big, 5, "suitcase"), (small, 6, "suitcase")):
         assert steps[n - 1].state["query"] == trace.tokens.index("it")
         assert trace.text in steps[0].text + steps[n - 1].text
-        assert trace.tokens[row(trace, 3, 1, "it").argmax()] == most
+        words = [j for j in range(trace.n_tokens) if not trace.special_mask[j]]
+        assert trace.tokens[max(words, key=lambda j: row(trace, 3, 1, "it")[j])] == most
     was, now = (weight(trace, 3, 1, "it", "cat") for trace in (tired, sour))
     told.says(3, f"gives “cat” {was:.2f} in the first sentence and {now:.2f} in this one")
-    told.says(
-        6, f"{weight(big, 3, 1, 'it', 'trophy'):.2f} with “big”, {weight(small, 3, 1, 'it', 'trophy'):.2f} with “small”"
-    )
-    for trace, right, wrong, named in ((small, "suitcase", "trophy", (5, 5)), (dog, "street", "dog", (5, 1))):
-        heads = [(layer, head) for layer in range(6) for head in range(12)]
-        found = [at for at in heads if weight(trace, *at, "it", right) > weight(trace, *at, "it", wrong) + 0.01]
-        assert named in found and 1 < len(found) < len(heads)
-    told.says(7, "with 72 heads")
-    assert dog.text in steps[7].text
+    told.says(5, f"the trophy gets {weight(big, 3, 1, 'it', 'trophy'):.2f}")
+    cases = [weight(trace, 3, 1, "it", "suitcase") for trace in (big, small)]
+    told.says(6, "has {:.2f} with “big” and {:.2f} with “small”".format(*cases))
+    masked = {n: lens.trace(steps[n - 1].state["text"]) for n in (7, 8)}
+    assert first(masked[7])[0] == "cat" and first(masked[8])[0] not in ("trophy", "suitcase")
+    told.says(7, f"quite sure ({first(masked[7])[1]:.2f})")
+    sure = first(lens.trace(masked[7].text.replace("tired", "sour")))
+    told.says(7, f"says “{sure[0]}” ({sure[1]:.2f})")
+    assert sure[0] == "milk" and masked[8].text in steps[7].text
+    told.says(8, f"only {first(masked[8])[1]:.2f}")
+
+    def lead(trace, at):
+        return weight(trace, *at, "it", "trophy") - weight(trace, *at, "it", "suitcase")
+
+    found = [at for at in heads if lead(big, at) > 0 and weight(big, *at, "it", "trophy") > 0.075]
+    assert (1, 1) in found and min(lead(big, at) for at in found) > 0.005
+    assert min(weight(big, *at, "it", "trophy") for at in found) > 0.085
+    assert [at for at in heads if at[0] < 2 and at in found]
+    told.says(9, f"{len(found)} of the {len(heads)} heads do")
+    told.says(9, f"With {len(heads)} heads")
+    told.says(9, "a weight above 0.08")
+    assert not [at for at in found if lead(small, at) < 0]
     assert told.numbers_left() == []
 
 
@@ -174,8 +133,10 @@ def test_switch_heads_off(language_model):
     assert told.numbers_left() == []
 
 
-def test_each_step_has_one_idea_and_a_note_on_no_state_is_missing():
-    for name in ("row-of-weights", "who-is-it", "heads-off"):
+def test_each_step_has_one_idea():
+    folder = Path(lesson_module.__file__).with_name("shipped")
+    assert {path.name for path in folder.iterdir()} == {f"{name}.lesson.json" for name in SHIPPED}
+    for name in SHIPPED:
         lesson = one_of(name)
         assert 8 <= len(lesson.steps) <= 10
         for step in lesson.steps:
