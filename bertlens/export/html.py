@@ -31,6 +31,7 @@ from .live import Live, engine
 
 LIMIT = 20_000_000  # bytes of a page
 PLAIN = 4_000_000  # bytes of answers that a page with its model holds as they are
+OTHERS = 4_000_000  # bytes of a live page's other texts; what is past it is run there
 _EXPORT = "export{widget as default};\n"  # how js/build.mjs ends the bundle
 # A page that runs its model: WebAssembly, and a Worker made of the page's own script.
 _WASM = " 'wasm-unsafe-eval'; worker-src blob:"
@@ -75,7 +76,8 @@ class Page:
     title, footer: text. state: the view's traits. overviews: of maps that the state's own overview is not of. answers:
     (question, its fields and buffers) pairs, made when the page is written. holds: which layers, for errors on the
     page. layers: which are held. live: the model, where the page carries it.
-    texts: that a live page offers, "" where there is no second. above: markup of ours that stands above the view, whose
+    texts: that a live page offers, "" where there is no second. others: pages of those that it carries too, as many
+    as fit: their overviews and answers. above: markup of ours that stands above the view, whose
     links to a state (#bertlens=…) bring the view up; all text of others in it is escaped.
     """
 
@@ -89,6 +91,7 @@ class Page:
     about: Mapping[str, Any]
     live: Live | None = None
     texts: Sequence[tuple[str, str]] = ()
+    others: Iterable[Page] = ()
     above: str = ""
 
 
@@ -139,7 +142,9 @@ def _whole(page: Page, hosted: bool = False) -> str:
     is_plain = page.live is not None and sum(len(blob) for _, blob in found.values()) < PLAIN
     message = partial(_message, is_plain=is_plain)
     answers = {name: message(fields, blob) for name, (fields, blob) in found.items()}
+    others = _others(page.others)
     data = {
+        "others": [about for about, _ in others],
         "state": {**page.state, "overview": message(**page.state["overview"])},
         "overviews": {name: message(header, data) for name, (header, data) in page.overviews.items()},
         "holds": page.holds,
@@ -162,7 +167,9 @@ def _whole(page: Page, hosted: bool = False) -> str:
         credits=_credits(page.live.credits) if page.live else "",
         css=_NOT_ASCII.sub(lambda found: f"\\{ord(found[0]):x} ", _css()),
         data=_json(data),
-        answers="\n".join(_element(name, message) for name, message in answers.items()),
+        answers="\n".join(
+            [*(_element(name, message) for name, message in answers.items()), *(held for _, held in others)]
+        ),
         script=script,
     )
     size = len(text.encode())
@@ -173,6 +180,23 @@ def _whole(page: Page, hosted: bool = False) -> str:
 
 def _credits(sentences: Sequence[str]) -> str:
     return f"<details><summary>About</summary>{''.join(f'<p>{_text(one)}</p>' for one in sentences)}</details>"
+
+
+def _others(pages: Iterable[Page]) -> list[tuple[dict[str, str], str]]:
+    """Of each text that a live page carries beside its own: what it is known by, and its elements."""
+    found: list[tuple[dict[str, str], str]] = []
+    for page in pages:
+        overview = page.state["overview"]
+        known = {name: overview["header"][name] for name in ("trace", "subject", "text", "text_pair")}
+        elements = [_element(f"{known['trace']} overview", _message(**overview))]
+        for question, (fields, buffers) in page.answers:
+            elements.append(
+                _element(f"{known['trace']} {question_name(question)}", _message(fields, b"".join(buffers)))
+            )
+        found.append((known, "\n".join(elements)))
+        if sum(len(held) for _, held in found) > OTHERS:
+            return found[:-1]
+    return found
 
 
 def _layer_bytes(answers: Mapping[str, dict[str, Any]], layers: Sequence[int]) -> int:

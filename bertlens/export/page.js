@@ -63,17 +63,33 @@ async (widget, engine) => {
   const answer = async ({ id, trace, ...question }) => {
     const { op, map, layer } = question;
     if (op === "hello") return [{ kernel: false }];
-    const message = op === "overview" ? page.overviews[map] : kept(name(question));
+    if (op === "trace" && engine) return bring(question);
+    const other = page.others.some((one) => one.trace === trace) ? `${trace} ` : "";
+    const message = op === "overview" && !other ? page.overviews[map] : kept(other + name(question));
     if (message) return [message.header, [await unpack(message.data)]];
     const word = state.overview.header.layer_maps?.find(({ name }) => name === question.kind);
     if (op === "layer_map" && word)
       return [{ error: `${word.label} of layer ${layer} is not in this page, which holds those that were shown when it was saved` }];
     // every layer that is in the page is there with all of its heads
-    if (layer !== undefined && !kept(name({ op: "head", map, layer, head: 0 })))
+    if (layer !== undefined && !kept(other + name({ op: "head", map, layer, head: 0 })))
       return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
     return [{ error: "This needs the model, which a saved page does not hold. Open the notebook." }];
   };
-  let reply = engine ? async (message) => (message.op === "hello" ? [{ kernel: false, coming: "loading the model", texts: page.texts }] : answer(message)) : answer;
+  // A text that the page carries is shown at once, with or without the model.
+  const first = { ...state.overview, text: state.text, text_pair: state.text_pair };
+  const held = async ({ trace, text, text_pair }) => {
+    const { header, data } = kept(`${trace} overview`);
+    return { header, data: await unpack(data), text, text_pair };
+  };
+  const bring = async ({ text, text_pair }) => {
+    const is = (one) => one.text === text && one.text_pair === (text_pair ?? "");
+    const other = page.others.find(is);
+    if (!other && !is(first)) return [{ error: "The model is still being loaded into this page." }];
+    show(other ? await held(other) : first);
+    return [{}];
+  };
+  const texts = unpacks ? page.texts : [];
+  let reply = engine ? async (message) => (message.op === "hello" ? [{ kernel: false, coming: "loading the model", texts }] : answer(message)) : answer;
   const damaged = () => [
     { error: unpacks ? "this part of the page is damaged: it cannot be unpacked" : "this browser cannot unpack this part of the page: open it in one that has DecompressionStream" },
   ];
@@ -148,7 +164,6 @@ async (widget, engine) => {
       document.getElementById(name).remove(); // it is large
       return value;
     };
-    const first = { ...state.overview, text: state.text, text_pair: state.text_pair };
     const { tokenizer, file, parts, ...about } = take("bertlens-live");
     const refuse = (why) => {
       reply = answer;
@@ -161,14 +176,18 @@ async (widget, engine) => {
     const read = new TextDecoder().decode(await unpack(tokenizer));
     reply = engine().connect({
       code: `(${engine})().serve(self)`,
-      carried: { ...about, tokenizer: JSON.parse(read), header: first.header },
+      carried: { ...about, tokenizer: JSON.parse(read), header: first.header, texts: [first.header, ...page.others] },
+      size: parts?.reduce((sum, { size }) => sum + size, 0),
       part: file ? fetched({ file, parts }) : async (n) => {
         const { index, data } = take(`bertlens-weights-${n}`);
         return { index, data: await unpack(data) };
       },
-      texts: page.texts,
+      texts,
       answer,
-      show: (run) => show(run ?? first),
+      async show(run) {
+        const other = page.others.find(({ trace }) => trace === run);
+        show(other ? await held(other) : typeof run === "string" ? first : run);
+      },
       changed: () => emit("comm_live_update"),
       say: says,
     });

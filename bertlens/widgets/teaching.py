@@ -87,11 +87,13 @@ class Classroom:
             one_thread_if_small(stream_size(self.trace)),
             tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
         ):
-            model = live(self.trace, small, hosted, [self.lens.trace(*text) for text in self.texts[1:]])
+            others = [self.lens.trace(*text) for text in self.texts[1:]]
+            model = live(self.trace, small, hosted, others)
             page = Explorer(self.trace, lesson=self.lesson).page(bar=bar)
             texts = tuple((text, pair or "") for text, pair in self.texts)
             title = f"{visible(self.lens.model_name)}: type a text"
-            page = replace(page, live=model, title=title, texts=texts)
+            held = (Explorer(other).page() for other in others)
+            page = replace(page, live=model, title=title, texts=texts, others=held)
             if hosted:
                 return html.to_folder(page, path)
             html.to_html(page, path)

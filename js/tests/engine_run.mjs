@@ -34,13 +34,14 @@ if (commons) {
   const found = [];
   let last = carried.header.trace;
   for (const [n, question] of asks.entries()) {
-    const asked = question.trace === "last" ? { ...question, trace: last } : question;
+    const trace = { last, own: carried.header.trace }[question.trace] ?? question.trace;
+    const asked = { ...question, trace };
     try {
       const { fields, data, show } = await session.answer(asked);
       const bytes = show?.data ?? data;
       if (bytes) writeFileSync(join(folder, `out${n}.bin`), bytes);
-      if (show) last = show.header.trace;
-      found.push(["", fields, show && { ...show, data: undefined }]);
+      if (show) last = show.header?.trace ?? show;
+      found.push(["", fields, show?.header ? { ...show, data: undefined } : show]);
     } catch (error) {
       found.push([error.message, null, null]);
     }

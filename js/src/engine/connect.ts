@@ -1,7 +1,8 @@
 // The page's side: finds the model a place to run, hands it its weights, and asks it what the page does not carry.
 import { NEEDS_PYTHON } from "./asked";
-import { isAnswered } from "./questions";
+import { isAnswered, isShowing } from "./questions";
 import type { Answer, Carried } from "./runs";
+import { ANOTHER } from "./session";
 import { serve, type ToModel, type ToPage } from "./serve";
 
 /** An answer as a page has it: fields, buffers. */
@@ -11,10 +12,11 @@ type Reply = [Record<string, unknown>, DataView[]?];
 export interface Host {
   code: string; // that serves in a Worker
   carried: Carried;
+  size?: number; // bytes of the weights, where they are beside the page
   texts: [string, string][]; // that the page offers
   part(n: number, tell: (share: number) => void): Promise<{ index: unknown; data: DataView }>; // tells of all of it
   answer(question: Record<string, unknown>): Promise<Reply>; // from what the page carries
-  show(shown: Exclude<Answer["show"], undefined>): void;
+  show(shown: Exclude<Answer["show"], undefined>): Promise<void>;
   changed(): void; // whether the model is there
   say(text: string): void; // beside the picture
 }
@@ -66,7 +68,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
   let far = 0;
   const load = (share: number) => {
     far = Math.max(far, share);
-    tell(`loading the model ${Math.floor(100 * far)} %`);
+    tell(`loading the model ${Math.floor(100 * far)} %${host.size ? ` of ${Math.ceil(host.size / 1e6)} MB` : ""}`);
   };
 
   const hear = ({ data: message }: MessageEvent<ToPage>) => {
@@ -105,18 +107,23 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       line!.postMessage({ kind: "ask", id, question });
     });
 
+  let turns = 0; // of what is to be shown the last one counts, of what the page carries too
   return async ({ id: _, ...question }) => {
     const { op, trace } = question;
     if (op === "hello") return [{ kernel: isLoaded, coming, page: true, texts: host.texts }];
-    if (op === "overview" || trace === host.carried.header.trace) {
-      const reply = await host.answer(question);
+    const turn = isShowing(String(op)) ? ++turns : turns;
+    if (op === "overview" || op === "trace" || host.carried.texts.some((one) => one.trace === trace)) {
+      const reply = await host.answer({ ...question, trace });
       if (!reply[0].error) return reply;
     }
     if (!isLoaded) return [{ error: "The model is still being loaded into this page." }];
     if (!isAnswered(String(op))) return [{ error: NEEDS_PYTHON }];
     const { answer, error } = await ask(question);
-    if (!answer) return [{ error, stale: error === "another text was asked for" }];
-    if (answer.show !== undefined) host.show(answer.show);
+    if (!answer) return [{ error, stale: error === ANOTHER }];
+    if (answer.show !== undefined) {
+      if (turn !== turns) return [{ error: ANOTHER, stale: true }];
+      await host.show(answer.show);
+    }
     return [answer.fields, answer.data ? [answer.data] : []];
   };
 }

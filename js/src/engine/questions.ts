@@ -19,7 +19,9 @@ const QUESTIONS: Record<string, Answering> = {
 /** Those that another run is shown for. */
 const SHOWING = ["trace", "change"];
 
-export const isAnswered = (name: string): boolean => name in QUESTIONS || SHOWING.includes(name);
+export const isShowing = (name: string): boolean => SHOWING.includes(name);
+
+export const isAnswered = (name: string): boolean => name in QUESTIONS || isShowing(name);
 
 export const answering = (name: string): Answering => {
   if (!(name in QUESTIONS)) throw new Error(NEEDS_PYTHON);

@@ -27,7 +27,8 @@ export interface Carried {
   answer: Answered;
   digits: string; // what the rounding of the weights changes, in words
   decimals: number; // of a weight of attention, that the rounding leaves
-  header: Fields; // of the overview that the page carries
+  header: Fields; // of the overview that the page opens on
+  texts: Fields[]; // that the page carries: their trace, subject, text, text_pair
 }
 
 /** The model as it is loaded. */
@@ -53,11 +54,11 @@ export interface Shown extends Run {
   subject: string;
 }
 
-/** What an answer leaves: fields and bytes; `show`: the page is to show this run, null: the one that it carries. */
+/** What an answer leaves: fields and bytes; `show`: the page is to show this run, or the one of this name that it carries. */
 export interface Answer {
   fields: Fields;
   data?: DataView;
-  show?: { header: Fields; data: DataView; text: string; text_pair: string } | null;
+  show?: { header: Fields; data: DataView; text: string; text_pair: string } | string;
 }
 
 /** Answers a question about a run; rejects with one sentence. */

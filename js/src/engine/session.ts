@@ -14,11 +14,14 @@ import { type Answer, type Carried, type Engine, perHead, runOf, type Shown } fr
 import { createReader } from "./tokenizer";
 import { loadWeights } from "./weights";
 
+/** Of a run that a later one made useless. */
+export const ANOTHER = "another text was asked for";
+
 export class Session {
   private reader;
   private engine: Engine | null = null;
   private shown: Shown | null = null;
-  private own: Shown | null = null; // of the text that the page carries
+  private own: Shown | null = null; // of the text that was last asked about of those that the page carries
   private count = 0;
   private wanted = new AbortController(); // the last run that was asked for
   private turn: Promise<unknown> = Promise.resolve();
@@ -41,7 +44,7 @@ export class Session {
   async answer(question: Fields): Promise<Answer> {
     const { op } = question;
     if (op === "trace" || op === "change") {
-      this.wanted.abort(new Error("another text was asked for"));
+      this.wanted.abort(new Error(ANOTHER));
       this.wanted = new AbortController();
     }
     const { signal } = this.wanted;
@@ -67,18 +70,16 @@ export class Session {
   /** The run that is shown; that of the page's own text is made when it is asked about. */
   private async about(id: unknown): Promise<Shown> {
     if (this.shown && this.shown.id === id) return this.shown;
-    const { header } = this.carried;
-    if (id !== header.trace) throw new Error("the text has changed since: choose the head again");
-    if (this.own) return this.own;
-    const made = await this.make([String(header.text), String(header.text_pair)], [], null);
-    const own = { ...made, id: String(id), subject: String(header.subject) };
+    const held = this.carried.texts.find(({ trace }) => trace === id);
+    if (!held) throw new Error("the text has changed since: choose the head again");
+    if (this.own && this.own.id === id) return this.own;
+    const made = await this.make([String(held.text), String(held.text_pair)], [], null);
+    const own = { ...made, id: String(id), subject: String(held.subject) };
     this.own = own;
     return own;
   }
 
   private async another(text: string, pair: string, signal: AbortSignal): Promise<Answer> {
-    const { header } = this.carried;
-    if (text === header.text && pair === header.text_pair) return { fields: {}, show: null };
     const made = await this.make([text, pair], [], null, signal);
     this.shown = made;
     return { fields: {}, show: await this.overview(made) };
@@ -88,7 +89,8 @@ export class Session {
     const [layers, heads] = perHead(this.carried);
     const sizes = { layers, heads, tokens: shown.encoded.ids.length };
     const changes = (asked as unknown[]).map((one) => readChange(one, shown.known, sizes));
-    if (changes.length === 0 && shown.subject === this.carried.header.subject) return { fields: {}, show: null };
+    const held = this.carried.texts.find(({ subject }) => subject === shown.subject);
+    if (changes.length === 0 && held) return { fields: {}, show: String(held.trace) };
     const made = await this.make(shown.texts, changes, shown, signal);
     this.shown = made;
     return { fields: {}, show: await this.overview(made) };

@@ -18,11 +18,11 @@ const EXAMPLES: Pair[] = [
 export function Texts() {
   const { page, link, running, run, synced, overview } = useView();
   const isEncoder = overview.tabs.some(({ name, why_not }) => name === "similarity" && why_not === "");
-  const before = page.texts.value.slice(1);
+  const before = link.kernel.value ? page.texts.value.slice(1) : [];
   const given = link.texts.value;
   const isGiven = ([text, pair]: Pair) => given.some((one) => one[0] === text && one[1] === pair);
   const others = before.filter((one) => !isGiven(one));
-  if (!link.kernel.value) return null;
+  if (!link.kernel.value && given.length === 0) return null;
   const words = ([text, pair]: Pair) => {
     const whole = visibleText(pair ? `${text} / ${pair}` : text);
     return whole.length > CHARACTERS ? `${whole.slice(0, CHARACTERS)}…` : whole;

@@ -63,3 +63,44 @@ def test_a_browser_that_cannot_unpack_shows_the_text_that_the_page_carries(page,
     listed(seen, tiny.trace(TEXTS[0]), 1, 0, 3)
     context.close()
     assert errors == []
+
+
+def test_the_other_texts_are_shown_before_the_model_is_there(page, tiny, browser: Browser):
+    """The page carries them: a browser that never gets the model's weights shows them with their own numbers."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.add_init_script(
+        "globalThis.Worker = undefined; globalThis.MessageChannel = class {"
+        " port1 = { postMessage() {} }; port2 = { postMessage() {} } };"
+    )
+    opened = context.new_page()
+    opened.goto(page.as_uri())
+    seen = Seen(opened)
+    expect(seen.root.locator(".bl-coming")).to_have_text("loading the model 0 %")
+    menu = seen.root.locator(".bl-texts")
+    menu.locator("summary").click()
+    menu.get_by_role("button", name="A dog lay down. / It slept.").click()
+    expect(seen.root.locator(".bl-row-label", has_text="slept")).to_be_visible()
+    seen.thumb(1, 1).click()
+    seen.root.locator(".bl-row-label").nth(5).click()
+    listed(seen, tiny.trace(*TEXTS[1]), 1, 1, 5)
+    menu.locator("summary").click()
+    menu.get_by_role("button", name=TEXTS[0]).click()
+    expect(seen.root.locator(".bl-row-label", has_text="mat")).to_be_visible()
+    context.close()
+
+
+def test_a_change_of_another_text_goes_back_to_what_the_page_carries(page, tiny, page_of):
+    seen = Seen(page_of(page, width=1280))
+    expect(seen.page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen.root.locator(".bl-texts summary").click()
+    seen.root.locator(".bl-texts").get_by_role("button", name=TEXTS[2]).click()
+    expect(seen.root.locator(".bl-row-label", has_text="house")).to_be_visible()
+    seen.thumb(1, 1).click()
+    expect(seen.thumb(1, 1)).to_be_focused()
+    seen.page.keyboard.press("x")
+    chip = seen.root.locator(".bl-changes .bl-change")
+    expect(chip).to_contain_text("L1·H1 off")
+    seen.page.keyboard.press("x")
+    expect(chip).to_have_count(0)
+    seen.root.locator(".bl-row-label").nth(5).click()
+    listed(seen, tiny.trace(TEXTS[2]), 1, 1, 5)

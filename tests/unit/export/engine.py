@@ -78,14 +78,12 @@ def asked(
     same.made = lens.made
     trace = lens.trace(own)
     write(model, folder, heads.head(trace, small), small)
-    carried = {
-        **live.live(trace, small).about,
-        "header": Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"],
-    }
+    header = Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"]
+    carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
     carried["tokenizer"] = live.tokenizer_files(lens.tokenizer)
     found = []
     for n, (error, fields, show) in enumerate(node(folder, carried=carried, asks=questions)):
-        index = (show["header"] if show else fields or {}).get("arrays")
+        index = (show["header"] if isinstance(show, dict) else fields or {}).get("arrays")
         arrays = unpack(index, (folder / f"out{n}.bin").read_bytes()) if index else {}
         found.append((error, fields, show, arrays))
     return same, found

@@ -42,7 +42,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"op": "trace", "text": PAIR[0], "text_pair": PAIR[1]},
     {"op": "answers", "trace": "last"},
     {"op": "head", "trace": "gone", "layer": 0, "head": 0},
-    {"op": "trace", "text": OWN},
+    {"op": "change", "trace": "own", "changes": []},
     {"op": "trace", "text": ""},
 ]
 
@@ -132,7 +132,7 @@ def test_changes_are_those_of_the_kernel(said):
     assert found[12][0] == NEEDS_PYTHON
 
 
-def test_a_pair_an_empty_text_and_the_pages_own(said):
+def test_a_pair_an_empty_text_and_the_pages_own(said, embedded_lens):
     lens, found = said
     pair = lens.trace(*PAIR)
     same_overview(pair, *found[13][2:])
@@ -141,7 +141,7 @@ def test_a_pair_an_empty_text_and_the_pages_own(said):
     assert found[14][1]["rows"][0][:2] == list(fields["rows"][0][:2])
     assert found[14][1]["rows"][0][2:] == pytest.approx(fields["rows"][0][2:], abs=1e-5)
     assert found[15][0] == "the text has changed since: choose the head again"
-    assert found[16][0] == "" and found[16][2] is None  # the page has it
+    assert found[16][2] == Shown(embedded_lens.trace(OWN)).opened("self", 1, 8).id  # the page has it
     assert [badge["kind"] for badge in found[17][2]["header"]["badges"]] == ["empty", "live"]
 
 
