@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ..base.wire import pack
@@ -106,16 +107,18 @@ class Cost:
 
 
 def cost(trace: Trace, small: bool = False, hosted: bool = False) -> Cost:
-    """From a piece of the weights. Raises ExportError where a page cannot run the model."""
+    """From pieces of the weights, of words and of a layer. Raises ExportError where a page cannot run the model."""
     assert trace.model is not None
     weights.check(trace.model)
-    words = next(iter(weights.parts(trace.model, small)))["words"].reshape(-1)[:_PIECE]
-    index, blob = pack({"words": words})
+    first = islice(weights.parts(trace.model, small), 2)
+    pieces = [max(part.values(), key=lambda array: array.nbytes).reshape(-1)[:_PIECE] for part in first]
     start = time.perf_counter()
-    share = len(carried(blob, index)["$bytes"]) / len(blob) * (3 / 4 if hosted else 1)
-    speed = len(blob) / (time.perf_counter() - start)
-    size = _bytes(trace, small)
-    return Cost(int(size * share) + _REST, 3 + 4 * size / speed)
+    packed = [pack({"piece": piece}) for piece in pieces]
+    of_words, of_layers = (len(carried(blob, index)["$bytes"]) / len(blob) for index, blob in packed)
+    speed = sum(len(blob) for _, blob in packed) / (time.perf_counter() - start)
+    size, words = _bytes(trace, small), trace.model.embedding.weight.numel() * (1 if small else 2)
+    held = (words * of_words + (size - words) * of_layers) * (3 / 4 if hosted else 1)
+    return Cost(int(held) + _REST, 3 + 4 * size / speed)
 
 
 def engine() -> str:

@@ -24,7 +24,6 @@ Text: TypeAlias = str | tuple[str, str]
 
 TEXTS: tuple[Text, ...] = (
     "The cat did not drink the milk because it was sour.",
-    "The trophy does not fit into the suitcase because it is too big.",
     "The keys that the man forgot are on the table.",
     ("The bank raised its rates.", "They sat on the bank of the river."),
 )
@@ -33,7 +32,7 @@ TEXTS: tuple[Text, ...] = (
 def classroom(lens: Lens, texts: Sequence[Text] = (), lesson: Any = None) -> Classroom:
     """A page that carries its model, for readers without Python: what they type is run in the page.
 
-    texts: strings, or (text, text_pair); the page opens on the first, the others are offered in it (default: four
+    texts: strings, or (text, text_pair); the page opens on the first, the others are offered in it (default: three
     English ones, or the lesson's). lesson: a bl.Lesson, its file or the name of a shipped one, which stands beside it.
     Raises InputError for anything else, and for a text that is longer than the model takes; ExportError where a page
     cannot run the model.
@@ -70,9 +69,10 @@ class Classroom:
     def to_html(self, path: str | Path, *, small: bool = False, hosted: bool = False, progress: bool = True) -> Path:
         """Write the page, one file that needs neither a network nor a kernel; where it is.
 
-        small: vectors of words in 8 bits, the other weights in 15. hosted: `path` is a folder, made if it is
-        not there, in which index.html and the weights are two files for a web server: tablets open no local page with
-        scripts in it. progress: a bar once it has taken two seconds.
+        It carries the answers of its first text, and of the others while they take less than 4 MB: these are there
+        before the model is. small: of the first text only; vectors of words in 8 bits, other weights in 15. hosted:
+        `path` is a folder, made if it is not there, in which index.html and the weights are two files for a web
+        server: tablets open no local page with scripts in it. progress: a bar once it has taken two seconds.
 
         Raises ExportError past 150 MB of weights in one file, where a page cannot run the model, and where a file
         cannot be made.
@@ -92,7 +92,7 @@ class Classroom:
             page = Explorer(self.trace, lesson=self.lesson).page(bar=bar)
             texts = tuple((text, pair or "") for text, pair in self.texts)
             title = f"{visible(self.lens.model_name)}: type a text"
-            held = (Explorer(other).page() for other in others)
+            held = () if small else (Explorer(other).page() for other in others)
             page = replace(page, live=model, title=title, texts=texts, others=held)
             if hosted:
                 return html.to_folder(page, path)

@@ -2,8 +2,8 @@
 import { NEEDS_PYTHON } from "./asked";
 import { isAnswered, isShowing } from "./questions";
 import type { Answer, Carried } from "./runs";
-import { ANOTHER } from "./session";
 import { serve, type ToModel, type ToPage } from "./serve";
+import { ANOTHER } from "./session";
 
 /** An answer as a page has it: fields, buffers. */
 type Reply = [Record<string, unknown>, DataView[]?];

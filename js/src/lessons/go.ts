@@ -39,7 +39,8 @@ async function bring(view: View, state: State, isLast: () => boolean): Promise<v
   const wanted = changes as Asked[];
   if (isOther || wanted.length > 0 || changesOf(view.overview).length > 0) {
     const isCarried = isOther && wanted.length === 0 && view.link.coming.peek() !== ""; // it may be: the page says
-    if (!view.link.kernel.peek() && !isCarried) throw new Error(`This step is of another run. ${view.link.needs.peek()}`);
+    if (!view.link.kernel.peek() && !isCarried)
+      throw new Error(`This step is of another run. ${view.link.needs.peek()}`);
     if (isOther) await view.run(text as string, text_pair as string);
     if (!isLast()) return;
     if (wanted.length > 0 || changesOf(view.overview).length > 0) await change(view, () => wanted);
