@@ -17,6 +17,7 @@ const DATA = {
   },
   overviews: { cross: { header: { map: "cross" }, data: held("xyz") } },
   holds: "layers 1",
+  others: [],
 };
 const HEAD = '[["head",0],["layer",1],["map","self"],["op","head"]]';
 const ANSWERS = {
