@@ -2,7 +2,7 @@
 types is run in the page by js/src/engine.
 
 The engine is a bundle of its own. A part of the weights stands in an element of its own and is taken out of the page
-once it is read. What 16 bits change is measured on the page's own text while it is written, and said on it.
+once it is read. What its rounding changes is measured on the page's own text while it is written, and said on it.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Classroom:
         """Write the page, one file that needs neither a network nor a kernel; where it is.
 
         It carries the answers of its first text, and of the others while they take less than 4 MB: these are there
-        before the model is. small: of the first text only; vectors of words in 8 bits, other weights in 15. hosted:
+        before the model is. small: of the first text only; weights rounded further. hosted:
         `path` is a folder, made if it is not there, in which index.html and the weights are two files for a web
         server: tablets open no local page with scripts in it. progress: a bar once it has taken two seconds.
 

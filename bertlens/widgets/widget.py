@@ -277,7 +277,7 @@ class LensWidget(anywidget.AnyWidget):
         """The view as one page that needs no kernel and no network; written to `path` if given.
 
         Holds all heads, or those of `layers`; of more than 512 tokens the atlas of these layers alone, without gates,
-        geometry and the atlas by norm. live: with the model in it, 16 bits a weight, which runs what is typed in the
+        geometry and the atlas by norm. live: with the model in it, its weights rounded, which runs what is typed in the
         page (encoders of BERT's class). progress: a bar once it has taken two seconds.
 
         Raises ExportError past 20 MB (live: 150 MB of weights), naming the way out, and where the file cannot be made.

@@ -2,7 +2,7 @@
 import type { Arrays } from "../kernel/wire";
 import type { Activation, Norm } from "./numbers";
 import { createProduct, type Product } from "./product";
-import { floats, type Table, tableOf } from "./tables";
+import { floatsOf, type Table, tableOf } from "./tables";
 
 /** What a pass has to know of a model beside its numbers. */
 export interface Shape {
@@ -121,23 +121,23 @@ export async function loadWeights(
   const product = await makeProduct(bytes);
 
   const norm = (arrays: Arrays, name: string): Norm => ({
-    scale: floats(arrays[`${name}.weight`]!).slice(), // a copy: what it came with is large
-    shift: floats(arrays[`${name}.bias`]!).slice(),
+    scale: floatsOf(arrays, `${name}.weight`).slice(), // a copy: what it came with is large
+    shift: floatsOf(arrays, `${name}.bias`).slice(),
   });
   const first = await part(0);
   const base = {
     words: tableOf(first, "words", entering),
-    positions: floats(first.positions!).slice(),
-    types: floats(first.types!).slice(),
+    positions: floatsOf(first, "positions").slice(),
+    types: floatsOf(first, "types").slice(),
     norm: norm(first, "norm"),
     project,
   };
   const put = ({ weight, bias }: Linear, arrays: Arrays, name: string) => {
     for (const [at, array] of [
-      [weight, arrays[`${name}.weight`]!],
-      [bias, arrays[`${name}.bias`]!],
+      [weight, `${name}.weight`],
+      [bias, `${name}.bias`],
     ] as const)
-      new Float32Array(product.memory, at).set(floats(array));
+      new Float32Array(product.memory, at).set(floatsOf(arrays, array));
   };
   if (project) put(project, first, "project");
   progress(1 / count);
@@ -152,7 +152,7 @@ export async function loadWeights(
   const head = shape.head.map((told, n): Stage => {
     if (told.kind === "norm") return { ...told, norm: norm(rest, String(n)) };
     if (told.kind !== "linear" && told.kind !== "words") return told;
-    const bias = floats(rest[`${n}.bias`]!).slice();
+    const bias = floatsOf(rest, `${n}.bias`).slice();
     const table = told.kind === "words" ? base.words : tableOf(rest, `${n}.weight`);
     return { kind: "linear", table, bias };
   });

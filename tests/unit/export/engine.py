@@ -68,6 +68,13 @@ def attention(arrays: dict[str, np.ndarray], layer: int, trace: Trace) -> torch.
     return alpha.masked_fill(trace.attention(layer) == 0, 0)
 
 
+def steps(rows: np.ndarray, to_root_mean_square: int, most: int) -> np.ndarray:
+    """(rows, 1) what numbers of a row are whole multiples of in a page."""
+    return np.maximum(
+        (rows**2).mean(1, keepdims=True) ** 0.5 / to_root_mean_square, abs(rows).max(1, keepdims=True) / most
+    )
+
+
 def asked(
     lens: Any, own: str, questions: list[dict[str, Any]], folder: Path, small: bool = False
 ) -> tuple[bl.Lens, list[tuple[Any, ...]]]:

@@ -118,7 +118,7 @@ def check_both(written: Any, lens: bl.Lens, texts: list[tuple[str, str | None]])
 def test_a_pass_is_torchs_on_the_same_weights_and_near_it_on_its_own(written, embedded_lens):
     texts = [*TEXTS, *generated(embedded_lens, 6)]
     moved = check_both(written, embedded_lens, texts)
-    assert max(moved[:-1:2] + moved[: len(TEXTS)]) <= 2e-3
+    assert max(moved) <= 2e-3
     # the stream that layers begin with, of the library itself
     model, same, folder = written
     [arrays], _ = engine.passes(model, folder, [(same.trace(*TEXTS[2]), [])])
@@ -136,8 +136,8 @@ def test_passes_of_100_texts_are_torchs(written, embedded_lens):
     lengths = [len(embedded_lens.encoding(*text)) for text in texts]
     assert min(lengths) <= 5 and max(lengths) >= 500
     moved = [one for at in range(0, 100, 10) for one in check_both(written, embedded_lens, texts[at : at + 10])]
-    print(f"16 bits move attention by at most {max(moved[::2]):.1e}, of words at random {max(moved[1::2]):.1e}")
-    assert max(moved[::2]) <= 2e-3
+    print(f"rounding moves attention by at most {max(moved[::2]):.1e}, of words at random {max(moved[1::2]):.1e}")
+    assert max(moved) <= 2e-3
 
 
 @pytest.mark.long
@@ -184,22 +184,27 @@ def test_the_plain_product_computes_the_same(written):
     check(arrays, trace, 1e-5)
 
 
-def test_weights_are_rounded_to_the_nearest_of_16_bits_and_vectors_not_at_all(written):
+def read(arrays, name: str) -> np.ndarray:
+    """As the page reads a matrix: float32 multiples of a factor for each row."""
+    factors = arrays[f"{name}.factors"]
+    assert factors.dtype == np.float32 and factors.shape == arrays[name].shape[:1]
+    return (arrays[name].astype(np.int32) - 32_768).astype(np.float32) * factors[:, None]
+
+
+def test_weights_are_rounded_to_the_nearest_multiple_and_vectors_not_at_all(written):
     model, same, _ = written
     embeddings, *layers = weights.parts(model)
     words = model.base.embeddings.word_embeddings.weight.detach().double().numpy()
-    bits = embeddings["words"]
-    assert bits.dtype == np.uint16
-    as_read = bits.view(np.float16).astype(np.float64)
-    step = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(np.abs(words), 2.0**-14))), -14) / 2**10
-    assert np.abs(as_read - words).max() <= step.max() / 2 and (np.abs(as_read - words) <= step / 2).all()
+    assert embeddings["words"].dtype == np.uint16
+    as_read = read(embeddings, "words")
+    step = engine.steps(words, 2800, 2**15 - 1)
+    assert (np.abs(as_read - words) <= step * 0.505).all() and (np.abs(as_read - words) > step * 0.45).any(1).all()
     assert (as_read == same.model.embeddings.word_embeddings.weight.detach().numpy()).all()
     for n, arrays in enumerate(layers):
         own, other = (base.encoder.layer[n] for base in (model.base, same.model))
         assert (arrays["norm.weight"] == own.output.LayerNorm.weight.detach().numpy()).all()
         assert (arrays["query.bias"] == own.attention.self.query.bias.detach().numpy()).all()
-        grow = arrays["grow.weight"].view(np.float16).astype(np.float32)
-        assert (grow == other.intermediate.dense.weight.detach().numpy()).all()
+        assert (read(arrays, "grow.weight") == other.intermediate.dense.weight.detach().numpy()).all()
 
 
 def test_what_a_page_cannot_run_or_16_bits_do_not_hold_is_refused(tiny_bert):
