@@ -9,6 +9,7 @@
 #   make test-oldest                                   unit tests with the oldest transformers that pyproject.toml allows
 #   make fuzz [MESSAGES=100000]                        messages of a page, far more of them than `make test` tries
 #   make bench [BENCH_ARGS="--device cuda"]            speed and size beside their budgets, here with models on a GPU
+#   make docs                                          the documentation with live views, in docs/_build/html
 #   make build  make screenshots  make clip
 
 PYTHON ?= python3
@@ -21,7 +22,7 @@ PINS := pyproject.toml constraints.txt hatch_build.py
 OLDEST := $(shell sed -n 's/.*"transformers>=\([0-9.]*\),.*/\1/p' pyproject.toml)
 INSTALL := .venv/bin/pip install -q -c constraints.txt
 
-.PHONY: demo check test test-long hosts clip test-oldest fuzz bench build screenshots
+.PHONY: demo check test test-long docs hosts clip test-oldest fuzz bench build screenshots
 
 demo: .venv/.demo $(BUNDLE)
 	.venv/bin/bertlens demo --folder notebooks $(DEMO_ARGS)
@@ -43,6 +44,10 @@ fuzz: .venv/.test $(BUNDLE)
 
 bench: .venv/.bench $(BUNDLE)
 	.venv/bin/python -m benchmarks $(BENCH_ARGS)
+
+docs: .venv/.docs $(BUNDLE)
+	.venv/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 screenshots: .venv/.test $(BUNDLE)
 	.venv/bin/python docs/screenshots.py
@@ -70,6 +75,10 @@ test-oldest: .venv-oldest/.ready $(BUNDLE)
 
 .venv/.test: $(PINS) | .venv/.made
 	$(INSTALL) -e ".[test]"
+	touch .venv/.demo $@
+
+.venv/.docs: $(PINS) | .venv/.made
+	$(INSTALL) -e ".[docs]"
 	touch .venv/.demo $@
 
 .venv/.bench: $(PINS) | .venv/.made

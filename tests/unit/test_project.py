@@ -89,6 +89,7 @@ LAYERS = [
         "lessons",
         "arguments",
         "cli",
+        "sphinxext",
     ),
 ]
 

@@ -1,0 +1,69 @@
+"""Sphinx's settings: `make docs` builds this folder, without a network, to docs/_build/html."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
+import bertlens
+
+project = "bertlens"
+author = copyright = "The bertlens developers"
+release = version = bertlens.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "bertlens.sphinxext"]
+exclude_patterns = ["_build", "screenshots.py", "clip.py"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"
+html_math_renderer = "mathml"
+
+default_role = "code"
+autodoc_typehints = "description"
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+autosummary_generate = False
+napoleon_numpy_docstring = False
+
+html_theme = "sphinx_book_theme"
+html_title = "bertlens"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "home_page_in_toc": True,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "show_toc_level": 2,
+}
+
+
+def _mathml(writer: Any, node: Any) -> None:
+    """A formula as MathML, which browsers draw without a script or a font of ours."""
+    display = "inline" if isinstance(node, nodes.math) else "block"
+    writer.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
+def _as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text with `code` in it: what reStructuredText would read as marks is escaped."""
+    text, before = [], 0
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        if line.strip() and depth != before and text and text[-1].strip():
+            text.append("")
+        before = depth if line.strip() else before
+        pieces = line.split("`")
+        pieces[::2] = [re.sub(r"([|*])", r"\\\1", piece) for piece in pieces[::2]]
+        text.append("`".join(pieces))
+    lines[:] = text
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", _as_text)
+    app.add_html_math_renderer("mathml", inline_renderers=(_mathml, None), block_renderers=(_mathml, None))
