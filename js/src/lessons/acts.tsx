@@ -51,7 +51,7 @@ export function Act(props: ActProps) {
       {step.table && (step.act !== "predict" || done) && <Sheet table={step.table} />}
       {step.act && !done && (
         <div class="bl-lesson-help">
-          <Hints key={n} step={step} />
+          <Hints step={step} n={n} />
           {canShow(view, step) && (
             <button type="button" class="bl-button" onClick={() => showMe(view, lesson, step)}>
               Show me
@@ -74,17 +74,23 @@ export function Act(props: ActProps) {
   );
 }
 
-function Hints({ step }: { step: Step }) {
-  const seen = useSignal(0);
+function Hints({ step, n }: { step: Step; n: number }) {
+  const { hints: all } = useView().page.lesson;
   const hints = step.hints ?? [];
+  const seen = all.value[n] ?? 0;
+  const more = () => {
+    const counts = [...all.value];
+    counts[n] = seen + 1;
+    all.value = counts;
+  };
   return (
     <>
-      {seen.value < hints.length && (
-        <button type="button" class="bl-button" onClick={() => into(seen)(seen.value + 1)}>
+      {seen < hints.length && (
+        <button type="button" class="bl-button" onClick={more}>
           Hint
         </button>
       )}
-      {hints.slice(0, seen.value).map((hint) => (
+      {hints.slice(0, seen).map((hint) => (
         <p key={hint} class="bl-lesson-hint">
           {hint}
         </p>

@@ -54,6 +54,7 @@ export function keep(view: View, lesson: Lesson, given: Done): void {
   const n = page.lesson.at.peek();
   const before = doneIn(synced, n);
   const others = (synced.lesson_done.peek() ?? []).filter((one) => one !== before);
-  const step = { step: n + 1, act: lesson.steps[n]!.act ?? "read" };
+  const hints = page.lesson.hints.peek()[n] ?? 0;
+  const step = { step: n + 1, act: lesson.steps[n]!.act ?? "read", hints };
   synced.put({ lesson_done: [...others, { ...before, ...step, ...given }] });
 }

@@ -40,6 +40,7 @@ export interface LessonState {
   busy: Signal<boolean>; // its state is on the way
   refused: Signal<string>; // why its state cannot be shown
   entered: Signal<string | null>; // what was selected when it began, null before that is shown
+  hints: Signal<number[]>; // seen, of each step
   turn: number; // of the way that was asked for last
 }
 
@@ -48,6 +49,7 @@ export const createLessonState = (): LessonState => ({
   busy: signal(false),
   refused: signal(""),
   entered: signal(null),
+  hints: signal([]),
   turn: 0,
 });
 

@@ -90,6 +90,7 @@ def test_a_lesson_is_walked_by_mouse(live, embedded_lens, lesson):
     assert table["step"].tolist() == [2, 3, 4, 5]
     assert table["right"].tolist() == [best == tokens.index("mat"), True, True, None]
     assert table["guess"][0] == "mat" and table["truth"][2] == "L0·H2" and table["written"][3] == "Nothing to do."
+    assert table["hints"].tolist() == [1, 0, 0, 0]
     assert list(table["act"]) == ["predict", "predict", "find", "write"]
     seen.page.evaluate(AXE.read_text(encoding="utf-8"))
     found = seen.page.evaluate(FINDINGS)
