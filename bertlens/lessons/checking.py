@@ -25,17 +25,24 @@ def checked(lesson: Lesson, lens: Any) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    state: dict[str, Any] = {}
     traces: dict[str, Trace] = {}
-    for number, one in enumerate(lesson.steps, 1):
-        if one.state is not None:  # as the page does: what a state does not name is as at first, but for the text
-            state = {name: state[name] for name in ("text", "text_pair") if name in state} | one.state
+    for number, (one, state) in enumerate(walked(lesson), 1):
         try:
             holds, says = _done(one, state, lens, traces)
         except BertLensError as error:
             holds, says = False, str(error)
         rows.append({"step": number, "act": one.act, "holds": holds, "says": says})
     return pd.DataFrame(rows, columns=["step", "act", "holds", "says"])
+
+
+def walked(lesson: Lesson) -> Iterator[tuple[Step, dict[str, Any]]]:
+    """Each step with the state that the view is in, as the page does: what a state does not name is as at first, but
+    for the text."""
+    state: dict[str, Any] = {}
+    for one in lesson.steps:
+        if one.state is not None:
+            state = {name: state[name] for name in ("text", "text_pair") if name in state} | one.state
+        yield one, state
 
 
 def _done(one: Step, state: dict[str, Any], lens: Any, traces: dict[str, Trace]) -> tuple[bool, str]:

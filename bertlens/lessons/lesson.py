@@ -226,6 +226,18 @@ class Lesson:
 
         return graded(self.title, len(self.steps), line)
 
+    def to_paper(self, path: str | Path, lens: Any = None, solutions: bool = True) -> Path:
+        """Write the lesson as one HTML file for print, and return where it is.
+
+        Each step has a still picture, its question and lines to write on; what is predicted is white in its picture.
+        lens: of the model that the pictures are of; left out, the embedded model that the lesson names. solutions: on
+        pages of their own at the end, or left out.
+        Raises InputError where a step cannot be drawn with this model, ExportError where the file cannot be written.
+        """
+        from .paper import write
+
+        return write(self, path, lens, solutions)
+
     # Files
 
     def record(self) -> dict[str, Any]:
