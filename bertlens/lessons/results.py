@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.atomic import replacing
 from ..errors import InputError
 from ..export.arrays import inert
+from .classpage import page_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +78,8 @@ def read(line: str) -> tuple[str, str, list[dict[str, Any]]]:
 
 
 def collected(files: Sequence[Path], output: Path) -> str:
-    """Write a class's table from files of result lines; what was read and what not, in words.
+    """Write a class's table from files of result lines, and beside it a page with a chart a step, the same name with
+    .html; what was read and what not, in words.
 
     CSV: lesson, name, double (the same name has another line for this lesson), and the columns of COLUMNS; one row a
     step. What a reader typed that a spreadsheet would take for a formula begins with an apostrophe. Raises InputError
@@ -85,7 +87,8 @@ def collected(files: Sequence[Path], output: Path) -> str:
     """
     import pandas as pd
 
-    tables, unread, seen = [], [], Counter[tuple[str, str]]()
+    tables: list[pd.DataFrame] = []
+    unread, seen = [], Counter[tuple[str, str]]()
     for file in files:
         try:
             lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -99,21 +102,29 @@ def collected(files: Sequence[Path], output: Path) -> str:
             except InputError as error:
                 unread.append(f"{file}, line {number}: {error}")
                 continue
-            seen[lesson, name] += 1
+            seen[lesson, name] += bool(name)  # those without one are several readers
             table = results(done)
             table.insert(0, "lesson", lesson)
             table.insert(1, "name", name)
+            table.insert(2, "reader", len(tables))
             tables.append(table)
     if not tables:
         raise InputError("; ".join(unread[:3]) or "these files hold no line")
     table = pd.concat(tables, ignore_index=True)
+    page = page_of(table)
+    del table["reader"]
     double = [seen[lesson, name] > 1 for lesson, name in zip(table["lesson"], table["name"], strict=True)]
     table.insert(2, "double", double)
     for column in ("lesson", "name", "act", "guess", "truth", "written"):
         table[column] = [inert(str(text)) for text in table[column]]
     with replacing(output) as out:
         out.write(table.to_csv(index=False).encode())
-    return "\n".join([f"{output}: {len(tables)} results, {sum(n > 1 for n in seen.values())} names doubled", *unread])
+    beside = output.with_suffix(".html")
+    with replacing(beside) as out:
+        out.write(page.encode("utf-8", "replace"))
+    return "\n".join(
+        [f"{output}, {beside.name}: {len(tables)} results, {sum(n > 1 for n in seen.values())} names doubled", *unread]
+    )
 
 
 def checksum(text: str) -> str:

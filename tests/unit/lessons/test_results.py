@@ -70,3 +70,34 @@ def test_a_class_is_collected(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("nothing")
     assert cli.main(["results", str(tmp_path / "a.txt"), "-o", str(out)]) == 2
     assert "a.txt, line 1: this is no result of a lesson" in capsys.readouterr().err
+
+
+def test_a_class_is_drawn_step_by_step(tmp_path):
+    def done(guess, right, written="", **more):
+        key = {"step": 1, "act": "predict", "guess": guess, "truth": "was, 0.65", "right": right, **more}
+        found = {"step": 2, "act": "find", "guess": "L1·H8", "truth": "L1·H8", "right": True}
+        return [key, found, {"step": 3, "act": "write", "written": written}]
+
+    class_of = [
+        ("Ada", done("mat", False, "first")),
+        ("Ada", done("was", True, "<script>boom()</script>")),  # of the same name: the last counts
+        ("", done("was", True)),
+        ("", done("cat", False)),
+        ("Bob", done("", None, shown=True)),
+        ("Eve", [{"step": 2, "act": "find", "skipped": True}]),
+    ]
+    lines = [line("A row", name, records) for name, records in class_of]
+    (tmp_path / "all.txt").write_text("\n".join(lines))
+    assert cli.main(["results", str(tmp_path / "all.txt"), "-o", str(tmp_path / "class.csv")]) == 0
+    doubled = [(row["name"], row["double"]) for row in csv.DictReader((tmp_path / "class.csv").open())]
+    assert set(doubled) == {("Ada", "True"), ("", "False"), ("Bob", "False"), ("Eve", "False")}
+    page = (tmp_path / "class.html").read_text()
+    assert "5 results. 1 left out" in page and "<script" not in page and "&lt;script&gt;boom()" in page
+    first, second, third = page.split("<section>")[1:]
+    assert "2 of 3 guesses right" in first and "the answer: was, 0.65" in first and "1 had it shown" in first
+    assert re.findall(r"<dt>(.*?)</dt><dd(.*?)><span style=\"width:(\d+)%\"></span>(\d)", first) == [
+        ("was", " class=right", "60", "2"),
+        ("cat", "", "30", "1"),
+    ]
+    assert "4 of 5 found one" in second and "1 skipped it" in second
+    assert "1 wrote something" in third and "first" not in third
