@@ -258,7 +258,10 @@ class Lesson:
 
     @classmethod
     def load(cls, path: str | Path) -> Lesson:
-        """A lesson from a file. Raises InputError for one that is no lesson, or of another version."""
+        """A lesson from a file, or a shipped one by its name. Raises InputError for one that is no lesson, or of another
+        version."""
+        if path in SHIPPED:
+            path = Path(__file__).with_name("shipped") / f"{path}.lesson.json"
         try:
             with open(path, "rb") as file:
                 data = file.read(MOST_BYTES + 1)
@@ -302,8 +305,6 @@ def one_of(lesson: Any) -> Lesson:
     """A lesson: itself, a file, or the name of a shipped one. Raises InputError."""
     if isinstance(lesson, Lesson):
         return lesson
-    if isinstance(lesson, str) and lesson in SHIPPED:
-        return Lesson.load(Path(__file__).with_name("shipped") / f"{lesson}.lesson.json")
     if isinstance(lesson, str | Path):
         return Lesson.load(lesson)
     raise InputError(f"a lesson is a bl.Lesson or a file of one, not {type(lesson).__name__}")
