@@ -258,8 +258,10 @@ class Lesson:
 
     @classmethod
     def load(cls, path: str | Path) -> Lesson:
-        """A lesson from a file, or a shipped one by its name. Raises InputError for one that is no lesson, or of another
-        version."""
+        """A lesson from a file, or a shipped one by its name.
+
+        Raises InputError for one that is no lesson, or of another version.
+        """
         if path in SHIPPED:
             path = Path(__file__).with_name("shipped") / f"{path}.lesson.json"
         try:

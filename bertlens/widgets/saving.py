@@ -86,13 +86,19 @@ def page(
     return html.Page(
         title=title,
         footer=footer,
-        state={**traits, "lesson_done": [], "overview": dict(shown.overview)},  # another reader does it anew
+        state={**traits, **_for_readers(traits.get("lesson", {})), "overview": dict(shown.overview)},
         overviews={name: (overview["header"], overview["data"]) for name, overview in overviews.items()},
         answers=_answered(steps, bar),
         layers=chosen,
         holds=holds,
         about=about,
     )
+
+
+def _for_readers(lesson: Mapping[str, Any]) -> dict[str, Any]:
+    """A lesson that another reader does anew, without the teacher's notes."""
+    steps = [{name: told for name, told in step.items() if name != "notes"} for step in lesson.get("steps", ())]
+    return {"lesson": {**lesson, "steps": steps} if steps else lesson, "lesson_done": []}
 
 
 def written(

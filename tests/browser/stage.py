@@ -89,6 +89,7 @@ class Stage:
         """A view instead of the one before."""
         self.page.wait_for_function("() => window.mounted")  # the page may have been loaded again
         state = view.page().state
+        state |= {"lesson": view.lesson} if state.get("lesson") else {}  # a saved page has no notes
         self.number += 1
         self.kernel = Kernel(view, state)
         plain = {**state, "overview": plain_overview(state["overview"])}

@@ -1,6 +1,9 @@
 // A lesson beside the view: which step, its text and what to do; by mouse, by keys, by a list of all steps.
+
+import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
+import { into } from "../parts/controls";
 import { doneIn, type Lesson, lessonOf } from "../state/lesson";
 import { useView } from "../state/view";
 import { Act } from "./acts";
@@ -16,17 +19,45 @@ export function WithLesson({ children }: { children: ComponentChildren }) {
   useEffect(() => {
     if (lesson) go(view, lesson, 0);
   }, [lesson]);
+  const frame = useRef<HTMLDivElement>(null);
+  const large = useSignal(false);
+  useEffect(() => (large.value && frame.current ? enlarge(frame.current, large) : undefined), [large.value]);
   if (!lesson) return <>{children}</>;
   return (
-    <div class="bl-lessoned" data-withheld={withheldIn(view, lesson)}>
-      <Panel lesson={lesson} />
+    <div ref={frame} class="bl-lessoned" data-withheld={withheldIn(view, lesson)}>
+      <Panel lesson={lesson} large={large} />
       <div class="bl-lesson-view">{children}</div>
     </div>
   );
 }
 
-function Panel({ lesson }: { lesson: Lesson }) {
+/** Lesson and view on the whole screen, for a projector, until Escape; what ends it. */
+function enlarge(frame: HTMLElement, large: Signal<boolean>): () => void {
+  let mine = false;
+  const changed = () => {
+    if (mine && !document.fullscreenElement) large.value = false; // Escape left the full screen
+    mine = Boolean(document.fullscreenElement);
+  };
+  const escaped = ({ key }: KeyboardEvent) => {
+    if (key === "Escape") large.value = false;
+  };
+  frame.popover = "manual";
+  frame.showPopover();
+  document.addEventListener("fullscreenchange", changed);
+  window.addEventListener("keydown", escaped, true);
+  document.documentElement.requestFullscreen?.().catch(() => undefined); // a frame that may not: then all of the frame
+  return () => {
+    document.removeEventListener("fullscreenchange", changed);
+    window.removeEventListener("keydown", escaped, true);
+    if (mine) document.exitFullscreen().catch(() => undefined);
+    frame.hidePopover();
+    frame.popover = null;
+  };
+}
+
+function Panel({ lesson, large }: { lesson: Lesson; large: Signal<boolean> }) {
   const view = useView();
+  const notes = useSignal(false);
   const { synced, page, overview } = view;
   const n = page.lesson.at.value;
   const { steps, title, lang, model } = lesson;
@@ -73,6 +104,12 @@ function Panel({ lesson }: { lesson: Lesson }) {
       <progress aria-label="Steps done" value={Math.max(marked, n)} max={steps.length} />
       <div class="bl-lesson-step" lang={lang} dir="auto">
         <Markdown text={step.text} />
+        {notes.value && step.notes && (
+          <div class="bl-lesson-notes">
+            <span class="bl-caps">for the teacher</span>
+            <Markdown text={step.notes} />
+          </div>
+        )}
         <Act lesson={lesson} step={step} n={n} />
         {n + 1 === steps.length && marked > 0 && <Result lesson={lesson} />}
       </div>
@@ -91,6 +128,28 @@ function Panel({ lesson }: { lesson: Lesson }) {
           ))}
         </select>
       </label>
+      <div class="bl-lesson-help">
+        <button
+          type="button"
+          class="bl-button"
+          title="Lesson and view on the whole screen"
+          aria-pressed={large.value}
+          onClick={() => into(large)(!large.value)}
+        >
+          {large.value ? "Small" : "Present"}
+        </button>
+        {steps.some((one) => one.notes) && (
+          <button
+            type="button"
+            class="bl-button"
+            title="What stands here for the teacher"
+            aria-pressed={notes.value}
+            onClick={() => into(notes)(!notes.value)}
+          >
+            Notes
+          </button>
+        )}
+      </div>
     </section>
   );
 }

@@ -19,6 +19,7 @@ export interface Step {
   hints?: string[];
   show?: Record<string, unknown>;
   table?: Table;
+  notes?: string; // for the teacher; a saved page has none
 }
 
 export interface Table {

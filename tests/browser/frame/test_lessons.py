@@ -97,6 +97,32 @@ def test_a_lesson_is_walked_by_mouse(live, embedded_lens, lesson):
     assert found == [], json.dumps(found, indent=1)
 
 
+def test_a_lesson_is_presented_with_notes(live, show, embedded_lens):
+    steps = [step("# One\nLook.", {"text": TEXT}, notes="Wait for **all**."), step("Two.")]
+    view = embedded_lens.trace(TEXT).explore(lesson=bl.Lesson("A <b>row</b>", steps))
+    assert "Wait for" not in view.to_html(progress=False)  # readers get no notes
+    seen = live(view, width=950)
+    here = panel(seen)
+    expect(here).not_to_contain_text("Wait for")
+    here.get_by_role("button", name="Notes").click()
+    expect(here).to_contain_text("Wait for all.")
+    here.get_by_role("button", name="Present").click()
+    expect(here.get_by_role("button", name="Small")).to_be_visible()
+    size = seen.page.viewport_size
+    expect(seen.root.locator(".bl-lessoned[popover]")).to_be_visible()
+    shown = seen.root.locator(".bl-lessoned").bounding_box()
+    assert (shown["x"], shown["y"]) == (0, 0) and shown["width"] >= size["width"] - 16
+    letters = here.locator("p").first.evaluate("(one) => parseFloat(getComputedStyle(one).fontSize)")
+    assert letters >= 20
+    seen.thumb(1, 8).click()
+    expect(seen.part("head-title")).to_have_text("L1·H8")
+    here.get_by_role("button", name="Next step").press("ArrowRight")
+    expect(here).to_contain_text("step 2 of 2")
+    seen.page.keyboard.press("Escape")
+    expect(here.get_by_role("button", name="Present")).to_be_visible()
+    expect(seen.root.locator(".bl-lessoned[popover]")).to_have_count(0)
+
+
 def test_a_saved_lesson_is_walked_by_keys(show, embedded_lens, lesson):
     view = embedded_lens.trace(TEXT).explore(lesson=lesson)
     view.lesson_done = [{"step": 2, "guess": "mat"}]
