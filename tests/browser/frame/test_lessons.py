@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
+from browser.harness import watched
 from browser.views import Seen
 
 AXE = Path(__file__).parents[3] / "js" / "node_modules" / "axe-core" / "axe.min.js"
@@ -121,6 +122,29 @@ def test_a_lesson_is_presented_with_notes(live, show, embedded_lens):
     seen.page.keyboard.press("Escape")
     expect(here.get_by_role("button", name="Present")).to_be_visible()
     expect(seen.root.locator(".bl-lessoned[popover]")).to_have_count(0)
+
+
+def test_a_saved_lesson_is_walked_by_touch(browser, embedded_lens, tmp_path):
+    row = {"text": TEXT, "layer": 4, "head": 9, "query": 8}
+    steps = [step("Which word?", row, predict="key"), step("Look on.", {"text": TEXT}, check="next > 0.4")]
+    path = tmp_path / "lesson.html"
+    trace = embedded_lens.trace(TEXT)
+    trace.explore(lesson=bl.Lesson("A <b>row</b>", steps)).to_html(path, progress=False)
+    size = {"viewport": {"width": 810, "height": 1080}, "device_scale_factor": 2, "is_mobile": True, "has_touch": True}
+    context, page, log = watched(browser, path.as_uri(), **size)
+    page.goto(path.as_uri())
+    seen = Seen(page)
+    here = panel(seen)
+    best = max(range(1, trace.n_tokens - 1), key=trace.attention(4)[9][8].__getitem__)
+    here.get_by_role("group").get_by_role("button", name=trace.tokens[best], exact=True).tap()
+    expect(here.get_by_role("status")).to_contain_text("That was your guess.")
+    here.get_by_role("button", name="Next step").tap()
+    seen.thumb(0, 0).tap()
+    expect(here).to_contain_text("does not hold here")
+    seen.thumb(1, 8).tap()
+    expect(here.get_by_role("status")).to_contain_text("L1·H8")
+    context.close()
+    assert log.problems() == []
 
 
 def test_a_saved_lesson_is_walked_by_keys(show, embedded_lens, lesson):
