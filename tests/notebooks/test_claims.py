@@ -49,9 +49,9 @@ MASKED = beside("masked")
 SETS: dict[str, list[tuple[str, str]]] = beside("sentences").SETS
 
 
-def words_of(number: str) -> str:
-    """All that a notebook says, in cells of text and of code, each break of a line one space."""
-    [path] = NOTEBOOKS.glob(f"{number}_*.ipynb")
+def words_of(name: str) -> str:
+    """All that the notebook says whose name begins so, in cells of text and of code, each break of a line one space."""
+    [path] = NOTEBOOKS.glob(f"{name}*.ipynb")
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return " ".join(" ".join("".join(cell["source"]) for cell in cells).split())
 
@@ -109,7 +109,7 @@ def draws(task: str) -> list[list[tuple[str, str, str]]]:
 
 
 def test_sentences_are_no_notebooks():
-    said = " ".join(words_of(path.stem[:2]) for path in sorted(NOTEBOOKS.glob("*.ipynb")))
+    said = " ".join(words_of(path.stem) for path in sorted(NOTEBOOKS.glob("*.ipynb")))
     natural = [row for found in MASKED.NATURAL.values() for row in found]
     assert len({text for text, *_ in natural}) == len(natural) >= 60
     assert all(text.count("[MASK]") == 1 and text not in said for text, *_ in natural)
