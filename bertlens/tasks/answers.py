@@ -10,6 +10,7 @@ from ..errors import ModelError
 from . import scores
 from .examples import Examples
 from .passes import batches, checked, logits_of
+from .progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,12 +51,10 @@ class Answered:
         self.check()
         left = np.flatnonzero(np.isnan(self._logits[:, 0])).tolist()
         if left:
-            from tqdm.auto import tqdm
-
-            with tqdm(total=len(left), unit="text", desc="answers", delay=2, disable=not self.progress) as bar:
+            with bar(len(left), "text", "answers", self.progress) as shown:
                 for rows, inputs in batches(self.lens, self.examples, left, self.batch_size, self.truncation):
                     self._logits[rows] = checked(logits_of(self.lens, inputs), rows, self.examples).numpy()
-                    bar.update(len(rows))
+                    shown.update(len(rows))
         return self._logits
 
     @property

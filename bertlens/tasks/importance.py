@@ -15,6 +15,7 @@ from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Part
 from .answers import Answered
 from .findings import holm, paired, rank_correlation
 from .passes import checked, logits_of
+from .progress import Bar, bar, is_watched, say
 from .scores import wilson
 from .sweeping import batches_of, cost, effects, estimates
 
@@ -116,8 +117,8 @@ def heads(
     of_first, of_second = (_flat(parts, *estimates(task, rows, n_layers)) for rows in (first, second))
     by_estimate, at_random = _choice(of_first, chosen, seed)
     run = [parts[i] for i in sorted({*by_estimate, *at_random})]  # layer by layer
-    if task.progress:
-        print(cost(task, second, run, how, n_layers), flush=True)
+    if task.progress or is_watched():
+        say(cost(task, second, run, how, n_layers), task.progress)
     found = effects(task, second, run, how)
     values = found["loss"] if measure == "loss" else -found["right"]
     table = effect_table(parts, of_first, run, values, measure == "accuracy" and how.draws == 1)
@@ -202,7 +203,10 @@ def _pruned(found: Heads, points: int, orders: tuple[str, ...]) -> pd.DataFrame:
             draws = [np.random.default_rng(seed).permutation(n).tolist() for seed in range(RANDOM_ORDERS)]
         else:
             draws = [np.argsort(of_heads[name].to_numpy(), kind="stable").tolist()]
-        right = np.array([[_right(found.task, texts, [heads_of[i] for i in one[:k]]) for k in sizes] for one in draws])
+        with bar(len(draws) * len(sizes), "size", f"pruned by {name}", found.task.progress) as shown:
+            right = np.array(
+                [[_right(found.task, texts, [heads_of[i] for i in one[:k]], shown) for k in sizes] for one in draws]
+            )
         for at, k in enumerate(sizes):
             count = right[:, at]
             ends = (
@@ -219,10 +223,11 @@ def _pruned(found: Heads, points: int, orders: tuple[str, ...]) -> pd.DataFrame:
     return table
 
 
-def _right(task: Answered, rows: list[int], gone: list[Part]) -> int:
+def _right(task: Answered, rows: list[int], gone: list[Part], shown: Bar) -> int:
     count = 0
     for chosen, inputs in batches_of(task, rows):
         changes = [[part.off for part in gone]] * len(chosen)
         logits = checked(logits_of(task.lens, inputs, Run(changes)), chosen, task.examples).numpy()
         count += int((logits.argmax(1) == task.labels[chosen]).sum())
+        shown.update(len(chosen) / len(rows))
     return count

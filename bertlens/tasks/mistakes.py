@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from ..base.limits import within
 from ..errors import BertLensError, InputError
@@ -19,6 +18,7 @@ from ..run.interventions import Run
 from ..trace.trace import Trace
 from .answers import Answered
 from .passes import batches, logits_of
+from .progress import bar
 from .slices import near_duplicates, slices
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ def errors(task: Answered, n: int, words: bool) -> Errors:
     rows = table["row"].tolist()
     texts = [" / ".join(text) for text in task.examples.texts]
     found: list[tuple[str, float, float, float]] = []
-    with tqdm(total=len(rows), unit="text", desc="words", delay=2, disable=not task.progress or not words) as bar:
+    with bar(len(rows), "text", "words", task.progress and words) as shown:
         for row in rows:
             found.append(rests_on(task, row) if words else ("", math.nan, math.nan, math.nan))
-            bar.update()
+            shown.update()
     for k, name in enumerate(("words", "comprehensiveness", "random", "beats")):
         table[name] = [one[k] for one in found]
     nearest = _nearest(task, rows)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm.auto import tqdm
 
 from ..errors import ModelError
 from ..run.changes import Change
@@ -20,6 +19,7 @@ from ..run.masks import mask_slopes
 from .ablations import Ablation, Part
 from .answers import Answered
 from .passes import WINDOW, batches, checked, logits_of, read_logits
+from .progress import Bar, bar, is_watched
 from .scores import losses_of
 
 
@@ -31,7 +31,7 @@ def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.nd
     """(L, H) and (L,): what the mean loss of these texts would gain by each head, each MLP off, to first order."""
     heads: Any = 0.0
     mlps: Any = 0.0
-    with tqdm(total=len(rows), unit="text", desc="estimates", delay=2, disable=not task.progress) as bar:
+    with bar(len(rows), "text", "estimates", task.progress) as shown:
         for chosen, inputs in batches_of(task, rows):
 
             def losses(output: Any, rows: list[int] = chosen) -> Tensor:
@@ -42,7 +42,7 @@ def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.nd
 
             _, of_heads, of_mlps = mask_slopes(task.lens.borrowed, inputs, n_layers, losses)
             heads, mlps = heads - of_heads.sum(0), mlps - of_mlps.sum(0)
-            bar.update(len(chosen))
+            shown.update(len(chosen))
     return (heads / len(rows)).numpy(), (mlps / len(rows)).numpy()
 
 
@@ -69,20 +69,21 @@ def effects(task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation
     Right and loss are means over the draws. An interrupt ends the run: the batches that were whole count.
     """
     done: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    with tqdm(total=len(rows) * len(parts), unit="run", desc="parts", delay=2, disable=not task.progress) as bar:
+    with bar(len(rows) * len(parts), "run", "parts", task.progress) as shown:
         try:
             for chosen, inputs in batches_of(task, rows):
-                done.append(_batch(task, chosen, inputs, parts, ablation, bar))
+                done.append(_batch(task, chosen, inputs, parts, ablation, shown))
         except KeyboardInterrupt:
             count = sum(len(one[0]) for one in done)
             if count < 2:
                 raise
-            warnings.warn(f"interrupted: effects over {count} of {len(rows)} texts", stacklevel=4)
+            if not is_watched():
+                warnings.warn(f"interrupted: effects over {count} of {len(rows)} texts", stacklevel=4)
     return {name: np.concatenate([one[i] for one in done]) for i, name in enumerate(("row", "loss", "right"))}
 
 
 def _batch(
-    task: Answered, chosen: list[int], inputs: dict[str, Tensor], parts: Sequence[Part], ablation: Ablation, bar: Any
+    task: Answered, chosen: list[int], inputs: dict[str, Tensor], parts: Sequence[Part], ablation: Ablation, shown: Bar
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     labels = task.labels[chosen]
     padded = inputs["input_ids"].shape[1]
@@ -111,5 +112,5 @@ def _batch(
         each = np.array([losses_of(labels, one) for one in found])
         losses.append(each[0] + (each - each[0]).mean(0))  # draws that are all alike have exactly this mean
         right.append(np.mean([one.argmax(1) == labels for one in found], 0))
-        bar.update(len(chosen) if part is not None else 0)
+        shown.update(len(chosen) if part is not None else 0)
     return np.array(chosen), np.stack(losses, 1), np.stack(right, 1)

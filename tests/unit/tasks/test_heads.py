@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from bertlens.errors import InputError
 from bertlens.tasks import findings, sweeping
 from bertlens.tasks.ablations import Ablation, Part
 from bertlens.tasks.importance import effect_table
+from bertlens.tasks.progress import watched
 from unit.tasks.classifier import labelled, lens_of, planted
 
 PARTS = [Part(layer, head) for layer in range(3) for head in (0, 1, 2, 3, -1)]
@@ -299,3 +301,30 @@ def test_arguments_that_are_none(task, arguments, said):
         task.heads(**arguments)
     with pytest.raises(InputError, match="too few to tell what matters"):
         bl.task(task.lens, labelled(19)).heads()
+
+
+def test_who_watches_is_told_how_far_the_work_is_and_may_end_it(capsys):
+    task = bl.task(lens_of(), labelled(40), batch_size=4)
+    task.logits  # noqa: B018  run before
+    told: list[tuple[str, float, float]] = []
+
+    def tell(doing: str, done: float, total: float) -> None:
+        told.append((doing, done, total))
+        if doing == "parts" and done > total / 2:
+            raise KeyboardInterrupt
+
+    with warnings.catch_warnings(), watched(tell):
+        warnings.simplefilter("error")
+        found = task.heads(2)
+        found.pruning(points=3)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "estimates" not in printed.err
+    names = list(dict.fromkeys(doing for doing, _, _ in told))
+    assert [names[0], *names[2:]] == ["estimates", "parts", "pruned by estimate", "pruned by random"]
+    assert names[1].startswith("4 parts, 20 texts: about ")
+    ends = {doing: (done, total) for doing, done, total in told if total}
+    assert ends["estimates"] == (20, 20)
+    assert ends["pruned by estimate"] == pytest.approx((3, 3))
+    assert ends["pruned by random"] == pytest.approx((9, 9))
+    assert 2 <= len(found.second) < 20  # the texts that were done count
