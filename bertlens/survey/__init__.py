@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .gradients import attention_gradients
     from .heads import head_stats
     from .headstats import HeadStats
-    from .intervals import mean_interval
+    from .intervals import mean_interval, mean_text
     from .mentions import read_documents
     from .similar_texts import story
     from .syntax import Decisions, best_heads, decide, predicted_words, relation_scores, word_attention
@@ -35,6 +35,7 @@ _HOMES = {
     "head_map": ".distances",
     "head_stats": ".heads",
     "mean_interval": ".intervals",
+    "mean_text": ".intervals",
     "nearest_heads": ".distances",
     "predicted_words": ".syntax",
     "read_documents": ".mentions",
@@ -58,6 +59,7 @@ __all__ = [
     "head_map",
     "head_stats",
     "mean_interval",
+    "mean_text",
     "nearest_heads",
     "predicted_words",
     "read_documents",

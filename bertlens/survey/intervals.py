@@ -6,6 +6,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
 
@@ -63,6 +64,12 @@ def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[np.ndarray,
     half = math.sqrt(freedom * x / (1 - x)) * values.std(0, ddof=1) / math.sqrt(len(values))
     mean = values.mean(0)
     return mean, mean - half, mean + half
+
+
+def mean_text(values: ArrayLike, digits: int = 2) -> str:
+    """The `mean_interval` of one value a text, values (n,), for people: "0.52 [0.44, 0.60]". Raises as it does."""
+    mean, low, high = (float(x) for x in mean_interval(np.asarray(values, dtype=float)))
+    return f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 @lru_cache(maxsize=4096)

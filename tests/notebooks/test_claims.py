@@ -24,6 +24,7 @@ from bertlens.survey import mean_interval
 
 FOLDER = Path(__file__).resolve().parent
 NOTEBOOKS = FOLDER.parents[1] / "notebooks"
+STUDIES = FOLDER.parents[1] / "bertlens" / "casestudies"
 pytestmark = [pytest.mark.notebook, pytest.mark.timeout(900)]
 
 Heads = tuple[tuple[int, int], ...]
@@ -110,6 +111,7 @@ def draws(task: str) -> list[list[tuple[str, str, str]]]:
 
 def test_sentences_are_no_notebooks():
     said = " ".join(words_of(path.stem) for path in sorted(NOTEBOOKS.glob("*.ipynb")))
+    said += " ".join(path.read_text(encoding="utf-8") for path in sorted(STUDIES.glob("*.py")))
     natural = [row for found in MASKED.NATURAL.values() for row in found]
     assert len({text for text, *_ in natural}) == len(natural) >= 60
     assert all(text.count("[MASK]") == 1 and text not in said for text, *_ in natural)

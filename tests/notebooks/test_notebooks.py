@@ -13,20 +13,21 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parent
 NOTEBOOKS = sorted((FOLDER.parents[1] / "notebooks").glob("*.ipynb"))
+COUNTED = sorted((FOLDER.parents[1] / "bertlens" / "casestudies").glob("*.py"))  # with the notebooks' texts
 pytestmark = pytest.mark.notebook
 
 
-def sets() -> dict[str, list[tuple[str, str]]]:
-    """The pairs of sentences of sentences.py: there are no packages here, so by its path."""
-    spec = importlib.util.spec_from_file_location("sentences", FOLDER / "sentences.py")
+def beside(name: str) -> Any:
+    """A module of this folder: there are no packages here, so by its path."""
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: dict[str, list[tuple[str, str]]] = module.SETS | module.DRAWN
-    return found
+    return module
 
 
-SETS = sets()
+SENTENCES, CHECKING = beside("sentences"), beside("checking")
+SETS: dict[str, list[tuple[str, str]]] = SENTENCES.SETS | SENTENCES.DRAWN
 
 
 def parameters(notebook: Any) -> int | None:
@@ -46,6 +47,7 @@ def run(path: Path, folder: Path, data: str, texts: list[tuple[str, str]] | None
         at = parameters(notebook)
         assert at is not None and "TEXTS = None" in notebook.cells[at].source
         notebook.cells.insert(at + 1, nbformat.v4.new_code_cell(f"TEXTS = {texts!r}"))
+    notebook = CHECKING.with_checks(notebook, path.stem)
     resources = {"metadata": {"path": folder}}
     client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources)
     with pytest.MonkeyPatch.context() as environment:  # the kernel inherits it
@@ -90,7 +92,7 @@ def test_notebooks_that_count_take_texts():
 
 
 def test_other_sentences_are_other_ones():
-    for path in WITH_TEXTS:
+    for path in [*WITH_TEXTS, *COUNTED]:
         stored = path.read_text(encoding="utf-8")
         assert not [text for pairs in SETS.values() for pair in pairs for text in pair if text in stored]
 

@@ -1,0 +1,58 @@
+"""Notebooks are for people: short cells, and a first cell that says what one can do after it and how long it takes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+CHECKS = ROOT / "tests" / "notebooks" / "checks"
+LINES = 12  # of a code cell
+READ = 150  # words a minute; and a minute for two code cells, to look at what they show
+MINUTES = {"fifteen": 15, "twenty": 20, "twenty-five": 25, "thirty": 30, "thirty-five": 35, "ninety": 90}
+ASSERTIONS = {"01": 3, "02": 29}  # how many there were in the cells themselves, before they stood in checks/
+FORMER = ["03", "04", "05", "06", "07", "08", "09", "10", "wo"]
+NOTEBOOKS = [path for path in NOTEBOOKS if path.stem[:2] not in FORMER]
+
+
+def cells(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [cell | {"source": "".join(cell["source"])} for cell in found]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_code_cell_has_at_most_twelve_lines_and_asserts_nothing(path):
+    code = [cell for cell in cells(path) if cell["cell_type"] == "code"]
+    assert {cell["id"]: lines for cell in code if (lines := len(cell["source"].splitlines())) > LINES} == {}
+    assert [cell["id"] for cell in code if re.search(r"^\s*assert\b", cell["source"], re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_first_cell_says_what_one_can_do_after_it_and_in_how_many_minutes(path):
+    first, *rest = cells(path)
+    assert first["cell_type"] == "markdown"
+    assert re.search(r"\n\*\*After this notebook you can\*\*\n\n- .*\n(- |  |\n)", first["source"])
+    [stated] = re.findall(r"\n\*\*([A-Z][a-z-]+) minutes\*\*|\n\*\*([A-Z][a-z-]+) minutes\.\*\*", first["source"])
+    minutes = MINUTES["".join(stated).lower()]
+    words = sum(len(cell["source"].split()) for cell in [first, *rest] if cell["cell_type"] == "markdown")
+    needed = words / READ + sum(cell["cell_type"] == "code" for cell in rest) / 2
+    assert needed <= minutes + 2.5
+    assert path.stem == "workshop" or minutes <= 1.5 * needed + 2.5  # a class talks
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_checks_are_of_cells_that_are_there_and_no_fewer_than_they_were(path):
+    checks = CHECKS / f"{path.stem}.py"
+    text = checks.read_text(encoding="utf-8") if checks.is_file() else ""
+    named = re.findall(r"^# %% after (\S+)", text, re.MULTILINE)
+    assert set(named) <= {cell["id"] for cell in cells(path) if cell["cell_type"] == "code"}
+    assert len(set(named)) == len(named)
+    asserted = sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(text)))
+    assert asserted >= ASSERTIONS.get(path.stem[:2], 0)
+    assert all(re.search(r"^\s*assert\b", part, re.MULTILINE) for part in text.split("# %% after")[1:])
