@@ -8,9 +8,10 @@ In `conf.py`: `extensions = ["bertlens.sphinxext"]`. In a page (MyST; in reStruc
     bl.Lens.embedded().trace("The cat sat on the mat.").explore()
     ```
 
-The code runs while the site is built, and what its last line gives is written with `to_html` into the site's folder
-`_bertlens`, once for each different code. The page shows the code, a still picture and a link that opens the view in
-its place, in a frame of its own. Names stay known to later snippets of the same document.
+The code runs while the site is built, and what its last line gives (a view, a report, anything with `to_html`) is
+written into the site's folder `_bertlens`, once for each different code. The page shows the code, a still picture where
+there is one, and a link that opens the view in its place, in a frame of its own. Names stay known to later snippets of
+the same document.
 
 Options: `height` of the frame in pixels (600); `hide-code`; `picture`, a picture to show instead of the still one;
 `with`, options for `to_html` as in a call, such as `small=True`. Code that fails is a warning with its place.
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -34,6 +36,7 @@ STYLE = """\
 figure.bertlens { margin: 1em 0; }
 figure.bertlens img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
 figure.bertlens iframe { width: 100%; border: 0; border-radius: 4px; }
+figure.bertlens figcaption { text-align: left; }
 figure.bertlens .bertlens-open { display: inline-block; padding: 0.4em 0; font-weight: 600; }
 """
 SCRIPT = """\
@@ -47,7 +50,8 @@ document.addEventListener("click", (event) => {
   frame.title = figure.querySelector("figcaption").firstChild.textContent;
   frame.style.height = `${figure.dataset.height}px`;
   frame.src = link.href;
-  figure.querySelector(".bertlens-still").replaceWith(frame);
+  figure.querySelector(".bertlens-still")?.remove();
+  figure.prepend(frame);
   figure.querySelector(".bertlens-open").hidden = true;
   frame.focus();
 });
@@ -77,16 +81,18 @@ class BertLensDirective(SphinxDirective):
         if "hide-code" not in self.options:
             shown.append(nodes.literal_block(code, code, language="python"))
         try:
-            name, size = self._written(code)
+            name, has_picture, size = self._written(code)
         except Exception as error:  # noqa: BLE001 - the snippet is the author's: whatever it raises is said at its place
             message = f"this snippet of bertlens failed: {type(error).__name__}: {error}"
             return [*shown, self.state.document.reporter.warning(message, line=self.lineno)]
         caption = self.arguments[0] if self.arguments else "A view of bertlens"
         height = self.options.get("height", 600)
-        return [*shown, live_view(name=name, caption=caption, height=height, megabytes=max(1, round(size / 1e6)))]
+        megabytes = max(1, round(size / 1e6))
+        view = live_view(name=name, has_picture=has_picture, caption=caption, height=height, megabytes=megabytes)
+        return [*shown, view]
 
-    def _written(self, code: str) -> tuple[str, int]:
-        """The name of the view's files in FOLDER, without their endings, and the bytes of its page."""
+    def _written(self, code: str) -> tuple[str, bool, int]:
+        """The name of the view's files in FOLDER, without their endings; is there a picture; the bytes of its page."""
         asked = self.options.get("with", "")
         names = self.env.temp_data.setdefault("bertlens", {"": ""})
         names[""] += f"{code}\n{asked}\n"  # a later snippet is of all of those before it
@@ -95,14 +101,25 @@ class BertLensDirective(SphinxDirective):
         folder = Path(self.env.app.outdir) / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         page = folder / f"{name}.html"
-        value.to_html(page, progress=False, **eval(f"dict({asked})", {}))
+        options = eval(f"dict({asked})", {})
+        if "progress" in inspect.signature(value.to_html).parameters:
+            options.setdefault("progress", False)
+        value.to_html(page, **options)
+        picture = self._picture(value)
+        if picture is not None:
+            (folder / f"{name}.png").write_bytes(picture)
+        return name, picture is not None, page.stat().st_size
+
+    def _picture(self, value: Any) -> bytes | None:
+        """The one that was given; else the still one of a view, or of what shows a trace; None of other pages."""
         if "picture" in self.options:
-            picture = Path(self.env.relfn2path(self.options["picture"])[1]).read_bytes()
-        else:
-            view = value if hasattr(value, "_repr_mimebundle_") else value.trace.explore()
-            picture = view._repr_mimebundle_()[0]["image/png"]
-        (folder / f"{name}.png").write_bytes(picture)
-        return name, page.stat().st_size
+            return Path(self.env.relfn2path(self.options["picture"])[1]).read_bytes()
+        if not hasattr(value, "_repr_mimebundle_"):
+            if not hasattr(value, "trace"):
+                return None
+            value = value.trace.explore()
+        picture: bytes = value._repr_mimebundle_()[0]["image/png"]
+        return picture
 
 
 def _run(code: str, names: dict[str, Any]) -> Any:
@@ -118,10 +135,13 @@ def _run(code: str, names: dict[str, Any]) -> Any:
 def _in_html(writer: Any, node: live_view) -> None:
     root = "../" * writer.builder.current_docname.count("/") + FOLDER
     page, caption = f"{root}/{node['name']}.html", escape(node["caption"])
-    still = f'<img src="{root}/{node["name"]}.png" alt="{caption}" loading="lazy">'
+    still = ""
+    if node["has_picture"]:
+        picture = f'<img src="{root}/{node["name"]}.png" alt="{caption}" loading="lazy">'
+        still = f'<a class="bertlens-still" href="{page}">{picture}</a>'
     link = f'<a class="bertlens-open" href="{page}">Open the live view ({node["megabytes"]} MB)</a>'
     writer.body.append(
-        f'<figure class="bertlens" data-height="{node["height"]}"><a class="bertlens-still" href="{page}">{still}</a>'
+        f'<figure class="bertlens" data-height="{node["height"]}">{still}'
         f"<figcaption>{caption}. {link}</figcaption></figure>"
     )
     raise nodes.SkipNode

@@ -52,8 +52,16 @@ def _mathml(writer: Any, node: Any) -> None:
 
 def _as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Docstrings are plain text with `code` in it: what reStructuredText would read as marks is escaped."""
-    text, before = [], 0
+    text, before, literal = [], 0, False
     for line in lines:
+        if line.strip().startswith("```"):
+            text += [] if literal else ["", "::", "", f"    {line}"]
+            literal = not literal
+            if literal:
+                continue
+        if literal or line.strip() == "```":
+            text.append(f"    {line}")
+            continue
         depth = len(line) - len(line.lstrip())
         if line.strip() and depth != before and text and text[-1].strip():
             text.append("")

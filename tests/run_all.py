@@ -100,8 +100,9 @@ def run_beside(steps: Sequence[Step]) -> None:
 
 
 def quick_steps(npm: str) -> list[Step]:
-    """Lint and types of both languages, and the tests of the page that need no browser; the longest first."""
+    """Lint and types of both languages, prose, and the tests of the page that need no browser; the longest first."""
     python, js = [sys.executable, "-m"], ROOT / "js"
+    prose = [str(path.relative_to(ROOT)) for at in (".", "docs", "docs/*") for path in sorted(ROOT.glob(f"{at}/*.md"))]
     return [
         Step("mypy", [*python, "mypy"]),
         Step("vitest", [npm, "run", "--silent", "test"], js),
@@ -109,6 +110,8 @@ def quick_steps(npm: str) -> list[Step]:
         Step("biome", [npm, "run", "--silent", "lint"], js),
         Step("ruff check", [*python, "ruff", "check", "."]),
         Step("ruff format", [*python, "ruff", "format", "--check", "."]),
+        Step("codespell", [str(BIN / "codespell")]),
+        Step("proselint", [str(BIN / "proselint"), "--config", ".proselintrc.json", "check", *prose]),
     ]
 
 

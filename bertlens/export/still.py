@@ -22,6 +22,7 @@ from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
 
 _INK, _MUTED, _BORDER, _SELECTION = (INKS["light"][name] for name in ("ink", "muted", "border", "select"))
+_STILL = "A still picture of a view that is live in a notebook."
 _THUMB, _GAP, _MARGIN = 30, 4, 16
 _THUMB_CELLS = 15  # a side; more could hardly be seen, and this picture is stored with every output
 _MOST_LABELS = 64  # tokens a side; beyond, labels would be smaller than can be read
@@ -50,8 +51,7 @@ def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> 
         f"{np.nanmax(attention, initial=0):.3f}{', the largest of each block of cells' if pooled else ''}"
         f"{'' if left is None else '; thumbnails each to their own maximum'}",
         *(visible(text) for text in (about["text"], about["text_pair"]) if text),
-        "A still picture: run the cell for the live view. "
-        + ", ".join(f"{k} {v}" for k, v in about["versions"].items()),
+        f"{_STILL} " + ", ".join(f"{k} {v}" for k, v in about["versions"].items()),
     ]
     return _page(f"bertlens · {name}", [right] if left is None else [left, right], caption)
 
@@ -76,9 +76,7 @@ def compared_png(
         f"{names[0]} in a, {names[1]} in b, b − a: row = query, column = key, white 0 to dark blue {top:.3f}; of the "
         f"difference orange −{top:.3f}, blue {top:.3f}; grey: that text has no such token"
     )
-    return _page(
-        "bertlens · a | b | b − a", parts, [about, *caption, "A still picture: run the cell for the live view."]
-    )
+    return _page("bertlens · a | b | b − a", parts, [about, *caption, _STILL])
 
 
 def pairs_png(cells: np.ndarray, rows: list[str], columns: list[str], caption: Sequence[str]) -> bytes:
@@ -87,7 +85,7 @@ def pairs_png(cells: np.ndarray, rows: list[str], columns: list[str], caption: S
     top = float(np.abs(cells).max(initial=0))
     labels = ([], []) if max(cells.shape) > _MOST_LABELS else (rows, columns)
     about = f"row = token of a, column = token of b: what the pair puts in, orange −{top:.3f}, blue {top:.3f}"
-    lines = [about, *caption, "A still picture: run the cell for the live view."]
+    lines = [about, *caption, _STILL]
     return _page("bertlens · why two texts are similar", [_matrix(cells, *labels, top=top, scale="signed")], lines)
 
 

@@ -112,11 +112,11 @@ def no_sum(encoder: Encoder) -> str:
 
 
 def held(encoder: Encoder) -> list[str]:
-    """Sentences on what was held as the run had it."""
+    """Sentences on what was kept as the run had it."""
     names = [type(part.activation_function).__name__ for part in encoder.tail if hasattr(part, "activation_function")]
     bent = [f"the gains of its {name}" for name in dict.fromkeys(names) if name != "Identity"]
     bent += ["the deviation of its LayerNorm"] * any(type(part).__name__ == "LayerNorm" for part in encoder.tail)
-    return [f"Held as this run had it: {' and '.join(bent)}."] if bent else []
+    return [f"Kept as this run had it: {' and '.join(bent)}."] if bent else []
 
 
 @torch.no_grad()

@@ -1,25 +1,44 @@
-"""Every block of Python in the documentation runs, page by page, on the embedded model.
+"""Every block of code in README, docs and docstrings runs, page by page, on the embedded model.
 
-What a page takes as given (texts, a model in a folder) is in `GIVEN`.
+What a page takes as given (texts, a model in a folder) is in `GIVEN`; pages that take long are in `LONG`. Of lines of a
+shell: the command is there, with these options. Blocks of `{bertlens}` run up to the page, which the documentation's
+own build writes.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bertlens import cli
+from bertlens.model import families
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)])
 
 
-def blocks(page: Path) -> list[tuple[int, str]]:
+BLOCK = re.compile(r"^```(?:python|\{bertlens\}[^\n]*)\n((?::[a-z-]+:[^\n]*\n)*)(.*?)^```", re.DOTALL | re.MULTILINE)
+SHELL = re.compile(r"^(?:    |\$ )?((?:bertlens|make) (?:[a-z-]+)[^\n]*)$", re.MULTILINE)
+
+
+def blocks_of(text: str) -> list[tuple[int, str]]:
     """(line, code) of each."""
-    text = page.read_text()
-    found = re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return [(text[: one.start()].count("\n") + 2, one[1]) for one in found]
+    return [(text[: one.start(2)].count("\n") + 1, one[2]) for one in BLOCK.finditer(text)]
+
+
+def blocks(page: Path) -> list[tuple[int, str]]:
+    return blocks_of(page.read_text(encoding="utf-8"))
+
+
+def shell_lines(text: str) -> list[str]:
+    """Commands of bertlens and make in code, without their comments."""
+    code = re.findall(r"^```\w*\n(.*?)^```|((?:^    [^\n]*\n)+)", text, re.DOTALL | re.MULTILINE)
+    return [line.split("  #")[0].strip() for part in code for line in SHELL.findall("".join(part))]
 
 
 def encoders(patch: pytest.MonkeyPatch) -> dict[str, Any]:
@@ -49,13 +68,66 @@ def classifier(patch: pytest.MonkeyPatch) -> dict[str, Any]:
 GIVEN = {"README.md": (encoders, classifier), "docs/sentences.md": (encoders,), "docs/tasks.md": (classifier,)}
 
 
-@pytest.mark.long
+LONG = ("docs/report.md", "docs/corpora.md", "docs/views/corpus.md")  # a report, a cluster, a survey
+
+
+def pages() -> list[Any]:
+    names = [(page, page.relative_to(ROOT).as_posix()) for page in PAGES if blocks(page)]
+    return [pytest.param(page, id=name, marks=[pytest.mark.long] * (name in LONG)) for page, name in names]
+
+
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", pages())
 def test_blocks_run(page: Path, embedded_lens: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(families, "ADAPTERS", families.ADAPTERS.copy())
     names: dict[str, Any] = {}
     for given in GIVEN.get(page.relative_to(ROOT).as_posix(), ()):
         names |= given(monkeypatch)
     for line, code in blocks(page):
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+
+
+def test_blocks_of_docstrings_run(embedded_lens: Any):
+    ran = []
+    for path in sorted((ROOT / "bertlens").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (said := ast.get_docstring(node)):
+                for _, code in blocks_of(dedented(said)):
+                    exec(compile(code, str(path), "exec"), {})
+                    ran.append(path.name)
+    assert "sphinxext.py" in ran
+
+
+def dedented(text: str) -> str:
+    """Blocks of code begin their lines."""
+    return re.sub(r"^    ", "", text, flags=re.MULTILINE)
+
+
+def test_no_other_blocks_of_python():
+    """Code of another language would not run here: there is none. Blocks without a mark are of a shell, or checks."""
+    marks = {mark for page in PAGES for mark in re.findall(r"^```([^\n`]+)$", page.read_text(), re.MULTILINE)}
+    assert {mark for mark in marks if not mark.startswith("{")} == {"python"}
+    assert {mark.split()[0] for mark in marks if mark.startswith("{")} <= {
+        "{bertlens}", "{eval-rst}", "{include}", "{toctree}"
+    }  # fmt: skip
+
+
+def test_commands_are_there():
+    """Of every line of a shell in the documents: the command and its options, the target of make."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    lines = [line for page in (*PAGES, ROOT / "CONTRIBUTING.md") for line in shell_lines(page.read_text())]
+    assert len(lines) > 20
+    for line in lines:
+        program, *words = shlex.split(line)
+        if program == "make":
+            assert {word for word in words if "=" not in word} <= targets, line
+        else:
+            cli.parser().parse_args(words)
+
+
+@pytest.mark.parametrize("line", ["bertlens reprot NAME -o report.html", "bertlens html --nothing"])
+def test_a_wrong_command_is_seen(line: str):
+    assert shell_lines(f"```\n{line}  # so\n```\n") == shell_lines(f"    {line}\n") == [line]
+    with pytest.raises(SystemExit):
+        cli.parser().parse_args(shlex.split(line)[1:])

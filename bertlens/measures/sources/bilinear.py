@@ -82,7 +82,7 @@ def maps(trace: Trace, layer: int, head: int, center: bool = False) -> Maps:
     """(query group, key group) -> (S, S): one head's scores as a sum of 36 maps, in the order of GROUPS.
 
     Groups: word, position, type, heads (all earlier ones), mlps (all earlier ones), bias; where a model has no such
-    source its maps are 0. On visible cells the maps sum to trace.scores(layer)[head]; hidden cells are NaN. center
+    source its maps are 0. On visible cells the maps sum to trace.scores(layer)[head]; hidden cells are NaN. `center`
     subtracts each row's mean over its visible keys, which the softmax does not see. float32, or float64 for a float64
     model. Raises like `score`.
     """

@@ -85,7 +85,7 @@ def test_pairs_add_up_to_the_models_number(function: str, tail: str) -> None:
         biased = any(part in ("Dense", "Tanh", "ReLU") for part in [tail]) or tail == "GELU"
         assert (found.pairs().index[-1] == "bias") == biased
         bent = tail in ("Tanh", "ReLU", "GELU")
-        assert any(note.startswith(f"Held as this run had it: the gains of its {tail}") for note in found.notes) == bent
+        assert any(note.startswith(f"Kept as this run had it: the gains of its {tail}") for note in found.notes) == bent
     assert sum("behind its prompt" in note for note in found.notes) == 2
 
 
