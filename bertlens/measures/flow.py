@@ -33,7 +33,7 @@ SAID = 5e8  # bytes of a rollout: from here on it says what it needs before it s
 def rollout(trace: Trace, kind: str = "attnresln-n", *, normalize: bool = True) -> Tensor:
     """(L, S, S) R_l = A_l R_{l-1} ≥ 0: what layer l's tokens are made of, in shares of the input tokens.
 
-    A_l is a layer's map (`layer_map` says which kinds there are). With `normalize` its rows sum to 1, and those of R do.
+    A_l is a layer's map (see `layer_map` for kinds). With `normalize` its rows sum to 1, and those of R do.
     normalize=False multiplies the lengths of "attn-n", "attnres-n", "attnresln-n" and "globenc" as they are, as
     GlobEnc's authors do: rows of R then have a size, long vectors on the way count for more, and the top token of many
     rows is another one. The other kinds sum to 1 by themselves. Rollout assumes that shares multiply along a path,

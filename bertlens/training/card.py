@@ -20,7 +20,7 @@ trained on text of {corpus_tokens:,} tokens, starting from the encoder {model}{n
 
 {taken:,} steps of {batch:,} tokens ({seen:.1f} times the corpus), {spent:.1f} hours on {device}; it ended because of:
 {ended}. {masked:.0%} of the tokens were predicted, 8 of 10 shown as `[MASK]`, one as another token, one kept (Devlin
-et al. 2019). AdamW at {learning_rate:g}, {warmup} steps of warm-up, then falling to 0; gradient norm clipped at {clip:g};
+et al. 2019). AdamW at {learning_rate:g}, {warmup} steps of warm-up, then falling to 0; gradient norm at most {clip:g};
 no dropout; {precision}. Seed {seed}. Made by `bertlens train-mlm`{chosen}.
 
 Held-out texts (every 200th of the corpus) during the run:

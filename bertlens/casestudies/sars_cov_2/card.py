@@ -74,7 +74,7 @@ TRAINING = """
 
 {steps:,} steps of {batch_size} sequences, {minutes:.0f} minutes of wall time on {device}; the best validation macro-F1
 came at step {best_step:,}. AdamW at {learning_rate:g} with {warmup} steps of warm-up, then falling to 0; gradient norm
-clipped at {clip:g}; loss weights fall with the square root of a class's size; no dropout, but {unknown:.0%} of the k-mers
+at most {clip:g}; loss weights fall with the square root of a class's size; no dropout, but {unknown:.0%} of the k-mers
 shown as [UNK], and {shifted:.0%} of the sequences without one or two codons at a random place, which shifts the windows
 behind. Only a share of each sequence's windows was shown at first, rare ones more often
 ({shown}), then all of them. Seed {seed}. Made by `bertlens train-sars-cov-2`.
