@@ -65,6 +65,15 @@ def n80(trace: Trace, layer: int, head: int, query: int, key: int) -> int | floa
     return len(contrast_set(trace, layer, head, query, key)) or float("nan")
 
 
+def n80_of_strongest(trace: Trace, layer: int, head: int) -> Tensor:
+    """(S,) int64: `n80` of every query toward its highest score, the first of equal ones; 0 where no set carries it.
+
+    Raises SelectionError for an index that does not exist, ModelError for a trace without queries.
+    """
+    head_of = _Head(trace, layer, head)
+    return _sets(head_of.contrasts(head_of.scores.argmax(-1))).sum(-1)
+
+
 class Draws(NamedTuple):
     """What random vectors give: 90 % of the draws lie from `low` to `high`."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.atomic import replacing
 from ..errors import InputError, SelectionError
 from ..lens import Lens
-from .claims import PAPERS, Claim
+from .claim import PAPERS, Claim
 from .rules import CANNOT, DIFFERS, HOLDS, Measured, ends_said, said
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ class Gathered:
     ids: list[np.ndarray] = field(default_factory=list)  # (S,) token ids, and their ‖f(x)‖ over all heads and layers
     token_lengths: list[np.ndarray] = field(default_factory=list)
     places: list[int] = field(default_factory=list)  # in the corpus
-    unknown: int = 0
+    unknown: list[int] = field(default_factory=list)
     truncated: int = 0
     hash: int = 0
 
@@ -83,7 +83,7 @@ class Gathered:
         self.kinds.append(kinds.sum(0))
         self.ids.append(trace.input_ids.cpu().numpy())
         self.places.append(entry.number)
-        self.unknown += len(trace.report.unknown)
+        self.unknown.append(len(trace.report.unknown))
         self.truncated += bool(trace.report.truncated)
         self.hash = (self.hash + digest(entry.item)) % (1 << 64)
 

@@ -17,20 +17,28 @@ from ..page import bundle
 from ..survey.corpus import Corpus, Numbered, numbered, traces_of
 from ..survey.statistics import Lengths, text_statistics
 from ..trace.provenance import model_provenance
-from . import lengths, weights  # each registers its measures
+from . import health, lengths, patterns, sinks, subspaces, weights  # most register their measures
 from .cards import Card, Report
 from .claims import CLAIMS, GROUPS, Claim
+from .closer import TOO_LONG, look
 from .gathered import Gathered, gather
-from .measuring import MEASURES
+from .measuring import CLOSE, MEASURES
 from .page import LIMIT
 from .passes import DISTANCE_TEXTS, PASSES, gradient_texts
-from .rules import verdict
+from .rules import Measured, verdict
 from .texts import NAME, pairs, singles
 
 TEXTS = 200
 USED = 0.8  # of the minutes that are given: other processes want some
 GRADIENT, DISTANCE = 6.5, 2.0  # what a text takes there, beside its first pass: measured
 _REGISTERS = (lengths, weights)
+PASSES_OF_ALL = PASSES | {
+    "vig-position": patterns.position,
+    "bonino-direction": subspaces.direction,
+    "bonino-subspaces": subspaces.subspaces,
+    "sinks-off": sinks.off,
+    "health-doubled": health.doubled,
+}
 
 
 def report(
@@ -66,13 +74,19 @@ def report(
     gathered = gather(lens, drawn, progress=progress)
     done = {*gathered.places}
     items = [entry.item for entry in drawn if entry.number in done]
-    cards = []
-    for claim in chosen:
-        if claim.name in MEASURES:
-            measured = MEASURES[claim.name](gathered)
-        else:
-            measured = PASSES[claim.name](lens, items, gathered.shape[1], treebank)
-        cards.append(Card(claim, measured, *verdict(claim.rule, measured)))
+    closer = look(lens, items) if any(claim.name in CLOSE for claim in chosen) else None
+
+    def measured_of(name: str) -> Measured:
+        if name in MEASURES:
+            return MEASURES[name](gathered)
+        if closer is not None and name in CLOSE:
+            if not closer.pieces:
+                return Measured(why=TOO_LONG)
+            return CLOSE[name](gathered, closer)
+        return PASSES_OF_ALL[name](lens, items, gathered, treebank)
+
+    found = [(claim, measured_of(claim.name)) for claim in chosen]
+    cards = [Card(claim, measured, *verdict(claim.rule, measured)) for claim, measured in found]
     facts = _facts(lens, gathered, corpus, plan.of, len(drawn), seed)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - begun, 1)
@@ -178,7 +192,7 @@ def _facts(lens: Lens, g: Gathered, corpus: Corpus | None, of: int, drawn: int, 
             "of": of,
             "tokens": g.tokens,
             "hash": f"{g.hash:016x}",
-            "unknown": g.unknown,
+            "unknown": sum(g.unknown),
             "cut": g.truncated,
         },
         "seed": seed,

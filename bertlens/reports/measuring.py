@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..survey.intervals import LEVEL, mean_interval
+from .closer import Closer
 from .gathered import Gathered
 from .rules import Measured
 
 Measure: TypeAlias = Callable[[Gathered], Measured]
+CloseMeasure: TypeAlias = Callable[[Gathered, Closer], Measured]
 MEASURES: dict[str, Measure] = {}
+CLOSE: dict[str, CloseMeasure] = {}  # what needs a closer look at a few texts
 
 NO_NORMS = "the model's family offers no norms"
 NO_SEPARATOR = "the tokenizer puts no separator into these texts"
@@ -22,6 +25,14 @@ NO_SEPARATOR = "the tokenizer puts no separator into these texts"
 def measure(name: str) -> Callable[[Measure], Measure]:
     def registered(function: Measure) -> Measure:
         MEASURES[name] = function
+        return function
+
+    return registered
+
+
+def close_measure(name: str) -> Callable[[CloseMeasure], CloseMeasure]:
+    def registered(function: CloseMeasure) -> CloseMeasure:
+        CLOSE[name] = function
         return function
 
     return registered
@@ -39,13 +50,30 @@ def part(layers: int, share: float) -> int:
     return max(1, round(layers * share))
 
 
-def interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, float, float, int]:
-    """(mean, low, high, n) of the texts that have a value; NaN for the ends where they are fewer than two."""
+def interval(values: np.ndarray, level: float = LEVEL) -> dict[str, Any]:
+    """value (the mean), low, high, n of the texts that have a value, and each one's, as Measured has them.
+
+    NaN for the ends where they are fewer than two.
+    """
+    each = values.tolist()
     values = values[np.isfinite(values)]
     if len(values) < 2:
-        return float(values.mean()) if len(values) else math.nan, math.nan, math.nan, len(values)
-    mean, low, high = mean_interval(values, level)
-    return float(mean), float(low), float(high), len(values)
+        value, low, high = float(values.mean()) if len(values) else math.nan, math.nan, math.nan
+    else:
+        value, low, high = (float(end) for end in mean_interval(values, level))
+    return {"value": value, "low": low, "high": high, "n": len(values), "each": each}
+
+
+def counted(values: np.ndarray, below: float) -> dict[str, Any]:
+    """How many columns of (N, ...) have a mean below a bound; as interval, how many surely have (low), how many may
+    (high): the intervals of all columns together hold (Bonferroni). Texts with NaN are left out."""
+    values = values.reshape(len(values), -1)
+    values = values[np.isfinite(values).all(1)]
+    if len(values) < 2:
+        return {"n": len(values)}
+    mean, low, high = mean_interval(values, 1 - (1 - LEVEL) / values.shape[1])
+    count, least, most = (float((some < below).sum()) for some in (mean, high, low))
+    return {"value": count, "low": least, "high": most, "n": len(values)}
 
 
 def layer_means(values: np.ndarray) -> list[float]:

@@ -16,7 +16,7 @@ from ..export import html
 from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .charts import chart
-from .claims import PAPERS
+from .claim import PAPERS
 from .rules import CANNOT, DIFFERS, HOLDS, ends_said, said
 
 if TYPE_CHECKING:

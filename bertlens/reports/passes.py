@@ -14,13 +14,16 @@ from ..survey.coreference import resolve
 from ..survey.corpus import Item
 from ..survey.distances import head_distances
 from ..survey.gradients import attention_gradients
-from ..survey.intervals import jeffreys
+from ..survey.intervals import jeffreys, mean_interval
 from ..survey.mentions import NO_ENTITIES
+from ..survey.probe import attention_probe
 from ..survey.syntax import decide
+from .gathered import Gathered
 from .measuring import NO_SEPARATOR, interval, middle
 from .rules import FEWEST_TEXTS, Measured, said
 
 DISTANCE_TEXTS = 12
+PROBE_SENTENCES = 300
 # Of the paper's table 1, as Universal Dependencies name them; prep, pobj and prt have other trees or too few words
 RELATIONS = (
     "case",
@@ -46,7 +49,7 @@ def gradient_texts(n: int) -> int:
     return min(n, 32, max(FEWEST_TEXTS, n // 4))
 
 
-def gradient(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> Measured:
+def gradient(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
     """Text by text: mean |dL/dα| of separators ÷ of other words, in the middle layers."""
     layers: list[int] = []
     ratios, tables = [], []
@@ -70,15 +73,15 @@ def gradient(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -
     least = tables[0].iloc[int(np.nanargmin(per_head))]
     head = (int(least["layer"]), int(least["head"]))
     said = f"Loss: {tables[0].attrs['objective']}."
-    return Measured(*ends, chance=1.0, series=series, head=head, head_value=float(np.nanmin(per_head)), note=said)
+    return Measured(**ends, chance=1.0, series=series, head=head, head_value=float(np.nanmin(per_head)), note=said)
 
 
-def alike(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> Measured:
+def alike(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
     """Text by text: mean distance of two heads of one layer ÷ of two heads of different layers."""
     every = [
         head_distances(lens, [text], truncation=True, batch_size=1, progress=False) for text in texts[:DISTANCE_TEXTS]
     ]
-    layer = np.arange(len(every[0])) // heads
+    layer = np.arange(len(every[0])) // g.shape[1]
     same = layer[:, None] == layer
     others = ~np.eye(len(layer), dtype=bool)
     if not (same & others).any() or same.all():
@@ -87,13 +90,13 @@ def alike(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> M
     mean = np.mean(every, 0)
     within = [float(mean[(layer[:, None] == k) & same & others & (layer == k)].mean()) for k in range(layer.max() + 1)]
     return Measured(
-        *ends,
+        **ends,
         chance=1.0,
         series={"within the layer": within, "between": [float(mean[~same].mean())] * len(within)},
     )
 
 
-def syntax(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> Measured:
+def syntax(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
     """The share of relations whose held-out head is above the best fixed offset, with its whole interval."""
     if treebank is None:
         return Measured(why=NO_TREEBANK)
@@ -123,7 +126,7 @@ def syntax(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> 
     )
 
 
-def coreference(lens: Lens, texts: list[Item], heads: int, treebank: Path | None) -> Measured:
+def coreference(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
     """The held-out accuracy of the best head less the nearest mention's, by documents."""
     if treebank is None:
         return Measured(why=NO_TREEBANK)
@@ -153,9 +156,37 @@ def coreference(lens: Lens, texts: list[Item], heads: int, treebank: Path | None
     )
 
 
-PASSES: dict[str, Callable[[Lens, list[Item], int, Path | None], Measured]] = {
+def probe(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) -> Measured:
+    """Sentence by sentence: words whose head the probe finds, less those that the better neighbour finds."""
+    if treebank is None:
+        return Measured(why=NO_TREEBANK)
+    try:
+        table = attention_probe(lens, treebank, limit=min(len(texts), PROBE_SENTENCES))
+    except InputError as error:
+        return Measured(units="sentences", why=str(error))
+    words = int(table["words"].sum())
+    beside = max(("next", "previous"), key=lambda name: int(table[name].sum()))
+    found, offset = (float(table[name].sum()) / words for name in ("probe", beside))
+    gain = (table["probe"] - table[beside]).to_numpy(float)
+    # of a ratio over sentences: its error is that of the mean of (gain − value · words) ÷ words a sentence
+    value = float(gain.sum()) / words
+    rest = (gain - value * table["words"].to_numpy(float)) / (words / len(table))
+    _, low, high = (float(end) for end in mean_interval(rest))
+    few = f"{len(table)} sentences are too few" if len(table) < FEWEST_TEXTS else ""
+    return Measured(
+        *(value, value + low, value + high, len(table), "sentences"),
+        chance=0.0,
+        series={"words": [found, offset]},
+        labels=["probe", beside],
+        note=f"{100 * found:.0f} % beside {100 * offset:.0f} % of the {beside} word, {words:,} words.",
+        why=few,
+    )
+
+
+PASSES: dict[str, Callable[[Lens, list[Item], Gathered, Path | None], Measured]] = {
     "clark-gradient": gradient,
     "clark-alike": alike,
     "clark-syntax": syntax,
     "clark-coreference": coreference,
+    "clark-probe": probe,
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 HOLDS, DIFFERS, CANNOT = "holds", "differs", "cannot be told"
+COUNTS = ("heads", "kinds", "layers")
 FEWEST_TEXTS = 8  # an interval of fewer says more about them than about the model
 
 
@@ -14,7 +15,7 @@ FEWEST_TEXTS = 8  # an interval of fewer says more about them than about the mod
 class Rule:
     """Holds where the whole interval lies on the claim's side of a bound, differs where it lies on the other one.
 
-    unit: "share", "ratio", "nats", "difference", or what is counted ("heads", "kinds"): then the bound itself will do.
+    unit: "share", "ratio", "nats", "difference", or what is counted (COUNTS): then "above" is the bound itself, too.
     """
 
     side: str  # "above" or "below"
@@ -23,12 +24,14 @@ class Rule:
 
     @property
     def counts(self) -> bool:
-        return self.unit in ("heads", "kinds")
+        return self.unit in COUNTS
 
     def __str__(self) -> str:
         bound = said(self.bound, self.unit)
-        if self.counts:
+        if self.counts and self.side == "above":
             return f"holds if the interval's lower end is {bound} or more, differs if its upper end is fewer"
+        if self.counts:
+            return f"holds if the interval's upper end is fewer than {bound}, differs if its lower end is not"
         other = "below" if self.side == "above" else "above"
         return f"holds if the whole interval lies {self.side} {bound}, differs if it lies {other}"
 
@@ -39,7 +42,8 @@ class Measured:
 
     value, low, high: the number and its 95 % interval; n of `units` it is of. chance: what heads that look anywhere
     would give. series: curves for the chart, one value a layer, or one for each of `labels`. head: (layer, head) that
-    shows it most, `head_value` with what. note: one more sentence. why: why nothing can be told.
+    shows it most, `head_value` with what. note: one more sentence. why: why nothing can be told. each: the number of
+    every text, NaN where it has none, where the interval is by texts.
     """
 
     value: float = math.nan
@@ -54,6 +58,7 @@ class Measured:
     head_value: float | None = None
     note: str = ""
     why: str = ""
+    each: list[float] = field(default_factory=list)
 
 
 def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
@@ -67,9 +72,9 @@ def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
         return CANNOT, "the number has no interval"
     if rule.counts:
         if low >= rule.bound:
-            return HOLDS, ""
+            return (HOLDS if rule.side == "above" else DIFFERS), ""
         if high < rule.bound:
-            return DIFFERS, ""
+            return (DIFFERS if rule.side == "above" else HOLDS), ""
     else:
         above = "above" if low > rule.bound else "below" if high < rule.bound else ""
         if above:
@@ -82,12 +87,18 @@ def said(value: Any, unit: str) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     if unit == "share":
+        value = _not_minus(100 * value, 0.05) / 100
         return f"{100 * value:.1f} %" if abs(value) < 0.1 else f"{100 * value:.0f} %"
-    if unit in ("heads", "kinds"):
+    if unit in COUNTS:
         return f"{value:.0f} {unit[:-1] if value == 1 else unit}"
     if unit == "nats":
-        return f"{value:.2f} nats"
-    return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
+        return f"{_not_minus(value):.2f} nats"
+    return f"{_not_minus(value):.2f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def _not_minus(value: float, half: float = 0.005) -> float:
+    """0 for what would be read as minus nought; half: of the last digit."""
+    return 0.0 if -half <= value < 0 else value
 
 
 def ends_said(low: float, high: float, unit: str) -> str:

@@ -79,7 +79,7 @@ def _in_the_middle(g: Gathered, name: str, beside: dict[str, list[float]]) -> Me
     chance = float((kinds[:, CATEGORIES.index("separator")] / kinds.sum(1)).mean())
     head, most = strongest(values[:, layers])
     return Measured(
-        *interval(values[:, layers].mean((1, 2))),
+        **interval(values[:, layers].mean((1, 2))),
         chance=chance,
         series={name.replace("_", " "): layer_means(values), **beside},
         head=(layers[head[0]], head[1]),
@@ -98,7 +98,7 @@ def broad_first(g: Gathered) -> Measured:
     head, most = strongest(values[:, :early])
     evenly = [float(lengths.mean())] * g.shape[0]
     return Measured(
-        *ends, chance=0.0, series={"entropy": layer_means(values), "even": evenly}, head=head, head_value=most
+        **ends, chance=0.0, series={"entropy": layer_means(values), "even": evenly}, head=head, head_value=most
     )
 
 
@@ -109,7 +109,7 @@ def first_row(g: Gathered) -> Measured:
     ends = interval(values[:, -1].mean(1))
     head, most = strongest(values[:, -1:])
     series = {"entropy of the first row ÷ ln n": layer_means(values)}
-    return Measured(*ends, chance=1.0, series=series, head=(g.shape[0] - 1, head[1]), head_value=most)
+    return Measured(**ends, chance=1.0, series=series, head=(g.shape[0] - 1, head[1]), head_value=most)
 
 
 def by_depth(g: Gathered, name: str, late: bool, missing: str) -> Measured:
@@ -127,7 +127,7 @@ def by_depth(g: Gathered, name: str, late: bool, missing: str) -> Measured:
     head, most = strongest(parts[late])
     place = (head[0] + (layers - third) * late, head[1])
     series = {". and ," if late else "first token": layer_means(values)}
-    return Measured(*interval(ratio), chance=1.0, series=series, head=place, head_value=most)
+    return Measured(**interval(ratio), chance=1.0, series=series, head=place, head_value=most)
 
 
 NO_MARKS = "no text has a full stop or comma"
@@ -179,7 +179,7 @@ def cone(g: Gathered) -> Measured:
     least = int(values.mean(0).argmin())
     ends = interval(values[:, least] - chance)
     series = {"cone index ÷ n": [float(v) for v in values.mean(0)], "chance": [float(chance.mean())] * values.shape[1]}
-    return Measured(*ends, chance=0.0, series=series, note=f"The least is that of layer {least}.")
+    return Measured(**ends, chance=0.0, series=series, note=f"The least is that of layer {least}.")
 
 
 @measure("bonino-cone-grows")
@@ -188,4 +188,4 @@ def cone_grows(g: Gathered) -> Measured:
         return Measured(why="the model hands out no hidden states")
     values = np.stack(g.cone)
     series = {"cone index ÷ n": [float(value) for value in values[:, 1:].mean(0)]}
-    return Measured(*interval(values[:, -1] - values[:, 0]), chance=0.0, series=series)
+    return Measured(**interval(values[:, -1] - values[:, 0]), chance=0.0, series=series)

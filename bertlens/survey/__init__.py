@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .headstats import HeadStats
     from .intervals import mean_interval, mean_text
     from .mentions import read_documents
+    from .probe import attention_probe
     from .similar_texts import story
     from .syntax import Decisions, best_heads, decide, predicted_words, relation_scores, word_attention
     from .treebank import Sentence, read_treebank
@@ -26,6 +27,7 @@ _HOMES = {
     "HeadStats": ".headstats",
     "Sentence": ".treebank",
     "attention_gradients": ".gradients",
+    "attention_probe": ".probe",
     "best_heads": ".syntax",
     "clustering": ".distances",
     "coreference_scores": ".coreference",
@@ -50,6 +52,7 @@ __all__ = [
     "HeadStats",
     "Sentence",
     "attention_gradients",
+    "attention_probe",
     "best_heads",
     "clustering",
     "coreference_scores",

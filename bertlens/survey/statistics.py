@@ -53,7 +53,10 @@ class Lengths:
 
     def __call__(self, trace: Trace, layer: int) -> Tensor:
         """(H, S) float32, or float64 for double models."""
-        values = trace.value(layer)
+        return self.of(trace, layer, trace.value(layer))
+
+    def of(self, trace: Trace, layer: int, values: Tensor) -> Tensor:
+        """(H, S) the lengths of vectors (H, S, d) of the heads behind W_O."""
         model, gram = self._grams.get(layer, (None, values))
         if model is not trace.model:
             heads = Block(trace, layer, torch.float64).weight.unflatten(1, (trace.n_heads, -1)).transpose(0, 1)

@@ -368,15 +368,13 @@ def test_the_command_says_what_it_will_take_and_writes_page_and_numbers(
     monkeypatch.setattr("bertlens.cli._lens", lambda *given, **options: small)  # the command's own loading
     corpus, output = tmp_path / "c.txt", tmp_path / "r.html"
     corpus.write_text("the cat sat on the mat, it was warm.\n" * 12, encoding="utf-8")
-    assert main(["report", "model", str(corpus), "-o", str(output), "--claims", "bonino,clark-first-row"]) == 0
+    assert main(["report", "model", str(corpus), "-o", str(output), "--claims", "kobayashi-depth,clark-first-row"]) == 0
     first, last = capsys.readouterr().out.splitlines()
     assert first.startswith("12 of 12 texts (--texts 12), about 0.") and "at most 5 MB" in first
     assert output.is_file() and f"{output.stat().st_size:,} bytes" in last
     assert [c["name"] for c in json.loads((tmp_path / "r.json").read_text())["claims"]] == [
         "clark-first-row",
-        "bonino-gates",
-        "bonino-cone",
-        "bonino-cone-grows",
+        "kobayashi-depth",
     ]
     for arguments, message in (
         (["-o", str(tmp_path / "r.pdf")], "neither"),

@@ -15,6 +15,10 @@ BY_HAND = {
     "vig-previous": ("Deconstructing BERT, part 1", "pattern 2", "no number"),
     "vig-same-word": ("Deconstructing BERT, part 1", "patterns 3 and 4", "no number"),
     "vig-separator": ("Deconstructing BERT, part 1", "pattern 6", "no number"),
+    "vig-other-sentence": ("Deconstructing BERT, part 1", "pattern 4", "no number"),
+    "vig-pieces": ("Deconstructing BERT, part 1", "pattern 5", "no number"),
+    "vig-few-neurons": ("Deconstructing BERT, part 2", "", "no number"),
+    "vig-position": ("Deconstructing BERT, part 2", "", "no number"),
     "clark-neighbours": ("1906.04341", "3.1, figure 2", "4 heads previous and 5 next, above 50 %"),
     "clark-separator": ("1906.04341", "3.2, figure 2", "over 50 % in layers 6-10 of 12"),
     "clark-separator-to-separator": ("1906.04341", "3.2, figure 2", "over 90 %"),
@@ -25,11 +29,14 @@ BY_HAND = {
     "clark-first-early": ("1906.04341", "3.2, figure 2", "no number"),
     "clark-alike": ("1906.04341", "6, figure 6", "no number"),
     "clark-syntax": ("1906.04341", "4.2, table 1", "dobj 86.8 % beside 40.0 %"),
+    "clark-probe": ("1906.04341", "5, table 3", "61 % beside 26 %"),
     "clark-coreference": ("1906.04341", "4.3, table 2", "65 % beside 27 %"),
     "kobayashi-separator": ("2004.10102", "4", "no number"),
     "kobayashi-punctuation": ("2004.10102", "4", "no number"),
     "kobayashi-special": ("2004.10102", "4", "no number"),
     "kobayashi-frequency": ("2004.10102", "4", "0.75"),
+    "kobayashi-patterns": ("2004.10102", "4", "no number"),
+    "kobayashi-order": ("2109.07152", "4, and the authors' notebook", "96.4, 85.3, 48.2, 22.3, 18.8 %"),
     "kobayashi-mixing": ("2109.07152", "4, and the authors' notebook", "18.8 %"),
     "kobayashi-residual": ("2109.07152", "4, and the authors' notebook", "22.3 % beside 85.3 %"),
     "kobayashi-depth": ("2109.07152", "4, figure 3", "24 % in the first layer, 11 % in the last"),
@@ -37,9 +44,22 @@ BY_HAND = {
     "bonino-gates": ("2502.12033", "gates: figures 3-5", "no number"),
     "bonino-cone-grows": ("2502.12033", "cone index", "no number"),
     "bonino-cone": ("2502.12033", "cone index", "no number"),
+    "bonino-direction": ("2502.12033", "local analysis", "no number"),
+    "bonino-subspaces": ("2502.12033", "local analysis", "no number"),
+    "bonino-lengths": ("2502.12033", "figure 2", "no number"),
+    "bonino-rank": ("2502.12033", "the authors' notebook", "24 of 30 texts with 1 singular value"),
     "sinks-resting": ("2309.17453", "3", "no number"),
     "sinks-null": ("2004.10102", "4", "no number"),
     "sinks-massive": ("2402.17762", "2", "1,000 times the median and above 100"),
+    "sinks-broadcast": ("2606.08105", "abstract", "no number"),
+    "sinks-off": ("2309.17453", "3", "no number"),
+    "health-dead": ("no paper", "", "none expected"),
+    "health-doubled": ("no paper", "", "none expected"),
+    "health-collapsed": ("no paper", "", "none expected"),
+    "health-rogue": ("no paper", "", "none expected"),
+    "health-idle": ("no paper", "", "none expected"),
+    "health-cut": ("no paper", "", "less than 1 in 20 expected"),
+    "health-unknown": ("no paper", "", "less than 1 in 100 expected"),
 }
 
 
@@ -55,7 +75,9 @@ def test_every_claim_is_where_its_paper_has_it() -> None:
         "kobayashi-residual",
         "bonino-cone",
         "bonino-cone-grows",
-    }
+        "bonino-rank",
+    } | {name for name in BY_HAND if name.startswith("health-")}
+    assert len([claim for claim in CLAIMS if claim.group != "health"]) == 42
 
 
 @pytest.mark.parametrize(
@@ -72,6 +94,9 @@ def test_every_claim_is_where_its_paper_has_it() -> None:
         (Rule("above", 2, "heads"), 2, 3, HOLDS),
         (Rule("above", 2, "heads"), 1, 2, CANNOT),
         (Rule("above", 2, "heads"), 0, 1, DIFFERS),
+        (Rule("below", 1, "heads"), 0, 0, HOLDS),
+        (Rule("below", 1, "layers"), 0, 1, CANNOT),
+        (Rule("below", 1, "heads"), 1, 1, DIFFERS),
         (Rule("above", 0.5, "share"), math.nan, 0.6, CANNOT),
         (Rule("above", 0.5, "share"), 0.6, math.inf, CANNOT),
     ],
@@ -95,6 +120,13 @@ def test_what_cannot_be_told_says_why() -> None:
 def test_rules_and_numbers_as_they_are_read() -> None:
     assert str(Rule("below", 0.5, "ratio")) == "holds if the whole interval lies below 0.50, differs if it lies above"
     assert str(Rule("above", 1, "heads")).startswith("holds if the interval's lower end is 1 head or more")
+    assert str(Rule("below", 1, "layers")).startswith("holds if the interval's upper end is fewer than 1 layer")
+    assert [said(-0.0004, "share"), said(-0.0006, "share"), said(-0.004, "nats"), said(-0.006, "ratio")] == [
+        "0.0 %",
+        "-0.1 %",
+        "0.00 nats",
+        "-0.01",
+    ]
     assert [said(0.0413, "share"), said(0.413, "share"), said(3.888, "nats"), said(2, "heads")] == [
         "4.1 %",
         "41 %",

@@ -24,7 +24,7 @@ def untrained(seed: int) -> Any:
 
 
 def reports(seeds: range) -> list[Report]:
-    names = [claim.name for claim in CLAIMS if claim.name not in ("clark-syntax", "clark-coreference")]
+    names = [claim.name for claim in CLAIMS if claim.name not in ("clark-syntax", "clark-coreference", "clark-probe")]
     texts = pairs()[:TEXTS]
     return [
         report(Lens(untrained(seed), tiny.wordpiece()), texts, names, texts=TEXTS, progress=False) for seed in seeds

@@ -1,0 +1,119 @@
+"""Is the model sound, and do the texts fit it? Heads, layers and dimensions that should not be, rates of the corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..lens import Lens
+from ..survey.corpus import Item
+from ..survey.distances import head_distances
+from ..survey.intervals import jeffreys
+from .closer import Closer
+from .gathered import Gathered
+from .measuring import NO_NORMS, close_measure, counted, interval, measure
+from .passes import DISTANCE_TEXTS
+from .rules import Measured
+
+DEAD = 0.01  # of the mean length of its layer's heads
+DOUBLED = 0.001  # nats
+COLLAPSED = 0.01  # nats
+IDLE = 0.05  # of a vector's length
+
+
+def _least(values: np.ndarray) -> tuple[tuple[int, int], float]:
+    """The head with the least mean over texts (N, L, H)."""
+    mean = values.mean(0)
+    layer, head = np.unravel_index(int(mean.argmin()), mean.shape)
+    return (int(layer), int(head)), float(mean.min())
+
+
+@close_measure("health-dead")
+def dead(g: Gathered, c: Closer) -> Measured:
+    if not c.written:
+        return Measured(why=c.why or NO_NORMS)
+    values = np.stack(c.written)
+    values = values / np.maximum(values.mean(-1, keepdims=True), 1e-12)
+    head, least = _least(values)
+    return Measured(
+        **counted(values, DEAD),
+        series={"shortest ÷ mean": [float(value) for value in values.mean(0).min(1)]},
+        head=head,
+        head_value=least,
+        note=f"The shortest has {100 * least:.0f} % of its layer's mean.",
+    )
+
+
+@close_measure("health-collapsed")
+def collapsed(g: Gathered, c: Closer) -> Measured:
+    values = np.stack(c.spread)
+    head, least = _least(values)
+    return Measured(
+        **counted(values, COLLAPSED),
+        series={"least of any head, nats": [float(value) for value in values.mean(0).min(1)]},
+        head=head,
+        head_value=least,
+        note=f"The least is {least:.3f} nats.",
+    )
+
+
+def doubled(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None) -> Measured:
+    """Heads that equal another one: by the mean of some texts, in every one of them, in some of them."""
+    every = np.stack(
+        [head_distances(lens, [text], truncation=True, batch_size=1, progress=False) for text in items[:DISTANCE_TEXTS]]
+    )
+    if every.shape[1] < 2:
+        return Measured(why="the model has a single head")
+    every = every + np.where(np.eye(every.shape[1], dtype=bool), np.inf, 0)
+    value, low, high = (float((d.min(0) < DOUBLED).sum()) for d in (every.mean(0), every.max(0), every.min(0)))
+    nearest = every.mean(0).min(0)
+    at = int(nearest.argmin())
+    other = int(every.mean(0)[at].argmin())
+    heads = g.shape[1]
+    return Measured(
+        *(value, low, high, len(every)),
+        series={"nearest, nats": [float(least) for least in nearest.reshape(g.shape).min(1)]},
+        head=(at // heads, at % heads),
+        head_value=float(nearest.min()),
+        note=f"The nearest two, L{at // heads}·H{at % heads} and L{other // heads}·H{other % heads}, "
+        f"are {nearest.min():.3f} nats apart.",
+    )
+
+
+@close_measure("health-rogue")
+def rogue(g: Gathered, c: Closer) -> Measured:
+    if not c.rogue:
+        return Measured(why="the model hands out no hidden states")
+    values = np.stack(c.rogue)
+    if not np.isfinite(values).any():
+        return Measured(n=0, why="no text has two tokens")
+    layer = int(np.nanmean(values, 0).argmax())
+    return Measured(
+        **interval(values[:, layer]),
+        series={"largest dimension": [float(value) for value in np.nanmean(values, 0)]},
+        note=f"The worst is layer {layer}.",
+    )
+
+
+@close_measure("health-idle")
+def idle(g: Gathered, c: Closer) -> Measured:
+    if not c.changed:
+        return Measured(why="the model hands out no hidden states")
+    values = np.stack(c.changed)
+    return Measured(
+        **counted(values, IDLE),
+        series={"change ÷ length": [float(value) for value in values.mean(0)]},
+        note=f"The least change is {100 * values.mean(0).min():.0f} % of a vector's length.",
+    )
+
+
+@measure("health-cut")
+def cut(g: Gathered) -> Measured:
+    low, high = jeffreys(float(g.truncated), g.n)
+    return Measured(g.truncated / g.n, low, high, g.n)
+
+
+@measure("health-unknown")
+def unknown(g: Gathered) -> Measured:
+    return Measured(**interval(np.array(g.unknown) / np.array([kinds.sum() for kinds in g.kinds])))

@@ -1,0 +1,197 @@
+"""The numbers of claims about resting places and massive activations."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from .. import whatif
+from ..errors import ModelError, SelectionError
+from ..lens import Lens
+from ..measures import predictions
+from ..measures.arithmetic import total_variation
+from ..survey.corpus import Item, Numbered, traces_of
+from ..survey.intervals import LEVEL, mean_interval
+from ..survey.statistics import CATEGORIES
+from ..trace.trace import Trace
+from .closer import Closer
+from .gathered import Gathered
+from .measuring import NO_NORMS, close_measure, interval, measure
+from .rules import Measured
+
+RESTS = 0.3  # of a head's attention, on one kind of token: Gu et al. 2025 (arXiv 2410.10781) take the same
+NULL = 0.5  # a resting place whose ‖f(x)‖ is less than this part of other words' sends next to nothing
+OTHERS = 4  # tokens whose loss is compared with that of the resting place
+OFF_TEXTS = 16
+
+
+def resting_places(g: Gathered) -> tuple[list[str], np.ndarray, list[list[np.ndarray]]]:
+    """Kinds of resting place that the texts have; (kinds, L, H) mean attention to each; the ends of its intervals."""
+    names, means, ends = [], [], []
+    level = 1 - (1 - LEVEL) / (2 * g.shape[0] * g.shape[1])
+    for name in ("first", "separator"):
+        values = g.of(name)
+        values = values[np.isfinite(values).all((1, 2))]
+        special = np.stack(g.kinds)[:, CATEGORIES.index(name)].any()
+        if len(values) >= 2 and (special or name == "first"):
+            mean, low, high = mean_interval(values, level)
+            names.append(name)
+            means.append(mean)
+            ends.append([low, high])
+    return names, np.stack(means) if means else np.zeros((0, *g.shape)), ends
+
+
+@measure("sinks-resting")
+def resting(g: Gathered) -> Measured:
+    names, means, ends = resting_places(g)
+    if not names:
+        return Measured(n=g.n)
+    bounds = (means, np.stack([low for low, _ in ends]), np.stack([high for _, high in ends]))
+    value, low, high = (float((some > RESTS).any(0).mean()) for some in bounds)
+    chosen = (means > RESTS).sum((1, 2))
+    said = ", ".join(f"{int(count)} on the {'first token' if name == 'first' else 'separators'}"
+                     for name, count in zip(names, chosen, strict=True))  # fmt: skip
+    layer, head = np.unravel_index(int(means.max(0).argmax()), g.shape)
+    series = {name: [float(v) for v in mean.mean(1)] for name, mean in zip(names, means, strict=True)}
+    return Measured(
+        *(value, low, high, g.n),
+        chance=0.0,
+        series=series,
+        head=(int(layer), int(head)),
+        head_value=float(means.max()),
+        note=f"Of {means[0].size} heads {said}.",
+    )
+
+
+@measure("sinks-null")
+def null(g: Gathered) -> Measured:
+    if not g.lengths:
+        return Measured(why=NO_NORMS)
+    names, means, _ = resting_places(g)
+    lengths = np.stack(g.lengths)  # (N, L, H, kinds)
+    rests = [(name, *place) for name, mean in zip(names, means, strict=True) for place in np.argwhere(mean > RESTS)]
+    rests = [rest for rest in rests if np.isfinite(lengths[..., CATEGORIES.index(rest[0])]).any()]
+    if not rests:
+        return Measured(
+            n=g.n, why=f"no head gives the first token or separators more than {100 * RESTS:.0f} % of its attention"
+        )
+    other = lengths[..., CATEGORIES.index("other")]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = np.stack([lengths[:, at, h, CATEGORIES.index(name)] / other[:, at, h] for name, at, h in rests], 1)
+    ends = interval(ratios.mean(1))
+    least = int(np.nanmean(ratios, 0).argmin())
+    small = int((np.nanmean(ratios, 0) < 0.5).sum())
+    series = {
+        kind: [float(v) for v in np.nanmean(lengths[..., CATEGORIES.index(kind)], (0, 2))]
+        for kind in ("first", "separator", "other")
+        if np.isfinite(lengths[..., CATEGORIES.index(kind)]).all((0, 2)).all()
+    }
+    return Measured(
+        **ends,
+        chance=1.0,
+        series=series,
+        head=(int(rests[least][1]), int(rests[least][2])),
+        head_value=float(np.nanmean(ratios, 0)[least]),
+        note=f"{small} of {len(rests)} resting heads send less than half as much (null), {len(rests) - small} do not.",
+    )
+
+
+@measure("sinks-massive")
+def massive(g: Gathered) -> Measured:
+    values = np.stack(g.largest)  # (N, L + 1)
+    layer = int(values.mean(0).argmax())
+    ends = interval(values[:, layer])
+    dimensions, counts = np.unique(np.stack(g.dimension)[:, layer], return_counts=True)
+    most = int(counts.argmax())
+    where = "the embeddings" if layer == 0 else f"layer {layer - 1}"
+    note = f"It is in the output of {where}, dimension {dimensions[most]} in {counts[most]} of {ends['n']} texts."
+    return Measured(**ends, chance=None, series={"largest ÷ median": [float(v) for v in values.mean(0)]}, note=note)
+
+
+@close_measure("sinks-broadcast")
+def broadcast(g: Gathered, c: Closer) -> Measured:
+    if c.why or not g.lengths:
+        return Measured(why=c.why or NO_NORMS)
+    names, means, _ = resting_places(g)
+    lengths = np.stack(g.lengths)
+    others = lengths[..., CATEGORIES.index("other")]
+    rest = np.zeros(g.shape, bool)
+    for name, mean in zip(names, means, strict=True):
+        resting = lengths[..., CATEGORIES.index(name)]
+        resting, beside = resting[np.isfinite(resting).all((1, 2))], others[np.isfinite(resting).all((1, 2))]
+        if len(resting):
+            rest |= (mean > RESTS) & (resting.mean(0) >= NULL * beside.mean(0))
+    if not rest.any():
+        return Measured(n=len(c.one), why="no head rests on a token that sends half as much as other words, or more")
+    shares = np.stack(c.one)
+    most = np.where(rest, shares.mean(0), -1)
+    layer, head = np.unravel_index(int(most.argmax()), g.shape)
+    return Measured(
+        **interval(shares[:, rest].mean(1)),
+        series={"share in one direction": [float(value) for value in shares.mean((0, 2))]},
+        head=(int(layer), int(head)),
+        head_value=float(most.max()),
+        note=f"{int(rest.sum())} heads rest so; of all heads it is {100 * shares.mean():.0f} %.",
+    )
+
+
+def off(lens: Lens, items: list[Item], g: Gathered, treebank: object) -> Measured:
+    """How far the answer moves where no head sees the resting place, less where none sees some other token."""
+    names, means, _ = resting_places(g)
+    heads = [int((mean > RESTS).sum()) for mean in means]
+    if not any(heads):
+        return Measured(n=g.n, why=f"no head gives one kind of token more than {100 * RESTS:.0f} % of its attention")
+    kind = names[int(np.argmax(heads))]
+    moved: list[tuple[float, float]] = []
+    for number, item in enumerate(items[:OFF_TEXTS]):
+        for trace in traces_of(lens, [Numbered(number, item)], True):
+            try:
+                moved.append(_moved(trace, kind, number))
+            except ModelError as error:
+                return Measured(why=f"the answer cannot be compared: {str(error).split(': ')[0]}")
+            except SelectionError:  # of a causal model's first token
+                return Measured(why="the resting place is all that some token can see")
+    values = np.array(moved)
+    told = "the first token" if kind == "first" else "the separators"
+    kept, other = (100 * np.nanmean(values[:, at]) for at in (0, 1))
+    return Measured(
+        **interval(values[:, 0] - values[:, 1]),
+        chance=0.0,
+        note=f"Without {told} the answer moves by {kept:.1f} %, without another token by {other:.1f} %.",
+    )
+
+
+def _moved(trace: Trace, kind: str, seed: int) -> tuple[float, float]:
+    """(without the resting places, without as many other tokens), mean over the tokens that are asked about."""
+    words = [place for place, special in enumerate(trace.special_mask.tolist()) if not special]
+    rest = [0] if kind == "first" else trace.key_separator_mask.nonzero()[:, 0].tolist()
+    rest, words = [place for place in rest if place < trace.n_tokens], [place for place in words if place not in rest]
+    random = np.random.default_rng(seed)
+    if not rest or len(words) <= OTHERS * len(rest):
+        return np.nan, np.nan
+    drawn = random.choice(words, (OTHERS, len(rest)), replace=False)
+    hidden = [rest, *drawn.tolist()]
+    asked = torch.tensor([place for place in words if place not in drawn], device=trace.input_ids.device)
+    before = _answer(trace, asked)
+    after = [_answer(trace.rerun(*map(whatif.hide, places)), asked) for places in hidden]
+    found = [_apart(before, one) for one in after]
+    return found[0], float(np.mean(found[1:]))
+
+
+def _answer(trace: Trace, asked: torch.Tensor) -> tuple[bool, torch.Tensor]:
+    """(are they probabilities?, (n, C)): words or tags at the tokens that are asked about; classes; one vector."""
+    kind, output = predictions.kind_of(trace), predictions.output_at(trace, None)
+    if kind == "words":
+        return True, predictions.words_of(output)[0, asked].double().softmax(-1)
+    if kind == "labels" and (chances := predictions.chances(trace, output.logits[0])) is not None:
+        return True, chances[None]
+    if kind == "tags":
+        return True, output.logits[0, asked].double().softmax(-1)
+    return False, trace.hidden_states[-1][asked].double().mean(0)[None]
+
+
+def _apart(one: tuple[bool, torch.Tensor], other: tuple[bool, torch.Tensor]) -> float:
+    """Total variation of probabilities; 1 − cosine of vectors."""
+    if one[0]:
+        return float(total_variation(one[1], other[1]).mean())
+    return float(1 - torch.nn.functional.cosine_similarity(one[1], other[1]).mean())
