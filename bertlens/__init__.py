@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         RankView,
         SimilarityView,
         SurveyView,
+        TaskView,
     )
     from .widgets.teaching import classroom
 
@@ -65,6 +66,7 @@ _NAMES = {
         "RankView",
         "SimilarityView",
         "SurveyView",
+        "TaskView",
     ),
     "errors": ("BertLensError", "CaptureError", "ExportError", "InputError", "ModelError", "SelectionError"),
 }
@@ -98,6 +100,7 @@ __all__ = [
     "SimilarityView",
     "SurveyView",
     "Task",
+    "TaskView",
     "Trace",
     "__version__",
     "classroom",
@@ -127,6 +130,7 @@ FUNCTIONS["rank_view"] = _later(".widgets", "RankView")
 FUNCTIONS["rerun"] = _later(".whatif", "rerun")
 FUNCTIONS["sars_cov_2"] = _later(".casestudies.sars_cov_2", "lens")
 FUNCTIONS["similarity_view"] = _later(".widgets", "SimilarityView")
+FUNCTIONS["task_view"] = _later(".widgets", "TaskView")
 FUNCTIONS["token_strip"] = _later(".export", "token_strip")
 
 

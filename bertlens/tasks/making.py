@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.registered import registered
 from ..errors import InputError
 from . import scores
 from .ablations import FEWEST_DRAWS
@@ -149,6 +150,11 @@ class Task(Answered):
         heads, errors: results of these methods, to stand in it too. Raises ExportError where it cannot be written.
         """
         write(path, self, heads, errors)
+
+    def explore(self, **selection: Any) -> Any:
+        """The examples as a view: a table, scores, confusion, heads; a click on one runs it below. A TaskView, which
+        takes these arguments. Runs the model on all examples where that was not done yet."""
+        return registered("task_view")(self, **selection)
 
     def __repr__(self) -> str:
         return f"Task({self.lens.model_name}, {len(self):,} examples, {len(self.names)} classes)"

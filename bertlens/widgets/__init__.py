@@ -14,6 +14,7 @@ from .views import (
     RankView,
     SimilarityView,
     SurveyView,
+    TaskView,
 )
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "SimilarityView",
     "SurveyView",
     "Tab",
+    "TaskView",
     "register_question",
     "register_tab",
     "sheet",

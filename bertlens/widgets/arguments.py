@@ -13,6 +13,7 @@ from ..measures.geometry.projection import METHODS
 from ..sentences.pairs import SPLITS
 from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
+from .answers.tasks import WORKS
 
 
 def _layer(trace: Trace, value: Any) -> int:
@@ -161,5 +162,6 @@ ARGUMENTS: dict[str, Argument] = {
         _sheet, "{ mm: number; points: number; dark: boolean; query: number | null; key: number | null }"
     ),
     "split": Argument(_split, "{ of: string; words: boolean }"),
+    "work": Argument(_choice("work", WORKS)),
     "layers": Argument(_as_sent, "number[] | null"),
 }

@@ -14,7 +14,7 @@ from ..errors import InputError, ModelError
 from ..measures.offers import check_capability
 from ..trace.trace import Trace
 from . import carried
-from .answers import beside, heads, matter, pdf, score_maps, similar, survey, view, whatif, why, words
+from .answers import beside, heads, matter, pdf, score_maps, similar, survey, tasks, view, whatif, why, words
 from .answers.thumbnails import layer_pictures_in_turn
 from .arguments import ARGUMENTS
 
@@ -30,6 +30,7 @@ OF_VIEWS = {
     "corpus": "this view was made without a survey: pass stats= of bl.survey.head_stats",
     "comparison": "this view shows one run: bl.compare(a, b).explore() compares two",
     "similarity": "this model makes no vectors of texts: bl.similarity takes an encoder",
+    "task": "this view was made without labelled examples: pass task= of bl.task(lens, examples)",
     "another run": "this view was made from attention maps: it has no model to run another text with",
 }
 
@@ -257,6 +258,12 @@ for _question in (
         similar.saved_baseline,
         of_view=True,
     ),
+    Question("task", tasks.task, (), "task", carried.once, of_view=True, any_text=True),
+    Question("task_table", tasks.task_table, (), "task", of_view=True, any_text=True),
+    Question("task_open", tasks.task_open, ("row",), "task", of_view=True, any_text=True),
+    Question("task_work", tasks.task_work, ("work",), "task", tasks.saved_work, of_view=True, any_text=True),
+    Question("task_stop", tasks.task_stop, ("work",), "task", of_view=True, any_text=True),
+    Question("task_code", tasks.task_code, of_view=True, any_text=True),
     Question("hello", view.hello, of_view=True, any_text=True),
     Question("bundle", view.packed_bundle, of_view=True, any_text=True),
     Question("overview", view.overview, of_view=True),

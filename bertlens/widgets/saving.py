@@ -83,6 +83,8 @@ def page(
     elif shown.similar is not None:
         title = f"{model}: {' | '.join(visible(side.read.text)[:60] for side in shown.similar.sides)}"
     overviews = {name: shown.overview_of(name, traits["layer"], traits["head"], pictured) for name in others}
+    if shown.tasked is not None and "examples" in traits["parts"]:
+        title = f"{model}: its task"
     return html.Page(
         title=title,
         footer=footer,
@@ -92,6 +94,7 @@ def page(
         layers=chosen,
         holds=holds,
         about=about,
+        apart=() if shown.tasked is None else ("task.js",),
     )
 
 
@@ -123,6 +126,8 @@ def written(
 def _model(shown: Shown) -> live_page.Live:
     if shown.compared is not None or shown.similar is not None:
         raise ExportError("a live page shows one text: save trace.explore() with live=True")
+    if shown.tasked is not None:
+        raise ExportError("a live page holds no labelled examples: save the view without live=True")
     return live_page.live(shown.trace)
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from ..sentences.ranking import Ranking
     from .answers.similar import AnySimilarity
+    from .answers.tasks import Tasked
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Shown:
     compared: Compared | None = None  # two runs beside each other; `trace` is the first of them
     similar: AnySimilarity | None = None  # of two texts; `trace` is at first the run of the first
     ranking: Ranking | None = None  # of passages; what is shown of one stands below it
+    tasked: Tasked | None = None  # labelled examples beside the trace
     others: dict[Any, Compared] = field(default_factory=dict)  # this run beside others that the page asked about
     pairs: dict[Any, AnySimilarity] = field(default_factory=dict)  # of texts that the page asked about
     id: str = ""
@@ -83,7 +85,7 @@ class Shown:
 
     def of(self, trace: Trace) -> Shown:
         """The record of another run in the same view, not yet opened."""
-        return Shown(trace, self.corpus, similar=self.similar, ranking=self.ranking)
+        return Shown(trace, self.corpus, similar=self.similar, ranking=self.ranking, tasked=self.tasked)
 
     def map(self, name: Any) -> Trace:
         """The attention maps of that name. Raises SelectionError where there are none."""
@@ -139,6 +141,8 @@ class Shown:
         """Why maps have not what a tab or a question needs: "" where they have, None where nobody asked for it."""
         if needs == "corpus":
             return None if self.corpus is None else self.corpus.why_not(trace)
+        if needs == "task":
+            return None if self.tasked is None else self.tasked.why_not(trace)
         if needs == "comparison":
             return None if self.compared is None else ""
         if needs == "another run":

@@ -37,6 +37,7 @@ PARTS: dict[str, Part] = {
     for part in (
         Part("header", ("hello", "bundle", "trace", "change", "answers", "find_target", "html")),
         Part("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
+        Part("examples", ("task", "task_table", "task_open", "task_work", "task_stop", "task_code")),
         Part("head", ("overview", "head", "norms", "layer_map", "pdf")),
     )
 }
@@ -95,6 +96,7 @@ for _tab in (
         ("thumbs", "compared_with", "compared_heads", "compared", "compared_answers"),
     ),
     Tab("survey", "Corpus", "Does it hold elsewhere?", "corpus", ("survey",)),
+    Tab("task", "Task", "What it is good for, and where it is wrong.", "task", PARTS["examples"].questions),
     Tab("table", "Table", "The numbers.", questions=("survey_texts",)),
 ):
     register_tab(_tab)

@@ -14,6 +14,7 @@ from ..trace.trace import Trace
 from .answers.compare import Compared
 from .answers.similar import checked
 from .answers.survey import Corpus
+from .answers.tasks import Tasked
 from .first_head import opening
 from .tabs import TABS
 from .widget import LensWidget
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..sentences.ranking import Ranking
     from ..survey.headstats import HeadStats
     from ..survey.treebank import Sentence
+    from ..tasks import Errors, Heads, Task
 
 
 class Explorer(LensWidget):
@@ -34,6 +36,8 @@ class Explorer(LensWidget):
     Without `layer` and `head` it opens on the head, and without `query` and `key` at the cell, with the largest weight
     from .4 to .9 between two words, in a head whose gate is not open or closed; of a text of more than 128 tokens in
     the first layer, of more than 512 on its first head. No tab is open unless `view` names one.
+
+    task: of `bl.task(lens, examples)`, with the same lens: a tab of the examples, which a click runs in the view.
 
     lesson: a bl.Lesson, its file or the name of a shipped one, whose steps stand beside the view; the page goes through
     them, `lesson_results` is what was done.
@@ -51,12 +55,16 @@ class Explorer(LensWidget):
         distances: np.ndarray | None = None,
         relations: pd.DataFrame | None = None,
         sentence: Sentence | None = None,
+        task: Task | None = None,
         lesson: Any = None,
         **selection: Any,
     ) -> None:
+        tasked = None if task is None else Tasked(task)
+        if tasked is not None:
+            tasked.check(trace)
         corpus = None if stats is None else Corpus(stats, distances, relations, sentence)
         steps = {} if lesson is None else registered("lesson_for_page")(lesson)
-        super().__init__(trace, corpus=corpus, **_opened(trace, selection))
+        super().__init__(trace, corpus=corpus, tasked=tasked, **_opened(trace, selection))
         self.lesson = steps
 
     @property
@@ -198,6 +206,36 @@ class RankView(LensWidget):
 
     def _parts(self) -> tuple[str, ...]:
         return (*Explorer.PARTS, *TABS) if self._crosses else SimilarityView.PARTS
+
+
+class TaskView(LensWidget):
+    """Labelled examples of a classifier: their table, scores, confusion, and the heads that the task needs. A click on
+    an example runs it in the Explorer below.
+
+    task: of `bl.task(lens, examples)`; `task.explore()` makes this view, which runs the model on all examples where
+    that was not done yet. row: of the example that it opens on, without it the one with the largest loss.
+    heads_found, errors_found: of `task.heads()` and `task.errors()`; what is missing can be started, and stopped, in
+    the view. Other arguments: LensWidget. Raises InputError for anything but a task, and for a row that there is not.
+    """
+
+    PARTS = ("examples", *Explorer.PARTS)
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        row: int | None = None,
+        heads_found: Heads | None = None,
+        errors_found: Errors | None = None,
+        **selection: Any,
+    ) -> None:
+        tasked = Tasked(task, heads_found, errors_found)
+        tasked.opened = tasked.worst if row is None else row
+        trace = tasked.trace(tasked.opened)
+        super().__init__(trace, tasked=tasked, **_opened(trace, {"truncation": task.truncation} | selection))
+
+    def _parts(self) -> tuple[str, ...]:
+        return (*self.PARTS, *(tab for tab in TABS if tab != "task"))
 
 
 def _opened(trace: Trace, selection: dict[str, Any]) -> dict[str, Any]:

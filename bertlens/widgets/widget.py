@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from ..sentences.ranking import Ranking
     from .answers.similar import AnySimilarity
+    from .answers.tasks import Tasked
 
 if not (bundle.STATIC / "widget.js").exists():
     raise ImportError("bertlens was not built: run `make build` in the checkout, or `pip install .`")
@@ -79,12 +80,13 @@ class LensWidget(anywidget.AnyWidget):
         compared: Compared | None = None,
         similar: AnySimilarity | None = None,
         ranking: Ranking | None = None,
+        tasked: Tasked | None = None,
         **selection: Any,
     ) -> None:
         self._setting = threading.RLock()  # one text, or one update of a page, at a time: they come from two threads
         parts = self._parts()
         check_selection(trace, parts, corpus, selection)
-        self._open: Shown | None = Shown(trace, corpus, compared, similar, ranking).opened(
+        self._open: Shown | None = Shown(trace, corpus, compared, similar, ranking, tasked).opened(
             selection["map"], selection.get("layer", 0), selection.get("head", 0)
         )
         self._met = False  # a page has asked something
@@ -154,6 +156,9 @@ class LensWidget(anywidget.AnyWidget):
         """Take the view out of its pages, and let go of its trace. A cell that runs again closes its old views."""
         super().close()
         with getattr(self, "_setting", nullcontext()):  # none where its arguments were refused
+            shown = getattr(self, "_open", None)
+            if shown is not None and shown.tasked is not None:
+                shown.tasked.stop()
             self._open = None
             self._trait_values.pop("overview", None)
 

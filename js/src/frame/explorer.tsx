@@ -20,6 +20,7 @@ import { useView, type View, ViewContext } from "../state/view";
 import { isOffered, openTab, tabsOf } from "../tabs/opentab";
 import { Refused } from "../tabs/refused";
 import { Ranked } from "../tabs/similarity/ranked";
+import { Examples } from "../tabs/task/apart";
 import { WhatIf, WhatIfMenu } from "../whatif/bar";
 import { Header, Problem } from "./header";
 import { StatusLine } from "./statusline";
@@ -83,6 +84,11 @@ export function Explorer({ view }: { view: View }) {
             <WhatIf />
           </Deferred>
           {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
+          {has("examples") && (
+            <section class="bl-panel" aria-label="Examples">
+              <Examples />
+            </section>
+          )}
           <div class={isBeside(view) ? "bl-work bl-beside" : "bl-work"}>
             {picture && <Main atlas={has("atlas")} head={has("head")} />}
             {picture && <Words atlas={has("atlas")} head={has("head")} />}

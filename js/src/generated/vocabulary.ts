@@ -2,8 +2,8 @@
 // this. Do not edit: change bertlens/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py
 
 export type Measure = "weight" | "norm" | "difference";
-export type TabName = "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "survey" | "table";
-export type PartName = "header" | "atlas" | "head" | "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "survey" | "table";
+export type TabName = "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "survey" | "task" | "table";
+export type PartName = "header" | "atlas" | "examples" | "head" | "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "survey" | "task" | "table";
 export type PairFilter = "all" | "AA" | "AB" | "BA" | "BB";
 export type UnitKind = "pieces" | "words" | "spans";
 export type Theme = keyof typeof INKS;
@@ -84,6 +84,12 @@ export interface Questions {
   similar_input: { texts?: string[] };
   similar_layers: { texts?: string[] };
   similar_baseline: { texts?: string[] };
+  task: Record<never, never>;
+  task_table: Record<never, never>;
+  task_open: { row: number };
+  task_work: { work: string };
+  task_stop: { work: string };
+  task_code: Record<never, never>;
   hello: Record<never, never>;
   bundle: Record<never, never>;
   overview: Record<never, never>;

@@ -9,14 +9,15 @@ import { type Arrays, unpack } from "./wire";
 const LIMIT = 128e6; // bytes
 export const PATIENCE = 60_000; // ms
 
+type Fields = Record<string, unknown>;
+
 export type Answer<T> =
-  | { state: "asking"; done?: number } // the share that is made, 0 to 1
+  | { state: "asking"; done?: number; told?: Fields } // the share that is made, 0 to 1, and what else is said of it
   | { state: "answered"; value: T; pending?: readonly number[] } // of a long text: layers that are still to come
   | { state: "refused"; reason: string };
 
 export type Arguments<Op> = Op extends keyof Questions ? Questions[Op] : Record<string, unknown>;
 
-type Fields = Record<string, unknown>;
 export type Read = { fields: Fields; arrays: Arrays; pending?: readonly number[] };
 
 /** A kind of question: what is asked, and how the answer is read. */
@@ -96,8 +97,9 @@ export class Answers {
     const asked = async (): Promise<{ value: T; bytes?: number } | null> => {
       const reply = this.plain(kind.op, subject, args, (answer) => {
         if (!answer.fields.again) return kind.read(answer, args);
-        const { done } = answer.fields;
-        if (typeof done === "number" && this.entries.has(name)) this.put(name, { state: "asking", done }, 0);
+        const { done, doing, said } = answer.fields;
+        if (typeof done === "number" && this.entries.has(name))
+          this.put(name, { state: "asking", done, ...(doing === undefined ? {} : { told: { doing, said } }) }, 0);
         return null;
       });
       this.link.follow(name, reply, PATIENCE, refuse, !kind.spoken);

@@ -25,6 +25,8 @@ export interface Store {
     tired?: (reason: string) => void,
   ): Promise<Reply>;
   run(text: string, textPair: string): Promise<void>;
+  /** A question that shows another run. */
+  show(op: string, fields: Record<string, unknown>): Promise<void>;
 }
 
 export function createStore(model: AnyModel<Traits>, synced: Synced, until: AbortSignal, limit?: number): Store {
@@ -47,16 +49,17 @@ export function createStore(model: AnyModel<Traits>, synced: Synced, until: Abor
   greet();
   comm.follow(() => (comm.isGone() ? link.lose() : greet()), until);
   const { shown, grown } = createDisplayed(synced, answers, link, until);
+  const show: Store["show"] = async (op, fields) => {
+    let counted = 1;
+    const stop = () => {
+      runs.value -= counted;
+      counted = 0; // tired first, answered later
+    };
+    runs.value++;
+    await request(op, fields, 10 * PATIENCE, stop).finally(stop);
+  };
   return {
-    ...{ synced, answers, shown, grown, link, running, request },
-    async run(text, text_pair) {
-      let counted = 1;
-      const stop = () => {
-        runs.value -= counted;
-        counted = 0; // tired first, answered later
-      };
-      runs.value++;
-      await request("trace", { text, text_pair }, 10 * PATIENCE, stop).finally(stop);
-    },
+    ...{ synced, answers, shown, grown, link, running, request, show },
+    run: (text, text_pair) => show("trace", { text, text_pair }),
   };
 }

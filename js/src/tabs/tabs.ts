@@ -20,6 +20,7 @@ import { Similarity, SimilarityFigure } from "./similarity/tab";
 import { surveyNumbers } from "./survey/data";
 import { SurveyTab } from "./survey/tab";
 import { TableTab, tableNumbers } from "./table";
+import { Examples, exampleNumbers } from "./task/apart";
 import { Why, WhyFigure, whyNumbers } from "./why/why";
 
 interface TabContent {
@@ -88,6 +89,13 @@ const TABS: Record<TabName, TabContent> = {
     figure: MapsFigure,
     numbers: compareNumbers,
     isOffered: isComparing,
+  },
+  task: {
+    body: Examples,
+    measure: "labelled examples, and what the model makes of them",
+    figure: null,
+    numbers: exampleNumbers,
+    isOffered: () => true, // it was given by hand
   },
   table: { body: TableTab, measure: "", figure: null, numbers: tableNumbers },
 };

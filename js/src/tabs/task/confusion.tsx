@@ -1,0 +1,69 @@
+// Labels and guesses: how many of what were taken for what; a count lists its examples.
+import { cssColor, inkOn } from "../../paint/colormap";
+import { counted } from "../../paint/format";
+import { weightColours } from "../../paint/palette";
+import { Section } from "../../parts/section";
+import { shortText } from "../../parts/token";
+import { useView } from "../../state/view";
+import type { State, Told } from "./data";
+
+const CHARACTERS = 16;
+
+export function Confusion({ told, state }: { told: Told; state: State }) {
+  const view = useView();
+  if (!told.confusion) return <p class="bl-empty">This task has no classes to confuse.</p>;
+  const { names, counts } = told.confusion;
+  const sums = counts.map((row) => row.reduce((sum, count) => sum + count, 0));
+  const asked = state.cell.value;
+  return (
+    <Section title="Labels and guesses" about="rows are labels, columns guesses; a number lists its examples">
+      <div class="bl-scroll">
+        <table class="bl-confusion" data-testid="confusion">
+          <thead>
+            <tr>
+              <th>
+                <span class="bl-hidden">label</span>
+              </th>
+              {names.map((name) => (
+                <th key={name} scope="col" title={name}>
+                  {shortText(name, CHARACTERS)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {names.map((label, i) => (
+              <tr key={label}>
+                <th scope="row" title={label}>
+                  {shortText(label, CHARACTERS)}
+                </th>
+                {names.map((guess, j) => {
+                  const count = counts[i]![j]!;
+                  const fill = cssColor(count / (sums[i] || 1), 0, 1, weightColours(view.dark));
+                  const isAsked = asked?.[0] === label && asked[1] === guess;
+                  return (
+                    <td key={guess} class={i === j ? "bl-right" : ""}>
+                      <button
+                        type="button"
+                        style={{ background: fill, color: inkOn(fill) }}
+                        disabled={count === 0}
+                        aria-pressed={isAsked}
+                        aria-label={`${counted(count)} labelled ${label}, guessed ${guess}`}
+                        onClick={() => {
+                          state.cell.value = isAsked ? null : [label, guess];
+                          state.only.value = "all";
+                        }}
+                      >
+                        {counted(count)}
+                      </button>
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}

@@ -1,0 +1,62 @@
+// The pruning curve: accuracy with more and more heads switched off.
+import { useRef } from "preact/hooks";
+import { seriesColour } from "../../paint/palette";
+import { Chart, Key, MARGIN, scale } from "../../parts/chart";
+import { curvePath } from "../../parts/curve";
+import { useWidth } from "../../parts/width";
+import { useView } from "../../state/view";
+import type { PruningFound } from "./data";
+
+const HEIGHT = 170; // px
+const NAMES: Record<string, string> = {
+  estimate: "smallest estimates first (95 %)",
+  effect: "smallest effects first (95 %)",
+  random: "at random (mean and range of 3 orders)",
+};
+
+export function Curve({ found: { said, rows } }: { found: PruningFound }) {
+  const { dark } = useView();
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const orders = [...new Set(rows.map(({ order }) => order))];
+  const most = Math.max(...rows.map(({ off }) => off));
+  const x = scale(0, most, MARGIN.left, width - MARGIN.right);
+  const y = scale(0, 1, HEIGHT - MARGIN.bottom, MARGIN.top);
+  const colours = orders.map((_, n) => seriesColour(n, dark));
+  return (
+    <div ref={box} data-testid="task-curve">
+      <p>{said}</p>
+      <Chart
+        {...{ width, height: HEIGHT, x, y, dark }}
+        xLabel="heads off"
+        yLabel="accuracy"
+        label="Accuracy with more and more heads switched off"
+        table={() => ({
+          columns: ["order", "heads off", "accuracy", "low", "high"],
+          rows: rows.map((one) => [one.order, one.off, one.accuracy, one.low, one.high]),
+        })}
+      >
+        {orders.map((order, n) => {
+          const own = rows.filter((one) => one.order === order);
+          const band = [
+            ...own.map((one): [number, number] => [x(one.off), y(one.high)]),
+            ...own.map((one): [number, number] => [x(one.off), y(one.low)]).reverse(),
+          ];
+          return (
+            <g key={order}>
+              <path d={`${curvePath(band)}z`} fill={colours[n]} fill-opacity="0.18" />
+              <path
+                d={curvePath(own.map((one) => [x(one.off), y(one.accuracy)]))}
+                fill="none"
+                stroke={colours[n]}
+                stroke-width="2"
+                stroke-dasharray={n ? "5 3" : undefined}
+              />
+            </g>
+          );
+        })}
+      </Chart>
+      <Key names={orders.map((order) => NAMES[order] ?? order)} colours={colours} />
+    </div>
+  );
+}

@@ -1,0 +1,247 @@
+// Labelled examples as the kernel tells of them (bertlens/widgets/answers/tasks.py), and what the reader chose of them.
+import { type Signal, signal } from "@preact/signals";
+import { sorted } from "../../compute/sorted";
+import type { Answer, Kind, Read } from "../../kernel/answers";
+import type { Link } from "../../kernel/link";
+import { upTo } from "../../paint/format";
+import type { View } from "../../state/view";
+
+export interface Column {
+  name: string;
+  kind: "text" | "class" | "flag" | "number";
+  values?: string[]; // of texts
+  names?: string[]; // of classes
+  numbers: ArrayLike<number>; // of the others
+}
+
+export interface Examples {
+  columns: Column[];
+  n: number;
+  cut: number; // characters that texts were cut to, 0 for none
+}
+
+export interface Metric {
+  measure: string;
+  label: string;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  n: number;
+  note: string;
+}
+
+export interface Told extends Examples {
+  source: string;
+  examples: number; // of the task; n of them are here
+  wrong: number | null;
+  opened: number | null;
+  metrics: Metric[];
+  confusion: { names: string[]; counts: number[][] } | null;
+  held: string[]; // work that was done
+}
+
+const columnsOf = ({ fields, arrays }: Read): Examples => {
+  const columns = (fields.columns as Column[]).map((one) => ({ ...one, numbers: arrays[one.name]?.data ?? [] }));
+  const { values, numbers } = columns[0] as Column;
+  return { columns, cut: fields.cut as number, n: Math.max(values?.length ?? 0, numbers.length) };
+};
+
+export const TOLD: Kind<Told, "task"> = {
+  op: "task",
+  read: (read) => ({ ...(read.fields as unknown as Told), ...columnsOf(read) }),
+};
+export const TABLE: Kind<Examples, "task_table"> = { op: "task_table", read: columnsOf };
+
+/** A head, or the MLP of a layer (head −1), as bertlens.tasks.Heads has it. */
+export interface Part {
+  part: string;
+  layer: number;
+  head: number;
+  estimate: number | null;
+  effect: number | null; // null where it was not run
+  low: number | null;
+  high: number | null;
+  p_holm: number | null;
+  finding: boolean;
+}
+
+export interface HeadsFound {
+  said: string;
+  measure: "loss" | "accuracy";
+  rows: Part[];
+}
+
+export interface PruningFound {
+  said: string;
+  rows: { order: string; off: number; left: number; accuracy: number; low: number; high: number }[];
+}
+
+export interface Explained {
+  row: number;
+  words: string;
+  comprehensiveness: number | null;
+  random: number | null;
+  beats: number | null;
+  nearest: number; // −1 for none, as twin
+  nearest_text: string;
+  similarity: number | null;
+  twin: number;
+}
+
+export interface ErrorsFound {
+  said: string;
+  rows: Explained[];
+}
+
+export interface SlicesFound {
+  said: string;
+  rows: {
+    kind: string;
+    slice: string;
+    n: number;
+    wrong: number;
+    rate: number;
+    low: number;
+    high: number;
+    rate_outside: number;
+    p_holm: number;
+    finding: boolean;
+  }[];
+}
+
+/** What takes long: it is begun by the reader, and what it found. */
+export interface Works {
+  heads: HeadsFound;
+  pruning: PruningFound;
+  errors: ErrorsFound;
+  slices: SlicesFound;
+}
+export type WorkName = keyof Works;
+
+const WORK: Kind<unknown, "task_work"> = {
+  op: "task_work",
+  read: ({ fields }) => (fields.stopped ? null : fields),
+};
+
+/** What a piece of work found: null where it was stopped; undefined where it was not begun. */
+export function workOf<W extends WorkName>(view: View, told: Told, work: W): Answer<Works[W] | null> | undefined {
+  const { subject, begun } = stateOf(view);
+  const times = begun.value[work] ?? 0;
+  const isDone = told.held.includes(work) || work === "slices"; // which run no model
+  if (!times && !isDone) return undefined;
+  const again = times > 1 ? { again: times } : {}; // another question: what was stopped is no answer to it
+  return view.answers.get(WORK, subject, { work, ...again }) as Answer<Works[W] | null>;
+}
+
+export function beginWork(view: View, work: WorkName): void {
+  const { begun } = stateOf(view);
+  begun.value = { ...begun.value, [work]: (begun.value[work] ?? 0) + 1 };
+}
+
+export const stopWork = ({ request }: View, work: WorkName): void => {
+  request("task_stop", { work }).catch(() => undefined); // the link says why
+};
+
+export type Side = "confusion" | "scores" | "heads" | "errors" | "slices";
+type Order = { name: string; down: boolean };
+
+/** What the reader chose; the widget's other parts know nothing of it. */
+export interface State {
+  subject: { trace: string; map: string }; // what is asked is of no text
+  search: Signal<string>;
+  only: Signal<"all" | "wrong" | "right">;
+  cell: Signal<[label: string, guess: string] | null>;
+  order: Signal<Order | null>;
+  active: Signal<number>; // a place of the list
+  opened: Signal<{ row: number; subject: string } | null>;
+  side: Signal<Side>;
+  begun: Signal<Record<string, number>>; // work by its name: how often it was begun
+  coloured: Signal<"effect" | "estimate">;
+}
+
+const states = new WeakMap<Link, State>();
+
+export function stateOf({ link, overview }: View): State {
+  let state = states.get(link);
+  if (!state) {
+    state = {
+      subject: { trace: "", map: overview.map },
+      search: signal(""),
+      only: signal("all"),
+      cell: signal(null),
+      order: signal(null),
+      active: signal(0),
+      opened: signal(null),
+      side: signal("confusion"),
+      begun: signal({}),
+      coloured: signal("effect"),
+    };
+    states.set(link, state);
+  }
+  return state;
+}
+
+export const toldOf = (view: View): Answer<Told> => view.answers.get(TOLD, stateOf(view).subject, {});
+
+/** All examples, as soon as they are here; until then, and in a saved page, those that matter most. */
+export function examplesOf(view: View, told: Told): Examples {
+  if (told.n === told.examples || !view.link.kernel.value) return told;
+  const all = view.answers.get(TABLE, stateOf(view).subject, {});
+  return all.state === "answered" ? all.value : told;
+}
+
+export const columnOf = ({ columns }: Examples, name: string) => columns.find((one) => one.name === name);
+
+/** A cell as it is sorted and copied. */
+export function valueAt({ kind, values, names, numbers }: Column, n: number): string | number {
+  if (kind === "text") return values![n]!;
+  return kind === "class" ? names![numbers[n]!]! : numbers[n]!;
+}
+
+export const rowAt = (examples: Examples, n: number): number => Number(columnOf(examples, "row")?.numbers[n] ?? n);
+
+/** Whether an answer is wrong; null where the task has no such thing. */
+export function isWrong(examples: Examples, n: number): boolean | null {
+  const right = columnOf(examples, "right");
+  return right ? right.numbers[n] === 0 : null;
+}
+
+/** The examples that the reader asked for, in his order. */
+export function listed(examples: Examples, { search, only, cell, order }: State): number[] {
+  const words = search.value.trim().toLowerCase();
+  const number = /^#?\d+$/.test(words) ? Number(words.replace("#", "")) : null;
+  const texts = examples.columns.filter(({ kind }) => kind === "text");
+  const [label, guess] = ["label", "guess"].map((name) => columnOf(examples, name));
+  const asked = cell.value;
+  const found = upTo(examples.n).filter((n) => {
+    if (only.value !== "all" && isWrong(examples, n) !== (only.value === "wrong")) return false;
+    if (asked && label && guess && (valueAt(label, n) !== asked[0] || valueAt(guess, n) !== asked[1])) return false;
+    if (!words) return true;
+    const isIt = number !== null && rowAt(examples, n) === number;
+    return isIt || texts.some(({ values }) => values![n]!.toLowerCase().includes(words));
+  });
+  const by = order.value && columnOf(examples, order.value.name);
+  return by ? sorted(found, (n) => valueAt(by, n), order.value!.down) : found;
+}
+
+/** The example that is shown, as its place among them; null where it is none of them. */
+export function shownPlace(view: View, examples: Examples, told: Told): number | null {
+  const { overview } = view;
+  const state = stateOf(view);
+  if (!state.opened.peek() && told.opened !== null)
+    state.opened.value = { row: told.opened, subject: overview.subject };
+  const opened = state.opened.value;
+  const [text, pair] = ["text", "text_pair"].map((name) => columnOf(examples, name)?.values);
+  const at = upTo(examples.n).find((n) =>
+    opened?.subject === overview.subject
+      ? rowAt(examples, n) === opened.row
+      : text?.[n] === overview.text && (pair?.[n] ?? "") === overview.text_pair,
+  );
+  return at ?? null;
+}
+
+/** Run an example, and show it. */
+export async function openRow(view: View, row: number): Promise<void> {
+  await view.show("task_open", { row });
+  stateOf(view).opened.value = { row, subject: view.overview.subject };
+}

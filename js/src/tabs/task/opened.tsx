@@ -1,0 +1,73 @@
+// The example that is open, in a sentence; and which head its answer hangs on.
+import { useState } from "preact/hooks";
+import { askHeads } from "../../atlas/questions";
+import { sorted } from "../../compute/sorted";
+import type { HeadName } from "../../generated/vocabulary";
+import { upTo } from "../../paint/format";
+import { HeadLink } from "../../parts/headlink";
+import { effect, metricOf, sweep } from "../../state/effects";
+import { useView } from "../../state/view";
+import type { Examples } from "./data";
+import { exampleWords } from "./words";
+
+export function Opened({ examples, n }: { examples: Examples; n: number }) {
+  const view = useView();
+  const { page, synced, overview } = view;
+  const [asked, ask] = useState(""); // of which run
+  const hasAtlas = synced.parts.value.includes("atlas");
+  const why = () => {
+    page.tabChosen.value = true;
+    synced.put({ view: "matter" });
+  };
+  const whichHead = () => {
+    askHeads(view, "matters");
+    ask(overview.trace);
+  };
+  return (
+    <div class="bl-note" data-testid="task-opened">
+      <p aria-live="polite">
+        {exampleWords(examples, n)}{" "}
+        {hasAtlas && (
+          <>
+            <button type="button" class="bl-link" onClick={whichHead}>
+              Which head does it?
+            </button>{" "}
+            <button type="button" class="bl-link" onClick={why}>
+              Which words?
+            </button>
+          </>
+        )}
+      </p>
+      {asked === overview.trace && <Head />}
+    </div>
+  );
+}
+
+/** The head without which a number loses most; null where it loses by none. */
+export function mostNeeded(values: ArrayLike<number>, n_heads: number): { at: HeadName; value: number } | null {
+  const [n] = sorted(upTo(values.length), (n) => values[n]!, false);
+  if (n === undefined || !(values[n]! < 0)) return null;
+  return { at: [Math.floor(n / n_heads), n % n_heads], value: values[n]! };
+}
+
+function Head() {
+  const view = useView();
+  const metric = metricOf(view);
+  if (!metric) return <p class="bl-muted">asking for the answer …</p>;
+  const { values, exact, refused } = sweep(view, metric.name);
+  if (refused) return <p class="bl-muted">{refused}</p>;
+  if (exact < values.length)
+    return (
+      <p class="bl-muted">
+        switching off each head: {exact} of {values.length} …
+      </p>
+    );
+  const most = mostNeeded(values, view.overview.n_heads);
+  if (!most) return <p data-testid="task-head">No head, switched off alone, lowers {metric.label}.</p>;
+  return (
+    <p data-testid="task-head">
+      <HeadLink at={most.at} pick={(layer, head) => view.synced.put({ layer, head })} />, switched off alone, lowers{" "}
+      {metric.label} most of {values.length} heads: {effect(most.value)}.
+    </p>
+  );
+}

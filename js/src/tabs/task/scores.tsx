@@ -1,0 +1,29 @@
+// The scores, each with its interval or why there is none: whatever the task measures.
+import { counted } from "../../paint/format";
+import { numbers, Table } from "../../parts/table";
+import { visibleText } from "../../parts/token";
+import type { Metric, Told } from "./data";
+import { betweenWords } from "./words";
+
+const DIGITS = 3;
+
+export function Scores({ told }: { told: Told }) {
+  const ofClasses = told.metrics.some(({ label }) => label);
+  return (
+    <div data-testid="task-scores">
+      <Table<Metric>
+        title="Scores"
+        about="95 % intervals: over examples drawn as these were"
+        rows={told.metrics}
+        columns={[
+          { name: "measure", value: ({ measure }) => measure },
+          ...(ofClasses ? [{ name: "of", value: ({ label }: Metric) => visibleText(label || "all") }] : []),
+          numbers("value", ({ value }) => value, { digits: DIGITS }),
+          { name: "interval", value: betweenWords },
+          { name: "n", value: ({ n }) => n, show: ({ n }) => counted(n) },
+          { name: "note", value: ({ note }) => note, copied: true },
+        ]}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+// Labelled examples: what is listed, what is said, and that code which is loaded apart gets what it takes.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Link } from "../src/kernel/link";
+import type { View } from "../src/state/view";
+import { type Examples, listed, stateOf } from "../src/tabs/task/data";
+import { mostNeeded } from "../src/tabs/task/opened";
+import { SHARED } from "../src/tabs/task/shared";
+import { countWords, exampleWords, firstScore } from "../src/tabs/task/words";
+
+const EXAMPLES: Examples = {
+  n: 4,
+  cut: 0,
+  columns: [
+    { name: "row", kind: "number", numbers: [17, 3, 170, 0] },
+    { name: "text", kind: "text", values: ["Not bad", "good 17", "bad", "fine"], numbers: [] },
+    { name: "label", kind: "class", names: ["good", "poor"], numbers: [0, 0, 1, 1] },
+    { name: "guess", kind: "class", names: ["poor", "good"], numbers: [0, 1, 0, 0] },
+    { name: "right", kind: "flag", numbers: [0, 1, 1, 1] },
+    { name: "probability", kind: "number", numbers: [0.93, 0.6, 0.9, 0.99] },
+    { name: "loss", kind: "number", numbers: [2.66, 0.51, 0.1, Number.NaN] },
+  ],
+};
+const state = () => stateOf({ link: {} as Link, overview: { map: "self" } } as View);
+
+it("lists what is searched for, by words or by number, what is wrong or right, a cell, in any order", () => {
+  const chosen = state();
+  expect(listed(EXAMPLES, chosen)).toEqual([0, 1, 2, 3]);
+  chosen.search.value = " BAD";
+  expect(listed(EXAMPLES, chosen)).toEqual([0, 2]);
+  chosen.search.value = "17"; // the row of that number, and a text that has it; not row 170
+  expect(listed(EXAMPLES, chosen)).toEqual([0, 1]);
+  chosen.search.value = "#17";
+  expect(listed(EXAMPLES, chosen)).toEqual([0]);
+  chosen.search.value = "";
+  chosen.only.value = "wrong";
+  expect(listed(EXAMPLES, chosen)).toEqual([0]);
+  chosen.only.value = "right";
+  expect(listed(EXAMPLES, chosen)).toEqual([1, 2, 3]);
+  chosen.only.value = "all";
+  chosen.cell.value = ["poor", "poor"];
+  expect(listed(EXAMPLES, chosen)).toEqual([2, 3]);
+  chosen.cell.value = null;
+  chosen.order.value = { name: "loss", down: false };
+  expect(listed(EXAMPLES, chosen)).toEqual([2, 1, 0, 3]); // no number comes last
+  chosen.order.value = { name: "label", down: true };
+  expect(listed(EXAMPLES, chosen)).toEqual([2, 3, 0, 1]);
+});
+
+it("lists tables that have none of the columns of a classifier", () => {
+  const chosen = state();
+  const plain: Examples = { n: 2, cut: 0, columns: [{ name: "error", kind: "number", numbers: [2, 1] }] };
+  chosen.cell.value = ["good", "poor"];
+  chosen.order.value = { name: "loss", down: true };
+  expect(listed(plain, chosen)).toEqual([0, 1]);
+  expect(exampleWords(plain, 1)).toBe("Example 1.");
+});
+
+it("says what came of an example", () => {
+  expect(exampleWords(EXAMPLES, 0)).toBe(
+    "Example 17 is good, and was guessed to be poor with probability 0.930. Its loss is 2.66 nats.",
+  );
+  expect(exampleWords(EXAMPLES, 1)).toBe(
+    "Example 3 is good, and was guessed so with probability 0.600. Its loss is 0.51 nats.",
+  );
+});
+
+it("says the first score of all, with its interval or without", () => {
+  const score = { measure: "accuracy", label: "", value: 0.87, low: 0.8512, high: 0.89, n: 1000, note: "" };
+  const told = { ...EXAMPLES, source: "", examples: 9, wrong: 1, opened: null, confusion: null, held: [] };
+  expect(firstScore({ ...told, metrics: [{ ...score, label: "good" }, score] })).toBe(
+    "accuracy 0.870 (95 %: 0.851 to 0.890)",
+  );
+  expect(firstScore({ ...told, metrics: [{ ...score, low: null, high: null }] })).toBe("accuracy 0.870");
+  expect(countWords(2, EXAMPLES, { ...told, metrics: [] })).toBe("2 of the 4 with the largest loss, of 9 examples");
+  expect(countWords(4, EXAMPLES, { ...told, examples: 4, metrics: [] })).toBe("4 examples");
+});
+
+it("finds the head without which a number loses most", () => {
+  expect(mostNeeded([0.1, -0.2, Number.NaN, -0.3], 2)).toEqual({ at: [1, 1], value: -0.3 });
+  expect(mostNeeded([0.1, 0, Number.NaN, 0.2], 2)).toBe(null);
+});
+
+it("hands what is loaded apart all that it takes, and nothing else", () => {
+  const folder = join(import.meta.dirname, "../src/tabs/task");
+  const files = readdirSync(folder).filter((file) => /\.tsx?$/.test(file) && !/^(apart|shared)\./.test(file));
+  expect(files.length).toBeGreaterThan(6);
+  const taken = files.flatMap((file) =>
+    [...readFileSync(join(folder, file), "utf8").matchAll(/import \{([^}]*)\} from "([^"]+)"/g)]
+      .filter(([, , from]) => !from!.startsWith("./"))
+      .flatMap(([, names]) => names!.split(",").map((name) => name.trim()))
+      .filter((name) => name && !name.startsWith("type ")),
+  );
+  const jsx = ["Fragment", "jsx", "jsxs"];
+  expect(Object.keys(SHARED).sort()).toEqual([...new Set([...taken, ...jsx])].sort());
+});

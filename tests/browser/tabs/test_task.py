@@ -1,0 +1,242 @@
+"""Labelled examples: a list that many rows do not slow, counts that open their texts, a row that is run below."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+import bertlens as bl
+from browser.frame.test_axe import AXE, FINDINGS
+from browser.views import Seen
+from unit.tasks.classifier import lens_of, planted, texts_of
+
+WRONG = 17
+
+
+def mixed() -> tuple[bl.Lens, tuple[int, int], list[tuple[str, int]]]:
+    """A classifier whose answer hangs on one head, and 60 examples: every fourth has the other label, 17 among them."""
+    lens, head, examples = planted(3)
+    return lens, head, [(text, 1 - label if n % 4 == WRONG % 4 else label) for n, (text, label) in enumerate(examples)]
+
+
+@pytest.fixture(scope="module")
+def task() -> bl.Task:
+    lens, _, examples = mixed()
+    return bl.task(lens, examples, progress=False)
+
+
+def rows(seen: Seen) -> list[int]:
+    """The examples in sight or near it, in their order."""
+    return [
+        int(n) for n in seen.part("task").locator("tr[data-row]").evaluate_all("all => all.map(r => r.dataset.row)")
+    ]
+
+
+def row(seen: Seen, n: int) -> Locator:
+    return seen.part("task").locator(f'tr[data-row="{n}"]')
+
+
+def opened(seen: Seen) -> Locator:
+    return seen.part("task-opened")
+
+
+def search(seen: Seen, words: str) -> None:
+    seen.root.get_by_role("searchbox", name="Search the examples").fill(words)
+
+
+def said(task: bl.Task, n: int) -> str:
+    one = task.table.iloc[n]
+    same = "and was guessed so" if one["right"] else f"and was guessed to be {one['guess']}"
+    sure, loss = f"{one['probability']:.3f}", f"{one['loss']:.2f}"
+    return f"Example {n} is {one['label']}, {same} with probability {sure}. Its loss is {loss} nats."
+
+
+def test_a_click_on_an_example_runs_it_below(live: Any, task: bl.Task) -> None:
+    view = task.explore()
+    seen = live(view, width=950)
+    order = task.table.sort_values("loss", ascending=False, kind="stable")
+    expect(opened(seen)).to_contain_text(said(task, int(order["row"].iloc[0])))
+    assert rows(seen)[:8] == order["row"].tolist()[:8]
+    first = row(seen, int(order["row"].iloc[2])).locator("td").all_inner_texts()
+    assert first[:4] == [str(order[name].iloc[2]) for name in ("row", "text", "label", "guess")]
+    search(seen, "#17")
+    expect(seen.part("task-count")).to_have_text("1 of 60 examples")
+    row(seen, 17).click()
+    expect(opened(seen)).to_contain_text(said(task, 17))
+    expect(row(seen, 17)).to_have_attribute("aria-selected", "true")
+    assert view.trace.text == task.table["text"][17]
+    expect(seen.root.get_by_role("textbox", name="Sentence A")).to_have_value(task.table["text"][17])
+
+
+def test_why_is_example_17_wrong_and_which_head_does_it_takes_at_most_four_clicks(live: Any, task: bl.Task) -> None:
+    view = task.explore()
+    seen = live(view, width=1400)
+    assert not task.table["right"][WRONG]
+    clicks: list[str] = []
+
+    def click(button: Locator, what: str) -> None:
+        button.click()
+        clicks.append(what)
+
+    search(seen, "#17")
+    click(row(seen, WRONG), "the example")
+    expect(opened(seen)).to_contain_text(said(task, WRONG))
+    click(seen.root.get_by_role("button", name="Which head does it?"), "which head")
+    expect(seen.part("task-head")).to_be_visible()
+    trace = task.lens.trace(task.table["text"][WRONG])
+    guess = int(task.guesses[WRONG])
+    before = float(trace.output.logits[0, guess])
+    effects = {
+        (layer, head): float(trace.rerun(bl.whatif.off(layer, head)).output.logits[0, guess]) - before
+        for layer in range(trace.n_layers)
+        for head in range(trace.n_heads)
+    }
+    most = min(effects, key=lambda at: effects[at])
+    assert most == mixed()[1]  # the planted one
+    number = f"{effects[most]:+.3f}".replace("-", "−")
+    name = task.names[guess]
+    expect(seen.part("task-head")).to_have_text(
+        f"L{most[0]}·H{most[1]}, switched off alone, lowers logit of “{name}” most of 12 heads: {number}."
+    )
+    click(seen.part("task-head").get_by_role("button"), "the head")
+    seen.title(f"L{most[0]}·H{most[1]}")
+    assert (view.layer, view.head) == most
+    click(seen.tab("Does it matter?"), "does it matter")
+    expect(seen.part("matter")).to_contain_text(f"L{most[0]}·H{most[1]}")
+    assert len(clicks) <= 4
+
+
+def test_a_count_lists_its_texts_and_filters_sort_and_search(live: Any, task: bl.Task) -> None:
+    seen = live(task.explore(), width=1400)
+    label, guess = task.names
+    cell = task.cell(label, guess)
+    seen.part("confusion").get_by_role("button", name=f"{len(cell)} labelled {label}, guessed {guess}").click()
+    expect(seen.part("task-count")).to_have_text(f"{len(cell)} of 60 examples")
+    assert rows(seen)[:10] == cell["row"].tolist()[:10]
+    seen.root.get_by_role("button", name="All cells again").click()
+    seen.select("show").select_option("wrong")
+    wrong = task.table[~task.table["right"]].sort_values("loss", ascending=False, kind="stable")
+    expect(seen.part("task-count")).to_have_text(f"{len(wrong)} of 60 examples")
+    seen.part("task").get_by_role("button", name="loss", exact=True).click()
+    seen.part("task").get_by_role("button", name="loss", exact=True).click()
+    assert rows(seen)[:8] == wrong["row"].tolist()[::-1][:8]
+    expect(seen.part("task").get_by_role("columnheader", name="loss")).to_have_attribute("aria-sort", "ascending")
+    search(seen, "nothing is like this")
+    expect(seen.part("task").get_by_text("No example is like this.")).to_be_visible()
+
+
+def test_scores_are_the_tasks_own(live: Any, task: bl.Task) -> None:
+    seen = live(task.explore(), width=950)
+    seen.choice("beside", "Scores").click()
+    shown = seen.part("task-scores").locator("tbody tr")
+    metrics = task.metrics()
+    expect(shown).to_have_count(len(metrics))
+    texts = shown.evaluate_all("all => all.map(one => [...one.cells].map(cell => cell.textContent))")
+    for line, one in zip(texts, metrics.itertuples(), strict=True):
+        number = f"{one.value:.3f}".replace("-", "−") if one.value == one.value else "–"
+        between = f"{one.low:.3f} to {one.high:.3f}".replace("-", "−") if one.low == one.low else one.note
+        assert line == [one.measure, one.label or "all", number, between, str(one.n)]
+    accuracy = metrics.iloc[0]
+    score = f"accuracy {accuracy['value']:.3f} (95 %: {accuracy['low']:.3f} to {accuracy['high']:.3f})"
+    expect(seen.part("task-score")).to_have_text(score)
+
+
+def test_keys_go_through_the_list_and_enter_opens(live: Any, task: bl.Task) -> None:
+    view = task.explore()
+    seen = live(view, width=950)
+    grid = seen.root.get_by_role("grid", name="Examples")
+    order = task.table.sort_values("loss", ascending=False, kind="stable")["row"].tolist()
+    grid.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "PageDown"):
+        grid.press(key)
+    expect(grid).to_have_attribute("aria-activedescendant", "bl-example-9")
+    grid.press("End")
+    expect(grid).to_have_attribute("aria-activedescendant", "bl-example-59")
+    expect(row(seen, order[-1])).to_be_in_viewport()
+    grid.press("ArrowUp")
+    grid.press("Enter")
+    expect(opened(seen)).to_contain_text(said(task, order[-2]))
+    assert view.trace.text == task.table["text"][order[-2]]
+
+
+def test_what_is_listed_is_copied_as_csv(live: Any, task: bl.Task) -> None:
+    seen = live(task.explore(), width=950)
+    seen.page.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
+    search(seen, "cat")
+    wanted = task.table[task.table["text"].str.contains("cat")].sort_values("loss", ascending=False, kind="stable")
+    expect(seen.part("task-count")).to_have_text(f"{len(wanted)} of 60 examples")
+    seen.root.get_by_role("button", name="Copy as CSV").click()
+    expect(seen.root.get_by_text("copied", exact=True)).to_be_visible()
+    lines = [line for line in seen.page.evaluate("() => window.copied").splitlines() if not line.startswith("#")]
+    found = list(csv.DictReader(io.StringIO("\n".join(lines))))
+    assert [int(one["row"]) for one in found] == wanted["row"].tolist()
+    assert [one["text"] for one in found] == wanted["text"].tolist()
+    assert [float(one["loss"]) for one in found] == pytest.approx(wanted["loss"].tolist(), rel=1e-6)
+
+
+def test_ten_thousand_rows_are_a_list_of_those_in_sight(live: Any) -> None:
+    lens = lens_of()
+    texts = texts_of(200)
+    examples = [(f"{texts[n % 200]}", n % 2) for n in range(10_000)]
+    big = bl.task(lens, examples, batch_size=256, progress=False)
+    seen = live(big.explore(), width=950)
+    expect(seen.part("task-count")).to_have_text("10,000 examples")
+    assert len(rows(seen)) < 60
+    times = seen.page.evaluate(
+        """async () => {
+            const frame = () => new Promise(requestAnimationFrame);
+            const box = document.querySelector(".bl-examples");
+            const search = document.querySelector("input[type=search]");
+            const took = async (act) => {
+                const from = performance.now();
+                act();
+                await frame();
+                await frame();
+                return performance.now() - from;
+            };
+            const scrolled = [];
+            for (let n = 1; n <= 10; n++) scrolled.push(await took(() => { box.scrollTop = n * 25_000; }));
+            const sorted = await took(() => document.querySelector(".bl-ex-text .bl-sort").click());
+            const found = await took(() => {
+                search.value = "cat";
+                search.dispatchEvent(new Event("input", { bubbles: true }));
+            });
+            return { scrolled: Math.max(...scrolled), sorted, found };
+        }"""
+    )
+    print(times)
+    assert times["scrolled"] < 250 and times["found"] < 500 and times["sorted"] < 1500, times
+    wanted = sum("cat" in text for text, _ in examples)
+    expect(seen.part("task-count")).to_have_text(re.compile(f"^{wanted:,} of 10,000"))
+
+
+@pytest.mark.parametrize(("width", "theme"), [(480, "dark"), (950, "light")])
+def test_a_saved_page_holds_the_examples_that_matter(show: Any, task: bl.Task, width: int, theme: str) -> None:
+    seen = show(task.explore(), width=width, theme=theme)
+    order = task.table.sort_values("loss", ascending=False, kind="stable")["row"].tolist()
+    expect(opened(seen)).to_contain_text(said(task, order[0]))
+    assert rows(seen)[:8] == order[:8]
+    assert seen.page.evaluate("() => document.documentElement.scrollWidth") <= width
+    row(seen, order[1]).click()
+    expect(seen.part("problem")).to_contain_text("needs the model")
+    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert seen.page.evaluate(FINDINGS) == []
+
+
+def test_the_explorer_has_the_examples_as_a_tab(live: Any, task: bl.Task) -> None:
+    lesson = bl.Lesson("Look", [bl.Lesson.step("Look at the examples.")])
+    view = task.lens.trace(task.table["text"][3]).explore(task=task, lesson=lesson)
+    seen = live(view, width=950)
+    expect(seen.root.get_by_text("Look at the examples.", exact=True)).to_be_visible()
+    seen.open_tab("Task")
+    expect(opened(seen)).to_contain_text(said(task, 3))
+    search(seen, "#5")
+    row(seen, 5).click()
+    expect(opened(seen)).to_contain_text(said(task, 5))
+    assert view.trace.text == task.table["text"][5]
+    expect(seen.tab("Task")).to_have_attribute("aria-selected", "true")

@@ -1,0 +1,243 @@
+"""A view of labelled examples: what it tells the page is the task's own, and long work can be begun and stopped."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bertlens as bl
+from bertlens.base.wire import unpack
+from bertlens.errors import ExportError, InputError
+from bertlens.widgets.answers import tasks
+from bertlens.widgets.jobs import Job, Stopped
+from unit.asking import replies
+from unit.tasks.classifier import labelled, lens_of
+
+
+@pytest.fixture(scope="module")
+def task() -> bl.Task:
+    return bl.task(lens_of(), labelled(260), progress=False)
+
+
+@pytest.fixture(scope="module")
+def view(task: bl.Task) -> Any:
+    return task.explore()
+
+
+def asked(view: Any, op: str, **arguments: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    fields, buffers = replies(view, {"id": 1, "trace": "", "map": "self", "op": op, **arguments})[0]
+    arrays = unpack(fields["arrays"], bytes(buffers[0])) if "arrays" in fields else {}
+    return fields, arrays
+
+
+def finished(view: Any, work: str) -> dict[str, Any]:
+    for _ in range(600):
+        fields, _ = asked(view, "task_work", work=work)
+        if not fields.get("again"):
+            return fields
+    raise AssertionError("it does not end")
+
+
+def columns(fields: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, list[Any]]:
+    found = {}
+    for one in fields["columns"]:
+        numbers = arrays.get(one["name"])
+        known = {"text": lambda one=one: one["values"]}
+        known["class"] = lambda one=one, numbers=numbers: [one["names"][k] for k in numbers]
+        found[one["name"]] = known.get(one["kind"], lambda numbers=numbers: numbers.tolist())()
+    return found
+
+
+def test_the_page_is_told_the_tasks_own_numbers(task: bl.Task, view: Any) -> None:
+    table = task.table.sort_values("loss", ascending=False, kind="stable")
+    fields, arrays = asked(view, "task")
+    assert (fields["examples"], fields["wrong"]) == (260, int((~table["right"]).sum()))
+    assert len(columns(fields, arrays)["row"]) == tasks.KEPT == 200
+    assert fields["confusion"] == {"names": task.names, "counts": task.confusion().to_numpy().tolist()}
+    metrics = task.metrics()
+    assert [one["measure"] for one in fields["metrics"]] == metrics["measure"].tolist()
+    for name in ("value", "low", "high"):
+        told = [np.nan if one[name] is None else one[name] for one in fields["metrics"]]
+        np.testing.assert_array_equal(told, metrics[name].to_numpy(float))
+    whole = columns(*asked(view, "task_table"))
+    assert list(whole) == list(table.columns)
+    for name in ("row", "text", "label", "guess"):
+        assert whole[name] == table[name].tolist(), name
+    np.testing.assert_array_equal(np.array(whole["right"], bool), table["right"])
+    for name in ("probability", "margin", "loss"):
+        np.testing.assert_array_equal(whole[name], table[name].to_numpy(np.float32))
+
+
+def test_it_opens_on_the_largest_loss_or_on_a_row_and_runs_the_one_that_is_clicked(task: bl.Task) -> None:
+    own = task.explore()
+    worst = int(task.table["loss"].idxmax())
+    assert own.trace.text == task.table["text"][worst]
+    assert asked(own, "task")[0]["opened"] == worst
+    assert task.explore(row=4).trace.text == task.table["text"][4]
+    assert asked(own, "task_open", row=17)[0]["row"] == 17
+    assert own.trace.text == task.table["text"][17] == own.text
+    logits = own.trace.output.logits[0].detach().numpy()
+    assert int(logits.argmax()) == task.guesses[17]
+    for row in (-1, 260, "2", True, None):
+        assert asked(own, "task_open", row=row)[0]["error"] == f"no example {row}: there are 0 to 259"
+    assert own.trace.text == task.table["text"][17]
+
+
+def test_what_is_wrong_with_a_task_is_said_in_one_sentence(task: bl.Task) -> None:
+    other = bl.task(lens_of(1), labelled(40), progress=False)
+    with pytest.raises(InputError, match=r"task is what bl.task\(lens, examples\) gives, not list"):
+        bl.TaskView([1])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no example 999: there are 0 to 259"):
+        task.explore(row=999)
+    with pytest.raises(InputError, match=r"heads is what task.heads\(\) of the same task gives"):
+        task.explore(heads_found=other.heads(2))
+    with pytest.raises(InputError, match=r"errors is what task.errors\(\) gives"):
+        task.explore(errors_found=3)
+    with pytest.raises(InputError, match=r"the task is of another model than this trace: trace with task\.lens"):
+        task.lens.trace("the cat").explore(task=other)
+    maps = bl.Trace.from_attentions([np.full((1, 2, 2), 0.5)], ["a", "b"])
+    with pytest.raises(InputError, match="the task is of another model than this trace"):
+        maps.explore(task=task)
+    with pytest.raises(ExportError, match="a live page holds no labelled examples"):
+        task.explore().to_html(live=True)
+
+
+def test_the_explorer_has_the_tab_where_a_task_is_given_and_a_lesson_beside_it(task: bl.Task) -> None:
+    lesson = bl.Lesson("Look", [bl.Lesson.step("Look at the head.")])
+    with_both = task.lens.trace("the cat sat").explore(task=task, lesson=lesson)
+    reasons = {tab["name"]: tab["why_not"] for tab in with_both.overview["header"]["tabs"]}
+    assert reasons["task"] == ""
+    assert with_both.lesson["title"] == "Look"
+    assert asked(with_both, "task")[0]["opened"] is None
+    without = task.lens.trace("the cat sat").explore()
+    assert {tab["name"]: tab["why_not"] for tab in without.overview["header"]["tabs"]}["task"] is None
+    assert asked(without, "task")[0]["error"].startswith("this view was made without labelled examples")
+
+
+def test_any_table_is_told(task: bl.Task) -> None:
+    table = pd.DataFrame(
+        {
+            "row": [0, 1],
+            "text": ["a", "b" * 300],
+            "words": [["x", "y"], ["z"]],
+            "score": [1.5, np.nan],
+            "seen": [True, False],
+        }
+    )
+    fields, arrays = tasks._columns(table)
+    kinds = {one["name"]: one["kind"] for one in fields["columns"]}
+    assert kinds == {"row": "number", "text": "text", "words": "class", "score": "number", "seen": "flag"}
+    assert columns(fields, arrays)["words"] == ["x y", "z"]
+    assert fields["cut"] == 0
+    assert tasks._worst_first(table.iloc[::-1])["row"].tolist() == [1, 0]  # without a loss in the order given
+
+
+def test_texts_of_very_many_examples_are_cut(task: bl.Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "CHARACTERS", 250)
+    fields, _ = tasks._columns(pd.DataFrame({"row": [0, 1], "text": ["a", "b" * 300]}))
+    assert fields["cut"] == 200
+    assert [len(text) for text in fields["columns"][1]["values"]] == [1, 200]
+
+
+def test_work_is_begun_by_the_page_and_its_result_is_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = bl.task(lens_of(), labelled(40), progress=False)
+    own = task.explore()
+    assert asked(own, "task")[0]["held"] == []
+    assert asked(own, "task_work", work="pruning")[0]["error"] == (
+        "the curve needs an order of the heads: ask for these first"
+    )
+    monkeypatch.setattr(tasks, "PATIENCE", 0.0)  # so that what is at work is seen
+    began, _ = asked(own, "task_work", work="heads")
+    assert began["again"] is True and set(began) >= {"doing", "done", "said"}
+    monkeypatch.undo()
+    told = finished(own, "heads")
+    found = task.heads()
+    assert told["said"] == found.said
+    for name in ("part", "layer", "head", "finding"):
+        assert [one[name] for one in told["rows"]] == found.table[name].tolist()
+    for name in ("estimate", "effect", "low", "high", "p_holm"):
+        numbers = [np.nan if one[name] is None else one[name] for one in told["rows"]]
+        np.testing.assert_array_equal(numbers, found.table[name].to_numpy(float))
+    curve = finished(own, "pruning")
+    table = found.pruning()
+    assert [list(one.values()) for one in curve["rows"]] == table.to_numpy().tolist()
+    least = table.attrs["least"]
+    assert curve["said"] == (
+        f"{least['estimate']} of 12 heads keep 95 % of the accuracy where those with the smallest estimates are "
+        f"switched off first; {least['random']} where they are taken at random (mean of 3 orders)."
+    )
+    slices = finished(own, "slices")
+    assert [one["slice"] for one in slices["rows"]] == task.slices()["slice"].tolist()[: tasks.SLICES]
+    assert asked(own, "task")[0]["held"] == ["heads", "pruning", "slices"]
+
+
+def test_what_wrong_answers_rest_on_is_the_tasks_own() -> None:
+    few = bl.task(lens_of(), labelled(12), progress=False)
+    found = few.errors(20)
+    own = few.explore(errors_found=found)
+    told = finished(own, "errors")
+    assert told["said"] == found.said
+    assert [(one["row"], one["words"], one["nearest"]) for one in told["rows"]] == list(
+        found.table[["row", "words", "nearest"]].itertuples(index=False, name=None)
+    )
+    begun = finished(few.explore(), "errors")
+    assert begun["rows"] == told["rows"]
+
+
+def test_the_sentence_of_slices_counts_those_that_are_worse_than_chance() -> None:
+    table = pd.DataFrame({"finding": [True, False, False]})
+    assert tasks.slices_said(table).startswith("In 1 of 3 slices more is wrong than chance would make it")
+    assert tasks.slices_said(table[1:]).startswith("In none of 2 slices is more wrong than chance would make it")
+    assert tasks.slices_said(table[:0]) == "No slice has 10 examples inside and 10 outside."
+
+
+def test_work_can_be_stopped_and_begun_again() -> None:
+    own = bl.task(lens_of(), labelled(120), batch_size=2, progress=False).explore()
+    assert asked(own, "task_work", work="heads")[0]["again"]
+    asked(own, "task_stop", work="heads")
+    told = finished(own, "heads")
+    assert told.get("stopped") or "texts that had no part in the choice" in told["said"]
+    held = asked(own, "task")[0]["held"]
+    assert held == ([] if told.get("stopped") else ["heads"])
+    if told.get("stopped"):
+        assert asked(own, "task_work", work="heads")[0]["again"]
+    own.close()  # ends what is at work
+
+
+def test_closing_a_view_ends_its_work() -> None:
+    own = bl.task(lens_of(), labelled(400), batch_size=1, progress=False).explore()
+    tasked = own._shown.tasked
+    assert isinstance(tasked.found("errors", 0.0), Job)
+    [job] = tasked._jobs.values()
+    own.close()
+    with pytest.raises(Stopped):
+        job.made(30)
+
+
+def test_what_work_raises_is_said_and_it_can_be_begun_again(task: bl.Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = task.explore()
+
+    def fails() -> None:
+        raise InputError("it is too few")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(task, "heads", fails)
+        assert finished(own, "heads")["error"] == "it is too few"
+    assert asked(own, "task")[0]["held"] == []
+    assert finished(own, "heads")["said"]
+
+
+def test_a_saved_page_holds_what_was_found_and_slices(task: bl.Task) -> None:
+    own = task.explore(heads_found=task.heads(2))
+    steps = {json.dumps(question) for question, _ in own.page().answers if question["op"].startswith("task")}
+    assert steps == {
+        json.dumps({"op": op, "map": "self", **more})
+        for op, more in (("task", {}), ("task_work", {"work": "heads"}), ("task_work", {"work": "slices"}))
+    }
+    assert own.page().apart == ("task.js",)
+    assert own.page().title == "BertForSequenceClassification: its task"
+    assert task.lens.trace("the cat sat").explore().page().apart == ()
