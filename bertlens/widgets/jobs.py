@@ -3,13 +3,26 @@ cells have their turn, with how far it is, and an end that the page may ask for.
 
 from __future__ import annotations
 
+import atexit
 import threading
+import weakref
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..tasks.progress import watched
 
 T = TypeVar("T")
+
+
+_begun: weakref.WeakSet[Job[Any]] = weakref.WeakSet()
+
+
+@atexit.register
+def _end() -> None:
+    """Nothing computes while the interpreter goes."""
+    for job in list(_begun):
+        job.stop()
+        job.wait(10)
 
 
 class Stopped(Exception):
@@ -26,6 +39,7 @@ class Job(Generic[T]):
         self._made: list[T] = []
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        _begun.add(self)
         self._thread.start()
 
     def _run(self, work: Callable[[], T]) -> None:
@@ -49,11 +63,15 @@ class Job(Generic[T]):
         """End it at its next step: what is worth keeping then is its result."""
         self.is_stopped = True
 
+    def wait(self, patience: float) -> bool:
+        """Whether it has ended, within so many seconds."""
+        self._thread.join(patience)
+        return not self._thread.is_alive()
+
     def made(self, patience: float) -> list[T]:
         """[the result], or [] where it takes longer than `patience` (s). Raises what it raised; Stopped where it was
         ended with nothing to keep."""
-        self._thread.join(patience)
-        if self._thread.is_alive():
+        if not self.wait(patience):
             return []
         if self._error is not None:
             raise self._error

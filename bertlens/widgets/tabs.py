@@ -95,8 +95,8 @@ for _tab in (
         "another run",
         ("thumbs", "compared_with", "compared_heads", "compared", "compared_answers"),
     ),
-    Tab("survey", "Corpus", "Does it hold elsewhere?", "corpus", ("survey",)),
     Tab("task", "Task", "What it is good for, and where it is wrong.", "task", PARTS["examples"].questions),
+    Tab("survey", "Corpus", "Does it hold elsewhere?", "corpus", ("survey",)),
     Tab("table", "Table", "The numbers.", questions=("survey_texts",)),
 ):
     register_tab(_tab)

@@ -47,7 +47,7 @@ class Tasked:
         if errors is not None and not isinstance(errors, Errors):
             raise InputError("errors is what task.errors() gives")
         self.task = task
-        self.table = _worst_first(task.table)
+        self.table = worst_first(task.table)
         self.metrics = task.metrics()
         self.opened: int | None = None
         self._found: dict[str, Any] = {
@@ -71,7 +71,7 @@ class Tasked:
 
     def why_not(self, trace: Trace) -> str:
         """Why the examples cannot stand beside a trace; "" where they can: it is of the same model."""
-        lens = trace.lens
+        lens: Any = trace.lens
         if lens is not None and lens.borrowed.runner is self.task.lens.borrowed.runner:
             return ""
         return "the task is of another model than this trace: trace with task.lens"
@@ -81,7 +81,7 @@ class Tasked:
         if reason := self.why_not(trace):
             raise InputError(reason)
 
-    def found(self, work: str, patience: float = PATIENCE) -> Any:
+    def found(self, work: str, patience: float) -> Any:
         """What a piece of work found, which is begun if need be; its Job while it is at it."""
         with self._lock:
             if work in self._found:
@@ -122,7 +122,8 @@ class Tasked:
             if heads is None:
                 raise InputError("the curve needs an order of the heads: ask for these first")
             return lambda: heads.pruning()
-        return {"heads": task.heads, "errors": task.errors, "slices": task.slices}[work]
+        begins: dict[str, Callable[[], Any]] = {"heads": task.heads, "errors": task.errors, "slices": task.slices}
+        return begins[work]
 
 
 def tasked(asked: Asked) -> Tasked:
@@ -132,11 +133,11 @@ def tasked(asked: Asked) -> Tasked:
 
 
 def task(asked: Asked) -> Answer:
-    """What is known at once: scores, counts, and the examples that matter most. Columns and arrays: see `_columns`."""
+    """What is known at once: scores, counts, the examples that matter most. Columns and arrays: see `columns_of`."""
     own = tasked(asked)
     task = own.task
     first = own.table.head(KEPT)
-    fields, arrays = _columns(first)
+    fields, arrays = columns_of(first)
     wrong = int((~own.table["right"]).sum()) if "right" in own.table else None
     fields |= {
         "source": visible(task.examples.columns.source),
@@ -152,8 +153,8 @@ def task(asked: Asked) -> Answer:
 
 
 def task_table(asked: Asked) -> Answer:
-    """All examples, the largest loss first. Columns and arrays: see `_columns`."""
-    return _columns(tasked(asked).table)
+    """All examples, the largest loss first. Columns and arrays: see `columns_of`."""
+    return columns_of(tasked(asked).table)
 
 
 def task_open(asked: Asked, row: Any) -> Answer:
@@ -166,7 +167,7 @@ def task_work(asked: Asked, work: str) -> Answer:
     """A piece of work, which is begun if need be: "again" with "doing", "done" (its share) and "said" while it is at
     it, "stopped" where it was ended with nothing to keep; then what it found, as fields."""
     try:
-        found = tasked(asked).found(work)
+        found = tasked(asked).found(work, PATIENCE)
     except Stopped:
         return {"stopped": True}, {}
     if isinstance(found, Job):
@@ -191,13 +192,13 @@ def task_code(_asked: Asked) -> Answer:
     return {"code": bundle.text("task.js")}, {}
 
 
-def _worst_first(table: pd.DataFrame) -> pd.DataFrame:
+def worst_first(table: pd.DataFrame) -> pd.DataFrame:
     if "loss" in table:
         table = table.sort_values("loss", ascending=False, kind="stable")
     return table.reset_index(drop=True)
 
 
-def _columns(table: pd.DataFrame) -> Answer:
+def columns_of(table: pd.DataFrame) -> Answer:
     """Columns as the page reads them: [{name, kind, values or names}]; kind "text": values; "class": names, array
     `name` of their numbers; "flag" and "number": array `name`. Texts of very many examples are cut, and `cut` says to
     how many characters (0: whole)."""

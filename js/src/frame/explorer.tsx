@@ -79,16 +79,16 @@ export function Explorer({ view }: { view: View }) {
         <WithLesson>
           {has("header") ? <Header /> : <Problem />}
           {!has("header") && parts.some((name) => name !== "atlas") && <Switches />}
-          <Deferred>
-            <Pictures />
-            <WhatIf />
-          </Deferred>
-          {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
           {has("examples") && (
             <section class="bl-panel" aria-label="Examples">
               <Examples />
             </section>
           )}
+          <Deferred>
+            <Pictures />
+            <WhatIf />
+          </Deferred>
+          {view.overview.ranking && <Ranked ranking={view.overview.ranking} />}
           <div class={isBeside(view) ? "bl-work bl-beside" : "bl-work"}>
             {picture && <Main atlas={has("atlas")} head={has("head")} />}
             {picture && <Words atlas={has("atlas")} head={has("head")} />}

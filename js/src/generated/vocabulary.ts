@@ -2,8 +2,8 @@
 // this. Do not edit: change bertlens/vocabulary.py, measures/statistics.py, widgets/{questions,tabs}.py
 
 export type Measure = "weight" | "norm" | "difference";
-export type TabName = "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "survey" | "task" | "table";
-export type PartName = "header" | "atlas" | "examples" | "head" | "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "survey" | "task" | "table";
+export type TabName = "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "task" | "survey" | "table";
+export type PartName = "header" | "atlas" | "examples" | "head" | "neurons" | "why" | "matter" | "similarity" | "norms" | "gates" | "geometry" | "compare" | "task" | "survey" | "table";
 export type PairFilter = "all" | "AA" | "AB" | "BA" | "BB";
 export type UnitKind = "pieces" | "words" | "spans";
 export type Theme = keyof typeof INKS;

@@ -24,6 +24,7 @@ from bertlens.vocabulary import LAYER_MAPS
 from bertlens.widgets.questions import OF_VIEWS, QUESTIONS
 from unit import tiny
 from unit.asking import replies
+from unit.tasks import classifier as classified
 
 SIZES = (2304, pytest.param(8192, marks=pytest.mark.long))
 MOST_BYTES = 500e6  # beside the trace
@@ -60,6 +61,7 @@ VALUES: dict[str, list[Any]] = {
     "texts": [["the cat " * 1200, "the dog", "", ""]],
     "text_pair": [None],
     "changes": [[["off", 0, 1]]],
+    "work": ["slices"],
     "layers": [[1]],
     "split": [{"of": "output", "words": True}],
     "sheet": [{"mm": 85, "points": 8, "dark": False, "query": None, "key": None}],
@@ -167,6 +169,7 @@ REFUSED = {
     ),
     "which_words": "is shown in texts of at most 1,024 tokens",
     "faithful": "is shown in texts of at most 1,024 tokens",
+    "task_open": "no example 1500: there are 0 to 29",
     "find_target": "answers with no label and no word",  # an encoder, whatever the length
 }
 
@@ -185,11 +188,15 @@ def views(lens: bl.Lens, long: Trace) -> dict[str, Any]:
     stats = bl.survey.head_stats(lens, ["the cat sat on the mat", "it was very warm"] * 3, progress=False)
     changed = long.rerun(bl.whatif.off(0, 1))
     compared = bl.compare(long, changed).explore()
+    classifier = classified.model_of(max_position_embeddings=8192)
+    labels = bl.Lens(classifier, tiny.wordpiece(model_max_length=long.n_tokens))
+    task = bl.task(labels, classified.labelled(30), progress=False)
     return {
         "corpus": long.explore(stats=stats),
         "comparison": compared,
         "another run": changed.explore(),
         "similarity": long.explore(),
+        "task": labels.trace(long.text, truncation=True).explore(task=task),
     }
 
 

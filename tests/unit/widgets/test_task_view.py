@@ -43,12 +43,14 @@ def finished(view: Any, work: str) -> dict[str, Any]:
 
 
 def columns(fields: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, list[Any]]:
-    found = {}
+    found: dict[str, list[Any]] = {}
     for one in fields["columns"]:
-        numbers = arrays.get(one["name"])
-        known = {"text": lambda one=one: one["values"]}
-        known["class"] = lambda one=one, numbers=numbers: [one["names"][k] for k in numbers]
-        found[one["name"]] = known.get(one["kind"], lambda numbers=numbers: numbers.tolist())()
+        name, kind = one["name"], one["kind"]
+        if kind == "text":
+            found[name] = one["values"]
+        else:
+            numbers = arrays[name].tolist()
+            found[name] = [one["names"][k] for k in numbers] if kind == "class" else numbers
     return found
 
 
@@ -128,17 +130,17 @@ def test_any_table_is_told(task: bl.Task) -> None:
             "seen": [True, False],
         }
     )
-    fields, arrays = tasks._columns(table)
+    fields, arrays = tasks.columns_of(table)
     kinds = {one["name"]: one["kind"] for one in fields["columns"]}
     assert kinds == {"row": "number", "text": "text", "words": "class", "score": "number", "seen": "flag"}
     assert columns(fields, arrays)["words"] == ["x y", "z"]
     assert fields["cut"] == 0
-    assert tasks._worst_first(table.iloc[::-1])["row"].tolist() == [1, 0]  # without a loss in the order given
+    assert tasks.worst_first(table.iloc[::-1])["row"].tolist() == [1, 0]  # without a loss in the order given
 
 
 def test_texts_of_very_many_examples_are_cut(task: bl.Task, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "CHARACTERS", 250)
-    fields, _ = tasks._columns(pd.DataFrame({"row": [0, 1], "text": ["a", "b" * 300]}))
+    fields, _ = tasks.columns_of(pd.DataFrame({"row": [0, 1], "text": ["a", "b" * 300]}))
     assert fields["cut"] == 200
     assert [len(text) for text in fields["columns"][1]["values"]] == [1, 200]
 
@@ -208,12 +210,19 @@ def test_work_can_be_stopped_and_begun_again() -> None:
     own.close()  # ends what is at work
 
 
-def test_closing_a_view_ends_its_work() -> None:
+def test_closing_a_view_ends_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = []
+
+    class Kept(Job[Any]):
+        def __init__(self, work: Any) -> None:
+            super().__init__(work)
+            jobs.append(self)
+
+    monkeypatch.setattr(tasks, "Job", Kept)
     own = bl.task(lens_of(), labelled(400), batch_size=1, progress=False).explore()
-    tasked = own._shown.tasked
-    assert isinstance(tasked.found("errors", 0.0), Job)
-    [job] = tasked._jobs.values()
+    assert asked(own, "task_work", work="errors")[0]["again"]
     own.close()
+    [job] = jobs
     with pytest.raises(Stopped):
         job.made(30)
 

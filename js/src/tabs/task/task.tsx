@@ -78,7 +78,8 @@ function Shown({ told }: { told: Told }) {
         <List {...{ examples, places, state, shown, open }} rests={rests} />
         {shown !== null && <Opened examples={examples} n={shown} />}
       </div>
-      <div class="bl-task-side">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it */}
+      <section class="bl-task-side bl-scroll" aria-label="About all examples" tabIndex={0}>
         {side.value === "confusion" && <Confusion told={told} state={state} />}
         {side.value === "scores" && <Scores told={told} />}
         {side.value === "heads" && <Heads told={told} state={state} />}
@@ -86,7 +87,7 @@ function Shown({ told }: { told: Told }) {
           <Errors told={told} row={shown === null ? null : rowAt(examples, shown)} open={open} />
         )}
         {side.value === "slices" && <Slices told={told} />}
-      </div>
+      </section>
     </div>
   );
 }
