@@ -21,6 +21,7 @@ GROUPS = [
     name
     for name in (
         "size",
+        "start",
         "trace",
         "norms",
         "gates",

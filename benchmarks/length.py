@@ -23,6 +23,13 @@ from bertlens.widgets.answers import heads, thumbnails
 from bertlens.widgets.questions import QUESTIONS
 
 TOKENS, PAGE, LONGEST = 4096, 2048, 8192
+LAYERED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("pictures", {}),
+    ("thumbs", {"measure": "norm"}),
+    ("statistics", {"by": "weight"}),
+    ("statistics", {"by": "norm"}),
+    ("gates", {"threshold": 0.35, "margin": 0.1}),
+)
 
 
 def modern(**settings: Any) -> Lens:
@@ -68,7 +75,27 @@ def _until_whole(name: str, trace: Trace, asked: dict[str, Any]) -> None:
         pass
 
 
+def turns() -> Iterator[Row]:
+    """How long a click waits at most while what belongs to all heads is made."""
+    trace = modern(num_hidden_layers=1).trace(text(TOKENS))
+    longest = {}
+    for name, asked in LAYERED:
+        spent, again = [], True
+        while again:
+            begun = seconds()
+            again = QUESTIONS[name].answer(trace, layer=0, **asked)[0].get("again", False)
+            spent.append(seconds() - begun)
+        longest[" by ".join([name, *(value for value in asked.values() if isinstance(value, str))])] = max(spent)
+    yield Row(
+        f"a turn of what belongs to all heads of a global layer, {TOKENS:,} tokens",
+        "≤ 200 ms, which a click waits",
+        ", ".join(f"{name} {ms(most)}" for name, most in longest.items()) + " at most",
+        ok=max(longest.values()) <= 0.2,
+    )
+
+
 def rows() -> Iterator[Row]:
+    yield from turns()
     lens = modern()
     words = text(TOKENS)
     given = lens.tokenizer(words, return_tensors="pt").to(DEVICE)

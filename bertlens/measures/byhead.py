@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..base.steps import Steps, completed
 from ..trace.trace import Trace
 from . import norms
 from .arithmetic import shares, total_variation
-from .rows import Roles, Rows, blocks, head_groups
+from .rows import Here, Roles, Rows, head_groups, passing
 from .statistics import ATLAS_NAMES, Fraction, fractions, means
 
 
@@ -63,19 +64,21 @@ def of_heads(
     trace: Trace, layer: int, heads: slice, by: str, names: Sequence[str] = ATLAS_NAMES, roles: Roles | None = None
 ) -> ByHead:
     """`statistics` of some of a layer's heads: (1, H', names) and (1, H', K)."""
-    lengths = norms.transformed_norm(trace, layer) if by == "norm" else None
-    values, received = _of_heads(trace, layer, heads, names, roles or Roles.of(trace), lengths)
-    return ByHead((*names, *(["variation"] if by == "norm" else [])), values[None], received[None])
+    return completed(steps_of_heads(lambda: trace, layer, heads, by, names, roles))
 
 
-def _of_heads(
-    trace: Trace, layer: int, heads: slice, names: Sequence[str], roles: Roles, lengths: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """(H', names) and (H', K) of some heads, by norm where lengths (H, K) are given."""
+@torch.no_grad()
+def steps_of_heads(
+    here: Here, layer: int, heads: slice, by: str, names: Sequence[str] = ATLAS_NAMES, roles: Roles | None = None
+) -> Steps[ByHead]:
+    """`of_heads`, which yields after some rows."""
+    roles = roles or Roles.of(here())
+    lengths = norms.transformed_norm(here(), layer) if by == "norm" else None
+    n = here().n_tokens
     totals: list[Fraction] = []
     received: Tensor | None = None  # Σ over the queries: what keys get (H', K)
     apart: list[Tensor] = []  # and how far the two lie apart (H',), block by block
-    for start, first, alpha in blocks(trace, layer, heads):
+    for start, first, alpha in passing(here, layer, heads):
         rows = Rows(alpha, roles, start, first)
         if lengths is not None:
             rows = Rows(norm_shares(alpha, lengths[heads, rows.keys]), roles, start, first)
@@ -83,11 +86,13 @@ def _of_heads(
         totals = fractions(names, rows, totals)
         received = alpha.new_zeros(len(alpha), len(roles.special)) if received is None else received
         received[:, rows.keys] += rows.values.sum(1)
+        yield
     assert received is not None
     columns = [means(totals)]
     if apart:
-        columns.append((torch.stack(apart).sum(0) / trace.n_tokens).float()[:, None])
-    return torch.cat(columns, -1), (received / trace.n_tokens).float()
+        columns.append((torch.stack(apart).sum(0) / n).float()[:, None])
+    names = (*names, *(["variation"] if by == "norm" else []))
+    return ByHead(names, torch.cat(columns, -1)[None], (received / n).float()[None])
 
 
 @torch.no_grad()

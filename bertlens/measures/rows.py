@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 from weakref import ref
 
 import torch
@@ -17,6 +18,7 @@ from ..trace.trace import Trace
 from .arithmetic import Diagonal, information
 from .k90 import k90
 
+Here: TypeAlias = Callable[[], Trace]  # what takes many steps names its trace only within one, so as not to keep it
 MARKS = (".", ",")  # what Clark et al. count as punctuation
 SMOOTHING = 1e-4  # Clark's: 0.9999 α + 0.0001 / n
 WEIGHTS_AT_ONCE = 524_288  # 2 MB, which a processor keeps near; 32 times that on a GPU
@@ -236,10 +238,15 @@ def head_groups(trace: Trace, layer: int) -> list[slice]:
 
 def blocks(trace: Trace, layer: int, heads: slice) -> Iterator[tuple[int, int, Tensor]]:
     """Some heads' attention as successive rows: first row, first key, (H', R, C). Other keys get nothing of them."""
-    width = _width(trace, layer)
-    step = max(1, _room(trace) // ((heads.stop - heads.start) * width))
+    return passing(lambda: trace, layer, heads)
+
+
+def passing(here: Here, layer: int, heads: slice) -> Iterator[tuple[int, int, Tensor]]:
+    """`blocks` for work that pauses between them and holds no trace then."""
+    width, n = _width(here(), layer), here().n_tokens
+    step = max(1, _room(here()) // ((heads.stop - heads.start) * width))
     step = min(step, max(width, LEAST_ROWS))  # each row more of a local layer brings a key more to all of them
-    for start in range(0, trace.n_tokens, step):
-        stop = min(start + step, trace.n_tokens)
-        keys = _keys(trace, layer, start, stop)
-        yield start, keys.start, trace.attention_part(layer, heads, slice(start, stop), keys)
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        keys = _keys(here(), layer, start, stop)
+        yield start, keys.start, here().attention_part(layer, heads, slice(start, stop), keys)

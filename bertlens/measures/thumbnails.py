@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import adaptive_max_pool2d
 
+from ..base.steps import Steps, completed
 from ..trace.trace import Trace
 from . import norms
 from .byhead import norm_shares
-from .rows import blocks, head_groups
+from .rows import Here, head_groups, passing
 
 SIDE = 32  # pixels, at most
 TINY = torch.finfo(torch.float32).tiny
@@ -72,9 +73,18 @@ def thumbnails(
 
 def of_heads(trace: Trace, layer: int, heads: slice, measure: str, size: int = SIDE) -> tuple[Tensor, Tensor]:
     """`thumbnails` of some of a layer's heads: (uint8 (H', t, t'), float32 (H',))."""
-    lengths = None if measure == "weight" else norms.transformed_norm(trace, layer)
+    return completed(steps_of_heads(lambda: trace, layer, heads, measure, size))
+
+
+@torch.no_grad()
+def steps_of_heads(
+    here: Here, layer: int, heads: slice, measure: str, size: int = SIDE
+) -> Steps[tuple[Tensor, Tensor]]:
+    """`of_heads`, which yields after some rows."""
+    lengths = None if measure == "weight" else norms.transformed_norm(here(), layer)
+    tokens, keys = here().n_tokens, len(here().key_tokens)
     pooled: Pooled | None = None
-    for start, first, alpha in blocks(trace, layer, heads):
+    for start, first, alpha in passing(here, layer, heads):
         values = alpha
         if lengths is not None:
             passed_on = lengths[heads, first : first + alpha.shape[2]]
@@ -82,7 +92,8 @@ def of_heads(trace: Trace, layer: int, heads: slice, measure: str, size: int = S
                 values = alpha * passed_on.to(alpha.dtype)[:, None]
             else:
                 values = alpha - norm_shares(alpha, passed_on)
-        pooled = pooled or Pooled(alpha, trace.n_tokens, len(trace.key_tokens), size, measure == "difference")
+        pooled = pooled or Pooled(alpha, tokens, keys, size, measure == "difference")
         pooled.add(values, start, first)
+        yield
     assert pooled is not None
     return pooled.pictures()

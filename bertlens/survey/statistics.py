@@ -6,19 +6,20 @@ weighs the same, Clark et al. 2019) or token by token (average="token": numerato
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..base.steps import Steps, completed
 from ..measures import categories, gates, norms
 from ..measures.block import Block
 from ..measures.byhead import norm_shares
 from ..measures.geometry import cone_index
 from ..measures.offers import why_not
-from ..measures.rows import MARKS, Roles, Rows, blocks, head_groups
+from ..measures.rows import MARKS, Here, Roles, Rows, head_groups, passing
 from ..measures.statistics import SURVEY_NAMES, Fraction, fractions
 from ..model.borrowed import Model
 from ..trace.trace import Trace
@@ -72,20 +73,12 @@ def text_statistics(trace: Trace, lengths_of: Callable[[Trace, int], Tensor] | N
 
     lengths_of: gives ‖f(x)‖ (H, S) of a trace's layer: one `Lengths` for many traces of one model is faster.
     """
-    steps = text_steps(lambda: trace, lengths_of)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            statistics: TextStatistics = end.value
-            return statistics
+    return completed(text_steps(lambda: trace, lengths_of))
 
 
 @torch.no_grad()
-def text_steps(
-    here: Callable[[], Trace], lengths_of: Callable[[Trace, int], Tensor] | None = None
-) -> Generator[None, None, TextStatistics]:
-    """`text_statistics`, which yields after some heads of a layer; here: gives the trace, which is held in no pause."""
+def text_steps(here: Here, lengths_of: Callable[[Trace, int], Tensor] | None = None) -> Steps[TextStatistics]:
+    """`text_statistics`, which yields after some rows; here: gives the trace, which is held in no pause."""
     lengths_of = lengths_of or Lengths()
     roles = Roles.of(here())
     with_norms = not why_not(here(), "norms")
@@ -94,8 +87,10 @@ def text_steps(
         lengths = lengths_of(here(), number) if with_norms else None
         parts = []
         for heads in head_groups(here(), number):
-            parts.append(_Heads.of(here(), number, heads, roles, None if lengths is None else lengths[heads]))
-            yield
+            counted = _Heads(None if lengths is None else lengths[heads])
+            rows = counted.passing(here, number, heads, roles)
+            counted.scores = yield from gates.score_rows(rows, here().special_mask, here().segments)
+            parts.append(counted)
         layers.append(_Layer.of(parts, lengths))
     return _joined(here(), layers, with_norms)
 
@@ -153,15 +148,8 @@ class _Heads:
     diagonal: list[Tensor] = field(default_factory=list)  # parts of α_ii
     scores: gates.Scores = field(init=False)
 
-    @classmethod
-    def of(cls, trace: Trace, layer: int, heads: slice, roles: Roles, lengths: Tensor | None) -> _Heads:
-        counted = cls(lengths)
-        rows = counted.passing(trace, layer, heads, roles)
-        counted.scores = gates.scores_of_rows(rows, trace.special_mask, trace.segments)
-        return counted
-
-    def passing(self, trace: Trace, layer: int, heads: slice, roles: Roles) -> Iterator[tuple[int, Tensor]]:
-        for start, first, alpha in blocks(trace, layer, heads):
+    def passing(self, here: Here, layer: int, heads: slice, roles: Roles) -> Iterator[tuple[int, Tensor]]:
+        for start, first, alpha in passing(here, layer, heads):
             rows = {"weight": Rows(alpha, roles, start, first)}
             self.diagonal.append(rows["weight"].own())
             if self.lengths is not None:

@@ -7,37 +7,65 @@ import threading
 import time
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 from weakref import ref
 
+from ..base.steps import Steps
 from ..measures.received import is_known, of_heads
-from ..measures.rows import head_groups
+from ..measures.rows import Here, head_groups
 from ..trace.trace import Trace
 
 PATIENCE = 0.1  # s that a page's question may take before the others have their turn
 IDLE = 10.0  # s after which what nobody went on with is forgotten when something else begins
 T = TypeVar("T")
-Here: TypeAlias = Callable[[], Trace]  # what takes many steps names its trace only within one, so as not to keep it
 
 
 def by_heads(
-    trace: Trace, layer: int, work: Callable[[slice], T], of: Hashable, patience: float = math.inf
+    trace: Trace, layer: int, work: Callable[[Here, slice], Steps[T]], of: Hashable, patience: float = math.inf
 ) -> list[T] | None:
-    """What `work` makes of a layer's heads, group by group; None where it takes longer than `patience` (s).
+    """What `work` makes of a layer's heads, group by group, in steps; None where it takes longer than `patience` (s).
 
     What is done by then is kept under `of`: the same call again goes on from there.
     """
-    begun = trace.kept("heads begun", dict[Hashable, dict[int, Any]])
-    until = time.monotonic() + patience
+    begun = trace.kept("heads begun", dict[Hashable, _Groups])
+    here, until = weakly(trace), time.monotonic() + patience
     groups = head_groups(trace, layer)
-    done = begun.setdefault((of, layer), {})  # by group: two threads may be at it
-    missing = [n for n in range(len(groups)) if n not in done]
-    for n in missing:
-        if n != missing[0] and time.monotonic() > until:
-            return None
-        done[n] = work(groups[n])
+    kept = begun.setdefault((of, layer), _Groups())
+    for n in range(len(groups)):
+        if n in kept.done:
+            continue
+        steps = kept.begun.pop(n, None) or work(here, groups[n])  # who takes them goes on: two threads may be at it
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                kept.done[n] = end.value
+                break
+            if time.monotonic() > until:
+                kept.begun[n] = steps
+                return None
     begun.pop((of, layer), None)
-    return [done[n] for n in range(len(groups))]
+    return [kept.done[n] for n in range(len(groups))]
+
+
+@dataclass(eq=False)
+class _Groups:
+    """Of the groups of a layer's heads: what is made, and the steps of what was begun."""
+
+    done: dict[int, Any] = field(default_factory=dict)
+    begun: dict[int, Steps[Any]] = field(default_factory=dict)
+
+
+def weakly(trace: Trace) -> Here:
+    """Gives the trace, without keeping it: who asks for a step has it."""
+    weak = ref(trace)
+
+    def here() -> Trace:
+        found = weak()
+        assert found is not None
+        return found
+
+    return here
 
 
 def passed(trace: Trace, patience: float) -> bool:
@@ -80,13 +108,7 @@ def in_steps(
 
     The same call again goes on from there.
     """
-    weak, works, now = ref(trace), unfinished(trace), time.monotonic()
-
-    def here() -> Trace:
-        found = weak()
-        assert found is not None  # who asks for a step has it
-        return found
-
+    here, works, now = weakly(trace), unfinished(trace), time.monotonic()
     for other, work in list(works.items()):
         if other != of and now - work.asked > IDLE:
             works.pop(other, None)

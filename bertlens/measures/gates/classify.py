@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.steps import Steps, completed
 from ...errors import InputError
 from ...trace.trace import Trace
-from ..rows import blocks, head_groups
+from ..rows import Here, head_groups, passing
 from .instance import target_agreement
-from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, joined, label, labels, scores_of_rows, threshold_at
+from .names import GATES, LEAST_CONTENT, MARGIN, THRESHOLD, Scores, joined, label, labels, score_rows, threshold_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,8 +106,14 @@ def layer_scores(trace: Trace, layer: int, view: str = "full") -> Scores:
 
 def group_scores(trace: Trace, layer: int, heads: slice, view: str = "full") -> Scores:
     """`scores` of some of a layer's heads."""
-    rows = ((first, alpha) for _, first, alpha in blocks(trace, layer, heads))
-    return scores_of_rows(rows, trace.special_mask, trace.segments, view=view)
+    return completed(group_steps(lambda: trace, layer, heads, view))
+
+
+@torch.no_grad()
+def group_steps(here: Here, layer: int, heads: slice, view: str = "full") -> Steps[Scores]:
+    """`group_scores`, which yields after some rows."""
+    rows = ((first, alpha) for _, first, alpha in passing(here, layer, heads))
+    return (yield from score_rows(rows, here().special_mask, here().segments, view))
 
 
 def _table(each: list[Scores], least: int, most: int, threshold: float, margin: float) -> pd.DataFrame:

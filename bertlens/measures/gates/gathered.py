@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.steps import Steps
 from ..arithmetic import Diagonal, information
 
 OFFSETS = {"own": 0, "ahead": 1, "behind": -1}
@@ -36,11 +37,11 @@ class Gathered:
     special: Tensor  # (...) mass on special keys
 
 
-def gather(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Gathered:
-    """rows: blocks of successive rows of B, as the first key and the weights (..., R, C) of the keys from there on, and
-    of the attention to special keys (..., R, m).
+def gather(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Steps[Gathered]:
+    """In steps, one for each block of rows. Overwrites the rows.
 
-    ways: (K, G, n) K ways to make G blocks. Overwrites the rows.
+    rows: blocks of successive rows of B, as the first key and the weights (..., R, C) of the keys from there on, and of
+    the attention to special keys (..., R, m). ways: (K, G, n) K ways to make G blocks.
     """
     n, start = ways.shape[-1], 0
     run, members = _runs(ways)
@@ -73,6 +74,7 @@ def gather(rows: Iterable[tuple[int, Tensor, Tensor]], ways: Tensor) -> Gathered
         for name, values in found.items():
             by_row[name].append(values)
         start += count
+        yield
     vectors = {name: torch.cat(parts, -1) for name, parts in by_row.items()}
     vectors |= {"ahead": vectors["ahead"][..., :-1], "behind": vectors["behind"][..., 1:]}
     sums = {name: values[..., 0] if name in ("energy", "special") else values for name, values in summed.items()}

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...base.steps import Steps, completed
 from ...errors import InputError
 from ...vocabulary import GATE_LEAST_CONTENT as LEAST_CONTENT
 from ...vocabulary import GATE_MARGIN as MARGIN
@@ -59,7 +60,14 @@ def scores_of_rows(
 
     blocks: the first key and the weights (..., R, C) of as many keys as come from there on; others get 0. Overwritten.
     """
-    return _scores(measure_rows(blocks, special_mask, segments, view))
+    return completed(score_rows(blocks, special_mask, segments, view))
+
+
+def score_rows(
+    blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, segments: Tensor | None, view: str = "full"
+) -> Steps[Scores]:
+    """`scores_of_rows`, which yields after each block."""
+    return _scores((yield from measure_rows(blocks, special_mask, segments, view)))
 
 
 def joined(groups: Sequence[Scores]) -> Scores:
@@ -167,7 +175,9 @@ def evidence_of_rows(
     """
     if gate not in GATES:
         raise InputError(f"unknown gate {gate!r}, it must be one of: {', '.join(GATES)}")
-    measured = measure_rows(((first, weights) for _, first, weights in blocks()), special_mask, segments, view)
+    measured = completed(
+        measure_rows(((first, weights) for _, first, weights in blocks()), special_mask, segments, view)
+    )
     pattern = max(GATES[gate], key=lambda name: float(measured.scores[name].nan_to_num()))
     size, content = len(special_mask), measured.content
     cells = torch.zeros(size, size, dtype=torch.bool, device=special_mask.device)

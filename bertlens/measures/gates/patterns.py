@@ -17,6 +17,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
+from ...base.steps import Steps, completed
 from ...errors import InputError
 from .gathered import Gathered, gather
 
@@ -94,14 +95,14 @@ def measure(attention: Tensor, special_mask: Tensor, segments: Tensor | None, vi
     """`patterns` with what the evidence needs."""
     if attention.ndim < 2 or attention.shape[-2] != attention.shape[-1]:
         raise InputError(f"gates need square maps (..., S, S), not {tuple(attention.shape)}: cross-attention has none")
-    return measure_rows([(0, attention.detach().clone())], special_mask, segments, view)
+    return completed(measure_rows([(0, attention.detach().clone())], special_mask, segments, view))
 
 
 def measure_rows(
     blocks: Iterable[tuple[int, Tensor]], special_mask: Tensor, segments: Tensor | None, view: str = "full"
-) -> Measured:
-    """The same of maps that come as blocks of successive rows, as `names.scores_of_rows` has them: what is kept grows
-    with S, not with S². Overwrites the blocks."""
+) -> Steps[Measured]:
+    """The same, in steps, of maps that come as blocks of successive rows, as `names.scores_of_rows` has them: what is
+    kept grows with S, not with S². Overwrites the blocks."""
     if view not in VIEWS:
         raise InputError(f"view must be 'full' or 'content', not {view!r}")
     checked = _checked(blocks, special_mask, segments)
@@ -112,7 +113,8 @@ def measure_rows(
         unknown = first[1].new_full(first[1].shape[:-2], torch.nan, dtype=torch.float64)
         return Measured(content, dict.fromkeys(PATTERNS, unknown))
     ways, segmented = _ways(content, segments)
-    rows = _Content(gather(_content_rows(chain([first], checked), special_mask, view), ways), content, ways, segmented)
+    gathered = yield from gather(_content_rows(chain([first], checked), special_mask, view), ways)
+    rows = _Content(gathered, content, ways, segmented)
     root = (rows.total / n).sqrt()
     scores = dict(rows.offsets())
     width, band = rows.band()

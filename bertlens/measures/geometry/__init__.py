@@ -6,7 +6,7 @@ After Bonino, Ghione, Cirrincione 2025 (arXiv 2502.12033), Ethayarajh 2019, Timk
 
 from .corpus import corpus_table
 from .histograms import NormHistograms, norm_histograms
-from .layers import attention_cone, head_cones, head_writes, layer_table
+from .layers import attention_cone, head_cones, head_writes, layer_rows, layer_table
 from .projection import Projection, nearest, pca, project, umap
 from .vectors import (
     anisotropy,
@@ -34,6 +34,7 @@ __all__ = [
     "head_cones",
     "head_writes",
     "intra_similarity",
+    "layer_rows",
     "layer_table",
     "max_explainable_variance",
     "moments",

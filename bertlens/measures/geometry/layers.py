@@ -35,6 +35,11 @@ def layer_table(trace: Trace, include_special: bool = True) -> pd.DataFrame:
     """
     import pandas as pd
 
+    return pd.DataFrame(layer_rows(trace, include_special))
+
+
+def layer_rows(trace: Trace, include_special: bool = True) -> list[dict[str, Any]]:
+    """The rows of `layer_table`, without pandas, which takes longer to import than they do."""
     counted = torch.ones_like(trace.special_mask) if include_special else ~trace.special_mask
     n = int(counted.sum())
     rows = []
@@ -72,7 +77,7 @@ def layer_table(trace: Trace, include_special: bool = True) -> pd.DataFrame:
             row |= {f"{name}_ratio": ratio, f"{name}_cosine": cosine}
             row[f"{name}_cone"] = cone_share(after) - cone_share(before)
         rows.append({name: float(value) if isinstance(value, Tensor) else value for name, value in row.items()})
-    return pd.DataFrame(rows)
+    return rows
 
 
 def _step(before: Tensor, after: Tensor) -> tuple[Any, Any]:

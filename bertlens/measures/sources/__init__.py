@@ -9,7 +9,7 @@ The pull-back, and gates that open MLPs, are bertlens' own; see for related spli
 2006.15595). The factor act(s)/s is DecompX' (section 3.2).
 """
 
-from .bilinear import GROUPS, Maps, Pair, groups, map_shares, maps, pairs
+from .bilinear import GROUPS, Maps, Pair, groups, kind_pairs, map_shares, maps, pairs
 from .forward import POOLINGS, similarity
 from .head_score import SIDES, score, visible_keys
 from .predictions import label, logit
@@ -31,6 +31,7 @@ __all__ = [
     "Stream",
     "fetched_most",
     "groups",
+    "kind_pairs",
     "label",
     "logit",
     "map_shares",

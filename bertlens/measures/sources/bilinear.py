@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -36,6 +36,29 @@ def pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> DataFram
     """
     from pandas import DataFrame, MultiIndex
 
+    names, values, notes = _pairs(trace, layer, head, query, key)
+    axes = [MultiIndex.from_tuples(rows, names=["kind", "layer", "head"]) for rows in names]
+    table = DataFrame(values.cpu().numpy(), index=axes[0], columns=axes[1])
+    table.attrs["notes"] = notes
+    return table
+
+
+@torch.no_grad()
+def kind_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> tuple[list[str], Tensor, list[str]]:
+    """`pairs` summed by the kinds of both sides, without pandas: kinds, (K, K) float64, notes."""
+    names, values, notes = _pairs(trace, layer, head, query, key)
+    kinds = list(dict.fromkeys(kind for kind, *_ in names[0]))
+    for axis, rows in enumerate(names):
+        at = torch.tensor([kinds.index(kind) for kind, *_ in rows], device=values.device)
+        sizes = [len(kinds) if axis == dim else values.shape[dim] for dim in (0, 1)]
+        values = values.new_zeros(sizes).index_add_(axis, at, values)
+    return kinds, values, notes
+
+
+def _pairs(
+    trace: Trace, layer: int, head: int, query: int, key: int
+) -> tuple[list[list[tuple[str, float, float]]], Tensor, list[str]]:
+    """The rows of the query's sources and of the key's; (C, C); notes."""
     check_index(layer, trace.n_layers, "layer")
     check_index(head, trace.n_heads, "head")
     check_index(query, trace.n_tokens, "query")
@@ -44,18 +67,15 @@ def pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> DataFram
     check_finite(trace)
     if not visible_keys(trace, layer, head, query)[key]:
         raise SelectionError(f"key {key} is hidden from query {query} by the model's mask")
-    names: list[Any] = []
-    sides = []
+    names, sides = [], []
     for side, token in (("query", query), ("key", key)):
         tokens = torch.tensor([token], device=stream.device)
         found = parts(stream, _in_head_space(stream, layer, head, side, tokens, torch.ones_like(tokens).double()))
         rows, vectors = _listed(found)
         rotation = stream.rotation(layer)
         sides.append(vectors if rotation is None else rotated(vectors, rotation[0][token], rotation[1][token]))
-        names.append(MultiIndex.from_tuples(rows, names=["kind", "layer", "head"]))
-    table = DataFrame((trace.scaling(layer) * sides[0] @ sides[1].T).cpu().numpy(), index=names[0], columns=names[1])
-    table.attrs["notes"] = list(stream.notes)
-    return table
+        names.append(rows)
+    return names, trace.scaling(layer) * sides[0] @ sides[1].T, list(stream.notes)
 
 
 @torch.no_grad()

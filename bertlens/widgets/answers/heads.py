@@ -18,13 +18,13 @@ from torch import Tensor
 from ...base.limits import LIMITS, within
 from ...errors import InputError, ModelError, SelectionError
 from ...measures import byhead, categories, gates, geometry, norms, spectra
-from ...measures.gates.classify import group_scores
+from ...measures.gates.classify import group_steps
 from ...measures.geometry import projection
 from ...measures.layer_maps import layer_map as map_of_layer
 from ...measures.leading import advance, leading
 from ...measures.offers import offers
 from ...measures.rows import blocks
-from ...measures.thumbnails import of_heads as thumbnails_of_heads
+from ...measures.thumbnails import steps_of_heads as thumbnail_steps
 from ...measures.thumbnails import thumbnails as thumbnails_of
 from ...trace.trace import Trace
 from ...vocabulary import LAYER_MAPS, LayerMap
@@ -110,7 +110,7 @@ def thumbnails(trace: Trace, measure: str, layer: int | None = None) -> Answer:
     if layer is None:
         thumbs, largest = thumbnails_of(trace, measure)
         return {}, {"thumbs": thumbs, "thumb_max": largest}
-    parts = by_heads(trace, layer, lambda heads: thumbnails_of_heads(trace, layer, heads, measure), measure, PATIENCE)
+    parts = by_heads(trace, layer, lambda here, heads: thumbnail_steps(here, layer, heads, measure), measure, PATIENCE)
     if parts is None:
         return ask_again()
     thumbs, largest = (torch.cat(part)[None] for part in zip(*parts, strict=True))
@@ -123,7 +123,7 @@ def head_statistics(trace: Trace, by: str, layer: int | None = None) -> Answer:
         raise ModelError(reason)
     if layer is not None:
         of = ("statistics", by)
-        parts = by_heads(trace, layer, lambda heads: byhead.of_heads(trace, layer, heads, by), of, PATIENCE)
+        parts = by_heads(trace, layer, lambda here, heads: byhead.steps_of_heads(here, layer, heads, by), of, PATIENCE)
         if parts is None:
             return ask_again()
         made = byhead.joined(parts)
@@ -193,7 +193,7 @@ def _scored(trace: Trace, view: str, layer: int, patience: float = math.inf) -> 
     """Whether a layer's scores are kept, once that has been tried for so many seconds."""
     kept = _gate_scores(trace)
     if (view, layer) not in kept:
-        parts = by_heads(trace, layer, lambda heads: group_scores(trace, layer, heads, view), view, patience)
+        parts = by_heads(trace, layer, lambda here, heads: group_steps(here, layer, heads, view), view, patience)
         if parts is None:
             return False
         scores = gates.joined(parts)
@@ -245,7 +245,7 @@ def norm_view(trace: Trace) -> Answer:
 
 def layer_rows(trace: Trace) -> Answer:
     """The layer table as plain rows."""
-    return {"rows": geometry.layer_table(trace).to_dict("records")}, {}
+    return {"rows": geometry.layer_rows(trace)}, {}
 
 
 def stream(trace: Trace, station: int, method: str) -> Answer:

@@ -17,9 +17,10 @@ from torch.nn.functional import pad
 
 from ...base.limits import within
 from ...measures import sources
+from ...measures.rows import Here
 from ...measures.sources import GROUPS, SIDES, Pair
 from ...trace.trace import Trace
-from ..slices import PATIENCE, Here, ask_again, in_steps
+from ..slices import PATIENCE, ask_again, in_steps
 from . import Answer
 
 if TYPE_CHECKING:

@@ -11,13 +11,14 @@ from torch import Tensor
 from ...base.limits import LIMITS, PAGE_TEXT_CHARACTERS, within
 from ...errors import InputError
 from ...export.still import pairs_png
+from ...measures.rows import Here
 from ...sentences.encoders import SentenceEncoder
 from ...sentences.late import LateEncoder, LateSimilarity
 from ...sentences.pairs import Similarity, similarity
 from ...sentences.passages import TASKS
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ..slices import PATIENCE, Here, ask_again, in_steps
+from ..slices import PATIENCE, ask_again, in_steps
 from . import Answer, late
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...measures.rows import Roles, Rows, blocks
+from ...base.steps import Steps
+from ...measures.rows import Here, Roles, Rows, passing
 from ...measures.statistics import ATLAS_NAMES, Fraction, fractions, means
 from ...measures.thumbnails import SIDE, Pooled
 from ...trace.trace import Trace
@@ -30,7 +31,7 @@ def layer_pictures(trace: Trace, layer: int, patience: float = math.inf) -> tupl
     """
     kept = trace.kept("thumbnails", dict[int, dict[str, Tensor]])
     if layer not in kept:
-        parts = by_heads(trace, layer, lambda heads: _pictures(trace, layer, heads), "pictures", patience)
+        parts = by_heads(trace, layer, lambda here, heads: _pictures(here, layer, heads), "pictures", patience)
         if parts is None:
             return ask_again()
         kept[layer] = dict(zip(NAMES, map(torch.cat, zip(*parts, strict=True)), strict=True))
@@ -58,14 +59,15 @@ def all_pictures(trace: Trace, layers: Iterable[int]) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def _pictures(trace: Trace, layer: int, heads: slice) -> tuple[Tensor, ...]:
-    """Of some heads, in the order of NAMES."""
-    roles = Roles.of(trace)
+def _pictures(here: Here, layer: int, heads: slice) -> Steps[tuple[Tensor, ...]]:
+    """Of some heads, in the order of NAMES; in steps of some rows."""
+    roles, tokens, keys = Roles.of(here()), here().n_tokens, len(here().key_tokens)
     pooled: Pooled | None = None
     totals: list[Fraction] = []
-    for start, first, alpha in blocks(trace, layer, heads):
-        pooled = pooled or Pooled(alpha, trace.n_tokens, len(trace.key_tokens))
+    for start, first, alpha in passing(here, layer, heads):
+        pooled = pooled or Pooled(alpha, tokens, keys)
         pooled.add(alpha, start, first)
         totals = fractions(ATLAS_NAMES, Rows(alpha, roles, start, first), totals)
+        yield
     assert pooled is not None
     return tuple(part.cpu() for part in (*pooled.pictures(), means(totals)))

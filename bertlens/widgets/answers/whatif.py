@@ -16,7 +16,7 @@ from torch import Tensor
 from ...base.limits import PATCH_TEXT_CHARACTERS
 from ...errors import BertLensError, InputError
 from ...measures.predictions import is_lone, labels_of, masked
-from ...measures.rows import head_groups
+from ...measures.rows import Here, head_groups
 from ...run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern
 from ...trace.trace import Trace
 from ...vocabulary import SETTINGS
@@ -24,7 +24,7 @@ from ...whatif import answering as asking
 from ...whatif import movement
 from ...whatif.changes import patch
 from ...whatif.targets import name_of, named_by, numbers_at, target_of
-from ..slices import PATIENCE, Here, ask_again, in_steps
+from ..slices import PATIENCE, ask_again, in_steps
 from . import Answer
 
 if TYPE_CHECKING:

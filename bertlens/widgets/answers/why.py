@@ -104,23 +104,21 @@ def why_pairs(trace: Trace, layer: int, head: int, query: int, key: int) -> Answ
     Fields: the question; kinds; total and model (nats), gap; notes. Array: values (kinds, kinds) float64, the query's
     kinds down and the key's across: they sum to the total, rows and columns to the kinds of either side.
     """
-    table = sources.pairs(trace, layer, head, query, key)
-    notes = list(table.attrs["notes"])
-    by_kind = table.groupby(level="kind", sort=False).sum().T.groupby(level="kind", sort=False).sum().T
+    kinds, by_kind, notes = sources.kind_pairs(trace, layer, head, query, key)
     q, k = trace.query(layer)[head, query].double(), trace.key(layer)[head, key].double()
-    total, model = float(by_kind.to_numpy().sum()), float(q @ k) * trace.scaling(layer)
+    total, model = float(by_kind.sum()), float(q @ k) * trace.scaling(layer)
     fields = {
         "layer": layer,
         "head": head,
         "query": query,
         "key": key,
-        "kinds": list(by_kind.index),
+        "kinds": kinds,
         "total": total,
         "model": model,
         "gap": total - model,
         "notes": notes,
     }
-    return fields, {"values": torch.tensor(by_kind.to_numpy(), device="cpu")}
+    return fields, {"values": by_kind.cpu()}
 
 
 def carried(trace: Trace, selection: Selection) -> Iterator[dict[str, Any]]:

@@ -17,10 +17,11 @@ from ...measures.attribution.removal import TOKENS, Gone, Without
 from ...measures.attribution.slopes import FEWEST_STEPS, MOST_STEPS, NEAR
 from ...measures.metrics import Metric, Read, similarity
 from ...measures.predictions import texts_apart
+from ...measures.rows import Here
 from ...text.apart import places_apart
 from ...trace.trace import Trace
 from ...whatif import answering as asking
-from ..slices import PATIENCE, Here, ask_again, in_steps
+from ..slices import PATIENCE, ask_again, in_steps
 from . import Answer
 from .whatif import asked_target
 
