@@ -157,7 +157,8 @@ class Comparison:
         return second - first
 
     def both(self, measure: Measure, layer: int | None = None, kind: str = "map") -> tuple[Tensor, Tensor]:
-        """The measure of a and of b, each on the units of both, NaN where it has no such token. As `difference`."""
+        """The measure of a and of b, each on the units of both, NaN where it has no such token. As `difference`,
+        and it raises like it."""
         if kind not in KINDS:
             raise SelectionError(f"no kind {kind!r} of measure: there are {', '.join(KINDS)}")
         found = [measure(trace) if layer is None else measure(trace, layer) for trace in (self.a, self.b)]

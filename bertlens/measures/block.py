@@ -41,7 +41,7 @@ class Norm:
 
     @classmethod
     def of(cls, module: nn.Module, like: Tensor) -> Norm:
-        """The norm of a module, in the dtype of `like`."""
+        """The norm of a module, in the dtype of `like`. Raises ModelError for what is no LayerNorm."""
         norm: Any = module
         kind = type(module).__name__
         if kind not in ("LayerNorm", "NoNorm"):
@@ -52,7 +52,7 @@ class Norm:
         return cls(weight, bias, norm.eps if kind == "LayerNorm" else None)
 
     def linear(self, x: Tensor) -> Tensor:
-        """P x."""
+        """P x of vectors (..., D): x less its mean, times the weight."""
         return x * self.weight if self.eps is None else (x - x.mean(-1, keepdim=True)).mul_(self.weight)
 
     def deviation(self, u: Tensor) -> Tensor:
@@ -108,10 +108,12 @@ class Block:
 
     @property
     def n_heads(self) -> int:
+        """Heads of the layer."""
         return self.values.shape[0]
 
     @property
     def n_tokens(self) -> int:
+        """Tokens of the text."""
         return self.values.shape[1]
 
     @cached_property

@@ -83,7 +83,10 @@ def difference(token: str | int, other: str | int, position: int | None = None) 
 
 
 def label(name: str | int, position: int | None = None) -> Metric:
-    """A class's logit. name: as the model's config writes it, or its number; position: of token classifiers."""
+    """A class's logit. name: as the model's config writes it, or its number; position: of token classifiers.
+
+    Once it is used on a run: raises ModelError for a model without classes, InputError for a class that it has not.
+    """
 
     def bind(trace: Trace) -> Read:
         kind = kind_of(trace)
@@ -119,7 +122,7 @@ def similarity(other: Trace | None = None) -> Metric:
     """The similarity of the text with `other`; without it, the cosine of its vector with its own before the changes.
 
     Vectors and similarity function are those of the model: a SentenceTransformer's own, else the mean of the last
-    hidden states over all tokens and the cosine, in [-1, 1].
+    hidden states over all tokens and the cosine, in [-1, 1]. Raises InputError for another thing than a trace.
     """
 
     def function(trace: Trace) -> str:
@@ -167,7 +170,8 @@ def _states(trace: Trace) -> Tensor:
 def divergence(position: int | None = None) -> Metric:
     """KL(before ‖ after) of the answer, in nats ≥ 0: of the words at a mask, or of the classes.
 
-    position: a mask of several, or a token of token classifiers.
+    position: a mask of several, or a token of token classifiers. Raises ModelError, once it is used on a run, where the
+    model gives no one distribution.
     """
 
     def bind(trace: Trace) -> Read:

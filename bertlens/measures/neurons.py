@@ -48,7 +48,7 @@ def contrast(trace: Trace, layer: int, head: int, query: int, key: int) -> Tenso
 
 
 def contrast_set(trace: Trace, layer: int, head: int, query: int, key: int) -> Tensor:
-    """Sorted int64 indices of the least set of neurons, largest first, that reaches 80 % of the net contrast.
+    """(N,) sorted int64 indices of the least set of neurons, largest first, that reaches 80 % of the net contrast.
 
     Equal contributions: the lower index first. Empty where the net contrast is not above 0. Raises like `contrast`.
     """

@@ -194,6 +194,7 @@ def compared(trace: Trace, one: Tensor, other: Tensor) -> Tensor:
 
 
 def embedder_of(trace: Trace) -> Embedder:
+    """What makes a vector of a run's states: the encoder's own pooling, or the mean of all tokens."""
     assert trace.model is not None
     return trace.model.embedder
 

@@ -1,4 +1,4 @@
-"""Spearman's rank correlation of tensors, ties sharing their mean rank."""
+"""Spearman's rank correlation of tensors, ties sharing their mean rank (Spearman 1904)."""
 
 from __future__ import annotations
 

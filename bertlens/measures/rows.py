@@ -47,6 +47,7 @@ class Roles:
 
     @classmethod
     def of(cls, trace: Trace) -> Roles:
+        """The roles of a trace's tokens."""
         special = trace.key_special_mask
         text = ["" if s else token for s, token in zip(special.tolist(), trace.display_key_tokens, strict=True)]
         square = trace.key_encoding is None
@@ -142,14 +143,17 @@ class Rows:
 
     @property
     def n(self) -> int:
+        """Query tokens of the text."""
         return self.roles.trace.n_tokens
 
     @property
     def queries(self) -> slice:
+        """The places of these rows among the queries."""
         return slice(self.start, self.start + self.values.shape[1])
 
     @property
     def keys(self) -> slice:
+        """The places of these columns among the keys."""
         return slice(self.first, self.first + self.values.shape[2])
 
     def received(self, columns: Tensor) -> Tensor:
@@ -179,6 +183,7 @@ class Rows:
         return Diagonal(self.values, self.start - self.first).get()
 
     def column(self, columns: Tensor, there: bool = True) -> tuple[Tensor, int]:
+        """(H',) Σ over the rows of what these columns (a mask of keys) get, and n; 0 of them where none is there."""
         return self.received(columns).sum(1), self.n if there else 0
 
     def separators(self, from_separators: bool) -> tuple[Tensor, int]:

@@ -147,6 +147,7 @@ class Similarity:
 
         own: the text's own tokens alone. The template's, a prompt's and biases have their parts in the whole sum, too.
         of="input" takes about three forward passes of the text, not one for each token.
+        Raises SelectionError for another side.
         """
         if side not in SIDES:
             raise SelectionError(f"no side {side!r}: there are 'a' and 'b'")

@@ -162,7 +162,7 @@ def resolve(
 ) -> Resolutions:
     """Run a corpus through the model and keep whether each head is right about each mention: Resolutions.
 
-    Arguments and errors as for `coreference_scores`. Takes 4 L·H bytes a mention.
+    Arguments as for `coreference_scores`, and it raises like it. Takes 4 L·H bytes a mention.
     """
     _check_window(window)
     found: list[dict[str, Any]] = []

@@ -151,10 +151,12 @@ class HeadStats:
 
     @property
     def n_texts(self) -> int:
+        """Texts that were counted."""
         return sum(part.n_texts for part in self._parts)
 
     @property
     def n_tokens(self) -> int:
+        """Tokens of all texts, special ones counted."""
         return sum(part.n_tokens for part in self._parts)
 
     @property
@@ -183,7 +185,7 @@ class HeadStats:
 
         Those of as many segments (2 for pairs) in the bins ⌊8·log₂ n⌋ that lie wholly within .75 to 1.25 of `tokens`;
         there may be none (n_texts 0). ‖f(x)‖ by piece and the highest texts are not kept by length: there is neither
-        frequency_correlation nor `texts`.
+        frequency_correlation nor `texts`. Raises InputError for a number below 1.
         """
         if tokens < 1 or segments < 1:
             raise InputError(f"no text has {tokens} tokens in {segments} segments: give at least 1")

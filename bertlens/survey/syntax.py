@@ -105,6 +105,7 @@ class Decisions:
 
     @property
     def n_sentences(self) -> int:
+        """Sentences that have a word counted."""
         return len(np.unique(self.sentence))
 
     def members(self) -> Iterator[tuple[str, np.ndarray]]:
@@ -233,7 +234,7 @@ def decide(
 ) -> Decisions:
     """Run a treebank through the model and keep whether each head is right about each word: Decisions.
 
-    Arguments and errors as for `relation_scores`. Takes 4 L·H bytes a word.
+    Arguments as for `relation_scores`, and it raises like it. Takes 4 L·H bytes a word.
     """
     _check_rows(rows)
     correct, by_mark, words, skipped = [], [], [], 0

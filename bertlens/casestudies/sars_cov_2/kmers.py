@@ -82,6 +82,7 @@ class Vocabulary:
         )
 
     def save(self, path: Path) -> None:
+        """Write it as JSON."""
         content = {
             "kmer": KMER,
             "stride": STRIDE,
@@ -93,6 +94,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
+        """Read what `save` wrote."""
         content = json.loads(path.read_text(encoding="utf-8"))
         return cls(tuple(content["kmers"]), tuple(Window(*entry) for entry in content["reference"]), content["tail"])
 

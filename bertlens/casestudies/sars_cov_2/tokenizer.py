@@ -32,6 +32,7 @@ class SpikeTokenizer(PreTrainedTokenizer):
 
     @property
     def vocab_size(self) -> int:
+        """Tokens that it knows, special ones counted."""
         return len(self._tokens)
 
     def get_vocab(self) -> dict[str, int]:

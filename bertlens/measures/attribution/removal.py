@@ -1,4 +1,7 @@
-"""Tokens taken away: the model's own answer without them, by one of three meanings of "without"."""
+"""Tokens taken away: the model's own answer without them, by one of three meanings of "without".
+
+Occlusion is after Zeiler and Fergus 2014.
+"""
 
 from __future__ import annotations
 

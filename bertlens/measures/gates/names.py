@@ -172,6 +172,7 @@ def evidence_of_rows(
     """`evidence` of a map that comes as blocks of successive rows: of a long text only the cells are S × S, as bools.
 
     blocks: called twice, gives first row, first key and the weights (R, C), as `scores_of_rows`. Overwritten.
+    Raises InputError for a gate that does not exist.
     """
     if gate not in GATES:
         raise InputError(f"unknown gate {gate!r}, it must be one of: {', '.join(GATES)}")

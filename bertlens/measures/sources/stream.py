@@ -93,6 +93,7 @@ class Stream:
 
     @property
     def device(self) -> torch.device:
+        """Where the model's embeddings lie."""
         return self._table.device
 
     @cached_property
@@ -109,7 +110,10 @@ class Stream:
         return self.trace._layer(layer)
 
     def captured(self, x: Tensor | None) -> Tensor:
-        """A captured tensor in the dtype of products; no copy where it is in it already."""
+        """A captured tensor (...) in the dtype of products; no copy where it is in it already.
+
+        Raises ModelError for None: what was not captured.
+        """
         if x is None:
             raise ModelError("the deviations of a LayerNorm were not captured: its class is not torch.nn.LayerNorm")
         return x.detach().to(self.dtype)
@@ -117,14 +121,16 @@ class Stream:
     # --- what a layer takes in and gives out, (S, D) ---
 
     def input(self, layer: int) -> Tensor:
-        """x of a layer; of layer L what the last layer gives out, before any final norm."""
+        """(S, D) x of a layer; of layer L what the last layer gives out, before any final norm."""
         last = layer == self.trace.n_layers
         return self.captured(self.record(layer - 1).layer_output if last else self.record(layer).layer_input)
 
     def attended(self, layer: int) -> Tensor:
+        """(S, D) what the attention block of a layer gives out, before the residual."""
         return self.captured(self.record(layer).attention_output)
 
     def context(self, layer: int) -> Tensor:
+        """(S, H·d) the heads' sums of values, side by side, before the output matrix."""
         return self.captured(self.record(layer).context)
 
     # --- the maps ---
@@ -190,11 +196,15 @@ class Stream:
         return self.normed(module, self.record(layer).mlp_scale if self.post_ln else self.attended(layer))
 
     def final_norm(self) -> Normed | None:
+        """The norm behind the last layer; None where the family has none."""
         module = self.parts.final_norm(self.base)
         return None if module is None else self.normed(module, self.input(self.trace.n_layers))
 
     def normed(self, module: Any, seen: Tensor | None) -> Normed:
-        """seen: (S,) 1/s of the run, or the (S, D) vectors that the norm took in."""
+        """A LayerNorm as this run had it. seen: (S,) 1/s of the run, or the (S, D) vectors that it took in.
+
+        Raises ModelError for another class.
+        """
         if type(module) is not nn.LayerNorm:
             raise ModelError(f"a {type(module).__name__} is not a LayerNorm that a stream can be split through")
         seen = self.captured(seen)
@@ -255,7 +265,10 @@ class Stream:
         return self.captured(captured[head * len(captured) // self.trace.n_heads])
 
     def rotation(self, layer: int) -> tuple[Tensor, Tensor] | None:
-        """Cosines and sines (S, d) of the rotation of queries and keys, float64; None without."""
+        """Cosines and sines (S, d) of the rotation of queries and keys, float64; None without.
+
+        Raises ModelError where a rotation cannot be seen.
+        """
         rotations = self.trace._record.entry.rotations
         if not rotations:
             if self.parts.rotary is not nothing and _rotates(self.base):
@@ -271,7 +284,10 @@ class Stream:
 
     @cached_property
     def embedded(self) -> dict[str, Tensor]:
-        """kind -> (S, E) word, position and type as far as the model has them: what its embeddings sum up."""
+        """kind -> (S, E) word, position and type as far as the model has them: what its embeddings sum up.
+
+        Raises ModelError for tables that are no plain ones.
+        """
         entry = self.trace._record.entry
         ids = {"position": entry.position_ids, "type": entry.type_ids}
         found: dict[str, Tensor] = {}
@@ -295,11 +311,13 @@ class Stream:
 
     @cached_property
     def embedding_norm(self) -> Normed | None:
+        """The LayerNorm of the embeddings; None where the family has none."""
         module = self.parts.norm(self.base)
         return None if module is None else self.normed(module, self.trace._record.entry.inverse_deviation)
 
     @cached_property
     def embedding_projection(self) -> Affine | None:
+        """From the width of the embeddings to that of the stream; None where they are the same."""
         module = self.parts.projection(self.base)
         return None if module is None else self.plain(module)
 
@@ -341,7 +359,7 @@ def check_finite(trace: Trace) -> None:
 
 
 def requirements(trace: Trace) -> None:
-    """Raises the error that a split of the stream would raise, before any work."""
+    """Raises the ModelError that a split of the stream would raise, before any work."""
     stream = Stream(trace)
     check_finite(trace)
     for layer in range(trace.n_layers):
