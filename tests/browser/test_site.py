@@ -12,6 +12,8 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Browser, expect
 
+from bertlens.vocabulary import Word
+from bertlens.widgets.tabs import TABS
 from browser.harness import watched
 from browser.views import Seen
 
@@ -67,7 +69,52 @@ def test_links_lead_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path):
             target = (page.parent / file).resolve() if file else page
             if not target.exists() or (name and target in pages and unquote(name) not in pages[target].names):
                 lost.append((str(page.relative_to(site)), address))
-    assert len(pages) > 25 and lost == []
+    assert len(pages) > 45 and lost == []
+
+
+def test_formulas_are_mathml_and_every_view_has_its_page(site: Path):
+    formula, page = re.compile(r"<math [^>]*>.*?<mfrac>", re.DOTALL), (site / "measures.html").read_text()
+    assert formula.search(page) and "MathJax" not in page
+    front = (site / "index.html").read_text()
+    parts = ("How to read it", "What it cannot show", "Formula", "In Python", "Source", "Exercise")
+    for tab in (*TABS.values(), *(Word(name, name.title(), "") for name in ("head", "task", "present"))):
+        name = {"survey": "corpus"}.get(tab.name, tab.name)
+        assert f'href="views/{name}.html"' in front
+        text = (site / "views" / f"{name}.html").read_text()
+        assert [part for part in parts if f"<h2>{part}<" not in text] == [], name
+        assert "figure class=" in text
+
+
+@pytest.mark.parametrize(("width", "theme"), SIZES)
+def test_every_kind_of_page_fits_and_loads_nothing(site: Path, browser: Browser, width: int, theme: str):
+    size = {"width": width, "height": 900}
+    context, page, log = watched(browser, site.as_uri(), viewport=size, color_scheme=theme)
+    for name in (
+        "views/head",
+        "api/measures",
+        "api/views",
+        "measures",
+        "models",
+        "questions",
+        "peers",
+        "changes",
+        "report",
+    ):
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 200) == (theme == "dark"), name
+    context.close()
+    assert log.problems() == []
+
+
+def test_search_from_a_folder_finds_titles_and_names(site: Path, browser: Browser):
+    context, page, log = watched(browser, site.as_uri())
+    for asked, found in (("gates", "Gates"), ("rollout", "bertlens.measures.flow.rollout")):
+        page.goto(f"{(site / 'search.html').as_uri()}?q={asked}")
+        expect(page.locator("#search-results a", has_text=found).first).to_be_visible()
+    context.close()
+    assert log.outside == []
 
 
 @pytest.mark.parametrize(("width", "theme"), SIZES)
@@ -101,7 +148,9 @@ def test_the_front_page_opens_a_view_and_the_model(site: Path, browser: Browser,
         (["Glossary"], "The length of the vector that is really passed from a key to a query"),
         (["How to cite"], "CITATION.cff"),
         (["Figures and numbers for a paper"], "plots.save("),
+        (["Similarity"], "the model's number as a sum over pairs of words"),
         (["Sentence encoders"], "Why are two texts similar?"),
+        (["Beside other tools"], "does better"),
         (["Which question, which view"], "look at cat from it"),
     ],
 )
