@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from bertlens import cli
+from bertlens.measures.statistics import STATISTICS
 from bertlens.model import families
+from bertlens.vocabulary import GATES, LAYER_MAPS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)])
@@ -131,3 +133,20 @@ def test_a_wrong_command_is_seen(line: str):
     assert shell_lines(f"```\n{line}  # so\n```\n") == shell_lines(f"    {line}\n") == [line]
     with pytest.raises(SystemExit):
         cli.parser().parse_args(shlex.split(line)[1:])
+
+
+def test_readme_begins_with_what_it_is_a_picture_two_commands_four_lines_and_the_documentation():
+    first = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ")[0]
+    shell, python = re.findall(r"^```(?:python)?\n(.*?)^```", first, re.DOTALL | re.MULTILINE)
+    assert len(shell.splitlines()) == 2 and len([line for line in python.splitlines() if line]) == 4
+    assert first.index("Look inside BERT") < first.index("![") < first.index(shell) < first.index(python)
+    assert "[Documentation](docs/index.md)" in first and len(first.splitlines()) < 35
+
+
+def test_the_page_of_measures_names_them_all():
+    page = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+    assert [name for name in STATISTICS if f"`{name}`" not in page] == []
+    maps = (one for one in LAYER_MAPS.values() if one.name != "attn-w")  # the mean weight is no measure of its own
+    assert [one.label for one in maps if one.label.lower() not in page.lower()] == []
+    gates = (ROOT / "docs" / "views" / "gates.md").read_text(encoding="utf-8").lower()
+    assert [name for name in GATES if name.split()[-1] not in gates] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -70,3 +71,43 @@ def test_wheel_carries_the_bundle_the_notebooks_and_no_sources_of_the_page(tmp_p
     assert {f"bertlens/casestudies/sars_cov_2/model/{name}" for name in model} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if name.startswith(("js/", "tests/", "node_modules/"))]
+
+
+WITHOUT = """
+import torch
+import bertlens as bl
+
+weights = torch.softmax(torch.randn(2, 4, 3, 3), -1)
+bl.Trace.from_attentions(weights, tokens=["a", "b", "c"]).explore().to_html("page.html")
+try:
+    bl.Lens.embedded()
+except bl.BertLensError as error:
+    print(error)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("extras", ["", "[demo]"])
+def test_a_wheel_in_an_empty_environment_runs_the_first_lines_of_the_readme(tmp_path: Path, extras: str):
+    pytest.importorskip("build")
+    [wheel] = built(source(tmp_path / "source"), "--wheel", out=tmp_path / "out")
+    folder = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    programs = folder / ("Scripts" if sys.platform == "win32" else "bin")
+    pinned = ["-c", str(ROOT / "constraints.txt")] if sys.version_info >= (3, 11) else []
+
+    def run(program: str, *command: str) -> str:
+        done = subprocess.run([str(programs / program), *command], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        return done.stdout
+
+    run("python", "-m", "pip", "install", "-q", *pinned, f"{wheel}{extras}")
+    assert wheel.name.split("-")[1] in run("bertlens", "--version")
+    if extras:
+        first = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)[0]
+        run("python", "-c", first)
+        run("bertlens", "html", "The cat sat.", "It was soft.", "-o", "page.html")
+    else:
+        assert "demo" in run("python", "-c", WITHOUT)  # the way out
+    assert (tmp_path / "page.html").stat().st_size > 100_000
