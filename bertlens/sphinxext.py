@@ -135,11 +135,11 @@ def _run(code: str, names: dict[str, Any]) -> Any:
 def _in_html(writer: Any, node: live_view) -> None:
     root = "../" * writer.builder.current_docname.count("/") + FOLDER
     page, caption = f"{root}/{node['name']}.html", escape(node["caption"])
-    still = ""
+    still, name = "", "Open the page"
     if node["has_picture"]:
         picture = f'<img src="{root}/{node["name"]}.png" alt="{caption}" loading="lazy">'
-        still = f'<a class="bertlens-still" href="{page}">{picture}</a>'
-    link = f'<a class="bertlens-open" href="{page}">Open the live view ({node["megabytes"]} MB)</a>'
+        still, name = f'<a class="bertlens-still" href="{page}">{picture}</a>', "Open the live view"
+    link = f'<a class="bertlens-open" href="{page}">{name} ({node["megabytes"]} MB)</a>'
     writer.body.append(
         f'<figure class="bertlens" data-height="{node["height"]}">{still}'
         f"<figcaption>{caption}. {link}</figcaption></figure>"

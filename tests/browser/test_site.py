@@ -180,6 +180,18 @@ lens.trace("The cat sat.").explore()
 
 lens.trace("The dog.").explore()
 ```
+
+```{bertlens} Third
+:hide-code:
+
+
+class Plain:  # a report, say: it has no picture
+    def to_html(self, path):
+        path.write_text("<p>plain</p>")
+
+
+Plain()
+```
 """
 
 
@@ -191,10 +203,12 @@ def test_the_directive_in_a_project_of_others(tmp_path: Path):
     assert (
         "The cat sat." in text and "The dog." not in text and "&lt;Second&gt;" in text and 'data-height="333"' in text
     )
-    assert len(list((tmp_path / "out" / "_bertlens").glob("*.html"))) == 2
+    assert text.count("Open the live view (") == 2 and text.count("Open the page (1 MB)") == 1
+    made = tmp_path / "out" / "_bertlens"
+    assert [len(list(made.glob(f"*.{kind}"))) for kind in ("html", "png")] == [3, 2]
     (tmp_path / "index.md").write_text(PAGE + "\n```{bertlens}\n1 / 0\n```\n\n```{bertlens}\nx = 1\n```\n")
     said = built(tmp_path, tmp_path / "out", "-E")
     assert re.search(
-        r"index.md:17: WARNING: this snippet of bertlens failed: ZeroDivisionError: division by zero", said
+        r"index.md:29: WARNING: this snippet of bertlens failed: ZeroDivisionError: division by zero", said
     )
     assert "its last line has to be a view" in said
