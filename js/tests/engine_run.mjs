@@ -1,7 +1,8 @@
 // Runs what a Python test wrote into a folder, and writes what comes out beside it: `node tests/engine_run.mjs FOLDER`.
 // in.json {shape, plain, passes: [{ids, types, changes}]}, and n.json, n.bin of each part of the weights, as
-// bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts; {commons}: what lists have in common; {carried, asks}: what the
-// model in a page answers, [error, fields, show] and the bytes of each.
+// bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts; {commons}: what lists have in common;
+// {maps}: the patterns of attention maps and the evidence for a gate; {carried, asks}: what the model in a page answers,
+// [error, fields, show] and the bytes of each.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,10 +18,19 @@ const { outputFiles } = await build({
 const source = Buffer.from(outputFiles[0].contents).toString("base64");
 const engine = await import(`data:text/javascript;base64,${source}`);
 const json = (name) => JSON.parse(readFileSync(join(folder, name), "utf8"));
-const { shape, plain, passes, tokenizer, texts, commons, carried, asks } = json("in.json");
+const { shape, plain, passes, tokenizer, texts, commons, maps, carried, asks } = json("in.json");
 
 if (commons) {
   writeFileSync(join(folder, "out.json"), JSON.stringify(commons.map(([x, y]) => engine.common(x, y))));
+} else if (maps) {
+  const found = maps.map(({ values, special, segments, gate, isContent }) => {
+    const frame = engine.frameOf(special, segments);
+    const map = [Float32Array.from(values.flat()), special.length, frame];
+    const { scores } = engine.measured(...map, isContent);
+    const { cells, ...said } = engine.evidenceOf(...map, gate, isContent);
+    return { scores, ...said, cells: [...cells] };
+  });
+  writeFileSync(join(folder, "out.json"), JSON.stringify(found));
 } else if (texts) {
   const { encode } = engine.createReader(tokenizer);
   writeFileSync(join(folder, "out.json"), JSON.stringify(texts.map((pair) => encode(...pair))));
@@ -37,7 +47,9 @@ if (commons) {
     const trace = { last, own: carried.header.trace }[question.trace] ?? question.trace;
     const asked = { ...question, trace };
     try {
-      const { fields, data, show } = await session.answer(asked);
+      let answer = await session.answer(asked);
+      while (answer.fields.again) answer = await session.answer(asked);
+      const { fields, data, show } = answer;
       const bytes = show?.data ?? data;
       if (bytes) writeFileSync(join(folder, `out${n}.bin`), bytes);
       if (show) last = show.header?.trace ?? show;

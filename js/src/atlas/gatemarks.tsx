@@ -1,6 +1,7 @@
 // Gates wherever heads are: their letter and mark, the labels of all heads for the thresholds in force, and of what length.
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { gateLabel } from "../compute/gatelabel";
 import { GATE_LEAST_CONTENT, GATE_MARGIN, GATE_THRESHOLD, GATES } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
 import { counted } from "../paint/format";
@@ -39,16 +40,11 @@ export const USUAL = { threshold: GATE_THRESHOLD, margin: GATE_MARGIN };
 export function relabelled(gates: Gates, threshold: number, margin: number): Gates {
   const { names, labels, full, content, least } = gates;
   const needed = least === null ? null : least - gates.threshold + threshold; // short texts need more
-  const label = (scores: Float32Array): string => {
-    if (needed === null || scores.some(Number.isNaN)) return "undefined";
-    const [first, second] = Float32Array.from(scores).sort().reverse();
-    return first! >= needed && first! - second! >= margin ? names[scores.indexOf(first!)]! : "mixed";
-  };
   const all = (scores: Float32Array) =>
     labels.full.map((heads, l) =>
       heads.map((_, h) => {
         const at = (l * heads.length + h) * names.length;
-        return label(scores.subarray(at, at + names.length));
+        return gateLabel(names, scores.subarray(at, at + names.length), needed, margin);
       }),
     );
   return { ...gates, threshold, margin, least: needed, labels: { full: all(full), content: all(content) } };

@@ -3,8 +3,8 @@
 import { type Fields, NEEDS_PYTHON } from "./asked";
 import type { Encoded, Vocabulary } from "./tokenizer";
 
-const OFFERED = ["neurons", "norms", "whatif"]; // of the capabilities
-const TABS = ["neurons", "matter", "norms", "compare", "table"]; // that are open: a part of one may say that it needs Python
+const OFFERED = ["neurons", "norms", "gates", "whatif"]; // of the capabilities
+const TABS = ["neurons", "matter", "norms", "gates", "compare", "table"]; // that are open: a part of one may say that it needs Python
 
 const quoted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

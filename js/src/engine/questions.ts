@@ -2,6 +2,7 @@
 import { answers } from "./answers/answers";
 import { compared, comparedAnswers, comparedHeads, comparedWith } from "./answers/compare";
 import { matters, mattersExact, movedBy } from "./answers/effects";
+import { evidence, gates } from "./answers/gates";
 import { head, norms, rows, statistics, thumbs } from "./answers/heads";
 import { cellMatters } from "./answers/matter";
 import { normView } from "./answers/normview";
@@ -10,7 +11,7 @@ import { NEEDS_PYTHON } from "./asked";
 import type { Answering } from "./runs";
 
 const QUESTIONS: Record<string, Answering> = {
-  ...{ head, rows, statistics, norms, thumbs, norm_view: normView },
+  ...{ head, rows, statistics, norms, thumbs, norm_view: normView, gates, evidence },
   ...{ answers, find_target: findTarget, cell_matters: cellMatters },
   ...{ moved: movedBy, matters, matters_exact: mattersExact },
   ...{ compared_with: comparedWith, compared_heads: comparedHeads, compared, compared_answers: comparedAnswers },

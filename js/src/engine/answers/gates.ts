@@ -1,0 +1,144 @@
+// What kind of gate each head is, and the cells that made it one: as gate_labels and gate_evidence of
+// bertlens/widgets/answers/heads.py, whose measures are bertlens/measures/gates.
+import { gateLabel } from "../../compute/gatelabel";
+import { GATE_LEAST_CONTENT } from "../../generated/vocabulary";
+import type { Pass } from "../forward";
+import { type Answering, answerOf, perHead, type Shown } from "../runs";
+import type { Weights } from "../weights";
+import { type Frame, frameOf, type Measured, measured } from "./gatepatterns";
+import { mapOf } from "./maps";
+
+const GATES: Record<string, readonly string[]> = {
+  directional: ["content columns"],
+  open: ["unstructured"],
+  closed: ["special columns"],
+  "forward contextual": ["next", "after"],
+  "backward contextual": ["previous", "before"],
+  cluster: ["block"],
+  instance: ["far peaks"],
+  self: ["self"],
+  bidirectional: ["both neighbours"],
+};
+const NAMES = Object.keys(GATES);
+const VIEWS = ["full", "content"] as const;
+type GateView = (typeof VIEWS)[number];
+const [RISE, LEVEL] = [6, 12]; // of names.py
+const PATIENCE = 100; // ms of work between two other questions
+
+/** What a score has to reach; null where no score gives a label. */
+const leastAt = (n: number, threshold: number): number | null =>
+  n < GATE_LEAST_CONTENT ? null : threshold + RISE * Math.max(0, 1 / n - 1 / LEVEL);
+
+const frames = new WeakMap<Shown["encoded"], Frame>();
+const known = new WeakMap<Pass, Map<number, Record<GateView, number[]>>>(); // scores of a head
+
+function framed({ encoded }: Shown): Frame {
+  if (!frames.has(encoded)) frames.set(encoded, frameOf(encoded.special, encoded.segments));
+  return frames.get(encoded)!;
+}
+
+const strongest = ({ scores }: Measured) =>
+  NAMES.map((gate) => Math.max(...GATES[gate]!.map((pattern) => scores[pattern] ?? Number.NaN)));
+
+function scoresOf(weights: Weights, shown: Shown, layer: number, head: number): Record<GateView, number[]> {
+  const { values, stride } = mapOf(weights, shown.pass, layer, head);
+  const [full, content] = VIEWS.map((view) => strongest(measured(values, stride, framed(shown), view === "content")));
+  return { full: full!, content: content! };
+}
+
+/** All heads, or those of a layer; "again" where it takes long: what is done is kept. */
+export const gates: Answering = ({ carried, weights }, shown, question) => {
+  const [threshold, margin] = [question.threshold as number, question.margin as number];
+  const [layers, heads] = perHead(carried);
+  const wanted = typeof question.layer === "number" ? [question.layer] : [...Array(layers).keys()];
+  const done = known.get(shown.pass) ?? new Map<number, Record<GateView, number[]>>();
+  known.set(shown.pass, done);
+  const until = performance.now() + PATIENCE;
+  const all = wanted.flatMap((layer) => Array.from({ length: heads }, (_, head) => [layer, head] as const));
+  for (const [layer, head] of all) {
+    const at = layer * heads + head;
+    if (done.has(at)) continue;
+    if (performance.now() > until) return { fields: { again: true, done: done.size / (layers * heads) } };
+    done.set(at, scoresOf(weights, shown, layer, head));
+  }
+  const n = framed(shown).content.length;
+  const least = leastAt(n, threshold);
+  const scores = (view: GateView) => all.map(([layer, head]) => done.get(layer * heads + head)![view]);
+  const labels = (view: GateView) => {
+    const each = scores(view).map((one) => gateLabel(NAMES, one, least, margin));
+    return wanted.map((_, n) => each.slice(n * heads, (n + 1) * heads));
+  };
+  const array = (view: GateView) =>
+    [Float32Array.from(scores(view).flat()), [wanted.length, heads, NAMES.length]] as const;
+  return answerOf(
+    {
+      ...{ names: NAMES, threshold, margin, content_tokens: n, least },
+      labels: Object.fromEntries(VIEWS.map((view) => [view, labels(view)])),
+    },
+    Object.fromEntries(VIEWS.map((view) => [view, array(view)])),
+  );
+};
+
+/** Which cells of content tokens i and j made a pattern, among content tokens. */
+function isCell({ columns, width, blocks, targets }: Measured, { content }: Frame, pattern: string) {
+  const isNear = (i: number, j: number) => Math.abs(content[j]! - content[i]!) === 1;
+  const cells: Record<string, (i: number, j: number) => boolean> = {
+    self: (i, j) => i === j,
+    next: (i, j) => j === i + 1 && isNear(i, j),
+    previous: (i, j) => j === i - 1 && isNear(i, j),
+    after: (i, j) => j > i,
+    before: (i, j) => j < i,
+    "both neighbours": (i, j) => i !== j && Math.abs(j - i) <= width,
+    "content columns": (_, j) => columns.includes(j),
+    "far peaks": (i, j) => targets[i] === j && Math.abs(j - i) > 1,
+    block: (i, j) => blocks.some(([from, to]) => from <= i && i < to && from <= j && j < to),
+    unstructured: () => true,
+  };
+  return cells[pattern] ?? (() => false);
+}
+
+/** Where the cells are, in words. */
+function detailOf({ columns, width, blocks }: Measured, { content }: Frame, pattern: string): string {
+  const many = (count: number) => (count > 1 ? "s" : "");
+  if (pattern === "both neighbours") return `up to ${width} token${many(width)} away`;
+  if (pattern === "content columns")
+    return `column${many(columns.length)} ${columns.map((at) => content[at]).join(", ")}`;
+  const starts = blocks.slice(1).map(([from]) => content[from]);
+  return pattern === "block" ? `cut before token ${starts.join(" and ")}` : "";
+}
+
+/** The pattern that won for a gate, its cells, eight to a byte, and how much of the words' attention lies on them. */
+export function evidenceOf(values: Float32Array, stride: number, frame: Frame, gate: string, isContent: boolean) {
+  const { content, special } = frame;
+  const tokens = content.length + special.length;
+  const found = measured(values, stride, frame, isContent);
+  const score = (pattern: string) => found.scores[pattern] ?? 0;
+  const pattern = GATES[gate]!.reduce((best, one) => (score(one) > score(best) ? one : best));
+  const isMeasured = pattern in found.scores;
+  const counts = isMeasured ? isCell(found, frame, pattern) : () => false;
+  const hasSpecial = isMeasured && ["special columns", "unstructured"].includes(pattern);
+  const cells = new Uint8Array(Math.ceil(tokens ** 2 / 8));
+  let mass = 0;
+  for (const [i, query] of content.entries()) {
+    let [on, all] = [0, 0];
+    const add = (key: number, isOn: boolean) => {
+      const at = query * tokens + key;
+      const weight = values[query * stride + key]!;
+      if (isOn) cells[at >> 3]! |= 128 >> (at & 7);
+      [on, all] = [on + (isOn ? weight : 0), all + weight];
+    };
+    for (const [j, key] of content.entries()) add(key, counts(i, j));
+    if (!isContent) for (const key of special) add(key, hasSpecial);
+    mass += on / Math.max(all, 1e-12) / content.length;
+  }
+  const detail = isMeasured ? detailOf(found, frame, pattern) : "";
+  return { pattern, detail, mass: content.length > 0 ? mass : null, cells };
+}
+
+export const evidence: Answering = ({ weights }, shown, question) => {
+  const [layer, head, gate] = [question.layer as number, question.head as number, String(question.gate)];
+  if (!(gate in GATES)) throw new Error("no such gate");
+  const { values, stride } = mapOf(weights, shown.pass, layer, head);
+  const { cells, ...said } = evidenceOf(values, stride, framed(shown), gate, question.view === "content");
+  return answerOf({ layer, head, gate, ...said }, { cells: [cells, null] });
+};
