@@ -111,24 +111,28 @@ def written(
     layers: list[int] | None,
     progress: bool,
     live: bool,
+    small: bool,
 ) -> str:
     """The text of a view's page, written to `path` if given; progress: a bar once it has taken two seconds."""
     from tqdm.auto import tqdm
+
+    if small and not live:
+        raise InputError("small=True is about the weights in a page: give live=True with it")
 
     with (
         one_thread_if_small(stream_size(shown.trace)),
         tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
     ):
-        model = _model(shown) if live else None  # before what takes long
+        model = _model(shown, small) if live else None  # before what takes long
         return html.to_html(replace(page(shown, traits, layers, bar), live=model), path)
 
 
-def _model(shown: Shown) -> live_page.Live:
+def _model(shown: Shown, small: bool) -> live_page.Live:
     if shown.compared is not None or shown.similar is not None:
         raise ExportError("a live page shows one text: save trace.explore() with live=True")
     if shown.tasked is not None:
         raise ExportError("a live page holds no labelled examples: save the view without live=True")
-    return live_page.live(shown.trace)
+    return live_page.live(shown.trace, small)
 
 
 def still(shown: Shown, traits: Mapping[str, Any]) -> bytes:

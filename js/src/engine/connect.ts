@@ -22,12 +22,17 @@ export interface Host {
 }
 
 const PATIENCE = 3000; // ms for a Worker to say that it is there
+const TICK = 5000; // ms between two looks whether it is there still
+const SILENT = 12; // looks in which it says nothing
+export const STOPPED = "The model in this page has stopped: load the page again.";
 const OWN = "What you type is run in this page, and stays on it.";
 const SLOW = "This browser refuses WebAssembly: the model runs ten times slower.";
 
 interface Line {
   postMessage(message: ToModel, transfer?: Transferable[]): void;
   onmessage: ((event: MessageEvent<ToPage>) => void) | null;
+  onerror?: ((event: ErrorEvent) => void) | null; // of a Worker, as what follows
+  terminate?(): void;
 }
 
 /** A Worker from the code, or null where none may be had. */
@@ -39,6 +44,7 @@ function startWorker(code: string): Promise<Worker | null> {
       const end = (found: Worker | null) => () => {
         clearTimeout(late);
         URL.revokeObjectURL(address);
+        if (!found) worker.terminate();
         resolve(found);
       };
       const late = setTimeout(end(null), PATIENCE);
@@ -71,31 +77,52 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
     tell(`loading the model ${Math.floor(100 * far)} %${host.size ? ` of ${Math.ceil(host.size / 1e6)} MB` : ""}`);
   };
 
+  let [own, why, silent, isLong] = [OWN, "", 0, false]; // what is said of the model that is there; why it is not
   const hear = ({ data: message }: MessageEvent<ToPage>) => {
+    silent = 0;
     if (message.kind === "answer") waits.get(message.id)?.(message);
     else if (message.kind === "wanted")
       host.part(message.part, load).then(({ index, data }) => {
         line!.postMessage({ kind: "part", index, data }, [data.buffer as ArrayBuffer]);
-      }, broken);
+      }, cannot);
     else if (message.kind === "loading") load(message.share);
-    else if (message.kind === "broken") broken(new Error(message.why));
-    else if (message.kind === "loaded") {
+    else if (message.kind === "broken") cannot(new Error(message.why));
+    else if (message.kind === "long") {
+      isLong = true;
+      host.say(`${message.tokens} tokens: about ${message.seconds} s. What you type stays on this page.`);
+    } else if (message.kind === "loaded") {
       isLoaded = true;
-      host.say(message.fast ? OWN : `${OWN} ${SLOW}`);
+      own = message.fast ? OWN : `${OWN} ${SLOW}`;
+      host.say(own);
       tell("");
     }
   };
-  const broken = ({ message }: Error) => {
-    host.say(`The model cannot be run here: ${message}`);
-    tell("");
+  const end = (reason: string) => {
+    [why, isLoaded, coming] = [reason, false, ""];
+    line?.terminate?.();
+    clearInterval(looks);
+    for (const [id, answer] of waits) answer({ kind: "answer", id, error: why });
+    host.say(why);
+    host.changed();
   };
+  const cannot = ({ message }: Error) => end(`The model cannot be run here: ${message}`);
+  const look = () => {
+    if (isLoaded && waits.size === 0) silent = 0;
+    else if (silent++ === SILENT) end(STOPPED);
+    else line!.postMessage({ kind: "there" });
+  };
+  let looks: ReturnType<typeof setInterval> | undefined;
   const start = async () => {
     load(0);
     line = (await startWorker(host.code)) ?? onThisPage();
     line.onmessage = hear;
+    if (line.terminate) {
+      line.onerror = () => end(STOPPED);
+      looks = setInterval(look, TICK);
+    }
     line.postMessage({ kind: "start", carried: host.carried });
   };
-  start().catch(broken);
+  start().catch(cannot);
 
   const ask = (question: Record<string, unknown>) =>
     new Promise<ToPage & { kind: "answer" }>((resolve) => {
@@ -116,9 +143,14 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       const reply = await host.answer({ ...question, trace });
       if (!reply[0].error) return reply;
     }
+    if (why) return [{ error: why }];
     if (!isLoaded) return [{ error: "The model is still being loaded into this page." }];
     if (!isAnswered(String(op))) return [{ error: NEEDS_PYTHON }];
     const { answer, error } = await ask(question);
+    if (isLong && turn === turns && isShowing(String(op)) && !why) {
+      isLong = false;
+      host.say(own);
+    }
     if (!answer) return [{ error, stale: error === ANOTHER }];
     if (answer.show !== undefined) {
       if (turn !== turns) return [{ error: ANOTHER, stale: true }];

@@ -76,16 +76,18 @@ export function answerOf(fields: Fields, arrays: Record<string, Shaped>): Answer
 
 export const perHead = ({ shape }: Carried): [layers: number, heads: number] => [shape.layers, shape.heads];
 
-/** Of a text with changes; `before`: another run of the same text. */
+/** Of a text with changes; `before`: another run of the same text; `begins` hears how many tokens it has. */
 export async function runOf(
   { carried, weights, encode }: Engine,
   texts: [string, string],
   changes: Change[],
   before: Run | null,
   signal?: AbortSignal,
+  begins: (tokens: number) => void = () => undefined,
 ): Promise<Run> {
   const { shape, vocabulary, header } = carried;
   const encoded = before?.encoded ?? encode(texts[0], texts[1] || undefined);
+  begins(encoded.ids.length);
   const roles = rolesOf(encoded, vocabulary.separator, texts[1] !== "");
   const { made, look } = picturesOf(weights.product, shape, encoded.ids.length, roles, header.stats as string[]);
   const pass = await run(weights, encoded, changes, signal, look);

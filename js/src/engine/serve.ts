@@ -6,7 +6,8 @@ import { Session } from "./session";
 export type ToModel =
   | { kind: "start"; carried: Carried }
   | { kind: "part"; index: unknown; data: DataView }
-  | { kind: "ask"; id: number; question: Record<string, unknown> };
+  | { kind: "ask"; id: number; question: Record<string, unknown> }
+  | { kind: "there" }; // is it there still?
 
 /** To the page. */
 export type ToPage =
@@ -15,6 +16,7 @@ export type ToPage =
   | { kind: "loading"; share: number }
   | { kind: "loaded"; fast: boolean }
   | { kind: "broken"; why: string }
+  | { kind: "long"; tokens: number; seconds: number } // a run that begins
   | { kind: "answer"; id: number; answer?: Answer; error?: string };
 
 /** What both sides send and hear by: a Worker's own scope, or a port. */
@@ -33,11 +35,12 @@ export function serve(port: Port): void {
       say({ kind: "wanted", part: n });
     });
   const start = async (carried: Carried) => {
-    session = new Session(carried);
+    session = new Session(carried, (tokens, seconds) => say({ kind: "long", tokens, seconds }));
     say({ kind: "loaded", ...(await session.load(part, (share) => say({ kind: "loading", share }))) });
   };
   port.onmessage = ({ data: message }) => {
-    if (message.kind === "part") take(message);
+    if (message.kind === "there") say({ kind: "here" });
+    else if (message.kind === "part") take(message);
     else if (message.kind === "start")
       start(message.carried).catch((error: Error) => say({ kind: "broken", why: error.message }));
     else {

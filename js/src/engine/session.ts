@@ -7,12 +7,15 @@ import { headOf } from "./answers/heads";
 import { chipOf, type Fields, readChange } from "./asked";
 import type { Change } from "./changes";
 import { headerOf } from "./overview";
+import { Pace } from "./pace";
 import { pack } from "./pack";
 import { sideOf } from "./pictures";
 import { answering } from "./questions";
 import { type Answer, type Carried, type Engine, perHead, runOf, type Shown } from "./runs";
 import { createReader } from "./tokenizer";
 import { loadWeights } from "./weights";
+
+const LONG = 1; // seconds of a run that is said to take them
 
 /** Of a run that a later one made useless. */
 export const ANOTHER = "another text was asked for";
@@ -22,11 +25,16 @@ export class Session {
   private engine: Engine | null = null;
   private shown: Shown | null = null;
   private own: Shown | null = null; // of the text that was last asked about of those that the page carries
+  private pace = new Pace();
   private count = 0;
   private wanted = new AbortController(); // the last run that was asked for
   private turn: Promise<unknown> = Promise.resolve();
 
-  constructor(private carried: Carried) {
+  /** `tell` is told of runs that take long, before they begin. */
+  constructor(
+    private carried: Carried,
+    private tell: (tokens: number, seconds: number) => void = () => undefined,
+  ) {
     this.reader = createReader(carried.tokenizer);
   }
 
@@ -37,6 +45,7 @@ export class Session {
     };
     const weights = await loadWeights(this.carried.shape, arrays, progress);
     this.engine = { carried: this.carried, weights, ...this.reader };
+    await this.pace.tried(weights);
     return { fast: weights.product.fast };
   }
 
@@ -103,7 +112,11 @@ export class Session {
     before: Shown | null,
     signal?: AbortSignal,
   ): Promise<Shown> {
-    const made = await runOf(this.engine!, texts, changes, before, signal);
+    const long = (tokens: number) => {
+      const seconds = this.pace.secondsOf(tokens);
+      if (seconds > LONG) this.tell(tokens, Math.ceil(seconds));
+    };
+    const made = await this.pace.timed(() => runOf(this.engine!, texts, changes, before, signal, long));
     const id = `here ${++this.count}`;
     const same = (one: Change, other: Change) => JSON.stringify(one) === JSON.stringify(other);
     const known = [...(before?.known ?? [])];

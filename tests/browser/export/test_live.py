@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, expect
 import bertlens as bl
 from bertlens import whatif
 from bertlens.export import weights
+from bertlens.measures import gates
 from bertlens.measures.norms import transformed_norm
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
@@ -22,6 +24,7 @@ OWN = "The cat sat on the mat because it was tired."
 TYPED = "A dog lay on the rug, since she was sleepy."
 ROOT = Path(__file__).resolve().parents[3]
 ALONE = "What you type is run in this page, and stays on it."
+SLOW = f"{ALONE} This browser refuses WebAssembly: the model runs ten times slower."
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +103,34 @@ def test_without_workers_and_webassembly_it_runs_on_the_page_and_says_so(live, b
     context.add_init_script("delete globalThis.Worker; delete globalThis.WebAssembly;")
     page = context.new_page()
     page.goto(path.as_uri())
-    slow = f"{ALONE} This browser refuses WebAssembly: the model runs ten times slower."
-    expect(page.locator("#bertlens-says")).to_have_text(slow)
+    expect(page.locator("#bertlens-says")).to_have_text(SLOW)
     seen = Seen(page)
     run(seen, TYPED)
     expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
     listed(seen, lens.trace(TYPED), 1, 8, 5)
+    run(seen, "the cat sat on the mat and " * 25)  # 177 tokens
+    expect(page.locator("#bertlens-says")).to_have_text(
+        re.compile(r"^177 tokens: about \d+ s\. What you type stays on this page\.$")
+    )
+    start, said = time.monotonic(), page.locator("#bertlens-says").text_content() or ""
+    expect(page.locator("#bertlens-says")).to_have_text(SLOW, timeout=120_000)
+    assert 0.3 < (time.monotonic() - start) / int(said.split()[3]) < 3
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_have_count(0)
     context.close()
+
+
+def test_a_hosts_policy_that_refuses_workers_and_webassembly(tiny, rounded, browser: Browser):
+    text = tiny.trace(OWN).explore(layer=1, head=1, query=5).to_html(live=True, progress=False)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    policy = {"Content-Security-Policy": "script-src 'unsafe-inline'; worker-src 'none'"}
+    page.route("http://host.test/", lambda route: route.fulfill(body=text, content_type="text/html", headers=policy))
+    page.goto("http://host.test/")
+    expect(page.locator("#bertlens-says")).to_have_text(SLOW)
+    seen = Seen(page)
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    listed(seen, rounded.trace(TYPED), 1, 1, 5)
+    page.close()
 
 
 def test_norms_and_whether_it_matters_of_the_pages_own_text_and_of_a_typed_one(live, page_of):
@@ -156,7 +180,7 @@ def test_what_needs_python_says_so_and_the_pages_own_text_keeps_its_answers(live
     page = page_of(path, width=1280)
     expect(page.locator("#bertlens-says")).to_have_text(ALONE)
     seen = Seen(page)
-    seen.open_tab("Gates")
+    seen.open_tab("Geometry")
     expect(seen.root.locator("[role=tabpanel]")).not_to_contain_text("needs Python")
     seen.settled()
     run(seen, TYPED)
@@ -166,6 +190,53 @@ def test_what_needs_python_says_so_and_the_pages_own_text_keeps_its_answers(live
     run(seen, "word " * 600)
     expect(seen.part("problem")).to_contain_text("602 tokens, the model reads 512: shorten the text")
     expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+
+
+def test_gates_of_a_typed_text_and_of_a_changed_run(live, page_of):
+    path, lens = live
+    page = page_of(path, width=1280)
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page)
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    seen.open_tab("Gates")
+    trace = lens.trace(TYPED)
+    for run_of in (trace, trace.rerun(whatif.off(1, 8))):
+        table = gates.classify(run_of).set_index(["layer", "head"])
+        score = table["backward contextual"][2, 5]
+        assert score > 0.005  # or nothing would be seen
+        seen.thumb(2, 5).click()
+        gate_scores = seen.part("gates").locator(".bl-gate-scores")
+        expect(gate_scores).to_contain_text(f"L2·H5: {table.label[2, 5]} at {trace.n_tokens} tokens")
+        row = gate_scores.get_by_role("row", name="backward contextual")
+        expect(row.locator(".bl-number").first).to_have_text(f"{score:.2f}")
+        seen.thumb(1, 8).click()
+        expect(seen.thumb(1, 8)).to_be_focused()
+        seen.page.keyboard.press("x")
+        expect(seen.part("gates")).to_contain_text("% of the words’ attention lies on the cells in full colour")
+
+
+def test_a_model_that_stops_says_so_and_the_text_of_the_page_stays(tiny, browser: Browser, tmp_path):
+    path = tmp_path / "live.html"
+    tiny.trace(OWN).explore(layer=1, head=1).to_html(path, live=True, progress=False)
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.add_init_script(
+        "const Own = Worker; globalThis.workers = [];"
+        "globalThis.Worker = class extends Own { constructor(...given) { super(...given); workers.push(this); } };"
+    )
+    page = context.new_page()
+    page.goto(path.as_uri())
+    expect(page.locator("#bertlens-says")).to_have_text(ALONE)
+    seen = Seen(page)
+    run(seen, TYPED)
+    expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
+    page.evaluate("workers[0].dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))")
+    stopped = "The model in this page has stopped: load the page again."
+    expect(page.locator("#bertlens-says")).to_have_text(stopped)
+    expect(seen.root.get_by_label("Sentence A")).to_be_disabled()
+    seen.thumb(0, 1).click()
+    expect(seen.root).to_contain_text(stopped)
+    context.close()
 
 
 def test_of_twenty_texts_typed_in_two_seconds_the_last_one_is_shown(live, page_of):

@@ -12,7 +12,7 @@ import pytest
 import bertlens as bl
 from bertlens import whatif
 from bertlens.base.wire import unpack
-from bertlens.errors import ExportError
+from bertlens.errors import ExportError, InputError
 from bertlens.export import live, weights
 from bertlens.widgets.answers import heads, matter
 from bertlens.widgets.answers import whatif as answers
@@ -31,7 +31,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"op": "rows", "trace": "last", "query": 2, "last": 4},
     {"op": "statistics", "trace": "last", "by": "weight"},
     {"op": "answers", "trace": "last"},
-    {"op": "gates", "trace": "last", "threshold": 0.35, "margin": 0.1},
+    {"op": "geometry", "trace": "last"},
     {"op": "change", "trace": "last", "changes": OFF},
     {"op": "matters_exact", "trace": "last", "metric": "similarity", "layer": 1},
     {"op": "cell_matters", "trace": "last", "layer": 1, "head": 7, "query": 2, "key": 4},
@@ -151,6 +151,7 @@ def test_what_is_not_offered_says_that_it_needs_python(said):
     assert {name for name, reason in header["offers"].items() if reason == ""} == {
         "neurons",
         "norms",
+        "gates",
         "whatif",
     }
     assert set(header["offers"].values()) == {"", NEEDS_PYTHON}
@@ -158,6 +159,7 @@ def test_what_is_not_offered_says_that_it_needs_python(said):
         "neurons",
         "matter",
         "norms",
+        "gates",
         "compare",
         "table",
     ]
@@ -179,10 +181,11 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
     assert "wasm" not in without and "blob:" not in without.replace("img-src data: blob:", "")
     assert with_model == without.replace("script-src ''", "script-src '' 'wasm-unsafe-eval'; worker-src blob:")
     assert len(page.encode()) <= 55e6 and "bertlens-weights-0" not in plain and "WebAssembly" not in plain
+    smaller = view.to_html(live=True, small=True, progress=False)
     small = live.live(trace, small=True)
-    carried = sum(len(part["data"]["$bytes"]) for part in small.parts)
-    beside = len(page) - sum(map(len, re.findall(r'id="bertlens-weights-\d+">([^<]*)<', page)))
-    assert 500_000 < beside < 2e6 and carried + beside <= 42e6
+    assert len(smaller.encode()) <= 42e6 and small.digits in smaller
+    for is_small, made in ((False, page), (True, smaller)):
+        assert 0.95 < live.cost(trace, is_small).size / len(made.encode()) < 1.05
     assert (small.about["decimals"], live.live(trace).about["decimals"]) == (2, 3)
     less = bl.Lens(weights.rounded(embedded_lens.borrowed, small=True), embedded_lens.tokenizer).trace(OWN)
     apart = max(float((less.attention(n) - trace.attention(n)).abs().max()) for n in range(6))
@@ -201,5 +204,7 @@ def test_pages_that_cannot_be_live_say_why(embedded_lens, tmp_path):
     with pytest.raises(ExportError, match=r"starts from the unchanged run: save trace.original.explore\(\)"):
         trace.rerun(whatif.off(0, 0)).explore().to_html(tmp_path / "a.html", live=True)
     assert not (tmp_path / "a.html").exists()
+    with pytest.raises(InputError, match="give live=True with it"):
+        trace.explore().to_html(small=True)
     with pytest.raises(ExportError, match="a live page shows one text"):
         bl.compare(trace, trace.rerun(whatif.off(0, 0))).explore().to_html(live=True)

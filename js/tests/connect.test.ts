@@ -1,0 +1,116 @@
+// The page's side of its model: what it says where the model stops, and of runs that take long.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { connect, type Host, STOPPED } from "../src/engine/connect";
+import type { ToModel, ToPage } from "../src/engine/serve";
+
+/** A Worker that answers what a test has it answer. */
+class Fake {
+  static last: Fake;
+  heard: ToModel[] = [];
+  ended = false;
+  onmessage: ((event: { data: ToPage }) => void) | null = null;
+  onerror: ((event: unknown) => void) | null = null;
+  constructor() {
+    Fake.last = this;
+    setTimeout(() => this.says({ kind: "here" }));
+  }
+  says = (data: ToPage) => this.onmessage?.({ data });
+  postMessage = (message: ToModel) => this.heard.push(message);
+  terminate = () => {
+    this.ended = true;
+  };
+}
+
+const said: string[] = [];
+const host = () =>
+  ({
+    code: "",
+    carried: { texts: [{ trace: "own" }] },
+    texts: [],
+    part: () => Promise.reject(new Error("no part")),
+    answer: async () => [{ error: "not carried" }],
+    show: async () => undefined,
+    changed: () => undefined,
+    say: (text: string) => said.push(text),
+  }) as unknown as Host;
+const ASKED = { op: "head", trace: "here 1", layer: 0, head: 0 };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("Worker", Fake);
+  vi.stubGlobal("URL", { createObjectURL: () => "", revokeObjectURL: () => undefined });
+  said.length = 0;
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+async function loaded() {
+  const ask = connect(host());
+  await vi.advanceTimersByTimeAsync(10);
+  Fake.last.says({ kind: "loaded", fast: true });
+  return ask;
+}
+
+const isThere = async (ask: ReturnType<typeof connect>) => (await ask({ op: "hello" }))[0].kernel;
+
+test("a model that breaks after it was loaded says so, to what waits and to what comes", async () => {
+  const ask = await loaded();
+  expect(await isThere(ask)).toBe(true);
+  const waiting = ask(ASKED);
+  await vi.advanceTimersByTimeAsync(10);
+  Fake.last.onerror!({});
+  expect(await waiting).toEqual([{ error: STOPPED, stale: false }]);
+  expect(await ask(ASKED)).toEqual([{ error: STOPPED }]);
+  expect(await isThere(ask)).toBe(false);
+  expect(said.at(-1)).toBe(STOPPED);
+  expect(Fake.last.ended).toBe(true);
+});
+
+test("a model that says nothing for a minute is given up, one that works long is not", async () => {
+  const ask = await loaded();
+  const first = ask(ASKED);
+  for (let n = 0; n < 60; n++) {
+    await vi.advanceTimersByTimeAsync(4000);
+    Fake.last.says({ kind: "here" });
+  }
+  expect(Fake.last.heard.filter(({ kind }) => kind === "there").length).toBeGreaterThan(20);
+  expect(Fake.last.ended).toBe(false);
+  Fake.last.says({ kind: "answer", id: 1, answer: { fields: { done: 1 } } });
+  expect(await first).toEqual([{ done: 1 }, []]);
+  await vi.advanceTimersByTimeAsync(600_000); // nothing is asked
+  expect(Fake.last.ended).toBe(false);
+  const second = ask(ASKED);
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(Fake.last.ended).toBe(false);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await second).toEqual([{ error: STOPPED, stale: false }]);
+});
+
+test("weights that do not come are said to every later question too", async () => {
+  const ask = connect(host());
+  await vi.advanceTimersByTimeAsync(10);
+  Fake.last.says({ kind: "wanted", part: 0 });
+  await vi.advanceTimersByTimeAsync(10);
+  expect(said).toEqual(["The model cannot be run here: no part"]);
+  expect(await ask(ASKED)).toEqual([{ error: "The model cannot be run here: no part" }]);
+  expect(await isThere(ask)).toBe(false);
+});
+
+test("a long run says how long it will take, and then no more", async () => {
+  const ask = await loaded();
+  const own = said.at(-1);
+  const run = ask({ op: "trace", text: "x" });
+  await vi.advanceTimersByTimeAsync(10);
+  Fake.last.says({ kind: "long", tokens: 512, seconds: 3 });
+  expect(said.at(-1)).toBe("512 tokens: about 3 s. What you type stays on this page.");
+  Fake.last.says({ kind: "answer", id: 1, answer: { fields: {}, show: "own" } });
+  await run;
+  expect(said.at(-1)).toBe(own);
+  const short = ask({ op: "trace", text: "y" });
+  await vi.advanceTimersByTimeAsync(10);
+  Fake.last.says({ kind: "answer", id: 2, answer: { fields: {}, show: "own" } });
+  await short;
+  expect(said.length).toBe(3);
+});
