@@ -294,3 +294,9 @@ def _batches(lengths: list[int], size: int, same_length: bool) -> Iterator[list[
         batch.append(i)
     if batch:
         yield batch
+
+
+def embedded_named(name: str) -> Lens | None:
+    """The embedded model of this name, None where none has it. Raises ModelError where the extra is not installed."""
+    lens = Lens.embedded(mlm=name != offline_model.NAME)
+    return lens if lens.model_name == name else None

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing
 from ..errors import InputError
+from ..model import offline_model
+from ..training import differences
 from .language import Tree, parse, parse_number
 from .states import checked_state, state_of
 
@@ -248,7 +250,9 @@ class Lesson:
     def for_page(self) -> dict[str, Any]:
         """The same for a page, which gets each check as a tree too."""
         steps = [one.record() | ({"tree": one.tree} if one.tree else {}) | {"title": one.title} for one in self.steps]
-        return {"title": self.title, "lang": self.lang, "model": self.model, "steps": steps}
+        is_embedded = self.model in (offline_model.NAME, differences.NAME)  # a kernel can run it
+        about = {"title": self.title, "lang": self.lang, "model": self.model, "embedded": is_embedded}
+        return about | {"steps": steps}
 
     def save(self, path: str | Path) -> None:
         """Write the lesson to a file, by custom named *.lesson.json. Raises ExportError where it cannot be written."""

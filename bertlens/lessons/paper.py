@@ -19,7 +19,7 @@ from PIL import Image
 from ..base import colors
 from ..base.atomic import replacing
 from ..errors import BertLensError, InputError
-from ..lens import Lens
+from ..lens import Lens, embedded_named
 from ..measures import norms
 from ..measures.thumbnails import thumbnails
 from ..trace.provenance import visible
@@ -57,10 +57,9 @@ def write(lesson: Lesson, path: str | Path, lens: Any, solutions: bool) -> Path:
 
 
 def _own_lens(lesson: Lesson) -> Lens:
-    for mlm in (False, True):
-        lens = Lens.embedded(mlm=mlm)
-        if lesson.model in ("", lens.model_name):
-            return lens
+    lens = embedded_named(lesson.model) if lesson.model else Lens.embedded()
+    if lens is not None:
+        return lens
     raise InputError(f"this lesson is of {lesson.model}: give a lens on it, lesson.to_paper(path, lens)")
 
 
@@ -81,8 +80,8 @@ def page_of(lesson: Lesson, lens: Any, solutions: bool) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{SECURITY}">'
         f"<title>{escape(lesson.title)}</title><style>{style}</style></head><body>"
         f'<h1>{escape(lesson.title)}</h1><p class="about">{escape(visible(lens.model_name))} · layers and heads count '
-        f"from 0: L1·H8 is layer 1, head 8 · Name:</p>"
-        f'<div class="line"></div>{"".join(asked)}{last}</body></html>\n'
+        f"from 0: L1·H8 is layer 1, head 8. Where a step says click, write; a sentence of your own needs a screen.</p>"
+        f'<p>Name:</p><div class="line"></div>{"".join(asked)}{last}</body></html>\n'
     )
 
 

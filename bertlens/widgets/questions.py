@@ -271,5 +271,6 @@ for _question in (
     Question("pdf", pdf.pdf, ("sheet",), of_view=True),
     Question("similar_pdf", pdf.similar_pdf, ("split", "texts?"), "similarity", of_view=True),
     Question("change", view.changed_run, ("changes",), of_view=True),
+    Question("lesson_model", view.lesson_model, of_view=True),
 ):
     register_question(_question)

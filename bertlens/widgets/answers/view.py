@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.limits import PAGE_TEXT_CHARACTERS
 from ...errors import InputError
+from ...lens import embedded_named
 from ...page import bundle
 from ...text.encoding import CUT
 from . import Answer, whatif
@@ -55,4 +56,17 @@ def changed_run(asked: Asked, changes: Any) -> Answer:
     original = asked.shown.trace.original
     wanted = whatif.read(original, asked.shown.known, changes)
     asked.show(original.rerun(*wanted) if wanted else original)
+    return {}, {}
+
+
+def lesson_model(asked: Asked) -> Answer:
+    """The text is run with the embedded model that the lesson beside the view was written for, and shown."""
+    name = asked.traits["lesson"].get("model", "")
+    lens = embedded_named(name)
+    if lens is None:
+        raise InputError(f"{name} is not embedded: run the lesson with your lens on it, lens.trace(text).explore(…)")
+    trace = asked.shown.trace
+    if not trace.text:
+        raise InputError("this view has no text that a model could run")
+    asked.show(lens.trace(trace.text, trace.text_pair or None))
     return {}, {}

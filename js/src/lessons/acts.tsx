@@ -1,7 +1,7 @@
 // What there is to do in a step, and what is said of it.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { headLabel } from "../paint/format";
+import { headLabel, share } from "../paint/format";
 import { into, Submit } from "../parts/controls";
 import { Token } from "../parts/token";
 import { changesOf } from "../state/change";
@@ -12,7 +12,7 @@ import { enter, go, keep } from "./go";
 import { Markdown } from "./markdown";
 import { Sheet } from "./sheet";
 import { choicesIn, outcomeOf } from "./truth";
-import { holds, TOLERANCE, type Tree, verdict } from "./verdict";
+import { holds, type NumberTree, numberOf, TOLERANCE, type Tree, verdict } from "./verdict";
 
 interface ActProps {
   lesson: Lesson;
@@ -112,6 +112,7 @@ function Outcome({ step, done }: { step: Step; done: Done }) {
             <b>
               {right === true && "✓ "}
               {truth}
+              {truth && said && "."}
             </b>{" "}
             {said}
           </p>
@@ -134,8 +135,9 @@ function Predict({ lesson, step }: ActProps) {
   const take = (guess: string, label = guess) => {
     const outcome = outcomeOf(view, step, guess);
     if (typeof outcome === "string") return;
-    const { truth, right, instead } = outcome;
+    const { truth, right, instead, head } = outcome;
     keep(view, lesson, { guess: label, truth, right, said: right ? "That was your guess." : instead });
+    if (head) view.synced.put(head);
   };
   if (step.predict === "key")
     return (
@@ -181,7 +183,9 @@ function Fulfil({ lesson, step, done }: ActProps & { done: Done | undefined }) {
   const view = useView();
   const { entered } = view.page.lesson;
   const { shown, overview } = view;
-  const found = verdict(step.tree as Tree, factsOf(view));
+  const facts = factsOf(view);
+  const found = verdict(step.tree as Tree, facts);
+  const here = step.tree![0] === ">" || step.tree![0] === "<" ? numberOf(step.tree![1] as NumberTree, facts) : null;
   const isNew = isSettled(view) && entered.value !== null && entered.value !== placeOf(view);
   const isDone = isNew && holds(found) && (!done || done.skipped === true);
   const where = step.act === "find" ? headLabel(shown.layer, shown.head) : overview.changes.map(({ label }) => label);
@@ -191,7 +195,10 @@ function Fulfil({ lesson, step, done }: ActProps & { done: Done | undefined }) {
   return (
     <p class="bl-lesson-check" data-holds={holds(found)}>
       <code>{step.check}</code>
-      <span>{found.why || (holds(found) ? "holds here" : "does not hold here")}</span>
+      <span>
+        {found.why || (holds(found) ? "holds here" : "does not hold here")}
+        {here !== null && `: ${share(here, 2)}`}
+      </span>
       {/[<>]|argmax/.test(step.check!) && (
         <small title={`A number within ${TOLERANCE} of its threshold counts.`}>± {TOLERANCE}</small>
       )}
@@ -228,7 +235,9 @@ const canShow = (view: View, step: Step) =>
 function showMe(view: View, lesson: Lesson, step: Step): void {
   if (step.act === "predict") {
     const outcome = outcomeOf(view, step, null);
-    if (typeof outcome !== "string") keep(view, lesson, { truth: outcome.truth, shown: true, right: null });
+    if (typeof outcome === "string") return;
+    keep(view, lesson, { truth: outcome.truth, shown: true, right: null });
+    if (outcome.head) view.synced.put(outcome.head);
     return;
   }
   const state = step.show;

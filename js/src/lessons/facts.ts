@@ -64,8 +64,17 @@ export function headFor(view: View, tree: Tree): [layer: number, head: number] |
   return null;
 }
 
-/** What of the step shown is withheld until there is a guess: what is predicted; "" for nothing. */
+/** What of the step shown is withheld until there is a guess: what is predicted; "" for nothing, such as for a number
+ * that no picture shows. */
 export function withheldIn({ synced, page }: View, lesson: Lesson): NonNullable<Step["predict"]> | "" {
   const n = page.lesson.at.value;
-  return doneIn(synced, n) ? "" : (lesson.steps[n]?.predict ?? "");
+  const step = lesson.steps[n];
+  return doneIn(synced, n) || typeof step?.tree?.[1] === "number" ? "" : (step?.predict ?? "");
+}
+
+/** What a step is done with, by name: these controls are bright. */
+export function needsIn({ act, predict, state }: Step = { title: "", text: "" }): string {
+  if (act === "predict") return predict === "head" ? "heads" : "";
+  if (act !== "find" && act !== "change") return "";
+  return state?.text === undefined ? "heads text" : "heads";
 }

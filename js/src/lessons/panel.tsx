@@ -3,13 +3,16 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { units } from "../compute/grid";
 import { into } from "../parts/controls";
+import { Token } from "../parts/token";
 import { doneIn, type Lesson, lessonOf } from "../state/lesson";
 import { useView } from "../state/view";
 import { Act } from "./acts";
-import { withheldIn } from "./facts";
+import { needsIn, withheldIn } from "./facts";
 import { go } from "./go";
 import { Markdown } from "./markdown";
+import { remember } from "./remember";
 import { Result } from "./result";
 
 /** What a view shows, with its lesson where there is one. */
@@ -17,17 +20,83 @@ export function WithLesson({ children }: { children: ComponentChildren }) {
   const view = useView();
   const lesson = lessonOf(view.synced);
   useEffect(() => {
-    if (lesson) go(view, lesson, 0);
+    if (!lesson) return;
+    go(view, lesson, 0);
+    return remember(view, lesson);
   }, [lesson]);
   const frame = useRef<HTMLDivElement>(null);
   const large = useSignal(false);
   useEffect(() => (large.value && frame.current ? enlarge(frame.current, large) : undefined), [large.value]);
+  const n = view.page.lesson.at.value;
+  const withheld = lesson ? withheldIn(view, lesson) : "";
+  const needs = needsIn(lesson?.steps[n]);
+  const isHidden = withheld === "key" || withheld === "number";
+  const before = useRef({ n: 0, withheld });
+  useEffect(() => {
+    const was = before.current;
+    before.current = { n, withheld };
+    const isNext = was.n !== n;
+    const part = isNext ? partFor(withheld, needs) : was.withheld && !withheld ? partFor(was.withheld) : "";
+    if (part) frame.current?.querySelector(part)?.scrollIntoView({ block: "nearest" });
+  }, [n, withheld]);
   if (!lesson) return <>{children}</>;
   return (
-    <div ref={frame} class="bl-lessoned" data-withheld={withheldIn(view, lesson)}>
+    <div ref={frame} class="bl-lessoned" data-withheld={withheld} data-needs={needs}>
       <Panel lesson={lesson} large={large} />
-      <div class="bl-lesson-view">{children}</div>
+      <div class="bl-lesson-view">
+        {children}
+        {isHidden && <Asked />}
+      </div>
     </div>
+  );
+}
+
+/** What has to be in sight: to act in a step, or, where no needs are given, to see what was withheld. */
+function partFor(withheld: string, needs?: string): string {
+  if (withheld === "word" || needs?.includes("text") || (needs !== undefined && /key|number/.test(withheld)))
+    return ".bl-title";
+  return needs === "heads" ? ".bl-atlas" : needs === undefined ? ".bl-head" : "";
+}
+
+/** In place of a picture that is withheld: the sentence, with the word whose row is asked about. */
+function Asked() {
+  const { overview, focus } = useView();
+  const isOf = (pieces: number[]) => focus.pinnedQuery && pieces.includes(focus.query);
+  return (
+    <div class="bl-lesson-asked" aria-hidden="true">
+      <p>
+        {units(overview.queries, true)
+          .filter(({ special }) => !special)
+          .map(({ label, pieces }) => (
+            <span key={pieces[0]} class={isOf(pieces) ? "bl-lesson-row" : ""}>
+              <Token text={label} />
+            </span>
+          ))}
+      </p>
+      <p class="bl-muted">Your guess first: the picture comes after it.</p>
+    </div>
+  );
+}
+
+/** Where the lesson is of another model than the view: that it is, and a button that runs that model. */
+function OtherModel({ lesson }: { lesson: Lesson }) {
+  const view = useView();
+  const { overview, link, request, page } = view;
+  const run = async () => {
+    await request("lesson_model", { trace: overview.trace, map: overview.map }).then(
+      () => go(view, lesson, page.lesson.at.peek()),
+      () => undefined, // the link says why not
+    );
+  };
+  return (
+    <p class="bl-muted">
+      Written for {lesson.model}; this is {overview.model}. Checks hold for it too; what the text says of heads may not.{" "}
+      {lesson.embedded && link.kernel.value && !link.page.value && (
+        <button type="button" class="bl-link" onClick={run}>
+          Run {lesson.model}
+        </button>
+      )}
+    </p>
   );
 }
 
@@ -68,6 +137,14 @@ function Panel({ lesson, large }: { lesson: Lesson; large: Signal<boolean> }) {
     if (live && page.lesson.refused.peek()) go(view, lesson, page.lesson.at.peek());
   }, [live]);
   const move = (by: number) => go(view, lesson, n + by);
+  const onward = useRef<HTMLButtonElement>(null);
+  const isFirst = useRef(true);
+  const isDone = doneIn(synced, n) !== undefined;
+  useEffect(() => {
+    // what had the focus is gone, such as the word that was guessed: the keys stay with the lesson
+    if (!isFirst.current && document.activeElement === document.body) onward.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [n, isDone]);
   return (
     <section
       class="bl-lesson"
@@ -91,8 +168,9 @@ function Panel({ lesson, large }: { lesson: Lesson; large: Signal<boolean> }) {
             ‹
           </button>
           <button
+            ref={onward}
             type="button"
-            class="bl-button"
+            class={(!step.act || isDone) && n + 1 < steps.length ? "bl-button bl-primary" : "bl-button"}
             aria-label="Next step"
             disabled={n + 1 === steps.length}
             onClick={() => move(1)}
@@ -113,11 +191,7 @@ function Panel({ lesson, large }: { lesson: Lesson; large: Signal<boolean> }) {
         <Act lesson={lesson} step={step} n={n} />
         {n + 1 === steps.length && marked > 0 && <Result lesson={lesson} />}
       </div>
-      {model && n === 0 && model !== overview.model && (
-        <p class="bl-muted">
-          Written for {model}: here is {overview.model}. Checks hold for it too; what the text says of heads may not.
-        </p>
-      )}
+      {model && model !== overview.model && <OtherModel lesson={lesson} />}
       <label class="bl-lesson-jump">
         <span class="bl-caps">all steps</span>
         <select value={String(n)} onChange={({ currentTarget }) => go(view, lesson, Number(currentTarget.value))}>

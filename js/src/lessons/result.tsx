@@ -4,6 +4,8 @@ import { into } from "../parts/controls";
 import { useCopy } from "../parts/copy";
 import type { Done, Lesson } from "../state/lesson";
 import { useView } from "../state/view";
+import { go } from "./go";
+import { storage } from "./remember";
 
 const MARK = "bertlens-lesson-1";
 
@@ -23,7 +25,8 @@ export function lineOf({ title }: Lesson, name: string, done: Done[]): string {
 }
 
 export function Result({ lesson }: { lesson: Lesson }) {
-  const { synced } = useView();
+  const view = useView();
+  const { synced, link, page } = view;
   const name = useSignal("");
   const [said, copyText] = useCopy();
   return (
@@ -45,8 +48,24 @@ export function Result({ lesson }: { lesson: Lesson }) {
       </button>
       <span class="bl-muted">{said}</span>
       <small>
-        One line: the name, your guesses and what you wrote. It is kept in this page only; close it and it is gone.
+        One line: the name, your guesses and what you wrote.{" "}
+        {link.kernel.value && !link.page.value
+          ? "It is kept in the notebook's kernel."
+          : storage()
+            ? "It is kept in this browser."
+            : "It is kept in this page only; close it and it is gone."}
       </small>
+      <button
+        type="button"
+        class="bl-link"
+        onClick={() => {
+          synced.put({ lesson_done: [] });
+          page.lesson.hints.value = [];
+          go(view, lesson, 0);
+        }}
+      >
+        begin anew
+      </button>
     </div>
   );
 }

@@ -12,6 +12,7 @@ export interface Outcome {
   truth: string;
   right: boolean;
   instead: string;
+  head?: { layer: number; head: number }; // that is the answer
 }
 
 const quoted = (label: string) => `“${label}”`;
@@ -64,6 +65,7 @@ function ofHead({ overview }: View, step: Step, guess: string | null): Outcome |
   const label = (n: number) => headLabel(Math.floor(n / n_heads), n % n_heads);
   const guessed = heads.find((n) => label(n) === guess) ?? best;
   return {
+    head: { layer: Math.floor(best / n_heads), head: best % n_heads },
     truth: `${label(best)}, ${share(value(best), 2)}`,
     right: value(guessed) >= value(best) - TOLERANCE,
     instead: `${label(guessed)} has ${share(value(guessed), 2)}.`,

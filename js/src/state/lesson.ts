@@ -31,6 +31,7 @@ export interface Lesson {
   title: string;
   lang: string;
   model: string;
+  embedded?: boolean; // a kernel can run it
   steps: Step[];
 }
 

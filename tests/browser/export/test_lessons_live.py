@@ -14,6 +14,8 @@ from bertlens.lessons.facts import facts_of, words_of
 from bertlens.lessons.language import verdict
 from bertlens.lessons.lesson import SHIPPED, Step, one_of
 from bertlens.lessons.states import trace_of
+from browser import walk as one_lesson
+from browser.harness import watched
 from browser.views import Seen
 
 OWN = "The teacher asked whether anyone had seen the key."
@@ -126,6 +128,25 @@ class Walk:
         self.seen.thumb(*map(int, re.findall(r"\d+", found))).focus()
         self.seen.page.keyboard.press("x")
         expect(self.told).to_contain_text(found)
+
+
+@pytest.fixture(scope="module")
+def path(tiny, tmp_path_factory):
+    """A live page of one lesson, with a small model of random weights."""
+    path = tmp_path_factory.mktemp("class") / "class.html"
+    return bl.classroom(tiny, lesson=one_lesson.LESSON).to_html(path, progress=False)
+
+
+@pytest.mark.parametrize("way", ["mouse", "keys", "touch"])
+def test_one_lesson_is_walked_in_a_live_page(browser, rounded, path, way):
+    touch = {"is_mobile": True, "has_touch": True} if way == "touch" else {}
+    context, page, log = watched(browser, path.as_uri(), viewport={"width": 1280, "height": 800}, **touch)
+    page.goto(path.as_uri())
+    seen = Seen(page)
+    expect(seen.root).to_have_attribute("data-state", "live")
+    one_lesson.walk(seen, way, rounded)
+    context.close()
+    assert log.problems() == []
 
 
 @pytest.mark.long

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 import bertlens as bl
+from browser import walk
 from browser.harness import watched
 from browser.views import Seen
 
@@ -124,27 +125,50 @@ def test_a_lesson_is_presented_with_notes(live, show, embedded_lens):
     expect(seen.root.locator(".bl-lessoned[popover]")).to_have_count(0)
 
 
-def test_a_saved_lesson_is_walked_by_touch(browser, embedded_lens, tmp_path):
-    row = {"text": TEXT, "layer": 4, "head": 9, "query": 8}
-    steps = [step("Which word?", row, predict="key"), step("Look on.", {"text": TEXT}, check="next > 0.4")]
-    path = tmp_path / "lesson.html"
-    trace = embedded_lens.trace(TEXT)
-    trace.explore(lesson=bl.Lesson("A <b>row</b>", steps)).to_html(path, progress=False)
-    size = {"viewport": {"width": 810, "height": 1080}, "device_scale_factor": 2, "is_mobile": True, "has_touch": True}
+TOUCH = {"viewport": {"width": 810, "height": 1080}, "device_scale_factor": 2, "is_mobile": True, "has_touch": True}
+
+
+@pytest.fixture(scope="module")
+def path(embedded_lens, tmp_path_factory) -> Path:
+    """A saved page of the lesson."""
+    path = tmp_path_factory.mktemp("saved") / "lesson.html"
+    embedded_lens.trace(walk.TEXT).explore(lesson=walk.LESSON).to_html(path, progress=False)
+    return path
+
+
+@pytest.mark.parametrize("way", ["mouse", "keys", "touch"])
+def test_one_lesson_is_walked_in_a_saved_page(browser, embedded_lens, path, way):
+    size = TOUCH if way == "touch" else {"viewport": {"width": 1280, "height": 720}}
     context, page, log = watched(browser, path.as_uri(), **size)
     page.goto(path.as_uri())
-    seen = Seen(page)
-    here = panel(seen)
-    best = max(range(1, trace.n_tokens - 1), key=trace.attention(4)[9][8].__getitem__)
-    here.get_by_role("group").get_by_role("button", name=trace.tokens[best], exact=True).tap()
-    expect(here.get_by_role("status")).to_contain_text("That was your guess.")
-    here.get_by_role("button", name="Next step").tap()
-    seen.thumb(0, 0).tap()
-    expect(here).to_contain_text("does not hold here")
-    seen.thumb(1, 8).tap()
-    expect(here.get_by_role("status")).to_contain_text("L1·H8")
+    done = walk.walk(Seen(page), way, embedded_lens, own=False)
+    page.reload()  # what was done is kept in this browser
+    here = Seen(page).root.get_by_role("region", name="Lesson: One lesson")
+    expect(here.locator("option", has_text="✓")).to_have_count(5)
+    here.get_by_label("all steps").select_option("5")
+    expect(here).to_contain_text("kept in this browser")
+    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    here.get_by_label("Your name").fill("Zoë")
+    here.get_by_role("button", name="Copy my result").click()
+    page.wait_for_function("() => window.copied")
+    assert walk.LESSON.grade(page.evaluate("window.copied")).to_dict() == done
+    here.get_by_role("button", name="begin anew").click()
+    expect(here).to_contain_text("step 1 of 6")
+    page.reload()
+    expect(here).to_contain_text("step 1 of 6")
+    expect(here.locator("option", has_text="✓")).to_have_count(0)
     context.close()
     assert log.problems() == []
+
+
+def test_in_a_frame_without_storage_a_lesson_is_kept_in_memory(page_of, path):
+    page = page_of.framed([path.read_text(encoding="utf-8")], width=1280)
+    frame = page.frame_locator("iframe")
+    here = frame.get_by_role("region", name="Lesson: One lesson")
+    here.get_by_label("all steps").select_option("5")
+    here.get_by_label("Your answer").fill("So.")
+    here.get_by_role("button", name="Done").click()
+    expect(here).to_contain_text("kept in this page only; close it and it is gone")
 
 
 def test_a_saved_lesson_is_walked_by_keys(show, embedded_lens, lesson):
@@ -189,7 +213,7 @@ def test_a_shipped_lesson_is_walked_by_keys_with_a_model(live):
     guess = here.get_by_label("Your guess")
     guess.fill("mat")
     guess.press("Enter")
-    expect(here.get_by_role("status")).to_contain_text("“table” Your guess: “mat”.")
+    expect(here.get_by_role("status")).to_contain_text("“table”. Your guess: “mat”.")
     expect(seen.part("answer")).to_contain_text("table")
     onward.press("ArrowRight")
     expect(here).to_contain_text("step 3 of 8")

@@ -16,6 +16,7 @@ import pytest
 from nbconvert import HTMLExporter
 from playwright.sync_api import expect
 
+from browser import walk
 from browser.views import PATIENCE, TEXTS, Seen, shown
 
 SETUP = f"import bertlens as bl\nlens = bl.Lens.embedded()\ntrace = lens.trace(*{TEXTS!r})"
@@ -77,27 +78,16 @@ def test_click_sets_python_and_python_sets_the_page(lab, notebook):
     expect(lab.chips()).to_have_text([re.compile("L3·H11"), re.compile("L0·H2")])
 
 
-def test_a_lesson_is_walked_in_jupyterlab(lab, notebook):
-    notebook.kernel(
-        "row = {'text': 'The cat sat on the mat.', 'layer': 1, 'head': 8, 'query': 3}\n"
-        "step = bl.Lesson.step\n"
-        "steps = [step('Which word?', row, predict='key'), step('Find one.', check='previous > 0.5')]\n"
-        "view.lesson = bl.Lesson('One row', steps).for_page()"
-    )
-    here = lab.root.get_by_role("region", name="Lesson: One row")
-    expect(lab.root.get_by_label("Sentence A")).to_have_value("The cat sat on the mat.")
-    best = notebook.kernel("print(view.trace.tokens[int(view.trace.attention(1)[8][3, 1:-1].argmax()) + 1])")
-    here.get_by_role("group").get_by_role("button", name=best, exact=True).click()
-    expect(here.get_by_role("status")).to_contain_text("That was your guess.")
+@pytest.mark.parametrize("way", ["mouse", "keys"])
+def test_one_lesson_is_walked_in_jupyterlab(lab, notebook, embedded_lens, way):
+    record = walk.LESSON.record()
+    notebook.kernel(f"from bertlens.lessons import Lesson\nview.lesson = Lesson.of({record!r}).for_page()")
+    here = lab.root.get_by_role("region", name="Lesson: One lesson")
+    expect(lab.root.get_by_label("Sentence A")).to_have_value(walk.TEXT)
     here.get_by_role("button", name="Next step").focus()
-    notebook.page.keyboard.press("ArrowRight")  # and the notebook stays at its cell
-    expect(here).to_contain_text("step 2 of 2")
-    lab.thumb(0, 0).click()
-    expect(here).to_contain_text("does not hold here")
-    lab.thumb(0, 2).click()
-    expect(here.get_by_role("status")).to_contain_text("L0·H2")
-    says(notebook, "view.lesson_results[['step', 'act', 'right']].values.tolist()",
-         "[[1, 'predict', True], [2, 'find', True]]")  # fmt: skip
+    walk.walk(lab, way, embedded_lens)
+    says(notebook, "view.lesson_results['right'].tolist()", "[True, False, False, True, None]")
+    expect(here).to_contain_text("kept in the notebook's kernel")
     notebook.kernel("view.lesson, view.lesson_done = {}, []")
     expect(here).to_have_count(0)
 

@@ -12,10 +12,11 @@ from torch import Tensor
 
 import bertlens as bl
 from bertlens.lessons.lesson import SHIPPED, one_of
+from bertlens.measures.byhead import statistics
 from bertlens.survey import mean_interval
 from bertlens.text import excerpts
 from bertlens.trace.trace import Trace
-from unit.lessons.told import Told, others, share, weight
+from unit.lessons.told import PERSONAL, REST, SHARED, Told, others, share, weight
 from unit.tiny import ROBERTA, roberta_like
 
 HEADS = [(layer, head) for layer in range(6) for head in range(12)]
@@ -63,38 +64,77 @@ def test_patterns(embedded_lens):
     before = {at: share(trace, *at, -1) for at in HEADS}
     first, second, *_ = best_of(before)
     assert first == (0, 2)
-    told.says(2, f"the next best has {before[second]:.2f}")
+    told.says(2, f"No other head comes near: the next best has {before[second]:.2f}")
+    assert before[first] > 0.9  # a thin line
+    told.says(2, "Its picture is one thin line just below the diagonal.")
+    told.says(2, "It is in the first layer, L0.")
+    told.only_says(1, "Jesse Vig looked at the heads of BERT", "Some look at the word before or after")  # Vig 2019
+    places = [n for n, token in enumerate(trace.tokens) if token == "[SEP]"]
+    assert [trace.tokens[place - 1] for place in places] == [".", "."] and places[-1] == trace.n_tokens - 1
+    told.says(1, "Here are two sentences in one text. A token [SEP] stands after each.")
     assert [at for at in HEADS if share(trace, *at, 1) > 0.39] == [(1, 8)]
     told.says(3, "above 0.4")
     for other in others(embedded_lens):
         assert share(other, 1, 8, 1) > 0.4 and best_of({at: share(other, *at, 1) for at in HEADS})[0] == (1, 8)
         assert share(other, 0, 2, -1) > 0.99 * (other.n_tokens - 1) / other.n_tokens
+    told.says(3, "L1·H8 is the only one.")
+    told.says(3, "Like L0·H2 it goes by **place**: the line is there in other sentences, too, whatever the words are.")
+    told.says(3, "The line is now just above the diagonal.")
+    told.says(3, "It is in layer 1.")
     row = trace.attention(2)[9]
     cats, ons = ([n for n, token in enumerate(trace.tokens) if token == word] for word in ("cat", "on"))
     assert steps[3].state["query"] == cats[1] and row[cats[1]].argmax() == cats[0] and row[ons[1]].argmax() == ons[0]
-    told.says(4, f"({row[ons[1], ons[0]]:.2f})")
+    told.says(4, "This is L2·H9. The marked row is that of the second “cat”.")
+    told.says(4, "It looks at the **other** “cat”, in the first sentence.")
+    told.says(4, f"The second “on” looks at the first “on” in the same way ({row[ons[1], ons[0]]:.2f}).")
+    for first_text, second_text, word in SHARED:  # wherever the word stands
+        other = embedded_lens.trace(first_text, second_text)
+        one, two = (n for n, token in enumerate(other.tokens) if token == word)
+        words = [n for n, special in enumerate(other.special_mask) if not special]
+        assert max(words, key=other.attention(2)[9][two].tolist().__getitem__) == one, word
+    told.says(4, "This head goes by what a word is, not by where it stands.")
     on = [at for at in HEADS if largest(trace, at, "on", "on") > 0.39]
     assert on == [(1, 1), (2, 9)]
     for layer, head in on:  # it is the other one
         itself = trace.attention(layer)[head][ons, ons].max()
         assert largest(trace, (layer, head), "on", "on") > 2 * itself
-    told.says(5, f"the {len(HEADS)} heads. It is weaker: {largest(trace, (1, 1), 'on', 'on'):.2f}")
+    told.only_says(5, "`weight(on, on)` is the largest weight from one “on” to any “on”.")
+    told.says(5, "It is one layer below.")
+    weaker = largest(trace, (1, 1), "on", "on")
+    told.says(5, f"L1·H1 is the only other one of the {len(HEADS)} heads. It is weaker: {weaker:.2f}")
     told.says(5, "above 0.4")
     related = [at for at in HEADS if weight(trace, *at, "mat", "rug") > 0.24]
     told.says(6, f"{len(related)} heads do so: L1·H1, L5·H5 and L5·H7")
     told.says(6, "above 0.25")
     assert related == [(1, 1), (5, 5), (5, 7)]
+    told.only_says(6, "“mat” and “rug” are two words for nearly the same thing.")
+    told.says(6, "Two of them are in the last layer; the heads that go by place were in the first two.")
     of = torch.tensor([int(n > trace.tokens.index("[SEP]")) for n in range(trace.n_tokens)])
     inside = shares_of(trace, (of[:, None] == of[None]).float())
     told.says(7, f"For {sum(value > 0.5 for value in inside.values())} of the {len(HEADS)} heads it is above 0.5")
     told.says(7, "below 0.45")
     assert [at for at in HEADS if inside[at] < 0.455] == [(2, 9)]
+    table = statistics(trace)
+    of_statistic = table.values[..., table.names.index("same_segment")]
+    assert all(abs(float(of_statistic[at]) - inside[at]) < 1e-4 for at in HEADS)  # [CLS] is of the first
+    told.says(7, "is the share of attention that stays in its own sentence ([CLS] counts to the first).")
+    told.says(7, "You have met it: L2·H9. As it looks for the same word, it has to look into the other sentence.")
     to_separator = shares_of(trace, is_separator(trace).float())
     assert best_of(to_separator)[0] == (0, 5) and to_separator[0, 5] < 0.5
     on_first = sum(float(trace.attention(layer)[head][:, 0].mean()) > 0.5 for layer, head in HEADS)
+    assert max(to_separator.values()) < 0.5 < max(shares_of(trace, torch.eye(trace.n_tokens)[0]).values())
+    told.says(8, "Even this head gives [SEP] less than half. Here [CLS] takes the place of [SEP]:")
     told.says(8, f"{on_first} of the {len(HEADS)} heads give [CLS] more than half")
-    told.says(9, "above 0.4")
-    assert told.numbers_left() == []
+    told.only_says(8, "Vig found many heads in BERT that look at [SEP].", "Not every model has every pattern.")
+    told.says(8, "[SEP] is in the middle and at the end: look for two columns.")
+    columns = trace.attention(0)[5].mean(0)
+    assert sorted(columns.topk(2).indices.tolist()) == places
+    told.says(8, "It is in the first layer, L0.")
+    told.says(9, "`next` above 0.4.")
+    told.says(9, "A pattern of place holds whatever the words are. That is why it is still there in *your* sentence.")
+    told.says(10, "“The word before” and “the word after” go by place: they stay.")
+    told.says(10, "“The same word” and “a related word” go by what the words are")
+    assert told.numbers_left() == [] and told.unsaid() == []
 
 
 def test_weight_and_norm(embedded_lens):
@@ -110,20 +150,36 @@ def test_weight_and_norm(embedded_lens):
         weighted = trace.attention(at[0])[at[1]][trace.tokens.index(query)] * norms[at]
         return weighted / weighted.sum()
 
-    told.says(1, f"all its attention {trace.attention(2)[7][:, 0].mean():.2f} goes to [CLS]")
+    columns = trace.attention(2)[7].mean(0)
+    assert columns[1:].max() < 0.05
+    told.says(1, f"The picture of L2·H7 is one column: {columns[0]:.2f} of all its attention goes to [CLS].")
+    assert all(other.tokens[0] == "[CLS]" for other in others(embedded_lens))
+    told.says(1, "[CLS] is no word; the model puts it in front of every text.")
     for n in (2, 4):
         told.says(n, "a number from 0 to 1")
         assert trace.tokens[steps[n - 1].state["query"]] == "sat"
     given = weight(trace, 2, 7, "sat", "[CLS]")
     assert given > 0.9
+    told.says(2, "The marked row is that of “sat”.")
+    told.says(2, "Nearly all of it. The words of the sentence share what is left.")
+    told.says(2, "You have just read it.")
+    assert steps[2].state["measure"] == "norm"
+    told.says(3, "The picture shows it now.")
+    told.only_says(3, "A head does two things.", "It decides how much to **look** at a token: that is the weight.")
+    told.only_says(3, "And it **takes** something from there", "What is passed on is the weight times this length")
+    told.only_says(3, "Kobayashi and others proposed to look at it, in 2020.")  # Attention is Not Only a Weight
     told.says(3, "2020")  # Kobayashi et al., Attention is Not Only a Weight
     told.says(4, f"“sat” gives [CLS] {given:.2f} of its weight")
     assert taken((2, 7), "sat")[0] < 0.2
+    told.says(4, "It looks at [CLS] a lot and takes little from it.")
+    sums = (trace.attention(2)[7] * norms[2, 7]).sum(0)
+    assert sums.argmax() != 0 and trace.attention(2)[7].sum(0).argmax() == 0  # the column is the strongest no more
     ratios = norms[..., 0] / norms[..., words].mean(-1)
-    told.says(4, f"only {ratios[2, 7]:.2f} as long as at the average word")
+    told.says(4, f"What there is to take at [CLS] is only {ratios[2, 7]:.2f} as long as at the average word.")
     looking = [at for at in HEADS if weight(trace, *at, "it", "[CLS]") > 0.5 and taken(at, "it")[0] < 0.1]
     assert (2, 7) in looking and (3, 4) in looking and len(looking) > 4
     assert len([at for at in looking if at[0] == 3]) > 1
+    told.says(5, "There are several.")
     told.says(5, "less than 0.1 from there")
     short = ratios < 0.5
     told.says(5, f"In {short.sum()} of the {len(HEADS)} heads what there is to take at [CLS] is less than half as long")
@@ -133,20 +189,43 @@ def test_weight_and_norm(embedded_lens):
         weights = other.attention(2)[7]
         parts = weights * found[2, 7]
         assert ((weights[:, 0] > 0.5) & (parts[:, 0] / parts.sum(-1) < 0.2)).any()
+    told.says(5, " as at the average word, here and in other sentences.")
     exceptions = [at for at in HEADS if taken(at, "sat")[0] > 0.49]
     assert exceptions == [(1, 11), (2, 9)]
-    told.says(6, f"Only {len(exceptions)} of the {len(HEADS)} heads do")
+    told.says(6, f"Only {len(exceptions)} of the {len(HEADS)} heads do: L1·H11 and L2·H9.")
+    told.says(6, "What there is to take at [CLS] is short there, too, but less so:")
     told.says(6, f"{ratios[1, 11]:.2f} and {ratios[2, 9]:.2f} of the average word")
     assert ratios[2, 7] < min(ratios[at] for at in exceptions)
     told.says(7, f"“sat” gives [CLS] {weight(trace, 4, 2, 'sat', '[CLS]'):.2f}")
     parts, mat = taken((4, 2), "sat"), trace.tokens.index("mat")
-    told.says(7, f"only {weight(trace, 4, 2, 'sat', 'mat'):.2f} of the weight, but {parts[mat]:.2f} of what is taken")
+    told.says(7, "Little is left for the words.")
+    told.says(
+        7, f"“mat” gets only {weight(trace, 4, 2, 'sat', 'mat'):.2f} of the weight, but {parts[mat]:.2f} of what is"
+    )
+    told.says(7, "“sat” looks at [CLS] and takes from “mat”.")
+    told.only_says(7, "It is a noun.")
     assert parts.argmax() == mat and steps[6].state["query"] == trace.tokens.index("sat")
     to_separator = shares_of(trace, is_separator(trace).float())
     assert best_of(to_separator)[0][0] == 0 and max(to_separator.values()) < 0.2
-    told.says(9, "a weight above 0.5, and of which less than 0.2 is taken")
-    assert parts[~words].sum() < 0.5 and taken((2, 7), "sat")[words].sum() > 0.5  # most comes from the words
-    assert told.numbers_left() == []
+    told.only_says(8, "In BERT many heads rest on [SEP] and take little from it.")  # Clark 2019, Kobayashi 2020
+    told.says(8, "Even this head gives [SEP] little.")
+    on_first = [shares_of(other, torch.eye(other.n_tokens)[0]) for other in (trace, *others(embedded_lens))]
+    assert all(sum(value > 0.5 for value in shares.values()) > 15 for shares in on_first)
+    told.says(8, "Models differ in where their heads rest: in this one it is [CLS].")
+    assert trace.tokens[-1] == "[SEP]"
+    told.says(8, "[SEP] is the last column.")
+    told.says(8, "It is in the first layer, L0.")
+    told.says(9, "Its weight has to be above 0.5, and less than 0.2 of what its row takes may come from there.")
+    told.says(9, "The same in your sentence: a large weight, and little passed on.")
+    told.says(9, "[CLS] is the first column.")
+    for other in (trace, *others(embedded_lens)):  # of the whole head most comes from the words
+        passed = other.attention(2)[7] * lengths(embedded_lens, other.text)[2, 7]
+        from_words = (passed / passed.sum(-1, keepdim=True))[:, ~other.special_mask].sum(-1)
+        assert from_words.mean() > 0.55
+    told.says(10, "There is little to take at [CLS]: most of what the head passes on comes from the words.")
+    told.only_says(10, "A friend says:", "“This head looks at [CLS] only.")
+    told.only_says(10, "The weight says where the head looks, not what it takes.")
+    assert told.numbers_left() == [] and told.unsaid() == []
 
 
 @pytest.fixture(scope="module")
@@ -169,12 +248,19 @@ def test_one_sentence(embedded_lens, surveyed):
     assert told.lesson.check(embedded_lens).query("not holds").empty
     steps = told.lesson.steps
     bird, know = (embedded_lens.trace(steps[n].state["text"]) for n in (0, 1))
+    column = bird.attention(3)[11].mean(0)
+    assert column.argmax() == bird.tokens.index(".") and column.max() > 3 * column.sort().values[-2]
+    told.says(1, "L3·H11 has one strong column: that of the full stop.")
     told.says(1, f"{punctuation(bird):.2f} of all its attention goes to punctuation")
+    told.only_says(1, "A friend says:", "It looks convincing.")
     stops = shares_of(bird, torch.tensor([float(token == ".") for token in bird.tokens]))
     first, second, *_ = best_of(stops)
     assert first == (3, 11)
     told.says(1, f"No other head of the {len(HEADS)} gives it more than {stops[second]:.2f}")
     told.says(2, "a number from 0 to 1")
+    told.says(2, "Very little, though this sentence has a full stop, too.")
+    told.says(3, "One sentence is for the claim, one is against it.")
+    told.only_says(3, "Count how often the claim holds, and say how far the single sentences are apart.")
     assert punctuation(know) < 0.1 and "." in know.tokens and know.text in steps[1].text
     assert len(surveyed) == 200
     of = {
@@ -190,20 +276,34 @@ def test_one_sentence(embedded_lens, surveyed):
     told.says(
         4, f"above 0.4 in {sum(v > 0.4 for v in marks)} of the 200, and below 0.2 in {sum(v < 0.2 for v in marks)}"
     )
-    told.says(4, "how well 200 sentences fix the mean")
-    told.says(4, "took 200 sentences of two old novels")
+    told.says(4, "The range in brackets says how well 200 sentences fix the mean; lowest and highest say how much")
+    told.says(4, "We took 200 sentences of two old novels.")
+    told.says(4, "You know two sentences: it is between them.")
     told.says(4, "# 200 sentences")
     told.says(4, "a number from 0 to 1")
     assert steps[3].of == f"{np.mean(marks):.2f}"
     assert punctuation(know) < np.mean(marks) < punctuation(bird)
     told.says(5, "less than 0.15 to punctuation")
-    for text in (steps[4].show["text"], "I tried to do it.", "I told him to wait."):
-        assert punctuation(embedded_lens.trace(text)) < 0.145
+    assert punctuation(embedded_lens.trace(steps[4].show["text"])) < 0.145
+    told.only_says(5, "*He laughed.*")
+    told.says(5, "One sentence is enough to show that “always” is wrong.")
+    personal, rest = (
+        [punctuation(embedded_lens.trace(text)) < 0.145 for text in texts.split("|")] for texts in (PERSONAL, REST)
+    )
+    assert len(personal) == len(rest) == 20 and sum(personal) >= 15 and sum(rest) <= 10
+    told.says(5, "Short sentences that begin with “I” or “he” often do it.")
     told.says(6, f"In the 200 sentences `next` was never below {min(of[1, 8][1]):.2f}")
+    told.only_says(6, "Here it is enough to see one", "A claim is as strong as the attempts to break it")
     itself = [{at: share(trace, *at, 0) for at in HEADS} for trace in surveyed]
     best = Counter(best_of(values)[0] for values in itself)
     assert best_of({at: share(bird, *at, 0) for at in HEADS})[0] == (0, 8)
     told.says(7, "The best of 72")
+    told.says(7, "We chose it because of this sentence.")
+    told.says(7, "It is in the first layer, L0.")
+    winner, runner = (share(bird, *at, 0) for at in best_of({at: share(bird, *at, 0) for at in HEADS})[:2])
+    assert winner - runner < 0.02
+    told.says(8, "It was the best by a hair.")
+    told.only_says(8, "Who is chosen because of one sentence has had luck in it")
     for at in ((1, 1), (2, 2), (0, 8)):
         mean = np.mean([values[at] for values in itself])
         told.says(8, f"L{at[0]}·H{at[1]} | {mean:.2f} | {best[at]} of 200")
@@ -212,7 +312,8 @@ def test_one_sentence(embedded_lens, surveyed):
     assert float(steps[7].of) == best[0, 8] / 200 and best.most_common(1)[0][0] == (1, 1)
     told.says(9, "In 200 sentences of two novels")
     told.says(9, f"{np.mean(marks):.2f} of its attention on average, but from {min(marks):.2f} to {max(marks):.2f}")
-    assert told.numbers_left() == []
+    told.says(9, "One sentence can show that “always” is wrong. It cannot show that “usually” is right.")
+    assert told.numbers_left() == [] and told.unsaid() == []
 
 
 @pytest.mark.parametrize("name", SHIPPED)
