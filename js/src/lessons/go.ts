@@ -1,6 +1,8 @@
 // From step to step: the view in the state that a step names, and what was done in it.
+
+import { headLabel } from "../paint/format";
 import { change, changesOf } from "../state/change";
-import { type Done, doneIn, type Lesson } from "../state/lesson";
+import { type Done, doneIn, type Lesson, type Step } from "../state/lesson";
 import { knownIn, restore, type State } from "../state/snapshot";
 import type { View } from "../state/view";
 import type { Asked } from "../state/whatif";
@@ -12,11 +14,19 @@ export function go(view: View, lesson: Lesson, n: number): void {
   const { page } = view;
   page.lesson.at.value = n;
   page.said.value = `step ${n + 1} of ${lesson.steps.length}: ${step.title}`;
-  void enter(view, step.state);
+  void enter(view, step.state, () => missing(view, step));
+}
+
+/** Why a guess about one head cannot be asked for here: this model has no such head. "" where it can. */
+function missing({ overview }: View, { predict, state }: Step): string {
+  const [layer, head] = [Number(state?.layer ?? 0), Number(state?.head ?? 0)];
+  const { n_layers, n_heads } = overview;
+  if ((predict !== "key" && predict !== "number") || (layer < n_layers && head < n_heads)) return "";
+  return `This step is about ${headLabel(layer, head)}. This model has ${n_layers} layers of ${n_heads} heads: go on to the next step.`;
 }
 
 /** Bring the view into the state of a step; without one it stays as it is. */
-export async function enter(view: View, state: State | undefined): Promise<void> {
+export async function enter(view: View, state: State | undefined, why = () => ""): Promise<void> {
   const { lesson } = view.page;
   const turn = ++lesson.turn;
   const isLast = () => turn === lesson.turn;
@@ -26,6 +36,7 @@ export async function enter(view: View, state: State | undefined): Promise<void>
   lesson.busy.value = true;
   try {
     await bring(view, state, isLast);
+    if (isLast()) lesson.refused.value = why();
   } catch (error) {
     if (isLast()) lesson.refused.value = (error as Error).message;
   } finally {

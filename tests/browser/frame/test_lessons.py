@@ -12,6 +12,7 @@ import bertlens as bl
 from browser import walk
 from browser.harness import watched
 from browser.views import Seen
+from unit.tiny import bert_with
 
 AXE = Path(__file__).parents[3] / "js" / "node_modules" / "axe-core" / "axe.min.js"
 FINDINGS = """async () => (await axe.run(".bertlens")).violations
@@ -233,3 +234,25 @@ def test_a_shipped_lesson_is_walked_by_keys_with_a_model(live):
     expect(seen.part("answer")).to_contain_text("europe")
     assert view.lesson_results["right"].tolist() == [False, True, True, None]
     assert view.lesson_results["shown"].tolist() == [False, False, False, True]
+
+
+def test_a_lesson_of_another_model_says_so_and_offers_its_own(live, embedded_lens):
+    tiny = bl.Lens(bert_with(embedded_lens.tokenizer), embedded_lens.tokenizer)
+    view = tiny.trace(TEXT).explore(lesson="row-of-weights")
+    seen = live(view, width=974)
+    here = seen.root.get_by_role("region", name="Lesson: A row of weights")
+    steps, offer = here.get_by_label("all steps"), here.get_by_role("button", name="Run all-MiniLM-L6-v2")
+    expect(here).to_contain_text(f"Written for all-MiniLM-L6-v2; this is {tiny.model_name}.")
+    steps.select_option("2")
+    expect(here).to_contain_text(
+        "This step is about L1·H8. This model has 2 layers of 2 heads: go on to the next step."
+    )
+    expect(here.get_by_role("group", name="Your guess: a word")).to_have_count(0)
+    steps.select_option("5")  # any head: that can be done here
+    expect(here.get_by_role("button", name="is my guess")).to_be_visible()
+    steps.select_option("2")
+    offer.click()
+    expect(offer).to_have_count(0)
+    assert view.trace.model_name == "all-MiniLM-L6-v2" and view.trace.text == TEXT
+    here.get_by_role("group", name="Your guess: a word").get_by_role("button", name="was", exact=True).click()
+    expect(here.get_by_role("status")).to_contain_text("✓ “was”, 0.65.")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
 import bertlens as bl
 from bertlens.whatif import cut, off
+from bertlens.widgets.answers.view import lesson_model
 
 TEXT = "The cat did not drink the milk because it was tired."
 step = bl.Lesson.step
@@ -175,3 +177,23 @@ def test_what_is_taken_is_told_beside_the_norm_only(embedded_lens):
     assert list(table["holds"]) == [True, True, False, False]
     assert table["says"][0] == table["says"][1]
     assert "what is taken is told while the picture shows the norm" in table["says"][3]  # show names no measure
+
+
+def test_a_view_runs_the_embedded_model_that_its_lesson_names(embedded_lens):
+    shown = []
+    trace = embedded_lens.trace("She drank a cup of [MASK].")
+
+    def ask(lesson, trace=trace):
+        lesson_model(SimpleNamespace(traits={"lesson": lesson}, shown=SimpleNamespace(trace=trace), show=shown.append))
+
+    pages = {name: bl.Lesson.load(name).for_page() for name in ("heads-off", "patterns")}
+    assert all(page["embedded"] for page in pages.values())
+    ask(pages["heads-off"])
+    assert shown[0].predictions(1)["token"][0] == "coffee" and shown[0].model_name == pages["heads-off"]["model"]
+    ask(pages["patterns"])
+    assert shown[1].model_name == embedded_lens.model_name and shown[1].text == trace.text
+    other = bl.Lesson("x", [step("a")], model="another").for_page()
+    assert not other["embedded"]
+    with pytest.raises(bl.InputError, match="another is not embedded: run the lesson with your lens on it"):
+        ask(other)
+    assert len(shown) == 2
