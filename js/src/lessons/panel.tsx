@@ -21,6 +21,7 @@ export function WithLesson({ children }: { children: ComponentChildren }) {
   const lesson = lessonOf(view.synced);
   useEffect(() => {
     if (!lesson) return;
+    view.page.lesson.hints.value = []; // those of another lesson
     go(view, lesson, 0);
     return remember(view, lesson);
   }, [lesson]);
