@@ -76,13 +76,14 @@ REPORT = (
         "corpus", nargs="?", type=Path, help="as for survey (default: excerpts of two books); .conllu: syntax too"
     ),
     argument("-o", "--output", type=Path, required=True, metavar="REPORT.html", help="or .json; .html gets its .json"),
-    argument("--claims", metavar="A,B", help="only these: vig, clark, kobayashi, bonino, sinks, or names of claims"),
+    argument("--claims", metavar="A,B", help="only these: vig, clark, kobayashi, bonino, sinks, health, or names"),
     argument("--minutes", type=float, default=10, metavar="X", help="so much time (default: %(default)s)"),
     argument("--texts", type=int, metavar="N", help="so many texts, whatever time it takes"),
     argument("--against", type=Path, metavar="OTHER.json", help="numbers of another model's report, in the same cards"),
     argument(
         "--check", type=Path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"
     ),
+    argument("--resume", action="store_true", help="go on with a report that was interrupted"),
     SEED,
 )
 TASK = (

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = 1
+MOST_EACH = 1000  # texts whose numbers are written down one by one
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Card:
             "series": {name: [number(value) for value in values] for name, values in m.series.items()},
             "labels": m.labels,
             "python": claim.python,
+            "each": [number(value) for value in m.each] if len(m.each) <= MOST_EACH else [],
         }
 
 

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..lens import Lens
 from .against import changes, read
 from .making import claims_of, draw, page_bytes, report
+from .part import texts_in
 
 
 def run(
@@ -24,8 +25,11 @@ def run(
     seed: int,
     against: Path | None = None,
     check: Path | None = None,
+    resume: bool = False,
 ) -> int:
-    """The exit status: 0, or 1 where a claim of `check` went from holds to differs or back.
+    """The exit status: 0, or 1 where a claim of `check` went from holds to differs or back, 2 after an interrupt.
+
+    What is done is kept beside the output; resume: a report that was interrupted goes on from there.
 
     Everything that can be wrong with the arguments is found out before the model is loaded. Raises InputError for it.
     """
@@ -37,6 +41,10 @@ def run(
     other, before = (None if path is None else read(path) for path in (against, check))
     for path in files:
         check_writable(path)
+    part = output.with_name(f"{output.stem}.part.npz")
+    if not resume:
+        part.unlink(missing_ok=True)
+    texts = texts or texts_in(part)
     lens = load()
     plan = draw(lens, corpus, minutes, texts, seed)
     print(
@@ -44,7 +52,7 @@ def run(
         f"a page of about {page_bytes(lens) / 1e6:.1f} MB, at most 5 MB",
         flush=True,
     )
-    made = report(lens, corpus, claims, texts=len(plan.texts), seed=seed)
+    made = report(lens, corpus, claims, texts=len(plan.texts), seed=seed, resume=part)
     made.to_json(files[-1])
     if kind == ".html":
         made.to_html(output, against=other)
@@ -54,4 +62,8 @@ def run(
     for change in [] if before is None else changes(before, made.to_dict()):
         print(f"{'' if change.flipped else 'warning: '}{change}", file=sys.stderr)
         status = max(status, int(change.flipped))
+    if made.facts["corpus"]["texts"] < len(plan.texts):
+        print(f"{made.facts['corpus']['texts']} of {len(plan.texts)} texts: the same command with --resume goes on",
+              file=sys.stderr)  # fmt: skip
+        return 2
     return status

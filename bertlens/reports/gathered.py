@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -61,6 +63,17 @@ class Gathered:
         k = SURVEY_NAMES.index(name)
         return np.stack([values[k] for values in self.values[by]]).astype(float)
 
+    def in_order(self) -> Gathered:
+        """The texts by their places in the corpus."""
+        order = np.argsort(self.places)
+
+        def sorted_(values: list[Any]) -> list[Any]:
+            return [values[at] for at in order] if values else values
+
+        lists = {each.name: sorted_(getattr(self, each.name)) for each in fields(self)
+                 if isinstance(getattr(self, each.name), list)}  # fmt: skip
+        return replace(self, **lists, values={by: sorted_(values) for by, values in self.values.items()})
+
     def add(self, trace: Trace, statistics: TextStatistics, entry: Numbered) -> None:
         """Count one text in."""
         counts = statistics.denominators.numpy()[:, None, None]
@@ -88,18 +101,31 @@ class Gathered:
         self.hash = (self.hash + digest(entry.item)) % (1 << 64)
 
 
-def gather(lens: Lens, texts: list[Numbered], *, progress: bool = True) -> Gathered:
+def gather(
+    lens: Lens,
+    texts: list[Numbered],
+    *,
+    found: Gathered | None = None,
+    now_and_then: Callable[[Gathered], None] = lambda _: None,
+    progress: bool = True,
+) -> Gathered:
     """Run the texts; an interrupt ends the pass with a warning, and those done count.
 
-    Texts that are too long for the model are cut. Raises InputError where attention holds NaN.
+    found: what is done already, of the same texts; now_and_then is called after each batch. Texts that are too long for
+    the model are cut. Raises InputError where attention holds NaN.
     """
-    found, lengths = Gathered(), Lengths()
-    with tqdm(total=len(texts), unit="text", desc="report", disable=not progress) as bar:
+    found, lengths = found or Gathered(), Lengths()
+    done = {*found.places}
+    with tqdm(total=len(texts), initial=len(done), unit="text", desc="report", disable=not progress) as bar:
         try:
             for batch in itertools.chain.from_iterable(windows(texts, BATCH)):
+                if done.issuperset(entry.number for entry in batch):
+                    continue
                 for trace, entry in zip(traces_of(lens, batch, True), batch, strict=True):
-                    found.add(trace, text_statistics(trace, lengths), entry)
-                    bar.update()
+                    if entry.number not in done:
+                        found.add(trace, text_statistics(trace, lengths), entry)
+                        bar.update()
+                now_and_then(found)
         except KeyboardInterrupt:
             if not found.n:
                 raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ import torch
 from ..errors import InputError, SelectionError
 from ..lens import Lens
 from ..page import bundle
-from ..survey.corpus import Corpus, Numbered, numbered, traces_of
+from ..survey.checkpoint import Stop, stoppable
+from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
 from ..survey.statistics import Lengths, text_statistics
 from ..trace.provenance import model_provenance
 from . import health, lengths, patterns, sinks, subspaces, weights  # most register their measures
@@ -24,6 +25,7 @@ from .closer import TOO_LONG, look
 from .gathered import Gathered, gather
 from .measuring import CLOSE, MEASURES
 from .page import LIMIT
+from .part import Part
 from .passes import DISTANCE_TEXTS, PASSES, gradient_texts
 from .rules import Measured, verdict
 from .texts import NAME, pairs, singles
@@ -49,6 +51,7 @@ def report(
     *,
     texts: int | None = None,
     seed: int = 0,
+    resume: str | Path | None = None,
     progress: bool = True,
 ) -> Report:
     """What four papers found, on this model: a Report with a card for every claim.
@@ -57,6 +60,8 @@ def report(
     is asked about syntax too, one with `Entity=` about coreference. claims: names of claims or of papers ("clark"),
     also in one string with commas; default: all. minutes: from the time of a few texts it is worked out how many fit
     (at most 200), which are then drawn from the corpus by `seed`. texts: so many instead, whatever time it takes.
+    resume: a file; what is done is kept in it now and then, and a later call for the same report goes on from there. It
+    is deleted when the report is whole.
     The same texts, seed, versions and number of threads give the same numbers. An interrupt (Ctrl-C) ends the pass with
     a warning, and the report is of the texts that were done. Texts that are too long for the model are cut.
     Raises InputError for an empty corpus, one that cannot be read, and weights that are NaN; SelectionError for a
@@ -71,12 +76,29 @@ def report(
     plan = draw(lens, corpus, minutes, texts, seed)
     drawn = list(plan.texts)
     begun = time.monotonic()
-    gathered = gather(lens, drawn, progress=progress)
+    part = None if resume is None else Part(Path(resume), _key(lens, plan, seed), len(drawn))
+    with stoppable() as stop:
+        keep = (lambda _: None) if part is None else _kept(part, stop)
+        so_far = Gathered() if part is None else part.read()
+        so_far = gather(lens, drawn, found=so_far, now_and_then=keep, progress=progress)
+        if part is not None:
+            with stop.held():
+                part.write(so_far)
+        gathered = so_far.in_order()
     done = {*gathered.places}
     items = [entry.item for entry in drawn if entry.number in done]
-    closer = look(lens, items) if any(claim.name in CLOSE for claim in chosen) else None
+    left = [claim for claim in chosen if claim.name in CLOSE and (part is None or claim.name not in part.done)]
+    closer = look(lens, items) if left else None
 
     def measured_of(name: str) -> Measured:
+        if part is None or name in MEASURES or len(done) < len(drawn):
+            return computed(name)
+        if name not in part.done:
+            part.done[name] = computed(name)
+            part.now_and_then(so_far)
+        return part.done[name]
+
+    def computed(name: str) -> Measured:
         if name in MEASURES:
             return MEASURES[name](gathered)
         if closer is not None and name in CLOSE:
@@ -87,10 +109,27 @@ def report(
 
     found = [(claim, measured_of(claim.name)) for claim in chosen]
     cards = [Card(claim, measured, *verdict(claim.rule, measured)) for claim, measured in found]
+    if part is not None and len(done) == len(drawn):
+        part.path.unlink(missing_ok=True)
     facts = _facts(lens, gathered, corpus, plan.of, len(drawn), seed)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - begun, 1)
     })  # fmt: skip
+
+
+def _kept(part: Part, stop: Stop) -> Callable[[Gathered], None]:
+    def now_and_then(found: Gathered) -> None:
+        with stop.held():
+            part.now_and_then(found)
+
+    return now_and_then
+
+
+def _key(lens: Lens, plan: Plan, seed: int) -> str:
+    """Whose report a part is of."""
+    texts = sum(digest(entry.item) for entry in plan.texts) % (1 << 64)
+    about = model_provenance(lens.borrowed)
+    return f"{about['weights']} {about['versions']} {texts:016x} {[entry.number for entry in plan.texts]} {seed}"
 
 
 def claims_of(claims: str | Sequence[str] | None) -> list[Claim]:

@@ -15,6 +15,7 @@ from ..errors import BertLensError, ExportError
 from ..export import html
 from ..trace.provenance import visible
 from ..trace.trace import Trace
+from .against import difference, same_texts
 from .charts import chart
 from .claim import PAPERS
 from .rules import CANNOT, DIFFERS, HOLDS, ends_said, said
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 LIMIT = 5_000_000  # bytes of the page
 WORDS = (12, 8, 5)  # of each of the texts below the cards; fewer where the page grows too large
 CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
+HEALTH = "health"
 CHARTLESS = ' class="wide"'
 COUNTED = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 
@@ -75,17 +77,21 @@ def style() -> str:
 def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Mapping[str, Any] | None = None) -> str:
     """Everything above the view; layers: those whose heads the view holds."""
     facts, corpus = report.facts, report.facts["corpus"]
-    counts = " ".join(f'<b class="{CLASSES[word]}">{n} {COUNTED[word]}</b>' for word, n in report.verdicts.items() if n)
     model = escape(visible(facts["model"]["model"]))
-    trained = sum(card.claim.of_training for card in report.cards)
-    others = [card for card in report.cards if not card.claim.of_training]
-    by_chance = f"{trained} of the {len(report.cards)} claims are of training: of random weights at most 1 in 20 holds."
-    if others:
-        by_chance += f" {len(others)} may hold of random weights too, and say so."
+    papers = [card for card in report.cards if card.claim.group != HEALTH]
+    health = [card for card in report.cards if card.claim.group == HEALTH]
+    trained = sum(card.claim.of_training for card in papers)
+    by_chance = f"{trained} of the {len(papers)} claims are of training: of random weights at most 1 in 20 holds."
+    if len(papers) > trained:
+        by_chance += f" {len(papers) - trained} may hold of random weights too, and say so."
+    counts = _counts(papers)
+    heads = [("", "", papers), (f'<h2 id="{HEALTH}">Is the model sound?</h2>', _counts(health), health)]
     cut = f", {corpus['cut']} of them cut" if corpus["cut"] else ""
     unknown = f", {100 * corpus['unknown'] / corpus['tokens']:.1f} % of tokens unknown" if corpus["unknown"] else ""
     beside = {} if against is None else {claim["name"]: claim for claim in against["claims"]}
     other = "" if against is None else str(against["model"]["model"])
+    paired = against is not None and same_texts(report.facts, against)
+    shown = layers if trace is not None else set()
     names = " &#183; ".join(f"{name} {number}" for name, number in facts["model"]["versions"].items())
     body = [
         '<section id="report">',
@@ -94,10 +100,16 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Map
         f"{corpus['texts']:,} of {corpus['of']:,} texts, {corpus['tokens']:,} tokens{cut}{unknown} &#183; "
         f"{escape(visible(corpus['name']))} &#183; intervals: 95 %, by texts</p>",
         f'<p class="facts">{by_chance}</p>',
-        f'<ul class="index">{"".join(map(_entry, report.cards))}</ul>',
         *(
-            _card(card, layers if trace is not None else set(), other, beside.get(card.claim.name))
-            for card in report.cards
+            part
+            for head, told, cards in heads
+            if cards
+            for part in (
+                head,
+                f'<p class="counts">{told}</p>' if head else "",
+                f'<ul class="index">{"".join(map(_entry, cards))}</ul>',
+                *(_card(card, shown, other, beside.get(card.claim.name), paired) for card in cards),
+            )
         ),
         f'<details class="method"><summary>How this was made</summary><p><code>{escape(facts["python"])}</code></p>'
         f"<p>seed {facts['seed']} &#183; {facts['threads']} threads &#183; corpus {corpus['hash']} &#183; weights "
@@ -110,6 +122,11 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Map
     return "\n".join(body)
 
 
+def _counts(cards: Sequence[Card]) -> str:
+    numbers = ((word, sum(card.verdict == word for card in cards)) for word in (HOLDS, DIFFERS, CANNOT))
+    return " ".join(f'<b class="{CLASSES[word]}">{n} {COUNTED[word]}</b>' for word, n in numbers if n)
+
+
 def _entry(card: Card) -> str:
     return (
         f'<li class="{CLASSES[card.verdict]}"><a href="#{card.claim.name}">{escape(card.claim.sentence)}</a> '
@@ -117,19 +134,22 @@ def _entry(card: Card) -> str:
     )
 
 
-def _card(card: Card, layers: set[int], other: str = "", beside: Mapping[str, Any] | None = None) -> str:
+def _card(
+    card: Card, layers: set[int], other: str = "", beside: Mapping[str, Any] | None = None, paired: bool = False
+) -> str:
     claim, m = card.claim, card.measured
     because = f", because {escape(card.why)}" if card.why else ""
     chance = "" if m.chance is None else said(m.chance, claim.rule.unit)
     rows = (
-        (f"the paper ({escape(claim.on)})", escape(claim.found)),
+        (f"the paper ({escape(claim.on)})" if claim.on else "expected", escape(claim.found)),
         ("this model", f"<b>{escape(card.number)}</b>" + (f", n = {escape(card.n)}" if m.n else "")),
         (escape(visible(other)), "" if beside is None else _beside(beside)),
+        ("this model less that one", "" if beside is None or not paired else _apart(card, beside)),
         ("chance", escape(chance)),
     )
     table = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
     note = f"{escape(m.note)} " if m.note else ""
-    untrained = "" if claim.of_training else " May hold of random weights too."
+    untrained = "" if claim.of_training or claim.group == HEALTH else " May hold of random weights too."
     links = []
     if m.head is not None:
         layer, head = m.head
@@ -140,7 +160,7 @@ def _card(card: Card, layers: set[int], other: str = "", beside: Mapping[str, An
             else f"<span>The head that does it most: {named}</span>"
         )
     links.append(f"<details><summary>Python</summary><code>{escape(claim.python)}</code></details>")
-    place = f"{escape(PAPERS[claim.paper])}, {escape(claim.place)}"
+    place = ", ".join(escape(part) for part in (PAPERS[claim.paper], claim.place) if part)
     measure = claim.measure[0].upper() + claim.measure[1:]
     drawn = chart(m.series, m.labels)
     return (
@@ -159,6 +179,17 @@ def _beside(claim: Mapping[str, Any]) -> str:
     ends = f" {ends_said(low, high, unit)}" if math.isfinite(low) else ""
     number = escape(f"{said(value, unit)}{ends}")
     return f'{number} <b class="{CLASSES.get(verdict, "cannot")}">{escape(verdict)}</b>'
+
+
+def _apart(card: Card, beside: Mapping[str, Any]) -> str:
+    """The difference of two models on the same texts."""
+    found = difference(card.to_dict(), beside)
+    if found is None:
+        return ""
+    value, low, high, n = found
+    share, unit = card.claim.rule.unit == "share", {"share": " points", "nats": " nats"}.get(card.claim.rule.unit, "")
+    value, low, high = (100 * each if share else each for each in (value, low, high))
+    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]{unit}, text by text, n = {n}"
 
 
 def link(layer: int, head: int) -> str:
