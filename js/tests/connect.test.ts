@@ -53,7 +53,11 @@ async function loaded() {
   return ask;
 }
 
-const isThere = async (ask: ReturnType<typeof connect>) => (await ask({ op: "hello" }))[0].kernel;
+const isThere = async (ask: ReturnType<typeof connect>) => {
+  const { kernel, why } = (await ask({ op: "hello" }))[0];
+  expect(why === "").toBe(kernel);
+  return kernel;
+};
 
 test("a model that breaks after it was loaded says so, to what waits and to what comes", async () => {
   const ask = await loaded();

@@ -137,7 +137,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
   let turns = 0; // of what is to be shown the last one counts, of what the page carries too
   return async ({ id: _, ...question }) => {
     const { op, trace } = question;
-    if (op === "hello") return [{ kernel: isLoaded, coming, page: true, texts: host.texts }];
+    if (op === "hello") return [{ kernel: isLoaded, coming, why, page: true, texts: host.texts }];
     const turn = isShowing(String(op)) ? ++turns : turns;
     if (op === "overview" || op === "trace" || host.carried.texts.some((one) => one.trace === trace)) {
       const reply = await host.answer({ ...question, trace });

@@ -52,10 +52,12 @@ export class Link {
   /** Whether the page carries what was asked when it was saved, beside a model too. */
   readonly carries = computed(() => this.page.value || this.now.value.state === "saved");
   readonly coming = signal(""); // how far the model is that the page carries, while it is being loaded
+  private why = signal(""); // that model cannot be had
   private greeted = signal(false); // asked whether there is a kernel, and nothing has answered yet
   /** Why nothing can be changed while there is no kernel. */
   readonly needs = computed(() => {
     if (this.coming.value) return COMING;
+    if (this.why.value) return this.why.value;
     if (this.lost.value) return NEEDS_PYTHON;
     return this.greeted.value && !this.saved.value ? NO_ANSWER : NEEDS_MODEL;
   });
@@ -75,6 +77,7 @@ export class Link {
         this.page.value = fields.page === true;
         this.texts.value = (fields.texts as [string, string][] | undefined) ?? [];
         this.coming.value = String(fields.coming ?? "");
+        this.why.value = String(fields.why ?? "");
         this.lost.value &&= !this.kernel.value;
         put(this.problems, CONNECTION);
         return this.kernel.value;

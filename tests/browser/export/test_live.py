@@ -234,6 +234,7 @@ def test_a_model_that_stops_says_so_and_the_text_of_the_page_stays(tiny, browser
     stopped = "The model in this page has stopped: load the page again."
     expect(page.locator("#bertlens-says")).to_have_text(stopped)
     expect(seen.root.get_by_label("Sentence A")).to_be_disabled()
+    expect(seen.root.get_by_role("button", name="Run", exact=True)).to_have_attribute("title", stopped)
     seen.thumb(0, 1).click()
     expect(seen.root).to_contain_text(stopped)
     context.close()
