@@ -75,6 +75,7 @@ HEALTH = (
         "heads whose output is shorter than a hundredth of their layer's mean",
         Rule("below", 1, "heads"),
         "measures.geometry.head_writes(trace, layer)",
+        on="",
         of_training=False,
     ),
     Claim(
@@ -86,6 +87,7 @@ HEALTH = (
         "heads that another one equals: Jensen-Shannon divergence below 0.001 nats",
         Rule("below", 1, "heads"),
         "bl.survey.head_distances(lens, texts)",
+        on="",
         of_training=False,
     ),
     Claim(
@@ -97,6 +99,7 @@ HEALTH = (
         "heads whose rows differ from their mean by less than 0.01 nats",
         Rule("below", 1, "heads"),
         "trace.attention(layer)[head]",
+        on="",
         of_training=False,
     ),
     Claim(
@@ -108,6 +111,7 @@ HEALTH = (
         "largest dimension's share of the mean cosine of a layer's vectors, the worst layer",
         Rule("below", 0.5, "share"),
         "measures.geometry.cosine_contributions(vectors)",
+        on="",
         of_training=False,
     ),
     Claim(
@@ -119,6 +123,7 @@ HEALTH = (
         "layers that change vectors by less than a twentieth of their length",
         Rule("below", 1, "layers"),
         "measures.geometry.layer_table(trace)",
+        on="",
         of_training=False,
     ),
     Claim(
@@ -130,6 +135,7 @@ HEALTH = (
         "share of the texts that were cut",
         Rule("below", 0.05, "share"),
         "trace.report.truncated",
+        on="",
         of_training=False,
     ),
     Claim(
@@ -141,6 +147,7 @@ HEALTH = (
         "share of a text's tokens that are unknown",
         Rule("below", 0.01, "share"),
         "trace.report.unknown",
+        on="",
         of_training=False,
     ),
 )

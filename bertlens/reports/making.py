@@ -18,10 +18,9 @@ from ..survey.checkpoint import Stop, stoppable
 from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
 from ..survey.statistics import Lengths, text_statistics
 from ..trace.provenance import model_provenance
-from . import health, lengths, patterns, sinks, subspaces, weights  # most register their measures
+from . import closer, health, lengths, patterns, sinks, subspaces, weights  # most register their measures
 from .cards import Card, Report
 from .claims import CLAIMS, GROUPS, Claim
-from .closer import TOO_LONG, look
 from .gathered import Gathered, gather
 from .measuring import CLOSE, MEASURES
 from .page import LIMIT
@@ -32,7 +31,7 @@ from .texts import NAME, pairs, singles
 
 TEXTS = 200
 USED = 0.8  # of the minutes that are given: other processes want some
-GRADIENT, DISTANCE = 6.5, 2.0  # what a text takes there, beside its first pass: measured
+GRADIENT, DISTANCE, CLOSE_LOOK = 6.5, 2.8, 4.5  # what a text takes there, beside its first pass: measured
 _REGISTERS = (lengths, weights)
 PASSES_OF_ALL = PASSES | {
     "vig-position": patterns.position,
@@ -88,7 +87,7 @@ def report(
     done = {*gathered.places}
     items = [entry.item for entry in drawn if entry.number in done]
     left = [claim for claim in chosen if claim.name in CLOSE and (part is None or claim.name not in part.done)]
-    closer = look(lens, items) if left else None
+    close = closer.look(lens, items) if left else None
 
     def measured_of(name: str) -> Measured:
         if part is None or name in MEASURES or len(done) < len(drawn):
@@ -101,10 +100,8 @@ def report(
     def computed(name: str) -> Measured:
         if name in MEASURES:
             return MEASURES[name](gathered)
-        if closer is not None and name in CLOSE:
-            if not closer.pieces:
-                return Measured(why=TOO_LONG)
-            return CLOSE[name](gathered, closer)
+        if close is not None and name in CLOSE:
+            return CLOSE[name](gathered, close) if close.pieces else Measured(why=closer.TOO_LONG)
         return PASSES_OF_ALL[name](lens, items, gathered, treebank)
 
     found = [(claim, measured_of(claim.name)) for claim in chosen]
@@ -177,7 +174,12 @@ def draw(lens: Lens, corpus: Corpus | None, minutes: float, texts: int | None, s
 def _cost(lens: Lens, n: int) -> float:
     """Of a report of n texts, in texts of the first pass."""
     has_loss = type(lens.borrowed.runner).__name__.endswith(("ForMaskedLM", "ForSequenceClassification"))
-    return n + DISTANCE * min(n, DISTANCE_TEXTS) + GRADIENT * has_loss * gradient_texts(n)
+    return (
+        n
+        + DISTANCE * min(n, DISTANCE_TEXTS)
+        + CLOSE_LOOK * min(n, closer.TEXTS)
+        + GRADIENT * has_loss * gradient_texts(n)
+    )
 
 
 def default_texts(lens: Lens) -> tuple[Any, ...]:

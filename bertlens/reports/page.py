@@ -153,11 +153,12 @@ def _card(
     links = []
     if m.head is not None:
         layer, head = m.head
+        which = "the head that is nearest to it" if claim.group == HEALTH else "the head that does it most"
         named = f"L{layer}&#183;H{head}"
         links.append(
-            f'<a href="{link(layer, head)}">Show the head that does it most: {named}</a>'
+            f'<a href="{link(layer, head)}">Show {which}: {named}</a>'
             if layer in layers
-            else f"<span>The head that does it most: {named}</span>"
+            else f"<span>{which.capitalize()}: {named}</span>"
         )
     links.append(f"<details><summary>Python</summary><code>{escape(claim.python)}</code></details>")
     place = ", ".join(escape(part) for part in (PAPERS[claim.paper], claim.place) if part)

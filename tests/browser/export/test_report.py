@@ -46,6 +46,10 @@ def test_cards_fit_and_a_click_brings_up_the_head(page_of: Any, report: Report) 
     page.wait_for_function("Math.abs(document.querySelector('main').getBoundingClientRect().top) < 400")
     page.locator(".index a").first.click()
     expect(page.locator("article").first).to_be_in_viewport()
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")  # on paper ink is dark whatever the theme
+    colour = "one => getComputedStyle(one).color"
+    assert page.locator("article h3").first.evaluate(colour) == "rgb(0, 0, 0)"
+    assert page.locator("article .rule").first.evaluate(colour) == "rgb(68, 68, 68)"
+    assert page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)"
     expect(page.locator("main")).to_be_hidden()
     expect(page.locator("article").last).to_be_visible()

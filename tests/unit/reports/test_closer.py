@@ -16,7 +16,7 @@ from bertlens import Lens
 from bertlens.measures import geometry, neurons, sources, spectra
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.reports import making
-from bertlens.reports.closer import Closer, look, pairs_of
+from bertlens.reports.closer import TOO_LONG, Closer, look, pairs_of
 from bertlens.reports.gathered import Gathered
 from bertlens.reports.measuring import CLOSE, counted
 from bertlens.reports.patterns import position
@@ -289,7 +289,7 @@ def test_rates_of_the_corpus(small: Lens) -> None:
 def test_long_texts_are_not_looked_at_closer(monkeypatch: pytest.MonkeyPatch, small: Lens) -> None:
     monkeypatch.setattr("bertlens.reports.closer.LONGEST", 5)
     made = bl.report(small, TEXTS, "vig-pieces,bonino-rank", texts=9, progress=False)
-    assert {card.why for card in made.cards} == {making.TOO_LONG}
+    assert {card.why for card in made.cards} == {TOO_LONG}
     assert Closer().pieces == []
 
 

@@ -68,6 +68,7 @@ def test_every_claim_is_where_its_paper_has_it() -> None:
     for claim in CLAIMS:
         paper, place, found = BY_HAND[claim.name]
         assert paper in PAPERS[claim.paper] and claim.place == place and found in claim.found, claim.name
+        assert bool(claim.on) == (claim.group != "health")
         assert claim.group in GROUPS and claim.name.startswith(claim.group)
     assert {claim.name for claim in CLAIMS if not claim.of_training} == {
         "clark-first-row",
