@@ -21,3 +21,10 @@ def rows() -> Iterator[Row]:
         "React views: 220 kB and more, minified",
         packed <= 170_000,
     )
+    apart = len(gzip.compress((static / "task.js").read_bytes(), 9))
+    yield Row(
+        "view of labelled examples, loaded apart, gzipped",
+        "≤ 12 kB",
+        f"{apart / 1e3:.1f} kB",
+        ok=apart <= 12_000,
+    )

@@ -7,7 +7,7 @@ import type { View } from "../src/state/view";
 import { type Examples, listed, stateOf } from "../src/tabs/task/data";
 import { mostNeeded } from "../src/tabs/task/opened";
 import { SHARED } from "../src/tabs/task/shared";
-import { countWords, exampleWords, firstScore } from "../src/tabs/task/words";
+import { countWords, exampleWords, explainedWords, firstScore } from "../src/tabs/task/words";
 
 const EXAMPLES: Examples = {
   n: 4,
@@ -75,6 +75,19 @@ it("says the first score of all, with its interval or without", () => {
   expect(firstScore({ ...told, metrics: [{ ...score, low: null, high: null }] })).toBe("accuracy 0.870");
   expect(countWords(2, EXAMPLES, { ...told, metrics: [] })).toBe("2 of the 4 with the largest loss, of 9 examples");
   expect(countWords(4, EXAMPLES, { ...told, examples: 4, metrics: [] })).toBe("4 examples");
+});
+
+it("says what an answer rests on, and how faithful that is", () => {
+  const one = { row: 0, words: "bad (+0.61)", comprehensiveness: 1.5, random: 0.25, beats: 19 };
+  const explained = { ...one, nearest: -1, nearest_text: "", similarity: null, twin: -1 };
+  const rests = "Its answer rests on bad (+0.61): what the guess is ahead by, in logits, without each.";
+  expect(explainedWords(explained)).toBe(
+    `${rests} Without the words ranked first it loses 1.50, without as many at random 0.25; 19 of 20 random orders do worse.`,
+  );
+  const unknown = { comprehensiveness: null, random: null, beats: null };
+  expect(explainedWords({ ...explained, ...unknown })).toBe(rests);
+  expect(explainedWords({ ...explained, words: "" })).toBe("Without any one of its words the guess is no less ahead.");
+  expect(explainedWords({ ...explained, ...unknown, words: "" })).toBe("What its answer rests on could not be told.");
 });
 
 it("finds the head without which a number loses most", () => {

@@ -120,17 +120,17 @@ export type WorkName = keyof Works;
 
 const WORK: Kind<unknown, "task_work"> = {
   op: "task_work",
-  read: ({ fields }) => (fields.stopped ? null : fields),
+  read: ({ fields }) => (fields.stopped ? false : fields),
 };
 
-/** What a piece of work found: null where it was stopped; undefined where it was not begun. */
-export function workOf<W extends WorkName>(view: View, told: Told, work: W): Answer<Works[W] | null> | undefined {
+/** What a piece of work found: false where it was stopped; undefined where it was not begun. */
+export function workOf<W extends WorkName>(view: View, told: Told, work: W): Answer<Works[W] | false> | undefined {
   const { subject, begun } = stateOf(view);
   const times = begun.value[work] ?? 0;
   const isDone = told.held.includes(work) || work === "slices"; // which run no model
   if (!times && !isDone) return undefined;
   const again = times > 1 ? { again: times } : {}; // another question: what was stopped is no answer to it
-  return view.answers.get(WORK, subject, { work, ...again }) as Answer<Works[W] | null>;
+  return view.answers.get(WORK, subject, { work, ...again }) as Answer<Works[W] | false>;
 }
 
 export function beginWork(view: View, work: WorkName): void {

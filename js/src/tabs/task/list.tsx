@@ -1,5 +1,5 @@
 // The list of examples: only the rows in sight are drawn, so that ten thousand scroll as ten do.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { number, px } from "../../paint/format";
 import { onGridKey } from "../../parts/gridkeys";
 import { visibleText } from "../../parts/token";
@@ -28,6 +28,7 @@ interface Props {
 
 export function List({ examples, places, state, shown, rests, open }: Props) {
   const scroll = useRef<HTMLDivElement>(null);
+  const id = useId();
   const [top, setTop] = useState(0);
   const height = scroll.current?.clientHeight || SEEN * ROW;
   const columns = examples.columns.filter(({ name }) => name !== "right");
@@ -62,7 +63,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
         role="grid"
         aria-label="Examples"
         aria-rowcount={places.length + 1}
-        aria-activedescendant={active >= from && active < to ? `bl-example-${active}` : undefined}
+        aria-activedescendant={active >= from && active < to ? `${id}-${active}` : undefined}
         tabIndex={0}
         onKeyDown={(event) => {
           if (event.target !== event.currentTarget) return; // a button of the head
@@ -91,7 +92,6 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
                   <button
                     type="button"
                     class="bl-sort"
-                    tabIndex={-1}
                     onClick={() => {
                       state.order.value = turn;
                     }}
@@ -117,7 +117,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
             return (
               <tr
                 key={n}
-                id={`bl-example-${at}`}
+                id={`${id}-${at}`}
                 aria-rowindex={at + 2}
                 aria-selected={n === shown}
                 class={`${n === shown ? "bl-pinned" : ""} ${at === active ? "bl-active" : ""}`}

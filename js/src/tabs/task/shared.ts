@@ -1,7 +1,7 @@
 // What the bundle hands to code that is loaded apart. A test says that nothing is missing and nothing too much.
 
 import { signal } from "@preact/signals";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Fragment, jsx, jsxs } from "preact/jsx-runtime";
 import { askHeads } from "../../atlas/questions";
 import { sorted } from "../../compute/sorted";
@@ -28,6 +28,6 @@ export const SHARED = {
   ...{ Table, Waiting, arrived, askHeads, counted, cssColor, csv, curvePath, effect },
   ...{ inkOn, into, jsx, jsxs, metricOf, number, numbers, onGridKey, percent },
   ...{ px, scale, seriesColour, shortText, signal, signed, signedColours, sorted, sweep },
-  ...{ upTo, useCopy, useLayoutEffect, useMemo, useRef, useState, useView, useWidth, visibleText },
-  ...{ weightColours },
+  ...{ upTo, useCopy, useId, useLayoutEffect, useMemo, useRef, useState, useView, useWidth },
+  ...{ visibleText, weightColours },
 };

@@ -52,7 +52,7 @@ function Shown({ told }: { told: Told }) {
   const places = useMemo(() => listed(examples, state), [examples, search.value, only.value, cell.value, order.value]);
   const shown = shownPlace(view, examples, told);
   const errors = workOf(view, told, "errors");
-  const found = errors?.state === "answered" ? errors.value : null;
+  const found = errors?.state === "answered" && errors.value ? errors.value : null;
   const rests = useMemo(() => found && new Map(found.rows.map(({ row, words }) => [row, words])), [found]);
   const open = (row: number) => {
     openRow(view, row).catch(() => undefined); // the link says why

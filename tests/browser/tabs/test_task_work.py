@@ -1,0 +1,204 @@
+"""What takes long in a view of labelled examples: begun and stopped there, and what it shows is the task's own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+import bertlens as bl
+from browser.frame.test_axe import AXE, FINDINGS
+from browser.tabs.test_task import WRONG, mixed, opened, row, search
+from browser.views import Seen
+from unit.tasks.classifier import labelled, lens_of
+
+HEIGHT, BOTTOM, TOP = 170, 34, 18  # px of the curve's chart
+
+
+@pytest.fixture(scope="module")
+def task() -> bl.Task:
+    lens, _, examples = mixed()
+    return bl.task(lens, examples, progress=False)
+
+
+@pytest.fixture(scope="module")
+def heads(task: bl.Task) -> Any:
+    return task.heads()
+
+
+def fixed(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}".replace("-", "−") if value == value else "–"
+
+
+def said(one: Any) -> str:
+    """What is said of a part."""
+    estimate = f"estimate {fixed(one.estimate, 4)} nats"
+    if one.effect != one.effect:
+        return f"{one.part}: not switched off; {estimate}"
+    p = "p < .001" if one.p_holm < 0.001 else f"p = {one.p_holm:.3f}"
+    ends = f"95 %: {fixed(one.low, 4)} to {fixed(one.high, 4)}; {p}, Holm"
+    return f"{one.part}: loss gained without it, nats, {fixed(one.effect, 4)} ({ends}); {estimate}"
+
+
+def test_heads_are_run_from_the_view_and_are_the_tasks_own(live: Any, task: bl.Task, heads: Any) -> None:
+    view = task.explore()
+    seen = live(view, width=1400)
+    seen.choice("beside", "Heads").click()
+    seen.root.get_by_role("button", name="Which heads does the task need?").click()
+    expect(seen.part("task-heads")).to_contain_text(heads.said)
+    atlas = seen.root.get_by_role("group", name="What each head and each MLP matters to the task")
+    cells = atlas.get_by_role("button")
+    expect(cells).to_have_count(3 * 5)
+    labels = cells.evaluate_all("all => all.map(one => one.ariaLabel)")
+    assert sorted(labels) == sorted(map(said, heads.table.itertuples()))
+    marked = cells.evaluate_all("all => all.filter(one => one.textContent === '●').map(one => one.ariaLabel)")
+    assert sorted(one.split(":")[0] for one in marked) == sorted(heads.findings["part"])
+    assert marked  # the planted head
+    best = heads.table.iloc[0]
+    planted = atlas.get_by_role("button", name=f"{best['part']}:")
+    planted.click()
+    seen.title(best["part"])
+    assert (view.layer, view.head) == (best["layer"], best["head"])
+    planted.press("ArrowUp")
+    seen.title(f"L{max(0, best['layer'] - 1)}·H{best['head']}")
+    most = heads.table["effect"].abs().max()
+    expect(seen.part("task-heads")).to_contain_text(f"From {fixed(-most, 4)} to {fixed(most, 4)}, loss gained without")
+    seen.choice("colour", "estimate").click()
+    most = heads.table["estimate"].abs().max()
+    expect(seen.part("task-heads")).to_contain_text(f"From {fixed(-most, 4)} to {fixed(most, 4)}, loss gained without")
+
+
+def test_the_curve_is_the_tasks_own(live: Any, task: bl.Task, heads: Any) -> None:
+    seen = live(task.explore(heads_found=heads), width=950)
+    seen.choice("beside", "Heads").click()
+    seen.root.get_by_role("button", name="How many heads does it need?").click()
+    curve = heads.pruning()
+    least = curve.attrs["least"]
+    expect(seen.part("task-curve")).to_contain_text(
+        f"{least['estimate']} of 12 heads keep 95 % of the accuracy where those with the smallest estimates are "
+        f"switched off first; {least['random']} where they are taken at random (mean of 3 orders)."
+    )
+    paths = seen.part("task-curve").locator("path[stroke]").evaluate_all("all => all.map(one => one.getAttribute('d'))")
+    assert len(paths) == 2
+    for path, order in zip(paths, ("estimate", "random"), strict=True):
+        points = [tuple(map(float, one.split())) for one in re.findall("[ML]([^ML]+)", path)]
+        shown = [(HEIGHT - BOTTOM - y) / (HEIGHT - BOTTOM - TOP) for _, y in points]
+        assert shown == pytest.approx(curve[curve["order"] == order]["accuracy"].tolist(), abs=1e-6)
+
+
+def test_work_shows_how_far_it_is_and_can_be_stopped(live: Any) -> None:
+    slow = bl.task(lens_of(), labelled(160), batch_size=1, progress=False)
+    seen = live(slow.explore(), width=950)
+    seen.choice("beside", "Heads").click()
+    begin = seen.root.get_by_role("button", name="Which heads does the task need?")
+    begin.click()
+    bar = seen.part("work-heads").get_by_role("progressbar")
+    expect(bar).to_be_visible()
+    expect(bar).not_to_have_js_property("value", 0)
+    search(seen, "#5")
+    row(seen, 5).click()  # another question has its turn
+    expect(opened(seen)).to_contain_text("Example 5 is")
+    seen.root.get_by_role("button", name="Stop").click()
+    done = seen.part("work-heads").get_by_text("Stopped.").or_(seen.part("task-heads"))
+    expect(done).to_be_visible()
+    if begin.count():
+        begin.click()
+        expect(bar).to_be_visible()
+        seen.root.get_by_role("button", name="Stop").click()
+        expect(bar).to_have_count(0)
+
+
+def test_errors_say_what_the_open_example_rests_on(live: Any) -> None:
+    lens, _, examples = mixed()
+    task = bl.task(lens, [*examples[:7], examples[WRONG]], progress=False)
+    found = task.errors()
+    seen = live(task.explore(), width=1400)
+    seen.choice("beside", "Errors").click()
+    seen.root.get_by_role("button", name="What do wrong answers rest on?").click()
+    expect(seen.part("task-errors")).to_contain_text(found.said)
+    [one, *_] = [found.table.iloc[n] for n in range(8) if found.table["words"][n]]
+    row(seen, int(one["row"])).click()
+    explained = seen.part("task-explained")
+    expect(explained).to_contain_text(f"Its answer rests on {one['words']}:")
+    expect(explained).to_contain_text(
+        f"Without the words ranked first it loses {fixed(one['comprehensiveness'], 2)}, without as many at random "
+        f"{fixed(one['random'], 2)}; {one['beats']:.0f} of 20 random orders do worse."
+    )
+    assert row(seen, int(one["row"])).locator("td").last.inner_text() == one["words"]
+    expect(explained).to_contain_text(f"{one['nearest']} (cosine {fixed(one['similarity'], 2)})")
+    explained.get_by_role("button", name=str(one["nearest"]), exact=True).click()
+    expect(opened(seen)).to_contain_text(f"Example {one['nearest']} is")
+    expect(explained).not_to_contain_text(f"Its answer rests on {one['words']}:")
+
+
+def test_slices_are_the_tasks_own(live: Any, task: bl.Task) -> None:
+    table = task.slices()
+    seen = live(task.explore(), width=1400)
+    seen.choice("beside", "Slices").click()
+    lines = seen.part("task-slices").locator("tbody tr")
+    expect(lines.first).to_be_visible()
+    texts = lines.evaluate_all("all => all.map(one => [...one.cells].map(cell => cell.textContent))")
+
+    def percent(value: float) -> str:
+        return f"{int(100 * value + 0.5)} %"
+
+    wanted = [
+        [f"{one.kind} {one.slice}", str(one.n), *map(percent, (one.rate, one.low, one.high, one.rate_outside))]
+        for one in table.itertuples()
+    ]
+    assert [line[:-1] for line in texts] == wanted[: len(texts)]
+    assert [line[-1] for line in texts] == [fixed(p, 3) for p in table["p_holm"]][: len(texts)]
+    found = int(table["finding"].sum())
+    some = f"In {found} of {len(table)} slices more is" if found else f"In none of {len(table)} slices is more"
+    expect(seen.part("task-slices")).to_contain_text(f"{some} wrong than chance would make it")
+
+
+SIDES = ("Confusion", "Scores", "Heads", "Errors", "Slices")
+
+
+def everything(seen: Seen) -> dict[str, Any]:
+    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = {}
+    for side in SIDES:
+        seen.choice("beside", side).click()
+        seen.settled()
+        found[side] = seen.page.evaluate(FINDINGS)
+        wide = seen.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, side
+    return {side: what for side, what in found.items() if what}
+
+
+@pytest.mark.parametrize(
+    ("width", "theme"), [(480, "light"), (950, "dark"), pytest.param(1400, "light", marks=pytest.mark.long)]
+)
+def test_axe_finds_nothing_serious_beside_the_list(
+    live: Any, task: bl.Task, heads: Any, width: int, theme: str
+) -> None:
+    view = task.explore(heads_found=heads, errors_found=task.errors(2))
+    assert everything(live(view, width=width, theme=theme)) == {}
+
+
+def test_a_saved_page_has_what_was_found_and_says_what_needs_the_model(show: Any, task: bl.Task, heads: Any) -> None:
+    seen = show(task.explore(heads_found=heads, row=WRONG), width=950, theme="dark")
+    expect(opened(seen)).to_contain_text(f"Example {WRONG} is")
+    seen.choice("beside", "Heads").click()
+    expect(seen.part("task-heads")).to_contain_text(heads.said)
+    needs = "This needs the model, which a saved page does not hold. Open the notebook."
+    expect(seen.part("work-pruning")).to_contain_text(needs)
+    seen.choice("beside", "Errors").click()
+    expect(seen.part("work-errors")).to_contain_text(needs)
+    assert seen.part("work-errors").get_by_role("button").count() == 0
+    seen.choice("beside", "Slices").click()
+    expect(seen.part("task-slices")).to_be_visible()
+    seen.choice("beside", "Confusion").click()
+    assert everything(seen) == {}
+
+
+def test_two_views_of_one_document_do_not_know_of_each_other(page_of: Any, task: bl.Task) -> None:
+    texts = [task.explore(row=n).to_html() for n in (3, 4)]
+    page = page_of.framed(texts, width=1000)
+    for n, wanted in enumerate((3, 4)):
+        frame = page.frame_locator("iframe").nth(n)
+        expect(frame.get_by_test_id("task-opened")).to_contain_text(f"Example {wanted} is")
