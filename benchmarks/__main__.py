@@ -31,6 +31,7 @@ GROUPS = [
         "whatif",
         "compare",
         "survey",
+        "tasks",
         "sars_cov_2",
         "notebook",
         "longpage",

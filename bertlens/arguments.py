@@ -79,6 +79,9 @@ REPORT = (
     argument("--claims", metavar="A,B", help="only these: vig, clark, kobayashi, bonino, sinks, health, or names"),
     argument("--minutes", type=float, default=10, metavar="X", help="so much time (default: %(default)s)"),
     argument("--texts", type=int, metavar="N", help="so many texts, whatever time it takes"),
+    argument(
+        "--labels", type=Path, metavar="DATA.csv", help="labelled examples (columns text, label): a card of the task"
+    ),
     argument("--against", type=Path, metavar="OTHER.json", help="numbers of another model's report, in the same cards"),
     argument(
         "--check", type=Path, metavar="OLD.json", help="status 1 where a claim went from holds to differs or back"

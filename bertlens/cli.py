@@ -219,7 +219,7 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from bertlens.reports.command import run
 
-    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume")
+    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels")
     return run(lambda: _lens(arguments.model), **{name: getattr(arguments, name) for name in names})
 
 

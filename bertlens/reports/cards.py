@@ -89,6 +89,7 @@ class Report:
     facts: Mapping[str, Any] = field(repr=False)  # model, corpus, seed, threads, python
     texts: list[Any] = field(repr=False)  # some of the corpus, for the live head
     made: Mapping[str, Any] = field(repr=False)  # date and time that it took
+    labelled: str = field(default="", repr=False)  # markup of the card of a task
 
     @property
     def table(self) -> pd.DataFrame:

@@ -26,6 +26,7 @@ def run(
     against: Path | None = None,
     check: Path | None = None,
     resume: bool = False,
+    labels: Path | None = None,
 ) -> int:
     """The exit status: 0, or 1 where a claim of `check` went from holds to differs or back, 2 after an interrupt.
 
@@ -52,7 +53,7 @@ def run(
         f"a page of about {page_bytes(lens) / 1e6:.1f} MB, at most 5 MB",
         flush=True,
     )
-    made = report(lens, corpus, claims, texts=len(plan.texts), seed=seed, resume=part)
+    made = report(lens, corpus, claims, texts=len(plan.texts), seed=seed, resume=part, labels=labels)
     made.to_json(files[-1])
     if kind == ".html":
         made.to_html(output, against=other)

@@ -17,6 +17,8 @@ from ..page import bundle
 from ..survey.checkpoint import Stop, stoppable
 from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
 from ..survey.statistics import Lengths, text_statistics
+from ..tasks import task
+from ..tasks.card import card_of
 from ..trace.provenance import model_provenance
 from . import closer, health, lengths, patterns, sinks, subspaces, weights  # most register their measures
 from .cards import Card, Report
@@ -52,6 +54,7 @@ def report(
     seed: int = 0,
     resume: str | Path | None = None,
     progress: bool = True,
+    labels: Any = None,
 ) -> Report:
     """What four papers found, on this model: a Report with a card for every claim.
 
@@ -61,6 +64,7 @@ def report(
     (at most 200), which are then drawn from the corpus by `seed`. texts: so many instead, whatever time it takes.
     resume: a file; what is done is kept in it now and then, and a later call for the same report goes on from there. It
     is deleted when the report is whole.
+    labels: labelled examples, as `bl.task` takes them: the page then has a card of the task too.
     The same texts, seed, versions and number of threads give the same numbers. An interrupt (Ctrl-C) ends the pass with
     a warning, and the report is of the texts that were done. Texts that are too long for the model are cut.
     Raises InputError for an empty corpus, one that cannot be read, and weights that are NaN; SelectionError for a
@@ -72,6 +76,7 @@ def report(
         )
     chosen = claims_of(claims)
     treebank = _treebank(corpus)
+    labelled = None if labels is None else task(lens, labels, progress=progress)
     plan = draw(lens, corpus, minutes, texts, seed)
     drawn = list(plan.texts)
     begun = time.monotonic()
@@ -111,7 +116,7 @@ def report(
     facts = _facts(lens, gathered, corpus, plan.of, len(drawn), seed)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - begun, 1)
-    })  # fmt: skip
+    }, "" if labelled is None else card_of(labelled, seed))  # fmt: skip
 
 
 def _kept(part: Part, stop: Stop) -> Callable[[Gathered], None]:

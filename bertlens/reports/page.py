@@ -111,6 +111,7 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Map
                 *(_card(card, shown, other, beside.get(card.claim.name), paired) for card in cards),
             )
         ),
+        report.labelled,
         f'<details class="method"><summary>How this was made</summary><p><code>{escape(facts["python"])}</code></p>'
         f"<p>seed {facts['seed']} &#183; {facts['threads']} threads &#183; corpus {corpus['hash']} &#183; weights "
         f"{escape(str(facts['model']['weights'])[:16])} &#183; {names} &#183; {report.made['date']}, "

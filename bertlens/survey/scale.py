@@ -52,7 +52,7 @@ def run(
     """
     if lens is None:
         raise InputError("a cluster needs texts and a lens: traces stay on this machine")
-    with _connected(client) as dask:
+    with connected(client) as dask:
         work = _Work(dask, lens, stats.provenance, truncation, bar)
         pending: deque[_Group] = deque()
         groups = _groups(windows(numbered, batch_size), 2 * max(1, sum(dask.nthreads().values())))
@@ -149,7 +149,8 @@ def _groups(windows: Iterator[Window], size: int) -> Iterator[list[Window]]:
 
 
 @contextmanager
-def _connected(client: Any) -> Iterator[Any]:
+def connected(client: Any) -> Iterator[Any]:
+    """A client of a cluster. Raises InputError as `run`."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:

@@ -16,9 +16,8 @@ from ..survey.intervals import mean_interval
 from ..trace.trace import Trace
 from .ablations import Part
 from .answers import Answered
-from .examples import classes_of
 from .findings import paired
-from .scores import losses_of
+from .kinds import kind_of, one_each
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,13 +81,12 @@ def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
     if isinstance(texts, bool) or not isinstance(texts, int) or texts < 2:
         raise InputError(f"texts is how many to compare attention on, at least 2, not {texts!r:.40}")
     before = _same_examples(after, other)
-    was, now = (task.guesses == task.labels for task in (before, after))
-    # classes may have another order
-    guesses = [np.array(task.names, dtype=object)[task.guesses] for task in (before, after)]
-    table = after.table.drop(columns=["guess", "right", "probability", "margin", "loss"])
-    table["before"], table["guess"] = guesses
+    was, now = (task.right == 1 for task in (before, after))
+    tables = [task.table for task in (before, after)]  # classes may have another order
+    table = tables[1][[name for name in ("row", "text", "text_pair", "label") if name in tables[1]]].copy()
+    table["before"], table["guess"] = (one["guess"] for one in tables)
     table["change"] = [CHANGES[bool(a), bool(b)] for a, b in zip(was, now, strict=True)]
-    table["loss_before"], table["loss"] = (losses_of(task.labels, task.logits) for task in (before, after))
+    table["loss_before"], table["loss"] = (task.losses for task in (before, after))
     order = (table["loss"] - table["loss_before"]).abs().sort_values(ascending=False, kind="stable").index
     differences = now.astype(float) - was.astype(float)
     change = paired(differences, True) if len(after) > 1 else (float(differences[0]), np.nan, np.nan, 1.0)
@@ -107,11 +105,21 @@ def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
 
 def _same_examples(task: Answered, other: Lens) -> Answered:
     """The examples with the other model's classes. Raises ModelError where these are not the same by name."""
-    names = classes_of(other)
+    kind = kind_of(other)
+    if kind.name != task.kind.name:
+        raise ModelError(f"the other model is asked for {kind.asks}, this one for {task.kind.asks}")
+    if not kind.has_right:
+        raise InputError(f"{kind.lacks} has no right and wrong: make a task of each model and compare .metrics()")
+    if kind.name == "words":
+        if task.lens.tokenizer.get_vocab() != other.tokenizer.get_vocab():
+            raise ModelError("the other model has another vocabulary, so that a masked word is no one label")
+        return Answered(other, replace(task.examples, kind=kind), task.batch_size, task.truncation, task.progress)
+    names = kind.names
     if sorted(names) != sorted(task.names) or len(set(names)) != len(names):
         raise ModelError(f"the other model has the classes {', '.join(names[:8])}, not {', '.join(task.names[:8])}")
     numbers = np.array([names.index(name) for name in task.names])
-    examples = replace(task.examples, names=names, labels=numbers[task.labels])
+    labels = one_each([numbers[label] for label in task.labels], task.labels.dtype)
+    examples = replace(task.examples, kind=kind, labels=labels)
     return Answered(other, examples, task.batch_size, task.truncation, task.progress)
 
 

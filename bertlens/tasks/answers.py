@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
-from . import scores
+from ..errors import InputError, ModelError
 from .examples import Examples
-from .passes import batches, checked, logits_of
+from .keeping import Kept, about
+from .kinds import Kind
+from .passes import Batch, answers_of, batches, checked
 from .progress import bar
 
 if TYPE_CHECKING:
@@ -21,23 +24,38 @@ if TYPE_CHECKING:
 class Answered:
     """A model and labelled examples. Rows count from 0, in the order of the examples; C classes."""
 
-    def __init__(self, lens: Lens, examples: Examples, batch_size: int, truncation: bool, progress: bool):
+    def __init__(
+        self,
+        lens: Lens,
+        examples: Examples,
+        batch_size: int,
+        truncation: bool,
+        progress: bool,
+        keep: str | Path | None = None,
+    ):
         self.lens, self.examples = lens, examples
+        self.kept = Kept() if keep is None else Kept(keep, about(lens, examples, batch_size, truncation))
         self.batch_size, self.truncation, self.progress = batch_size, truncation, progress
-        self._logits = np.full((len(examples), len(examples.names)), np.nan)
+        self._records: list[np.ndarray | None] = [None] * len(examples)
+        self._scores: tuple[np.ndarray, np.ndarray] | None = None
         self._fingerprint = lens.borrowed.fingerprint()
 
     def __len__(self) -> int:
         return len(self.examples)
 
     @property
+    def kind(self) -> Kind:
+        """What the model is asked; its `name` is classes, tags, words, number, score or similarity."""
+        return self.examples.kind
+
+    @property
     def names(self) -> list[str]:
-        """The classes, in the order of the logits."""
+        """The classes, in the order of the logits; none where answers are numbers or words."""
         return self.examples.names
 
     @property
     def labels(self) -> np.ndarray:
-        """(n,) the class of each example, by its number."""
+        """(n,) the class of each example, by its number; a score; of tags an array for each."""
         return self.examples.labels
 
     def check(self) -> None:
@@ -46,39 +64,95 @@ class Answered:
             raise ModelError("the model has changed since this task was made: make it again, bl.task(lens, examples)")
 
     @property
-    def logits(self) -> np.ndarray:
-        """(n, C) float64, the model's answers: run when they are first asked for. Raises ModelError for NaN."""
+    def records(self) -> list[np.ndarray]:
+        """What is kept of each answer, run when it is first asked for. Raises ModelError for NaN."""
         self.check()
-        left = np.flatnonzero(np.isnan(self._logits[:, 0])).tolist()
+        left = [row for row, record in enumerate(self._records) if record is None]
         if left:
             with bar(len(left), "text", "answers", self.progress) as shown:
-                for rows, inputs in batches(self.lens, self.examples, left, self.batch_size, self.truncation):
-                    self._logits[rows] = checked(logits_of(self.lens, inputs), rows, self.examples).numpy()
-                    shown.update(len(rows))
-        return self._logits
+                try:
+                    for batch in batches(self.lens, self.examples, left, self.batch_size, self.truncation):
+                        self._answer(batch)
+                        shown.update(len(batch.rows))
+                finally:
+                    self.kept.save()
+        return self._records  # type: ignore[return-value]  # none is left out now
+
+    def _answer(self, batch: Batch) -> None:
+        known = self.kept.get("answers", batch.rows)
+        if known is not None:
+            records = list(known[0])
+            if records[0].ndim > 1:  # of words, padded
+                records = [record[: len(self.labels[row])] for row, record in zip(batch.rows, records, strict=True)]
+        else:
+            answers = checked(answers_of(self.lens, self.examples, batch), batch, self.examples)
+            records = self.kind.records(answers, self.labels[batch.rows])
+            self.kept.put("answers", batch.rows, _padded(records))
+        for row, record in zip(batch.rows, records, strict=True):
+            self._records[row] = record
+
+    @property
+    def logits(self) -> np.ndarray:
+        """(n, C) float64, the model's answers. Raises InputError where answers are not classes of texts."""
+        if self.kind.name != "classes":
+            raise InputError(f"{self.kind.lacks} has no logits of classes: .table has its answers")
+        return np.stack(self.records)
+
+    def _scored(self) -> tuple[np.ndarray, np.ndarray]:
+        records = self.records
+        if self._scores is None:
+            self.kind.prepare(records, self.labels)
+            self._scores = self.kind.scores(records, self.labels)
+        return self._scores
+
+    @property
+    def losses(self) -> np.ndarray:
+        """(n,) the loss of each example: −log p(label) in nats, of tags its mean over words; of numbers the square."""
+        return self._scored()[0]
+
+    @property
+    def right(self) -> np.ndarray:
+        """(n,) how much of each answer is right, in [0, 1]: 0 or 1, of tags the share of words; of numbers NaN."""
+        return self._scored()[1]
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """(n,) bool: answers that are not right, of tags in any word; of numbers the fifth with the largest loss."""
+        return self.kind.wrong(self.losses, self.right)
 
     @property
     def guesses(self) -> np.ndarray:
-        """(n,) the class with the highest logit."""
+        """(n,) the class with the highest logit. Raises InputError where answers are not classes of texts."""
         found: np.ndarray = self.logits.argmax(1)
         return found
 
+    def scores_of(self, answers: Any, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """(B,) losses and (B,) how much is right, of answers (B, ...) that were run in another way."""
+        labels = self.labels[list(rows)]
+        return self.kind.scores(self.kind.records(answers, labels), labels)
+
     @property
     def table(self) -> pd.DataFrame:
-        """DataFrame(row, text, text_pair (of pairs), label, guess, right, probability, margin, loss), an example a row.
+        """DataFrame(row, text, text_pair (of pairs), label, guess, ..., loss), an example a row.
 
-        probability: of the guess, in [0, 1]; margin: the label's logit less the highest other one, below 0 where the
-        guess is wrong; loss: −log p(label), nats.
+        Of classes: right; probability, of the guess, in [0, 1]; margin: the label's logit less the highest other one,
+        below 0 where the guess is wrong; loss: −log p(label), nats. Of masked words also rank, the label's, from 0.
+        Of tags: right, where all words are; words and wrong, how many; probability and margin are the least of the
+        text's words, loss their mean. Of numbers: error, guess − label, and loss, its square; of scores in another unit
+        than the labels the guess is first put on the line that fits all labels best.
         """
         import pandas as pd
 
-        logits, names = self.logits, np.array(self.names, dtype=object)
-        texts = self.examples.texts
+        losses, texts = self.losses, self.examples.shown()
         found: dict[str, Any] = {"row": np.arange(len(self)), "text": [text[0] for text in texts]}
         if any(len(text) > 1 for text in texts):
             found["text_pair"] = [text[1] for text in texts]
-        found |= {"label": names[self.labels], "guess": names[self.guesses], "right": self.labels == self.guesses}
-        found["probability"] = scores.softmax(logits).max(1)
-        found["margin"] = scores.margins_of(self.labels, logits)
-        found["loss"] = scores.losses_of(self.labels, logits)
-        return pd.DataFrame(found)
+        return pd.DataFrame(found | self.kind.columns(self.records, self.labels) | {"loss": losses})
+
+
+def _padded(records: Sequence[np.ndarray]) -> np.ndarray:
+    """(B, ...) one array of all, NaN behind the end of those with fewer words."""
+    if np.ndim(records[0]) < 2:
+        return np.stack(records)
+    most = max(map(len, records))
+    return np.stack([np.pad(one, ((0, most - len(one)), (0, 0)), constant_values=np.nan) for one in records])

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..base.atomic import check_writable
-from ..errors import InputError
+from ..base.atomic import check_writable, claimed
+from ..errors import BertLensError, InputError
 from ..lens import Lens
-from .making import task
+from ..survey.checkpoint import stoppable
+from .importance import Heads
+from .making import Task, task
 
 
 def run(
@@ -25,6 +27,7 @@ def run(
 ) -> None:
     """options: as of `task`. heads: how many to choose, errors: how many texts to explain; 0 leaves the part out.
 
+    What is run is kept beside the page until it is written: after Ctrl-C the same command goes on.
     Raises InputError for what is wrong with the arguments, before the model is loaded where that can be.
     """
     if output.suffix.lower() != ".html":
@@ -34,13 +37,28 @@ def run(
     if heads < 0 or errors < 0:
         raise InputError("--heads and --errors are numbers from 0")
     check_writable(output)
-    made = task(load(), examples, **options)
+    with claimed(output), stoppable():
+        made = task(load(), examples, keep=output.with_name(f"{output.name}.kept"), **options)
+        if len(made.kept):
+            print("going on from what was kept", flush=True)
+        try:
+            found = _heads(made, heads, ablation, seed)
+            made.to_html(output, heads=found, errors=made.errors(errors) if errors else None)
+        except KeyboardInterrupt:
+            made.kept.save()
+            raise BertLensError("stopped: the same command goes on") from None
+    made.kept.remove()
     scores = made.metrics().set_index("measure")["value"]
-    found = made.heads(heads, ablation, seed=seed) if heads else None
-    if found is not None:
-        print(found.said, flush=True)
-    made.to_html(output, heads=found, errors=made.errors(errors) if errors else None)
-    print(
-        f"{output}: {made.lens.model_name}, {len(made):,} examples, accuracy {scores['accuracy']:.3f}, "
-        f"macro-F1 {scores['macro-F1']:.3f}; {output.stat().st_size:,} bytes"
-    )
+    first = ", ".join(f"{name} {scores.loc[name]:.3f}" for name in dict.fromkeys(scores.index[:2]))
+    print(f"{output}: {made.lens.model_name}, {len(made):,} examples, {first}; {output.stat().st_size:,} bytes")
+
+
+def _heads(made: Task, chosen: int, ablation: str, seed: int) -> Heads | None:
+    _ = made.losses
+    if not chosen:
+        return None
+    found = made.heads(chosen, ablation, seed=seed)
+    if len(found.first) + len(found.second) < len(made):
+        raise KeyboardInterrupt  # it was, and counted what was done
+    print(found.said, flush=True)
+    return found

@@ -14,10 +14,10 @@ from ..whatif.runs import check
 from .ablations import ABLATIONS, FEWEST_DRAWS, Ablation, Part
 from .answers import Answered
 from .findings import holm, paired, rank_correlation
-from .passes import checked, logits_of
+from .kinds import one_each
+from .passes import answers_of, checked
 from .progress import Bar, bar, is_watched, say
-from .scores import wilson
-from .sweeping import batches_of, cost, effects, estimates
+from .sweeping import Sweep, batches_of, cost, effects, kept_estimates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,8 @@ MEASURES = ("loss", "accuracy")
 FEWEST_EXAMPLES = 20
 FOUND = 0.05
 ORDERS = ("estimate", "effect", "random")
-KEPT = 0.95  # of the accuracy
+KEPT = 0.95  # of the accuracy, or of Spearman's correlation
+ROUNDING = 1e-12
 RANDOM_ORDERS = 3
 
 
@@ -74,9 +75,11 @@ class Heads:
     def pruning(self, points: int = 12, orders: tuple[str, ...] = ("estimate", "random")) -> pd.DataFrame:
         """DataFrame(order, off, left, accuracy, low, high): more and more heads switched off, the least needed first.
 
+        Of numbers and scores the column is Spearman's correlation, with its interval, instead of the accuracy.
+
         orders: "estimate" by the estimates of the first half, run on the second one; "effect" by the effects of the
         second half, run on the first one (where every head was swept); "random", the mean of 3 orders, on the second
-        half, with the range of the three as low and high. Else low, high: Wilson's 95 %. points: at most so many
+        half, with the range of the three as low and high. Else low, high: its 95 % interval. points: at most so many
         numbers of heads, from none to all. attrs: "least" has for each order the fewest heads left, among these points,
         with which and with more than which 95 % of the accuracy is kept.
         Raises InputError for another order, fewer than 3 points, and "effect" where heads were left out.
@@ -100,28 +103,33 @@ def heads(
     measure: str = "loss",
     draws: int = FEWEST_DRAWS,
     seed: int = 0,
+    sweep: Sweep = effects,
 ) -> Heads:
-    """See Task.heads."""
+    """See Task.heads. sweep: what runs the effects."""
     if measure not in MEASURES:
         raise InputError(f"no measure {str(measure)[:40]!r}: there are {', '.join(MEASURES)}")
+    if measure == "accuracy" and not task.kind.has_right:
+        raise InputError(f"{task.kind.lacks} has no accuracy: measure='loss'")
     if chosen != "all" and (isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < 1):
         raise InputError(f"chosen is how many parts to run, at least 1, or 'all', not {chosen!r:.40}")
     if len(task) < FEWEST_EXAMPLES:
         raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
     task.check()
+    _ = task.losses  # of the model as it is: of scores, the line that they are read by
     order = np.random.default_rng(seed).permutation(len(task)).tolist()
     first, second = order[: len(task) // 2], order[len(task) // 2 :]
     parts, n_layers = _parts(task, first[0])
     pool = [task.examples.encoding(task.lens, row, task.truncation) for row in first[:32]]
     how = Ablation(ablation, draws, task.lens, pool, parts, seed)
-    of_first, of_second = (_flat(parts, *estimates(task, rows, n_layers)) for rows in (first, second))
+    of_first, of_second = (_flat(parts, *kept_estimates(task, rows, n_layers)) for rows in (first, second))
     by_estimate, at_random = _choice(of_first, chosen, seed)
     run = [parts[i] for i in sorted({*by_estimate, *at_random})]  # layer by layer
     if task.progress or is_watched():
         say(cost(task, second, run, how, n_layers), task.progress)
-    found = effects(task, second, run, how)
+    found = sweep(task, second, run, how)
     values = found["loss"] if measure == "loss" else -found["right"]
-    table = effect_table(parts, of_first, run, values, measure == "accuracy" and how.draws == 1)
+    whole = measure == "accuracy" and how.draws == 1 and task.kind.name != "tags"
+    table = effect_table(parts, of_first, run, values, whole)
     names = dict.fromkeys(by_estimate, "estimate") | dict.fromkeys(at_random, "random")
     table["chosen"] = [names.get(i, "") for i in range(len(parts))]
     unchosen = table["chosen"] == "random" if chosen != "all" else table["chosen"] != ""
@@ -204,30 +212,31 @@ def _pruned(found: Heads, points: int, orders: tuple[str, ...]) -> pd.DataFrame:
         else:
             draws = [np.argsort(of_heads[name].to_numpy(), kind="stable").tolist()]
         with bar(len(draws) * len(sizes), "size", f"pruned by {name}", found.task.progress) as shown:
-            right = np.array(
-                [[_right(found.task, texts, [heads_of[i] for i in one[:k]], shown) for k in sizes] for one in draws]
-            )
+            found_at = [
+                [_quality(found.task, texts, [heads_of[i] for i in one[:k]], shown) for k in sizes] for one in draws
+            ]
+        values = np.array([[value for value, _ in one] for one in found_at])
         for at, k in enumerate(sizes):
-            count = right[:, at]
-            ends = (
-                (count.min() / len(texts), count.max() / len(texts))
-                if name == "random"
-                else wilson(float(count[0]), len(texts))
-            )
-            rows.append((name, k, n - k, float(count.mean()) / len(texts), *ends))
-        means = right.mean(0)
-        kept = [k for at, k in enumerate(sizes) if (means[: at + 1] >= KEPT * means[0]).all()]
-        least[name] = n - max(kept)
-    table = pd.DataFrame(rows, columns=["order", "off", "left", "accuracy", "low", "high"])
+            own = values[:, at]
+            ends = (own.min(), own.max()) if name == "random" else found_at[0][at][1]
+            rows.append((name, k, n - k, float(own.mean()), *map(float, ends)))
+        means = values.mean(0)
+        kept = [k for at, k in enumerate(sizes) if (means[: at + 1] >= KEPT * means[0] - ROUNDING).all()]
+        least[name] = n - max(kept, default=0)
+    table = pd.DataFrame(rows, columns=["order", "off", "left", found.task.kind.quality, "low", "high"])
     table.attrs = {"least": least}
     return table
 
 
-def _right(task: Answered, rows: list[int], gone: list[Part], shown: Bar) -> int:
-    count = 0
-    for chosen, inputs in batches_of(task, rows):
-        changes = [[part.off for part in gone]] * len(chosen)
-        logits = checked(logits_of(task.lens, inputs, Run(changes)), chosen, task.examples).numpy()
-        count += int((logits.argmax(1) == task.labels[chosen]).sum())
-        shown.update(len(chosen) / len(rows))
-    return count
+def _quality(task: Answered, rows: list[int], gone: list[Part], shown: Bar) -> tuple[float, tuple[float, float]]:
+    """How good the answers to these rows are without some heads, and the interval."""
+    records: list[np.ndarray] = []
+    labels: list[Any] = []
+    for batch in batches_of(task, rows):
+        changes = [[part.off for part in gone]] * len(batch.encodings)
+        answers = checked(answers_of(task.lens, task.examples, batch, Run(changes)), batch, task.examples)
+        own = task.labels[batch.rows]
+        records += task.kind.records(answers, own)
+        labels += list(own)
+        shown.update(len(batch.rows) / len(rows))
+    return task.kind.of_quality(records, one_each(labels, task.labels.dtype))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..base.registered import registered
 from ..errors import InputError
@@ -12,11 +15,13 @@ from . import scores
 from .ablations import FEWEST_DRAWS
 from .against import TEXTS, Against, against
 from .answers import Answered
+from .cluster import on_cluster
 from .examples import examples_of
 from .importance import Heads, heads
 from .mistakes import Errors, errors
 from .page import write
 from .slices import slices
+from .sweeping import effects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,21 +41,26 @@ def task(
     batch_size: int = 16,
     truncation: bool = False,
     progress: bool = True,
+    keep: str | Path | None = None,
 ) -> Task:
-    """A classifier of texts, or of pairs of texts, and labelled examples.
+    """A model and labelled examples of what it is for. What that is, its head says: `Task.kind`.
 
+    A classifier of texts or pairs has one class for each; a regression a number; a classifier of tokens a tag for each
+    word; a masked language model the word at the one [MASK] of each text, one token; a cross-encoder and an encoder of
+    sentences a score for a pair of texts, beside which the model's own is read.
     examples: a file (.csv, .tsv: the separator is found; .jsonl; also gzipped), a DataFrame, a data set of Hugging Face
     (one split), dictionaries, or (text, label) pairs, where a text may be a pair. text, text_pair, label: the columns;
-    a column "text_pair" is read without being named. A label is a class's name in the model's config, in either case,
-    or its number from 0; a string is taken for a name first. labels: {yours: the model's} where they differ.
-    limit: only the first so many. truncation: cut texts that are too long.
-    Nothing is run before a result is asked for; answers are kept. After Ctrl-C the next call goes on.
+    a column "text_pair" is read without being named. Words and tags are lists, or texts with a space between two.
+    A class or tag is its name in the model's config, in either case, or its number from 0; a string is taken for a name
+    first. labels: {yours: the model's} where they differ. limit: only the first so many. truncation: cut texts that are
+    too long; words that were cut have no answer.
+    Nothing is run before a result is asked for; answers are kept. After Ctrl-C the next call goes on. keep: a folder
+    for answers, effects and words of errors; a later task of this model and these examples takes them from there.
     Raises InputError that names row and column for what cannot be read, for labels that the model has not, and for
-    examples of one class; ModelError for another model than a classifier of texts into one of several classes.
+    examples of one class; ModelError for a model that answers otherwise, such as by a span or several labels.
     """
-    return Task(
-        lens, examples_of(lens, examples, text, text_pair, label, labels, limit), batch_size, truncation, progress
-    )
+    found = examples_of(lens, examples, text, text_pair, label, labels, limit)
+    return Task(lens, found, batch_size, truncation, progress, keep)
 
 
 class Task(Answered):
@@ -64,35 +74,48 @@ class Task(Answered):
         where nothing was guessed so, or nothing is so. low, high: where the number over all such examples lies, drawn
         independently: Wilson's for shares (n: of how many), for F1 Wilson's of TP / (TP + FP + FN), Student's t for the
         loss, the delta method for macro-F1 and Matthews. NaN, and `note` says why, below 50 (macro-F1, Matthews: 200).
-        Raises InputError where scikit-learn is not installed.
+
+        Of numbers: Pearson's and Spearman's correlations (200 examples), the mean squared and absolute error; of scores
+        in another unit than the labels the correlations alone. Of masked words: accuracy, the share with the word among
+        the first five, the mean reciprocal rank, log loss. Of tags: the accuracy of words; where they spell entities
+        (O, B-x, I-x) precision, recall and F1 of entities, of all and of each type, strict in IOB2: both ends and the
+        type, and what does not begin with B- is none; else macro-F1 and the scores of each tag. Their intervals are
+        over texts. Raises InputError where scikit-learn or scipy is not installed.
         """
-        return scores.metrics_table(self.labels, self.logits, self.names)
+        self._scored()
+        return self.kind.metrics(self.records, self.labels)
 
     def confusion(self) -> pd.DataFrame:
-        """(C, C) how many examples of a label (rows) were guessed to be what (columns). `cell` has their texts."""
-        return scores.confusion_table(self.labels, self.guesses, self.names)
+        """(C, C) how many examples of a label (rows) were guessed to be what (columns). `cell` has their texts.
+
+        Of tags it counts words. Raises InputError for a task without classes.
+        """
+        labels, logits, _ = self.kind.counted(self.records, self.labels)
+        return scores.confusion_table(labels, logits.argmax(1), self.names)
 
     def cell(self, label: str, guess: str) -> pd.DataFrame:
         """The examples of a cell of the confusion matrix, as rows of `table`, the largest loss first.
 
-        Raises InputError for a class that does not exist.
+        Of tags those with such a word. Raises InputError for a class that does not exist.
         """
+        labels, logits, rows = self.kind.counted(self.records, self.labels)
         for name in (label, guess):
             if name not in self.names:
                 raise InputError(f"no label {name!r:.40}: there are {', '.join(self.names[:20])}")
-        table = self.table
-        chosen = table[(table["label"] == label) & (table["guess"] == guess)]
-        return chosen.sort_values("loss", ascending=False, kind="stable")
+        inside = (labels == self.names.index(label)) & (logits.argmax(1) == self.names.index(guess))
+        return self.table.loc[np.unique(rows[inside])].sort_values("loss", ascending=False, kind="stable")
 
     def calibration(self, bins: int = scores.BINS) -> pd.DataFrame:
         """DataFrame(from, to, n, confidence, accuracy, low, high): is a guess right as often as its probability says?
 
         Bins of the guess's probability, of equal width. confidence: its mean in the bin; low, high: Wilson's 95 %
-        interval of the accuracy, NaN below 50 examples. Raises InputError for fewer than 2 or more than 100 bins.
+        interval of the accuracy, NaN below 50 examples; of tags, of words. Raises InputError for a task without
+        classes, and for fewer than 2 or more than 100 bins.
         """
         if isinstance(bins, bool) or not isinstance(bins, int) or not 2 <= bins <= 100:
             raise InputError(f"bins must be from 2 to 100, not {bins!r:.40}")
-        return scores.calibration_table(self.labels, self.logits, bins)
+        labels, logits, _ = self.kind.counted(self.records, self.labels)
+        return scores.calibration_table(labels, logits, bins)
 
     def heads(
         self,
@@ -101,6 +124,7 @@ class Task(Answered):
         measure: str = "loss",
         draws: int = FEWEST_DRAWS,
         seed: int = 0,
+        client: Any = None,
     ) -> Heads:
         """What each head and each MLP matters to the task: `.table`, `.findings`, `.pruning()`, `.agreement`, `.said`.
 
@@ -111,10 +135,12 @@ class Task(Answered):
         what effects are of. ablation: "zero" switched off; "mean" at its mean over 32 texts of the first half;
         "resample" as it was in one of these, the mean of `draws` ≥ 5. The cost is printed before the runs begin; after
         Ctrl-C the texts that were done count. A head's effect is what the task loses without it while all others stay:
-        heads that stand in for each other may both have small ones.
+        heads that stand in for each other may both have small ones. client: a dask.distributed.Client, or "local", on
+        whose workers the runs are done; no number changes, also where a worker dies.
         Raises InputError for fewer than 20 examples and other arguments, ModelError where heads cannot be changed.
         """
-        return heads(self, chosen, ablation, measure, draws, seed)
+        sweep = effects if client is None else partial(on_cluster, client)
+        return heads(self, chosen, ablation, measure, draws, seed, sweep)
 
     def errors(self, n: int = 20, words: bool = True) -> Errors:
         """Where it is wrong: `.table` of the n examples with the largest loss, `.duplicates`, `.slices`, `.said`.
@@ -144,12 +170,18 @@ class Task(Answered):
         """
         return against(self, other_lens, texts, seed)
 
-    def to_html(self, path: str | Path, *, heads: Heads | None = None, errors: Errors | None = None) -> None:
-        """Write one page of plain tables, which needs nothing else: scores, confusion, calibration, 200 examples.
+    def to_html(
+        self, path: str | Path, *, heads: Heads | None = None, errors: Errors | None = None, live: int = 10
+    ) -> None:
+        """Write one page, which needs nothing else: scores, confusion, calibration, 200 examples, as plain tables.
 
-        heads, errors: results of these methods, to stand in it too. Raises ExportError where it cannot be written.
+        heads, errors: results of these methods, to stand in it too. live: of how many texts, those with the largest
+        loss, the heads are there to be looked at, as far as 12 MB reach. Raises ExportError where it cannot be written,
+        InputError for a number below 0.
         """
-        write(path, self, heads, errors)
+        if isinstance(live, bool) or not isinstance(live, int) or live < 0:
+            raise InputError(f"live is how many texts to show the heads of, from 0, not {live!r:.40}")
+        write(path, self, heads, errors, live)
 
     def explore(self, **selection: Any) -> Any:
         """The examples as a view: a table, scores, confusion, heads; a click on one runs it below. A TaskView, which
@@ -157,4 +189,5 @@ class Task(Answered):
         return registered("task_view")(self, **selection)
 
     def __repr__(self) -> str:
-        return f"Task({self.lens.model_name}, {len(self):,} examples, {len(self.names)} classes)"
+        what = f"{len(self.names)} classes" if self.names else self.kind.asks
+        return f"Task({self.lens.model_name}, {len(self):,} examples, {what})"

@@ -17,7 +17,7 @@ from ..measures.attribution import faithfulness, gradient_input, occlusion
 from ..run.interventions import Run
 from ..trace.trace import Trace
 from .answers import Answered
-from .passes import batches, logits_of
+from .passes import answers_of, batches
 from .progress import bar
 from .slices import near_duplicates, slices
 
@@ -31,13 +31,13 @@ WORDS = 3  # of a text, that its answer rests on most
 class Errors:
     """Where a classifier is wrong, see `Task.errors`.
 
-    table: DataFrame(row, text, text_pair (of pairs), label, guess, right, probability, margin, loss, words,
-    comprehensiveness, random, beats, nearest, nearest_text, similarity, twin), the largest loss first. words: the three
-    that the answer rests on most, with what the guess's logit less the label's (of a right answer: less the next one's)
-    loses without them. comprehensiveness: what is lost without the tokens ranked first, beside random rankings, of
-    which `beats` of 20 do worse (`attribution.faithfulness`). nearest: the row of the nearest text that is rightly
-    given this label, by the cosine of the vectors that the model's last projection reads. twin: the row of a
-    near-duplicate with another label, −1 without one.
+    table: the columns of `Task.table` and words, comprehensiveness, random, beats, nearest, nearest_text, similarity,
+    twin, the largest loss first. words: the three that the answer rests on most, with what the guess's logit less the
+    label's (of a right answer: less the next one's; of tags, at the word with the least margin) loses without them; of
+    a number, what it loses that took it away from the label. comprehensiveness: what is lost without the tokens ranked
+    first, beside random rankings, of which `beats` of 20 do worse (`attribution.faithfulness`). nearest: of classes,
+    the row of the nearest text that is rightly given this label, by the cosine of the vectors that the model's last
+    projection reads. twin: the row of a near-duplicate with another label, −1 without one.
     duplicates: DataFrame(row, twin, alike, label, twin_label, text, twin_text): texts that share 80 % of their words
     and have different labels. slices: as `Task.slices`.
     """
@@ -47,6 +47,7 @@ class Errors:
     slices: pd.DataFrame
     wrong: int
     n: int
+    wrong_is: str = "wrong"  # of numbers "far off": the fifth with the largest loss
 
     @property
     def said(self) -> str:
@@ -54,12 +55,12 @@ class Errors:
         found = self.slices[self.slices["finding"]]
         worse = ", ".join(f"{kind} {name}" for kind, name in found[["kind", "slice"]].to_numpy()[:5])
         where = f"More than chance would make it in {len(found)} of {len(self.slices)} slices" if len(found) else ""
-        none = f"In none of {len(self.slices)} slices is more wrong than chance would make it"
+        none = f"In none of {len(self.slices)} slices is more {self.wrong_is} than chance would make it"
         twins = len(self.duplicates)
         alike = "1 pair of near-duplicates has" if twins == 1 else f"{twins:,} pairs of near-duplicates have"
         return (
-            f"{self.wrong:,} of {self.n:,} examples are wrong. {where + ': ' + worse if where else none} (Holm, 5 %). "
-            f"{alike} different labels."
+            f"{self.wrong:,} of {self.n:,} examples are {self.wrong_is}. {where + ': ' + worse if where else none} "
+            f"(Holm, 5 %). {alike} different labels."
         )
 
     def __repr__(self) -> str:
@@ -74,47 +75,55 @@ def errors(task: Answered, n: int, words: bool) -> Errors:
         raise InputError(f"n is how many examples to explain, at least 1, not {n!r:.40}")
     table = task.table.sort_values("loss", ascending=False, kind="stable").head(n).reset_index(drop=True)
     rows = table["row"].tolist()
-    texts = [" / ".join(text) for text in task.examples.texts]
+    texts = [" / ".join(text) for text in task.examples.shown()]
     found: list[tuple[str, float, float, float]] = []
     with bar(len(rows), "text", "words", task.progress and words) as shown:
         for row in rows:
-            found.append(rests_on(task, row) if words else ("", math.nan, math.nan, math.nan))
+            found.append(_kept_words(task, row) if words else ("", math.nan, math.nan, math.nan))
             shown.update()
+    task.kept.save()
     for k, name in enumerate(("words", "comprehensiveness", "random", "beats")):
         table[name] = [one[k] for one in found]
     nearest = _nearest(task, rows)
     table["nearest"] = [row for row, _ in nearest]
     table["nearest_text"] = [texts[row] if row >= 0 else "" for row, _ in nearest]
     table["similarity"] = [similarity for _, similarity in nearest]
-    pairs = near_duplicates(task.examples.texts, task.labels)
+    pairs = near_duplicates(task.examples.shown(), task.labels, task.kind.differ)
     twins = {a: b for a, b, _ in reversed(pairs)} | {b: a for a, b, _ in reversed(pairs)}
     table["twin"] = [twins.get(row, -1) for row in rows]
-    names = task.names
-    twin_rows = [
-        (a, b, alike, names[task.labels[a]], names[task.labels[b]], texts[a], texts[b]) for a, b, alike in pairs
-    ]
+    said, labels = task.kind.said, task.labels
+    twin_rows = [(a, b, alike, said(labels[a]), said(labels[b]), texts[a], texts[b]) for a, b, alike in pairs]
     columns = ["row", "twin", "alike", "label", "twin_label", "text", "twin_text"]
-    wrong = int((task.labels != task.guesses).sum())
-    return Errors(table, pd.DataFrame(twin_rows, columns=columns), slices(task), wrong, len(task))
+    twin_table = pd.DataFrame(twin_rows, columns=columns)
+    return Errors(table, twin_table, slices(task), int(task.wrong.sum()), len(task), task.kind.wrong_is)
+
+
+def _kept_words(task: Answered, row: int) -> tuple[str, float, float, float]:
+    known = task.kept.get("words", [row])
+    if known is None:
+        named, *numbers = rests_on(task, row)
+        known = np.frombuffer(named.encode(), dtype=np.uint8), np.array(numbers)
+        task.kept.put("words", [row], *known)
+    of, level, beats = known[1].tolist()
+    return known[0].tobytes().decode(), of, level, beats
 
 
 def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
     """(words, comprehensiveness, that of random rankings, how many of 20 do worse) of one example's answer.
 
     By occlusion; of texts of more than 192 tokens by gradient × input, without the rest. No words where neither can be
-    had, as of models whose attention weights alone are known.
+    had, as of models whose attention weights alone are known, and of texts of a pair that are read apart.
     """
-    trace: Trace = task.lens.run([task.examples.encoding(task.lens, row, task.truncation)])[0]
-    guess, label = int(task.guesses[row]), int(task.labels[row])
-    other = label if label != guess else int(np.argsort(task.logits[row])[-2])
-
-    def answer(output: Any) -> Tensor:
-        return output.logits[0, guess] - output.logits[0, other]
-
+    encoding = task.examples.encoding(task.lens, row, task.truncation)
+    answer = task.kind.of_interest(task.records[row], task.labels[row], encoding)
+    masks = getattr(task.lens.tokenizer, "mask_token_id", None) is not None
+    if answer is None or not (masks or task.kind.pads):  # of a token's answer: nothing may move it
+        return "", math.nan, math.nan, math.nan
+    trace: Trace = task.lens.run([encoding])[0]
     try:
         if not within("faithful", trace.n_tokens):
             return _named(gradient_input(trace, answer).words), math.nan, math.nan, math.nan
-        remove = "mask" if getattr(task.lens.tokenizer, "mask_token_id", None) is not None else "delete"
+        remove = "mask" if masks else "delete"
         known: dict[frozenset[int], float] = {}
         found = occlusion(trace, answer, remove, progress=False, known=known)
         score = faithfulness(trace, found, remove, ceiling=False, progress=False, known=known)
@@ -134,6 +143,8 @@ def _named(words: pd.DataFrame) -> str:
 
 def _nearest(task: Answered, rows: list[int]) -> list[tuple[int, float]]:
     """For each row, that of the nearest right text of its class and their cosine; (−1, NaN) without one."""
+    if task.kind.name != "classes":
+        return [(-1, math.nan)] * len(rows)
     right = task.labels == task.guesses
     wanted = sorted({*np.flatnonzero(right & np.isin(task.labels, task.labels[rows])).tolist(), *rows})
     vectors = head_vectors(task, wanted)
@@ -166,16 +177,16 @@ def head_vectors(task: Answered, rows: list[int]) -> np.ndarray | None:
 
     vectors: list[Tensor] = [torch.empty(0, device="cpu")] * len(rows)
     place = {row: i for i, row in enumerate(rows)}
-    for chosen, inputs in batches(task.lens, task.examples, rows, task.batch_size, task.truncation):
+    for batch in batches(task.lens, task.examples, rows, task.batch_size, task.truncation):
         kept.clear()
         handle = last[-1].register_forward_pre_hook(keep, prepend=True)
         try:
-            logits_of(task.lens, inputs, Run())
+            answers_of(task.lens, task.examples, batch, Run())
         finally:
             handle.remove()
-        if not kept or kept[-1].ndim != 2 or len(kept[-1]) != len(chosen):
+        if not kept or kept[-1].ndim != 2 or len(kept[-1]) != len(batch.rows):
             return None
-        for row, vector in zip(chosen, kept[-1].float().cpu(), strict=True):
+        for row, vector in zip(batch.rows, kept[-1].float().cpu(), strict=True):
             vectors[place[row]] = nn.functional.normalize(vector, dim=0)
     found: np.ndarray = torch.stack(vectors).numpy()
     return found

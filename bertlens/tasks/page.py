@@ -1,4 +1,4 @@
-"""The page of a task: plain tables in one file, no script, nothing loaded."""
+"""The page of a task: plain tables in one file, nothing loaded; the heads of some texts live."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ..trace.provenance import made_with, visible
 from .ablations import ABLATIONS
 from .answers import Answered
 from .importance import Heads
+from .live import frames
 from .mistakes import Errors
-from .scores import calibration_table, confusion_table, metrics_table
+from .scores import calibration_table, confusion_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,34 +26,37 @@ CHARACTERS = 400  # of a text
 NEAREST = 160
 SLICES = 15
 SECURITY = "default-src 'none'; style-src 'unsafe-inline'"
-WHOLE = ("accuracy", "macro-F1", "Matthews", "log loss", "calibration error")
+MORE = (("wrong", 0), ("rank", 0), ("error", 2), ("margin", 2), ("loss", 2))  # columns of an example, and digits
 Cell = tuple[str, str]  # what is in a cell, and its class
 
 
-def write(path: str | Path, task: Answered, heads: Heads | None, errors: Errors | None) -> None:
+def write(path: str | Path, task: Answered, heads: Heads | None, errors: Errors | None, live: int) -> None:
     """Raises ExportError where the file cannot be written."""
-    page = page_of(task, heads, errors).encode("utf-8", "replace")
+    page = page_of(task, heads, errors, live).encode("utf-8", "replace")
     with replacing(path) as out:
         out.write(page)
 
 
-def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = None) -> str:
-    """The text of the page."""
+def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = None, live: int = 0) -> str:
+    """The text of the page. live: of how many texts the heads are shown, those with the largest loss."""
     model, source = _said(task.lens.model_name), task.examples.columns.source
     table = task.table.sort_values("loss", ascending=False, kind="stable")
-    scores = metrics_table(task.labels, task.logits, task.names)
+    shown = frames(task, table["row"].head(live).tolist(), heads)
+    scores = task.kind.metrics(task.records, task.labels)
+    names = task.names
+    asked = f"{len(names)} {'tags' if task.kind.name == 'tags' else 'classes'}" if names else task.kind.asks
     parts = [
         f"<h1>How good is {model}?</h1>",
         f'<p class="soft">{len(task):,} examples{" of " + _said(source) if source else ""} &#183; '
-        f"{len(task.names)} classes &#183; intervals: 95 %, over examples drawn as these were</p>",
+        f"{asked} &#183; intervals: 95 %, over examples drawn as these were</p>",
         "<h2>Scores</h2>",
         _whole(scores),
-        _each(scores, task),
-        "<h2>Labels and guesses</h2>",
-        _confusion(task, table),
+        *([_each(scores, task)] if (scores["label"] != "").any() else []),
+        *(["<h2>Labels and guesses</h2>", _confusion(task, table)] if names else []),
         *([] if heads is None else [_heads(heads)]),
         *([] if errors is None else [_errors(errors)]),
-        _calibration(task),
+        *([_calibration(task)] if names else []),
+        shown.markup,
         f"<h2>The {min(EXAMPLES, len(task))} examples with the largest loss</h2>",
         _examples(table.head(EXAMPLES)),
         f'<p class="soft">{escape(" · ".join(f"{k} {v}" for k, v in made_with().items()))}</p>',
@@ -60,11 +64,11 @@ def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = 
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{SECURITY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{SECURITY}{shown.policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{model}: its task</title><style>{style}</style></head>\n<body>\n"
         + "\n".join(parts)
-        + "\n</body></html>\n"
+        + f"\n{shown.scripts}</body></html>\n"
     )
 
 
@@ -101,7 +105,7 @@ def _table(names: Sequence[Cell], rows: Iterable[tuple[str, Sequence[Cell]]]) ->
 
 def _whole(scores: pd.DataFrame) -> str:
     names = [("of all examples", "name"), *((name, "number") for name in ("value", "interval", "n")), ("", "name")]
-    chosen = scores[scores["measure"].isin(WHOLE)]
+    chosen = scores[scores["label"] == ""]
     return _table(
         names,
         [
@@ -123,7 +127,7 @@ def _whole(scores: pd.DataFrame) -> str:
 def _each(scores: pd.DataFrame, task: Answered) -> str:
     found = scores.set_index(["measure", "label"])
     rows = []
-    for name in dict.fromkeys(task.names):
+    for name in dict.fromkeys(scores.loc[scores["label"] != "", "label"]):
         cells: list[Cell] = [(_said(name), "name"), (f"{found.loc[('recall', name), 'n']:,}", "number")]
         for measure in ("precision", "recall", "F1"):
             one = found.loc[(measure, name)]
@@ -132,12 +136,16 @@ def _each(scores: pd.DataFrame, task: Answered) -> str:
     names = [("class", "name"), ("n", "number")]
     for measure in ("precision", "recall", "F1"):
         names += [(measure, "number"), ("interval", "number")]
-    few = '<p class="soft">–: no such example, or fewer than 50, which are too few for an interval.</p>'
+    fewest = "200 texts with one" if task.kind.name == "tags" else "50"
+    few = f'<p class="soft">–: no such example, or fewer than {fewest}, which are too few for an interval.</p>'
     return _table(names, rows) + (few if found["note"].str.startswith("too few").any() else "")
 
 
 def _confusion(task: Answered, table: pd.DataFrame) -> str:
-    counts, names = confusion_table(task.labels, task.guesses, task.names).to_numpy(), task.names
+    labels, logits, places = task.kind.counted(task.records, task.labels)
+    names, guesses = task.names, logits.argmax(1)
+    counts = confusion_table(labels, guesses, names).to_numpy()
+    words = "words that " if task.kind.name == "tags" else ""
     head = "".join(f'<th scope="col">{_said(name, 40)}</th>' for name in names)
     rows, texts = [], []
     for i, label in enumerate(names):
@@ -148,10 +156,12 @@ def _confusion(task: Answered, table: pd.DataFrame) -> str:
             opens = f'<a href="#cell-{i}-{j}">{count:,}</a>' if count and i != j else f"{count:,}"
             cells.append(f'<td style="--share:{share:.3f}">{opens}</td>')
             if count and i != j:
-                inside = table[(task.labels[table["row"]] == i) & (task.guesses[table["row"]] == j)].head(OF_A_CELL)
-                more = f", the {OF_A_CELL} with the largest loss" if count > OF_A_CELL else ""
+                inside = table[table["row"].isin(places[(labels == i) & (guesses == j)])]
+                more = f", the {OF_A_CELL} with the largest loss" if len(inside) > OF_A_CELL else ""
+                inside = inside.head(OF_A_CELL)
                 texts.append(
-                    f'<details id="cell-{i}-{j}"><summary>{count:,} {"is" if count == 1 else "are"} {_said(label, 40)} '
+                    f'<details id="cell-{i}-{j}"><summary>{count:,} {words}'
+                    f"{'is' if count == 1 else 'are'} {_said(label, 40)} "
                     f"and guessed to be {_said(guess, 40)}{more}</summary>{_examples(inside)}</details>"
                 )
         rows.append(f'<tr><th scope="row">{_said(label, 40)}</th>{"".join(cells)}</tr>')
@@ -165,29 +175,28 @@ def _confusion(task: Answered, table: pd.DataFrame) -> str:
 def _examples(table: pd.DataFrame) -> str:
     pair = "text_pair" in table.columns
     texts = table["text"] if not pair else table["text"] + " / " + table["text_pair"]
-    names = [
-        ("row", "number"),
-        ("label", "name"),
-        ("guess", "name"),
-        ("margin", "number"),
-        ("loss", "number"),
-        ("text", "text"),
-    ]
+    more = [(name, digits) for name, digits in MORE if name in table.columns]
+    right = table["right"] if "right" in table.columns else [True] * len(table)
+    names = [("row", "number"), ("label", "name"), ("guess", "name"), *((name, "number") for name, _ in more)]
     rows = [
         (
             "",
             [
-                (f"{r.row}", "number"),
-                (_said(r.label), "name"),
-                (_said(r.guess), "name" if r.right else "name wrong"),
-                _number(r.margin, 2),
-                _number(r.loss, 2),
+                (f"{r['row']}", "number"),
+                _answer(r["label"]),
+                _answer(r["guess"], "name" if fine else "name wrong"),
+                *(_number(r[name], digits) for name, digits in more),
                 (_said(text), "text"),
             ],
         )
-        for r, text in zip(table.itertuples(), texts, strict=True)
+        for (_, r), text, fine in zip(table.iterrows(), texts, right, strict=True)
     ]
-    return _table(names, rows)
+    return _table([*names, ("text", "text")], rows)
+
+
+def _answer(value: Any, kind: str = "name") -> Cell:
+    """A class, a word or tags; a number of a task of numbers."""
+    return _number(value, 2) if isinstance(value, float) else (_said(value), kind)
 
 
 def _heads(found: Heads) -> str:
@@ -219,7 +228,13 @@ def _heads(found: Heads) -> str:
 
 def _errors(found: Errors) -> str:
     worst = found.slices.head(SLICES)
-    names = [("examples", "name"), ("n", "number"), ("wrong", "number"), ("interval", "number"), ("others", "number")]
+    names = [
+        ("examples", "name"),
+        ("n", "number"),
+        (found.wrong_is, "number"),
+        ("interval", "number"),
+        ("others", "number"),
+    ]
     names += [("p, Holm", "number")]
     of_slices = [
         (
@@ -247,8 +262,8 @@ def _errors(found: Errors) -> str:
             "",
             [
                 (f"{r.row}", "number"),
-                (_said(r.label), "name"),
-                (_said(r.guess), "name" if r.right else "name wrong"),
+                _answer(r.label),
+                _answer(r.guess, "name" if getattr(r, "right", True) else "name wrong"),
                 _number(r.loss, 2),
                 (_said(r.text), "text"),
                 (_said(r.words), "name"),
@@ -282,7 +297,7 @@ def _errors(found: Errors) -> str:
 
 
 def _calibration(task: Answered) -> str:
-    table = calibration_table(task.labels, task.logits)
+    table = calibration_table(*task.kind.counted(task.records, task.labels)[:2])
     names = [("probability of the guess", "number"), ("n", "number"), ("its mean", "number"), ("right", "number")]
     names += [("interval", "number")]
     rows = [

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import torch
@@ -26,7 +27,19 @@ TOKENS = 16_384  # of a batch, at most: so many rows times its longest text
 TOLERANCE, HALF_TOLERANCE = 1e-3, 0.05  # of a text's logits alone and beside a longer one, to their largest
 _padding: WeakKeyDictionary[Model, bool] = WeakKeyDictionary()  # whether a model's logits see padding
 
-Batch = tuple[list[int], dict[str, Tensor]]  # rows, and the model's inputs
+
+@dataclass(frozen=True)
+class Batch:
+    """B examples and the model's inputs: B texts, of pairs that are read apart 2 B, the first ones first."""
+
+    rows: list[int]
+    encodings: list[Encoding]
+    inputs: dict[str, Tensor]
+
+    @property
+    def texts(self) -> list[int]:
+        """The row of each input."""
+        return self.rows * (len(self.encodings) // len(self.rows))
 
 
 def batches(lens: Lens, examples: Examples, rows: Sequence[int], batch_size: int, truncation: bool) -> Iterator[Batch]:
@@ -35,63 +48,71 @@ def batches(lens: Lens, examples: Examples, rows: Sequence[int], batch_size: int
         raise InputError(f"batch_size must be at least 1 and at most 65,536, not {batch_size!r:.40}")
     for start in range(0, len(rows), WINDOW * batch_size):
         window = rows[start : start + WINDOW * batch_size]
-        encodings = [examples.encoding(lens, row, truncation) for row in window]
-        groups = list(lens.batches(encodings, batch_size))
-        if _sees_padding(lens, encodings):
-            groups = [
-                [i for i in group if len(encodings[i]) == n] for group in groups for n in _lengths(encodings, group)
-            ]
+        read = [examples.encodings(lens, row, truncation) for row in window]
+        longest = [max(parts, key=len) for parts in read]
+        groups = list(lens.batches(longest, batch_size))
+        if len(read[0]) > 1 and _sees_padding_apart(lens, read):
+            groups = [[i] for i in range(len(window))]
+        if examples.kind.pads and _sees_padding(lens, examples, longest):
+            groups = [[i for i in group if len(longest[i]) == n] for group in groups for n in _lengths(longest, group)]
         for chosen in groups:
-            room = max(1, TOKENS // max(len(encodings[i]) for i in chosen))
+            room = max(1, TOKENS // max(len(longest[i]) for i in chosen))
             for at in range(0, len(chosen), room):
                 part = chosen[at : at + room]
-                yield [window[i] for i in part], lens.inputs([encodings[i] for i in part])
+                yield batch_of(lens, [window[i] for i in part], [read[i] for i in part])
+
+
+def batch_of(lens: Lens, rows: list[int], read: Sequence[Sequence[Encoding]]) -> Batch:
+    """read: what the model reads of each of the rows."""
+    encodings = [parts[place] for place in range(len(read[0])) for parts in read]
+    return Batch(rows, encodings, lens.inputs(encodings))
 
 
 def _lengths(encodings: Sequence[Encoding], group: Sequence[int]) -> list[int]:
     return sorted({len(encodings[i]) for i in group})
 
 
-def _sees_padding(lens: Lens, encodings: Sequence[Encoding]) -> bool:
+def _sees_padding_apart(lens: Lens, read: Sequence[Sequence[Encoding]]) -> bool:
+    """Whether an encoder that reads a pair apart sees padding. Raises ModelError where it does: a pair is a batch."""
+    if not trust.sees_padding(lens.borrowed, lens.inputs([read[0][0]]), lens.tokenizer.pad_token_id or 0, lens.limit):
+        return False
+    if any(len({len(part) for part in parts}) > 1 for parts in read):
+        raise ModelError(
+            f"{lens.model_name} sees padding, and texts of a pair are padded: a task of it is not read here"
+        )
+    return True
+
+
+def _sees_padding(lens: Lens, examples: Examples, encodings: Sequence[Encoding]) -> bool:
     """Whether a text's logits are others in a padded batch, as of heads that read the last token. Tried once."""
     known = _padding.get(lens.borrowed)
     if known is None:
         shortest, longest = min(encodings, key=len), max(encodings, key=len)
         if len(shortest) == len(longest):
             return False
-        alone = logits_of(lens, lens.inputs([shortest]))[0]
-        beside = logits_of(lens, lens.inputs([shortest, longest]))[0]
+        alone = answers_of(lens, examples, batch_of(lens, [0], [[shortest]]))[0]
+        beside = answers_of(lens, examples, batch_of(lens, [0, 1], [[shortest], [longest]]))[0]
         near = TOLERANCE if lens.borrowed.dtype in (torch.float32, torch.float64) else HALF_TOLERANCE
         known = bool((alone - beside).abs().max() > near * max(1.0, float(alone.abs().max())))
         _padding[lens.borrowed] = known
     return known
 
 
-def logits_of(lens: Lens, inputs: dict[str, Tensor], run: Run | None = None) -> Tensor:
-    """(B, C) float64 on the CPU."""
+def answers_of(lens: Lens, examples: Examples, batch: Batch, run: Run | None = None) -> Tensor:
+    """(B, ...) float64 on the CPU: the answers to the examples of a batch."""
     check_precision(lens.borrowed.device)
-    eagerly = "" if run is not None else trust.why_eager(lens.borrowed, inputs, lens.limit)
+    eagerly = "" if run is not None else trust.why_eager(lens.borrowed, batch.inputs, lens.limit)
     if eagerly:
-        output = forward.eager_output(lens.borrowed, inputs)
+        output = forward.eager_output(lens.borrowed, batch.inputs)
     else:
-        output = forward.output_of(lens.borrowed, inputs, run or Run())
-    return read_logits(output).double().cpu()
+        output = forward.output_of(lens.borrowed, batch.inputs, run or Run())
+    return examples.kind.read(output, batch).double().cpu()
 
 
-def read_logits(output: Any) -> Tensor:
-    """(B, C) of a classifier's output. Raises ModelError where it has none."""
-    logits = getattr(output, "logits", None)
-    if not isinstance(logits, Tensor) or logits.ndim != 2:
-        raise ModelError("the model's output has no logits of a text's classes")
-    return logits
-
-
-def checked(logits: Tensor, rows: Sequence[int], examples: Examples) -> Tensor:
-    """The same logits. Raises ModelError that names the row for NaN and Inf, and for another number of classes."""
-    if logits.shape[1] != len(examples.names):
-        raise ModelError(f"the model gives {logits.shape[1]} logits and its config names {len(examples.names)} classes")
-    bad = ~torch.isfinite(logits).all(1)
+def checked(answers: Tensor, batch: Batch, examples: Examples) -> Tensor:
+    """The same answers. Raises ModelError that names the row for NaN and Inf."""
+    bad = ~examples.kind.finite(answers, batch)
     if bad.any():
-        place = examples.columns.place(rows[int(bad.nonzero()[0, 0])], examples.text_column)
+        place = examples.columns.place(batch.rows[int(bad.nonzero()[0, 0])], examples.text_column)
         raise ModelError(f"{place}: the model's logits are NaN or Inf, so it has no answer: check its weights")
-    return logits
+    return answers

@@ -34,8 +34,8 @@ class Columns:
         return f"row {row}{line}" + (f", column {column!r}" if column else "")
 
 
-def columns(examples: Any, wanted: Sequence[str], optional: Sequence[str] = ()) -> Columns:
-    """The wanted columns, and those optional ones that are there.
+def columns(examples: Any, wanted: Sequence[str], optional: Sequence[str] = (), lists: bool = False) -> Columns:
+    """The wanted columns, and those optional ones that are there. lists: two words are no pair of texts.
 
     examples: a file (.csv, .tsv, .txt: a table whose separator is found; .jsonl: an object a line; also gzipped), a
     pandas DataFrame, a Hugging Face data set, dictionaries, or (text, label) pairs, where the text may be a pair.
@@ -61,7 +61,7 @@ def columns(examples: Any, wanted: Sequence[str], optional: Sequence[str] = ()) 
         raise InputError("there is no example")
     if isinstance(rows[0], dict):
         return _dictionaries(rows, wanted, optional, Columns({}))
-    return _pairs(rows, wanted)
+    return _pairs(rows, wanted, lists)
 
 
 def _chosen(names: list[Any], wanted: Sequence[str], optional: Sequence[str], source: str) -> list[str]:
@@ -85,14 +85,14 @@ def _dictionaries(rows: list[Any], wanted: Sequence[str], optional: Sequence[str
     return Columns({name: [row[name] for row in rows] for name in chosen}, at.source, at.lines)
 
 
-def _pairs(rows: list[Any], wanted: Sequence[str]) -> Columns:
+def _pairs(rows: list[Any], wanted: Sequence[str], lists: bool) -> Columns:
     texts: list[Any] = []
     for number, row in enumerate(rows):
         if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != 2:
             raise InputError(f"row {number} is no (text, label) pair: {row!r:.60}")
         texts.append(row[0])
     found: dict[str, list[Any]] = {}
-    if all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
+    if not lists and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
         found = {wanted[0]: [text[0] for text in texts], "text_pair": [text[1] for text in texts]}
         if len(wanted) == 3:
             found[wanted[1]] = found.pop("text_pair")

@@ -100,8 +100,6 @@ def _on_logit(value: float, error: float) -> tuple[float, float]:
 
 def metrics_table(labels: np.ndarray, logits: np.ndarray, names: list[str]) -> pd.DataFrame:
     """DataFrame(measure, label, value, low, high, n, note), see `Task.metrics`."""
-    import pandas as pd
-
     m = sklearn_metrics()
     guesses, chances = logits.argmax(1), softmax(logits)
     n, classes = len(labels), list(range(len(names)))
@@ -109,12 +107,7 @@ def metrics_table(labels: np.ndarray, logits: np.ndarray, names: list[str]) -> p
     rows: list[tuple[Any, ...]] = []
 
     def add(measure: str, label: str, value: float, ends: tuple[float, float], of: int, fewest: int) -> None:
-        few = of < fewest
-        low, high = (math.nan, math.nan) if few else ends
-        note = f"too few for an interval: {of} of {fewest}" if few else ""
-        if not few and low == high:
-            low, high, note = math.nan, math.nan, "no interval: every answer is alike"
-        rows.append((measure, label, float(value), low, high, of, note))
+        rows.append(scored(measure, label, value, ends, of, fewest))
 
     right = int((labels == guesses).sum())
     add("accuracy", "", m.accuracy_score(labels, guesses), wilson(right, n), n, FEWEST)
@@ -132,6 +125,32 @@ def metrics_table(labels: np.ndarray, logits: np.ndarray, names: list[str]) -> p
         add("recall", name, recall, wilson(hit, support), int(support), FEWEST)
         either = int(support) + guessed - hit
         add("F1", name, f1, f1_interval(hit, guessed - hit, int(support) - hit), either, FEWEST)
+    return score_table(rows)
+
+
+def scored(
+    measure: str,
+    label: str,
+    value: float,
+    ends: tuple[float, float],
+    of: int,
+    fewest: int,
+    what: str = "",
+    note: str = "",
+) -> tuple[Any, ...]:
+    """A row of a table of scores; below `fewest` without an interval, and it says why. what: is counted by `of`."""
+    few = of < fewest
+    low, high = (math.nan, math.nan) if few else ends
+    if few:
+        note = f"too few for an interval: {of} of {fewest}{f' {what}' if what else ''}"
+    elif low == high:
+        low, high, note = math.nan, math.nan, "no interval: every answer is alike"
+    return measure, label, float(value), low, high, of, note
+
+
+def score_table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    import pandas as pd
+
     return pd.DataFrame(rows, columns=["measure", "label", "value", "low", "high", "n", "note"])
 
 

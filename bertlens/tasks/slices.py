@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,8 +34,7 @@ def words_of(text: str) -> list[str]:
 
 def slices(task: Answered) -> pd.DataFrame:
     """See Task.slices."""
-    wrong = task.labels != task.guesses
-    return slice_table(list(_slices(task)), wrong)
+    return slice_table(list(_slices(task)), task.wrong)
 
 
 def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarray) -> pd.DataFrame:
@@ -67,7 +67,7 @@ def more_than_chance(hits: int, n: int, of: int, total: int) -> float:
 
 def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
     """Those with at least FEWEST examples inside and outside."""
-    texts = task.examples.texts
+    texts = task.examples.shown()
     split = [[words_of(part) for part in text] for text in texts]
     n = len(texts)
     lengths = np.array([sum(map(len, parts)) for parts in split])
@@ -76,7 +76,7 @@ def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
         ("length", f"at most {third} words", lengths <= third),
         ("length", f"more than {two} words", lengths > two),
     ]
-    found += [("label", name, task.labels == k) for k, name in enumerate(task.names)]
+    found += task.kind.slices(task.labels)
     for part in range(max(map(len, texts))):
         where = "" if max(map(len, texts)) == 1 else (" in the first text", " in the second text")[part]
         sets = [set(parts[part]) if part < len(parts) else set() for parts in split]
@@ -87,7 +87,9 @@ def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
     return (one for one in found if FEWEST <= int(one[2].sum()) <= n - FEWEST)
 
 
-def near_duplicates(texts: Sequence[tuple[str, ...]], labels: np.ndarray) -> list[tuple[int, int, float]]:
+def near_duplicates(
+    texts: Sequence[tuple[str, ...]], labels: np.ndarray, differ: Callable[[Any, Any], bool] = operator.ne
+) -> list[tuple[int, int, float]]:
     """(row, row, shared words / all words ≥ .8) of texts with different labels, the most alike first.
 
     Words as sets, without case and punctuation. Candidates share one of their rarest words: a pair that is as much
@@ -99,7 +101,7 @@ def near_duplicates(texts: Sequence[tuple[str, ...]], labels: np.ndarray) -> lis
     found: dict[tuple[int, int], float] = {}
     for row, own in enumerate(sets):
         rarest = sorted(own, key=lambda word: (counts[word], word))[: len(own) - math.ceil(ALIKE * len(own) - 1e-9) + 1]
-        others = {other for word in rarest for other in index[word] if labels[other] != labels[row]}
+        others = {other for word in rarest for other in index[word] if differ(labels[other], labels[row])}
         for other in others:
             alike = len(own & sets[other]) / len(own | sets[other])
             if alike >= ALIKE:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -18,12 +18,14 @@ from ..run.interventions import Run, wrapped
 from ..run.masks import mask_slopes
 from .ablations import Ablation, Part
 from .answers import Answered
-from .passes import WINDOW, batches, checked, logits_of, read_logits
+from .passes import WINDOW, Batch, answers_of, batches, checked
 from .progress import Bar, bar, is_watched
-from .scores import losses_of
+
+Effects: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, losses and shares that are right of a batch
+Sweep: TypeAlias = Callable[[Answered, Sequence[int], Sequence[Part], Ablation], dict[str, np.ndarray]]
 
 
-def batches_of(task: Answered, rows: Sequence[int]) -> Iterator[tuple[list[int], dict[str, Tensor]]]:
+def batches_of(task: Answered, rows: Sequence[int]) -> Iterator[Batch]:
     return batches(task.lens, task.examples, rows, task.batch_size, task.truncation)
 
 
@@ -32,27 +34,36 @@ def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.nd
     heads: Any = 0.0
     mlps: Any = 0.0
     with bar(len(rows), "text", "estimates", task.progress) as shown:
-        for chosen, inputs in batches_of(task, rows):
+        for batch in batches_of(task, rows):
 
-            def losses(output: Any, rows: list[int] = chosen) -> Tensor:
-                logits = read_logits(output)
-                labels = torch.as_tensor(task.labels[rows], device=logits.device)  # made where a graph may hold it
-                logits = logits if logits.dtype == torch.float64 else logits.float()
-                return torch.nn.functional.cross_entropy(logits, labels, reduction="none")
+            def losses(output: Any, batch: Batch = batch) -> Tensor:
+                answers = task.kind.read(output, batch)
+                answers = answers if answers.dtype == torch.float64 else answers.float()
+                return task.kind.losses(answers, task.labels[batch.rows])
 
-            _, of_heads, of_mlps = mask_slopes(task.lens.borrowed, inputs, n_layers, losses)
+            _, of_heads, of_mlps = mask_slopes(task.lens.borrowed, batch.inputs, n_layers, losses)
             heads, mlps = heads - of_heads.sum(0), mlps - of_mlps.sum(0)
-            shown.update(len(chosen))
+            shown.update(len(batch.rows))
     return (heads / len(rows)).numpy(), (mlps / len(rows)).numpy()
+
+
+def kept_estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.ndarray, np.ndarray]:
+    """`estimates`, or kept ones."""
+    known = task.kept.get("estimates", rows)
+    if known is None:
+        known = estimates(task, rows, n_layers)
+        task.kept.put("estimates", rows, *known)
+        task.kept.save()
+    return known[0], known[1]
 
 
 def cost(task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation: Ablation, n_layers: int) -> str:
     """What a sweep will take, in one line: from one batch of it, of texts of middle length."""
     window = list(itertools.islice(batches_of(task, rows), WINDOW))  # from its shortest texts to its longest
-    chosen, inputs = window[len(window) // 2]
+    batch = window[len(window) // 2]
     began = time.perf_counter()
-    logits_of(task.lens, inputs, Run())
-    seconds = (time.perf_counter() - began) * len(rows) / len(chosen)
+    answers_of(task.lens, task.examples, batch, Run())
+    seconds = (time.perf_counter() - began) * len(rows) / len(batch.rows)
     passes = 1 + sum((n_layers - part.layer) / n_layers for part in parts) * ablation.draws
     took = seconds * passes
     said = f"{took:.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
@@ -68,28 +79,51 @@ def effects(task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation
 
     Right and loss are means over the draws. An interrupt ends the run: the batches that were whole count.
     """
-    done: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def each(shown: Bar) -> Iterator[Effects]:
+        for batch in batches_of(task, rows):
+            yield batch_effects(task, batch, parts, ablation, shown)
+
+    return collected(task, rows, parts, each)
+
+
+def collected(
+    task: Answered, rows: Sequence[int], parts: Sequence[Part], each: Callable[[Bar], Iterator[Effects]]
+) -> dict[str, np.ndarray]:
+    """See `effects`. each: those of batch after batch, whatever runs them."""
+    done: list[Effects] = []
     with bar(len(rows) * len(parts), "run", "parts", task.progress) as shown:
         try:
-            for chosen, inputs in batches_of(task, rows):
-                done.append(_batch(task, chosen, inputs, parts, ablation, shown))
+            for one in each(shown):
+                done.append(one)  # noqa: PERF402  what was done stays after an interrupt
         except KeyboardInterrupt:
             count = sum(len(one[0]) for one in done)
             if count < 2:
                 raise
             if not is_watched():
                 warnings.warn(f"interrupted: effects over {count} of {len(rows)} texts", stacklevel=4)
+        finally:
+            task.kept.save()
     return {name: np.concatenate([one[i] for one in done]) for i, name in enumerate(("row", "loss", "right"))}
 
 
-def _batch(
-    task: Answered, chosen: list[int], inputs: dict[str, Tensor], parts: Sequence[Part], ablation: Ablation, shown: Bar
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    labels = task.labels[chosen]
-    padded = inputs["input_ids"].shape[1]
-    lengths = inputs["attention_mask"].sum(1).tolist()
+def batch_effects(
+    task: Answered, batch: Batch, parts: Sequence[Part], ablation: Ablation, shown: Bar | None = None
+) -> Effects:
+    """(B,) rows, (B, 1 + parts) losses and shares that are right, without any change and for each part.
+
+    Kept ones where there are any.
+    """
+    name = sweep_name(parts, ablation)
+    known = task.kept.get(name, batch.rows)
+    if known is not None:
+        if shown is not None:
+            shown.update(len(batch.rows) * len(parts))
+        return np.array(batch.rows), known[0], known[1]
+    rows, padded = batch.rows, batch.inputs["input_ids"].shape[1]
+    lengths = batch.inputs["attention_mask"].sum(1).tolist()
     first = Run(watch=task.lens.borrowed.adapter is not None)
-    logits = [logits_of(task.lens, inputs, first)]
+    answers = answers_of(task.lens, task.examples, batch, first)
     states: list[Tensor] = []
     wrappers: list[Any] = []
     try:
@@ -104,13 +138,21 @@ def _batch(
             if part is not None:
                 changes: list[list[Change]] = [
                     [ablation.change(part, row, draw, tokens, padded)]
-                    for row, tokens in zip(chosen, lengths, strict=True)
+                    for row, tokens in zip(batch.texts, lengths, strict=True)
                 ]
                 run = Run(changes, part.layer if states else 0, states, wrappers)
-                logits = [logits_of(task.lens, inputs, run)]
-            found.append(checked(logits[0], chosen, task.examples).numpy())
-        each = np.array([losses_of(labels, one) for one in found])
+                answers = answers_of(task.lens, task.examples, batch, run)
+            found.append(task.scores_of(checked(answers, batch, task.examples), rows))
+        each = np.array([one for one, _ in found])
         losses.append(each[0] + (each - each[0]).mean(0))  # draws that are all alike have exactly this mean
-        right.append(np.mean([one.argmax(1) == labels for one in found], 0))
-        shown.update(len(chosen) if part is not None else 0)
-    return np.array(chosen), np.stack(losses, 1), np.stack(right, 1)
+        right.append(np.mean([one for _, one in found], 0))
+        if shown is not None and part is not None:
+            shown.update(len(rows))
+    of_loss, of_right = np.stack(losses, 1), np.stack(right, 1)
+    task.kept.put(name, rows, of_loss, of_right)
+    return np.array(rows), of_loss, of_right
+
+
+def sweep_name(parts: Sequence[Part], ablation: Ablation) -> str:
+    """By which the effects of a sweep are kept."""
+    return f"effects {ablation.name} {ablation.draws} {ablation.seed} {','.join(map(str, parts))}"

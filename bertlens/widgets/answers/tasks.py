@@ -28,7 +28,8 @@ PATIENCE = 0.2  # s
 WORKS = ("heads", "pruning", "errors", "slices")
 SLICES = 40
 PART = ("part", "layer", "head", "estimate", "chosen", "effect", "low", "high", "p_holm", "finding")
-CURVE = ("order", "off", "left", "accuracy", "low", "high")
+CURVE = ("order", "off", "left", "value", "low", "high")
+QUALITIES = {"accuracy": "the accuracy", "Spearman": "Spearman’s correlation"}  # what a pruning curve may be of
 EXPLAINED = ("row", "words", "comprehensiveness", "random", "beats", "nearest", "nearest_text", "similarity", "twin")
 SLICE = ("kind", "slice", "n", "wrong", "rate", "low", "high", "rate_outside", "p_holm", "finding")
 
@@ -252,15 +253,25 @@ def _heads(found: Heads) -> dict[str, Any]:
 
 
 def _pruning(table: pd.DataFrame) -> dict[str, Any]:
-    return {"said": pruning_said(table), "rows": _rows(table, CURVE)}
+    quality = quality_of(table)
+    return {
+        "said": pruning_said(table),
+        "quality": quality,
+        "rows": _rows(table.rename(columns={quality: "value"}), CURVE),
+    }
+
+
+def quality_of(table: pd.DataFrame) -> str:
+    """What a pruning curve is of: "accuracy" or "Spearman"."""
+    return next(name for name in QUALITIES if name in table)
 
 
 def pruning_said(table: pd.DataFrame) -> str:
     """How many heads are needed, in a sentence."""
     n, least = int(table["off"].max()), table.attrs["least"]
     said = (
-        f"{least['estimate']} of {n} heads keep 95 % of the accuracy where those with the smallest estimates are "
-        "switched off first"
+        f"{least['estimate']} of {n} heads keep 95 % of {QUALITIES[quality_of(table)]} where those with the smallest "
+        "estimates are switched off first"
     )
     return f"{said}; {least['random']} where they are taken at random (mean of 3 orders)."
 

@@ -251,7 +251,7 @@ def test_a_pruning_curve_begins_with_the_model_and_ends_without_heads():
 
 
 def test_ctrl_c_keeps_the_texts_that_were_done(task, monkeypatch):
-    run, calls = sweeping.logits_of, []
+    run, calls = sweeping.answers_of, []
 
     def interrupted(*args):
         calls.append(1)
@@ -259,7 +259,7 @@ def test_ctrl_c_keeps_the_texts_that_were_done(task, monkeypatch):
             raise KeyboardInterrupt
         return run(*args)
 
-    monkeypatch.setattr(sweeping, "logits_of", interrupted)
+    monkeypatch.setattr(sweeping, "answers_of", interrupted)
     with pytest.warns(UserWarning, match=r"interrupted: effects over 16 of 20 texts"):
         found = task.heads(chosen=2)
     assert len(found.second) == 16 and found.table["effect"].notna().sum() == 4

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import re
 from html.parser import HTMLParser
 
 import pytest
 
 import bertlens as bl
 from bertlens.cli import main
+from bertlens.errors import InputError
+from bertlens.export import html
 from bertlens.tasks.page import page_of
 from unit.tasks.classifier import labelled, lens_of
 
@@ -94,6 +100,28 @@ def test_a_text_is_text(task):
     assert any("<script>alert(1)</script> & <img src=x> ⟨U+202E⟩ the cat" in text for text in texts)
 
 
+def test_the_heads_of_ten_texts_are_there_once_opened(task):
+    heads = task.heads(3)
+    page = page_of(task, heads, live=10)
+    table = task.table.sort_values("loss", ascending=False, kind="stable")
+    rows = re.findall(r'<details class="live" id="live-(\d+)">', page)
+    assert [int(row) for row in rows] == table["row"].head(10).tolist()
+    bundle = json.loads(re.search(r"<script type=\"application/json\" id='bundle'>(.*?)</script>", page)[1])
+    parts = [json.loads(one) for one in re.findall(r'</summary><script type="application/json">(.*?)</script>', page)]
+    first = heads.table[heads.table["head"] >= 0].iloc[0]
+    for row, (before, after) in zip(table["row"], parts, strict=False):
+        view = task.lens.trace(*task.examples.texts[row]).explore(layer=int(first["layer"]), head=int(first["head"]))
+        assert before + bundle + after == html.to_html(view.page())
+    assert f"opened at {first['part']}, the head with the largest effect" in page
+    policy = re.search(r"script-src ([^;]*);", page)[1].split()
+    scripts = [bundle, re.findall(r"<script>(.*?)</script>", page, re.DOTALL)[-1]]
+    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
+    assert policy == [f"'sha256-{one}'" for one in hashes]
+    assert len(page) < 12_000_000 and "bundle" not in page_of(task)
+    with pytest.raises(InputError, match="live is how many"):
+        task.to_html("task.html", live=-1)
+
+
 def test_the_command_writes_the_page(tmp_path, capsys):
     lens = lens_of()
     lens.model.save_pretrained(tmp_path / "model")
@@ -125,3 +153,26 @@ def test_the_command_writes_the_page(tmp_path, capsys):
         except SystemExit as end:  # argparse's own
             status = end.code
         assert status == 2 and why in capsys.readouterr().err
+
+
+def test_a_report_with_labels_has_the_card_of_the_task(tmp_path, capsys):
+    lens, examples = lens_of(), labelled(40)
+    lens.model.save_pretrained(tmp_path / "model")
+    lens.tokenizer.save_pretrained(tmp_path / "model")
+    rows = "\n".join(f"{text},{label}" for text, label in examples)
+    (tmp_path / "a.csv").write_text(f"text,label\n{rows}\n")
+    (tmp_path / "texts.txt").write_text("\n".join(text for text, _ in examples))
+    command = ["report", str(tmp_path / "model"), str(tmp_path / "texts.txt"), "--texts", "2", "--claims", "sinks"]
+    command += ["-o", str(tmp_path / "report.html"), "--labels"]
+    assert main([*command, str(tmp_path / "a.csv")]) == 0
+    page = re.search(r'<article class="wide" id="task">.*?</article>', (tmp_path / "report.html").read_text())[0]
+    task = bl.task(lens, examples, progress=False)
+    score = task.metrics().iloc[0]
+    assert "40 labelled examples of a.csv" in page
+    assert f"<dt>accuracy</dt><dd>{score['value']:.3f}, too few for an interval: 40 of 50</dd>" in page
+    text = re.sub(r"<[^>]*>", " ", page)
+    assert task.errors(1, words=False).said in text and task.heads(4).said.split(". ")[0] in text
+    (tmp_path / "b.csv").write_text("text,label\nthe cat,hot\n")
+    capsys.readouterr()
+    assert main([*command, str(tmp_path / "b.csv")]) == 2
+    assert "row 0 (line 2 of b.csv), column 'label': no label 'hot'" in capsys.readouterr().err

@@ -168,7 +168,7 @@ def test_a_task_says_what_its_model_says_and_leaves_it_as_it_was():
 
 def test_after_an_interrupt_the_next_call_goes_on(monkeypatch):
     found = bl.task(lens_of(), labelled(40), batch_size=8, progress=False)
-    run, calls = answers.logits_of, []
+    run, calls = answers.answers_of, []
 
     def interrupted(*args):
         calls.append(1)
@@ -176,7 +176,7 @@ def test_after_an_interrupt_the_next_call_goes_on(monkeypatch):
             raise KeyboardInterrupt
         return run(*args)
 
-    monkeypatch.setattr(answers, "logits_of", interrupted)
+    monkeypatch.setattr(answers, "answers_of", interrupted)
     with pytest.raises(KeyboardInterrupt):
         found.metrics()
     assert found.logits.shape == (40, 2) and len(calls) == 6

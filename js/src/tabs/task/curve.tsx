@@ -14,14 +14,14 @@ const NAMES: Record<string, string> = {
   random: "at random (mean and range of 3 orders)",
 };
 
-export function Curve({ found: { said, rows } }: { found: PruningFound }) {
+export function Curve({ found: { said, quality, rows } }: { found: PruningFound }) {
   const { dark } = useView();
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const orders = [...new Set(rows.map(({ order }) => order))];
   const most = Math.max(...rows.map(({ off }) => off));
   const x = scale(0, most, MARGIN.left, width - MARGIN.right);
-  const y = scale(0, 1, HEIGHT - MARGIN.bottom, MARGIN.top);
+  const y = scale(Math.min(0, ...rows.map(({ low }) => low)), 1, HEIGHT - MARGIN.bottom, MARGIN.top);
   const colours = orders.map((_, n) => seriesColour(n, dark));
   return (
     <div ref={box} data-testid="task-curve">
@@ -29,11 +29,11 @@ export function Curve({ found: { said, rows } }: { found: PruningFound }) {
       <Chart
         {...{ width, height: HEIGHT, x, y, dark }}
         xLabel="heads off"
-        yLabel="accuracy"
-        label="Accuracy with more and more heads switched off"
+        yLabel={quality}
+        label={`${quality === "accuracy" ? "Accuracy" : `${quality}’s correlation`} with more and more heads switched off`}
         table={() => ({
-          columns: ["order", "heads off", "accuracy", "low", "high"],
-          rows: rows.map((one) => [one.order, one.off, one.accuracy, one.low, one.high]),
+          columns: ["order", "heads off", quality, "low", "high"],
+          rows: rows.map((one) => [one.order, one.off, one.value, one.low, one.high]),
         })}
       >
         {orders.map((order, n) => {
@@ -46,7 +46,7 @@ export function Curve({ found: { said, rows } }: { found: PruningFound }) {
             <g key={order}>
               <path d={`${curvePath(band)}z`} fill={colours[n]} fill-opacity="0.18" />
               <path
-                d={curvePath(own.map((one) => [x(one.off), y(one.accuracy)]))}
+                d={curvePath(own.map((one) => [x(one.off), y(one.value)]))}
                 fill="none"
                 stroke={colours[n]}
                 stroke-width="2"

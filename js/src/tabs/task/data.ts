@@ -73,7 +73,8 @@ export interface HeadsFound {
 
 export interface PruningFound {
   said: string;
-  rows: { order: string; off: number; left: number; accuracy: number; low: number; high: number }[];
+  quality: "accuracy" | "Spearman"; // what the values are of
+  rows: { order: string; off: number; left: number; value: number; low: number; high: number }[];
 }
 
 export interface Explained {

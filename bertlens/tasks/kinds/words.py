@@ -1,0 +1,148 @@
+"""The word at a mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...errors import InputError, ModelError
+from ...measures.predictions import words_of
+from ...survey.intervals import mean_interval
+from ..reading import Columns
+from ..scores import FEWEST, score_table, scored, wilson
+from .kind import Kind, Text, missing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...lens import Lens
+    from ...text.encoding import Encoding
+    from ..passes import Batch
+
+FIRST = 5
+GUESS, OTHER, PROBABILITY, MARGIN, RANK, LOSS = range(6)  # of a record; OTHER: the best word that is not the label
+
+
+class Words(Kind):
+    """One [MASK] in each text, and the word that belongs there, one token of the vocabulary."""
+
+    name = "words"
+    lacks = "a task of masked words"
+    asks = "masked words"
+
+    def __init__(self, lens: Lens):
+        super().__init__([])
+        self._tokenizer = lens.tokenizer
+        self._mask = getattr(lens.tokenizer, "mask_token", None)
+        if self._mask is None:
+            raise ModelError(f"the tokenizer of {lens.model_name} has no mask token: there is no word to predict")
+
+    def texts(self, found: Columns, wanted: Sequence[str], n: int) -> list[Text]:
+        texts = super().texts(found, wanted, n)
+        for row, text in enumerate(texts):
+            if (count := sum(part.count(self._mask) for part in text)) != 1:
+                raise InputError(
+                    f"{found.place(row, wanted[0])}: the text has {count} {self._mask}, and is to have one, where the "
+                    "label belongs"
+                )
+        return texts
+
+    def labels(self, found: Columns, column: str, n: int, given: Mapping[Any, Any], texts: list[Text]) -> np.ndarray:
+        known: dict[str, int] = {}
+        labels = []
+        for row in range(n):
+            value, place = found.values[column][row], found.place(row, column)
+            value = given.get(value, value) if isinstance(value, str) else value
+            if missing(value) or (isinstance(value, str) and not value.strip()):
+                raise InputError(f"{place}: the label is missing")
+            if not isinstance(value, str):
+                raise InputError(f"{place}: a label is a word, not {value!r:.40}")
+            if value not in known:
+                known[value] = self._token(place, value)
+            labels.append(known[value])
+        return np.array(labels, dtype=np.int64)
+
+    def _token(self, place: str, word: str) -> int:
+        unknown = self._tokenizer.unk_token_id
+        ids = self._tokenizer(f" {word.strip()}", add_special_tokens=False)["input_ids"]
+        if len(ids) == 1 and ids[0] != unknown:
+            return int(ids[0])
+        own = self._tokenizer.get_vocab().get(word.strip())  # as the tokenizer writes it, such as ##s
+        if own is not None and own != unknown:
+            return int(own)
+        tokens = " ".join(self._tokenizer.convert_ids_to_tokens(ids))
+        raise InputError(f"{place}: {word!r:.40} is no one token of the model but {tokens:.80}: a mask stands for one")
+
+    def read(self, output: Any, batch: Batch) -> Tensor:
+        logits = words_of(output)
+        if logits is None:
+            raise ModelError("the model's output has no logits of masked words")
+        found = (batch.inputs["input_ids"] == self._tokenizer.mask_token_id).nonzero()
+        if found[:, 0].tolist() != list(range(len(batch.rows))):
+            lost = next(i for i in range(len(batch.rows)) if (found[:, 0] == i).sum() != 1)
+            raise InputError(f"row {batch.rows[lost]}: its {self._mask} was cut off, so it has no answer")
+        picked: Tensor = logits[found[:, 0], found[:, 1]]
+        return picked
+
+    def losses(self, answers: Tensor, labels: np.ndarray) -> Tensor:
+        return torch.nn.functional.cross_entropy(
+            answers, torch.as_tensor(labels, device=answers.device), reduction="none"
+        )
+
+    def records(self, answers: Tensor, labels: np.ndarray) -> list[np.ndarray]:
+        index = torch.arange(len(answers)), torch.as_tensor(labels)
+        own, others = answers[index], answers.clone()
+        others[index] = -torch.inf
+        second, other = others.max(1)
+        guess, chances = answers.argmax(1), answers.softmax(1)
+        rank = (answers > own[:, None]).sum(1)
+        losses = self.losses(answers, labels)
+        found = [guess, other, chances.max(1).values, own - second, rank, losses]
+        return list(torch.stack([one.double() for one in found], 1).numpy())
+
+    def scores(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        table = np.stack(records)
+        return table[:, LOSS], (table[:, GUESS] == labels).astype(float)
+
+    def columns(self, records: Sequence[np.ndarray], labels: np.ndarray) -> dict[str, Any]:
+        table = np.stack(records)
+        return {
+            "label": [self.said(label) for label in labels],
+            "guess": [self.said(guess) for guess in table[:, GUESS]],
+            "right": table[:, GUESS] == labels,
+            "probability": table[:, PROBABILITY],
+            "margin": table[:, MARGIN],
+            "rank": table[:, RANK].astype(int),
+        }
+
+    def metrics(self, records: Sequence[np.ndarray], labels: np.ndarray) -> pd.DataFrame:
+        table, n = np.stack(records), len(labels)
+        rows = []
+        for name, right in (
+            ("accuracy", table[:, GUESS] == labels),
+            (f"among the first {FIRST}", table[:, RANK] < FIRST),
+        ):
+            rows.append(scored(name, "", float(right.mean()), wilson(int(right.sum()), n), n, FEWEST))
+        for name, each in (("mean reciprocal rank", 1 / (1 + table[:, RANK])), ("log loss", table[:, LOSS])):
+            mean, low, high = (float(x) for x in mean_interval(each)) if n > 1 else (float(each[0]), 0.0, 0.0)
+            rows.append(scored(name, "", mean, (low, high), n, FEWEST))
+        return score_table(rows)
+
+    def of_quality(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[float, tuple[float, float]]:
+        right = int((np.stack(records)[:, GUESS] == labels).sum())
+        return right / len(labels), wilson(right, len(labels))
+
+    def said(self, label: Any) -> str:
+        return str(self._tokenizer.convert_ids_to_tokens(int(label))).lstrip("Ġ▁")
+
+    def of_interest(self, record: np.ndarray, label: Any, encoding: Encoding) -> Callable[[Any], Tensor]:
+        """The logit of the guess less that of the label; of a right answer, of the label less that of the next one."""
+        at = encoding.input_ids.index(self._tokenizer.mask_token_id)
+        best, other = int(label), int(record[OTHER])
+        if record[MARGIN] < 0:
+            best, other = other, best
+        return lambda output: words_of(output)[0, at, best] - words_of(output)[0, at, other]
