@@ -5,6 +5,13 @@ A pair is two sentences of one text. STORY_PAIRS ends with the first texts of CO
 
 from __future__ import annotations
 
+import gzip
+import json
+import os
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
 CORPUS_PAIRS: list[tuple[str, str]] = [
     ("The ferry left at dawn, half empty.", "By noon the wind had turned, and the captain, an old man, went back."),
     ("Copper bends easily.", "Bronze, which is copper and tin, is harder, melts sooner, and fills a mould well."),
@@ -145,3 +152,23 @@ LINKED_PAIRS: list[tuple[str, str]] = [
     ("The soup needs salt.", "It tastes of nothing."),
     ("The telescope found a comet.", "Astronomers gave it a number."),
 ]
+
+
+def data_folder() -> Path:
+    """The folder of test data that BERTLENS_DATA names; one that is not there, if it names none."""
+    return Path(os.environ.get("BERTLENS_DATA") or "nowhere")
+
+
+def wikipedia(n: int) -> list[tuple[str, str]]:
+    """The first n pairs of neighbouring passages of Wikipedia in the test data; [] without it."""
+    file = data_folder() / "text" / "wiki_segments.jsonl.gz"
+    if not file.is_file():
+        return []
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [(text["a"], text["b"]) for text in map(json.loads, islice(lines, n))]
+
+
+def joined(pairs: Sequence[tuple[str, str]], n: int = 5) -> list[tuple[str, str]]:
+    """Long texts: the words of n pairs in a row, as a pair; what is left over is left out."""
+    groups = [[" ".join(pair) for pair in pairs[at : at + n]] for at in range(0, len(pairs) - n + 1, n)]
+    return [(" ".join(group[:3]), " ".join(group[3:])) for group in groups]
