@@ -30,7 +30,7 @@ def labels(traces: Sequence[Trace], view: str = "full") -> np.ndarray:
 
 
 def majority(found: np.ndarray) -> np.ndarray:
-    """(layers, heads) the most frequent label over texts."""
+    """(layers · heads,) the most frequent label over texts."""
     at = np.ndindex(found.shape[1:])
     return np.array([Counter(found[:, layer, head]).most_common(1)[0][0] for layer, head in at])
 
@@ -109,7 +109,7 @@ class Gates:
     def given_by_cls(self) -> Finding:
         """‖f(x)‖ at `[CLS]` ÷ mean over words, (texts, 2): median of closed heads, of all others; `short`, `long`."""
         both = ((self.short, self.labels_short), (self.long, self.labels_long))
-        short, long = (np.array([_given(*one) for one in zip(*pair, strict=True)]) for pair in both)
+        short, long = (np.array([given_at_cls(*one) for one in zip(*pair, strict=True)]) for pair in both)
         said = "\n".join(
             f"{lengths(traces)}: in closed heads [CLS] gives {mean_text(values[:, 0], 3)} of what a word gives, "
             f"in other heads {mean_text(values[:, 1], 3)}."
@@ -168,7 +168,8 @@ def _two_ways(traces: Sequence[Trace]) -> int:
     return sum(set(names) >= BOTH_WAYS for views in found for view in views for names in view.ravel())
 
 
-def _given(trace: Trace, found: np.ndarray) -> list[float]:
+def given_at_cls(trace: Trace, found: np.ndarray) -> list[float]:
+    """‖f(x)‖ at `[CLS]` ÷ mean over words: median of the closed heads, and of all others; found: labels of the text."""
     given = torch.stack([norms.transformed_norm(trace, layer) for layer in range(trace.n_layers)])  # (L, H, S)
     ratio = (given[..., 0] / given[..., ~trace.special_mask].mean(-1)).numpy()
     return [float(np.median(ratio[found == "closed"])), float(np.median(ratio[found != "closed"]))]

@@ -140,11 +140,11 @@ class Genes:
         """Share of the variance of `[CLS]` that lies between variants: `between` (layers,), and `by_chance` (20,), of
         the last layer with the names of variants shuffled."""
         layers = range(self.traces[0].n_layers)
-        shares = [_between(self.cls_vectors(layer), self.labels) for layer in layers]
+        shares = [between_groups(self.cls_vectors(layer), self.labels) for layer in layers]
         between = pd.Series(shares, name="share of the variance of [CLS] that lies between variants")
         last = self.cls_vectors(layers[-1])
         names = (random.Random(at).sample(self.labels, len(self.labels)) for at in range(20))
-        chance = [_between(last, shuffled) for shuffled in names]
+        chance = [between_groups(last, shuffled) for shuffled in names]
         said = (
             f"By chance, with the names of variants shuffled: {min(chance):.2f} to {max(chance):.2f}; "
             f"n = {len(self.labels)} sequences."
@@ -153,7 +153,8 @@ class Genes:
         return Finding(said, table, between=between, by_chance=chance)
 
 
-def _between(vectors: torch.Tensor, labels: Sequence[str]) -> float:
+def between_groups(vectors: torch.Tensor, labels: Sequence[str]) -> float:
+    """Share of the variance of (n, d) vectors that lies between the groups of a label."""
     groups = [vectors[[at for at, label in enumerate(labels) if label == one]] for one in sorted(set(labels))]
     within = torch.stack([((group - group.mean(0)) ** 2).sum() for group in groups]).sum()
     return float(1 - within / ((vectors - vectors.mean(0)) ** 2).sum())

@@ -44,14 +44,15 @@ Example = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]  # featu
 Guess = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # features, own word -> each word's head
 
 
-def _marked(line: str) -> Sentence:
+def marked(line: str) -> Sentence:
+    """A line of MARKED as a sentence."""
     words, relations, heads = zip(*(word.rsplit("/", 2) for word in line.split()), strict=True)
     return Sentence(list(words), [int(head) - 1 for head in heads], list(relations))
 
 
 def sentences(n: int = 150) -> list[Sentence]:
     pud = data_folder() / "ud_english" / "en_pud-ud-test.conllu"
-    bank: Iterable[Sentence] = read_treebank(pud) if pud.is_file() else map(_marked, MARKED.strip().splitlines())
+    bank: Iterable[Sentence] = read_treebank(pud) if pud.is_file() else map(marked, MARKED.strip().splitlines())
     return list(islice(bank, n))
 
 

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import numpy as np
 import pytest
 
 from bertlens import InputError, survey
-from bertlens.casestudies import finding, patterns, tour
+from bertlens.casestudies import (
+    alike,
+    alike_books,
+    differences,
+    finding,
+    gate_counts,
+    genes,
+    grammar,
+    lifts,
+    masked_sentences,
+    patterns,
+    texts,
+    tour,
+)
 
 PAIRS = [("The cat sat on the mat.", "It was tired."), ("She opened the window.", "Cold air filled the small room.")]
 
@@ -96,3 +110,107 @@ def test_values_of_cls(traces):
     cls = np.mean([one[0] for one in size])
     word = np.mean([one[at] for one, trace in zip(size, traces, strict=True) for at in words(trace)])
     assert found[4, 5] == pytest.approx(cls / word, abs=1e-5)
+
+
+def test_a_lift_is_the_mean_score_of_wanted_keys_less_that_of_the_others(traces):
+    for name, (layer, head) in lifts.HEADS.items():
+        found = []
+        for i in words(trace := traces[1]):
+            row, side = trace.scores(layer)[head, i].double().tolist(), trace.segments.tolist()
+            among = words(trace) if name == "bag of words" else range(trace.n_tokens)
+            keys = {
+                "[CLS]": [0],
+                "[SEP]": [j for j in range(trace.n_tokens) if trace.tokens[j] == "[SEP]"],
+                "bag of words": [j for j in words(trace) if side[j] == side[i]],
+                "next": [j for k, j in neighbours(trace, 1) if k == i],
+                "previous": [j for k, j in neighbours(trace, -1) if k == i],
+            }[name]
+            if keys:
+                found.append(np.mean([row[j] for j in keys]) - np.mean([row[j] for j in among if j not in keys]))
+        assert lifts.lifts([trace], name) == pytest.approx([np.mean(found)], abs=1e-4)
+    maps = lifts.sources.maps(trace, *lifts.HEADS["next"]).values()  # the parts sum to the whole
+    assert sum(lifts.lift(part, trace, "next") for part in maps) == pytest.approx(
+        lifts.lifts([trace], "next")[0], abs=1e-3
+    )
+
+
+def test_majority_is_the_most_frequent_label():
+    found = np.array([[["open", "closed"]], [["open", "mixed"]], [["closed", "mixed"]]])
+    assert gate_counts.majority(found).tolist() == ["open", "mixed"]
+
+
+def test_what_cls_gives_in_closed_heads_and_in_others(traces):
+    [labels], trace = gate_counts.labels(traces[:1]), traces[0]
+    closed, others = [], []
+    for layer, head in np.ndindex(labels.shape):
+        out = trace.lens.model.encoder.layer[layer].attention.output.dense.weight.detach().double().numpy()
+        sent = trace.value(layer)[head].double().numpy() @ out[:, head * 32 : (head + 1) * 32].T
+        size = np.linalg.norm(sent, axis=1)
+        (closed if labels[layer, head] == "closed" else others).append(size[0] / np.mean(size[words(trace)]))
+    assert gate_counts.given_at_cls(trace, labels) == pytest.approx([np.median(closed), np.median(others)], abs=1e-4)
+
+
+def test_texts_of_frames_and_words_exchanged(embedded_lens):
+    assert differences.exchanged("one two three four five") == "one three two four five"
+    assert (
+        alike_books.with_two("The cat saw the dog and the bird.", "bird", "cat") == "The bird saw the dog and the cat."
+    )
+    pairs = alike.filled(["otter", "chisel"], 1)
+    assert len(pairs) == 2 * len(alike.TWO)
+    assert pairs[0] == ("The old woman found a otter behind the church.", "We heard about a chisel on the radio.")
+    [found] = alike.cosines(embedded_lens, [("A cat.", "My old dog sleeps.")])
+    a, b = (
+        trace.output.last_hidden_state[0].mean(0).double().numpy()
+        for trace in map(embedded_lens.trace, ("A cat.", "My old dog sleeps."))
+    )
+    assert found == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-5)
+
+
+def test_sentences_for_a_mask_need_each_word_in_turn():
+    for make in masked_sentences.MAKERS.values():
+        rows = [make(random.Random(seed), bool(seed % 2)) for seed in range(6)]
+        assert all(text.count("[MASK]") == 1 and noun in text for text, _, _, noun in rows)
+        assert [row[1:3] for row in rows[::2]] == [row[2:0:-1] for row in rows[1::2]]
+    agreement = masked_sentences.agreement(random.Random(3), True)
+    assert agreement[1] == "were"
+    assert agreement[3].endswith("s")
+    assert all(
+        text.count("[MASK]") == 1 and {right, wrong} in ({"was", "were"}, {"he", "she"})
+        for rows in masked_sentences.NATURAL.values()
+        for text, right, wrong in rows
+    )
+
+
+def test_the_share_of_words_with_the_right_head():
+    counts = np.array([[3, 4], [0, 1]])
+    assert grammar.share(counts) == 3 / 5
+    assert grammar.share(np.stack([counts, counts])).tolist() == [0.6, 0.6]
+    assert [len(sentence) for sentence in map(grammar.marked, grammar.MARKED.strip().splitlines())][:3] == [9, 8, 9]
+
+
+def test_long_texts_are_the_words_of_pairs_in_a_row():
+    pairs = [(f"a{n}", f"b{n}") for n in range(7)]
+    assert texts.joined(pairs, 3) == [("a0 b0 a1 b1 a2 b2", ""), ("a3 b3 a4 b4 a5 b5", "")]
+    assert texts.joined(pairs, 5) == [("a0 b0 a1 b1 a2 b2", "a3 b3 a4 b4")]
+    every = [texts.CORPUS_PAIRS, texts.SHORT_PAIRS, texts.OTHER_PAIRS, texts.ALIKE_PAIRS, texts.MIDDLE_PAIRS]
+    once = [pair for pairs in [*every, texts.LINKED_PAIRS, texts.STORY_PAIRS[:12]] for pair in pairs]
+    assert len(set(once)) == len(once)
+
+
+def test_the_windows_that_cls_attends_to_most(traces):
+    tokens, weights = genes.most_attended(traces[0], 3)
+    trace = traces[0]
+    mean = np.mean([[trace.attention(n)[h, 0].numpy() for h in range(12)] for n in range(6)], axis=(0, 1))
+    inner = mean[1:-1]
+    assert tokens == (inner.argsort()[::-1][:3] + 1).tolist()
+    assert weights.numpy() == pytest.approx(np.sort(inner)[::-1][:3], abs=1e-6)
+
+
+def test_variance_between_groups():
+    import torch
+
+    vectors = torch.tensor([[0.0], [2.0], [10.0], [12.0]]).double()
+    assert genes.between_groups(vectors, ["a", "a", "b", "b"]) == pytest.approx(1 - 4 / 104)
+    places, share = genes.plane(torch.tensor([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]).double())
+    assert share == pytest.approx(1.0)
+    assert np.abs(places[:, 0].numpy()) == pytest.approx([2, 0, 2])
