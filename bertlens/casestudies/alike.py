@@ -82,7 +82,7 @@ class Alike:
         self.lens, self.pairs = lens, list(pairs)
 
     @cached_property
-    def yardstick(self) -> Finding:
+    def baseline(self) -> Finding:
         """Cosines of a first sentence with the second of another pair: `low` and `high` hold 90 % of them, `unrelated`
         is all; `related` (pairs,) of those that go together, `beyond` the share of these above `high`."""
         firsts, seconds = zip(*self.pairs, strict=True)
@@ -101,7 +101,7 @@ class Alike:
     def misleading(self) -> Finding:
         """Cosines of the three kinds and of what stands beside each: (pairs,) `denied` `changed` `swapped` `third`
         `rare` `apart` `frequent` `frequent_apart`, and over frames `denial`, `roles`, `gain_rare`, `gain_frequent`."""
-        high, draw = self.yardstick.high, random.Random(0)
+        high, draw = self.baseline.high, random.Random(0)
         threes = [(verb, *draw.sample(WHO, 3)) for verb in VERBS for _ in range(10)]
         made = {
             "denied": [(f"{who} {a}.", f"{who} {no}.") for a, no, _ in DENIALS for who in SUBJECTS],
@@ -189,13 +189,13 @@ class Alike:
     @property
     def conclusions(self) -> Any:
         """A table: what is said of similarity, what holds on this model, by which numbers."""
-        yardstick, found, word = self.yardstick, self.misleading, self.shared_word
-        high = yardstick.high
+        baseline, found, word = self.baseline, self.misleading, self.shared_word
+        high = baseline.high
         rows = [
             (
                 "A cosine of .5 means: alike",
                 f"above {high:.2f} it does",
-                f"unrelated: {yardstick.low:.2f} to {high:.2f}, n = {len(yardstick.unrelated)}",
+                f"unrelated: {baseline.low:.2f} to {high:.2f}, n = {len(baseline.unrelated)}",
             ),
             (
                 "A denial is less alike than another word",

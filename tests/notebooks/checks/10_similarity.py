@@ -4,10 +4,10 @@
 assert abs(table.to_numpy().sum() - s.value) < 1e-5 and abs(s.gap) < 1e-5
 
 # %% after similar-08
-assert study.yardstick.low < study.yardstick.high < 0.6
+assert study.baseline.low < study.baseline.high < 0.6
 
 # %% after similar-10
-found, above = study.misleading, study.yardstick.high
+found, above = study.misleading, study.baseline.high
 assert (found.denied > above).mean() > 0.95 and low(found.denial) > 0
 assert found.swapped.min() > 0.95 and low(found.roles) > 0.2
 assert low(found.gain_rare - 2 * found.gain_frequent) > 0 and low(found.gain_frequent) > 0
