@@ -59,9 +59,18 @@ TWO = [
 
 
 def cosines(lens: Lens, pairs: Pairs) -> np.ndarray:
-    """(pairs,) the model's cosine of the two texts of each pair."""
-    a, b = (lens.encode(list(side)).double() for side in zip(*pairs, strict=True))
+    """(pairs,) the model's cosine of the two texts of each pair; each text is encoded once."""
+    place = {text: at for at, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
+    vectors = lens.encode(list(place)).double()
+    a, b = (vectors[[place[text] for text in side]] for side in zip(*pairs, strict=True))
     return torch.nn.functional.cosine_similarity(a, b).numpy()
+
+
+def cosines_of(lens: Lens, kinds: dict[str, Pairs]) -> dict[str, np.ndarray]:
+    """`cosines` of pairs of several kinds, which may share texts."""
+    every = cosines(lens, [pair for pairs in kinds.values() for pair in pairs])
+    ends = np.cumsum([len(pairs) for pairs in kinds.values()])[:-1]
+    return dict(zip(kinds, np.split(every, ends), strict=True))
 
 
 def filled(words: Sequence[str], shift: int = 0) -> list[tuple[str, str]]:
@@ -103,7 +112,7 @@ class Alike:
         `rare` `apart` `frequent` `frequent_apart`, and over frames `denial`, `roles`, `gain_rare`, `gain_frequent`."""
         high, draw = self.baseline.high, random.Random(0)
         threes = [(verb, *draw.sample(WHO, 3)) for verb in VERBS for _ in range(10)]
-        made = {
+        made: dict[str, Pairs] = {
             "denied": [(f"{who} {a}.", f"{who} {no}.") for a, no, _ in DENIALS for who in SUBJECTS],
             "changed": [(f"{who} {a}.", f"{who} {b}.") for a, _, b in DENIALS for who in SUBJECTS],
             "swapped": [(_street(a, v, b), _street(b, v, a)) for v, a, b, _ in threes],
@@ -113,7 +122,7 @@ class Alike:
             "frequent": filled(FREQUENT),
             "frequent_apart": filled(FREQUENT, 3),
         }
-        found = {name: cosines(self.lens, pairs) for name, pairs in made.items()}
+        found = cosines_of(self.lens, made)
         frames: dict[str, Sequence[Any]] = {"denied": DENIALS, "changed": DENIALS, "swapped": VERBS, "third": VERBS}
         denial = by_frame(found["denied"] - found["changed"], DENIALS)
         roles = by_frame(found["swapped"] - found["third"], VERBS)

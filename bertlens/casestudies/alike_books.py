@@ -12,7 +12,7 @@ import pandas as pd
 from ..lens import Lens
 from ..survey import mean_text
 from ..text import excerpts
-from .alike import cosines
+from .alike import cosines_of
 from .finding import Finding
 
 VERB = re.compile(r"\b(was|were|had|could|would|is|are|will|can|should|must)\b(?! not)")
@@ -40,17 +40,22 @@ def misleading(lens: Lens, seed: int = 0) -> Finding:
     high = float(np.quantile(across, 0.95))
 
     sayable = [one for one in books if VERB.search(one) and "not" not in one.split() and "n’t" not in one]
-    not_said, now_said = (
-        cosines(lens, [(one, VERB.sub(rf"\1 {word}", one, count=1)) for one in sayable]) for word in ("not", "now")
-    )
-    nouns = [found[1] for one in books for found in BEHIND.finditer(one)]
+    nouns = [the[1] for one in books for the in BEHIND.finditer(one)]
     behind = {one: BEHIND.findall(one) for one in books}
-    ends = [(one, found[0], found[-1]) for one, found in behind.items() if len(found) > 1 and found[0] != found[-1]]
-    exchanged = cosines(lens, [(one, with_two(one, last, first)) for one, first, last in ends])
-    elsewhere = cosines(lens, [(one, with_two(one, *draw.sample(nouns, 2))) for one, _, _ in ends])
+    ends = [(one, the[0], the[-1]) for one, the in behind.items() if len(the) > 1 and the[0] != the[-1]]
+    found = cosines_of(
+        lens,
+        {
+            "not_said": [(one, VERB.sub(r"\1 not", one, count=1)) for one in sayable],
+            "now_said": [(one, VERB.sub(r"\1 now", one, count=1)) for one in sayable],
+            "exchanged": [(one, with_two(one, last, first)) for one, first, last in ends],
+            "elsewhere": [(one, with_two(one, *draw.sample(nouns, 2))) for one, _, _ in ends],
+        },
+    )
+    not_said, now_said, exchanged, elsewhere = found.values()
     by_word, without_any = _sharing(doyle, jerome, across)
-    one_shared, no_word = (np.concatenate([np.array(x) for x in found.values()]) for found in (by_word, without_any))
-    per_word, per_sentence = (np.array([np.mean(x) for x in found.values()]) for found in (by_word, without_any))
+    one_shared, no_word = (np.concatenate([np.array(x) for x in by.values()]) for by in (by_word, without_any))
+    per_word, per_sentence = (np.array([np.mean(x) for x in by.values()]) for by in (by_word, without_any))
     rows = [
         ("a sentence and its denial", len(sayable), not_said, not_said),
         ("two words exchanged", len(ends), exchanged, exchanged),
@@ -66,10 +71,7 @@ def misleading(lens: Lens, seed: int = 0) -> Finding:
         [(what, n, mean_text(means), f"{(every > high).mean():.0%}") for what, n, means, every in rows],
         columns=["pairs", "n", "cosine [95 %]", f"above {high:.2f} (chance 5 %)"],
     ).set_index("pairs")
-    numbers = {"not_said": not_said, "now_said": now_said, "exchanged": exchanged, "elsewhere": elsewhere}
-    return Finding(
-        said, table, high=high, one_shared=one_shared, per_word=per_word, per_sentence=per_sentence, **numbers
-    )
+    return Finding(said, table, high=high, one_shared=one_shared, per_word=per_word, per_sentence=per_sentence, **found)
 
 
 def _sharing(
