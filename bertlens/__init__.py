@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from .widgets.teaching import classroom
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _NAMES = {
     "lens": ("Lens",),
