@@ -80,7 +80,8 @@ def turns() -> Iterator[Row]:
     trace = modern(num_hidden_layers=1).trace(text(TOKENS))
     longest = {}
     for name, asked in LAYERED:
-        spent, again = [], True
+        spent: list[float] = []
+        again = True
         while again:
             begun = seconds()
             again = QUESTIONS[name].answer(trace, layer=0, **asked)[0].get("again", False)

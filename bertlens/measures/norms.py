@@ -23,7 +23,7 @@ from torch import Tensor
 
 from ..errors import InputError, SelectionError
 from ..trace.trace import Trace
-from .block import Block, pair_norms
+from .block import QUERIES, Block, pair_norms
 from .ranks import spearman
 from .received import received
 
@@ -237,17 +237,17 @@ def _with_diagonal(pairs: Tensor, vectors: Tensor) -> Tensor:
 
 def _mixing(block: Block, diagonal: Tensor, self_context: Tensor) -> dict[str, Tensor]:
     """The mixing ratios from α_ii (H, S) and c_ii (S, D)."""
-    others = block.attended - self_context  # Σ_{j≠i} c_ij
     weight = 1 - diagonal.mean(0)
     project = block.norm.linear
-    return {
-        "attn-w": weight,
-        "attnres-w": weight / 2,
-        "attn-n": _ratio(others, self_context),
-        "attnres-n": _ratio(others, self_context + block.residual),
-        # s_i divides both parts
-        "attnresln-n": _ratio(project(others), project(self_context + block.residual)),
-    }
+    parts: list[Tensor] = []
+    vectors = (x.split(QUERIES) for x in (block.attended, self_context, block.residual))
+    for attended, own, residual in zip(*vectors, strict=True):
+        others, with_residual = attended - own, own + residual  # Σ_{j≠i} c_ij, c_ii + x_i
+        # s_i divides both parts of the last
+        pairs = (others, own), (others, with_residual), (project(others), project(with_residual))
+        parts.append(torch.stack([_ratio(mixed, preserved) for mixed, preserved in pairs]))
+    by_norm = dict(zip(("attn-n", "attnres-n", "attnresln-n"), torch.cat(parts, -1), strict=True))
+    return {"attn-w": weight, "attnres-w": weight / 2, **by_norm}
 
 
 def _ratio(mixed: Tensor, preserved: Tensor) -> Tensor:

@@ -28,6 +28,7 @@ from ..vocabulary import GATES
 NAMES = SURVEY_NAMES
 LABELS = tuple(GATES)
 CATEGORIES = categories.NAMES
+TOKENS_AT_ONCE = 512  # whose values are held in float64: what comes and goes leaves holes in memory of its size
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Lengths:
             heads = Block(trace, layer, torch.float64).weight.unflatten(1, (trace.n_heads, -1)).transpose(0, 1)
             gram = heads.transpose(1, 2) @ heads  # (H, d, d)
             self._grams[layer] = trace.model, gram
-        exact = values.double()
-        return (exact @ gram).mul_(exact).sum(-1).clamp_min_(0).sqrt_().to(values.dtype)
+        parts = (part.double() for part in values.split(TOKENS_AT_ONCE, 1))
+        return torch.cat([(part @ gram).mul_(part).sum(-1).clamp_min_(0).sqrt_().to(values.dtype) for part in parts], 1)
 
 
 @torch.no_grad()

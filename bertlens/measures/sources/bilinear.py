@@ -67,7 +67,8 @@ def _pairs(
     check_finite(trace)
     if not visible_keys(trace, layer, head, query)[key]:
         raise SelectionError(f"key {key} is hidden from query {query} by the model's mask")
-    names, sides = [], []
+    names: list[list[tuple[str, float, float]]] = []
+    sides: list[Tensor] = []
     for side, token in (("query", query), ("key", key)):
         tokens = torch.tensor([token], device=stream.device)
         found = parts(stream, _in_head_space(stream, layer, head, side, tokens, torch.ones_like(tokens).double()))
