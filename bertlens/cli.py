@@ -159,6 +159,7 @@ def html(arguments: argparse.Namespace) -> None:
 def classroom(arguments: argparse.Namespace) -> None:
     """Say what the page will take, and write it."""
     from bertlens.export.html import WEIGHTS
+    from bertlens.lessons.lesson import one_of
     from bertlens.widgets.teaching import Classroom
 
     folder, small = arguments.hosted, arguments.small
@@ -167,6 +168,9 @@ def classroom(arguments: argparse.Namespace) -> None:
     if folder is None:
         check_writable(arguments.output)
     made = Classroom(_lens(arguments.model), [_text(text) for text in arguments.texts or ()], arguments.lesson)
+    name = made.lens.model_name
+    if arguments.lesson is not None and (of := one_of(arguments.lesson).model) not in ("", name):
+        print(f"the lesson was written for {of}: what it says of heads may not be so in {name}", flush=True)
     said = made.cost(small, hosted=folder is not None)
     print(f"{made.lens.model_name}: about {said.size / 1e6:.0f} MB, about {said.seconds:.0f} s", flush=True)
     page = made.to_html(folder or arguments.output, small=small, hosted=folder is not None)

@@ -12,6 +12,7 @@ import bertlens as bl
 from bertlens import cli
 from bertlens.errors import ExportError, InputError
 from bertlens.export import live, weights
+from bertlens.widgets import teaching
 from unit.tiny import bert_with
 
 TEXTS = ["The cat sat.", ("A dog lay down.", "It slept.")]
@@ -121,6 +122,22 @@ def test_the_command_says_what_it_takes_before_it_is_written(lens, tmp_path, cap
     assert capsys.readouterr().err.count("classroom needs -o CLASS.html, or --hosted FOLDER") == 2
     assert cli.main([*command[:-1], str(tmp_path)]) == 2
     assert "is a folder" in capsys.readouterr().err
+
+
+def test_the_command_takes_a_shipped_lesson_by_its_name(lens, embedded_lens, tmp_path, capsys, monkeypatch):
+    of, page = lens, tmp_path / "class.html"
+    monkeypatch.setattr(cli, "_lens", lambda model: of)
+    assert cli.main(["classroom", "some/model", "--lesson", "patterns", "-o", str(page)]) == 0
+    assert capsys.readouterr().out.startswith(
+        f"the lesson was written for all-MiniLM-L6-v2: what it says of heads may not be so in {lens.model_name}\n"
+    )
+    assert data(page.read_text())["state"]["lesson"]["title"] == bl.Lesson.load("patterns").title
+    of = embedded_lens
+    monkeypatch.setattr(teaching.Classroom, "to_html", lambda made, path, **how: page)
+    assert cli.main(["classroom", "embedded", "--lesson", "patterns", "-o", str(page)]) == 0
+    assert "was written for" not in capsys.readouterr().out
+    assert cli.main(["classroom", "embedded", "--lesson", "no such", "-o", str(page)]) == 2
+    assert "no such cannot be read" in capsys.readouterr().err
 
 
 def test_it_says_what_its_rounding_changes_on_any_of_its_texts(lens, tmp_path):
