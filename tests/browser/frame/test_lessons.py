@@ -282,14 +282,17 @@ def test_axe_finds_nothing_serious_at_any_width_and_theme(page_of, path):
 def test_in_a_narrow_view_the_sheet_covers_what_is_below_and_the_answer_comes_above_it(show, embedded_lens):
     seen = show(embedded_lens.trace(walk.TEXT).explore(lesson=walk.LESSON), width=480)
     here = seen.root.get_by_role("region", name="Lesson: One lesson")
-    seen.page.evaluate("scrollTo(0, 120)")
     covered = here.evaluate(
         """sheet => {
-            const { left, right, top, bottom } = sheet.getBoundingClientRect();
             const covers = (x, y) => sheet.contains(document.elementFromPoint(x, y));
             let found = 0;
-            for (let x = left + 4; x < right - 4; x += 8)
-                for (let y = top + 16; y < bottom - 4; y += 8) found += !covers(x, y);
+            for (let from = 0; from < 600; from += 20) {
+                scrollTo(0, from);
+                const { left, right, top, bottom } = sheet.getBoundingClientRect();
+                for (let x = left + 4; x < right - 4; x += 12)
+                    for (let y = top + 16; y < bottom - 4; y += 12) found += !covers(x, y);
+            }
+            scrollTo(0, 120);
             return found;
         }"""
     )
