@@ -70,7 +70,7 @@ class Gathered:
         def sorted_(values: list[Any]) -> list[Any]:
             return [values[at] for at in order] if values else values
 
-        lists = {each.name: sorted_(getattr(self, each.name)) for each in fields(self)
+        lists: dict[str, Any] = {each.name: sorted_(getattr(self, each.name)) for each in fields(self)
                  if isinstance(getattr(self, each.name), list)}  # fmt: skip
         return replace(self, **lists, values={by: sorted_(values) for by, values in self.values.items()})
 

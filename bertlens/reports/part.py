@@ -53,7 +53,10 @@ class Part:
 
     def write(self, found: Gathered) -> None:
         """Raises ExportError where it cannot be written."""
-        about = {"key": self.key, "done": {name: asdict(measured) for name, measured in self.done.items()}}
+        about: dict[str, Any] = {
+            "key": self.key,
+            "done": {name: asdict(measured) for name, measured in self.done.items()},
+        }
         about["texts"] = self.texts
         about |= {name: str(getattr(found, name)) for name in SUMS}
         with replacing(self.path) as out:

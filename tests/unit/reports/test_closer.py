@@ -159,7 +159,7 @@ def test_mixing_falls_step_by_step_and_heads_turn_by_norm(small: Lens, report: A
     for by in ("weight", "norm"):
         for values in gathered.values[by]:
             values[:] = rng.uniform(0, 0.4, values.shape)
-    weight, norm = (sum(gathered.of(kind, by) for kind in kinds) for by in ("weight", "norm"))
+    weight, norm = (np.sum([gathered.of(kind, by) for kind in kinds], 0) for by in ("weight", "norm"))
     share = [((w > 0.5) & (v < 0.5)).sum() / (w > 0.5).sum() for w, v in zip(weight, norm, strict=True)]
     m = making.MEASURES["kobayashi-patterns"](gathered)
     assert (m.value, m.low, m.high) == pytest.approx([float(x) for x in mean_interval(np.array(share))])
