@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import bertlens as bl
-from bertlens import survey
+from bertlens import survey, whatif
 from bertlens.casestudies import contributions, differences, gate_counts, lifts, patterns, tour
 
 FOLDER = Path(__file__).resolve().parent
@@ -91,6 +91,7 @@ BROKEN = [  # notebook, cells, where, what, how
         "maps",
         lambda f: lambda *given, **how: {pair: 1.1 * part for pair, part in f(*given, **how).items()},
     ),
+    ("08", "imports one one-changed", whatif, "off", lambda f: lambda *_: f(0, 0)),
     ("09", "compare-02 parameters compare-05 compare-14", differences, "off", lambda f: lambda *_: f(0, 0)),
     ("10", "similar-02 parameters similar-08", bl.Lens, "similarity", lambda f: lambda *given: f(*given) / 2 + 0.5),
 ]

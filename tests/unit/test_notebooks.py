@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if path.stem != "08_what_if"]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CHECKS = ROOT / "tests" / "notebooks" / "checks"
 LINES = 12  # of a code cell
 READ = 150  # words a minute; and a minute for two code cells, to look at what they show
