@@ -19,7 +19,7 @@ from sklearn import metrics as m
 import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import BertLensError, InputError, ModelError
-from bertlens.tasks import correlations, entities, sweeping
+from bertlens.tasks import correlations, entities, mistakes, sweeping
 from bertlens.tasks.ablations import Ablation, Part
 from bertlens.tasks.page import page_of
 from bertlens.widgets.answers.tasks import _pruning as pruned  # what the page is told
@@ -322,16 +322,19 @@ def test_heads_errors_slices_and_the_page_of_every_kind(tasks, name):
 
 def test_what_a_number_rests_on_took_it_away_from_its_label(tasks):
     task = tasks["number"]
-    row = task.errors(1).table.iloc[0]
-    word, value = re.match(r"(\S+) \(\+([\d.]+)\)", row["words"]).groups()
-    words = row["text"].split()
-    changes = []
-    for at, one in enumerate(words):
-        if one == word:
-            text = " ".join([*words[:at], "[MASK]", *words[at + 1 :]])
-            changes.append(float(task.lens.trace(text).output.logits) - row["guess"])
-    best = max(changes, key=lambda change: -np.sign(row["error"]) * change)
-    assert -np.sign(row["error"]) * best == pytest.approx(float(value), abs=6e-3)
+    table = task.table
+    assert table["error"].min() < 0 < table["error"].max()
+    for at in (table["error"].idxmin(), table["error"].idxmax()):
+        row = table.loc[at]
+        word, value = re.match(r"(\S+) \(\+([\d.]+)\)", mistakes.rests_on(task, int(at))[0]).groups()
+        words = row["text"].split()
+        changes = []
+        for place, one in enumerate(words):
+            if one == word:
+                text = " ".join([*words[:place], "[MASK]", *words[place + 1 :]])
+                changes.append(float(task.lens.trace(text).output.logits) - row["guess"])
+        best = max(-np.sign(row["error"]) * change for change in changes)
+        assert best == pytest.approx(float(value), abs=6e-3)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
