@@ -80,6 +80,8 @@ def test_parts_and_other_sides_of_words_are_found(small: Lens) -> None:
     named = {(tokens[i], tokens[j]) for i in range(len(tokens)) for j in range(len(tokens)) if others[i][j]}
     assert ("the", "the") in named and ("mat", "##s") in named and ("cat", "cat") in named
     assert not any("." in pair for pair in named)
+    segments = trace.segments.tolist()
+    assert not any(others[i][j] and segments[i] == segments[j] for i in range(len(tokens)) for j in range(len(tokens)))
 
 
 def test_heads_that_look_at_partners_of_a_word(small: Lens, report: Any) -> None:

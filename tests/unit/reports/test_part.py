@@ -78,12 +78,15 @@ def test_numbers_of_claims_that_are_done_are_not_made_again(
     def stops(*given: Any) -> Any:
         raise KeyboardInterrupt
 
+    def made_again(*given: Any) -> Any:
+        raise AssertionError("it was done")
+
     first = PASSES_OF_ALL["bonino-direction"]
     monkeypatch.setitem(PASSES_OF_ALL, "health-doubled", stops)
     with pytest.raises(KeyboardInterrupt):
         bl.report(small, TEXTS, "bonino-direction,health-doubled", texts=20, resume=path, progress=False)
     monkeypatch.undo()
-    monkeypatch.setitem(PASSES_OF_ALL, "bonino-direction", stops)
+    monkeypatch.setitem(PASSES_OF_ALL, "bonino-direction", made_again)
     made = bl.report(small, TEXTS, "bonino-direction,health-doubled", texts=20, resume=path, progress=False)
     monkeypatch.setitem(PASSES_OF_ALL, "bonino-direction", first)
     plain = bl.report(small, TEXTS, "bonino-direction,health-doubled", texts=20, progress=False)
