@@ -40,7 +40,7 @@ def blocks(page: Path) -> list[tuple[int, str]]:
 def shell_lines(text: str) -> list[str]:
     """Commands of bertlens and make in code, without their comments."""
     code = re.findall(r"^```\w*\n(.*?)^```|((?:^    [^\n]*\n)+)", text, re.DOTALL | re.MULTILINE)
-    return [line.split("  #")[0].strip() for part in code for line in SHELL.findall("".join(part))]
+    return [line.split(" #")[0].strip() for part in code for line in SHELL.findall("".join(part))]
 
 
 def encoders(patch: pytest.MonkeyPatch) -> dict[str, Any]:
