@@ -8,7 +8,7 @@ from .domains import DOMAINS, Domain, domain_of
 from .kmers import Vocabulary, Window
 from .model import build, lens, load
 from .tokenizer import SpikeTokenizer
-from .variants import MUTATIONS, example
+from .variants import MUTATIONS, example, labelled
 
 __all__ = [
     "DOMAINS",
@@ -24,6 +24,7 @@ __all__ = [
     "build",
     "domain_of",
     "example",
+    "labelled",
     "lens",
     "load",
 ]

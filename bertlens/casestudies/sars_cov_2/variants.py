@@ -5,6 +5,7 @@ Mutations after the lists of outbreak.info and CoVariants for the variant's pare
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from itertools import product
 
@@ -33,6 +34,21 @@ MUTATIONS: dict[str, tuple[str, ...]] = {
     ),
     "other": ("D614G",),
 }  # fmt: skip
+
+
+def labelled(vocabulary: Vocabulary, per_variant: int = 8, seed: int = 0) -> list[tuple[str, str]]:
+    """(sequence, variant): of each the reference with all its mutations, then with one or two of them left out.
+
+    All different; a variant of few mutations has fewer than `per_variant`.
+    """
+    draw = random.Random(seed)
+    found: list[tuple[str, str]] = []
+    for variant, mutations in MUTATIONS.items():
+        for number in range(per_variant):
+            count = 0 if number == 0 else min(draw.choice([1, 2]), len(mutations) - 1)
+            left_out = set(draw.sample(mutations, k=count))
+            found.append((example(vocabulary, [name for name in mutations if name not in left_out]), variant))
+    return list(dict.fromkeys(found))
 
 
 def example(vocabulary: Vocabulary, mutations: Sequence[str] = ()) -> str:
