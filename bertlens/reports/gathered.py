@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from ..base.progress import bar
 from ..lens import Lens
 from ..measures.statistics import SURVEY_NAMES
 from ..survey.corpus import Numbered, digest, traces_of, windows
@@ -116,18 +116,19 @@ def gather(
     """
     found, lengths = found or Gathered(), Lengths()
     done = {*found.places}
-    with tqdm(total=len(texts), initial=len(done), unit="text", desc="report", disable=not progress) as bar:
-        try:
+    try:
+        with bar(len(texts), "text", "texts", progress) as told:
+            told.update(len(done))
             for batch in itertools.chain.from_iterable(windows(texts, BATCH)):
                 if done.issuperset(entry.number for entry in batch):
                     continue
                 for trace, entry in zip(traces_of(lens, batch, True), batch, strict=True):
                     if entry.number not in done:
                         found.add(trace, text_statistics(trace, lengths), entry)
-                        bar.update()
+                        told.update()
                 now_and_then(found)
-        except KeyboardInterrupt:
-            if not found.n:
-                raise
-            warnings.warn(f"interrupted: the report is of the {found.n} texts that were done", stacklevel=3)
+    except KeyboardInterrupt:
+        if not found.n:
+            raise
+        warnings.warn(f"interrupted: the report is of the {found.n} texts that were done", stacklevel=3)
     return found

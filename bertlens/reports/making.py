@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ..base.progress import bar
 from ..errors import InputError, SelectionError
 from ..lens import Lens
 from ..page import bundle
@@ -109,7 +110,11 @@ def report(
             return CLOSE[name](gathered, close) if close.pieces else Measured(why=closer.TOO_LONG)
         return PASSES_OF_ALL[name](lens, items, gathered, treebank)
 
-    found = [(claim, measured_of(claim.name)) for claim in chosen]
+    found = []
+    with bar(len(chosen), "claim", "claims", progress) as told:
+        for claim in chosen:
+            found.append((claim, measured_of(claim.name)))
+            told.update()
     cards = [Card(claim, measured, *verdict(claim.rule, measured)) for claim, measured in found]
     if part is not None and len(done) == len(drawn):
         part.path.unlink(missing_ok=True)

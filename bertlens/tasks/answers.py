@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.progress import bar
 from ..errors import InputError, ModelError
 from .examples import Examples
 from .keeping import Kept, about
 from .kinds import Kind
 from .passes import Batch, answers_of, batches, checked
-from .progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd

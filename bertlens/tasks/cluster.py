@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.progress import Bar
 from ..survey.scale import ATTEMPTS, connected
 from .ablations import Ablation, Part
 from .answers import Answered
 from .passes import batch_of
-from .progress import Bar
 from .sweeping import Effects, batch_effects, batches_of, collected, sweep_name
 
 if TYPE_CHECKING:

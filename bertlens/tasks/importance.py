@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.progress import Bar, bar, is_watched, say
 from ..errors import BertLensError, InputError
 from ..run.interventions import Run
 from ..whatif.changes import mlp, off
@@ -16,7 +17,6 @@ from .answers import Answered
 from .findings import holm, paired, rank_correlation
 from .kinds import one_each
 from .passes import answers_of, checked
-from .progress import Bar, bar, is_watched, say
 from .sweeping import Sweep, batches_of, cost, effects, kept_estimates
 
 if TYPE_CHECKING:

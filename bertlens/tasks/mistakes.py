@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from ..base.limits import within
+from ..base.progress import bar
 from ..errors import BertLensError, InputError
 from ..measures.attribution import faithfulness, gradient_input, occlusion
 from ..run.interventions import Run
 from ..trace.trace import Trace
 from .answers import Answered
 from .passes import answers_of, batches
-from .progress import bar
 from .slices import near_duplicates, slices
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..base.progress import Bar, bar, is_watched
 from ..errors import ModelError
 from ..run.changes import Change
 from ..run.interventions import Run, wrapped
@@ -19,7 +20,6 @@ from ..run.masks import mask_slopes
 from .ablations import Ablation, Part
 from .answers import Answered
 from .passes import WINDOW, Batch, answers_of, batches, checked
-from .progress import Bar, bar, is_watched
 
 Effects: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, losses and shares that are right of a batch
 Sweep: TypeAlias = Callable[[Answered, Sequence[int], Sequence[Part], Ablation], dict[str, np.ndarray]]

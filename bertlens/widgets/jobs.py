@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ..tasks.progress import watched
+from ..base.progress import watched
 
 T = TypeVar("T")
 

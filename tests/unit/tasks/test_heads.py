@@ -14,11 +14,11 @@ from scipy import stats as st
 
 import bertlens as bl
 from bertlens import whatif
+from bertlens.base.progress import watched
 from bertlens.errors import InputError
 from bertlens.tasks import findings, sweeping
 from bertlens.tasks.ablations import Ablation, Part
 from bertlens.tasks.importance import effect_table
-from bertlens.tasks.progress import watched
 from unit.tasks.classifier import labelled, lens_of, planted
 
 PARTS = [Part(layer, head) for layer in range(3) for head in (0, 1, 2, 3, -1)]
