@@ -49,7 +49,7 @@ class Closer:
     why: str = ""  # why there are no queries
 
     def add(self, trace: Trace, sizes: Lengths) -> None:
-        pairs = [mask.to(trace.input_ids.device) for mask in pairs_of(trace)]
+        pairs = pairs_of(trace)
         found = [_of_weights(trace.attention(layer).double(), *pairs) for layer in range(trace.n_layers)]
         for kept, each in zip((self.pieces, self.other_sentence, self.spread), zip(*found, strict=True), strict=True):
             kept.append(torch.stack(each).cpu().numpy())
@@ -99,10 +99,14 @@ def pairs_of(trace: Trace) -> tuple[torch.Tensor, torch.Tensor]:
     for spelling in spelled.values():
         if any(map(str.isalnum, spelling)):
             known.setdefault(spelling, len(known))
-    numbers = torch.tensor([-1 if number is None else number for number in word])
-    spellings = torch.tensor([-1 if number is None else known.get(spelled[number], -1) for number in word])
-    parts = (numbers[:, None] == numbers) & (numbers >= 0) & ~torch.eye(len(word), dtype=torch.bool)
-    apart = trace.segments.cpu()[:, None] != trace.segments.cpu()
+    device = trace.input_ids.device
+    numbers = torch.tensor([-1 if number is None else number for number in word], device=device)
+    spellings = torch.tensor(
+        [-1 if number is None else known.get(spelled[number], -1) for number in word], device=device
+    )
+    parts = (numbers[:, None] == numbers) & (numbers >= 0) & ~torch.eye(len(word), dtype=torch.bool, device=device)
+    segments = trace.segments.to(device)
+    apart = segments[:, None] != segments
     return parts, (spellings[:, None] == spellings) & (spellings >= 0) & apart
 
 

@@ -89,15 +89,15 @@ def _asked(sentence: Sentence) -> tuple[np.ndarray, np.ndarray]:
 
 def _scores(found: Tensor, words: np.ndarray, weights: Tensor) -> Tensor:
     """(words, n) of every possible head; a word is not its own."""
-    itself = torch.zeros(len(words), len(found), dtype=torch.bool)
-    itself[torch.arange(len(words)), torch.from_numpy(words)] = True
+    itself = torch.zeros(len(words), len(found), dtype=torch.bool, device=found.device)
+    itself[torch.arange(len(words), device=found.device), torch.from_numpy(words).to(found.device)] = True
     return (found[words] @ weights).masked_fill(itself, -torch.inf)
 
 
 def _trained(sentences: list[tuple[Tensor, Sentence]]) -> Tensor:
     """(2·L·H,) weights of the largest likelihood, less a little for their size (the problem is convex)."""
     data = [(found, *_asked(sentence)) for found, sentence in sentences]
-    weights = torch.zeros(data[0][0].shape[-1], requires_grad=True)
+    weights = torch.zeros(data[0][0].shape[-1], device=data[0][0].device, requires_grad=True)
     count = sum(len(heads) for _, _, heads in data)
     search = torch.optim.LBFGS([weights], max_iter=STEPS, line_search_fn="strong_wolfe")
 

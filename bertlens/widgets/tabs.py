@@ -35,7 +35,7 @@ class Tab(Word):
 PARTS: dict[str, Part] = {
     part.name: part
     for part in (
-        Part("header", ("hello", "bundle", "trace", "change", "answers", "find_target", "html")),
+        Part("header", ("hello", "bundle", "trace", "change", "answers", "find_target", "html", "lesson_model")),
         Part("atlas", ("pictures", "gates", "thumbs", "statistics", "rows", "moved", "matters", "matters_exact")),
         Part("examples", ("task", "task_table", "task_open", "task_work", "task_stop", "task_code")),
         Part("head", ("overview", "head", "norms", "layer_map", "pdf")),

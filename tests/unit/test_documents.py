@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from bertlens import cli
 from bertlens.measures.statistics import STATISTICS
 from bertlens.model import families
 from bertlens.vocabulary import GATES, LAYER_MAPS
+from bertlens.widgets.questions import QUESTIONS
+from bertlens.widgets.tabs import TABS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)])
@@ -73,12 +76,23 @@ GIVEN = {"README.md": (encoders, classifier), "docs/sentences.md": (encoders,), 
 LONG = ("docs/report.md", "docs/corpora.md", "docs/views/corpus.md")  # a report, a cluster, a survey
 
 
+@pytest.fixture
+def registries() -> Iterator[None]:
+    """What a page registers is gone after it."""
+    before = [(registry, registry.copy()) for registry in (LAYER_MAPS, QUESTIONS, TABS)]
+    yield
+    for registry, was in before:
+        registry.clear()
+        registry.update(was)
+
+
 def pages() -> list[Any]:
     names = [(page, page.relative_to(ROOT).as_posix()) for page in PAGES if blocks(page)]
     return [pytest.param(page, id=name, marks=[pytest.mark.long] * (name in LONG)) for page, name in names]
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("page", pages())
 def test_blocks_run(page: Path, embedded_lens: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)

@@ -73,7 +73,7 @@ class Tags(Kind):
         return torch.where((padded >= 0)[..., None], found, torch.nan)
 
     def finite(self, answers: Tensor, batch: Batch) -> Tensor:
-        words = torch.tensor([len(first_tokens(encoding)) for encoding in batch.encodings])
+        words = torch.tensor([len(first_tokens(encoding)) for encoding in batch.encodings], device=answers.device)
         return torch.isfinite(answers).all(-1).sum(1) == words
 
     def losses(self, answers: Tensor, labels: np.ndarray) -> Tensor:

@@ -94,7 +94,7 @@ class Words(Kind):
         )
 
     def records(self, answers: Tensor, labels: np.ndarray) -> list[np.ndarray]:
-        index = torch.arange(len(answers)), torch.as_tensor(labels)
+        index = torch.arange(len(answers), device=answers.device), torch.as_tensor(labels, device=answers.device)
         own, others = answers[index], answers.clone()
         others[index] = -torch.inf
         second, other = others.max(1)

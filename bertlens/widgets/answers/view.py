@@ -62,6 +62,8 @@ def changed_run(asked: Asked, changes: Any) -> Answer:
 def lesson_model(asked: Asked) -> Answer:
     """The text is run with the embedded model that the lesson beside the view was written for, and shown."""
     name = asked.traits["lesson"].get("model", "")
+    if not name:
+        raise InputError("there is no lesson of another model beside this view")
     lens = embedded_named(name)
     if lens is None:
         raise InputError(f"{name} is not embedded: run the lesson with your lens on it, lens.trace(text).explore(…)")

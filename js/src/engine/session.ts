@@ -15,7 +15,7 @@ import { type Answer, type Carried, type Engine, perHead, runOf, type Shown } fr
 import { createReader } from "./tokenizer";
 import { loadWeights } from "./weights";
 
-const LONG = 1; // seconds of a run that is said to take them
+const SAID_FROM = 1; // seconds of a run that is said to take them
 
 /** Of a run that a later one made useless. */
 export const ANOTHER = "another text was asked for";
@@ -114,7 +114,7 @@ export class Session {
   ): Promise<Shown> {
     const long = (tokens: number) => {
       const seconds = this.pace.secondsOf(tokens);
-      if (seconds > LONG) this.tell(tokens, Math.ceil(seconds));
+      if (seconds > SAID_FROM) this.tell(tokens, Math.ceil(seconds));
     };
     const made = await this.pace.timed(() => runOf(this.engine!, texts, changes, before, signal, long));
     const id = `here ${++this.count}`;

@@ -109,7 +109,7 @@ def test_a_page_asks_for_them(long: Trace) -> None:
             "gates",
             {"threshold": 0.3, "margin": 0.1},
             heads,
-            "group_scores",
+            "group_steps",
             1,
         ),  # of one view: the other is known since it was opened
     ],
@@ -132,7 +132,7 @@ def test_a_long_layer_gives_other_questions_their_turn(
     looked_at: list[slice] = []
     real = getattr(module, work)
     monkeypatch.setattr(module, work, lambda *of: looked_at.append(of[2]) or real(*of))
-    replies = [ask(view, op=op, layer=1, **arguments) for _ in range(passes * (long.n_heads - 1) + 1)]
+    replies = [ask(view, op=op, layer=1, **arguments) for _ in range(passes * long.n_heads + 1)]
     assert all(fields["again"] and not nothing for fields, nothing in replies[:-1])
     assert "again" not in replies[-1][0]
     assert looked_at == [slice(n, n + 1) for n in range(long.n_heads)] * passes
@@ -158,8 +158,8 @@ def test_a_layer_alone_is_that_of_all_layers(
     fields, buffers = ask(view, op=op, **arguments)
     whole = wire.unpack(fields["arrays"], buffers[0])
     view, looked_at = again(long).explore(), []  # so that a layer's are computed without the others
-    real = heads.group_scores
-    monkeypatch.setattr(heads, "group_scores", lambda *of: looked_at.append(of[1]) or real(*of))
+    real = heads.group_steps
+    monkeypatch.setattr(heads, "group_steps", lambda *of: looked_at.append(of[1]) or real(*of))
     for layer in reversed(range(long.n_layers)):
         part, buffers = ask(view, op=op, layer=layer, **arguments)
         arrays = wire.unpack(part["arrays"], buffers[0])
