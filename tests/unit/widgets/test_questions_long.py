@@ -170,6 +170,7 @@ REFUSED = {
     "which_words": "is shown in texts of at most 1,024 tokens",
     "faithful": "is shown in texts of at most 1,024 tokens",
     "task_open": "no example 1500: there are 0 to 29",
+    "lesson_model": "there is no lesson of another model beside this view",  # whatever the length
     "find_target": "answers with no label and no word",  # an encoder, whatever the length
 }
 
