@@ -7,6 +7,7 @@ names, so that a notebook cannot lean on its checks. What stands above the first
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def parts(stem: str) -> dict[str, str]:
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     starts = [at for at, line in enumerate(lines) if PART.match(line)]
     found = {}
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in pairwise([*starts, len(lines)]):
         name = PART.match(lines[start])[1]  # type: ignore[index]
         assert name not in found
         found[name] = "\n".join([*lines[: starts[0]], *[""] * (start - starts[0]), *lines[start:end]])
