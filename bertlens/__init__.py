@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .lens import Lens
     from .lessons import Lesson
     from .model.families import Adapter, register_family
-    from .reports import Report, report
+    from .reports import Report, ReportView, report
     from .sentences.pairs import Similarity, similarity
     from .sentences.passages import rank
     from .tasks import Task, task
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         NeuronView,
         NormView,
         RankView,
-        ReportView,
         SimilarityView,
         SurveyView,
         TaskView,
@@ -49,7 +48,7 @@ _NAMES = {
     "text.encoding": ("InputReport",),
     "model.families": ("Adapter", "register_family"),
     "comparison": ("Comparison", "compare"),
-    "reports": ("Report", "report"),
+    "reports": ("Report", "ReportView", "report"),
     "sentences.pairs": ("Similarity", "similarity"),
     "sentences.passages": ("rank",),
     "tasks": ("Task", "task"),
@@ -65,7 +64,6 @@ _NAMES = {
         "NeuronView",
         "NormView",
         "RankView",
-        "ReportView",
         "SimilarityView",
         "SurveyView",
         "TaskView",

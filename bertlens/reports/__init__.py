@@ -8,6 +8,7 @@ from .cards import Card, Report
 from .claims import CLAIMS, GROUPS, Claim
 from .making import report
 from .rules import CANNOT, DIFFERS, HOLDS, Measured, Rule, verdict
+from .view import ReportView
 
 __all__ = [
     "CANNOT",
@@ -19,6 +20,7 @@ __all__ = [
     "Claim",
     "Measured",
     "Report",
+    "ReportView",
     "Rule",
     "report",
     "verdict",

@@ -1,7 +1,6 @@
 """The widgets: the Explorer with all views, and its parts alone; and how to add a question or a tab to them."""
 
 from .questions import Question, register_question
-from .reporting import ReportView
 from .tabs import Tab, register_tab, sheet
 from .views import (
     CompareView,
@@ -29,7 +28,6 @@ __all__ = [
     "NormView",
     "Question",
     "RankView",
-    "ReportView",
     "SimilarityView",
     "SurveyView",
     "Tab",

@@ -10,9 +10,10 @@ import ipywidgets
 
 from ..errors import BertLensError, InputError
 from ..lens import Lens
-from ..reports import Report, report
 from ..survey.corpus import Corpus
-from .jobs import Job, Stopped
+from ..widgets.jobs import Job, Stopped
+from .cards import Report
+from .making import report
 
 EVERY = 0.2  # seconds between two words about how far it is
 
@@ -35,7 +36,7 @@ class _Making(Job[Report]):
             self._told(self)
 
 
-class ReportView(ipywidgets.VBox):  # type: ignore[misc]
+class ReportView(ipywidgets.VBox):
     """`bl.report(lens, corpus, …)` on a thread of its own: a bar, what it is at, and *Stop*; other cells run meanwhile.
 
     lens, corpus, options: as for `bl.report`. Stop ends the pass over the texts, and the report is of those that were
