@@ -66,6 +66,17 @@ def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[np.ndarray,
     return mean, mean - half, mean + half
 
 
+def positive_mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The `mean_interval` of values that are 0 or more, such as losses: on the logarithm, so that it is above 0 too.
+
+    low, high: mean · exp(∓ t·s / (mean √n)), the delta method. Of losses, most of them small and some large, it covers
+    better than mean ± t·s/√n. Where all values are 0, so are the ends. Raises as `mean_interval` does.
+    """
+    mean, _, high = mean_interval(values, level)
+    wide = np.exp(np.divide(high - mean, mean, out=np.zeros_like(mean), where=mean > 0))
+    return mean, mean / wide, mean * wide
+
+
 def mean_text(values: ArrayLike, digits: int = 2) -> str:
     """The `mean_interval` of one value a text, values (n,), for people: "0.52 [0.44, 0.60]". Raises as it does."""
     mean, low, high = (float(x) for x in mean_interval(np.asarray(values, dtype=float)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from tqdm.auto import tqdm
 from ..comparison import Comparison, compare
 from ..errors import InputError, ModelError
 from ..lens import Lens
-from ..survey.intervals import mean_interval
+from ..survey.intervals import positive_mean_interval
 from ..trace.trace import Trace
 from .ablations import Part
 from .answers import Answered
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHANGES = {(False, True): "fixed", (True, False): "broken", (False, False): "still wrong", (True, True): "still right"}
+LN2 = math.log(2)  # a divergence is not larger
 TEXTS = 32  # that attention is compared on
 
 
@@ -89,12 +91,12 @@ def against(after: Answered, other: Lens, texts: int, seed: int) -> Against:
     table["loss_before"], table["loss"] = (task.losses for task in (before, after))
     order = (table["loss"] - table["loss_before"]).abs().sort_values(ascending=False, kind="stable").index
     differences = now.astype(float) - was.astype(float)
-    change = paired(differences, True) if len(after) > 1 else (float(differences[0]), np.nan, np.nan, 1.0)
+    change = paired(differences, True, 1) if len(after) > 1 else (float(differences[0]), np.nan, np.nan, 1.0)
     rows = np.random.default_rng(seed).permutation(len(after))[:texts].tolist()
     distances, note = _distances(before, after, rows)
     found = [
-        (str(Part(layer, head)), layer, head, mean[layer, head], low[layer, head], high[layer, head])
-        for mean, low, high in ([mean_interval(distances)] if len(distances) > 1 else [])
+        (str(Part(layer, head)), layer, head, mean[layer, head], low[layer, head], min(high[layer, head], LN2))
+        for mean, low, high in ([positive_mean_interval(distances)] if len(distances) > 1 else [])
         for layer in range(mean.shape[0])
         for head in range(mean.shape[1])
     ]

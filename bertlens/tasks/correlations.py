@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..survey.intervals import mean_interval
-from .scores import FEWEST, FEWEST_OF_ALL, Z, score_table, scored
+from .scores import FEWEST, FEWEST_OF_ALL, Z, mean_ends, score_table, scored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +73,5 @@ def numbers_table(labels: np.ndarray, guesses: np.ndarray, errors: bool) -> pd.D
     ]
     for name, each in (("mean squared error", (guesses - labels) ** 2), ("mean absolute error", abs(guesses - labels))):
         if errors:
-            ends = tuple(float(x) for x in mean_interval(each)[1:]) if n > 1 else (math.nan, math.nan)
-            rows.append(scored(name, "", float(each.mean()), (ends[0], ends[1]), n, FEWEST))
+            rows.append(scored(name, "", float(each.mean()), mean_ends(each), n, FEWEST))
     return score_table(rows)

@@ -45,10 +45,11 @@ def holm(p: np.ndarray, family: int) -> np.ndarray:
     return adjusted
 
 
-def paired(differences: np.ndarray, whole: bool) -> tuple[float, float, float, float]:
-    """(mean, low, high, p) of one difference a text, (n,) with n ≥ 2. whole: they are −1, 0 and 1."""
+def paired(differences: np.ndarray, whole: bool, most: float = math.inf) -> tuple[float, float, float, float]:
+    """(mean, low, high, p) of one difference a text, (n,) with n ≥ 2. whole: they are −1, 0 and 1. most: no difference
+    can be larger, and the interval ends there."""
     mean, low, high = (float(x) for x in mean_interval(differences))
-    return mean, low, high, exact_test(differences) if whole else t_test(differences)
+    return mean, max(low, -most), min(high, most), exact_test(differences) if whole else t_test(differences)
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +130,7 @@ def heads(
     found = sweep(task, second, run, how)
     values = found["loss"] if measure == "loss" else -found["right"]
     whole = measure == "accuracy" and how.draws == 1 and task.kind.name != "tags"
-    table = effect_table(parts, of_first, run, values, whole)
+    table = effect_table(parts, of_first, run, values, whole, 1 if measure == "accuracy" else math.inf)
     names = dict.fromkeys(by_estimate, "estimate") | dict.fromkeys(at_random, "random")
     table["chosen"] = [names.get(i, "") for i in range(len(parts))]
     unchosen = table["chosen"] == "random" if chosen != "all" else table["chosen"] != ""
@@ -143,15 +144,15 @@ def heads(
 
 
 def effect_table(
-    parts: list[Part], estimate: np.ndarray, run: list[Part], values: np.ndarray, whole: bool
+    parts: list[Part], estimate: np.ndarray, run: list[Part], values: np.ndarray, whole: bool, most: float = math.inf
 ) -> pd.DataFrame:
     """The table of `Heads` but for `chosen`. values: (texts, 1 + run) without any change, then with each.
 
-    whole: values are whole numbers, so that right and wrong are compared.
+    whole: values are whole numbers, so that right and wrong are compared. most: no effect can be larger.
     """
     import pandas as pd
 
-    tested = {part: paired(values[:, k] - values[:, 0], whole) for k, part in enumerate(run, 1)}
+    tested = {part: paired(values[:, k] - values[:, 0], whole, most) for k, part in enumerate(run, 1)}
     nothing = (np.nan,) * 4
     rows = [(str(part), part.layer, part.head, *tested.get(part, nothing)) for part in parts]
     table = pd.DataFrame(rows, columns=["part", "layer", "head", "effect", "low", "high", "p"])

@@ -72,8 +72,10 @@ class Task(Answered):
         Of all: accuracy, macro-F1 (the mean over classes that occur as label or guess), Matthews' correlation in
         [-1, 1], log loss in nats, calibration error in [0, 1] (ten bins). Of each class: precision, recall, F1; NaN
         where nothing was guessed so, or nothing is so. low, high: where the number over all such examples lies, drawn
-        independently: Wilson's for shares (n: of how many), for F1 Wilson's of TP / (TP + FP + FN), Student's t for the
-        loss, the delta method for macro-F1 and Matthews. NaN, and `note` says why, below 50 (macro-F1, Matthews: 200).
+        independently: Wilson's for shares (n: of how many), for F1 Wilson's of TP / (TP + FP + FN), for the loss
+        Student's t on its logarithm, the delta method for macro-F1 and Matthews; none leaves its number's range. NaN,
+        and `note` says why, below 50 (macro-F1, Matthews, log loss, reciprocal rank: 200). Of a model that is nearly
+        always right, few examples make the loss, and its interval covers less than it says (.89 at 200).
 
         Of numbers: Pearson's and Spearman's correlations (200 examples), the mean squared and absolute error; of scores
         in another unit than the labels the correlations alone. Of masked words: accuracy, the share with the word among

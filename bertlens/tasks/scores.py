@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..survey.intervals import mean_interval
+from ..survey.intervals import positive_mean_interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.95
-FEWEST, FEWEST_OF_ALL = 50, 200  # examples for an interval of a share, and of macro-F1 and Matthews
+FEWEST, FEWEST_OF_ALL = 50, 200  # examples for an interval of a share, and of macro-F1, Matthews and a log loss
 BINS = 10
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
@@ -98,6 +98,14 @@ def _on_logit(value: float, error: float) -> tuple[float, float]:
     return 1 / (1 + math.exp(half - middle)), 1 / (1 + math.exp(-half - middle))
 
 
+def mean_ends(each: np.ndarray) -> tuple[float, float]:
+    """(low, high) of the mean of what cannot be below 0, (n,); NaN for one."""
+    if len(each) < 2:
+        return math.nan, math.nan
+    _, low, high = positive_mean_interval(each)
+    return float(low), float(high)
+
+
 def metrics_table(labels: np.ndarray, logits: np.ndarray, names: list[str]) -> pd.DataFrame:
     """DataFrame(measure, label, value, low, high, n, note), see `Task.metrics`."""
     m = sklearn_metrics()
@@ -115,8 +123,7 @@ def metrics_table(labels: np.ndarray, logits: np.ndarray, names: list[str]) -> p
     add("macro-F1", "", macro, macro_f1_interval(confusion), n, FEWEST_OF_ALL)
     add("Matthews", "", m.matthews_corrcoef(labels, guesses), matthews_interval(confusion), n, FEWEST_OF_ALL)
     losses = losses_of(labels, logits)
-    ends = tuple(float(x) for x in mean_interval(losses)[1:]) if n > 1 else (math.nan, math.nan)
-    add("log loss", "", m.log_loss(labels, chances, labels=classes), (ends[0], ends[1]), n, FEWEST)
+    add("log loss", "", m.log_loss(labels, chances, labels=classes), mean_ends(losses), n, FEWEST_OF_ALL)
     rows.append(("calibration error", "", calibration_error(labels, chances), math.nan, math.nan, n, "of 10 bins"))
     each = m.precision_recall_fscore_support(labels, guesses, labels=classes, zero_division=np.nan)
     for k, (name, precision, recall, f1, support) in enumerate(zip(names, *each, strict=True)):

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError
 from ...measures.predictions import words_of
-from ...survey.intervals import mean_interval
+from ..entities import ratio_interval
 from ..reading import Columns
-from ..scores import FEWEST, score_table, scored, wilson
+from ..scores import FEWEST, FEWEST_OF_ALL, mean_ends, score_table, scored, wilson
 from .kind import Kind, Text, missing
 
 if TYPE_CHECKING:
@@ -127,9 +127,10 @@ class Words(Kind):
             (f"among the first {FIRST}", table[:, RANK] < FIRST),
         ):
             rows.append(scored(name, "", float(right.mean()), wilson(int(right.sum()), n), n, FEWEST))
-        for name, each in (("mean reciprocal rank", 1 / (1 + table[:, RANK])), ("log loss", table[:, LOSS])):
-            mean, low, high = (float(x) for x in mean_interval(each)) if n > 1 else (float(each[0]), 0.0, 0.0)
-            rows.append(scored(name, "", mean, (low, high), n, FEWEST))
+        losses, reciprocal = table[:, LOSS], 1 / (1 + table[:, RANK])
+        ends = ratio_interval(reciprocal, np.ones(n))  # of a mean in [0, 1]
+        rows.append(scored("mean reciprocal rank", "", float(reciprocal.mean()), ends, n, FEWEST_OF_ALL))
+        rows.append(scored("log loss", "", float(losses.mean()), mean_ends(losses), n, FEWEST_OF_ALL))
         return score_table(rows)
 
     def of_quality(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[float, tuple[float, float]]:

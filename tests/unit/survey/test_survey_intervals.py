@@ -9,7 +9,14 @@ import pytest
 
 from bertlens.errors import InputError
 from bertlens.survey import mean_interval
-from bertlens.survey.intervals import beta_quantile, beta_share, design_effect, jeffreys, share_interval
+from bertlens.survey.intervals import (
+    beta_quantile,
+    beta_share,
+    design_effect,
+    jeffreys,
+    positive_mean_interval,
+    share_interval,
+)
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -99,3 +106,15 @@ def test_mean_interval_refuses_what_has_no_mean() -> None:
     for values in ([], [1.0], [1.0, np.nan], 3.0):
         with pytest.raises(InputError, match="leave out texts"):
             mean_interval(np.array(values))
+
+
+def test_an_interval_of_what_is_above_0_is_the_mean_s_on_the_logarithm() -> None:
+    values = np.random.default_rng(0).exponential(size=(40, 3))
+    values[:, 1] = 0
+    mean, low, high = positive_mean_interval(values)
+    np.testing.assert_allclose(mean, values.mean(0))
+    half = stats.t.ppf(0.975, 39) * stats.sem(values[:, [0, 2]])
+    relative = half / mean[[0, 2]]
+    np.testing.assert_allclose(low[[0, 2]], mean[[0, 2]] * np.exp(-relative))
+    np.testing.assert_allclose(high[[0, 2]], mean[[0, 2]] * np.exp(relative))
+    assert low[1] == high[1] == 0

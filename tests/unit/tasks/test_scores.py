@@ -13,7 +13,7 @@ from sklearn import metrics as m
 
 import bertlens as bl
 from bertlens.errors import InputError, ModelError
-from bertlens.tasks import answers, scores
+from bertlens.tasks import answers, findings, scores
 from unit import tiny
 from unit.tasks.classifier import labelled, lens_of
 
@@ -64,7 +64,7 @@ def test_wilson_is_scipys():
 def test_few_examples_have_no_interval_and_say_so():
     for n, few in (
         (49, {"accuracy", "macro-F1", "Matthews", "log loss"}),
-        (199, {"macro-F1", "Matthews"}),
+        (199, {"macro-F1", "Matthews", "log loss"}),
         (200, set()),
     ):
         labels, logits = drawn(4, n, 2)
@@ -122,6 +122,31 @@ def test_the_interval_of_a_class_s_f1_covers(right):
     cells = cells_of(2, right)
     found = coverage(200, cells, lambda c: scores.f1_interval(int(c[0, 0]), int(c[1, 0]), int(c[0, 1])), right)
     assert 0.93 <= found <= 0.97
+
+
+@pytest.mark.parametrize(("n", "mean", "spread"), [(200, 0, 0.3), (200, 1, 2), (200, 4, 3), (1000, 4, 3)])
+def test_the_interval_of_the_log_loss_covers(n, mean, spread):
+    """Of margins that are normal; the truth by Gauss and Hermite."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(200)
+    truth = np.logaddexp(0, -(mean + spread * nodes)) @ weights / weights.sum()
+    each = np.logaddexp(0, -np.random.default_rng(2).normal(mean, spread, (DATASETS, n)))
+    ends = np.array([scores.mean_ends(one) for one in each])
+    assert 0.93 <= ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean() <= 0.97
+
+
+def test_no_interval_leaves_the_range_of_its_number():
+    rare = np.array([0.0001] * 199 + [9.0])  # mean ± t·s/√n begins below 0
+    low, high = scores.mean_ends(rare)
+    assert 0 < low < rare.mean() < high
+    assert scores.mean_ends(np.zeros(60)) == (0, 0)
+    labels = np.zeros(200, int)
+    logits = np.stack([np.where(np.arange(200), 9.0, -9.0), np.zeros(200)], 1)
+    row = scores.metrics_table(labels, logits, ["a", "b"]).set_index("measure").loc["log loss"]
+    assert 0 < row["low"] < row["value"] < row["high"]
+    differences = np.array([1.0, 1.0, 1.0, 0.0])
+    assert findings.paired(differences, True, 1)[1:3] == (pytest.approx(-0.0456, abs=1e-3), 1)
+    assert findings.paired(-differences, True, 1)[1:3] == (-1, pytest.approx(0.0456, abs=1e-3))
+    assert findings.paired(differences, False)[2] > 1
 
 
 def test_an_unbalanced_confusion_has_an_interval_around_its_own_number():
