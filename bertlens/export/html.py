@@ -30,8 +30,10 @@ from .deflate import carried
 from .live import Live, engine
 
 LIMIT = 20_000_000  # bytes of a page
+SCRIPTS = 1_000_000  # bytes of scripts and of the first picture, about
 PLAIN = 4_000_000  # bytes of answers that a page with its model holds as they are
 OTHERS = 4_000_000  # bytes of a live page's other texts; what is past it is run there
+BESIDE = 14_000_000  # bytes of the other texts of a page without the model
 _EXPORT = "export{widget as default};\n"  # how js/build.mjs ends the bundle
 # A page that runs its model: WebAssembly, and a Worker made of the page's own script.
 _WASM = " 'wasm-unsafe-eval'; worker-src blob:"
@@ -77,7 +79,8 @@ class Page:
     (question, its fields and buffers) pairs, made when the page is written. holds: which layers, for errors on the
     page. layers: which are held. live: the model, where the page carries it.
     texts: that a live page offers, "" where there is no second. others: pages of those that it carries too, as many
-    as fit: their overviews and answers. apart: bundles that it takes
+    as fit: their overviews and answers. shown_by: the question that shows this text in a page that carries several.
+    apart: bundles that it takes
     beside the widget’s. above: markup of ours that stands above the view, whose
     links to a state (#bertlens=…) bring the view up; all text of others in it is escaped.
     """
@@ -95,6 +98,7 @@ class Page:
     others: Iterable[Page] = ()
     above: str = ""
     apart: Sequence[str] = ()
+    shown_by: Mapping[str, Any] | None = None
 
 
 def to_html(page: Page, path: str | Path | None = None) -> str:
@@ -144,12 +148,14 @@ def _whole(page: Page, hosted: bool = False) -> str:
     is_plain = page.live is not None and sum(len(blob) for _, blob in found.values()) < PLAIN
     message = partial(_message, is_plain=is_plain)
     answers = {name: message(fields, blob) for name, (fields, blob) in found.items()}
-    others = _others(page.others)
+    room = LIMIT - sum(len(one["data"]["$bytes"]) for one in answers.values()) - len(page.above) - len(_css()) - SCRIPTS
+    others = _others(page.others, OTHERS if page.live is not None else min(BESIDE, room))
     data = {
         "others": [about for about, _ in others],
         "state": {**page.state, "overview": message(**page.state["overview"])},
         "overviews": {name: message(header, data) for name, (header, data) in page.overviews.items()},
         "holds": page.holds,
+        "shown_by": page.shown_by and question_name(page.shown_by),
         "about": page.about,
         "texts": page.texts,
         "above": bool(page.above),
@@ -184,19 +190,24 @@ def _credits(sentences: Sequence[str]) -> str:
     return f"<details><summary>About</summary>{''.join(f'<p>{_text(one)}</p>' for one in sentences)}</details>"
 
 
-def _others(pages: Iterable[Page]) -> list[tuple[dict[str, str], str]]:
-    """Of each text that a live page carries beside its own: what it is known by, and its elements."""
-    found: list[tuple[dict[str, str], str]] = []
+def _others(pages: Iterable[Page], room: int) -> list[tuple[dict[str, Any], str]]:
+    """Of each text that a page carries beside its own, as far as the bytes reach: what it is known by, and its
+    elements."""
+    found: list[tuple[dict[str, Any], str]] = []
     for page in pages:
         overview = page.state["overview"]
         known = {name: overview["header"][name] for name in ("trace", "subject", "text", "text_pair")}
+        known |= {"holds": page.holds, "shown_by": page.shown_by and question_name(page.shown_by)}
         elements = [_element(f"{known['trace']} overview", _message(**overview))]
+        for name, (header, data) in page.overviews.items():
+            asked = question_name({"op": "overview", "map": name})
+            elements.append(_element(f"{known['trace']} {asked}", _message(header, data)))
         for question, (fields, buffers) in page.answers:
             elements.append(
                 _element(f"{known['trace']} {question_name(question)}", _message(fields, b"".join(buffers)))
             )
         found.append((known, "\n".join(elements)))
-        if sum(len(held) for _, held in found) > OTHERS:
+        if sum(len(held) for _, held in found) > room:
             return found[:-1]
     return found
 
@@ -207,7 +218,7 @@ def _layer_bytes(answers: Mapping[str, dict[str, Any]], layers: Sequence[int]) -
     return sum(len(message["data"]["$bytes"]) + 200 for message in about_layers) // max(1, len(layers))  # 200: its JSON
 
 
-def question_name(question: dict[str, Any]) -> str:
+def question_name(question: Mapping[str, Any]) -> str:
     """A question of the page as the key of its answer, the same text that page.js makes of it."""
     return json.dumps(sorted(question.items()), separators=(",", ":"), ensure_ascii=False)
 

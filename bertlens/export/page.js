@@ -64,15 +64,22 @@ async (widget, engine) => {
     const { op, map, layer } = question;
     if (op === "hello") return [{ kernel: false }];
     if (op === "trace" && engine) return bring(question);
-    const other = page.others.some((one) => one.trace === trace) ? `${trace} ` : "";
-    const message = op === "overview" && !other ? page.overviews[map] : kept(other + name(question));
+    const asked = name(question);
+    const opens = [page, ...page.others].find(({ shown_by }) => shown_by === asked);
+    if (opens) {
+      show(opens === page ? first : await held(opens));
+      return [{}];
+    }
+    const about = page.others.find((one) => one.trace === trace);
+    const other = about ? `${trace} ` : "";
+    const message = op === "overview" && !other ? page.overviews[map] : kept(other + asked);
     if (message) return [message.header, [await unpack(message.data)]];
     const word = state.overview.header.layer_maps?.find(({ name }) => name === question.kind);
     if (op === "layer_map" && word)
       return [{ error: `${word.label} of layer ${layer} is not in this page, which holds those that were shown when it was saved` }];
     // every layer that is in the page is there with all of its heads
     if (layer !== undefined && !kept(other + name({ op: "head", map, layer, head: 0 })))
-      return [{ error: `layer ${layer} is not in this page, which holds ${page.holds}` }];
+      return [{ error: `layer ${layer} is not in this page, which holds ${(about ?? page).holds}` }];
     return [{ error: "This needs the model, which a saved page does not hold. Open the notebook." }];
   };
   // A text that the page carries is shown at once, with or without the model.

@@ -175,11 +175,12 @@ class Task(Answered):
     def to_html(
         self, path: str | Path, *, heads: Heads | None = None, errors: Errors | None = None, live: int = 10
     ) -> None:
-        """Write one page, which needs nothing else: scores, confusion, calibration, 200 examples, as plain tables.
+        """Write one page, which needs nothing else: scores, confusion, calibration, 200 examples, as plain tables, and
+        below them the view of the examples (`explore`).
 
         heads, errors: results of these methods, to stand in it too. live: of how many texts, those with the largest
-        loss, the heads are there to be looked at, as far as 12 MB reach. Raises ExportError where it cannot be written,
-        InputError for a number below 0.
+        loss, the view has the run, as far as 14 MB reach; 0 leaves the view out. Raises ExportError where it
+        cannot be written, InputError for a number below 0.
         """
         if isinstance(live, bool) or not isinstance(live, int) or live < 0:
             raise InputError(f"live is how many texts to show the heads of, from 0, not {live!r:.40}")

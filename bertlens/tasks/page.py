@@ -1,19 +1,23 @@
-"""The page of a task: plain tables in one file, nothing loaded; the heads of some texts live."""
+"""The page of a task: plain tables in one file, nothing loaded; below them the examples, live."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing
+from ..base.registered import registered
+from ..errors import BertLensError, ExportError
+from ..export import html
 from ..trace.provenance import made_with, visible
 from .ablations import ABLATIONS
 from .answers import Answered
 from .importance import Heads
-from .live import frames
 from .mistakes import Errors
 from .scores import calibration_table, confusion_table
 
@@ -39,9 +43,58 @@ def write(path: str | Path, task: Answered, heads: Heads | None, errors: Errors 
 
 def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = None, live: int = 0) -> str:
     """The text of the page. live: of how many texts the heads are shown, those with the largest loss."""
+    tables = _tables(task, heads, errors)
+    made = made_with()
+    versions = " &#183; ".join([*(f"{name} {number}" for name, number in made["versions"].items()), made["date"]])
+    style = f"<style>{Path(__file__).with_name('page.css').read_text(encoding='utf-8')}</style>"
+    whole = _with_view(task, heads, errors, live, style + tables) if live else None
+    if whole is not None:
+        return whole
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{SECURITY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{_said(task.lens.model_name)}: its task</title></head>\n<body>\n{style}{tables}"
+        f'<footer class="soft">{versions}</footer></body></html>\n'
+    )
+
+
+def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live: int, above: str) -> str | None:
+    """The page with the view of the examples below the tables; None where the model shows no attention."""
+    layer, head = _first(heads)
+    try:
+        view: Any = registered("task_view")(task, heads_found=heads, errors_found=errors, layer=layer, head=head)
+    except BertLensError:
+        return None
+    where = "" if heads is None else f", opened at L{layer}·H{head}, the head with the largest effect"
+    said = (
+        f'<h2 id="live">The examples, live</h2><p class="soft">The {min(EXAMPLES, len(task))} with the largest loss; a '
+        f"click on one of the first {min(live, len(task))} shows its heads{where}.</p></section>"
+    )
+    link = '<p><a href="#live">To the examples, live</a></p>'
+    above = above.removesuffix("</section>").replace("</h1>", f"</h1>{link}", 1) + said
+    for layers in (None, [layer]):
+        page = view.page(layers)
+        page = replace(page, above=above, others=itertools.islice(page.others, live - 1))
+        try:
+            return html.to_html(page)
+        except ExportError:
+            continue
+    return None
+
+
+def _first(heads: Heads | None) -> tuple[int, int]:
+    """The head with the largest effect."""
+    if heads is None:
+        return 0, 0
+    best = heads.table[(heads.table["head"] >= 0)].iloc[0]
+    return int(best["layer"]), int(best["head"])
+
+
+def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> str:
     model, source = _said(task.lens.model_name), task.examples.columns.source
     table = task.table.sort_values("loss", ascending=False, kind="stable")
-    shown = frames(task, table["row"].head(live).tolist(), heads)
     scores = task.kind.metrics(task.records, task.labels)
     names = task.names
     asked = f"{len(names)} {'tags' if task.kind.name == 'tags' else 'classes'}" if names else task.kind.asks
@@ -56,20 +109,10 @@ def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = 
         *([] if heads is None else [_heads(heads)]),
         *([] if errors is None else [_errors(errors)]),
         *([_calibration(task)] if names else []),
-        shown.markup,
         f"<h2>The {min(EXAMPLES, len(task))} examples with the largest loss</h2>",
         _examples(table.head(EXAMPLES)),
-        f'<p class="soft">{escape(" · ".join(f"{k} {v}" for k, v in made_with().items()))}</p>',
     ]
-    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{SECURITY}{shown.policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{model}: its task</title><style>{style}</style></head>\n<body>\n"
-        + "\n".join(parts)
-        + f"\n{shown.scripts}</body></html>\n"
-    )
+    return f'<section id="labelled">{"".join(parts)}</section>'
 
 
 def _said(text: Any, most: int = CHARACTERS) -> str:

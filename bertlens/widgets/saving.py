@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.wire import pack
-from ..errors import ExportError, InputError, check_indices
+from ..errors import BertLensError, ExportError, InputError, check_indices
 from ..export import html
 from ..export import live as live_page
 from ..export.deflate import deflated
@@ -19,7 +19,7 @@ from ..export.still import to_png
 from ..page import bundle
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
-from .answers import heads, similar
+from .answers import heads, similar, tasks
 from .questions import QUESTIONS, Asked, Message, Question, Reply, register_question
 from .shown import Shown, stream_size, stream_tokens
 from .tabs import PARTS, TABS
@@ -67,7 +67,7 @@ def page(
     selection = Selection.of(traits, chosen)
     steps = list(saved_answers(shown, traits, selection))
     if bar is not None:
-        bar.total = len(shown.pending(pictured)) + len(steps)
+        bar.total = (bar.total or 0) + len(shown.pending(pictured)) + len(steps)
     shown = shown.with_pictures(pictured, bar)
     about = provenance(trace)
     texts = " / ".join(visible(text) for text in (trace.text, trace.text_pair) if text)
@@ -95,7 +95,29 @@ def page(
         holds=holds,
         about=about,
         apart=() if shown.tasked is None else ("task.js",),
+        others=() if shown.tasked is None else _examples(shown, traits, chosen, bar),
+        shown_by=None if shown.tasked is None else tasks.opens(shown.tasked.row_of(trace)),
     )
+
+
+def _examples(shown: Shown, traits: Mapping[str, Any], layers: list[int], bar: tqdm[Any] | None) -> Iterator[html.Page]:
+    """The pages of the examples with the largest loss but for the one shown: of all these layers, or where that is too
+    much of the selected one."""
+    tasked = shown.tasked
+    assert tasked is not None
+    parts = [part for part in traits["parts"] if part not in ("examples", "task")]
+    alone = {**traits, "parts": parts, "query": None, "key": None, "heads": []}
+    for row in tasked.table["row"].head(tasks.RUN).tolist():
+        try:
+            trace = tasked.trace(row)
+        except BertLensError:
+            continue
+        if row == tasked.row_of(shown.trace):
+            continue
+        size = sum(_most_bytes(maps) for maps in trace.maps.values()) * len(layers)
+        held = layers if size < html.BESIDE / tasks.RUN else [traits["layer"]]
+        own = Shown(trace).opened(shown.map_name, traits["layer"], traits["head"])
+        yield replace(page(own, alone, held, bar), shown_by=tasks.opens(row))
 
 
 def _for_readers(lesson: Mapping[str, Any]) -> dict[str, Any]:

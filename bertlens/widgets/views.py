@@ -215,7 +215,8 @@ class TaskView(LensWidget):
     task: of `bl.task(lens, examples)`; `task.explore()` makes this view, which runs the model on all examples where
     that was not done yet. row: of the example that it opens on, without it the one with the largest loss.
     heads_found, errors_found: of `task.heads()` and `task.errors()`; what is missing can be started, and stopped, in
-    the view. Other arguments: LensWidget. Raises InputError for anything but a task, and for a row that there is not.
+    the view. A saved page has the runs of the ten examples with the largest loss. Other arguments: LensWidget. Raises
+    InputError for anything but a task, and for a row that there is not.
     """
 
     PARTS = ("examples", *Explorer.PARTS)

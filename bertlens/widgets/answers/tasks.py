@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..questions import Asked
 
 KEPT = 200  # examples that a page without a kernel holds
+RUN = 10  # of them, those with the largest loss, whose runs it holds
 CHARACTERS = 4_000_000  # of all texts of a table: beyond it each is cut
 CUT = 200  # characters of a text then
 PATIENCE = 0.2  # s
@@ -51,6 +52,7 @@ class Tasked:
         self.table = worst_first(task.table)
         self.metrics = task.metrics()
         self.opened: int | None = None
+        self._texts = task.examples.shown()
         self._found: dict[str, Any] = {
             name: one for name, one in (("heads", heads), ("errors", errors)) if one is not None
         }
@@ -69,6 +71,14 @@ class Tasked:
         task = self.task
         task.check()
         return task.lens.run([task.examples.encoding(task.lens, int(row), task.truncation)])[0]
+
+    def row_of(self, trace: Trace) -> int | None:
+        """The example that a trace is the run of, by its texts: the one that was opened last, where several have
+        them; None of another text."""
+        texts = tuple(text for text in (trace.text, trace.text_pair) if text)
+        if self.opened is not None and tuple(self._texts[self.opened]) == texts:
+            return self.opened
+        return next((row for row, own in enumerate(self._texts) if tuple(own) == texts), None)
 
     def why_not(self, trace: Trace) -> str:
         """Why the examples cannot stand beside a trace; "" where they can: it is of the same model."""
@@ -144,7 +154,7 @@ def task(asked: Asked) -> Answer:
         "source": visible(task.examples.columns.source),
         "examples": len(task),
         "wrong": wrong,
-        "opened": own.opened,
+        "opened": own.row_of(asked.shown.trace),
         "metrics": _rows(own.metrics, ("measure", "label", "value", "low", "high", "n", "note")),
         "confusion": _confusion(task),
         "held": own.held(),
@@ -160,8 +170,16 @@ def task_table(asked: Asked) -> Answer:
 
 def task_open(asked: Asked, row: Any) -> Answer:
     """An example is run and shown."""
-    asked.show(tasked(asked).trace(row))
+    own = tasked(asked)
+    trace = own.trace(row)
+    own.opened = row
+    asked.show(trace)
     return {"row": row}, {}
+
+
+def opens(row: int | None) -> dict[str, Any] | None:
+    """The question that shows an example."""
+    return None if row is None else {"op": "task_open", "row": row}
 
 
 def task_work(asked: Asked, work: str) -> Answer:

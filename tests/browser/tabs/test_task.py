@@ -219,13 +219,27 @@ def test_ten_thousand_rows_are_a_list_of_those_in_sight(live: Any) -> None:
 
 @pytest.mark.parametrize(("width", "theme"), [(480, "dark"), (950, "light")])
 def test_a_saved_page_holds_the_examples_that_matter(show: Any, task: bl.Task, width: int, theme: str) -> None:
-    seen = show(task.explore(), width=width, theme=theme)
+    seen = show(task.explore(), width=width, theme=theme, matters=True)
     order = task.table.sort_values("loss", ascending=False, kind="stable")["row"].tolist()
     expect(opened(seen)).to_contain_text(said(task, order[0]))
     assert rows(seen)[:8] == order[:8]
     assert seen.page.evaluate("() => document.documentElement.scrollWidth") <= width
-    row(seen, order[1]).click()
+    for n in (3, 0, 9):  # ten of them are run in the page
+        row(seen, order[n]).click()
+        expect(opened(seen)).to_contain_text(said(task, order[n]))
+        expect(seen.root.get_by_role("textbox", name="Sentence A")).to_have_value(task.table["text"][order[n]])
+    trace = task.lens.trace(task.table["text"][order[9]])
+    expect(seen.root.locator(".bl-row-label")).to_have_count(trace.n_tokens)
+    seen.root.get_by_role("button", name="Which head does it?").click()
+    guess = int(task.guesses[order[9]])
+    best = min(
+        ((layer, head) for layer in range(3) for head in range(4)),
+        key=lambda at: float(trace.rerun(bl.whatif.off(*at)).output.logits[0, guess]),
+    )
+    expect(seen.part("task-head")).to_contain_text(f"L{best[0]}·H{best[1]}, switched off alone")
+    row(seen, order[10]).click()
     expect(seen.part("problem")).to_contain_text("needs the model")
+    expect(opened(seen)).to_contain_text(said(task, order[9]))
     seen.page.evaluate(AXE.read_text(encoding="utf-8"))
     assert seen.page.evaluate(FINDINGS) == []
 

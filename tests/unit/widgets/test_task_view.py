@@ -250,3 +250,16 @@ def test_a_saved_page_holds_what_was_found_and_slices(task: bl.Task) -> None:
     assert own.page().apart == ("task.js",)
     assert own.page().title == "BertForSequenceClassification: its task"
     assert task.lens.trace("the cat sat").explore().page().apart == ()
+
+
+def test_a_saved_page_opens_on_the_example_that_was_clicked_last(task: bl.Task) -> None:
+    own = task.explore()
+    assert asked(own, "task_open", row=17)[0]["row"] == 17
+    assert asked(own, "task")[0]["opened"] == 17
+    page = own.page()
+    assert page.shown_by == {"op": "task_open", "row": 17}
+    worst = task.table.sort_values("loss", ascending=False, kind="stable")["row"].tolist()
+    rows = [other.shown_by["row"] for other in page.others if other.shown_by]
+    assert rows == [row for row in worst[:10] if row != 17]
+    assert asked(own, "trace", text="the cat", text_pair="")[0].get("error") is None
+    assert asked(own, "task")[0]["opened"] is None and own.page().shown_by is None

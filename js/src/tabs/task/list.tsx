@@ -103,7 +103,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
               );
             })}
             {rests && (
-              <th scope="col" class="bl-of-text">
+              <th scope="col" class="bl-of-text bl-ex-rests">
                 rests on
               </th>
             )}
@@ -130,7 +130,11 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
                 {columns.map((column) => (
                   <Cell key={column.name} column={column} n={n} isWrong={isWrong(examples, n) === true} />
                 ))}
-                {rests && <td class="bl-of-text">{rests.get(row) ?? ""}</td>}
+                {rests && (
+                  <td class="bl-of-text bl-ex-rests" title={rests.get(row)}>
+                    {rests.get(row) ?? ""}
+                  </td>
+                )}
               </tr>
             );
           })}
