@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from ..base.registered import registered
 from ..comparison import Comparison, compare
 from ..errors import InputError, ModelError
 from ..lens import Lens
 from ..survey.intervals import positive_mean_interval
 from ..trace.trace import Trace
-from .ablations import Part
+from .ablations import FEWEST_DRAWS, Part
 from .answers import Answered
 from .findings import paired
+from .importance import heads, signed
 from .kinds import kind_of, one_each
+from .turned import Turned, turned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,14 +64,42 @@ class Against:
         turned = ", ".join(self.heads["part"].head(5))
         heads = f" Turned most, over {self.texts} texts: {turned}." if turned else ""
         shown = "p < .001" if p < 0.001 else f"p = {p:.3f}"
-        accuracy = f"Accuracy {mean:+.3f} ({low:+.3f} to {high:+.3f}), {shown}."
+        accuracy = f"Accuracy {signed(mean, '+.3f')} ({signed(low, '+.3f')} to {signed(high, '+.3f')}), {shown}."
         return f"Of {len(self.table):,} examples: {counts}. {accuracy}{heads}"
+
+    def trace_before(self, row: int) -> Trace:
+        """The run of an example by the other model."""
+        return _trace(self.before, row)
 
     def compare(self, row: int) -> Comparison:
         """One example in both models, side by side: `.explore()` opens it. Raises InputError for a row there is not."""
         if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < len(self.after):
             raise InputError(f"no example {row!r:.40}: choose a row from 0 to {len(self.after) - 1}")
         return compare(*(_trace(task, int(row)) for task in (self.before, self.after)))
+
+    def effects(
+        self,
+        chosen: int | str = 10,
+        ablation: str = "zero",
+        measure: str = "loss",
+        draws: int = FEWEST_DRAWS,
+        seed: int = 0,
+    ) -> Turned:
+        """Which heads and MLPs matter now and did not: `Task.heads` of both models, of the same parts and texts.
+
+        Parts are chosen that either model has large estimates of, on one half of the examples; the difference of the
+        two effects is measured on the other half, paired by text. Arguments and errors: those of `Task.heads`.
+        Raises ModelError where heads are not those of one training.
+        """
+        if not len(self.heads):
+            raise ModelError(f"no head here is one of the other model: {self.note}")
+        given = (chosen, ablation, measure, draws, seed)
+        after = heads(self.after, *given, beside=self.before)
+        return turned(heads(self.before, *given, beside=self.after), after)
+
+    def explore(self, **selection: Any) -> Any:
+        """The examples as a view, `Task.explore`, with what changed beside them."""
+        return registered("task_view")(self.after, against=self, **selection)
 
     def __repr__(self) -> str:
         return f"Against({self.said})"

@@ -18,7 +18,7 @@ from .answers import Answered
 from .findings import holm, paired, rank_correlation
 from .kinds import one_each
 from .passes import answers_of, checked
-from .sweeping import Sweep, batches_of, cost, effects, kept_estimates
+from .sweeping import Sweep, batches_of, cost, effects, kept_estimates, of_one_pass
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,7 @@ FOUND = 0.05
 ORDERS = ("estimate", "effect", "random")
 KEPT = 0.95  # of the accuracy, or of Spearman's correlation
 ROUNDING = 1e-12
+ESTIMATE = 2  # forward passes that the estimate of all parts takes, about
 RANDOM_ORDERS = 3
 
 
@@ -52,6 +53,7 @@ class Heads:
     second: list[int]  # rows that they were measured on
     agreement: dict[str, float]  # Spearman's ρ of the estimates of both halves, and of estimate and effect, unchosen
     task: Answered = field(compare=False)
+    each: pd.DataFrame = field(compare=False)  # (texts, parts that were run) the effect on each text, by its row
 
     @property
     def findings(self) -> pd.DataFrame:
@@ -63,14 +65,14 @@ class Heads:
         """What was measured and found, in a few sentences."""
         run = int(self.table["effect"].notna().sum())
         above, below = (self.findings[self.findings["effect"] * sign > 0]["part"].tolist() for sign in (1, -1))
-        unit = "nats of the loss" if self.measure == "loss" else "of the accuracy"
-        needed = f"{_listed(above)} {'is' if len(above) == 1 else 'are'} needed" if above else ""
-        worse = f"{_listed(below[::-1])} {'stands' if len(below) == 1 else 'stand'} in the way" if below else ""
+        unit = "nats of the loss" if self.measure == "loss" else "accuracy"
+        needed = f"{listed(above)} {'is' if len(above) == 1 else 'are'} needed" if above else ""
+        worse = f"{listed(below[::-1])} {'stands' if len(below) == 1 else 'stand'} in the way" if below else ""
         found = "; ".join(filter(None, (needed, worse))) or "None of them can be told from chance"
         return (
             f"{run} of {self.family} heads and MLPs, each {ABLATIONS[self.ablation]}, on {len(self.second):,} texts "
             f"that had no part in the choice; effects in {unit}. {found} (Holm, 5 %, over all {self.family}). "
-            f"Order of the estimates in one half and the other: ρ = {self.agreement['halves']:.2f}."
+            f"Order of the estimates in one half and the other: ρ = {signed(self.agreement['halves'], '.2f')}."
         )
 
     def pruning(self, points: int = 12, orders: tuple[str, ...] = ("estimate", "random")) -> pd.DataFrame:
@@ -91,7 +93,12 @@ class Heads:
         return f"Heads({self.said})"
 
 
-def _listed(parts: list[str]) -> str:
+def signed(value: float, how: str) -> str:
+    """A number in a sentence."""
+    return f"{value:{how}}".replace("-", "−")
+
+
+def listed(parts: list[str]) -> str:
     """The first eight by name."""
     more = f" and {len(parts) - 8} more" if len(parts) > 8 else ""
     return ", ".join(parts[:8]) + more
@@ -105,8 +112,12 @@ def heads(
     draws: int = FEWEST_DRAWS,
     seed: int = 0,
     sweep: Sweep = effects,
+    beside: Answered | None = None,
 ) -> Heads:
-    """See Task.heads. sweep: what runs the effects."""
+    """See Task.heads. sweep: what runs the effects. beside: the same examples and another model of this shape: parts
+    with large estimates in either are chosen, so that both have the effects of the same ones."""
+    import pandas as pd
+
     if measure not in MEASURES:
         raise InputError(f"no measure {str(measure)[:40]!r}: there are {', '.join(MEASURES)}")
     if measure == "accuracy" and not task.kind.has_right:
@@ -123,7 +134,11 @@ def heads(
     pool = [task.examples.encoding(task.lens, row, task.truncation) for row in first[:32]]
     how = Ablation(ablation, draws, task.lens, pool, parts, seed)
     of_first, of_second = (_flat(parts, *kept_estimates(task, rows, n_layers)) for rows in (first, second))
-    by_estimate, at_random = _choice(of_first, chosen, seed)
+    matters = of_first
+    if beside is not None:
+        others = np.nan_to_num(_flat(parts, *kept_estimates(beside, first, n_layers)))
+        matters = np.maximum(np.abs(np.nan_to_num(of_first)), np.abs(others))
+    by_estimate, at_random = _choice(matters, chosen, seed)
     run = [parts[i] for i in sorted({*by_estimate, *at_random})]  # layer by layer
     if task.progress or is_watched():
         say(cost(task, second, run, how, n_layers), task.progress)
@@ -140,7 +155,29 @@ def heads(
     }
     columns = ["part", "layer", "head", "estimate", "chosen", "effect", "low", "high", "p", "p_holm", "finding"]
     table = table[columns].sort_values(["effect", "estimate"], ascending=False, ignore_index=True)
-    return Heads(table, measure, ablation, len(parts), first, found["row"].tolist(), agreement, task)
+    each = pd.DataFrame(values[:, 1:] - values[:, :1], index=found["row"], columns=[str(part) for part in run])
+    return Heads(table, measure, ablation, len(parts), first, found["row"].tolist(), agreement, task, each)
+
+
+def expected(task: Answered, chosen: int = 10, ablation: str = "zero", models: int = 1) -> str:
+    """What `heads` will take, in a sentence, before anything is chosen: from one batch of texts of middle length.
+
+    models: how many do the same, as before and after a fine-tuning.
+    """
+    if len(task) < FEWEST_EXAMPLES:
+        raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
+    parts, n_layers = _parts(task, 0)
+    draws = FEWEST_DRAWS if ablation == "resample" else 1
+    run, half = min(len(parts), 2 * chosen), len(task) - len(task) // 2
+    below = np.mean([(n_layers - part.layer) / n_layers for part in parts])
+    passes = 1 + run * below * draws
+    seconds = of_one_pass(task, range(len(task)))
+    took = models * seconds * (ESTIMATE + passes * half / len(task))
+    said = f"{max(1.0, took):.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
+    each = "" if models == 1 else " of each model"
+    return (
+        f"About {said}: a backward pass over {len(task):,} texts, then about {passes:.0f} passes over {half:,}{each}."
+    )
 
 
 def effect_table(

@@ -57,15 +57,19 @@ def kept_estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[
     return known[0], known[1]
 
 
-def cost(task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation: Ablation, n_layers: int) -> str:
-    """What a sweep will take, in one line: from one batch of it, of texts of middle length."""
+def of_one_pass(task: Answered, rows: Sequence[int]) -> float:
+    """Seconds that a pass over these texts takes, from one batch of them, of texts of middle length."""
     window = list(itertools.islice(batches_of(task, rows), WINDOW))  # from its shortest texts to its longest
     batch = window[len(window) // 2]
     began = time.perf_counter()
     answers_of(task.lens, task.examples, batch, Run())
-    seconds = (time.perf_counter() - began) * len(rows) / len(batch.rows)
+    return (time.perf_counter() - began) * len(rows) / len(batch.rows)
+
+
+def cost(task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation: Ablation, n_layers: int) -> str:
+    """What a sweep will take, in one line."""
     passes = 1 + sum((n_layers - part.layer) / n_layers for part in parts) * ablation.draws
-    took = seconds * passes
+    took = of_one_pass(task, rows) * passes
     said = f"{took:.0f} s" if took < 120 else f"{took / 60:.0f} minutes"
     draws = f", {ablation.draws} draws each" if ablation.draws > 1 else ""
     return (

@@ -11,6 +11,8 @@ from ..measures import gates, sources
 from ..measures.attribution.methods import METHODS as ATTRIBUTIONS
 from ..measures.geometry.projection import METHODS
 from ..sentences.pairs import SPLITS
+from ..tasks import ABLATIONS
+from ..tasks import MEASURES as EFFECTS_OF
 from ..trace.trace import Trace
 from ..vocabulary import LAYER_MAPS, MEASURES
 from .answers.tasks import WORKS
@@ -79,10 +81,11 @@ def _text_pair(trace: Trace, value: Any) -> str | None:
 
 
 def _other(trace: Trace, value: Any) -> tuple[str, ...]:
-    """Another run: ["original"], or ["text", a text, a second one or "", "cut" where it may be cut]."""
+    """Another run: ["original"], ["before"], or ["text", a text, a second one or "", "cut" where it may be cut]."""
     given = tuple(value) if isinstance(value, list) else ()
     if not all(isinstance(one, str) for one in given) or (given[:1], len(given)) not in (
         (("original",), 1),
+        (("before",), 1),
         (("text",), 4),
     ):
         raise InputError("the page asked for another run that this version of bertlens does not know")
@@ -163,5 +166,7 @@ ARGUMENTS: dict[str, Argument] = {
     ),
     "split": Argument(_split, "{ of: string; words: boolean }"),
     "work": Argument(_choice("work", WORKS)),
+    "effect_of": Argument(_choice("measure", EFFECTS_OF)),
+    "ablation": Argument(_choice("ablation", ABLATIONS)),
     "layers": Argument(_as_sent, "number[] | null"),
 }

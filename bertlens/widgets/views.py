@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..sentences.ranking import Ranking
     from ..survey.headstats import HeadStats
     from ..survey.treebank import Sentence
-    from ..tasks import Errors, Heads, Task
+    from ..tasks import Against, Errors, Heads, Task
 
 
 class Explorer(LensWidget):
@@ -214,7 +214,8 @@ class TaskView(LensWidget):
 
     task: of `bl.task(lens, examples)`; `task.explore()` makes this view, which runs the model on all examples where
     that was not done yet. row: of the example that it opens on, without it the one with the largest loss.
-    heads_found, errors_found: of `task.heads()` and `task.errors()`; what is missing can be started, and stopped, in
+    heads_found, errors_found: of `task.heads()` and `task.errors()`; against: of `task.against(other_lens)`, for what
+    changed from that model to this one; what is missing can be started, and stopped, in
     the view. A saved page has the runs of the ten examples with the largest loss. Other arguments: LensWidget. Raises
     InputError for anything but a task, and for a row that there is not.
     """
@@ -228,9 +229,10 @@ class TaskView(LensWidget):
         row: int | None = None,
         heads_found: Heads | None = None,
         errors_found: Errors | None = None,
+        against: Against | None = None,
         **selection: Any,
     ) -> None:
-        tasked = Tasked(task, heads_found, errors_found)
+        tasked = Tasked(task, heads_found, errors_found, against)
         tasked.opened = tasked.worst if row is None else row
         trace = tasked.trace(tasked.opened)
         super().__init__(trace, tasked=tasked, **_opened(trace, {"truncation": task.truncation} | selection))

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Link } from "../src/kernel/link";
 import type { View } from "../src/state/view";
-import { type Examples, listed, stateOf } from "../src/tabs/task/data";
+import { type Column, type Examples, listed, stateOf } from "../src/tabs/task/data";
 import { mostNeeded } from "../src/tabs/task/opened";
 import { SHARED } from "../src/tabs/task/shared";
 import { countWords, exampleWords, explainedWords, firstScore } from "../src/tabs/task/words";
@@ -48,6 +48,25 @@ it("lists what is searched for, by words or by number, what is wrong or right, a
   expect(listed(EXAMPLES, chosen)).toEqual([2, 3, 0, 1]);
 });
 
+it("lists what changed from a model before, and says so", () => {
+  const before: Column = { name: "before", kind: "class", names: ["good", "poor"], numbers: [0, 0, 1, 1] };
+  const change: Column = {
+    name: "change",
+    kind: "class",
+    names: ["broken", "still right", "fixed"],
+    numbers: [0, 1, 2, 1],
+  };
+  const both = { ...EXAMPLES, columns: [...EXAMPLES.columns, before, change] };
+  const chosen = state();
+  chosen.only.value = "broken";
+  expect(listed(both, chosen)).toEqual([0]);
+  chosen.only.value = "still right";
+  expect(listed(both, chosen)).toEqual([1, 3]);
+  chosen.only.value = "wrong";
+  expect(listed(both, chosen)).toEqual(listed(EXAMPLES, chosen));
+  expect(exampleWords(both, 0)).toContain(" The model before guessed good: broken.");
+});
+
 it("lists tables that have none of the columns of a classifier", () => {
   const chosen = state();
   const plain: Examples = { n: 2, cut: 0, columns: [{ name: "error", kind: "number", numbers: [2, 1] }] };
@@ -68,7 +87,17 @@ it("says what came of an example", () => {
 
 it("says the first score of all, with its interval or without", () => {
   const score = { measure: "accuracy", label: "", value: 0.87, low: 0.8512, high: 0.89, n: 1000, note: "" };
-  const told = { ...EXAMPLES, source: "", examples: 9, wrong: 1, opened: null, confusion: null, held: [] };
+  const told = {
+    ...EXAMPLES,
+    source: "",
+    examples: 9,
+    wrong: 1,
+    opened: null,
+    confusion: null,
+    held: [],
+    rated: true,
+    against: null,
+  };
   expect(firstScore({ ...told, metrics: [{ ...score, label: "good" }, score] })).toBe(
     "accuracy 0.870 (95 %: 0.851 to 0.890)",
   );

@@ -46,7 +46,7 @@ def _of(asked: Asked, other: Other | None) -> Compared:
     """The two runs of a view, or the run shown beside another.
 
     other: ("text", text, second text or "", "cut" where it may be cut), run by the same lens, as b; ("original",), the
-    run without changes, as a.
+    run without changes, as a; ("before",), the run of the model before a fine-tuning, as a.
     """
     shown = asked.shown
     if other is None:
@@ -68,6 +68,10 @@ def _beside(asked: Asked, other: Other) -> Comparison:
         if not own.changes:
             raise InputError("this run is the unchanged one")
         return compare(own.original, own)
+    if other[0] == "before":
+        if asked.shown.tasked is None:
+            raise InputError("this view was made without labelled examples: task.against(other_lens).explore()")
+        return compare(asked.shown.tasked.before(asked.shown.trace).maps[asked.map], own)
     asked.shown.trace.check_unchanged()
     text, text_pair, cut = other[1:]
     return compare(own, traced(asked, text, text_pair, cut == "cut").maps[asked.map])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import BertLensError, InputError
 from ...page import bundle
-from ...tasks import Errors, Heads, Task
+from ...tasks import Against, Errors, Heads, Task, Turned, expected
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..jobs import Job, Stopped
@@ -26,9 +26,12 @@ RUN = 10  # of them, those with the largest loss, whose runs it holds
 CHARACTERS = 4_000_000  # of all texts of a table: beyond it each is cut
 CUT = 200  # characters of a text then
 PATIENCE = 0.2  # s
-WORKS = ("heads", "pruning", "errors", "slices")
+WORKS = ("heads", "pruning", "errors", "slices", "turned")
+WAYS = ("heads", "turned")  # that have a measure and an ablation, named before they begin
 SLICES = 40
 PART = ("part", "layer", "head", "estimate", "chosen", "effect", "low", "high", "p_holm", "finding")
+TURNED = ("part", "layer", "head", "distance", "low", "high")
+BESIDE = ("part", "layer", "head", "before", "after", "difference", "low", "high", "p_holm", "finding")
 CURVE = ("order", "off", "left", "value", "low", "high")
 QUALITIES = {"accuracy": "the accuracy", "Spearman": "Spearman’s correlation"}  # what a pruning curve may be of
 EXPLAINED = ("row", "words", "comprehensiveness", "random", "beats", "nearest", "nearest_text", "similarity", "twin")
@@ -38,18 +41,23 @@ SLICE = ("kind", "slice", "n", "wrong", "rate", "low", "high", "rate_outside", "
 class Tasked:
     """A task in a view: its table, what has been found, what is at work. The model is run where it was not yet.
 
-    opened: the row that the view opens on. Raises InputError for what is no task, or found of another one.
+    opened: the row that the view opens on. against: what changed from another model to the task's.
+    Raises InputError for what is no task, or found of another one.
     """
 
-    def __init__(self, task: Task, heads: Heads | None = None, errors: Errors | None = None) -> None:
+    def __init__(
+        self, task: Task, heads: Heads | None = None, errors: Errors | None = None, against: Against | None = None
+    ) -> None:
         if not isinstance(task, Task):
             raise InputError(f"task is what bl.task(lens, examples) gives, not {type(task).__name__}")
         if heads is not None and (not isinstance(heads, Heads) or heads.task is not task):
             raise InputError("heads is what task.heads() of the same task gives")
         if errors is not None and not isinstance(errors, Errors):
             raise InputError("errors is what task.errors() gives")
-        self.task = task
-        self.table = worst_first(task.table)
+        if against is not None and (not isinstance(against, Against) or against.after is not task):
+            raise InputError("against is what task.against(other_lens) of the same task gives")
+        self.task, self.against = task, against
+        self.table = worst_first(task.table if against is None else _with_changes(task.table, against))
         self.metrics = task.metrics()
         self.opened: int | None = None
         self._texts = task.examples.shown()
@@ -80,6 +88,15 @@ class Tasked:
             return self.opened
         return next((row for row, own in enumerate(self._texts) if tuple(own) == texts), None)
 
+    def before(self, trace: Trace) -> Trace:
+        """The run of the same text by the model before. Raises InputError in a view without one."""
+        if self.against is None:
+            raise InputError("this view knows of no model before this one: task.against(other_lens).explore()")
+        row = self.row_of(trace)
+        if row is not None:
+            return self.against.trace_before(row)
+        return self.against.before.lens.trace(trace.text or "", trace.text_pair, truncation=self.task.truncation)
+
     def why_not(self, trace: Trace) -> str:
         """Why the examples cannot stand beside a trace; "" where they can: it is of the same model."""
         lens: Any = trace.lens
@@ -92,14 +109,14 @@ class Tasked:
         if reason := self.why_not(trace):
             raise InputError(reason)
 
-    def found(self, work: str, patience: float) -> Any:
-        """What a piece of work found, which is begun if need be; its Job while it is at it."""
+    def found(self, work: str, patience: float, **way: Any) -> Any:
+        """What a piece of work found, which is begun if need be; its Job while it is at it. way: how it is to begin."""
         with self._lock:
             if work in self._found:
                 return self._found[work]
             job = self._jobs.get(work)
             if job is None:
-                job = self._jobs[work] = Job(self._work(work))
+                job = self._jobs[work] = Job(self._work(work, way))
         try:
             made = job.made(patience)
         except BaseException:
@@ -126,14 +143,25 @@ class Tasked:
             if self._jobs.get(work) is job:
                 del self._jobs[work]
 
-    def _work(self, work: str) -> Callable[[], Any]:
+    def cost(self, work: str, ablation: str) -> str:
+        """What it will take, in a sentence."""
+        return expected(self.task, ablation=ablation, models=2 if work == "turned" else 1)
+
+    def _work(self, work: str, way: dict[str, Any]) -> Callable[[], Any]:
         task = self.task
+        if work == "turned":
+            against = self.against
+            if against is None:
+                raise InputError("this view was made without another model: task.against(other_lens).explore()")
+            return lambda: against.effects(**way)
+        if work == "heads":
+            return lambda: task.heads(**way)
         if work == "pruning":
             heads = self._found.get("heads")
             if heads is None:
                 raise InputError("the curve needs an order of the heads: ask for these first")
             return lambda: heads.pruning()
-        begins: dict[str, Callable[[], Any]] = {"heads": task.heads, "errors": task.errors, "slices": task.slices}
+        begins: dict[str, Callable[[], Any]] = {"errors": task.errors, "slices": task.slices}
         return begins[work]
 
 
@@ -157,6 +185,8 @@ def task(asked: Asked) -> Answer:
         "opened": own.row_of(asked.shown.trace),
         "metrics": _rows(own.metrics, ("measure", "label", "value", "low", "high", "n", "note")),
         "confusion": _confusion(task),
+        "rated": task.kind.has_right,
+        "against": None if own.against is None else _against(own.against),
         "held": own.held(),
         "batch": len(first),
     }
@@ -182,16 +212,26 @@ def opens(row: int | None) -> dict[str, Any] | None:
     return None if row is None else {"op": "task_open", "row": row}
 
 
-def task_work(asked: Asked, work: str) -> Answer:
+def task_work(asked: Asked, work: str, **way: Any) -> Answer:
     """A piece of work, which is begun if need be: "again" with "doing", "done" (its share) and "said" while it is at
-    it, "stopped" where it was ended with nothing to keep; then what it found, as fields."""
+    it, "stopped" where it was ended with nothing to keep; then what it found, as fields.
+
+    way: effect_of (a measure) and ablation, which are named when it begins.
+    """
     try:
-        found = tasked(asked).found(work, PATIENCE)
+        given = {"measure": way["effect_of"]} if "effect_of" in way else {}
+        given |= {"ablation": way["ablation"]} if "ablation" in way else {}
+        found = tasked(asked).found(work, PATIENCE, **(given if work in WAYS else {}))
     except Stopped:
         return {"stopped": True}, {}
     if isinstance(found, Job):
         return {"again": True, "doing": found.doing, "done": found.share, "said": found.said}, {}
     return TOLD[work](found), {}
+
+
+def task_cost(asked: Asked, work: str, ablation: str) -> Answer:
+    """What a piece of work will take, in a sentence, before it begins."""
+    return {"said": tasked(asked).cost(work, ablation)}, {}
 
 
 def task_stop(asked: Asked, work: str) -> Answer:
@@ -215,6 +255,15 @@ def worst_first(table: pd.DataFrame) -> pd.DataFrame:
     if "loss" in table:
         table = table.sort_values("loss", ascending=False, kind="stable")
     return table.reset_index(drop=True)
+
+
+def _with_changes(table: pd.DataFrame, against: Against) -> pd.DataFrame:
+    """With the guess of the model before, and what came of it."""
+    changes = against.table.set_index("row").loc[table["row"]]
+    place = table.columns.get_loc("guess")
+    table.insert(place + 1, "change", changes["change"].to_numpy())
+    table.insert(place, "before", changes["before"].to_numpy())
+    return table
 
 
 def columns_of(table: pd.DataFrame) -> Answer:
@@ -270,6 +319,21 @@ def _heads(found: Heads) -> dict[str, Any]:
     return {"said": found.said, "measure": found.measure, "rows": _rows(found.table, PART)}
 
 
+def _against(found: Against) -> dict[str, Any]:
+    return {
+        "said": found.said,
+        "note": found.note,
+        "model": visible(found.before.lens.model_name),
+        "counts": list(found.counts.items()),
+        "texts": found.texts,
+        "heads": _rows(found.heads, TURNED),
+    }
+
+
+def _turned(found: Turned) -> dict[str, Any]:
+    return {"said": found.said, "measure": found.after.measure, "rows": _rows(found.table, BESIDE)}
+
+
 def _pruning(table: pd.DataFrame) -> dict[str, Any]:
     quality = quality_of(table)
     return {
@@ -313,6 +377,7 @@ def slices_said(table: pd.DataFrame) -> str:
 
 TOLD: dict[str, Callable[[Any], dict[str, Any]]] = {
     "heads": _heads,
+    "turned": _turned,
     "pruning": _pruning,
     "errors": _errors,
     "slices": _slices,

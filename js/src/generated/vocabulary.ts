@@ -87,7 +87,8 @@ export interface Questions {
   task: Record<never, never>;
   task_table: Record<never, never>;
   task_open: { row: number };
-  task_work: { work: string };
+  task_work: { work: string; effect_of?: string; ablation?: string };
+  task_cost: { work: string; ablation: string };
   task_stop: { work: string };
   task_code: Record<never, never>;
   hello: Record<never, never>;

@@ -3,7 +3,7 @@ import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-interface Choice<T> {
+export interface Choice<T> {
   value: T;
   label: string;
   title?: string;

@@ -66,7 +66,7 @@ export interface Page {
   target: Signal<string>; // the label or word whose change is asked, "" the model's first answer
   targetAt: Signal<number>; // at which mask or token, -1 where nobody chose
   alignedOnly: Signal<boolean>; // two runs by the words that both texts have
-  compareWith: Signal<{ run: string; text: string; text_pair: string }>; // beside the run shown: "original", or a text
+  compareWith: Signal<{ run: string; text: string; text_pair: string }>; // beside the run shown: "original", "before", or a text
   similarTo: Signal<{ a: string; b: string; task_a: string; task_b: string }>; // texts that were typed to be compared
   together: Signal<boolean>; // a bi-encoder reads two texts as one input
   similarBy: Signal<string>; // "words" or "pieces" of two texts

@@ -13,6 +13,7 @@ from browser.frame.test_axe import AXE, FINDINGS
 from browser.tabs.test_task import WRONG, mixed, opened, row, search
 from browser.views import Seen
 from unit.tasks.classifier import labelled, lens_of
+from unit.tasks.test_against import turned
 
 HEIGHT, BOTTOM, TOP = 170, 34, 18  # px of the curve's chart
 
@@ -202,3 +203,35 @@ def test_two_views_of_one_document_do_not_know_of_each_other(page_of: Any, task:
     for n, wanted in enumerate((3, 4)):
         frame = page.frame_locator("iframe").nth(n)
         expect(frame.get_by_test_id("task-opened")).to_contain_text(f"Example {wanted} is")
+
+
+def test_what_was_fixed_and_broken_is_listed_and_opens_in_both_models(live: Any) -> None:
+    before, after = turned()
+    examples = [(text, "warm" if label else "cold") for text, label in labelled(60)]
+    change = bl.task(after, examples, progress=False).against(before, texts=4)
+    seen = live(change.explore(), width=1400)
+    side = seen.part("task-change")
+    expect(side).to_contain_text(change.said)
+    broken = change.table[change.table["change"] == "broken"]
+    side.get_by_role("button", name=f"{len(broken)} broken").click()
+    expect(seen.part("task-count")).to_have_text(f"{len(broken)} of 60 examples")
+    table = change.after.table.set_index("row")
+    order = table.loc[broken["row"]].sort_values("loss", ascending=False, kind="stable").index.tolist()
+    row(seen, order[1]).click()  # one click
+    one = broken.set_index("row").loc[order[1]]
+    expect(opened(seen)).to_contain_text(f"The model before guessed {one['before']}: broken.")
+    seen.root.get_by_role("button", name="Both models").click()  # and a second one
+    both = change.compare(order[1])
+    expect(seen.part("compare-answers")).to_have_text(both.answers().said)
+    expect(seen.part("compare")).to_contain_text("The pictures above are of b.")
+    seen.root.get_by_role("button", name="Stop comparing").click()
+    seen.select("effect on").select_option("accuracy")
+    seen.select("each part").select_option("mean")
+    expect(seen.part("cost-turned")).to_have_text(
+        re.compile(r"About \d+ s: a backward pass over 60 texts, then about 11 passes over 30 of each model\.")
+    )
+    seen.root.get_by_role("button", name="Which heads matter now and did not?").click()
+    expect(seen.part("task-turned")).to_contain_text(change.effects(ablation="mean", measure="accuracy").said)
+    expect(seen.part("task-turned").locator("tbody tr")).to_have_count(15)
+    seen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert seen.page.evaluate(FINDINGS) == []

@@ -8,11 +8,12 @@ import re
 import numpy as np
 import pytest
 import torch
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_rel
 
 import bertlens as bl
 from bertlens.errors import InputError, ModelError
-from unit.tasks.classifier import labelled, lens_of
+from bertlens.tasks.findings import holm
+from unit.tasks.classifier import labelled, lens_of, planted
 
 
 def turned() -> tuple[bl.Lens, bl.Lens]:
@@ -85,3 +86,56 @@ def test_models_that_cannot_be_compared_say_why():
         task.against(lens_of(), texts=1)
     other = task.against(lens_of(9))  # another training
     assert len(other.heads) == 0 and "different pre-trainings" in other.note and "Turned" not in other.said
+
+
+def without(lens: bl.Lens, layer: int, head: int) -> bl.Lens:
+    """The same model, in which one head writes a fiftieth."""
+    model = copy.deepcopy(lens.model)
+    with torch.no_grad():
+        model.bert.encoder.layer[layer].attention.output.dense.weight[:, 8 * head : 8 * head + 8] *= 0.02
+    return bl.Lens(model, lens.tokenizer)
+
+
+def test_the_head_that_matters_now_and_did_not_is_found():
+    """The differences are those of runs of each text alone, in each model alone."""
+    lens, (layer, head), examples = planted(3)
+    other = without(lens, layer, head)
+    found = bl.task(lens, examples, progress=False).against(other, texts=4)
+    result = found.effects(chosen=4)
+    table = result.table
+    assert table.iloc[0]["part"] == f"L{layer}·H{head}" and bool(table.iloc[0]["finding"])
+    assert f"L{layer}·H{head} matters more than before" in result.said or f"L{layer}·H{head}, " in result.said
+    rows = np.random.default_rng(0).permutation(60)[30:]
+    assert sorted(result.after.second) == sorted(rows.tolist()) == sorted(result.before.second)
+    assert result.before.each.columns.tolist() == result.after.each.columns.tolist()
+
+    def effect(own: bl.Lens, part: str, row: int) -> float:
+        text, label = examples[row]
+        where = bl.whatif.mlp(int(part[4:])) if part.startswith("MLP") else bl.whatif.off(int(part[1]), int(part[4]))
+        trace = own.trace(text)
+        losses = [-float(run.output.logits[0].log_softmax(-1)[label].detach()) for run in (trace.rerun(where), trace)]
+        return losses[0] - losses[1]
+
+    for part in table["part"].iloc[[0, -1]]:
+        was, now = (np.array([effect(own, part, row) for row in rows]) for own in (other, lens))
+        one = table.set_index("part").loc[part]
+        assert (one["before"], one["after"]) == pytest.approx((was.mean(), now.mean()), abs=1e-4)
+        test = ttest_rel(now, was)
+        assert one["difference"] == pytest.approx((now - was).mean(), abs=1e-4)
+        ends = test.confidence_interval()
+        assert (one["low"], one["high"]) == pytest.approx((ends.low, ends.high), abs=1e-4)
+        assert one["p"] == pytest.approx(test.pvalue, rel=0.02)
+    adjusted = holm(table["p"].to_numpy(), 15)
+    np.testing.assert_allclose(table["p_holm"], adjusted)
+    assert result.said.startswith(f"{len(table)} of 15 heads and MLPs, each switched off in both models, on 30 texts")
+
+
+def test_models_that_are_the_same_have_no_difference():
+    lens, _, examples = planted(3)
+    found = bl.task(lens, examples, progress=False).against(bl.Lens(copy.deepcopy(lens.model), lens.tokenizer), texts=3)
+    result = found.effects(chosen=2, measure="accuracy")
+    assert (result.table["difference"] == 0).all() and (result.table["p"] == 1).all()
+    assert "No difference can be told from chance" in result.said and "effects in of" not in result.said
+    other = bl.task(lens, examples, progress=False).against(lens_of(9))
+    with pytest.raises(ModelError, match="no head here is one of the other model"):
+        other.effects()

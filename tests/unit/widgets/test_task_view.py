@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from bertlens.widgets.answers import tasks
 from bertlens.widgets.jobs import Job, Stopped
 from unit.asking import replies
 from unit.tasks.classifier import labelled, lens_of
+from unit.tasks.test_against import turned
 
 
 @pytest.fixture(scope="module")
@@ -263,3 +265,76 @@ def test_a_saved_page_opens_on_the_example_that_was_clicked_last(task: bl.Task) 
     assert rows == [row for row in worst[:10] if row != 17]
     assert asked(own, "trace", text="the cat", text_pair="")[0].get("error") is None
     assert asked(own, "task")[0]["opened"] is None and own.page().shown_by is None
+
+
+def before_and_now() -> Any:
+    before, after = turned()
+    return bl.task(after, [(t, "warm" if k else "cold") for t, k in labelled(40)], progress=False).against(before, 4)
+
+
+def test_what_changed_stands_in_the_table_and_beside_it() -> None:
+    found = before_and_now()
+    own = found.explore()
+    fields, arrays = asked(own, "task")
+    table = columns(fields, arrays)
+    expected = found.table.set_index("row").loc[table["row"]]
+    assert table["before"] == expected["before"].tolist() and table["change"] == expected["change"].tolist()
+    names = [one["name"] for one in fields["columns"]]
+    assert names[2:6] == ["label", "before", "guess", "change"]
+    told = fields["against"]
+    assert dict(told["counts"]) == found.counts and told["said"] == found.said
+    assert [one["part"] for one in told["heads"]] == found.heads["part"].tolist()
+    np.testing.assert_allclose([one["distance"] for one in told["heads"]], found.heads["distance"])
+    work = finished(own, "turned")
+    effects = found.effects()
+    assert work["said"] == effects.said
+    for name in ("before", "after", "difference", "low", "high", "p_holm"):
+        np.testing.assert_array_equal([one[name] for one in work["rows"]], effects.table[name])
+    assert "turned" in asked(own, "task")[0]["held"]
+    plain = found.after.explore()
+    assert asked(plain, "task")[0]["against"] is None
+    assert asked(plain, "task_work", work="turned")[0]["error"].startswith("this view was made without another model")
+    with pytest.raises(InputError, match=r"against is what task.against\(other_lens\) of the same task gives"):
+        bl.TaskView(bl.task(lens_of(), labelled(40), progress=False), against=found)
+
+
+def test_both_models_stand_beside_each_other_in_the_comparison() -> None:
+    found = before_and_now()
+    own = found.explore(row=5)
+    trace = own.overview["header"]["trace"]
+    fields, _ = asked(own, "compared_with", trace=trace, other=["before"])
+    both = found.compare(5)
+    assert [side["text"] for side in fields["sides"]] == [both.a.text, both.b.text]
+    answer, _ = asked(own, "compared_answers", trace=trace, other=["before"])
+    assert answer["said"] == both.answers().said
+    heads, _ = asked(own, "compared_heads", trace=trace, other=["before"])
+    np.testing.assert_allclose(heads["apart"], both.heads.flatten())
+    plain = found.after.explore()
+    error = asked(plain, "compared_with", trace=plain.overview["header"]["trace"], other=["before"])[0]["error"]
+    assert error.startswith("this view knows of no model before this one")
+
+
+def test_how_heads_are_taken_out_is_named_before_and_so_is_the_cost() -> None:
+    task = bl.task(lens_of(), labelled(40), progress=False)
+    own = task.explore()
+    for ablation, passes in (
+        ("zero", 11),
+        ("mean", 11),
+        ("resample", 51),
+    ):  # 15 parts of 3 layers, two thirds below each
+        said = asked(own, "task_cost", work="heads", ablation=ablation)[0]["said"]
+        assert re.fullmatch(
+            rf"About \d+ s: a backward pass over 40 texts, then about {passes} passes over 20\.", said
+        ), said
+    assert "of each model" in asked(own, "task_cost", work="turned", ablation="zero")[0]["said"]
+    assert asked(own, "task_cost", work="heads", ablation="none")[0]["error"].startswith("no ablation 'none'")
+    way = {"effect_of": "accuracy", "ablation": "mean"}
+    for _ in range(600):
+        told, _ = asked(own, "task_work", work="heads", **way)
+        if not told.get("again"):
+            break
+    found = task.heads(measure="accuracy", ablation="mean")
+    assert told["said"] == found.said and told["measure"] == "accuracy"
+    assert task.heads().said != found.said
+    few = bl.task(lens_of(), labelled(12), progress=False).explore()
+    assert asked(few, "task_cost", work="heads", ablation="zero")[0]["error"].startswith("12 examples are too few")

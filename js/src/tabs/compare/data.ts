@@ -58,7 +58,7 @@ export type Maps = Omit<Asked, "other"> & {
   b: Float32Array;
 };
 
-/** Another run as it is asked for: ["original"], or ["text", text, second text, "cut" where it may be cut]. */
+/** Another run as it is asked for: ["original"], ["before"] (the model before a fine-tuning), or ["text", text, second text, "cut" where it may be cut]. */
 type Other = string[];
 
 /** Two runs as they are shown. Units are those shown: all, or the aligned ones. */
@@ -78,6 +78,7 @@ export interface Comparing {
 export function otherOf({ overview, page, synced }: View): Other | null {
   const { run, text, text_pair } = page.compareWith.value;
   const isChanged = overview.changes.length > 0;
+  if (run === "before") return [run];
   if (run === "original") return isChanged ? ["original"] : null;
   const isSame = text === overview.text && text_pair === overview.text_pair;
   return text === "" || (isSame && !isChanged) ? null : ["text", text, text_pair, synced.truncation.value ? "cut" : ""];

@@ -47,11 +47,7 @@ export function StopComparing({ refused = "" }: { refused?: string }) {
   if (view.link.alone.value) return <p class="bl-empty">{NEEDS_MODEL}</p>;
   return (
     <p class="bl-controls">
-      {refused ? (
-        <span>{refused}</span>
-      ) : (
-        <span class="bl-muted">The pictures above are of {run === "original" ? "b" : "a"}.</span>
-      )}
+      {refused ? <span>{refused}</span> : <span class="bl-muted">The pictures above are of {run ? "b" : "a"}.</span>}
       {text && <Cut long={text.length + text_pair.length} />}
       <button
         type="button"

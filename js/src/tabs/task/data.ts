@@ -38,6 +38,27 @@ export interface Told extends Examples {
   metrics: Metric[];
   confusion: { names: string[]; counts: number[][] } | null;
   held: string[]; // work that was done
+  rated: boolean; // answers are right or wrong
+  against: Against | null;
+}
+
+/** What changed from a model before, as bertlens.tasks.Against has it. */
+export interface Against {
+  said: string;
+  note: string;
+  model: string;
+  counts: [change: string, count: number][];
+  texts: number; // that heads were compared on
+  heads: TurnedHead[];
+}
+
+export interface TurnedHead {
+  part: string;
+  layer: number;
+  head: number;
+  distance: number;
+  low: number;
+  high: number;
 }
 
 const columnsOf = ({ fields, arrays }: Read): Examples => {
@@ -110,12 +131,31 @@ export interface SlicesFound {
   }[];
 }
 
+/** What each part matters in both models, as bertlens.tasks.Turned has it. */
+export interface TurnedFound {
+  said: string;
+  measure: "loss" | "accuracy";
+  rows: {
+    part: string;
+    layer: number;
+    head: number;
+    before: number;
+    after: number;
+    difference: number;
+    low: number;
+    high: number;
+    p_holm: number;
+    finding: boolean;
+  }[];
+}
+
 /** What takes long: it is begun by the reader, and what it found. */
 export interface Works {
   heads: HeadsFound;
   pruning: PruningFound;
   errors: ErrorsFound;
   slices: SlicesFound;
+  turned: TurnedFound;
 }
 export type WorkName = keyof Works;
 
@@ -127,36 +167,51 @@ const WORK: Kind<unknown, "task_work"> = {
 /** What a piece of work found: false where it was stopped; undefined where it was not begun. */
 export function workOf<W extends WorkName>(view: View, told: Told, work: W): Answer<Works[W] | false> | undefined {
   const { subject, begun } = stateOf(view);
-  const times = begun.value[work] ?? 0;
+  const { times, way } = begun.value[work] ?? { times: 0, way: {} };
   const isDone = told.held.includes(work) || work === "slices"; // which run no model
   if (!times && !isDone) return undefined;
   const again = times > 1 ? { again: times } : {}; // another question: what was stopped is no answer to it
-  return view.answers.get(WORK, subject, { work, ...again }) as Answer<Works[W] | false>;
+  return view.answers.get(WORK, subject, { work, ...way, ...again }) as Answer<Works[W] | false>;
 }
 
-export function beginWork(view: View, work: WorkName): void {
+export function beginWork(view: View, work: WorkName, way: Partial<Way>): void {
   const { begun } = stateOf(view);
-  begun.value = { ...begun.value, [work]: (begun.value[work] ?? 0) + 1 };
+  begun.value = { ...begun.value, [work]: { times: (begun.value[work]?.times ?? 0) + 1, way } };
+}
+
+const COST: Kind<string, "task_cost"> = { op: "task_cost", read: ({ fields }) => fields.said as string };
+
+/** What work will take that has a way, in a sentence. */
+export function costOf(view: View, work: WorkName): Answer<string> {
+  const { subject, way } = stateOf(view);
+  return view.answers.get(COST, subject, { work, ablation: way.value.ablation });
 }
 
 export const stopWork = ({ request }: View, work: WorkName): void => {
   request("task_stop", { work }).catch(() => undefined); // the link says why
 };
 
-export type Side = "confusion" | "scores" | "heads" | "errors" | "slices";
+/** What effects are of, and how a part is taken out: named before the work begins. */
+export interface Way {
+  effect_of: "loss" | "accuracy";
+  ablation: "zero" | "mean" | "resample";
+}
+
+export type Side = "confusion" | "scores" | "heads" | "errors" | "slices" | "change";
 type Order = { name: string; down: boolean };
 
 /** What the reader chose; the widget's other parts know nothing of it. */
 export interface State {
   subject: { trace: string; map: string }; // what is asked is of no text
   search: Signal<string>;
-  only: Signal<"all" | "wrong" | "right">;
+  only: Signal<string>; // "all", "wrong", "right", or what changed: "fixed" …
   cell: Signal<[label: string, guess: string] | null>;
   order: Signal<Order | null>;
   active: Signal<number>; // a place of the list
   opened: Signal<{ row: number; subject: string } | null>;
-  side: Signal<Side>;
-  begun: Signal<Record<string, number>>; // work by its name: how often it was begun
+  side: Signal<Side | null>; // null until the reader chose
+  begun: Signal<Record<string, { times: number; way: Partial<Way> }>>; // work by its name: how often, and how
+  way: Signal<Way>; // of what begins next
   coloured: Signal<"effect" | "estimate">;
 }
 
@@ -173,8 +228,9 @@ export function stateOf({ link, overview }: View): State {
       order: signal(null),
       active: signal(0),
       opened: signal(null),
-      side: signal("confusion"),
+      side: signal(null),
       begun: signal({}),
+      way: signal<Way>({ effect_of: "loss", ablation: "zero" }),
       coloured: signal("effect"),
     };
     states.set(link, state);
@@ -212,10 +268,13 @@ export function listed(examples: Examples, { search, only, cell, order }: State)
   const words = search.value.trim().toLowerCase();
   const number = /^#?\d+$/.test(words) ? Number(words.replace("#", "")) : null;
   const texts = examples.columns.filter(({ kind }) => kind === "text");
-  const [label, guess] = ["label", "guess"].map((name) => columnOf(examples, name));
+  const [label, guess, change] = ["label", "guess", "change"].map((name) => columnOf(examples, name));
   const asked = cell.value;
   const found = upTo(examples.n).filter((n) => {
-    if (only.value !== "all" && isWrong(examples, n) !== (only.value === "wrong")) return false;
+    if (change && change.names!.includes(only.value)) {
+      if (valueAt(change, n) !== only.value) return false;
+    } else if (["wrong", "right"].includes(only.value) && isWrong(examples, n) !== (only.value === "wrong"))
+      return false;
     if (asked && label && guess && (valueAt(label, n) !== asked[0] || valueAt(guess, n) !== asked[1])) return false;
     if (!words) return true;
     const isIt = number !== null && rowAt(examples, n) === number;

@@ -17,8 +17,9 @@ export function Heads({ told, state }: { told: Told; state: State }) {
     <Work
       work="heads"
       told={told}
+      ways
       label="Which heads does the task need?"
-      about="One backward pass over all examples estimates it for every head and MLP. Ten with the largest estimates and ten others are then switched off, one after the other, on the half of the examples that had no part in the choice."
+      about="One backward pass over all examples estimates it for every head and MLP. Ten with the largest estimates and ten others are then taken out, one after the other, on the half of the examples that had no part in the choice. Choose how before you look."
     >
       {(found) => <Found found={found} told={told} state={state} />}
     </Work>

@@ -7,17 +7,22 @@ import { upTo } from "../../paint/format";
 import { HeadLink } from "../../parts/headlink";
 import { effect, metricOf, sweep } from "../../state/effects";
 import { useView } from "../../state/view";
-import type { Examples } from "./data";
+import type { Examples, Told } from "./data";
 import { exampleWords } from "./words";
 
-export function Opened({ examples, n }: { examples: Examples; n: number }) {
+export function Opened({ examples, n, told }: { examples: Examples; n: number; told: Told }) {
   const view = useView();
-  const { page, synced, overview } = view;
+  const { page, synced, overview, link } = view;
   const [asked, ask] = useState(""); // of which run
   const hasAtlas = synced.parts.value.includes("atlas");
-  const why = () => {
+  const tab = (name: string) => {
     page.tabChosen.value = true;
-    synced.put({ view: "matter" });
+    synced.put({ view: name });
+    requestAnimationFrame(() => view.root.current?.querySelector(`[data-tab="${name}"]`)?.scrollIntoView());
+  };
+  const both = () => {
+    page.compareWith.value = { run: "before", text: "", text_pair: "" };
+    tab("compare");
   };
   const whichHead = () => {
     askHeads(view, "matters");
@@ -32,9 +37,17 @@ export function Opened({ examples, n }: { examples: Examples; n: number }) {
             <button type="button" class="bl-link" onClick={whichHead}>
               Which head does it?
             </button>{" "}
-            <button type="button" class="bl-link" onClick={why}>
+            <button type="button" class="bl-link" onClick={() => tab("matter")}>
               Which words?
             </button>
+            {told.against && link.kernel.value && (
+              <>
+                {" "}
+                <button type="button" class="bl-link" onClick={both}>
+                  Both models
+                </button>
+              </>
+            )}
           </>
         )}
       </p>

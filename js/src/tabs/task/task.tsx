@@ -7,6 +7,7 @@ import { useCopy } from "../../parts/copy";
 import { Waiting } from "../../parts/section";
 import { visibleText } from "../../parts/token";
 import { useView } from "../../state/view";
+import { Change } from "./change";
 import { Confusion } from "./confusion";
 import {
   examplesOf,
@@ -36,6 +37,8 @@ const SIDES: [Side, string][] = [
   ["errors", "Errors"],
   ["slices", "Slices"],
 ];
+const CHANGE: [Side, string] = ["change", "Before and now"];
+const RATED = ["all", "wrong", "right"];
 
 export function Task() {
   const view = useView();
@@ -54,6 +57,7 @@ function Shown({ told }: { told: Told }) {
   const errors = workOf(view, told, "errors");
   const found = errors?.state === "answered" && errors.value ? errors.value : null;
   const rests = useMemo(() => found && new Map(found.rows.map(({ row, words }) => [row, words])), [found]);
+  const beside = side.value ?? (told.against ? "change" : "confusion");
   const open = (row: number) => {
     openRow(view, row).catch(() => undefined); // the link says why
   };
@@ -68,25 +72,26 @@ function Shown({ told }: { told: Told }) {
         <span class="bl-spacer" />
         <Segmented
           label="beside"
-          value={side.value}
-          choices={SIDES.map(([value, label]) => ({ value, label }))}
-          onChange={into(side)}
+          value={beside}
+          choices={[...SIDES, ...(told.against ? [CHANGE] : [])].map(([value, label]) => ({ value, label }))}
+          onChange={(chosen) => {
+            side.value = chosen;
+          }}
         />
       </div>
       <div>
         <Filters state={state} told={told} places={places} />
         <List {...{ examples, places, state, shown, open }} rests={rests} />
-        {shown !== null && <Opened examples={examples} n={shown} />}
+        {shown !== null && <Opened examples={examples} n={shown} told={told} />}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it */}
       <section class="bl-task-side bl-scroll" aria-label="About all examples" tabIndex={0}>
-        {side.value === "confusion" && <Confusion told={told} state={state} />}
-        {side.value === "scores" && <Scores told={told} />}
-        {side.value === "heads" && <Heads told={told} state={state} />}
-        {side.value === "errors" && (
-          <Errors told={told} row={shown === null ? null : rowAt(examples, shown)} open={open} />
-        )}
-        {side.value === "slices" && <Slices told={told} />}
+        {beside === "confusion" && <Confusion told={told} state={state} />}
+        {beside === "scores" && <Scores told={told} />}
+        {beside === "heads" && <Heads told={told} state={state} />}
+        {beside === "errors" && <Errors told={told} row={shown === null ? null : rowAt(examples, shown)} open={open} />}
+        {beside === "slices" && <Slices told={told} />}
+        {beside === "change" && told.against && <Change told={told} against={told.against} state={state} />}
       </section>
     </div>
   );
@@ -111,11 +116,10 @@ function Filters({ state, told, places }: { state: State; told: Told; places: nu
         <Select
           label="show"
           value={only.value}
-          choices={[
-            { value: "all", label: "all" },
-            { value: "wrong", label: "wrong" },
-            { value: "right", label: "right" },
-          ]}
+          choices={[...RATED, ...(told.against?.counts ?? []).map(([name]) => name)].map((name) => ({
+            value: name,
+            label: name,
+          }))}
           onChange={into(only)}
         />
       )}

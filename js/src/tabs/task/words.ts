@@ -29,9 +29,14 @@ export function exampleWords(examples: Examples, n: number): string {
   const [chance, loss] = [of("probability"), of("loss")];
   const sure = chance === null ? "" : ` with probability ${number(chance, DIGITS)}`;
   const lost = loss === null ? "" : ` Its loss is ${number(loss)} nats.`;
+  const [before, change] = ["before", "change"].map((name) => {
+    const column = columnOf(examples, name);
+    return column && visibleText(String(valueAt(column, n)));
+  });
+  const changed = before === undefined ? "" : ` The model before guessed ${before}: ${change}.`;
   return isWrong(examples, n)
-    ? `${name} is ${is}, and was guessed to be ${said}${sure}.${lost}`
-    : `${name} is ${is}, and was guessed so${sure}.${lost}`;
+    ? `${name} is ${is}, and was guessed to be ${said}${sure}.${lost}${changed}`
+    : `${name} is ${is}, and was guessed so${sure}.${lost}${changed}`;
 }
 
 /** The interval of a number, or why there is none. */

@@ -1,18 +1,20 @@
 // Work that takes long: a button that begins it, how far it is, a button that stops it; then what it found.
 import type { ComponentChildren } from "preact";
 import { percent } from "../../paint/format";
+import { type Choice, Select } from "../../parts/controls";
 import { useView } from "../../state/view";
-import { beginWork, stopWork, type Told, type WorkName, type Works, workOf } from "./data";
+import { beginWork, costOf, stateOf, stopWork, type Told, type Way, type WorkName, type Works, workOf } from "./data";
 
 interface Props<W extends WorkName> {
   work: W;
   told: Told;
   label: string; // of the button
   about: string;
+  ways?: boolean; // what effects are of, and how a part is taken out, is chosen before
   children: (found: Works[W]) => ComponentChildren;
 }
 
-export function Work<W extends WorkName>({ work, told, label, about, children }: Props<W>) {
+export function Work<W extends WorkName>({ work, told, label, about, ways, children }: Props<W>) {
   const view = useView();
   const { link } = view;
   const answer = workOf(view, told, work);
@@ -39,12 +41,62 @@ export function Work<W extends WorkName>({ work, told, label, about, children }:
       {answer?.state === "refused" && <p role="alert">{answer.reason}</p>}
       {answer?.state === "answered" && <p>Stopped.</p>}
       {live ? (
-        <button type="button" class="bl-button bl-primary" onClick={() => beginWork(view, work)}>
-          {label}
-        </button>
+        <>
+          {ways && <Ways work={work} rated={told.rated} />}
+          <button
+            type="button"
+            class="bl-button bl-primary"
+            onClick={() => beginWork(view, work, ways ? stateOf(view).way.peek() : {})}
+          >
+            {label}
+          </button>
+        </>
       ) : (
         <p>{link.needs.value}</p>
       )}
     </div>
+  );
+}
+
+const MEASURES: Choice<Way["effect_of"]>[] = [
+  { value: "loss", label: "the loss" },
+  { value: "accuracy", label: "the accuracy" },
+];
+const ABLATIONS: Choice<Way["ablation"]>[] = [
+  { value: "zero", label: "switched off" },
+  { value: "mean", label: "at its mean over texts" },
+  { value: "resample", label: "as it was in other texts" },
+];
+
+/** Named before anything is seen, with what it will take. */
+function Ways({ work, rated }: { work: WorkName; rated: boolean }) {
+  const view = useView();
+  const { way } = stateOf(view);
+  const cost = costOf(view, work);
+  const choose = (chosen: Partial<Way>) => {
+    way.value = { ...way.value, ...chosen };
+  };
+  return (
+    <>
+      <div class="bl-controls">
+        {rated && (
+          <Select
+            label="effect on"
+            value={way.value.effect_of}
+            choices={MEASURES}
+            onChange={(effect_of) => choose({ effect_of })}
+          />
+        )}
+        <Select
+          label="each part"
+          value={way.value.ablation}
+          choices={ABLATIONS}
+          onChange={(ablation) => choose({ ablation })}
+        />
+      </div>
+      <p class="bl-muted" data-testid={`cost-${work}`}>
+        {cost.state === "answered" ? cost.value : cost.state === "refused" ? cost.reason : "timing one batch …"}
+      </p>
+    </>
   );
 }

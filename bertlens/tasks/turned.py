@@ -1,0 +1,69 @@
+"""What each head and each MLP matters to a task in two models, as before and after a fine-tuning."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .ablations import ABLATIONS
+from .findings import holm, paired
+from .importance import FOUND, Heads, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Turned:
+    """What each head and each MLP matters to the task before and after, see `Against.effects`.
+
+    table: DataFrame(part, layer, head, before, after, difference, low, high, p, p_holm, finding), the parts that were
+    run, what changed most first. before, after: the effects as `Heads` has them. difference: after less before, above 0
+    where the task needs the part more now; its 95 % interval and p (Student's t) are paired by text, p_holm is adjusted
+    by Holm for all parts of the model.
+    """
+
+    table: pd.DataFrame
+    before: Heads
+    after: Heads
+    texts: int
+
+    @property
+    def said(self) -> str:
+        """What was measured and found, in a few sentences."""
+        found = self.table[self.table["finding"]]
+        more, less = (found[found["difference"] * sign > 0]["part"].tolist() for sign in (1, -1))
+        some = [
+            f"{listed(parts)} {'matters' if len(parts) == 1 else 'matter'} {how} than before"
+            for parts, how in ((more, "more"), (less, "less"))
+            if parts
+        ]
+        unit = "nats of the loss" if self.after.measure == "loss" else "accuracy"
+        return (
+            f"{len(self.table)} of {self.after.family} heads and MLPs, each {ABLATIONS[self.after.ablation]} in both "
+            f"models, on {self.texts:,} texts that had no part in the choice; effects in {unit}. "
+            f"{'; '.join(some) or 'No difference can be told from chance'} (Holm, 5 %, over all {self.after.family})."
+        )
+
+    def __repr__(self) -> str:
+        return f"Turned({self.said})"
+
+
+def turned(before: Heads, after: Heads) -> Turned:
+    """The effects of both models beside each other, over the texts that both have."""
+    import pandas as pd
+
+    rows = before.each.index.intersection(after.each.index)
+    most = 2 if after.measure == "accuracy" else math.inf
+    places = after.table.set_index("part")[["layer", "head"]]
+    found = []
+    for part in after.each.columns:
+        was, now = (heads.each.loc[rows, part].to_numpy() for heads in (before, after))
+        found.append((part, *places.loc[part].tolist(), was.mean(), now.mean(), *paired(now - was, False, most)))
+    names = ["part", "layer", "head", "before", "after", "difference", "low", "high", "p"]
+    table = pd.DataFrame(found, columns=names)
+    table["p_holm"] = holm(table["p"].to_numpy(), after.family)
+    table["finding"] = table["p_holm"] <= FOUND
+    order = table["difference"].abs().sort_values(ascending=False, kind="stable").index
+    return Turned(table.loc[order].reset_index(drop=True), before, after, len(rows))

@@ -1,0 +1,99 @@
+// What changed from a model before: examples fixed and broken, heads that turned, and what each matters in both models.
+import { counted, number } from "../../paint/format";
+import { HeadLink } from "../../parts/headlink";
+import { numbers, Table } from "../../parts/table";
+import { visibleText } from "../../parts/token";
+import { useView } from "../../state/view";
+import type { Against, State, Told, TurnedFound, TurnedHead } from "./data";
+import { unitOf } from "./words";
+import { Work } from "./work";
+
+const MOST_NATS = Math.LN2.toFixed(3);
+
+export function Change({ told, against, state }: { told: Told; against: Against; state: State }) {
+  const { counts, said, note, heads, texts, model } = against;
+  return (
+    <div data-testid="task-change">
+      <div class="bl-controls">
+        {counts.map(([name, count]) => (
+          <button
+            type="button"
+            class="bl-button"
+            key={name}
+            disabled={count === 0}
+            aria-pressed={state.only.value === name}
+            onClick={() => {
+              state.only.value = state.only.value === name ? "all" : name;
+              state.cell.value = null;
+            }}
+          >
+            {counted(count)} {name}
+          </button>
+        ))}
+      </div>
+      <p>
+        Before: {visibleText(model)}. {said}
+      </p>
+      {heads.length === 0 ? (
+        <p class="bl-muted">{note}</p>
+      ) : (
+        <>
+          <Work
+            work="turned"
+            told={told}
+            ways
+            label="Which heads matter now and did not?"
+            about="In both models the same heads and MLPs are taken out: ten with the largest estimates in either and ten others, on the half of the examples that had no part in the choice. Choose how before you look."
+          >
+            {(found) => <Matter found={found} />}
+          </Work>
+          <Table<TurnedHead>
+            title="Heads that turned"
+            about={`how far attention is from what it was, mean over ${counted(texts)} texts: nats from 0 to ${MOST_NATS}`}
+            rows={heads}
+            first="distance"
+            columns={[
+              { name: "head", value: ({ part }) => part, show: (one) => <Part one={one} /> },
+              numbers("distance", ({ distance }) => distance, { digits: 3 }),
+              numbers("low", ({ low }) => low, { digits: 3 }),
+              numbers("high", ({ high }) => high, { digits: 3 }),
+            ]}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Part({
+  one: { part, layer, head },
+  strong,
+}: {
+  one: Pick<TurnedHead, "part" | "layer" | "head">;
+  strong?: boolean;
+}) {
+  const { synced } = useView();
+  const name = head < 0 ? part : <HeadLink at={[layer, head]} pick={(layer, head) => synced.put({ layer, head })} />;
+  return strong ? <b>{name}</b> : <span>{name}</span>;
+}
+
+function Matter({ found: { said, measure, rows } }: { found: TurnedFound }) {
+  return (
+    <div data-testid="task-turned">
+      <p>{said}</p>
+      <Table<TurnedFound["rows"][number]>
+        title="Before and now"
+        about={`${unitOf(measure)}; bold: the difference is no chance`}
+        rows={rows}
+        columns={[
+          { name: "part", value: ({ part }) => part, show: (one) => <Part one={one} strong={one.finding} /> },
+          numbers("before", ({ before }) => before, { digits: 3 }),
+          numbers("now", ({ after }) => after, { digits: 3 }),
+          numbers("difference", ({ difference }) => difference, { digits: 3 }),
+          { name: "95 %", value: ({ low, high }) => `${number(low, 3)} to ${number(high, 3)}` },
+          numbers("p (Holm)", ({ p_holm }) => p_holm, { digits: 3 }),
+        ]}
+      />
+    </div>
+  );
+}
