@@ -62,6 +62,8 @@ VALUES: dict[str, list[Any]] = {
     "text_pair": [None],
     "changes": [[["off", 0, 1]]],
     "work": ["slices"],
+    "effect_of": ["loss"],
+    "ablation": ["zero"],
     "layers": [[1]],
     "split": [{"of": "output", "words": True}],
     "sheet": [{"mm": 85, "points": 8, "dark": False, "query": None, "key": None}],
