@@ -190,7 +190,7 @@ class Alike:
             rho.append(float(spearman(part, own)))
             same.append(tried["part"].abs().idxmax() == tried["own"].abs().idxmax())
         said = (
-            f"{len(rho)} pairs: rank correlation of part and own part {mean_text(rho)} (0 by chance).\n"
+            f"{len(rho)} pairs: rank correlation of part and own part {mean_text(rho, most=1)} (0 by chance).\n"
             f"The largest part is the largest own part, too, in {np.mean(same):.0%} of them (chance 12.5 %)."
         )
         return Finding(said, rho=np.array(rho), same=np.array(same))
@@ -234,7 +234,7 @@ class Alike:
             (
                 "Parts and experiment have one order",
                 "in part",
-                f"ρ {mean_text(self.order.rho)}, n = {len(self.order.rho)}",
+                f"ρ {mean_text(self.order.rho, most=1)}, n = {len(self.order.rho)}",
             ),
         ]
         return verdicts(rows, ("claim", "on this model", "numbers"))

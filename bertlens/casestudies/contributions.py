@@ -89,7 +89,9 @@ class Contributions:
             f"[CLS], within the {len(resting)} heads that give it more than half: mean ρ = {resting.mean():.2f}, "
             f"from {resting.min():.2f} to {resting.max():.2f}."
         )
-        table = pd.DataFrame({"pooled": texts_of(pooled), "within heads, mean": texts_of(within)}, index=KINDS)
+        table = pd.DataFrame(
+            {"pooled": texts_of(pooled, most=1), "within heads, mean": texts_of(within, most=1)}, index=KINDS
+        )
         return Finding(said, table, pooled=pooled, within=within, between=between, resting=resting)
 
     @cached_property
@@ -132,9 +134,9 @@ class Contributions:
         said = (
             f"{lengths(self.traces)}: {every.n} tokens, {len(pieces)} different ones, {(pieces == 1).sum()} of these "
             f"occur once.\nρ = {every.rho:.2f}, without special tokens {every.rho_without_special:.2f}; in four groups "
-            f"of texts {mean_text(rho[:, 0])}, without special tokens {mean_text(rho[:, 1])}."
+            f"of texts {mean_text(rho[:, 0], most=1)}, without special tokens {mean_text(rho[:, 1], most=1)}."
         )
-        columns = {"ρ, all texts": every.per_layer.tolist(), "four groups": texts_of(by_layer)}
+        columns = {"ρ, all texts": every.per_layer.tolist(), "four groups": texts_of(by_layer, most=1)}
         return Finding(said, pd.DataFrame(columns, index=self.layers).round(2), every=every, rho=rho, by_layer=by_layer)
 
     @property
@@ -169,7 +171,7 @@ class Contributions:
             (
                 "Weight and length have opposite order",
                 "between heads, not within",
-                f"[CLS]: ρ pooled {mean_text(self.order.pooled[:, CLS])}, "
+                f"[CLS]: ρ pooled {mean_text(self.order.pooled[:, CLS], most=1)}, "
                 f"within heads {mean_text(self.order.within[:, CLS])}",
             ),
             (
@@ -181,7 +183,7 @@ class Contributions:
             (
                 "Frequent tokens have shorter vectors",
                 "holds, by the last two layers" if self.wiki else "holds, but most words occur once here",
-                f"ρ {mean_text(self.frequency.rho[:, 0])}; {listed(self.frequency.by_layer)}",
+                f"ρ {mean_text(self.frequency.rho[:, 0], most=1)}; {listed(self.frequency.by_layer)}",
             ),
         ]
         return verdicts(rows, ("claim", "here", f"measured: {lengths(self.traces)}"))

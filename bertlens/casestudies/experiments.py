@@ -43,9 +43,9 @@ def of_similarity(lens: Lens, pairs: Sequence[tuple[str, str]]) -> Finding:
     size, moved = np.abs(layers_off), np.abs(swept)
     said = (
         f"{len(pairs)} pairs, cosine {mean_text(cosines)}; estimate against exact on {len(swept)} of them: "
-        f"{mean_text(agreed)}.\n{swept.size} runs, each without one head: the cosine changes by {moved.mean():.3f} on "
-        f"average, by {moved.max():.3f} at most.\nRank correlation of the heads' estimates between two pairs: "
-        f"{mean_text(between)}."
+        f"{mean_text(agreed, most=1)}.\n{swept.size} runs, each without one head: the cosine changes by "
+        f"{moved.mean():.3f} on average, by {moved.max():.3f} at most.\n"
+        f"Rank correlation of the heads' estimates between two pairs: {mean_text(between, most=1)}."
     )
     columns = {"all heads of a layer off: change": layers_off, "size of the change": size}
     table = pd.DataFrame(
@@ -138,7 +138,7 @@ def conclusions(study: MaskedWords, of_pairs: Finding, of_genes: Finding) -> Any
         (
             "The estimate orders heads as the experiment does",
             "holds",
-            f"ρ {mean_text(study.estimate.agreed)}, similarity {mean_text(of_pairs.agreed)}",
+            f"ρ {mean_text(study.estimate.agreed, most=1)}, similarity {mean_text(of_pairs.agreed, most=1)}",
         ),
         (
             "Few heads carry a task",
@@ -147,13 +147,13 @@ def conclusions(study: MaskedWords, of_pairs: Finding, of_genes: Finding) -> Any
             f"at random: {each_task(first.at_random)}",
         ),
         ("Heads stand in for each other", "not found", f"five together less sum of five: {each_task(first.less)} nats"),
-        ("Sharp heads matter", "does not hold", f"ρ with the effect's size {mean_text(ways['sharpness'])}"),
+        ("Sharp heads matter", "does not hold", f"ρ with the effect's size {mean_text(ways['sharpness'], most=1)}"),
         (
             "… the sharpest one, L0·H2",
             "in the agreement templates, not shown in natural sentences",
             each_task(study.importance.loss),
         ),
-        ("Heads with long outputs matter", "a tendency", f"ρ {mean_text(ways['length of output'])}"),
+        ("Heads with long outputs matter", "a tendency", f"ρ {mean_text(ways['length of output'], most=1)}"),
         (
             "Closed heads do nothing",
             "less than others, not nothing",
@@ -168,7 +168,7 @@ def conclusions(study: MaskedWords, of_pairs: Finding, of_genes: Finding) -> Any
         (
             "Some heads decide similarity",
             "no single one, and others for each pair",
-            f"mean change {swept.mean():.3f}; ρ between pairs {mean_text(of_pairs.between)}",
+            f"mean change {swept.mean():.3f}; ρ between pairs {mean_text(of_pairs.between, most=1)}",
         ),
         (
             "A variant is decided by its mutated windows",

@@ -29,7 +29,12 @@ class Finding:
 
     def _repr_html_(self) -> str:
         said = html.escape(self.said).replace("\n", "<br>")
-        return f"<p>{said}</p>" + ("" if self.table is None else self.table._repr_html_())
+        if self.table is None:
+            return f"<p>{said}</p>"
+        import pandas as pd  # with the tables alone
+
+        with pd.option_context("display.max_colwidth", None):  # no cell ends in "…"
+            return f"<p>{said}</p>{self.table._repr_html_()}"
 
 
 def lengths(traces: Sequence[Trace]) -> str:
@@ -42,9 +47,9 @@ def head_name(head: Sequence[int]) -> str:
     return f"L{head[0]}·H{head[1]}"
 
 
-def texts_of(columns: np.ndarray, digits: int = 2) -> list[str]:
+def texts_of(columns: np.ndarray, digits: int = 2, most: float = np.inf) -> list[str]:
     """`mean_text` of each column of (texts, columns)."""
-    return [mean_text(column, digits) for column in np.asarray(columns).T]
+    return [mean_text(column, digits, most) for column in np.asarray(columns).T]
 
 
 def verdicts(rows: Sequence[tuple[str, str, str]], columns: tuple[str, str, str]) -> Any:

@@ -182,7 +182,7 @@ class Lifts:
         agreement = [float(spearman(torch.tensor(a), torch.tensor(b))) for a, b in zip(predicted, found, strict=True)]
         said = (
             f"{lengths(self.traces)}: rank correlation of the two over the 12 heads of layer 0, text by text: "
-            f"{mean_text(agreement)}; 0 by chance."
+            f"{mean_text(agreement, most=1)}; 0 by chance."
         )
         columns = {"split": predicted.mean(0), "experiment": found.mean(0)}
         table = pd.DataFrame(columns, index=[f"L0·H{head}" for head in range(12)]).T.round(2)

@@ -117,7 +117,7 @@ class MaskedWords:
         worst = max(float(np.abs(a - b).max()) for a, b in both)
         said = (
             f"{len(agreed)} sentences x {len(self.all)} heads: rank correlation of estimate and exact "
-            f"{mean_text(agreed)} "
+            f"{mean_text(agreed, most=1)} "
             f"(0 by chance), least {agreed.min():.2f}.\nThe head for which the two differ most: by {worst:.2f} nats."
         )
         return Finding(said, agreed=agreed, worst=worst)

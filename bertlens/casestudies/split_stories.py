@@ -165,9 +165,9 @@ class Stories:
         }
         said = (
             f"{lengths(twelve)}; 12 heads of layer 0 in the next-word head's lift: rank correlation of split and "
-            f"experiment {mean_text(rank['as sources'])} with MLPs as sources, {mean_text(rank['opened'])} with MLPs "
-            f"opened (0 by "
-            f"chance).\nL0·H2: opened {mean_text(self.next_parts['opened'][:, 2])} nats, lost without it "
+            f"experiment {mean_text(rank['as sources'], most=1)} with MLPs as sources, "
+            f"{mean_text(rank['opened'], most=1)} with MLPs opened (0 by chance).\n"
+            f"L0·H2: opened {mean_text(self.next_parts['opened'][:, 2])} nats, lost without it "
             f"{mean_text(taken[:, 2])}."
         )
         return Finding(said, rank=rank, taken=taken)
@@ -218,12 +218,12 @@ class Stories:
             (
                 "In layer 0 the split foretells the experiment",
                 "the order, not the size",
-                f"ρ over 12 heads {mean_text(study.foretold.agreement)}",
+                f"ρ over 12 heads {mean_text(study.foretold.agreement, most=1)}",
             ),
             (
                 "Opened MLPs foretell it better",
                 "holds for the next-word head",
-                f"ρ {mean_text(rank['as sources'])} → {mean_text(rank['opened'])}",
+                f"ρ {mean_text(rank['as sources'], most=1)} → {mean_text(rank['opened'], most=1)}",
             ),
         ]
         return verdicts(rows, ("claim", "on this model", "numbers"))

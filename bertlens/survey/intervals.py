@@ -77,10 +77,14 @@ def positive_mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[np
     return mean, mean / wide, mean * wide
 
 
-def mean_text(values: ArrayLike, digits: int = 2) -> str:
-    """The `mean_interval` of one value a text, values (n,), for people: "0.52 [0.44, 0.60]". Raises as it does."""
-    mean, low, high = (float(x) for x in mean_interval(np.asarray(values, dtype=float)))
-    return f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+def mean_text(values: ArrayLike, digits: int = 2, most: float = math.inf) -> str:
+    """The `mean_interval` of one value a text, values (n,), for people: "0.52 [0.44, 0.60]". Raises as it does.
+
+    most: the largest size that such a value can have, 1 for a correlation; the interval ends there at the latest.
+    """
+    ends = (float(np.clip(x, -most, most)) for x in mean_interval(np.asarray(values, dtype=float)))
+    mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in ends)  # + 0.0: no "-0.00"
+    return f"{mean} [{low}, {high}]"
 
 
 @lru_cache(maxsize=4096)

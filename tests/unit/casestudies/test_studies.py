@@ -45,6 +45,8 @@ def neighbours(trace: Any, step: int) -> list[tuple[int, int]]:
 def test_an_interval_reads_as_text():
     mean, low, high = survey.mean_interval([0.25, 0.5, 1.0])
     assert survey.mean_text([0.25, 0.5, 1.0], 3) == f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+    assert high > 1 and survey.mean_text([0.25, 0.5, 1.0], most=1) == f"{mean:.2f} [{low:.2f}, 1.00]"
+    assert survey.mean_text([-0.001, -0.002]) == "0.00 [-0.01, 0.00]"
     with pytest.raises(InputError):
         survey.mean_text([1.0])
 
@@ -55,7 +57,8 @@ def test_a_finding_shows_its_sentence_with_its_table_and_names_what_it_has():
     found = finding.Finding("a < b\nand more", pd.DataFrame({"n": [7]}), least=3)
     assert found.least == 3
     assert found._repr_html_().startswith("<p>a &lt; b<br>and more</p>")  # what Jupyter shows
-    assert "7" in found._repr_html_()
+    long = finding.Finding("", pd.DataFrame({"heads": ["L3·H1 -0.83, " * 9 + "the last"]}))
+    assert "7" in found._repr_html_() and "the last" in long._repr_html_()
     assert repr(found).startswith("a < b")
     with pytest.raises(AttributeError, match="least"):
         _ = found.most
