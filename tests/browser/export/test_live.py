@@ -290,7 +290,10 @@ def test_the_memory_of_a_live_page(live, page_of, browser):
     seen = Seen(page)
     run(seen, TYPED)
     expect(seen.root.locator(".bl-row-label", has_text="sleepy")).to_be_visible()
-    page.wait_for_timeout(5000)
-    after = largest_renderer(browser)
-    print(f"renderer of a live page: {after / 1e6:.0f} MB 5 s after the first typed text, at most {peak / 1e6:.0f} MB")
+    after, waited = math.inf, 0
+    while after > 350e6 and waited < 20:  # on a loaded machine the browser collects later
+        page.wait_for_timeout(5000)
+        after, waited = largest_renderer(browser), waited + 5
+    print(f"renderer of a live page: {after / 1e6:.0f} MB {waited} s after the first typed text, ", end="")
+    print(f"at most {peak / 1e6:.0f} MB while loading")
     assert after <= 350e6
