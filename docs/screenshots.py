@@ -118,6 +118,26 @@ def corpus(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     context.close()
 
 
+def task(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    """Labelled examples: which of two authors wrote a sentence, before a fine-tuning and now."""
+    import bertlens as bl
+    from bertlens.casestudies import authors
+
+    train, test = authors.examples()
+    before, after = authors.trained(bl.Lens.embedded(), train)
+    asked = bl.task(after, test, progress=False)
+    found = asked.heads(chosen=8), asked.errors(5)
+    path = folder / "task.html"
+    asked.against(before).explore(heads_found=found[0], errors_found=found[1]).to_html(path, progress=False)
+    context, page, _ = watched(browser, path.as_uri(), viewport={"width": 1400, "height": 2300})
+    page.goto(path.as_uri())
+    page.locator(".bl-task").get_by_role("button", name="Heads", exact=True).click()
+    page.wait_for_selector("[data-testid=task-heads]")
+    page.locator(".bl-task").evaluate("one => { one.style.padding = '12px' }")
+    shoot(page, "task", ".bl-task")
+    context.close()
+
+
 def narrow(browser, folder: Path) -> None:  # type: ignore[no-untyped-def]
     import bertlens as bl
 
@@ -143,6 +163,7 @@ def main() -> None:
             live(browser, jupyter)
             narrow(browser, Path(folder))
             corpus(browser, Path(folder))
+            task(browser, Path(folder))
         finally:
             jupyter.stop()
             browser.close()

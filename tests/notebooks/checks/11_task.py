@@ -42,4 +42,4 @@ assert not change.note or len(change.heads)
 assert view.text == task.table["text"][int(np.argmax(task.losses))]  # it opens on the largest loss
 
 # %% after page
-assert page.read_text(encoding="utf-8").count('<details class="live"') == 10
+assert page.read_text(encoding="utf-8").count('"shown_by":"[[') == 10

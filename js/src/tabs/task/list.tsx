@@ -26,6 +26,10 @@ interface Props {
   open: (row: number) => void;
 }
 
+/** Of a column of classes, as far as there is room: as their names need. */
+const widthOf = (names: string[]) =>
+  Math.min(120, Math.max(66, 14 + 7 * Math.max(0, ...names.map(({ length }) => length))));
+
 export function List({ examples, places, state, shown, rests, open }: Props) {
   const scroll = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -78,7 +82,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
       >
         <thead>
           <tr aria-rowindex={1}>
-            {columns.map(({ name, kind }) => {
+            {columns.map(({ name, kind, names }) => {
               const chosen = order?.name === name;
               const turn = { name, down: chosen ? !order!.down : kind === "number" && name !== "row" };
               return (
@@ -87,6 +91,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
                   scope="col"
                   class={`bl-of-${kind} bl-ex-${name}`}
                   title={TITLES[name]}
+                  style={names && { "--wide": px(widthOf(names)) }}
                   aria-sort={chosen ? (order!.down ? "descending" : "ascending") : undefined}
                 >
                   <button
@@ -156,7 +161,7 @@ function Cell({ column, n, isWrong }: { column: Column; n: number; isWrong: bool
   const text = String(value);
   const said = visibleText(text.length > CHARACTERS ? `${text.slice(0, CHARACTERS)}…` : text);
   return (
-    <td class={style} title={kind === "text" ? said : undefined}>
+    <td class={style} title={said}>
       <bdi dir="auto">{said}</bdi>
     </td>
   );
