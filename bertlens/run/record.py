@@ -65,8 +65,10 @@ class Pass:
 
     def text(self, row: int, n: int) -> Pass:
         """The part that belongs to one text: its row, and its first n positions (padding stands on the right)."""
-        rows = self.hidden_states[0].shape[0]
-        cut = _Cut(row, n, self.of_tokens, copy=rows > 1)  # copies: one text of a batch must not keep the others alive
+        rows, width = self.hidden_states[0].shape[:2]
+        cut = _Cut(
+            row, n, width, self.of_tokens, copy=rows > 1
+        )  # copies: one text of a batch must not keep the others alive
         layers = [
             replace(
                 layer,
@@ -91,8 +93,8 @@ class Pass:
 class _Cut:
     """Cuts one text out of a batch; a tensor that several layers share stays shared."""
 
-    def __init__(self, row: int, n: int, of_tokens: frozenset[str], copy: bool):
-        self.row, self.n, self.of_tokens, self.copy = row, n, of_tokens, copy
+    def __init__(self, row: int, n: int, width: int, of_tokens: frozenset[str], copy: bool):
+        self.row, self.n, self.width, self.of_tokens, self.copy = row, n, width, of_tokens, copy
         self._done: dict[int, Any] = {}
 
     def __call__(self, x: Tensor | None, *position_dims: int) -> Any:
@@ -134,6 +136,8 @@ class _Cut:
     def _entry(self, name: str, value: Any) -> Any:
         if not isinstance(value, Tensor) or value.ndim == 0:
             return value
+        if value.ndim == 3 and value.shape[1] == self.width - 1:  # of all tokens but the first
+            return value[self.row : self.row + 1, : self.n - 1].clone()
         if value.ndim == 3:  # most are hidden states, which the pass has too
             return self(value, 1)[None]
         part = value[self.row : self.row + 1]

@@ -76,13 +76,14 @@ def test_a_block_of_a_local_layer_has_the_keys_that_its_queries_see(monkeypatch:
 MEMORY = """
 import resource, sys
 import torch, transformers as tf
-from bertlens import Lens, embedded, survey
+from bertlens import Lens, survey
+from bertlens.model import offline_model
 from transformers import AutoTokenizer
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
 tokens = int(sys.argv[2])
-tokenizer = AutoTokenizer.from_pretrained(embedded.folder(), model_max_length=tokens)
+tokenizer = AutoTokenizer.from_pretrained(offline_model.folder(), model_max_length=tokens)
 size = dict(hidden_size=384, num_hidden_layers=4, num_attention_heads=6, intermediate_size=576)
 special = dict(pad_token_id=0, cls_token_id=tokenizer.cls_token_id, sep_token_id=tokenizer.sep_token_id)
 model = tf.ModernBertModel(tf.ModernBertConfig(vocab_size=len(tokenizer), **size, **special)).eval()
