@@ -233,8 +233,7 @@ class TaskView(LensWidget):
         **selection: Any,
     ) -> None:
         tasked = Tasked(task, heads_found, errors_found, against)
-        tasked.opened = tasked.worst if row is None else row
-        trace = tasked.trace(tasked.opened)
+        trace = tasked.open(tasked.worst if row is None else row)
         super().__init__(trace, tasked=tasked, **_opened(trace, {"truncation": task.truncation} | selection))
 
     def _parts(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ SLICE = ("kind", "slice", "n", "wrong", "rate", "low", "high", "rate_outside", "
 class Tasked:
     """A task in a view: its table, what has been found, what is at work. The model is run where it was not yet.
 
-    opened: the row that the view opens on. against: what changed from another model to the task's.
+    against: what changed from another model to the task's.
     Raises InputError for what is no task, or found of another one.
     """
 
@@ -59,7 +59,7 @@ class Tasked:
         self.task, self.against = task, against
         self.table = worst_first(task.table if against is None else _with_changes(task.table, against))
         self.metrics = task.metrics()
-        self.opened: int | None = None
+        self._opened: tuple[int, tuple[str | None, str | None]] | None = None  # a row, and the texts of its run
         self._texts = task.examples.shown()
         self._found: dict[str, Any] = {
             name: one for name, one in (("heads", heads), ("errors", errors)) if one is not None
@@ -80,12 +80,18 @@ class Tasked:
         task.check()
         return task.lens.run([task.examples.encoding(task.lens, int(row), task.truncation)])[0]
 
+    def open(self, row: Any) -> Trace:
+        """The run of an example that is to be shown. Raises as `trace` does."""
+        trace = self.trace(row)
+        self._opened = int(row), (trace.text, trace.text_pair)
+        return trace
+
     def row_of(self, trace: Trace) -> int | None:
         """The example that a trace is the run of, by its texts: the one that was opened last, where several have
         them; None of another text."""
+        if self._opened is not None and self._opened[1] == (trace.text, trace.text_pair):
+            return self._opened[0]
         texts = tuple(text for text in (trace.text, trace.text_pair) if text)
-        if self.opened is not None and tuple(self._texts[self.opened]) == texts:
-            return self.opened
         return next((row for row, own in enumerate(self._texts) if tuple(own) == texts), None)
 
     def before(self, trace: Trace) -> Trace:
@@ -200,10 +206,7 @@ def task_table(asked: Asked) -> Answer:
 
 def task_open(asked: Asked, row: Any) -> Answer:
     """An example is run and shown."""
-    own = tasked(asked)
-    trace = own.trace(row)
-    own.opened = row
-    asked.show(trace)
+    asked.show(tasked(asked).open(row))
     return {"row": row}, {}
 
 

@@ -454,7 +454,12 @@ def test_before_and_after_of_tags_and_words(tasks):
 @pytest.mark.parametrize("name", MADE)
 def test_every_kind_has_a_view_whose_sentences_are_of_it(tasks, name):
     task = tasks[name]
-    assert task.explore(row=3)._shown.tasked.opened == 3  # what the page is told, which has no public name
+    page = task.explore(row=3).page()
+    assert page.shown_by == {"op": "task_open", "row": 3}
+    told = next(fields for question, (fields, _) in page.answers if question["op"] == "task")
+    assert told["opened"] == 3
+    worst = [row for row in task.table.sort_values("loss", ascending=False, kind="stable")["row"][:10] if row != 3]
+    assert [other.shown_by["row"] for other in page.others] == worst
     told = pruned(task.heads(2).pruning(3))
     quality = "Spearman’s correlation" if task.kind.quality == "Spearman" else "the accuracy"
     assert told["quality"] == task.kind.quality and f"keep 95 % of {quality} where" in told["said"]
