@@ -104,7 +104,9 @@ def test_the_head_that_matters_now_and_did_not_is_found():
     result = found.effects(chosen=4)
     table = result.table
     assert table.iloc[0]["part"] == f"L{layer}·H{head}" and bool(table.iloc[0]["finding"])
-    assert f"L{layer}·H{head} matters more than before" in result.said or f"L{layer}·H{head}, " in result.said
+    more = table.loc[table["finding"] & (table["difference"] > 0), "part"].tolist()
+    assert f"L{layer}·H{head}" in more
+    assert f". {', '.join(more)} matter{'s' if len(more) == 1 else ''} more than before" in result.said
     rows = np.random.default_rng(0).permutation(60)[30:]
     assert sorted(result.after.second) == sorted(rows.tolist()) == sorted(result.before.second)
     assert result.before.each.columns.tolist() == result.after.each.columns.tolist()

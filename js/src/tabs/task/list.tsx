@@ -65,6 +65,7 @@ export function List({ examples, places, state, shown, rests, open }: Props) {
       <table
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: rows are chosen
         role="grid"
+        class={columns.some(({ name }) => name === "change") ? "bl-changed" : ""}
         aria-label="Examples"
         aria-rowcount={places.length + 1}
         aria-activedescendant={active >= from && active < to ? `${id}-${active}` : undefined}
