@@ -32,6 +32,9 @@ LIMITS: dict[str, Limit] = {
         512, "the head to open on, of the first layer: longer ones open on head 0", "a view is there at once"
     ),
     "saved": Limit(512, "in a saved view, what takes work for every layer", "a page is to be written in seconds"),
+    "exact": Limit(
+        1024, "queries and keys in a saved page to the last bit: of longer ones rounded", "a layer is to fit"
+    ),
     "held": Limit(1024, "a map that the page holds: of longer ones the part that is seen", "16 MB each at 2,048"),
     "words": Limit(1024, "which words the answer rests on, in a view", "some methods need every layer's map at once"),
     "similar": Limit(1024, "why two texts are similar, in a view", "the page holds all pairs of tokens"),

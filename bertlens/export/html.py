@@ -26,7 +26,7 @@ from ..base.atomic import replacing
 from ..base.wire import json_safe
 from ..errors import ExportError
 from ..page import bundle
-from .deflate import carried
+from .deflate import as_text, carried, from_text
 from .live import Live, engine
 
 LIMIT = 20_000_000  # bytes of a page
@@ -126,7 +126,7 @@ def to_folder(page: Page, folder: str | Path) -> Path:
     with replacing(Path(folder) / WEIGHTS) as out:
         for part in page.live.parts:
             data = dict(part["data"])
-            blob = base64.b64decode(data.pop("$bytes"))
+            blob = from_text(data.pop("$bytes"))
             digest.update(blob)
             out.write(blob)
             parts.append({"index": part["index"], "size": len(blob), "data": data})
@@ -225,7 +225,7 @@ def question_name(question: Mapping[str, Any]) -> str:
 
 def _message(header: Mapping[str, Any], data: bytes, is_plain: bool = False) -> dict[str, Any]:
     """An overview, or an answer of the kernel, as page.js reads it; `is_plain`: not deflated."""
-    plain = {"$bytes": base64.b64encode(data).decode()}
+    plain = {"$bytes": as_text(data)}
     return {"header": header, "data": plain if is_plain else carried(data, header.get("arrays", ()))}
 
 

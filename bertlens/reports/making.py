@@ -212,7 +212,7 @@ def page_bytes(lens: Lens) -> int:
     """About how large the page will be: known from shapes."""
     drawn = len(bundle.text("widget.js")) + len(bundle.text("widget.css")) + 200_000
     layers, width = _shape(lens)
-    heads = layers * width * 2 * 4 * 40 * 4 / 3  # queries and keys of some 40 tokens, in base64
+    heads = layers * width * 2 * 4 * 40 * 5 / 4  # queries and keys of some 40 tokens, as text
     return int(min(LIMIT, drawn + heads))
 
 

@@ -121,13 +121,14 @@ def _scores(layer: Layer, dtype: torch.dtype | None) -> Tensor:
     return products if added is None else products + added.to(products.dtype)
 
 
-def log_sum_exp(layer: Layer, head: int) -> Tensor:
+def log_sum_exp(layer: Layer, head: int, of: tuple[Tensor, Tensor] | None = None) -> Tensor:
     """(S,) float64 log Σ_j exp(score_ij) of one head, in groups of rows: nothing of S × S is made.
 
     The products are float64 in texts of up to 1,024 tokens, in longer ones float32, which takes a third of the time.
+    of: other queries and keys (S, d) in place of the head's.
     """
     assert layer.query is not None and layer.key is not None and layer.scaling is not None
-    query, key = cast(layer.query[head]), cast(layer.key[head * len(layer.key) // len(layer.query)])
+    query, key = of or (cast(layer.query[head]), cast(layer.key[head * len(layer.key) // len(layer.query)]))
     if within("doubled", len(query)):
         query, key = query.double(), key.double()
     rows = []

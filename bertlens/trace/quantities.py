@@ -94,12 +94,14 @@ class Quantities:
         """
         return attention.scores(self._neurons(layer), dtype)
 
-    def log_sum_exp(self, layer: int, head: int) -> Tensor:
+    def log_sum_exp(self, layer: int, head: int, of: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """(S,) log Σ_j exp(score_ij) of a head's rows: α_ij = exp(score_ij - log_sum_exp_i). -inf where a query sees no
         key. float64; of a text of more than 1,024 tokens the scores are float32. Raises ModelError without queries.
+
+        of: queries and keys (S, d) in place of the head's own, rounded ones for example.
         """
         check_index(head, self.n_heads, "head")
-        return attention.log_sum_exp(self._neurons(layer), head)
+        return attention.log_sum_exp(self._neurons(layer), head, of)
 
     def attention(self, layer: int, dtype: torch.dtype | None = None) -> Tensor:
         """(H, S, K) attention weights [query, key]: softmax of `scores`, or the weights given.

@@ -13,7 +13,7 @@ from ..base.wire import json_safe, pack
 from ..errors import InputError, ModelError
 from ..measures.offers import check_capability
 from ..trace.trace import Trace
-from . import carried
+from . import carried, rounding
 from .answers import beside, heads, matter, pdf, score_maps, similar, survey, tasks, view, whatif, why, words
 from .answers.thumbnails import layer_pictures_in_turn
 from .arguments import ARGUMENTS
@@ -82,6 +82,7 @@ class Question:
     -> the arguments of each answer that such a page holds, for these layers. carried_shown: the same for what is too
     much for whole layers, (trace, Selection).
     of_view: these functions are given an Asked in place of the trace, and `needs` may be one of OF_VIEWS.
+    saved: the answer as such a page holds it, where that is another function.
     any_text: it is about no text: it is answered whatever text the page shows.
     of_original: of a changed run it is answered for the run without the changes.
     """
@@ -95,6 +96,7 @@ class Question:
     of_view: bool = False
     any_text: bool = False
     of_original: bool = False
+    saved: Callable[..., tuple[dict[str, Any], dict[str, Any] | bytes]] | None = None
 
     def about(self, trace: Trace) -> Trace:
         """The maps that it is answered for, of those that the page shows."""
@@ -105,12 +107,16 @@ class Question:
         named = (name.removesuffix("?") for name in self.arguments if not name.endswith("?") or name[:-1] in message)
         return {name: ARGUMENTS[name].check(trace, message.get(name)) for name in named}
 
-    def reply(self, asked: Asked, message: Mapping[str, Any]) -> Reply:
-        """The answer to a message. Raises ModelError where what is needed is not offered, with the reason."""
+    def reply(self, asked: Asked, message: Mapping[str, Any], saved: bool = False) -> Reply:
+        """The answer to a message; saved: as a page without a kernel holds it.
+
+        Raises ModelError where what is needed is not offered, with the reason.
+        """
         reason = asked.shown.why_not(self.about(asked.trace), self.needs)
         if reason != "":
             raise ModelError(reason or OF_VIEWS[self.needs])
-        return packed(*self.answer(self._subject(asked), **self.check(asked.trace, message)))
+        answer = self.saved if saved and self.saved else self.answer
+        return packed(*answer(self._subject(asked), **self.check(asked.trace, message)))
 
     def saved_answers(
         self, asked: Asked, layers: Iterable[int], selection: Selection | None
@@ -151,7 +157,7 @@ def register_question(question: Question) -> None:
 
 for _question in (
     Question("pictures", layer_pictures_in_turn, ("layer",)),
-    Question("head", heads.head, ("layer", "head"), carried=carried.each_head),
+    Question("head", heads.head, ("layer", "head"), carried=carried.each_head, saved=rounding.saved_head),
     Question("norms", heads.layer_norms, ("layer",), "norms", carried.each_layer),
     Question("thumbs", heads.thumbnails, ("measure", "layer?"), "norms", carried.of_short(carried.measures)),
     Question("statistics", heads.head_statistics, ("by", "layer?"), carried=carried.of_short(carried.each_by)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
-from ..base.wire import pack
+from ..base.wire import pack, unpack
 from ..errors import BertLensError, ExportError, InputError, check_indices
 from ..export import html
 from ..export import live as live_page
@@ -19,7 +19,8 @@ from ..export.still import to_png
 from ..page import bundle
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
-from .answers import heads, similar, tasks
+from . import rounding
+from .answers import similar, tasks
 from .questions import QUESTIONS, Asked, Message, Question, Reply, register_question
 from .shown import Shown, stream_size, stream_tokens
 from .tabs import PARTS, TABS
@@ -76,6 +77,7 @@ def page(
     others = (name for name in trace.maps if name != shown.map_name and shown.compared is None)
     title = f"{model}: {texts[:80]}" if texts else model
     footer = f"{model} ({trace.dtype}) · {names} · {about['date']}"
+    footer += next(filter(None, map(rounding.said, trace.maps.values())), "")
     holds = "all layers" if layers is None else f"layers {', '.join(map(str, chosen))}"
     if shown.compared is not None:
         title, holds = shown.compared.title, shown.compared.holds(holds, selection)
@@ -83,13 +85,19 @@ def page(
     elif shown.similar is not None:
         title = f"{model}: {' | '.join(visible(side.read.text)[:60] for side in shown.similar.sides)}"
     overviews = {name: shown.overview_of(name, traits["layer"], traits["head"], pictured) for name in others}
+    held = overviews | {shown.map_name: shown.overview}
+    first = {name: _first(trace.maps[name], one) for name, one in held.items()}
     if shown.tasked is not None and "examples" in traits["parts"]:
         title = f"{model}: its task"
     return html.Page(
         title=title,
         footer=footer,
-        state={**traits, **_for_readers(traits.get("lesson", {})), "overview": dict(shown.overview)},
-        overviews={name: (overview["header"], overview["data"]) for name, overview in overviews.items()},
+        state={
+            **traits,
+            **_for_readers(traits.get("lesson", {})),
+            "overview": first[shown.map_name],
+        },
+        overviews={name: (first[name]["header"], first[name]["data"]) for name in overviews},
         answers=_answered(steps, bar),
         layers=chosen,
         holds=holds,
@@ -118,6 +126,15 @@ def _examples(shown: Shown, traits: Mapping[str, Any], layers: list[int], bar: t
         held = layers if size < html.BESIDE / tasks.RUN else [traits["layer"]]
         own = Shown(trace).opened(shown.map_name, traits["layer"], traits["head"])
         yield replace(page(own, alone, held, bar), shown_by=tasks.opens(row))
+
+
+def _first(trace: Trace, overview: Mapping[str, Any]) -> dict[str, Any]:
+    """An overview as a page holds it: its head is that of `rounding.saved_head`."""
+    header, data = overview["header"], overview["data"]
+    if "q" not in (found := rounding.saved_head(trace, header["head"]["layer"], header["head"]["head"])[1]):
+        return dict(overview)
+    index, data = pack(unpack(header["arrays"], data) | {f"head.{name}": array for name, array in found.items()})
+    return {**overview, "header": {**header, "arrays": index}, "data": data}
 
 
 def _for_readers(lesson: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,7 +218,7 @@ def _answered(steps: Sequence[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Me
 
 def _whole(question: Question, asked: Asked, arguments: Message) -> Reply:
     """The answer as a page gets it that asks again until all of it is done."""
-    while (reply := question.reply(asked, arguments))[0].get("again"):
+    while (reply := question.reply(asked, arguments, saved=True))[0].get("again"):
         pass
     return reply
 
@@ -228,15 +245,15 @@ def check_size(shown: Shown, layers: Sequence[int]) -> None:
 def _rest(shown: Shown) -> int:
     """What every page of this text takes, about: the bundle and the first picture."""
     files = len(bundle.text("widget.js")) + len(bundle.text("widget.css"))
-    return files + len(shown.overview["data"]) * 4 // 3
+    return files + len(shown.overview["data"]) * 5 // 4
 
 
 def _most_bytes(trace: Trace) -> int:
-    """What a layer takes in a page where nothing deflates, by shapes alone: its heads, norms and stream, in base64."""
+    """What a layer takes in a page where nothing deflates, by shapes alone: its heads, norms and stream, as text."""
     tokens, keys = trace.n_tokens, len(trace.key_tokens)
     head = 2 * tokens * (trace.head_dim or 0) * 4 + tokens * 8 if trace.has_neurons else tokens * keys * 4
     stream = tokens * (2 * 4 + 8 * (4 + 4))
-    return (trace.n_heads * (head + 4 * tokens) + stream) * 4 // 3
+    return (trace.n_heads * (head + 4 * tokens) + stream) * 5 // 4
 
 
 def _share(trace: Trace, layers: Sequence[int]) -> tuple[float, float]:
@@ -246,6 +263,6 @@ def _share(trace: Trace, layers: Sequence[int]) -> tuple[float, float]:
     for layer, head in zip(
         (held[0], held[len(held) // 2], held[-1]), (0, trace.n_heads // 2, trace.n_heads - 1), strict=True
     ):
-        index, blob = pack(heads.head(trace, layer, head)[1])
+        index, blob = pack(rounding.saved_head(trace, layer, head)[1])
         found.append(len(deflated(blob, index)[0]) / len(blob))
     return min(found), max(found)

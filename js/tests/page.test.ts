@@ -7,7 +7,20 @@ import script from "../../bertlens/export/page.js?raw";
 import { ask } from "../src/kernel/kernel";
 import { NEEDS_MODEL } from "../src/kernel/link";
 
-const held = (text: string) => ({ $bytes: btoa(text) });
+/** Bytes as bertlens/export/deflate.py writes them: five letters for four bytes, the lowest digit first. */
+function asText(bytes: Uint8Array): string {
+  const padded = new Uint8Array(Math.ceil(bytes.length / 4) * 4);
+  padded.set(bytes);
+  const digits = [...new Uint32Array(padded.buffer)].flatMap((word) =>
+    [1, 85, 85 ** 2, 85 ** 3, 85 ** 4].map((place) => Math.floor(word / place) % 85),
+  );
+  const letter = (digit: number) => String.fromCharCode({ 25: 120, 57: 121 }[digit] ?? digit + 35);
+  return digits
+    .map(letter)
+    .join("")
+    .slice(0, Math.ceil((bytes.length * 5) / 4));
+}
+const held = (text: string) => ({ $bytes: asText(Uint8Array.from(text, (letter) => letter.charCodeAt(0))) });
 const DATA = {
   state: {
     layer: 1,
@@ -139,7 +152,7 @@ const NUMBERS = Float32Array.from({ length: 40_000 }, (_, n) => Math.sqrt(n) * (
 function deflated({ buffer }: Float32Array) {
   const plain = new Uint8Array([7, 8, 9, 10, ...new Uint8Array(buffer)]);
   const apart = plain.slice(4).map((_, n, all) => all[(n % 40_000) * 4 + Math.floor(n / 40_000)]!);
-  const $bytes = deflateSync(new Uint8Array([7, 8, 9, 10, ...apart])).toString("base64");
+  const $bytes = asText(deflateSync(new Uint8Array([7, 8, 9, 10, ...apart])));
   return { plain, data: { $bytes, length: plain.length, planes: [[4, plain.length, 4]] } };
 }
 
@@ -150,9 +163,23 @@ it("unpacks what was deflated, and puts the numbers together", async () => {
   expect(bytes(model.get("overview").data)).toEqual([...plain]);
 });
 
+it("makes numbers of integers that stand in their place, to the last bit", async () => {
+  const [step, least] = [2 ** -16, -70_000];
+  const integers = Uint32Array.from({ length: 5000 }, (_, n) => (n * n) % 140_000);
+  const planes = [[8, 8 + integers.byteLength, 4, step, least]];
+  const head = new Uint8Array(8);
+  const bytesApart = new Uint8Array(integers.buffer).map((_, n, all) => all[(n % 5000) * 4 + Math.floor(n / 5000)]!);
+  const $bytes = asText(deflateSync(new Uint8Array([...head, ...bytesApart])));
+  const overview = { header: { map: "self" }, data: { $bytes, length: 8 + integers.byteLength, planes } };
+  const { model } = await open(undefined, { ...DATA.state, overview });
+  const { buffer } = model.get("overview").data as DataView<ArrayBuffer>;
+  const numbers = [...new Float32Array(buffer, 8, 5000)];
+  expect(numbers).toEqual([...integers].map((n) => Math.fround((n + least) * step)));
+});
+
 it("says in a sentence what a browser lacks, and that a page is damaged", async () => {
   const { data } = deflated(NUMBERS);
-  const damaged = { ...data, $bytes: `${btoa("nonsense")}` };
+  const damaged = { ...data, $bytes: "nonsense" };
   const page = start(undefined, { ...DATA.state, overview: { header: {}, data: damaged } });
   await page.started;
   expect(page.main.textContent).toBe("This page is damaged: its data cannot be unpacked.");

@@ -340,15 +340,15 @@ LEFT_OUT = "Left out of this page: show(view, matters=True) has it."
 def _answered_once(matters: bool) -> Callable[[Question, Any, dict[str, Any]], Any]:
     """A reply that is computed once of a trace. matters: also what every head and token does alone, a second's work."""
 
-    def reply(question: Question, asked: Any, message: dict[str, Any]) -> Any:
+    def reply(question: Question, asked: Any, message: dict[str, Any], saved: bool = False) -> Any:
         if question.of_view:
-            return _reply(question, asked, message)
+            return _reply(question, asked, message, saved)
         if question.name == "each_matters" and not matters:
             return {"why_not": LEFT_OUT}, []
         known = _replies.setdefault(asked.trace, {})
-        name = question_name({**message, "op": question.name})
+        name = question_name({**message, "op": question.name, "saved": saved})
         if name not in known:
-            answer = _reply(question, asked, message)
+            answer = _reply(question, asked, message, saved)
             if answer[0].get("again"):  # only a part of the work is done
                 return answer
             known[name] = answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 
@@ -12,6 +11,7 @@ import bertlens as bl
 from bertlens import cli
 from bertlens.errors import ExportError, InputError
 from bertlens.export import live, weights
+from bertlens.export.deflate import from_text
 from bertlens.widgets import teaching
 from unit.tiny import bert_with
 
@@ -87,7 +87,7 @@ def test_hosted_it_is_a_page_and_its_weights(lens, tmp_path):
     assert 0.8 < made.cost(hosted=True).size / (len(page) + len(weights)) < 1.2
     inline = bl.classroom(lens, TEXTS).to_html(tmp_path / "class.html", progress=False).read_text()
     first = json.loads(re.findall(r'id="bertlens-weights-0">(.*?)</script>', inline)[0])
-    assert base64.b64decode(first["data"]["$bytes"]) == weights[: parts[0]["size"]]
+    assert from_text(first["data"]["$bytes"]) == weights[: parts[0]["size"]]
     assert "connect-src" not in inline
     name = json.loads(about)["file"]
     other = bl.classroom(bl.Lens(bert_with(lens.tokenizer, num_hidden_layers=1), lens.tokenizer), TEXTS)
