@@ -74,10 +74,10 @@ def rows() -> Iterator[Row]:
     throughput = 1 / ratio(ours, base)
     yield Row(
         f"survey, all head statistics in one pass, BERT-base shape, {TOKENS} tokens",
-        "≥ 0.5 × the throughput of the bare sdpa forward",
+        "≥ 0.7 × the throughput of the bare sdpa forward",
         f"{throughput:.2f} × in batches of {BATCH} ({BATCH / min(ours):.1f} over {BATCH / min(base):.1f} texts a "
         f"second at best); {1 / ratio(ours, single):.2f} × a forward of one text at a time",
-        ok=throughput >= 0.5,
+        ok=throughput >= 0.7,
     )
     yield Row(
         f"head distances, 144 heads, {TOKENS} tokens",

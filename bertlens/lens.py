@@ -177,10 +177,7 @@ class Lens:
             if not 1 <= len(pair) <= 2 or not all(isinstance(part, str) for part in pair):
                 raise InputError(f"text {number} must be a string or a pair of strings")
             encodings.append(self.encoding(pair[0], pair[1] if len(pair) > 1 else None, truncation))
-        traces: dict[int, Trace] = {}
-        for chosen in self.batches(encodings, batch_size):
-            traces |= zip(chosen, self.run([encodings[i] for i in chosen]), strict=True)
-        return [traces[i] for i in range(len(encodings))]
+        return self.run_batches(encodings, batch_size)
 
     def encode(
         self,
@@ -258,14 +255,31 @@ class Lens:
     def _pad_id(self) -> int:
         return self.tokenizer.pad_token_id or 0
 
-    def run(self, encodings: Sequence[Encoding]) -> list[Trace]:
-        """The traces of a batch, from one forward pass."""
+    def run_batches(self, encodings: Sequence[Encoding], batch_size: int, apart: bool = True) -> list[Trace]:
+        """The traces of many texts in their order. apart: as for `run`."""
+        traces: dict[int, Trace] = {}
+        for chosen in self.batches(encodings, batch_size):
+            traces |= zip(chosen, self.run([encodings[i] for i in chosen], apart), strict=True)
+        return [traces[i] for i in range(len(encodings))]
+
+    def run(self, encodings: Sequence[Encoding], apart: bool = True) -> list[Trace]:
+        """The traces of a batch, from one forward pass.
+
+        apart: each holds its own numbers alone; False for traces that go together, whose numbers are not copied.
+        """
         check_precision(self.borrowed.device)
         inputs = self.inputs(encodings)
         fingerprint = self.borrowed.fingerprint()
         record = forward.run(self.borrowed, inputs, trust.why_eager(self.borrowed, inputs, self.limit))
         return [
-            Trace(encoding, self.model_name, self.borrowed, self, fingerprint, _pass=record.text(row, len(encoding)))
+            Trace(
+                encoding,
+                self.model_name,
+                self.borrowed,
+                self,
+                fingerprint,
+                _pass=record.text(row, len(encoding), apart),
+            )
             for row, encoding in enumerate(encodings)
         ]
 

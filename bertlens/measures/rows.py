@@ -23,6 +23,7 @@ MARKS = (".", ",")  # what Clark et al. count as punctuation
 SMOOTHING = 1e-4  # Clark's: 0.9999 α + 0.0001 / n
 WEIGHTS_AT_ONCE = 524_288  # 2 MB, which a processor keeps near; 32 times that on a GPU
 PAIRS = 2_000_000  # of one word that are kept: 16 MB
+WHOLE_MAPS = 5  # times as many of short texts' whole maps, whose calls take longer than what they compute
 LEAST_ROWS = 64  # of a head at a time, where there are as many: fewer take longer each
 
 
@@ -156,9 +157,16 @@ class Rows:
         """The places of these columns among the keys."""
         return slice(self.first, self.first + self.values.shape[2])
 
-    def received(self, columns: Tensor) -> Tensor:
-        """(H, R) what each row gives to the keys of a mask (K,)."""
-        return self.values[..., columns[self.keys].nonzero()[:, 0]].sum(-1)
+    def received(self, role: str) -> Tensor:
+        """(H, R) what each row gives to the keys of a role, a mask (K,) of `Roles`."""
+        if role not in self._received:
+            columns: Tensor = getattr(self.roles, role)
+            self._received[role] = self.values[..., columns[self.keys].nonzero()[:, 0]].sum(-1)
+        return self._received[role]
+
+    @cached_property
+    def _received(self) -> dict[str, Tensor]:
+        return {}
 
     @cached_property
     def entropies(self) -> Tensor:
@@ -182,9 +190,9 @@ class Rows:
         """(H, R) what each token gives to itself."""
         return Diagonal(self.values, self.start - self.first).get()
 
-    def column(self, columns: Tensor, there: bool = True) -> tuple[Tensor, int]:
-        """(H',) Σ over the rows of what these columns (a mask of keys) get, and n; 0 of them where none is there."""
-        return self.received(columns).sum(1), self.n if there else 0
+    def column(self, role: str, there: bool = True) -> tuple[Tensor, int]:
+        """(H',) Σ over the rows of what the keys of a role get, and n; 0 of them where none is there."""
+        return self.received(role).sum(1), self.n if there else 0
 
     def separators(self, from_separators: bool) -> tuple[Tensor, int]:
         """What the separators' own rows, or the other rows, give to separators."""
@@ -192,7 +200,7 @@ class Rows:
         if count == 0:
             return self.values.new_zeros(len(self.values)), 0
         chosen = self.roles.separator[self.queries] == from_separators
-        rows = self.received(self.roles.separator)[:, chosen].sum(-1)
+        rows = self.received("separator")[:, chosen].sum(-1)
         return rows, count if from_separators else self.n - count
 
     def of_first(self, entropies: Tensor) -> tuple[Tensor, int]:
@@ -215,7 +223,7 @@ class Rows:
     def k90(self) -> tuple[Tensor, int]:
         """Σ of k90; NaN stays."""
         values = self.values
-        return k90(values).to(values.dtype).sum(-1) + 0 * values.sum((1, 2)), self.n
+        return k90(values).to(values.dtype).sum(-1) + 0 * self.entropies.sum(-1), self.n
 
 
 def _room(trace: Trace) -> int:
@@ -235,8 +243,21 @@ def _width(trace: Trace, layer: int) -> int:
     return max(keys.stop - keys.start for keys in seen)
 
 
-def head_groups(trace: Trace, layer: int) -> list[slice]:
-    """The heads of a layer that are looked at together: of a short text all, of a long one a few."""
+def layer_groups(trace: Trace) -> list[range]:
+    """The layers whose heads are looked at together: of a short text several, which takes fewer calls."""
+    step = max(1, WHOLE_MAPS * _room(trace) // (trace.n_heads * trace.n_tokens * len(trace.key_special_mask)))
+    return [range(first, min(first + step, trace.n_layers)) for first in range(0, trace.n_layers, step)]
+
+
+def head_groups(trace: Trace, layer: int | range) -> list[slice]:
+    """The heads of a layer that are looked at together: of a short text all, of a long one a few.
+
+    layer: or one of `layer_groups`, whose heads are counted on, layer by layer.
+    """
+    if isinstance(layer, range):
+        if len(layer) > 1:
+            return [slice(0, len(layer) * trace.n_heads)]
+        layer = layer.start
     step = max(1, _room(trace) // (min(LEAST_ROWS, trace.n_tokens) * _width(trace, layer)))
     return [slice(first, min(first + step, trace.n_heads)) for first in range(0, trace.n_heads, step)]
 
@@ -246,8 +267,13 @@ def blocks(trace: Trace, layer: int, heads: slice) -> Iterator[tuple[int, int, T
     return passing(lambda: trace, layer, heads)
 
 
-def passing(here: Here, layer: int, heads: slice) -> Iterator[tuple[int, int, Tensor]]:
-    """`blocks` for work that pauses between them and holds no trace then."""
+def passing(here: Here, layer: int | range, heads: slice) -> Iterator[tuple[int, int, Tensor]]:
+    """`blocks` for work that pauses between them and holds no trace then; layer: as for `head_groups`."""
+    if isinstance(layer, range):
+        if len(layer) > 1:
+            yield 0, 0, _whole_maps(here(), layer)
+            return
+        layer = layer.start
     width, n = _width(here(), layer), here().n_tokens
     step = max(1, _room(here()) // ((heads.stop - heads.start) * width))
     step = min(step, max(width, LEAST_ROWS))  # each row more of a local layer brings a key more to all of them
@@ -255,3 +281,9 @@ def passing(here: Here, layer: int, heads: slice) -> Iterator[tuple[int, int, Te
         stop = min(start + step, n)
         keys = _keys(here(), layer, start, stop)
         yield start, keys.start, here().attention_part(layer, heads, slice(start, stop), keys)
+
+
+def _whole_maps(trace: Trace, layers: range) -> Tensor:
+    """(L'·H, S, K)"""
+    everything = [slice(None)] * 3
+    return torch.cat([trace.attention_part(layer, *everything) for layer in layers])

@@ -63,12 +63,13 @@ class Pass:
     entry: Entry = field(default_factory=Entry)
     of_tokens: frozenset[str] = frozenset()  # entries (B, S) of the output that have a number for each token
 
-    def text(self, row: int, n: int) -> Pass:
-        """The part that belongs to one text: its row, and its first n positions (padding stands on the right)."""
+    def text(self, row: int, n: int, apart: bool = True) -> Pass:
+        """The part that belongs to one text: its row, and its first n positions (padding stands on the right).
+
+        apart: as copies, so that one text of a batch does not keep the others alive.
+        """
         rows, width = self.hidden_states[0].shape[:2]
-        cut = _Cut(
-            row, n, width, self.of_tokens, copy=rows > 1
-        )  # copies: one text of a batch must not keep the others alive
+        cut = _Cut(row, n, width, self.of_tokens, copy=apart and rows > 1)
         layers = [
             replace(
                 layer,

@@ -182,7 +182,9 @@ def traces_of(lens: Lens | None, batch: list[Numbered], truncation: bool = False
     ran: list[Trace] = []
     if lens is not None and texts:
         try:
-            ran = lens.trace_batch(texts, batch_size=len(texts), truncation=truncation)[::-1]
+            pairs = ((text, None) if isinstance(text, str) else text for text in texts)
+            encodings = [lens.encoding(text, pair, truncation) for text, pair in pairs]
+            ran = lens.run_batches(encodings, len(texts), apart=False)[::-1]
         except BertLensError:
             ran = []  # find out whose fault it is
     for entry in batch:

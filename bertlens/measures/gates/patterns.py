@@ -40,6 +40,7 @@ LEAST_TOKENS, LEAST_CONTENT = 4, 3  # below these a map has no pattern
 CUTS = 32  # at most so many places are tried for a cut between two blocks
 TINY = 1e-12
 ROUNDING = 1e-6  # of sums of float32
+RUNS = 16  # of successive tokens, between special ones
 NUMBERS_AT_ONCE = 524_288  # numbers of float64 that are looked at together
 
 
@@ -172,8 +173,12 @@ def _content_rows(
 def _taken(x: Tensor, chosen: Tensor, dim: int) -> Tensor:
     """The chosen rows or columns; a view where they are successive."""
     at = chosen.nonzero()[:, 0]
-    if len(at) and int(at[-1] - at[0]) + 1 == len(at):
+    starts = [0, *((at.diff() != 1).nonzero()[:, 0] + 1).tolist()] if len(at) else []
+    if len(starts) == 1:
         return x.narrow(dim, int(at[0]), len(at))
+    if 0 < len(starts) <= RUNS:  # whose copies take a third of the time of single places'
+        ends = [*starts[1:], len(at)]
+        return torch.cat([x.narrow(dim, int(at[a]), b - a) for a, b in zip(starts, ends, strict=True)], dim)
     return x.index_select(dim, at)
 
 
