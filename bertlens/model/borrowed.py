@@ -107,12 +107,13 @@ class Model:
     def check(self, before: Fingerprint, module: nn.Module | None = None) -> None:
         """Raises ModelError where the weights of `module` (default: all) are no longer those of the fingerprint."""
         known = getattr(_once, "known", None)
-        if known is not None and known.get(id(before)) is before:
+        of = id(before), None if module is None else id(module)
+        if known is not None and (known.get(of) is before or known.get((of[0], None)) is before):
             return
         if not before.holds((module or self.runner).parameters()):
             raise ModelError("the model has changed since this trace: trace again")
-        if known is not None and module is None:
-            known[id(before)] = before
+        if known is not None:
+            known[of] = before
 
 
 _once = threading.local()

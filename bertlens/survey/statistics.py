@@ -103,7 +103,7 @@ def _joined(trace: Trace, parts: Sequence[_Heads], lengths: Sequence[Tensor | No
     mixing, cone = None, None
     if found:
         diagonals = torch.cat([torch.cat(part.diagonal, -1) for part in parts]).unflatten(0, shape)
-        ratios = norms.mixing_ratios(trace, diagonals=diagonals)
+        ratios = norms.mixing_ratios(trace, diagonals=[*diagonals])
         mixing = torch.stack([ratios[method].mean(-1) for method in norms.METHODS]).double().cpu()
     if trace.model is not None:
         cone = torch.stack([cone_index(state) / trace.n_tokens for state in trace.hidden_states]).double().cpu()

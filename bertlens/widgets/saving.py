@@ -16,6 +16,7 @@ from ..export import html
 from ..export import live as live_page
 from ..export.deflate import deflated
 from ..export.still import to_png
+from ..model.borrowed import checked_once
 from ..page import bundle
 from ..trace.provenance import provenance, visible
 from ..trace.trace import Trace
@@ -160,6 +161,7 @@ def written(
 
     with (
         one_thread_if_small(stream_size(shown.trace)),
+        checked_once(),
         tqdm(desc="page", delay=2, leave=False, disable=not progress) as bar,
     ):
         model = _model(shown, small) if live else None  # before what takes long
