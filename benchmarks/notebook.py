@@ -64,8 +64,9 @@ DOT = """() => {
     dot.style = "position: fixed; z-index: 9999; width: 1px; height: 1px; left: 0; top: 0; background: red";
     document.body.append(dot);
 }"""
-# What the headings of the head and of the atlas say of each measure.
-SAID = {"Weight": ("attention weight", "α,"), "Norm": ("passed on", "‖αf(x)‖,"), "Difference": ("difference", "Δ,")}
+TAB = "document.querySelector('[role=tab][data-tab={}]')"
+# What the legend of the head and the heading of the atlas say of each measure.
+SAID = {"weight": ("α,", ""), "norm": ("‖αf(x)‖,", "‖αf(x)‖"), "difference": ("Δ,", "Δ")}
 BERTVIZ = 44  # bytes of its page for each attention weight
 
 
@@ -222,11 +223,10 @@ def heads(page: Page, own: Own) -> Iterator[Row]:
 
 def why(page: Page, socket: Socket) -> Row:
     """The pinned cell's score by its sources: the tab opened, then other heads of the last layers, each asked."""
-    says = "document.querySelector('[data-testid=why-says]')?.textContent.includes('in L{}·H{}')"
-    tabs = "[...document.querySelectorAll('[role=tab]')]"
+    says = "document.querySelector('[data-testid=why-says]')?.textContent.includes('L{}·H{}')"
     socket.settle(page)
     layer, head = page.evaluate(f"() => {TITLE}.match(/\\d+/g)")
-    opened = timed(page, [(f"{tabs}.find(tab => tab.textContent === 'Why').click()", says.format(layer, head))])[0]
+    opened = timed(page, [(f"{TAB.format('why')}.click()", says.format(layer, head))])[0]
     others = timed(
         page, [(click(layer, head)[0], says.format(layer, head)) for layer in range(8, 12) for head in (1, 4, 7)]
     )
@@ -240,12 +240,13 @@ def why(page: Page, socket: Socket) -> Row:
 
 def switch(measure: str) -> tuple[tuple[str, str], str]:
     """JavaScript: switching the measure, as (act, whether the head shows it); whether the atlas shows it."""
-    button = f"[...document.querySelectorAll('[role=group] button')].find(b => b.textContent.startsWith('{measure}'))"
-    head, atlas = (
-        f"document.querySelector('.bl-{part} header').textContent.includes('{said}')"
-        for part, said in zip(("head", "atlas"), SAID[measure], strict=True)
+    act = (
+        "const shows = document.querySelector('.bl-head header select');"
+        f"shows.value = '{measure}'; shows.dispatchEvent(new Event('change', {{bubbles: true}}))"
     )
-    return (f"{button}.click()", head), atlas
+    head, atlas = SAID[measure]
+    legend = f"[...document.querySelectorAll('.bl-head .bl-legend [title]')].some(s => s.title.startsWith('{head}'))"
+    return (act, legend), f"(document.querySelector('.bl-atlas header > .bl-muted')?.textContent ?? '') === '{atlas}'"
 
 
 def measures(notebook: Notebook, own: Own) -> Iterator[Row]:
@@ -253,7 +254,7 @@ def measures(notebook: Notebook, own: Own) -> Iterator[Row]:
     page, clock = notebook.page, "print(time.process_time())"
     before = float(notebook.kernel(clock))
     head, thumbs = [], []
-    for name in ("Norm", "Difference"):
+    for name in ("norm", "difference"):
         changed, atlas = switch(name)
         page.wait_for_timeout(PAUSE)
         opened, rest = timed(page, [changed, ("", atlas)])
@@ -272,7 +273,7 @@ def measures(notebook: Notebook, own: Own) -> Iterator[Row]:
         f"{ms(float(notebook.kernel(clock)) - before)} of the kernel's CPU for both",
         ok=max(thumbs) < 1,
     )
-    whole, work, all_work = own.of(page, [switch(name)[0] for name in ("Weight", "Norm", "Difference") * 4])
+    whole, work, all_work = own.of(page, [switch(name)[0] for name in ("weight", "norm", "difference") * 4])
     yield Row(
         "measure switch at 512 tokens, cached",
         "≤ 16 ms own work",
@@ -342,6 +343,8 @@ def rows() -> Iterator[Row]:
             own.calibrate(page)
             yield from heads(page, own)
             yield quiet(page, own, socket, "hover over the matrix, 512 tokens", hovers(15))
+            page.evaluate(f"() => {TAB.format('neurons')}.click()")
+            page.wait_for_selector(".bl-neurons canvas")
             yield quiet(page, own, socket, "sort the neurons, 512 tokens", sorts(4))
             yield from measures(notebook, own)
         finally:

@@ -24,12 +24,13 @@ LENGTHS = (32, 64, 128)
 VIEWS = ("head", "model", "neuron")
 LARGEST = {"head": 128, "model": 64}  # that BertViz draws: the budget is on these
 FASTER, LESS = 20, 10
+NEURONS = 32, 2  # tokens, and how many times as fast as BertViz' neuron view the first picture is
 ABOVE = 2  # of an empty page that carries the same bytes
 CHANGES = 3
 SETTINGS: dict[str, dict[str, Any]] = {
     "head": {"mode": "lines", "heads": [[0, head] for head in range(12)]},
     "model": {},
-    "neuron": {},
+    "neuron": {"view": "neurons"},
 }
 READY = {
     "head": "document.querySelector('[data-testid=lines] canvas')",
@@ -79,14 +80,15 @@ def compared(view: str, tokens: int, folder: Path, empty: float) -> Iterator[Row
     blank = [draw(nothing, "document.readyState === 'complete'", []).paint for _ in range(2 * times if budgeted else 0)]
 
     def row(name: str, least: int, than: str, mine: float, other: float | None, measured: str, said: str) -> Row:
+        asked = budgeted or (view, tokens, name) == ("neuron", NEURONS[0], "first paint")
         factor = None if other is None else other / mine
         times = "" if factor is None else f" = {factor:,.{0 if factor >= 10 else 1}f} × {than}"
         return Row(
             f"{view} view, {tokens} tokens: {name}",
-            f"≥ {least} × {than}" if budgeted else "–",
+            f"≥ {least} × {than}" if asked else "–",
             measured.format(times),
             said,
-            factor >= least if budgeted and factor is not None else None,
+            factor >= least if asked and factor is not None else None,
         )
 
     paint, cpu = median(d.paint for d in ours if d.paint), median(d.cpu for d in ours if d.cpu)
@@ -94,7 +96,7 @@ def compared(view: str, tokens: int, folder: Path, empty: float) -> Iterator[Row
     nodes = "" if other.nodes is None else f", {other.nodes:,} DOM nodes"
     yield row(
         "first paint",
-        FASTER,
+        NEURONS[1] if view == "neuron" else FASTER,
         "faster",
         paint,
         other.paint,
