@@ -173,12 +173,13 @@ def _content_rows(
 def _taken(x: Tensor, chosen: Tensor, dim: int) -> Tensor:
     """The chosen rows or columns; a view where they are successive."""
     at = chosen.nonzero()[:, 0]
-    starts = [0, *((at.diff() != 1).nonzero()[:, 0] + 1).tolist()] if len(at) else []
+    here = at.cpu()  # read one by one below
+    starts = [0, *((here.diff() != 1).nonzero()[:, 0] + 1).tolist()] if len(at) else []
     if len(starts) == 1:
-        return x.narrow(dim, int(at[0]), len(at))
+        return x.narrow(dim, int(here[0]), len(at))
     if 0 < len(starts) <= RUNS:  # whose copies take a third of the time of single places'
         ends = [*starts[1:], len(at)]
-        return torch.cat([x.narrow(dim, int(at[a]), b - a) for a, b in zip(starts, ends, strict=True)], dim)
+        return torch.cat([x.narrow(dim, int(here[a]), b - a) for a, b in zip(starts, ends, strict=True)], dim)
     return x.index_select(dim, at)
 
 
