@@ -120,7 +120,7 @@ class Block:
     def norm(self) -> Norm:
         """The first LayerNorm that the block's sum meets: its own in post-LN families, the MLP's in pre-LN ones."""
         find = self.adapter.attention_norm if self.adapter.post_ln else self.adapter.mlp_norm
-        return Norm.of(find(self.module), self.weight[:, 0])
+        return Norm.of(find(self.module), self.trace.layer_input(self.layer)[0].to(self.dtype))
 
     @cached_property
     def residual(self) -> Tensor:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any, Protocol, runtime_checkable
 
 Text = str | list[str]  # a text, or words already split
@@ -138,25 +139,32 @@ def _find(ids: list[int], text_ids: list[int], start: int) -> tuple[int, int]:
     return best
 
 
+_ALONE = RLock()
+
+
 @contextmanager
 def resting_state(tokenizer: Any) -> Iterator[dict[str, Any]]:
-    """Yields the padding and truncation stored in a fast tokenizer, and stores them again afterwards."""
+    """Yields the padding and truncation stored in a fast tokenizer, and stores them again afterwards.
+
+    One thread at a time: another one that came in the middle would take what is set for a moment for the stored state.
+    """
     backend = getattr(tokenizer, "backend_tokenizer", None) if getattr(tokenizer, "is_fast", False) else None
     if backend is None:
         yield {}
         return
-    padding, truncation = backend.padding, backend.truncation
-    try:
-        yield {name: value for name, value in (("padding", padding), ("truncation", truncation)) if value}
-    finally:
-        if padding:
-            backend.enable_padding(**padding)
-        else:
-            backend.no_padding()
-        if truncation:
-            backend.enable_truncation(**truncation)
-        else:
-            backend.no_truncation()
+    with _ALONE:
+        padding, truncation = backend.padding, backend.truncation
+        try:
+            yield {name: value for name, value in (("padding", padding), ("truncation", truncation)) if value}
+        finally:
+            if padding:
+                backend.enable_padding(**padding)
+            else:
+                backend.no_padding()
+            if truncation:
+                backend.enable_truncation(**truncation)
+            else:
+                backend.no_truncation()
 
 
 def display(tokens: Sequence[str], byte_level: bool = False) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from html.parser import HTMLParser
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from bertlens import Trace
 from bertlens.errors import InputError
 from bertlens.text.encoding import Encoding, InputReport, encode, token_limit
-from bertlens.text.tokenizer import display
+from bertlens.text.tokenizer import display, resting_state
 from bertlens.widgets.badges import badges
 from unit import tiny
 
@@ -225,6 +226,20 @@ def test_stored_padding_and_truncation() -> None:
         encoded("cat " * 100, None, tokenizer)
     assert (backend.padding, backend.truncation) == before
     assert encoded("cat").report.overridden == {}
+
+
+def test_the_stored_state_outlives_two_threads() -> None:
+    """A thread that comes while another one has the state set aside waits, and so finds and leaves what was stored."""
+    tokenizer = tiny.wordpiece()
+    tokenizer.backend_tokenizer.enable_truncation(max_length=6)
+    found: list[set[str]] = []
+    other = Thread(target=lambda: found.append(set(encoded("the cat", None, tokenizer).report.overridden)))
+    with resting_state(tokenizer):
+        tokenizer.backend_tokenizer.no_truncation()
+        other.start()
+        other.join(0.2)
+    other.join(30)
+    assert found == [{"truncation"}] and tokenizer.backend_tokenizer.truncation["max_length"] == 6
 
 
 def test_words_given() -> None:
