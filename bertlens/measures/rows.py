@@ -21,10 +21,11 @@ from .k90 import k90
 Here: TypeAlias = Callable[[], Trace]  # what takes many steps names its trace only within one, so as not to keep it
 MARKS = (".", ",")  # what Clark et al. count as punctuation
 SMOOTHING = 1e-4  # Clark's: 0.9999 α + 0.0001 / n
-WEIGHTS_AT_ONCE = 524_288  # 2 MB, which a processor keeps near; 32 times that on a GPU
+WEIGHTS_AT_ONCE = 1_048_576  # 4 MB, which a processor keeps near; 32 times that on a GPU
 PAIRS = 2_000_000  # of one word that are kept: 16 MB
-WHOLE_MAPS = 5  # times as many of short texts' whole maps, whose calls take longer than what they compute
-LEAST_ROWS = 64  # of a head at a time, where there are as many: fewer take longer each
+WHOLE_MAPS = 2.5  # times as many of short texts' whole maps, whose calls take longer than what they compute
+LEAST_ROWS = 128  # of a head at a time, where there are as many: fewer take longer each
+NEIGHBOURS = 64  # rows that a local layer's width is measured by
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,15 @@ class Roles:
             if word is not None:
                 pieces[word].append(position)
         numbers: dict[str, int] = {}
-        identity = torch.full((len(tokens),), -1, device="cpu")
-        words = torch.full((len(tokens),), -1, device="cpu")
+        identity, words = [-1] * len(tokens), [-1] * len(tokens)
         for word, positions in pieces.items():
             spelled = "".join(tokens[at].removeprefix("##") for at in positions).casefold()
             if any(map(str.isalnum, spelled)):
-                identity[positions] = numbers.setdefault(spelled, len(numbers))
-                words[positions] = word
-        return identity.to(self.special.device), words.to(self.special.device)
+                number = numbers.setdefault(spelled, len(numbers))
+                for at in positions:
+                    identity[at], words[at] = number, word
+        identities, own = torch.tensor([identity, words], device=self.special.device)
+        return identities, own
 
 
 def _is_mark(character: str) -> bool:
@@ -238,14 +240,14 @@ def _keys(trace: Trace, layer: int, start: int, stop: int) -> slice:
 def _width(trace: Trace, layer: int) -> int:
     """Keys that some successive queries see together: few in local layers."""
     seen = (
-        _keys(trace, layer, at, min(at + LEAST_ROWS, trace.n_tokens)) for at in range(0, trace.n_tokens, LEAST_ROWS)
+        _keys(trace, layer, at, min(at + NEIGHBOURS, trace.n_tokens)) for at in range(0, trace.n_tokens, NEIGHBOURS)
     )
     return max(keys.stop - keys.start for keys in seen)
 
 
 def layer_groups(trace: Trace) -> list[range]:
     """The layers whose heads are looked at together: of a short text several, which takes fewer calls."""
-    step = max(1, WHOLE_MAPS * _room(trace) // (trace.n_heads * trace.n_tokens * len(trace.key_special_mask)))
+    step = max(1, int(WHOLE_MAPS * _room(trace)) // (trace.n_heads * trace.n_tokens * len(trace.key_special_mask)))
     return [range(first, min(first + step, trace.n_layers)) for first in range(0, trace.n_layers, step)]
 
 
@@ -276,7 +278,7 @@ def passing(here: Here, layer: int | range, heads: slice) -> Iterator[tuple[int,
         layer = layer.start
     width, n = _width(here(), layer), here().n_tokens
     step = max(1, _room(here()) // ((heads.stop - heads.start) * width))
-    step = min(step, max(width, LEAST_ROWS))  # each row more of a local layer brings a key more to all of them
+    step = min(step, max(width, NEIGHBOURS))  # each row more of a local layer brings a key more to all of them
     for start in range(0, n, step):
         stop = min(start + step, n)
         keys = _keys(here(), layer, start, stop)

@@ -133,8 +133,9 @@ def log_sum_exp(layer: Layer, head: int, of: tuple[Tensor, Tensor] | None = None
         query, key = query.double(), key.double()
     rows = []
     for start in range(0, len(query), ROWS):
-        products = query[None, start : start + ROWS] @ key.T * layer.scaling
-        masked = _masked(products, layer, slice(head, head + 1), slice(start, start + ROWS))
+        keys = seen(layer, start, start + ROWS)
+        products = query[None, start : start + ROWS] @ key[keys].T * layer.scaling
+        masked = _masked(products, layer, slice(head, head + 1), slice(start, start + ROWS), keys)
         rows.append(masked[0].logsumexp(-1).double())
     return torch.cat(rows)
 

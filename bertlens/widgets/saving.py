@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.wire import pack, unpack
-from ..errors import BertLensError, ExportError, InputError, check_indices
+from ..errors import BertLensError, ExportError, InputError, ModelError, check_indices
 from ..export import html
 from ..export import live as live_page
 from ..export.deflate import deflated
@@ -99,7 +99,7 @@ def page(
             "overview": first[shown.map_name],
         },
         overviews={name: (first[name]["header"], first[name]["data"]) for name in overviews},
-        answers=_answered(steps, bar),
+        answers=_answered(trace, steps, bar),
         layers=chosen,
         holds=holds,
         about=about,
@@ -211,11 +211,15 @@ def _refuse(_trace: Trace) -> None:
     raise InputError("a page without a kernel shows one trace")
 
 
-def _answered(steps: Sequence[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
+def _answered(trace: Trace, steps: Sequence[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
+    """The answers; raises ModelError where the weights are others after the last one than before the first."""
+    before = trace.model and trace.model.fingerprint()
     for message, answer in steps:
         yield message, answer()
         if bar is not None:
             bar.update()
+    if trace.model is not None and trace.model.fingerprint() is not before:
+        raise ModelError("the model was changed while the page was being made: trace again, then save it")
 
 
 def _whole(question: Question, asked: Asked, arguments: Message) -> Reply:

@@ -203,7 +203,7 @@ def _scored(trace: Trace, view: str, layer: int, patience: float = math.inf) -> 
 
 def clearest_gate(trace: Trace, layer: int, head: int, view: str) -> str:
     """The gate with a head's highest score."""
-    scores = {name: float(score[layer, head]) for name, score in gate_scores(trace, view).items()}
+    scores = {name: float(score[0, head]) for name, score in gate_scores(trace, view, [layer]).items()}
     return max(scores, key=scores.__getitem__)
 
 

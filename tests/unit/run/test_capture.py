@@ -511,3 +511,19 @@ def test_a_lens_that_was_pickled(tmp_path: Path) -> None:
     expected = lens.trace("the cat sat").hidden_states[2]
     (tmp_path / "lens").write_bytes(pickle.dumps((lens, expected)))
     subprocess.run([sys.executable, "-c", READ, str(tmp_path / "lens")], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_texts_of_a_batch_hold_copies_unless_they_go_together(apart: bool) -> None:
+    lens = Lens(tiny.bert(), tiny.wordpiece())
+    encodings = [lens.encoding(TEXT), lens.encoding(SHORT)]
+    first, second = lens.run(encodings, apart)
+    keys = [trace._pass.layers[0].key for trace in (first, second)]
+    assert keys[0] is not None and keys[1] is not None
+    shared = keys[0].untyped_storage().data_ptr() == keys[1].untyped_storage().data_ptr()
+    assert shared is not apart
+    for together, text in zip(lens.run_batches(encodings, 2, apart), (TEXT, SHORT), strict=True):
+        alone = lens.trace(text)
+        assert together.tokens == alone.tokens
+        torch.testing.assert_close(together.attention(1), alone.attention(1))
+        torch.testing.assert_close(together.hidden_states[-1], alone.hidden_states[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import transformers as tf
 import bertlens as bl
 from bertlens import InputError, Lens, Trace, whatif
 from bertlens.whatif.answering import asked
+from bertlens.widgets import saving
 from bertlens.widgets.answers import whatif as page
 from bertlens.widgets.questions import QUESTIONS
 from unit import tiny
@@ -277,3 +279,25 @@ def test_weights_are_compared_once_for_a_question() -> None:
         next(lens.model.parameters()).add_(1)
     with pytest.raises(bl.ModelError, match="changed"), checked_once():
         trace.check_unchanged()
+
+
+def test_a_page_whose_weights_change_meanwhile_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lens = lens_of(tf.BertModel)
+    view, file = lens.trace(*PAIR).explore(), tmp_path / "page.html"
+    answer, answered, last = saving._whole, 0, 0
+
+    def trained(*asked: Any) -> Any:
+        nonlocal answered
+        answered += 1
+        if answered == last:
+            with torch.no_grad():
+                next(lens.model.parameters()).add_(1)
+        return answer(*asked)
+
+    monkeypatch.setattr(saving, "_whole", trained)
+    view.to_html(file)
+    file.unlink()
+    answered, last = 0, answered  # the last answer needs no weights
+    with pytest.raises(bl.ModelError, match="changed while the page was being made"):
+        view.to_html(file)
+    assert not file.exists()
