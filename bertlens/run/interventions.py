@@ -126,13 +126,25 @@ def _changed(
             query[b, change.head, :, change.n] = 0
             key[b, change.head, :, change.n] = 0
     hidden = [(b, c) for b, c in each if isinstance(c, Hide) or (isinstance(c, Cut) and c.renormalize)]
-    allowed = None
+    given, allowed = mask, None
     if hidden:
         allowed = _allowed(hidden, query)
         mask = _with_allowed(mask, causal, allowed)
         _check_rows(mask, {b for b, _ in hidden}, layer)
-    context, _ = sdpa_attention_forward(module, query, key, value, mask, scaling=scaling, is_causal=is_causal, **kwargs)
-    done = Attended(context.clone(), query, key, value, mask)
+
+    def context_of(chosen: slice, seen: Tensor | None) -> Tensor:
+        q, k, v = (x[:, chosen] for x in (query, key, value))
+        context, _ = sdpa_attention_forward(module, q, k, v, seen, scaling=scaling, is_causal=is_causal, **kwargs)
+        return context.clone()
+
+    apart: set[Any] = {getattr(change, "head", None) for _, change in hidden}  # heads with a mask of their own
+    if mask is None or not hidden or None in apart or key.shape[1] < heads or kwargs.get("position_bias") is not None:
+        context = context_of(slice(None), mask)
+    else:  # sdpa makes numbers of a mask, which it need not for the other heads
+        context = context_of(slice(None), given)
+        for head in apart:
+            context[:, :, head : head + 1] = context_of(slice(head, head + 1), mask[:, head : head + 1])
+    done = Attended(context, query, key, value, mask)
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     scores = _Scores(done, causal and mask is None, scale, kwargs.get("position_bias"))
     for b, row in enumerate(rows):
