@@ -20,7 +20,7 @@ export interface CellFacts {
   parts: Float64Array; // (d) each neuron's share of the contrast
   carried: ContrastSet;
   weights: SetWeights | null; // of the cell by its set; null where there is no set
-  chance: Draws | null; // neurons that random vectors need; null where there is no set
+  chance: () => Draws | null; // neurons that random vectors need, drawn when asked for; null where there is no set
   seen: number; // keys
   rank: number; // of this key among them by score, 1 the first
 }
@@ -71,7 +71,7 @@ function factsOf(slice: Slice, query: number, key: number): CellFacts {
     parts,
     carried,
     weights: carried.set.length > 0 ? setWeights(slice, query, key, carried.set) : null,
-    chance: carried.n80 > 0 ? n80Chance(slice.d, seen, rank - 1) : null,
+    chance: () => (carried.n80 > 0 ? n80Chance(slice.d, seen, rank - 1) : null),
     seen,
     rank,
   };

@@ -28,8 +28,13 @@ export function scalingText(scaling: number): string {
 export const px = (length: number) => `${length}px`;
 
 /** How many, with marks for the thousands. */
-export const counted = (count: number, digits = 0) =>
-  count.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+export function counted(count: number, digits = 0): string {
+  const known = formats.get(digits);
+  if (known) return known.format(count);
+  formats.set(digits, new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  return counted(count, digits);
+}
+const formats = new Map<number, Intl.NumberFormat>(); // each takes longer to make than a hundred numbers
 
 /** A number for a table; a dash for none. */
 export const number = (value: number | null | undefined, digits = 2) =>

@@ -181,6 +181,7 @@ def test_a_weight_of_a_long_text_has_four_decimals_below_too(live, trace):
     expect(seen.part("contrast")).to_contain_text(
         re.compile(rf"alone the weight would be \d\.\d{{4}} \(it is {re.escape(weight)}\)")
     )
+    seen.part("contrast").locator("summary").click()
     expect(seen.part("contrast")).to_contain_text(f"for a key at place 1 of {LENGTH:,} by score")
     expect(seen.root).to_contain_text("of its attention, more than any other word. Spread evenly it would be 0.0004.")
 

@@ -105,7 +105,9 @@ def test_contrast_and_the_neurons_that_carry_it(show, pair, eager):
     n80 = int((carried < 0.8 * parts.sum()).sum()) + 1
     token = pair.display_tokens[KEY]
     expect(seen.part("contrast").locator("p")).to_contain_text(f"{n80} of the 32 neurons make “{token}” stand out.")
-    text = seen.part("contrast").text_content() or ""  # what stands behind the question too
+    seen.part("contrast").locator("summary").click()
+    expect(seen.part("contrast")).to_contain_text("at random")
+    text = seen.part("contrast").text_content() or ""
     found = re.search(r"contrast (\S+)\)", text)
     assert found is not None
     digits(found[1], parts.sum(), 2)
@@ -165,6 +167,8 @@ def test_reuse_of_the_set_by_other_queries(show, pair, eager):
             for _ in range(2000)
         ]
     )
+    seen.part("contrast").locator("summary").click()
+    expect(seen.part("contrast")).to_contain_text("Jaccard")
     found = re.search(
         r"share (\d+) % with this one on average \(Jaccard; chance (\d+) %\)",
         seen.part("contrast").text_content() or "",

@@ -91,6 +91,8 @@ def test_every_way_by_keyboard_alone(tab_of: Any, trace: Any, cell: dict[str, in
     seen = Seen(tab_of(with_kernel(view, trace, cell, to)))
     key = cell["key"]
     score = seen.numbers("score")[key]
+    seen.part("contrast").locator("summary").click()
+    expect(seen.part("contrast")).to_contain_text("contrast")
     found = re.search(r"contrast ([+−\d.]+)\)", seen.part("contrast").text_content() or "")
     assert found
     contrast = found[1]

@@ -79,7 +79,8 @@ export function NeuronFigure() {
 
 /** q above k, and q × k, a row for each key with some room between them; the neurons that carry the contrast marked. */
 function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number; k: number; product: number }) {
-  const { qShown, kShown, productsShown, vectorScale, productScale, marked, carried, chance } = sheet;
+  const { qShown, kShown, productsShown, vectorScale, productScale, marked, carried } = sheet;
+  const chance = carried.set.length > 0 ? sheet.chance() : null;
   const d = marked.length;
   const { dark } = useView();
   const strip = (values: Float32Array, scale: number, x: number, n: number) => (

@@ -1,5 +1,5 @@
 // Neuron view: how the pinned query's vector and every key's vector make the score, neuron by neuron.
-import { useContext, useMemo } from "preact/hooks";
+import { useContext, useMemo, useState } from "preact/hooks";
 import { reuse } from "../../compute/neurons";
 import { FIRST_KEYS, type KeyOrder, type NeuronOrder, softmaxSteps } from "../../compute/neuronsheet";
 import { isLong } from "../../compute/windows";
@@ -56,16 +56,12 @@ export function Neurons() {
 
 /** How many neurons make the key stand out; whether they are few stands behind a question. */
 function Contrast({ sheet }: SheetProps) {
-  const { query, key, carried, chance, weights: made, seen, rank, alpha } = sheet;
-  const { slice, overview, weights } = useView().shown;
-  const used = useMemo(() => reuse(slice, query, key, weights), [query, key, weights]);
+  const { key, carried, weights: made, seen, alpha } = sheet;
+  const { slice, overview } = useView().shown;
+  const [isOpen, setOpen] = useState(false);
   const token = <Token text={overview.keyside.tokens[key]!} />;
   const text = (weight: number) => share(weight, digitsOf(slice));
-  const contrast = (
-    <>
-      <Term name="contrast" /> {signed(carried.net)}
-    </>
-  );
+  const contrast = <Net carried={carried} />;
   if (seen === 1)
     return <p data-testid="contrast">“{token}” is all that it can look at: there is nothing to compare.</p>;
   if (Number.isNaN(carried.n80))
@@ -84,19 +80,39 @@ function Contrast({ sheet }: SheetProps) {
         weight would be <b>{text(made!.alone)}</b> (it is {text(alpha[key]!)}); with the others alone {text(made!.rest)}
         .
       </p>
-      <details class="bl-muted">
+      <details class="bl-muted" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>Is {carried.n80} few?</summary>
-        {chance
-          ? `Vectors at random need ${chance.median} (${chance.low} to ${chance.high} in 90 %) for a key at place ${counted(rank)} of ${counted(seen)} by score.`
-          : "Vectors at random hardly ever make such a key stand out."}{" "}
-        With {carried.n80} neurons picked at random the weight would be {text(made!.lot)}. They carry 80 % of what sets
-        the key apart from the other keys ({contrast}).{" "}
-        {used.others < slice.S - 1
-          ? `The sets of ${used.others} queries spread over the text`
-          : "The sets of the other queries"}{" "}
-        share {percent(used.jaccard)} with this one on average (<Term name="jaccard" />; chance {percent(used.chance)}).
+        {isOpen && <Few sheet={sheet} />}
       </details>
     </div>
+  );
+}
+
+const Net = ({ carried }: Pick<SheetProps["sheet"], "carried">) => (
+  <>
+    <Term name="contrast" /> {signed(carried.net)}
+  </>
+);
+
+/** What is drawn at random or looked for in other queries, which takes longer than the rest of the view. */
+function Few({ sheet }: SheetProps) {
+  const { query, key, carried, weights: made, seen, rank } = sheet;
+  const { slice, weights } = useView().shown;
+  const used = useMemo(() => reuse(slice, query, key, weights), [query, key, weights]);
+  const chance = sheet.chance();
+  return (
+    <>
+      {chance
+        ? `Vectors at random need ${chance.median} (${chance.low} to ${chance.high} in 90 %) for a key at place ${counted(rank)} of ${counted(seen)} by score.`
+        : "Vectors at random hardly ever make such a key stand out."}{" "}
+      With {carried.n80} neurons picked at random the weight would be {share(made!.lot, digitsOf(slice))}. They carry 80
+      % of what sets the key apart from the other keys (<Net carried={carried} />
+      ).{" "}
+      {used.others < slice.S - 1
+        ? `The sets of ${used.others} queries spread over the text`
+        : "The sets of the other queries"}{" "}
+      share {percent(used.jaccard)} with this one on average (<Term name="jaccard" />; chance {percent(used.chance)}).
+    </>
   );
 }
 
