@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 from functools import cache
@@ -17,7 +16,7 @@ def text(name: str) -> str:
 
 
 @cache
-def packed() -> str:
-    """widget.js and widget.css as loader.js takes them: JSON, gzipped, in base64 (buffers do not reach every host)."""
+def packed() -> bytes:
+    """widget.js and widget.css as loader.js takes them, whole or in base64: JSON, gzipped."""
     files = {"code": text("widget.js"), "style": text("widget.css")}
-    return base64.b64encode(gzip.compress(json.dumps(files, ensure_ascii=False).encode(), 9, mtime=0)).decode()
+    return gzip.compress(json.dumps(files, ensure_ascii=False).encode(), 9, mtime=0)

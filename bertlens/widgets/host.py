@@ -102,7 +102,7 @@ class Bundle(anywidget.AnyWidget):
     """
 
     _esm = "export default {}"
-    packed = traitlets.Unicode().tag(sync=True)
+    packed = traitlets.Union([traitlets.Bytes(), traitlets.Unicode()]).tag(sync=True)
 
 
 _bundles: list[Bundle] = []  # the one of this kernel
@@ -117,12 +117,15 @@ def shared_bundle() -> Bundle | None:
     if not hasattr(_ipython(), "kernel"):
         return None
     if not _bundles or _bundles[0].comm is None:
-        _bundles[:] = [Bundle(packed=bundle.packed())]
+        _bundles[:] = [Bundle(packed=_opening(bundle.packed()))]
     return _bundles[0]
 
 
 def sent(overview: dict[str, Any]) -> dict[str, Any]:
-    """The overview as it travels: Colab loses the buffers of the message that opens a widget, so there as text."""
-    if "google.colab.output" not in sys.modules or not overview:
-        return overview
-    return {**overview, "data": base64.b64encode(overview["data"]).decode()}
+    """The overview as it travels."""
+    return {**overview, "data": _opening(overview["data"])} if overview else overview
+
+
+def _opening(data: bytes) -> bytes | str:
+    """Colab loses the buffers of the message that opens a widget: there they go as text."""
+    return base64.b64encode(data).decode() if "google.colab.output" in sys.modules else data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any
 
 from ...base.limits import PAGE_TEXT_CHARACTERS
@@ -23,7 +24,7 @@ def hello(_asked: Asked) -> Answer:
 
 def packed_bundle(_asked: Asked) -> Answer:
     """The front end, for views that carry only the code that finds it."""
-    return {"packed": bundle.packed()}, {}
+    return {"packed": base64.b64encode(bundle.packed()).decode()}, {}
 
 
 def overview(asked: Asked) -> tuple[dict[str, Any], bytes]:

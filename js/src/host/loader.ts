@@ -6,24 +6,25 @@ import { ask } from "../kernel/kernel";
 import { fromBase64 } from "../kernel/wire";
 
 type Model = AnyModel<Traits & { bundle: string }>;
-type Packed = { packed: string };
+type Packed = string | DataView<ArrayBuffer>; // text in Colab, and where the kernel is asked
 
 const page = globalThis as unknown as Record<symbol, Promise<AnyWidget> | undefined>;
 const LOADING = Symbol.for(`${BUNDLE_KEY} loading`);
 
-async function find(model: Model, signal: AbortSignal): Promise<string> {
+async function find(model: Model, signal: AbortSignal): Promise<Packed> {
   try {
     const held = await model.widget_manager.get_model(model.get("bundle").replace("IPY_MODEL_", ""));
-    const packed = held.get("packed") as string | undefined;
+    const packed = held.get("packed") as Packed | undefined;
     if (packed) return packed;
   } catch {
     // a host without models of models
   }
-  return (await ask(model, "bundle", {}, signal)).fields.packed as Packed["packed"];
+  return (await ask(model, "bundle", {}, signal)).fields.packed as string;
 }
 
 async function load(model: Model, signal: AbortSignal): Promise<AnyWidget> {
-  const unpacked = new Blob([fromBase64(await find(model, signal))])
+  const packed = await find(model, signal);
+  const unpacked = new Blob([typeof packed === "string" ? fromBase64(packed) : packed])
     .stream()
     .pipeThrough(new DecompressionStream("gzip"));
   const { code, style } = (await new Response(unpacked).json()) as { code: string; style: string };

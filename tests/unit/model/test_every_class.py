@@ -1,7 +1,7 @@
 """Every text model class of the installed transformers: a right answer, or one ModelError where there is none.
 
 What is right is said by a second model of the same class and weights, built to run eagerly, that bertlens never sees.
-The table of the answers is docs/models.md; `python tests/unit/test_every_class.py` writes it.
+The table of the answers is docs/models.md; `python tests/unit/model/test_every_class.py` writes it.
 """
 
 from __future__ import annotations
@@ -178,7 +178,8 @@ def rendered(found: dict[type[tf.PreTrainedModel], Answer]) -> str:
         "",
         f"Every text model class of transformers {tf.__version__} that can be built from a small config, with random",
         "weights, on one text alone and on two in a batch, compared with a second model of the same weights that runs",
-        "eagerly (attention weights and hidden states, 1e-4). Written by `python tests/unit/test_every_class.py`;",
+        "eagerly (attention weights and hidden states, 1e-4). "
+        "Written by `python tests/unit/model/test_every_class.py`;",
         "`make test-long` checks it.",
         "",
         "| answer | classes |",

@@ -284,7 +284,7 @@ def test_weights_are_compared_once_for_a_question() -> None:
 def test_a_page_whose_weights_change_meanwhile_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lens = lens_of(tf.BertModel)
     view, file = lens.trace(*PAIR).explore(), tmp_path / "page.html"
-    answer, answered, last = saving._whole, 0, 0
+    answer, answered, last = saving._whole, 0, 0  # what answers a saved page, one by one
 
     def trained(*asked: Any) -> Any:
         nonlocal answered
