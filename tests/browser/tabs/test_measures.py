@@ -182,6 +182,7 @@ def test_short_texts_have_no_labels_and_say_why(show, embedded_lens):
 def test_evidence_map_names_and_pins_its_cells(show, pair):
     seen = show(bl.Explorer(pair, layer=0, head=2, view="gates"))
     chart = seen.part("gates").locator("svg.bl-chart")
+    expect(chart.locator("text")).to_have_count(2 * pair.n_tokens)
     assert chart.locator("text").all_text_contents() == pair.tokens * 2
     cells = chart.locator("rect")
     box = cells.bounding_box()
