@@ -29,10 +29,10 @@ export const px = (length: number) => `${length}px`;
 
 /** How many, with marks for the thousands. */
 export function counted(count: number, digits = 0): string {
-  const known = formats.get(digits);
-  if (known) return known.format(count);
-  formats.set(digits, new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
-  return counted(count, digits);
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const format = formats.get(digits) ?? new Intl.NumberFormat("en", options);
+  formats.set(digits, format);
+  return format.format(count);
 }
 const formats = new Map<number, Intl.NumberFormat>(); // each takes longer to make than a hundred numbers
 

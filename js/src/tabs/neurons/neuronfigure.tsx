@@ -80,7 +80,7 @@ export function NeuronFigure() {
 /** q above k, and q × k, a row for each key with some room between them; the neurons that carry the contrast marked. */
 function Strips({ sheet, cell, k, product }: { sheet: NeuronSheet; cell: number; k: number; product: number }) {
   const { qShown, kShown, productsShown, vectorScale, productScale, marked, carried } = sheet;
-  const chance = carried.set.length > 0 ? sheet.chance() : null;
+  const chance = sheet.chance();
   const d = marked.length;
   const { dark } = useView();
   const strip = (values: Float32Array, scale: number, x: number, n: number) => (

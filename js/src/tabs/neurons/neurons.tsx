@@ -80,7 +80,7 @@ function Contrast({ sheet }: SheetProps) {
         weight would be <b>{text(made!.alone)}</b> (it is {text(alpha[key]!)}); with the others alone {text(made!.rest)}
         .
       </p>
-      <details class="bl-muted" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <details class="bl-muted" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>Is {carried.n80} few?</summary>
         {isOpen && <Few sheet={sheet} />}
       </details>
