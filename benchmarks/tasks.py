@@ -17,7 +17,7 @@ import bertlens as bl
 from benchmarks.device import DEVICE, seconds
 from benchmarks.models import WORDS, base_model, small_lens, tokenizer
 from benchmarks.rows import Row, in_turn, mb, ms, ratio
-from bertlens.tasks.sweeping import batches_of, estimates
+from bertlens.tasks.sweeping import estimates
 
 TEXTS, BATCH = 64, 16
 FEW, MANY = 200, 1000
@@ -59,7 +59,7 @@ def rows() -> Iterator[Row]:
     )
     model = classifier(base_model())
     task = bl.task(bl.Lens(model, tokenizer()), examples(TEXTS), batch_size=BATCH, progress=False)
-    given = [batch.inputs for batch in batches_of(task, range(TEXTS))]
+    given = [batch.inputs for batch in task.batches(range(TEXTS))]
 
     def forward() -> None:
         with torch.inference_mode():

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from benchmarks.models import base_lens, base_model, inputs, text
 from benchmarks.rows import Row, in_turn, ms, ratio
-from bertlens import Trace
+from bertlens import Lens, Trace
 
 LENGTHS = (128, 512)
 
@@ -40,6 +40,29 @@ def kept(trace: Trace) -> int:
     everything = floats(held(layers) + held(record.hidden_states))
     own = floats(held([record.output.last_hidden_state, record.output.pooler_output]))
     return sum(size for storage, size in everything.items() if storage not in own)
+
+
+def fingerprint(lens: Lens, words: str) -> Row:
+    """What it costs to know whether the model is the same still: in each trace, and at each use of one."""
+    trace = lens.trace(words)
+    assert trace.fingerprint is not None
+    before = trace.fingerprint
+
+    def taken() -> None:
+        lens.borrowed.fingerprint(trace.input_ids)
+
+    def checked() -> None:
+        lens.borrowed.check(before)
+
+    whole, taking, checking = in_turn(lambda: lens.trace(words), taken, checked, rounds=15)
+    share = ratio(taking, whole)
+    return Row(
+        f"the model's fingerprint, {trace.n_tokens} tokens, a part of the trace",
+        "≤ .10 × the trace",
+        f"{share:.3f} × ({ms(min(taking))})",
+        f"checked at each use: {ms(min(checking))}",
+        share <= 0.10,
+    )
 
 
 def rows() -> Iterator[Row]:
@@ -71,6 +94,8 @@ def rows() -> Iterator[Row]:
             f"eager with attentions: {ratio(peer, base):.2f} ×",
             times <= 1.10,
         )
+        if tokens == LENGTHS[0]:
+            yield fingerprint(lens, words)
         trace = lens.trace(words)
         layers, heads, width = trace.n_layers, trace.n_heads, model.config.hidden_size
         limit = 6 * (layers + 1) * tokens * width

@@ -48,7 +48,7 @@ class Lens:
             model, tokenizer = self.sentences.model, self.sentences.tokenizer
         if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
             raise ModelError(f"Lens(model, tokenizer) needs a transformers tokenizer, not {type(tokenizer).__name__}")
-        self.borrowed = Model(model, tokenizer)
+        self.borrowed = Model(model, tokenizer, whole=self._given)
         if isinstance(self.sentences, SentenceEncoder):
             tell_answers(self.borrowed, self.sentences)
         self.limit = token_limit(tokenizer, self.borrowed.base)  # of a sentence encoder, its tokenizer holds it
@@ -269,7 +269,7 @@ class Lens:
         """
         check_precision(self.borrowed.device)
         inputs = self.inputs(encodings)
-        fingerprint = self.borrowed.fingerprint()
+        fingerprint = self.borrowed.fingerprint(inputs["input_ids"])
         record = forward.run(self.borrowed, inputs, trust.why_eager(self.borrowed, inputs, self.limit))
         return [
             Trace(

@@ -263,7 +263,8 @@ def change_apart(trace: Trace, change: Change) -> tuple[Change | None, Change | 
 
 def _apart(original: Trace) -> tuple[Trace, Trace]:
     apart = original.kept("apart", lambda: _traced_apart(original))
-    if apart[0].fingerprint != original.fingerprint:  # the model had other weights for a while
+    assert apart[0].fingerprint is not None and original.fingerprint is not None
+    if apart[0].fingerprint.contents != original.fingerprint.contents:  # the model was another for a while
         apart = _traced_apart(original)
     return apart
 

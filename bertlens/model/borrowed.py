@@ -1,20 +1,18 @@
 """The borrowed model: the user's module and tokenizer, its encoder, where its parts are, its lock, its fingerprint.
 
-Lens and Trace are built on it. It finds the model's parts and says whether its weights have changed. The passes
+Lens and Trace are built on it. It finds the model's parts and says whether what it computes has changed. The passes
 themselves are in run/.
 """
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -23,21 +21,22 @@ from ..errors import ModelError
 from . import transformers_private as private
 from .embedding import Embedder, Means
 from .families import Adapter, NotPlain, adapter_of, affine, check_plain, encoder_of, require_adapter, runnable
-
-SAMPLED = 8  # values of each parameter that a fingerprint holds
+from .fingerprint import Fingerprint, identity
 
 
 class Model:
     """A transformers model and its tokenizer as objects of the user's, which everything here leaves as they are."""
 
-    def __init__(self, module: nn.Module, tokenizer: Any, name: str | None = None):
+    def __init__(self, module: nn.Module, tokenizer: Any, name: str | None = None, whole: nn.Module | None = None):
         self.module, self.tokenizer = module, tokenizer
+        self.whole = module if whole is None else whole  # with what else makes its numbers, as the pooling of a sentence encoder
         self.base = encoder_of(module)
         self.name = name or _name(module, self.base)
         self.embedder: Embedder = Means()  # what makes vectors of texts
         self.activation: Callable[[Tensor], Tensor] | None = None  # of a cross-encoder: (1, C) logits to its scores
         self.why_no_answer = ""  # why the model has none, though its class would
         self._last: Fingerprint | None = None
+        self._identity: tuple[Fingerprint, dict[str, Any]] | None = None
 
     @property
     def runner(self) -> nn.Module:
@@ -97,23 +96,44 @@ class Model:
             name = next((name for name, child in self.base.named_modules() if child is module), "a projection")
             raise ModelError(f"{name} is {error}") from None
 
-    def fingerprint(self) -> Fingerprint:
-        """What the weights are now, in about a millisecond; the same object as before where they are the same."""
-        current = Fingerprint.of(self.runner.parameters())
-        if self._last is None or current != self._last:
-            self._last = current
-        return self._last
+    def fingerprint(self, ids: Tensor | None = None) -> Fingerprint:
+        """What the numbers depend on now, in some hundredths of a pass. ids: the tokens that are read, else all.
 
-    def check(self, before: Fingerprint, module: nn.Module | None = None) -> None:
-        """Raises ModelError where the weights of `module` (default: all) are no longer those of the fingerprint."""
+        Fingerprints of one model share what they hold.
+        """
+        now = Fingerprint.of(self.whole, self.tokenizer, self._table, ids)
+        if self._last is None or now.contents != self._last.contents:
+            self._last = now
+        self._last.places.update(now.places)
+        return replace(now, contents=self._last.contents, places=self._last.places)
+
+    def identity(self) -> dict[str, Any]:
+        """What a file holds of the model, see `fingerprint.identity`."""
+        now = self.fingerprint()
+        if self._identity is None or self._identity[0] != now:
+            self._identity = now, identity(self.whole, self.tokenizer)
+        return self._identity[1]
+
+    def change(self, before: Fingerprint, module: nn.Module | None = None, *, whole: bool = False) -> str:
+        """What of `module` (default: of all) is otherwise than at the fingerprint, by its name; "" for nothing.
+
+        whole: by every value and with the tokenizer, as before a pass that goes beside an earlier one.
+        """
         known = getattr(_once, "known", None)
         of = id(before), None if module is None else id(module)
-        if known is not None and (known.get(of) is before or known.get((of[0], None)) is before):
-            return
-        if not before.holds((module or self.runner).parameters()):
-            raise ModelError("the model has changed since this trace: trace again")
+        if known is not None and not whole and (known.get(of) is before or known.get((of[0], None)) is before):
+            return ""
+        same = not whole and before.holds(self.whole if module is None else module)
+        if name := "" if same else before.difference(self.whole, self.tokenizer, self._table):
+            return name
         if known is not None:
             known[of] = before
+        return ""
+
+    def check(self, before: Fingerprint, module: nn.Module | None = None, *, whole: bool = False) -> None:
+        """Raises ModelError where there is a `change`."""
+        if name := self.change(before, module, whole=whole):
+            raise ModelError(f"the model has changed since this trace ({name}): trace again")
 
 
 _once = threading.local()
@@ -130,61 +150,6 @@ def checked_once() -> Iterator[None]:
         yield
     finally:
         _once.known = outer
-
-
-@dataclass(frozen=True)
-class Fingerprint:
-    """Of each parameter: where it lies, its version counter, shape, dtype and device, and values spread over it.
-
-    Values too, because writes through `.data` raise no counter.
-    """
-
-    entries: dict[int, tuple[Any, ...]]  # by the parameter's identity
-    values: bytes  # SAMPLED float64 each, in the order of the entries
-
-    @classmethod
-    def of(cls, parameters: Iterable[Tensor]) -> Fingerprint:
-        chosen = list(parameters)
-        return cls({id(p): _entry(p) for p in chosen}, _sample(chosen).tobytes())
-
-    def holds(self, parameters: Iterable[Tensor]) -> bool:
-        """Whether these parameters, all or some of those that it was taken of, are still the same."""
-        chosen = list(parameters)
-        if any(self.entries.get(id(p)) != _entry(p) for p in chosen):
-            return False
-        entry_of = {key: at for at, key in enumerate(self.entries)}
-        before = np.frombuffer(self.values).reshape(-1, SAMPLED)[[entry_of[id(p)] for p in chosen]]
-        return before.tobytes() == _sample(chosen).tobytes()
-
-    @property
-    def digest(self) -> str:
-        """A hash of shapes and values: the same in another process, other after training."""
-        shapes = [(tuple(shape), str(dtype)) for _, _, shape, dtype, _ in self.entries.values()]
-        return hashlib.sha256(repr(shapes).encode() + self.values).hexdigest()[:16]
-
-
-def _entry(p: Tensor) -> tuple[Any, ...]:
-    version = None if p.is_inference() else p._version
-    return (0 if p.is_meta else p.data_ptr(), version, p.shape, p.dtype, p.device)
-
-
-def _sample(parameters: list[Tensor]) -> np.ndarray:
-    """(P, SAMPLED) float64 values spread over each parameter, the last repeated where it has fewer."""
-    parts = []
-    for p in parameters:
-        flat = p.detach()
-        flat = flat.view(-1) if flat.is_contiguous() else flat.flatten()
-        if p.is_meta or len(flat) == 0:
-            flat = torch.zeros(1, device="cpu")
-        step = len(flat) // SAMPLED
-        parts.append(flat[: step * SAMPLED : step] if step else flat[:SAMPLED])
-    if not parts:
-        return np.zeros((0, SAMPLED))
-    values = torch.cat([part.to(parts[0].device) for part in parts]).double().cpu().numpy()
-    ends = np.cumsum([len(part) for part in parts])
-    starts = ends - [len(part) for part in parts]
-    sample: np.ndarray = values[np.minimum(starts[:, None] + np.arange(SAMPLED), ends[:, None] - 1)]
-    return sample
 
 
 def _name(module: nn.Module, base: nn.Module) -> str:

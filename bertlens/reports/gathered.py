@@ -115,14 +115,14 @@ def gather(
     the model are cut. Raises InputError where attention holds NaN.
     """
     found, lengths = found or Gathered(), Lengths()
-    done = {*found.places}
+    done, model = {*found.places}, lens.borrowed.fingerprint()
     try:
         with bar(len(texts), "text", "texts", progress) as told:
             told.update(len(done))
             for batch in itertools.chain.from_iterable(windows(texts, BATCH)):
                 if done.issuperset(entry.number for entry in batch):
                     continue
-                for trace, entry in zip(traces_of(lens, batch, True), batch, strict=True):
+                for trace, entry in zip(traces_of(lens, batch, True, model), batch, strict=True):
                     if entry.number not in done:
                         found.add(trace, text_statistics(trace, lengths), entry)
                         told.update()

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ..base.progress import bar
-from ..errors import InputError, SelectionError
+from ..errors import InputError, ModelError, SelectionError
 from ..lens import Lens
 from ..page import bundle
 from ..survey.checkpoint import Stop, stoppable
@@ -80,7 +80,7 @@ def report(
     labelled = None if labels is None else task(lens, labels, progress=progress)
     plan = draw(lens, corpus, minutes, texts, seed)
     drawn = list(plan.texts)
-    begun = time.monotonic()
+    begun, model = time.monotonic(), lens.borrowed.fingerprint()
     part = None if resume is None else Part(Path(resume), _key(lens, plan, seed), len(drawn))
     with stoppable() as stop:
         keep = (lambda _: None) if part is None else _kept(part, stop)
@@ -115,6 +115,8 @@ def report(
         for claim in chosen:
             found.append((claim, measured_of(claim.name)))
             told.update()
+    if name := lens.borrowed.change(model, whole=True):
+        raise ModelError(f"the model has changed while its report was made ({name}): make it again")
     cards = [Card(claim, measured, *verdict(claim.rule, measured)) for claim, measured in found]
     if part is not None and len(done) == len(drawn):
         part.path.unlink(missing_ok=True)
@@ -132,11 +134,11 @@ def _kept(part: Part, stop: Stop) -> Callable[[Gathered], None]:
     return now_and_then
 
 
-def _key(lens: Lens, plan: Plan, seed: int) -> str:
-    """Whose report a part is of."""
+def _key(lens: Lens, plan: Plan, seed: int) -> dict[str, Any]:
+    """What a part is of."""
     texts = sum(digest(entry.item) for entry in plan.texts) % (1 << 64)
-    about = model_provenance(lens.borrowed)
-    return f"{about['weights']} {about['versions']} {texts:016x} {[entry.number for entry in plan.texts]} {seed}"
+    places = [entry.number for entry in plan.texts]
+    return lens.borrowed.identity() | {"texts": f"{texts:016x}", "places of texts": places, "seed": seed}
 
 
 def claims_of(claims: str | Sequence[str] | None) -> list[Claim]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..base.atomic import replacing
 from ..errors import ExportError, InputError
+from ..model.fingerprint import difference
 from .gathered import Gathered
 from .rules import Measured
 
@@ -31,7 +32,7 @@ class Part:
     """The file, whose report it is of (`key`), and the numbers of claims that are done."""
 
     path: Path
-    key: str
+    key: dict[str, Any]  # by name, what the report is of
     texts: int  # that the report is to be of
     done: dict[str, Measured] = field(default_factory=dict)
     _saved: float = field(default_factory=time.monotonic)
@@ -40,12 +41,11 @@ class Part:
         """What the file holds; nothing where it is not there. Raises InputError for one of another report."""
         if not self.path.exists():
             return Gathered()
-        other = f"{self.path} is of another report (model, texts, seed or version): delete it, or leave --resume out"
         try:
             with np.load(self.path, allow_pickle=False) as arrays:
                 about = json.loads(str(arrays["about"]))
-                if about["key"] != self.key:
-                    raise InputError(other)
+                if name := difference(about["key"], self.key):
+                    raise InputError(f"{self.path} is of another report ({name}): delete it, or leave --resume out")
                 self.done = {name: _measured(record) for name, record in about["done"].items()}
                 return _unpacked(arrays, about)
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):

@@ -36,6 +36,7 @@ IMPLEMENTATION = "bertlens"
 # What a model may pass to its attention function beside q, k, v and mask without changing what they say: anything else
 # (soft caps, sinks, block indices) makes weights that q, k, scaling and an additive mask cannot express.
 _HARMLESS = {
+    "cache",  # "past_key_values" before transformers 5.24
     "cache_position",
     "deterministic",
     "dropout",

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..model.borrowed import Fingerprint
+from ..model.fingerprint import Fingerprint
 from .texts import check_texts
 from .unrelated import TEXTS
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..base.registered import registered
 from ..errors import ModelError, SelectionError
-from ..model.borrowed import Fingerprint
+from ..model.fingerprint import Fingerprint
 from ..text.tokenizer import display, is_byte_level
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline

@@ -14,7 +14,7 @@ from torch import Tensor
 from ..base.registered import registered
 from ..errors import InputError, ModelError, SelectionError
 from ..measures.sources.forward import finished
-from ..model.borrowed import Fingerprint
+from ..model.fingerprint import Fingerprint
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS

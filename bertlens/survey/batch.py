@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..model.borrowed import checked_once
+from ..model.fingerprint import Fingerprint
 from .corpus import Numbered, traces_of
 from .headstats import HeadStats
 from .statistics import Lengths, text_statistics
@@ -15,11 +16,16 @@ if TYPE_CHECKING:
 
 
 def batch_stats(
-    lens: Lens | None, batch: list[Numbered], provenance: dict[str, Any], truncation: bool, lengths: Lengths
+    lens: Lens | None,
+    batch: list[Numbered],
+    provenance: dict[str, Any],
+    truncation: bool,
+    lengths: Lengths,
+    model: Fingerprint | None = None,
 ) -> HeadStats:
-    """The statistics of one batch alone."""
+    """The statistics of one batch alone. model: as for `traces_of`."""
     stats = HeadStats(provenance)
-    for entry, trace in zip(batch, traces_of(lens, batch, truncation), strict=True):
+    for entry, trace in zip(batch, traces_of(lens, batch, truncation, model), strict=True):
         try:
             with checked_once():
                 stats.add(trace, text_statistics(trace, lengths), entry.item, entry.number)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tqdm.auto import tqdm
 
-from ..errors import BertLensError, InputError
+from ..errors import BertLensError, InputError, ModelError
+from ..model.fingerprint import Fingerprint
 from ..trace.trace import Trace
 from .open import opened
 from .treebank import sentences
@@ -171,11 +172,16 @@ def _length(item: Item) -> int:
     return sum(len(part) + 1 for part in item)
 
 
-def traces_of(lens: Lens | None, batch: list[Numbered], truncation: bool = False) -> Iterator[Trace]:
+def traces_of(
+    lens: Lens | None, batch: list[Numbered], truncation: bool = False, model: Fingerprint | None = None
+) -> Iterator[Trace]:
     """The traces of a batch in its order; texts run together, word lists and given traces one by one.
 
-    Raises InputError, naming the text by its place in the corpus.
+    model: as which the lens's model has to be still. Raises InputError, naming the text by its place in the corpus;
+    ModelError for another model.
     """
+    if lens is not None and model is not None and (name := lens.borrowed.change(model)):
+        raise ModelError(f"the model has changed in the middle of a corpus ({name}): begin again")
     texts = [entry.item for entry in batch if isinstance(entry.item, str | tuple)]
     if lens is None and not all(isinstance(entry.item, Trace) for entry in batch):
         raise InputError("texts need a lens; only a corpus of traces goes with lens=None")

@@ -103,11 +103,12 @@ def _run(
     bar: Any,
 ) -> HeadStats:
     lengths = Lengths()
+    model = None if lens is None else lens.borrowed.fingerprint()
     try:
         with checkpoint.counting():
             for batch in itertools.chain.from_iterable(windows(texts, batch_size)):
                 # one assignment: an interrupt finds either all of a batch counted or nothing
-                added = batch_stats(lens, batch, stats.provenance, truncation, lengths)
+                added = batch_stats(lens, batch, stats.provenance, truncation, lengths, model)
                 stats = stats.with_items(added, [entry.number for entry in batch])
                 bar.update(len(batch))
                 checkpoint.now_and_then(stats)

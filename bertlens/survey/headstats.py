@@ -20,6 +20,7 @@ from ..errors import InputError, SelectionError, check_index
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..measures.statistics import SURVEY_NAMES
+from ..model.fingerprint import difference
 from ..trace.trace import Trace
 from .corpus import Item, digest
 from .statistics import CATEGORIES, LABELS, TextStatistics
@@ -84,9 +85,10 @@ class HeadStats:
         """The statistics of both corpora. Raises InputError for statistics of different models or options."""
         if not isinstance(other, HeadStats):
             return NotImplemented
-        for name in ("model", "weights", "options", "lengths"):
-            if self.provenance.get(name) != other.provenance.get(name):
-                raise InputError(f"statistics of different {name} do not add up: make both in the same way")
+        models = (about.get("identity", {"model": about.get("model")}) for about in (self.provenance, other.provenance))
+        names = [name for name in ("options", "lengths") if self.provenance.get(name) != other.provenance.get(name)]
+        if name := difference(*models) or next(iter(names), ""):
+            raise InputError(f"statistics of different {name} do not add up: make both in the same way")
         if self.n_texts and other.n_texts and self.shape != other.shape:
             raise InputError(f"statistics of {self.shape} and {other.shape} (layers, heads) do not add up")
         merged = HeadStats(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ class Answered:
         keep: str | Path | None = None,
     ):
         self.lens, self.examples = lens, examples
-        self.kept = Kept() if keep is None else Kept(keep, about(lens, examples, batch_size, truncation))
+        self.kept = Kept() if keep is None else Kept(keep, about(lens, examples, truncation))
         self.batch_size, self.truncation, self.progress = batch_size, truncation, progress
         self._records: list[np.ndarray | None] = [None] * len(examples)
         self._scores: tuple[np.ndarray, np.ndarray] | None = None
@@ -58,10 +58,19 @@ class Answered:
         """(n,) the class of each example, by its number; a score; of tags an array for each."""
         return self.examples.labels
 
-    def check(self) -> None:
-        """Raises ModelError where the model's weights are no longer those that the task began with."""
-        if not self._fingerprint.holds(self.lens.borrowed.runner.parameters()):
-            raise ModelError("the model has changed since this task was made: make it again, bl.task(lens, examples)")
+    def batches(self, rows: Sequence[int]) -> Iterator[Batch]:
+        """Batches of these rows. Raises ModelError, before each of them, as `check`."""
+        self.check(whole=True)
+        for batch in batches(self.lens, self.examples, rows, self.batch_size, self.truncation):
+            self.check()
+            yield batch
+
+    def check(self, *, whole: bool = False) -> None:
+        """Raises ModelError where the model is no longer as it was when the task began. whole: by every value."""
+        if name := self.lens.borrowed.change(self._fingerprint, whole=whole):
+            raise ModelError(
+                f"the model has changed since this task was made ({name}): make it again, bl.task(lens, examples)"
+            )
 
     @property
     def records(self) -> list[np.ndarray]:
@@ -71,7 +80,7 @@ class Answered:
         if left:
             with bar(len(left), "text", "answers", self.progress) as shown:
                 try:
-                    for batch in batches(self.lens, self.examples, left, self.batch_size, self.truncation):
+                    for batch in self.batches(left):
                         self._answer(batch)
                         shown.update(len(batch.rows))
                 finally:

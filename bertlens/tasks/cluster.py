@@ -17,7 +17,7 @@ from ..survey.scale import ATTEMPTS, connected
 from .ablations import Ablation, Part
 from .answers import Answered
 from .passes import batch_of
-from .sweeping import Effects, batch_effects, batches_of, collected, sweep_name
+from .sweeping import Effects, batch_effects, collected, sweep_name
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -37,7 +37,7 @@ def on_cluster(
 
     def each(shown: Bar) -> Iterator[Effects]:
         left: list[list[int]] = []
-        for batch in batches_of(task, rows):
+        for batch in task.batches(rows):
             if (known := task.kept.get(name, batch.rows)) is None:
                 left.append(batch.rows)
             else:

@@ -18,7 +18,7 @@ from .answers import Answered
 from .findings import holm, paired, rank_correlation
 from .kinds import one_each
 from .passes import answers_of, checked
-from .sweeping import Sweep, batches_of, cost, effects, kept_estimates, of_one_pass
+from .sweeping import Sweep, cost, effects, kept_estimates, of_one_pass
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +126,7 @@ def heads(
         raise InputError(f"chosen is how many parts to run, at least 1, or 'all', not {chosen!r:.40}")
     if len(task) < FEWEST_EXAMPLES:
         raise InputError(f"{len(task)} examples are too few to tell what matters: at least {FEWEST_EXAMPLES}")
-    task.check()
+    task.check(whole=True)
     _ = task.losses  # of the model as it is: of scores, the line that they are read by
     order = np.random.default_rng(seed).permutation(len(task)).tolist()
     first, second = order[: len(task) // 2], order[len(task) // 2 :]
@@ -234,7 +234,7 @@ def _pruned(found: Heads, points: int, orders: tuple[str, ...]) -> pd.DataFrame:
         raise InputError(f"points must be at least 3 numbers of heads, not {points!r:.40}")
     if wrong := [name for name in orders if name not in ORDERS]:
         raise InputError(f"no order {wrong[0]!r:.40}: there are {', '.join(ORDERS)}")
-    found.task.check()
+    found.task.check(whole=True)
     of_heads = found.table[found.table["head"] >= 0]
     if "effect" in orders and of_heads["effect"].isna().any():
         raise InputError("an order by effect needs every head's: task.heads(chosen='all')")
@@ -270,7 +270,7 @@ def _quality(task: Answered, rows: list[int], gone: list[Part], shown: Bar) -> t
     """How good the answers to these rows are without some heads, and the interval."""
     records: list[np.ndarray] = []
     labels: list[Any] = []
-    for batch in batches_of(task, rows):
+    for batch in task.batches(rows):
         changes = [[part.off for part in gone]] * len(batch.encodings)
         answers = checked(answers_of(task.lens, task.examples, batch, Run(changes)), batch, task.examples)
         own = task.labels[batch.rows]

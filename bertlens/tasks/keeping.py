@@ -16,7 +16,6 @@ import numpy as np
 
 from ..base.atomic import replacing
 from ..errors import ExportError
-from ..trace.provenance import versions
 
 if TYPE_CHECKING:
     from ..lens import Lens
@@ -40,8 +39,10 @@ class Kept:
         self._saved = time.monotonic()
         if self.folder is None:
             return
+        written = json.dumps(about, sort_keys=True)
+        self._of = hashlib.sha256(written.encode()).hexdigest()  # in each piece: another task may use the folder
         try:
-            self._open(self.folder, json.dumps(about, sort_keys=True))
+            self._open(self.folder, written)
         except OSError as error:
             raise ExportError(f"{self.folder} cannot be written ({error.strerror or error})") from error
 
@@ -50,7 +51,7 @@ class Kept:
             if (folder / ABOUT).read_text(encoding="utf-8") == about:
                 for piece in sorted(folder.glob("*.npz")):
                     with suppress(Exception):  # whatever is wrong with a file, its rows are run again
-                        self._known |= _read(piece)
+                        self._known |= _read(piece, self._of)
                 return
         if folder.is_dir() and any(child.name != ABOUT and child.suffix != ".npz" for child in folder.iterdir()):
             raise ExportError(f"{folder} holds something else: name another folder")
@@ -79,7 +80,8 @@ class Kept:
         if self.folder is None or not self._new:
             return
         out = io.BytesIO()
-        index = json.dumps([[what, rows, len(self._known[what, rows])] for what, rows in self._new]).encode()
+        pieces = [[what, rows, len(self._known[what, rows])] for what, rows in self._new]
+        index = json.dumps({"of": self._of, "pieces": pieces}).encode()
         arrays: dict[str, Any] = {
             f"{k}.{i}": a for k, key in enumerate(self._new) for i, a in enumerate(self._known[key])
         }
@@ -94,23 +96,22 @@ class Kept:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _read(piece: Path) -> dict[tuple[str, tuple[int, ...]], Arrays]:
+def _read(piece: Path, of: str) -> dict[tuple[str, tuple[int, ...]], Arrays]:
+    """What a file holds of this task, nothing of another."""
     with np.load(piece, allow_pickle=False) as file:
         index = json.loads(file["index"].tobytes())
         return {
             (what, tuple(rows)): tuple(file[f"{k}.{i}"] for i in range(count))
-            for k, (what, rows, count) in enumerate(index)
+            for k, (what, rows, count) in enumerate(index["pieces"] if index["of"] == of else ())
         }
 
 
-def about(lens: Lens, examples: Examples, batch_size: int, truncation: bool) -> dict[str, Any]:
+def about(lens: Lens, examples: Examples, truncation: bool) -> dict[str, Any]:
     """What the pieces of a task are of."""
     labels = [np.asarray(label).tolist() for label in examples.labels]
     given = json.dumps([examples.texts, labels, examples.names], ensure_ascii=False).encode("utf-8", "surrogatepass")
     return {
-        "model": lens.borrowed.fingerprint().digest,
+        "model": lens.borrowed.identity(),
         "examples": hashlib.sha256(given).hexdigest(),
-        "batch_size": batch_size,
         "truncation": truncation,
-        "version": versions()["bertlens"],
     }

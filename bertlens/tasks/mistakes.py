@@ -18,7 +18,7 @@ from ..measures.attribution import faithfulness, gradient_input, occlusion
 from ..run.interventions import Run
 from ..trace.trace import Trace
 from .answers import Answered
-from .passes import answers_of, batches
+from .passes import answers_of
 from .slices import near_duplicates, slices
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def errors(task: Answered, n: int, words: bool) -> Errors:
     """See Task.errors."""
     import pandas as pd
 
+    task.check(whole=True)
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise InputError(f"n is how many examples to explain, at least 1, not {n!r:.40}")
     table = task.table.sort_values("loss", ascending=False, kind="stable").head(n).reset_index(drop=True)
@@ -177,7 +178,7 @@ def head_vectors(task: Answered, rows: list[int]) -> np.ndarray | None:
 
     vectors: list[Tensor] = [torch.empty(0, device="cpu")] * len(rows)
     place = {row: i for i, row in enumerate(rows)}
-    for batch in batches(task.lens, task.examples, rows, task.batch_size, task.truncation):
+    for batch in task.batches(rows):
         kept.clear()
         handle = last[-1].register_forward_pre_hook(keep, prepend=True)
         try:

@@ -19,14 +19,10 @@ from ..run.interventions import Run, wrapped
 from ..run.masks import mask_slopes
 from .ablations import Ablation, Part
 from .answers import Answered
-from .passes import WINDOW, Batch, answers_of, batches, checked
+from .passes import WINDOW, Batch, answers_of, checked
 
 Effects: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, losses and shares that are right of a batch
 Sweep: TypeAlias = Callable[[Answered, Sequence[int], Sequence[Part], Ablation], dict[str, np.ndarray]]
-
-
-def batches_of(task: Answered, rows: Sequence[int]) -> Iterator[Batch]:
-    return batches(task.lens, task.examples, rows, task.batch_size, task.truncation)
 
 
 def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.ndarray, np.ndarray]:
@@ -34,7 +30,7 @@ def estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[np.nd
     heads: Any = 0.0
     mlps: Any = 0.0
     with bar(len(rows), "text", "estimates", task.progress) as shown:
-        for batch in batches_of(task, rows):
+        for batch in task.batches(rows):
 
             def losses(output: Any, batch: Batch = batch) -> Tensor:
                 answers = task.kind.read(output, batch)
@@ -59,7 +55,7 @@ def kept_estimates(task: Answered, rows: Sequence[int], n_layers: int) -> tuple[
 
 def of_one_pass(task: Answered, rows: Sequence[int]) -> float:
     """Seconds that a pass over these texts takes, from one batch of them, of texts of middle length."""
-    window = list(itertools.islice(batches_of(task, rows), WINDOW))  # from its shortest texts to its longest
+    window = list(itertools.islice(task.batches(rows), WINDOW))  # from its shortest texts to its longest
     batch = window[len(window) // 2]
     began = time.perf_counter()
     answers_of(task.lens, task.examples, batch, Run())
@@ -85,7 +81,7 @@ def effects(task: Answered, rows: Sequence[int], parts: Sequence[Part], ablation
     """
 
     def each(shown: Bar) -> Iterator[Effects]:
-        for batch in batches_of(task, rows):
+        for batch in task.batches(rows):
             yield batch_effects(task, batch, parts, ablation, shown)
 
     return collected(task, rows, parts, each)

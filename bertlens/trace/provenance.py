@@ -83,18 +83,27 @@ def in_python(trace: Trace) -> dict[str, str]:
 def model_provenance(model: Model) -> dict[str, Any]:
     """What a number of a survey has to be reported with; JSON types only.
 
-    Model, revision, a hash that changes with the weights, tokenizer with its options, dtype, versions, date.
+    Model, revision, its identity (a hash of the weights among it), tokenizer with its options, dtype, versions, date.
     """
+    about = model.identity()
     options = ("do_lower_case", "strip_accents", "model_max_length", "vocab_size", "cls_token", "sep_token")
     return {
         "model": model.name,
         "revision": private.commit(model.base.config),
-        "weights": model.fingerprint().digest,
+        "weights": about["weights"],
+        "identity": about,
         "tokenizer": type(model.tokenizer).__name__,
         "tokenizer_options": {name: getattr(model.tokenizer, name, None) for name in options},
         "dtype": str(model.dtype).removeprefix("torch."),
         **made_with(),
     }
+
+
+def identity(trace: Trace) -> dict[str, Any]:
+    """That of the trace's model, which still has to be as in the trace. Raises ModelError where it is not."""
+    assert trace.model is not None
+    trace.check_unchanged(whole=True)
+    return trace.model.identity()
 
 
 def visible(text: str) -> str:

@@ -15,8 +15,9 @@ from torch import nn
 from ..base.kept import Kept
 from ..base.registered import registered
 from ..errors import InputError, ModelError, check_index
-from ..model.borrowed import Fingerprint, Model
+from ..model.borrowed import Model
 from ..model.families import Adapter
+from ..model.fingerprint import Fingerprint
 from ..run.changes import Change
 from ..run.record import Layer, Pass
 from ..text.encoding import Encoding
@@ -85,10 +86,13 @@ class Trace(Quantities, Sides):
         self.check_unchanged(module)
         return adapter, module
 
-    def check_unchanged(self, module: nn.Module | None = None) -> None:
-        """Raises ModelError where the weights of `module` (default: the whole model) have changed since this trace."""
+    def check_unchanged(self, module: nn.Module | None = None, *, whole: bool = False) -> None:
+        """Raises ModelError where `module` (default: the whole model) computes otherwise than in this trace.
+
+        whole: by every value, as before another pass.
+        """
         if self.model is not None and self.fingerprint is not None:
-            self.model.check(self.fingerprint, module)
+            self.model.check(self.fingerprint, module, whole=whole)
 
     @property
     def original(self) -> Trace:

@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 
 from ..errors import ExportError, InputError, ModelError
 from ..model import offline_model
+from ..model.fingerprint import identity
 from ..model.loading import load
 from ..text.encoding import token_limit
 from . import differences
@@ -97,9 +98,8 @@ def train_and_save(
     masking, model = Masking(tokenizer), model.to(training_device())
     history = History(model, tokenizer, held_out, masking, output)
     data = {path.name: sha256(path) for path in paths}
-    record = train(
-        model, learned, held_out, masking, output, settings, data=json.dumps(data, sort_keys=True), at_point=history
-    )
+    begun = json.dumps(data | {"model": identity(model, tokenizer)}, sort_keys=True)
+    record = train(model, learned, held_out, masking, output, settings, data=begun, at_point=history)
     model = model.cpu()
     if model_name is None:
         differences.write(model, output / differences.FILE)

@@ -23,6 +23,7 @@ from ..trace.trace import Trace
 def rerun(trace: Trace, *changes: Change) -> Trace:
     """See Trace.rerun."""
     check(trace, changes)
+    trace.check_unchanged(whole=True)
     model = trace.model
     assert model is not None
     every = (*trace.changes, *map(_with_vectors, changes))

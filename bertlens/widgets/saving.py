@@ -212,13 +212,13 @@ def _refuse(_trace: Trace) -> None:
 
 
 def _answered(trace: Trace, steps: Sequence[Step], bar: tqdm[Any] | None) -> Iterator[tuple[Message, Reply]]:
-    """The answers; raises ModelError where the weights are others after the last one than before the first."""
+    """The answers; raises ModelError where the model is another after the last one than before the first."""
     before = trace.model and trace.model.fingerprint()
     for message, answer in steps:
         yield message, answer()
         if bar is not None:
             bar.update()
-    if trace.model is not None and trace.model.fingerprint() is not before:
+    if trace.model is not None and trace.model.fingerprint() != before:
         raise ModelError("the model was changed while the page was being made: trace again, then save it")
 
 

@@ -13,6 +13,7 @@ from ...base.limits import within
 from ...errors import InputError
 from ...measures.offers import offers
 from ...measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
+from ...model.fingerprint import difference
 from ...survey.distances import head_map, nearest_heads
 from ...survey.headstats import HeadStats
 from ...survey.prediction import FEWEST_TEXTS, LEVEL
@@ -20,7 +21,7 @@ from ...survey.similar_texts import SimilarTexts, similar_texts
 from ...survey.statistics import text_steps
 from ...survey.sums import BINS, edges
 from ...survey.syntax import predicted_words, word_attention
-from ...trace.provenance import visible
+from ...trace.provenance import identity, visible
 from ...trace.trace import Trace
 from ..slices import PATIENCE, ask_again, in_steps
 from . import Answer
@@ -72,11 +73,13 @@ class Corpus:
                 f"the statistics are of {layers} layers x {heads} heads, the trace has {shape[0]} x {shape[1]}: survey "
                 "the model that you look at"
             )
-        weights = self.stats.provenance.get("weights")
-        if weights is not None and trace.fingerprint is not None and trace.fingerprint.digest != weights:
+        surveyed = self.stats.provenance.get("identity")
+        if surveyed is None or trace.model is None:
+            return
+        if name := difference(surveyed, trace.kept("identity", lambda: identity(trace))):
             model = visible(str(self.stats.provenance.get("model")))
             raise InputError(
-                f"the statistics are of {model} with other weights than the trace of {visible(trace.model_name)}: "
+                f"the statistics are of {model} with other {name} than the trace of {visible(trace.model_name)}: "
                 "survey the model that you look at"
             )
 

@@ -125,7 +125,7 @@ def test_a_pooler_may_be_missing_and_the_report_says_so(folder: Path) -> None:
     assert "pooler" in note and first.trace_batch(["the cat"])[0].report.notes == [note]
     assert any(badge["detail"] == note for badge in first.trace("the cat").explore().overview["header"]["badges"])
     assert torch.equal(first.trace("the cat").attention(2), whole.trace("the cat").attention(2))
-    assert first.borrowed.fingerprint().digest == second.borrowed.fingerprint().digest
+    assert first.borrowed.identity() == second.borrowed.identity()
 
 
 def test_more_layers_than_the_config_asks_for_are_said(folder: Path) -> None:

@@ -1,0 +1,347 @@
+"""What changes a model's numbers is noticed, by its name, in a process and between files; what changes none is not."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from tokenizers import AddedToken, normalizers, processors
+from torch import nn
+
+import bertlens as bl
+from bertlens.errors import InputError, ModelError
+from bertlens.measures import norms
+from bertlens.model.fingerprint import difference
+from bertlens.tasks import keeping
+from unit import tiny
+from unit.tasks.classifier import labelled, lens_of
+from unit.tiny_encoders import crossed, dense, encoder
+
+TEXT = "the cat sat on the mat"
+
+
+def adapted() -> nn.Module:
+    """A BERT with two adapters, of which the first is on."""
+    settings = LoraConfig(target_modules=["query", "value"], r=2, init_lora_weights=False)
+    torch.manual_seed(0)
+    model = get_peft_model(tiny.bert(), settings, adapter_name="a")
+    model.add_adapter("b", settings)
+    model.set_adapter("a")
+    return model.eval()
+
+
+def lens_with(model: nn.Module) -> bl.Lens:
+    return bl.Lens(model, tiny.wordpiece())
+
+
+def output(lens: bl.Lens) -> Any:
+    return lens.borrowed.base.encoder.layer[0].output
+
+
+def query(lens: bl.Lens) -> Any:
+    return lens.model.base_model.model.encoder.layer[1].attention.self.query
+
+
+def write(tensor: torch.Tensor, place: Any, value: float) -> None:
+    """Past the counters of torch."""
+    tensor.data.numpy()[place] = value
+
+
+def set_(part: Any, name: str, value: Any) -> None:
+    setattr(part, name, value)
+
+
+def add_token(lens: bl.Lens) -> None:
+    lens.tokenizer.backend_tokenizer.add_tokens([AddedToken("warmth")])
+
+
+def other_template(lens: bl.Lens) -> None:
+    lens.tokenizer.backend_tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+
+
+def bert() -> bl.Lens:
+    return lens_with(tiny.bert())
+
+
+def peft() -> bl.Lens:
+    return lens_with(adapted())
+
+
+def pooled() -> bl.Lens:
+    return bl.Lens(encoder(dense(nn.Tanh())))
+
+
+def scored() -> bl.Lens:
+    return bl.Lens(crossed())
+
+
+# What is changed, and how the refusal names it.
+CHANGES: dict[str, tuple[Callable[[], bl.Lens], Callable[[bl.Lens], Any], str]] = {
+    "a step of training": (bert, lambda t: output(t).dense.weight.detach().add_(0.1), "weights of encoder.layer.0"),
+    "past the counters": (bert, lambda t: write(output(t).dense.weight, (3, 5), 9.0), "weights of encoder.layer.0"),
+    "a word that the text reads": (
+        bert,
+        lambda t: write(t.model.embeddings.word_embeddings.weight, (tiny.VOCABULARY.index("cat"), 3), 9.0),
+        "word embeddings",
+    ),
+    "a head at zero": (
+        bert,
+        lambda t: t.model.encoder.layer[1].attention.self.value.weight.data[8:16].zero_(),
+        "layer.1.attention.self.value",
+    ),
+    "two heads exchanged": (
+        bert,
+        lambda t: t.model.encoder.layer[1].attention.self.key.weight.data.copy_(
+            t.model.encoder.layer[1].attention.self.key.weight.data.roll(8, 0)
+        ),
+        "layer.1.attention.self.key",
+    ),
+    "a parameter replaced": (
+        bert,
+        lambda t: set_(output(t).dense, "bias", nn.Parameter(output(t).dense.bias.detach() * 2)),
+        "weights of encoder.layer.0.output.dense.bias",
+    ),
+    "other weights loaded": (bert, lambda t: t.model.load_state_dict(tiny.bert(1).state_dict()), "weights of"),
+    "half precision": (bert, lambda t: t.model.bfloat16(), "weights of"),
+    "a buffer": (bert, lambda t: t.model.embeddings.position_ids.add_(1), "position_ids"),
+    "eps in place": (bert, lambda t: set_(output(t).LayerNorm, "eps", 0.1), "eps of encoder.layer.0.output.LayerNorm"),
+    "another activation": (
+        bert,
+        lambda t: set_(t.model.encoder.layer[2].intermediate, "intermediate_act_fn", nn.ReLU()),
+        "encoder.layer.2.intermediate.intermediate_act_fn",
+    ),
+    "a function of a module": (
+        bert,
+        lambda t: set_(t.model.encoder.layer[2].intermediate.intermediate_act_fn, "act", torch.sin),
+        "act of encoder.layer.2",
+    ),
+    "the scaling": (bert, lambda t: set_(t.model.encoder.layer[0].attention.self, "scaling", 0.5), "scaling of"),
+    "hidden_act": (bert, lambda t: set_(t.model.config, "hidden_act", "relu"), "hidden_act of its config"),
+    "layer_norm_eps": (bert, lambda t: set_(t.model.config, "layer_norm_eps", 0.1), "layer_norm_eps of its config"),
+    "a layer taken out": (
+        bert,
+        lambda t: set_(t.model.encoder, "layer", t.model.encoder.layer[:2]),
+        "encoder.layer.2",
+    ),
+    "layers exchanged": (
+        bert,
+        lambda t: set_(t.model.encoder, "layer", nn.ModuleList([t.model.encoder.layer[i] for i in (1, 0, 2)])),
+        "encoder.layer",
+    ),
+    "a projection wrapped": (
+        bert,
+        lambda t: set_(output(t), "dense", nn.Sequential(output(t).dense)),
+        "encoder.layer.0.output.dense",
+    ),
+    "a forward of one's own": (bert, lambda t: set_(output(t), "forward", lambda a, b: b), "forward of"),
+    "another adapter": (peft, lambda t: t.model.set_adapter("b"), "active_adapter of"),
+    "adapters merged": (peft, lambda t: t.model.merge_adapter(), "merged_adapters of"),
+    "adapters off": (peft, lambda t: t.model.base_model.disable_adapter_layers(), "disable_adapters of"),
+    "an adapter's scale": (peft, lambda t: query(t).scaling.update(a=3.0), "scaling of"),
+    "an adapter's weights": (peft, lambda t: query(t).lora_A["a"].weight.detach().add_(1), "lora_A.a.weight"),
+    "one adapter more": (
+        peft,
+        lambda t: t.model.add_adapter("c", LoraConfig(target_modules=["query"], r=2)),
+        "peft_config of",
+    ),
+    "pooling": (pooled, lambda t: set_(t.model[1], "pooling_mode", "cls"), "pooling_mode of 1"),
+    "similarity function": (pooled, lambda t: set_(t.model, "similarity_fn_name", "dot"), "similarity_fn_name of"),
+    "prompts": (pooled, lambda t: t.model.prompts.update(query="ask: "), "prompts of the model"),
+    "the default prompt": (pooled, lambda t: set_(t.model, "default_prompt_name", "query"), "default_prompt_name of"),
+    "numbers of a vector": (pooled, lambda t: set_(t.model, "truncate_dim", 4), "truncate_dim of the model"),
+    "a dense layer": (pooled, lambda t: t.model[2].linear.weight.detach().mul_(2), "weights of 2.linear.weight"),
+    "its activation": (pooled, lambda t: set_(t.model[2], "activation_function", nn.ReLU()), "2.activation_function"),
+    "a scorer's activation": (scored, lambda t: set_(t.model, "activation_fn", nn.Tanh()), "activation_fn"),
+    "the longest text": (pooled, lambda t: set_(t.model, "max_seq_length", 12), "max"),
+    "letters made small": (
+        bert,
+        lambda t: set_(t.tokenizer.backend_tokenizer, "normalizer", normalizers.NFD()),
+        "normalizer of its tokenizer",
+    ),
+    "a token added": (bert, add_token, "of its tokenizer"),
+    "the template": (bert, other_template, "post_processor of its tokenizer"),
+}
+
+# The same changes where they can be made without a name: what changes no number.
+SAME: dict[str, tuple[Callable[[], bl.Lens], Callable[[bl.Lens], Any]]] = {
+    "its name": (bert, lambda t: set_(t.model.config, "_name_or_path", "elsewhere")),
+    "its folder": (bert, lambda t: set_(t.model, "name_or_path", "elsewhere")),
+    "attention implementation": (bert, lambda t: t.model.set_attn_implementation("eager")),
+    "train mode": (bert, lambda t: t.model.train()),
+    "threads": (bert, lambda t: torch.set_num_threads(torch.get_num_threads())),
+    "padding side": (bert, lambda t: set_(t.tokenizer, "padding_side", "left")),
+    "stored padding": (bert, lambda t: t.tokenizer.backend_tokenizer.enable_padding(length=9)),
+    "stored truncation": (bert, lambda t: t.tokenizer.backend_tokenizer.enable_truncation(9)),
+    "the same weights loaded": (bert, lambda t: t.model.load_state_dict(copy.deepcopy(t.model.state_dict()))),
+    "frozen parameters": (bert, lambda t: t.model.requires_grad_(False)),
+    "gradients": (bert, lambda t: t.model(**t.tokenizer(TEXT, return_tensors="pt"))[0].sum().backward()),
+    "names of labels": (bert, lambda t: set_(t.model.config, "id2label", {0: "cold", 1: "warm"})),
+    "another text": (bert, lambda t: t.trace("it was very warm, the cats sat on it")),
+    "a vector": (pooled, lambda t: t.encode("a cat")),
+    "a score": (scored, lambda t: t.similarity("a cat", "a mat")),
+    "checkpointing": (bert, lambda t: t.model.gradient_checkpointing_enable()),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_refused_by_its_name(name: str) -> None:
+    make, change, named = CHANGES[name]
+    lens = make()
+    trace = lens.trace(TEXT)
+    fingerprint, identity = lens.borrowed.fingerprint(), lens.borrowed.identity()
+    with torch.no_grad():
+        change(lens)
+    with pytest.raises(ModelError, match=r"the model has changed since this trace \(.*\): trace again") as error:
+        trace.rerun()
+    assert named in str(error.value)
+    assert lens.borrowed.fingerprint() != fingerprint
+    assert difference(identity, lens.borrowed.identity())
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_changes_no_number_is_not_refused(name: str) -> None:
+    make, change = SAME[name]
+    lens = make()
+    trace = lens.trace(TEXT)
+    fingerprint, identity = lens.borrowed.fingerprint(), lens.borrowed.identity()
+    change(lens)
+    assert lens.borrowed.fingerprint() == fingerprint and lens.borrowed.identity() == identity
+    trace.check_unchanged()
+    torch.testing.assert_close(trace.rerun().attention(1), trace.attention(1))
+
+
+def test_a_measure_notices_another_adapter_before_it_computes() -> None:
+    lens = peft()
+    trace = lens.trace(TEXT)
+    before = norms.transformed_norm(trace, 1)
+    lens.model.set_adapter("b")
+    with pytest.raises(ModelError, match=r"active_adapter of .*: trace again"):
+        norms.transformed_norm(trace, 1)
+    lens.model.set_adapter("a")
+    torch.testing.assert_close(norms.transformed_norm(trace, 1), before)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda trace: pickle.loads(pickle.dumps(trace))])
+def test_a_copy_is_the_same_until_it_changes(copied: Callable[[Any], Any]) -> None:
+    trace = bert().trace(TEXT)
+    other = copied(trace)
+    torch.testing.assert_close(norms.transformed_norm(other, 0), norms.transformed_norm(trace, 0))
+    torch.testing.assert_close(other.rerun().attention(2), trace.attention(2))
+    write(output(other.lens).dense.weight, (0, 0), 5.0)
+    with pytest.raises(ModelError, match="the model has changed since this trace"):
+        other.rerun()
+    trace.rerun()
+    late = copied(trace)
+    write(output(late.lens).dense.weight, (1, 2), 5.0)  # before its first use
+    with pytest.raises(ModelError, match=r"weights of encoder\.layer\.0\.output\.dense\.weight"):
+        norms.transformed_norm(late, 1)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda task: pickle.loads(pickle.dumps(task))])
+def test_a_copied_task_goes_on(copied: Callable[[Any], Any]) -> None:
+    task = bl.task(lens_of(), labelled(24), progress=False)
+    task.metrics()
+    other = copied(task)
+    np.testing.assert_array_equal(other.losses, task.losses)
+    assert other.heads(1).table.equals(task.heads(1).table)
+
+
+def test_a_task_notices_another_model_between_two_results() -> None:
+    torch.manual_seed(0)
+    settings = LoraConfig(target_modules=["query"], r=2, init_lora_weights=False, task_type="SEQ_CLS")
+    model = get_peft_model(lens_of().model, settings, adapter_name="a")
+    model.add_adapter("b", settings)
+    model.set_adapter("a")
+    task = bl.task(bl.Lens(model.eval(), tiny.wordpiece()), labelled(24), progress=False)
+    task.metrics()
+    model.set_adapter("b")
+    for use in (lambda: task.heads(1), lambda: task.errors(2), task.metrics):
+        with pytest.raises(ModelError, match=r"since this task was made \(active_adapter of .*bl.task"):
+            use()
+    model.set_adapter("a")
+    task.heads(1)
+
+
+def test_pieces_of_two_tasks_in_one_folder_are_of_their_own_models(tmp_path: Any) -> None:
+    folder = tmp_path / "kept"
+    expected = [bl.task(lens_of(seed), labelled(40), progress=False).losses for seed in (0, 1)]
+    tasks = [bl.task(lens_of(seed), labelled(40), batch_size=8, progress=False, keep=folder) for seed in (0, 1)]
+    for task, losses in zip(tasks, expected, strict=True):
+        np.testing.assert_allclose(task.losses, losses, rtol=1e-5)
+    again = [bl.task(lens_of(seed), labelled(40), batch_size=8, progress=False, keep=folder) for seed in (1, 0, 1)]
+    for task, seed in zip(again, (1, 0, 1), strict=True):
+        np.testing.assert_allclose(task.losses, expected[seed], rtol=1e-5)
+
+
+def test_what_a_folder_is_of_is_the_same_on_another_day_and_device(tmp_path: Any) -> None:
+    lens, other = bert(), bert()
+    examples = bl.task(lens_of(), labelled(24), progress=False).examples
+    other.model.config._name_or_path = "elsewhere"
+    other.model.train()
+    assert keeping.about(lens, examples, False) == keeping.about(other, examples, False)
+
+
+def test_statistics_of_two_models_do_not_add_up(tmp_path: Any) -> None:
+    texts, path = [TEXT, "it was very warm"], tmp_path / "stats.npz"
+    lens = peft()
+    stats = bl.survey.head_stats(lens, texts, save=path, progress=False)
+    lens.model.set_adapter("b")
+    for resume in (stats, path):
+        with pytest.raises(InputError, match="statistics of different active_adapter of"):
+            bl.survey.head_stats(lens, texts, resume=resume, progress=False)
+    lens.model.set_adapter("a")
+    assert bl.survey.head_stats(lens, texts, resume=path, progress=False).n_texts == 2
+    lens.borrowed.name = "another name"
+    assert (stats + bl.survey.head_stats(lens, ["a cat"], progress=False)).n_texts == 3
+
+
+def test_a_model_that_changes_in_the_middle_of_a_corpus() -> None:
+    lens = peft()
+
+    def texts() -> Any:
+        for number in range(100):
+            if number == 90:
+                lens.model.set_adapter("b")
+            yield TEXT
+
+    with pytest.raises(ModelError, match=r"changed in the middle of a corpus \(active_adapter of"):
+        bl.survey.head_stats(lens, texts(), batch_size=1, progress=False)
+
+
+def test_the_baseline_is_of_the_function_that_is_set() -> None:
+    model = encoder()
+    lens = bl.Lens(model)
+    before = bl.similarity(lens, "a cat", "a mat").baseline
+    model.similarity_fn_name = "dot"
+    after, fresh = bl.similarity(lens, "a cat", "a mat").baseline, bl.Lens(model)
+    assert after == bl.similarity(fresh, "a cat", "a mat").baseline != before
+
+
+def test_a_report_goes_on_with_its_own_model_alone(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bertlens.reports import making
+
+    texts, path, lens = [f"{TEXT} {word}" for word in tiny.LETTERS[:6]], tmp_path / "part.npz", peft()
+    with monkeypatch.context() as patch:
+        patch.setattr(making, "verdict", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            bl.report(lens, texts, claims="clark", texts=6, resume=path, progress=False)
+    assert path.exists()
+    lens.model.set_adapter("b")
+    with pytest.raises(InputError, match=r"of another report \(active_adapter of"):
+        bl.report(lens, texts, claims="clark", texts=6, resume=path, progress=False)
+
+
+def test_every_family_is_the_same_after_passes_of_other_lengths() -> None:
+    for family in tiny.FAMILIES.values():
+        lens = bl.Lens(family.model().eval(), family.tokenizer())
+        identity = lens.borrowed.identity()
+        trace = lens.trace("a cat")
+        lens.trace(" ".join([TEXT] * 2))
+        trace.rerun()
+        assert lens.borrowed.identity() == identity, family
