@@ -93,6 +93,7 @@ class LateEncoder(SentenceEncoder):
 
 def sentence_encoder(module: Any) -> SentenceEncoder:
     """What reads an object of sentence-transformers. Raises ModelError for a class or a module that is not known."""
+    getattr(module, "similarity_fn_name", None)  # the package sets its default when it is first asked: before any pass
     return LateEncoder(module) if KIND in kinds_of(module) else SentenceEncoder(module)
 
 
