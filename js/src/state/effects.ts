@@ -91,6 +91,7 @@ export interface Each {
   places: [position: number, name: string, before: number][];
   refused: [row: number, why: string][];
   first: [row: number, place: number, name: string, value: number][];
+  cover: [row: number, cover: number[], places: [name: string, before: number][]][]; // see MatterRow
   metrics: string[];
   change: Float32Array; // (rows, places): heads, layer by layer, then tokens
   swept: Float32Array; // (metrics, L·H)
@@ -149,7 +150,8 @@ export function sweep(view: View, metric: string): Sweep {
   if (held) return held;
   const refused = next?.state === "refused" ? next.reason : first.state === "refused" ? first.reason : "";
   const exact = layers * n_heads;
-  return { values, exact, known: estimated ? values.length : exact, isExact: (l) => l < layers, estimated, refused };
+  const known = values.filter((value) => !Number.isNaN(value)).length;
+  return { values, exact, known, isExact: (l) => l < layers, estimated, refused };
 }
 
 /** "moved" or "matters" of every head, for the atlas. */
