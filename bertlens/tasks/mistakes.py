@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ..base.limits import within
 from ..base.progress import bar
+from ..base.ranking import is_nothing, ranked
 from ..errors import BertLensError, InputError
 from ..measures.attribution import faithfulness, gradient_input, occlusion
 from ..run.interventions import Run
@@ -135,10 +136,10 @@ def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
 
 
 def _named(words: pd.DataFrame) -> str:
-    best = words[words["value"] > 0].sort_values("value", ascending=False, kind="stable").head(WORDS)
-    return ", ".join(
-        f"{word.replace(' ##', '')} ({value:+.2f})" for word, value in best[["word", "value"]].itertuples(index=False)
-    )
+    best = words.sort_values("value", ascending=False, kind="stable").head(WORDS).to_dict("records")
+    named = [(row["word"].replace(" ##", ""), row["value"]) for row in best if not is_nothing(max(0, row["value"]))]
+    texts = ranked([value for _, value in named], 2)
+    return ", ".join(f"{word} (+{text})" for (word, _), text in zip(named, texts, strict=True))
 
 
 def _nearest(task: Answered, rows: list[int]) -> list[tuple[int, float]]:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ..errors import ModelError, SelectionError, check_index, check_indices
 from ..measures.metrics import Metric, Read, bound, row_of
+from ..measures.rows import visible
 from ..run.changes import Change, Cut, Hide, Off, base
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
@@ -172,7 +173,4 @@ def _shape(trace: Trace, changes: str, layer: int | None, head: int | None) -> t
 
 def _visible(trace: Trace, layer: int) -> Tensor:
     """(H, S, S) bool, on the CPU."""
-    shape = trace.n_heads, trace.n_tokens, trace.n_tokens
-    mask = trace.dense_mask(layer)
-    everything = torch.ones(shape, dtype=torch.bool, device="cpu")
-    return everything if mask is None else (mask > -torch.inf).cpu().expand(shape)
+    return visible(trace, layer).cpu().expand(trace.n_heads, -1, -1)

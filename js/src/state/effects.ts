@@ -4,7 +4,7 @@ import { sorted } from "../compute/sorted";
 import type { HeadName } from "../generated/vocabulary";
 import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { headLabel, signed } from "../paint/format";
-import { ranked } from "../paint/ranked";
+import { isNothing, ranked } from "../paint/ranked";
 import type { HeadNumbers } from "./headvalue";
 import type { View } from "./view";
 
@@ -192,12 +192,12 @@ const nats = (value: number) => (Number.isNaN(value) ? "–" : value.toFixed(3))
 export const effect = (value: number): string =>
   Number.isNaN(value) ? "–" : `${value >= 0.0005 ? "+" : ""}${signed(value, 3)}`;
 
-/** The heads with the largest values of one sign, at most five. */
+/** The heads with the largest values of one sign, at most five; none whose value is but rounding. */
 export function strongest(values: Float32Array, n_heads: number, sign: 1 | -1): { name: HeadName; value: number }[] {
   const all = Array.from(values, (value, n) => ({
     name: [Math.floor(n / n_heads), n % n_heads] as HeadName,
     value,
-  })).filter(({ value }) => sign * value > 0);
+  })).filter(({ value }) => sign * value > 0 && !isNothing(value));
   return sorted(all, ({ value }) => Math.abs(value), true).slice(0, 5);
 }
 

@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changeColour } from "../atlas/headvalues";
 import { px } from "../paint/format";
+import { isNothing } from "../paint/ranked";
 import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
 import { More } from "../parts/term";
@@ -226,7 +227,13 @@ function AnswerSlopes({ answers }: { answers: Answers }) {
           />
         </div>
       ))}
-      {kind === "tags" && <p class="bl-muted">the tokens whose own label changed most</p>}
+      {kind === "tags" && (
+        <p class="bl-muted">
+          {rows.every(({ before, after }) => isNothing(after - before))
+            ? "no token’s own label changed"
+            : "the tokens whose own label changed most"}
+        </p>
+      )}
     </Section>
   );
 }

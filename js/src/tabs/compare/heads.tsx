@@ -26,6 +26,7 @@ export function Heads({ runs }: { runs: Comparing }) {
     <div class="bl-compare-heads">
       <Atlas apart={apart!} by={runs.data.by} />
       <Section title="Most different" about="click: the head, at the cell where it differs most">
+        {most!.length === 0 && <p>No head looks elsewhere.</p>}
         <ol data-testid="compare-most">
           {most!.map(({ layer, head, words, cell: [query, key] }) => (
             <li key={words}>

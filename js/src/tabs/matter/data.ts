@@ -1,7 +1,7 @@
 // What "Does it matter?" asks about one cell, how it is read, and what is said of it in words.
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { headLabel, upTo } from "../../paint/format";
-import { ranked } from "../../paint/ranked";
+import { isNothing, ranked } from "../../paint/ranked";
 import { tokenText } from "../../parts/token";
 import type { Overview } from "../../state/overview";
 import type { Matter, MatterRow } from "../../state/whatif";
@@ -9,7 +9,6 @@ import { amounts } from "../../whatif/slopes";
 
 const LEAST = 0.05; // a change that counts, of a probability or a cosine; of another number this part of it
 const NEAR = 0.1; // part of a number: what is farther from it than this is not near it
-const SAME = 5e-7; // what float32 rounds away
 
 export const MATTER: Kind<Matter, "cell_matters"> = {
   op: "cell_matters",
@@ -26,7 +25,7 @@ export const amountOf = (value: number, unit: string) => amounts([value], unit)[
 
 /** The change of an answer with its sign, as many decimals as tell it from 0. */
 export function changeText(change: number): string {
-  if (Math.abs(change) < SAME) return "0";
+  if (isNothing(change)) return "0";
   const size = ranked([Math.abs(change)])[0]!;
   return change < 0 ? `−${size}` : `+${size}`;
 }
@@ -85,13 +84,14 @@ function moveWords(overview: Overview, matter: Matter, row: Made): string {
   const [from, to] = [amountOf(before, unit), amountOf(row.after, unit)];
   const doesCount = counts(matter, row);
   if (row.first) return firstWords(overview, matter, row);
-  if (kind === "embedding" && Math.abs(before - 1) < SAME) {
+  const stays = isNothing(row.after - before);
+  if (kind === "embedding" && isNothing(before - 1)) {
     if (doesCount) return `the text’s vector turns: its cosine with what it was is ${to}`;
-    return `the text’s vector stays where it was${Math.abs(row.after - before) < SAME ? "" : ` (cosine ${to})`}`;
+    return `the text’s vector stays where it was${stays ? "" : ` (cosine ${to})`}`;
   }
   const moves = `${row.after < before ? "falls" : "rises"} from ${from} to ${to}`;
   if (doesCount) return `${subject} ${moves}`;
-  if (Math.abs(row.after - before) < SAME) return `${subject} stays ${from} to six decimals`;
+  if (stays) return `${subject} stays ${from} to six decimals`;
   if (from === to) return `${subject} stays ${from}`;
   return Math.abs(row.after - before) <= NEAR * Math.abs(before)
     ? `${subject} stays near ${from} (${to})`
@@ -108,7 +108,7 @@ export function verdict(overview: Overview, matter: Matter): [answer: string, be
   const byToken = isMade(token) && counts(matter, token) ? said(token) : "";
   if (!own) return byToken ? ["Yes", byToken] : ["Not known", "none of the changes can be made here"];
   if (counts(matter, own)) return ["Yes", said(own)];
-  const answer = size(own) < SAME ? "No" : "Hardly";
+  const answer = isNothing(size(own)) ? "No" : "Hardly";
   return [answer, `${said(own)}${byToken && `; but ${byToken}`}`];
 }
 

@@ -4,6 +4,7 @@ import { askHeads } from "../../atlas/questions";
 import { sorted } from "../../compute/sorted";
 import type { HeadName } from "../../generated/vocabulary";
 import { upTo } from "../../paint/format";
+import { isNothing } from "../../paint/ranked";
 import { HeadLink } from "../../parts/headlink";
 import { effect, metricOf, sweep } from "../../state/effects";
 import { useView } from "../../state/view";
@@ -56,10 +57,10 @@ export function Opened({ examples, n, told }: { examples: Examples; n: number; t
   );
 }
 
-/** The head without which a number loses most; null where it loses by none. */
+/** The head without which a number loses most; null where it loses by none more than rounding. */
 export function mostNeeded(values: ArrayLike<number>, n_heads: number): { at: HeadName; value: number } | null {
   const [n] = sorted(upTo(values.length), (n) => values[n]!, false);
-  if (n === undefined || !(values[n]! < 0)) return null;
+  if (n === undefined || !(values[n]! < 0) || isNothing(values[n]!)) return null;
   return { at: [Math.floor(n / n_heads), n % n_heads], value: values[n]! };
 }
 
