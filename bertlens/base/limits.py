@@ -56,7 +56,8 @@ TEXT_CHARACTERS = 1_000_000  # at most: tokenizers take some 60 bytes for each, 
 PAGE_TEXT_CHARACTERS = 100_000  # that the page sends
 PATCH_TEXT_CHARACTERS = 10_000  # to patch from
 
-PAGE = ("carried", "by_cell", "even", "saved", "held", "effects", "attributed", "faithful")  # what the page reads itself
+# What the page reads itself
+PAGE = ("carried", "by_cell", "even", "saved", "held", "effects", "attributed", "faithful")
 
 
 def within(name: str, *tokens: int) -> bool:

@@ -227,8 +227,9 @@ class Comparison:
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InputError(f"n must be a whole number of at least 1, not {n!r}")
         heads = self.heads
-        flat = heads.flatten()
-        order = [at for at in flat.argsort(descending=True, stable=True)[:n].tolist() if not is_nothing(float(flat[at]))]
+        nats = heads.flatten()
+        places = nats.argsort(descending=True, stable=True)[:n].tolist()
+        order = [at for at in places if not is_nothing(float(nats[at]))]
         rows = [self._described(*divmod(at, heads.shape[1])) for at in order]
         columns = ["layer", "head", "divergence", "query", "key", "a", "b", "words"]
         return DataFrame(rows, columns=columns)

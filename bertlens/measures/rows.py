@@ -229,8 +229,8 @@ class Rows:
 
 
 def visible(trace: Trace, layer: int) -> Tensor:
-    """(H or 1, S, K) bool: which keys a query may look at. Of weights that were given all, or, where no head of the layer
-    looks ahead, those that are not ahead."""
+    """(H or 1, S, K) bool: which keys a query may look at. Of weights that were given all, or, where no head of the
+    layer looks ahead, those that are not ahead."""
     shape = 1, trace.n_tokens, len(trace.key_tokens)
     everything = torch.ones(shape, dtype=torch.bool, device=trace.special_mask.device)
     if trace.has_neurons:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..base.ranking import is_nothing
 from ..errors import ModelError
 from .encoders import SentenceEncoder
-from ..base.ranking import is_nothing
 from .late import LateSimilarity
 from .pairs import similarity
 from .texts import check_texts

@@ -63,7 +63,11 @@ class Against:
         mean, low, high, p = self.accuracy
         counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
         turned = [part for part, nats in self.heads[["part", "distance"]].to_numpy()[:5] if not is_nothing(nats)]
-        most = f"Turned most, over {self.texts} texts: {', '.join(turned)}" if turned else "No head turned"
+        most = (
+            f"Turned most, over {self.texts} texts: {', '.join(turned)}"
+            if turned
+            else f"No head turned, over {self.texts} texts"
+        )
         heads = f" {most}." if len(self.heads) else ""
         shown = "p < .001" if p < 0.001 else f"p = {p:.3f}"
         accuracy = f"Accuracy {signed(mean, '+.3f')} ({signed(low, '+.3f')} to {signed(high, '+.3f')}), {shown}."

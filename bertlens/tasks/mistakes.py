@@ -20,7 +20,7 @@ from ..run.interventions import Run
 from ..trace.trace import Trace
 from .answers import Answered
 from .passes import answers_of, batches
-from .slices import near_duplicates, slices
+from .slices import near_duplicates, slices, slices_said
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,16 +53,10 @@ class Errors:
     @property
     def said(self) -> str:
         """How much is wrong, and where, in a few sentences."""
-        found = self.slices[self.slices["finding"]]
-        worse = ", ".join(f"{kind} {name}" for kind, name in found[["kind", "slice"]].to_numpy()[:5])
-        where = f"More than chance would make it in {len(found)} of {len(self.slices)} slices" if len(found) else ""
-        none = f"In none of {len(self.slices)} slices is more {self.wrong_is} than chance would make it"
         twins = len(self.duplicates)
         alike = "1 pair of near-duplicates has" if twins == 1 else f"{twins:,} pairs of near-duplicates have"
-        return (
-            f"{self.wrong:,} of {self.n:,} examples are {self.wrong_is}. {where + ': ' + worse if where else none} "
-            f"(Holm, 5 %). {alike} different labels."
-        )
+        wrong = f"{self.wrong:,} of {self.n:,} examples are {self.wrong_is}."
+        return f"{wrong} {slices_said(self.slices, 5)} {alike} different labels."
 
     def __repr__(self) -> str:
         return f"Errors({self.said})"

@@ -132,6 +132,25 @@ it("tells heads that look elsewhere by little apart", async () => {
   );
 });
 
+it("names the heads that move a number most, and none that only rounding moves", () => {
+  expect(strongest(Float32Array.from([0.125, -0.25, Number.NaN, -0.5]), 2, -1)).toEqual([
+    { name: [1, 1], value: -0.5 },
+    { name: [0, 1], value: -0.25 },
+  ]);
+  const moved = Float32Array.from([4e-7, 2e-7, Number.NaN, 0]);
+  expect(strongest(moved, 2, 1)).toEqual([]);
+  expect(
+    strongest(
+      moved.map((value) => -3 * value),
+      2,
+      -1,
+    ),
+  ).toEqual([
+    { name: [0, 0], value: Math.fround(-3 * Math.fround(4e-7)) },
+    { name: [0, 1], value: Math.fround(-3 * Math.fround(2e-7)) },
+  ]);
+});
+
 const chip = (id: number, head: number) => ({ id, label: `L0·H${head} off`, about: "", off: [0, head], code: "" });
 
 describe("the way back", () => {
