@@ -5,6 +5,7 @@ import { render } from "preact";
 import { describe, expect, it } from "vitest";
 import { answersOf, changeValues, effect, movedMost, spearman, strongest } from "../src/state/effects";
 import { createView, useView, ViewContext } from "../src/state/view";
+import { tagsWords } from "../src/whatif/bar";
 import { toggle, toSelected, undo } from "../src/whatif/doing";
 import { Matters } from "../src/whatif/heads";
 import { spread } from "../src/whatif/slopes";
@@ -149,6 +150,12 @@ it("names the heads that move a number most, and none that only rounding moves",
     { name: [0, 0], value: Math.fround(-3 * Math.fround(4e-7)) },
     { name: [0, 1], value: Math.fround(-3 * Math.fround(2e-7)) },
   ]);
+});
+
+it("says of tokens' labels that they changed only where they did", () => {
+  const rows = [0.5, 0.25].map((before, position) => ({ position, name: "O", before, after: before - 1e-7 }));
+  expect(tagsWords(rows)).toBe("no token’s own label changed");
+  expect(tagsWords([...rows, { ...rows[0]!, after: 0.4 }])).toBe("the tokens whose own label changed most");
 });
 
 const chip = (id: number, head: number) => ({ id, label: `L0·H${head} off`, about: "", off: [0, head], code: "" });
