@@ -265,6 +265,7 @@ describe("the tab", () => {
     button(root.querySelectorAll("tbody tr")[1]!, "show this run")!.click();
     await settled();
     expect(b.take("change").message.changes).toEqual([6, ["cut", 1, 8, 1, 4]]);
+    expect(view.page.whatif.madeOf.value).toBeNull(); // the other rows are of another run: asked again
   });
   it("runs nothing for a long text before it is asked to, and says what it takes", async () => {
     const tokens = Array.from({ length: 300 }, (_, n) => `w${n}`);

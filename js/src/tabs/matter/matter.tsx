@@ -135,11 +135,12 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
     `${tokenName(overview, key)} hidden from all heads`,
   ];
   const show = (n: number) => {
-    const there = changesOf(overview).filter((_, at) => !rows[n]!.cover.includes(at));
-    const changes = made ? page.whatif.madeOf.value!.changes : there; // each row stands alone
-    page.whatif.madeOf.value = { subject: overview.subject, changes, matter };
+    const { asked, cover } = rows[n]!;
+    const there = made ? page.whatif.madeOf.value!.changes : changesOf(overview); // each row stands alone
+    const changes = there.filter((_, at) => !cover.includes(at));
+    page.whatif.madeOf.value = cover.length > 0 ? null : { subject: overview.subject, changes, matter };
     page.tabChosen.value = true;
-    put(view, () => [...changes, rows[n]!.asked]);
+    put(view, () => [...changes, asked]);
   };
   return (
     <div class="bl-matter" data-testid="matter">
