@@ -24,6 +24,7 @@ LIMITS: dict[str, Limit] = {
     "attributed": Limit(64, "what each token does to the answer: of longer ones on request", "a run for each token"),
     "by_cell": Limit(64, "weight against norm, cell by cell: longer ones key by key", "cells are the text's square"),
     "at_once": Limit(128, "all layers' pictures in the first one: of longer ones on request", "a view is to be there"),
+    "even": Limit(128, "what an even row gives: of longer ones next to nothing", "it is what shares are beside"),
     "compared": Limit(128, "the heads of two runs before the first picture", "it waits for them"),
     "opening": Limit(128, "the head to open on, of all layers: of longer ones of the first", "the first picture waits"),
     "effects": Limit(192, "what a head, a cell, a token do to the answer: of longer ones on request", "one batch of 4"),
@@ -55,7 +56,8 @@ TEXT_CHARACTERS = 1_000_000  # at most: tokenizers take some 60 bytes for each, 
 PAGE_TEXT_CHARACTERS = 100_000  # that the page sends
 PATCH_TEXT_CHARACTERS = 10_000  # to patch from
 
-PAGE = ("carried", "by_cell", "saved", "held", "effects", "attributed", "faithful")  # what the page reads itself
+# What the page reads itself
+PAGE = ("carried", "by_cell", "even", "saved", "held", "effects", "attributed", "faithful")
 
 
 def within(name: str, *tokens: int) -> bool:

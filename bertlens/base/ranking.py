@@ -1,10 +1,16 @@
-"""Numbers in an order as text, and where their scale ends: as the page has both (js/src/paint/ranked.ts, format.ts)."""
+"""Numbers in an order as text, which are none, where their scale ends: as js/src/paint/ranked.ts, format.ts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 FINEST = 6  # decimals; below is the rounding of float32
+
+
+def is_nothing(value: float, beside: float = 1.0) -> bool:
+    """Whether a number reads 0 to six decimals, or a difference of numbers as large as `beside` is so small a part of
+    them: it is not said to be the most of anything. So is NaN."""
+    return not abs(value) >= 0.5 * 10**-FINEST * max(1.0, abs(beside))
 
 
 def ranked(values: Sequence[float], digits: int = 3) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..base.ranking import ranked
+from ..base.ranking import is_nothing, ranked
 from ..base.registered import registered
 from ..errors import InputError, ModelError, SelectionError, check_index
 from ..measures.arithmetic import jensen_shannon, shares
@@ -215,7 +215,7 @@ class Comparison:
         return registered("compare_view")(self, **selection)
 
     def most(self, n: int = 5) -> DataFrame:
-        """The n heads that differ most: DataFrame(layer, head, divergence, query, key, a, b, words), the first first.
+        """The n heads that differ most, of those that do: DataFrame(layer, head, divergence, query, key, a, b, words).
 
         query: the aligned row in which the head differs most; key: the column of that row whose weight differs most;
         a, b: its weights there, 0 where the key is not in that text. words: the same as a sentence, with where the
@@ -227,7 +227,9 @@ class Comparison:
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InputError(f"n must be a whole number of at least 1, not {n!r}")
         heads = self.heads
-        order = heads.flatten().argsort(descending=True, stable=True)[:n].tolist()
+        nats = heads.flatten()
+        places = nats.argsort(descending=True, stable=True)[:n].tolist()
+        order = [at for at in places if not is_nothing(float(nats[at]))]
         rows = [self._described(*divmod(at, heads.shape[1])) for at in order]
         columns = ["layer", "head", "divergence", "query", "key", "a", "b", "words"]
         return DataFrame(rows, columns=columns)
@@ -387,8 +389,6 @@ class Comparison:
             said = f"with {texts[0]} in a, {texts[1]} in b"
         divergence = float(self.heads[layer, head])
         words = f"L{layer}·H{head} differs most at {_at(query)}: it looks at {_at(key)} {said}."
-        if not divergence:
-            words = f"L{layer}·H{head} looks alike in both."
         return layer, head, divergence, query.name, key.name, *weights, words
 
 

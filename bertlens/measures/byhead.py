@@ -12,7 +12,7 @@ from ..base.steps import Steps, completed
 from ..trace.trace import Trace
 from . import norms
 from .arithmetic import shares, total_variation
-from .rows import Here, Roles, Rows, head_groups, passing
+from .rows import Here, Roles, Rows, head_groups, passing, visible
 from .statistics import ATLAS_NAMES, Fraction, fractions, means
 
 
@@ -47,6 +47,22 @@ def statistics(
         for layer in (range(trace.n_layers) if layers is None else layers)
     ]
     return _concatenated(tables, 0)
+
+
+@torch.no_grad()
+def even(trace: Trace, names: Sequence[str] = ATLAS_NAMES) -> Tensor:
+    """(L, H, names) float32: `statistics` by weight of rows that are even over the keys that they see.
+
+    What the length of a text gives without any head's doing: of 9 tokens each key 1/9. Work: a map of S × K a layer, of
+    every head where a change hides keys from single heads.
+    """
+    roles = Roles.of(trace)
+    layers = []
+    for layer in range(trace.n_layers):
+        rows = visible(trace, layer).float()
+        found = fractions(names, Rows(rows / rows.sum(-1, keepdim=True).clamp_min(1), roles))
+        layers.append(means(found).expand(trace.n_heads, -1))
+    return torch.stack(layers)
 
 
 def joined(groups: Sequence[ByHead]) -> ByHead:

@@ -228,6 +228,18 @@ class Rows:
         return k90(values).to(values.dtype).sum(-1) + 0 * self.entropies.sum(-1), self.n
 
 
+def visible(trace: Trace, layer: int) -> Tensor:
+    """(H or 1, S, K) bool: which keys a query may look at. Of weights that were given all, or, where no head of the
+    layer looks ahead, those that are not ahead."""
+    shape = 1, trace.n_tokens, len(trace.key_tokens)
+    everything = torch.ones(shape, dtype=torch.bool, device=trace.special_mask.device)
+    if trace.has_neurons:
+        mask = trace.dense_mask(layer)
+        return everything if mask is None else (mask > -torch.inf).reshape(-1, *shape[1:])
+    is_causal = trace.key_encoding is None and not trace.attention(layer).triu(1).any()
+    return everything.tril() if is_causal else everything
+
+
 def _room(trace: Trace) -> int:
     return WEIGHTS_AT_ONCE if trace.special_mask.device.type == "cpu" else 32 * WEIGHTS_AT_ONCE
 

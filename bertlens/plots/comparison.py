@@ -25,9 +25,8 @@ def compared_heads(c: Comparison, axes: Any = None) -> Any:
     top = scale_end(float(heads.max()))
     image = axes.imshow(heads, cmap=color_map("weight"), vmin=0, vmax=top, interpolation="nearest")
     for rank, row in enumerate(c.most(RANKED).itertuples(), 1):
-        if row.divergence > 0:
-            color = "white" if row.divergence > top / 2 else INK
-            centered(axes, row.head, row.layer, str(rank), color, fontsize=8)
+        color = "white" if row.divergence > top / 2 else INK
+        centered(axes, row.head, row.layer, str(rank), color, fontsize=8)
     axes.set_xticks(range(heads.shape[1]), range(heads.shape[1]), fontsize=7)
     axes.set_yticks(range(heads.shape[0]), range(heads.shape[0]), fontsize=7)
     axes.tick_params(length=0)

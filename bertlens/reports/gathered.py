@@ -63,6 +63,15 @@ class Gathered:
         k = SURVEY_NAMES.index(name)
         return np.stack([values[k] for values in self.values[by]]).astype(float)
 
+    def even(self, name: str) -> float:
+        """What rows that are even over all tokens give the first token, separators or a neighbour, mean over texts; NaN
+        of another statistic: the part of a share that the texts' length gives."""
+        kinds = np.stack(self.kinds)
+        n = kinds.sum(1)
+        beside = (n - 1) / n
+        found = {"first": 1, "separator": kinds[:, CATEGORIES.index("separator")], "previous": beside, "next": beside}
+        return float(np.mean(found[name] / n)) if name in found else np.nan
+
     def in_order(self) -> Gathered:
         """The texts by their places in the corpus."""
         order = np.argsort(self.places)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ..base.ranking import is_nothing
 from ..errors import BertLensError, ExportError
 from ..export import html
 from ..trace.provenance import visible
@@ -152,7 +153,8 @@ def _card(
     note = f"{escape(m.note)} " if m.note else ""
     untrained = "" if claim.of_training or claim.group == HEALTH else " May hold of random weights too."
     links = []
-    if m.head is not None:
+    is_least = claim.rule.side == "below"  # then the head with next to nothing shows it best
+    if m.head is not None and (is_least or not is_nothing(m.head_value or 0)):
         layer, head = m.head
         which = "the head that is nearest to it" if claim.group == HEALTH else "the head that does it most"
         named = f"L{layer}&#183;H{head}"

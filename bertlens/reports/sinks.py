@@ -55,7 +55,7 @@ def resting(g: Gathered) -> Measured:
     series = {name: [float(v) for v in mean.mean(1)] for name, mean in zip(names, means, strict=True)}
     return Measured(
         *(value, low, high, g.n),
-        chance=0.0,
+        chance=float(any(g.even(name) > RESTS for name in names)),
         series=series,
         head=(int(layer), int(head)),
         head_value=float(means.max()),

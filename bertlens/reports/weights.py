@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..survey.intervals import LEVEL, jeffreys, mean_interval
-from ..survey.statistics import CATEGORIES, LABELS
+from ..survey.statistics import LABELS
 from .gathered import Gathered
 from .measuring import NO_SEPARATOR, interval, layer_means, measure, middle, part, strongest
 from .rules import FEWEST_TEXTS, Measured
@@ -34,13 +34,15 @@ def heads_above(g: Gathered, names: tuple[str, ...], bound: float, missing: str)
     value, low, high = (float((np.stack(some) > bound).any(0).sum()) for some in zip(*ends, strict=True))
     means = np.stack([mean for mean, _, _ in ends]).max(0)
     layer, head = np.unravel_index(int(means.argmax()), means.shape)
+    even = max(map(g.even, names))
+    beside = f"; even rows would give {100 * even:.0f} %" if np.isfinite(even) else ""
     return Measured(
         *(value, low, high, n),
-        chance=0.0,
+        chance=float(means.size * (even > bound)),
         series={"most of any head": [float(value) for value in means.max(1)]},
         head=(int(layer), int(head)),
         head_value=float(means[layer, head]),
-        note=f"The head with most gives {100 * means.max():.0f} %.",
+        note=f"The head with most gives {100 * means.max():.0f} %{beside}.",
     )
 
 
@@ -75,12 +77,10 @@ def _in_the_middle(g: Gathered, name: str, beside: dict[str, list[float]]) -> Me
     values, layers = g.of(name), middle(g.shape[0])
     if not np.isfinite(values).any():
         return Measured(why=NO_SEPARATOR)
-    kinds = np.stack(g.kinds)
-    chance = float((kinds[:, CATEGORIES.index("separator")] / kinds.sum(1)).mean())
     head, most = strongest(values[:, layers])
     return Measured(
         **interval(values[:, layers].mean((1, 2))),
-        chance=chance,
+        chance=g.even("separator"),
         series={name.replace("_", " "): layer_means(values), **beside},
         head=(layers[head[0]], head[1]),
         head_value=most,

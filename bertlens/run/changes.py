@@ -6,6 +6,7 @@ whatif/runs.py's: nothing here knows a trace.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +39,15 @@ class Change:
         """Whether something is done in this layer."""
         return True
 
+    def covers(self, other: Change) -> bool:
+        """Whether `other` does nothing more beside it."""
+        return self == other
+
+
+def base(changes: Iterable[Change], change: Change) -> tuple[Change, ...]:
+    """What a run with `change` is compared with: the changes that there are, but for those that cover it."""
+    return tuple(one for one in changes if not one.covers(change))
+
 
 @dataclass(frozen=True)
 class _InLayer(Change):
@@ -54,6 +64,9 @@ class _InLayer(Change):
 @dataclass(frozen=True)
 class Off(_InLayer):
     head: int | None = None
+
+    def covers(self, other: Change) -> bool:
+        return isinstance(other, Off | Cut) and other.layer == self.layer and self.head in (None, other.head)
 
     def __str__(self) -> str:
         return f"all heads of layer {self.layer} off" if self.head is None else f"head {self.layer}.{self.head} off"
@@ -77,6 +90,10 @@ class Resample(_InLayer):
     @property
     def names_tokens(self) -> bool:
         return True
+
+    def covers(self, other: Change) -> bool:
+        there = isinstance(other, Cut) and (other.layer, other.head) == (self.layer, self.head)
+        return there or self == other
 
     def __str__(self) -> str:
         return f"head {self.layer}.{self.head} as in “{self.label}”"
@@ -115,6 +132,12 @@ class Cut(_InLayer):
     def names_tokens(self) -> bool:
         return self.query is not None or self.key is not None
 
+    def covers(self, other: Change) -> bool:
+        if not isinstance(other, Cut) or other.layer != self.layer:
+            return False
+        pairs = ((self.head, other.head), (self.query, other.query), (self.key, other.key))
+        return all(own in (None, there) for own, there in pairs)
+
     def __str__(self) -> str:
         where = f"all heads of layer {self.layer}" if self.head is None else f"head {self.layer}.{self.head}"
         query = "every token" if self.query is None else f"token {self.query}"
@@ -130,6 +153,9 @@ class Hide(Change):
     @property
     def names_tokens(self) -> bool:
         return True
+
+    def covers(self, other: Change) -> bool:
+        return self == other or (isinstance(other, Cut) and other.key == self.token)
 
     def __str__(self) -> str:
         return f"token {self.token} hidden"
@@ -174,6 +200,10 @@ class Patch(_InLayer):
     @property
     def names_tokens(self) -> bool:
         return True
+
+    def covers(self, other: Change) -> bool:
+        there = isinstance(other, Cut) and (other.layer, other.query) == (self.layer, self.token)
+        return (there and self.what != "mlp") or self == other
 
     @property
     def source(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..base.ranking import is_nothing
 from ..errors import ModelError
 from .encoders import SentenceEncoder
 from .late import LateSimilarity
@@ -58,4 +59,4 @@ def _words(lens: Lens, query: str, passage: str) -> str:
     if not (isinstance(found, LateSimilarity) or found.of in found.splits):
         return ""
     parts = found.tokens("b", words=True, own=True)
-    return ", ".join(parts[parts > 0].nlargest(WORDS).index)
+    return ", ".join(word for word, part in parts.nlargest(WORDS).items() if not is_nothing(max(0, part), found.value))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm.auto import tqdm
 
+from ..base.ranking import is_nothing
 from ..base.registered import registered
 from ..comparison import Comparison, compare
 from ..errors import InputError, ModelError
@@ -61,8 +62,13 @@ class Against:
         """What changed, in a few sentences."""
         mean, low, high, p = self.accuracy
         counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
-        turned = ", ".join(self.heads["part"].head(5))
-        heads = f" Turned most, over {self.texts} texts: {turned}." if turned else ""
+        turned = [part for part, nats in self.heads[["part", "distance"]].to_numpy()[:5] if not is_nothing(nats)]
+        most = (
+            f"Turned most, over {self.texts} texts: {', '.join(turned)}"
+            if turned
+            else f"No head turned, over {self.texts} texts"
+        )
+        heads = f" {most}." if len(self.heads) else ""
         shown = "p < .001" if p < 0.001 else f"p = {p:.3f}"
         accuracy = f"Accuracy {signed(mean, '+.3f')} ({signed(low, '+.3f')} to {signed(high, '+.3f')}), {shown}."
         return f"Of {len(self.table):,} examples: {counts}. {accuracy}{heads}"

@@ -6,17 +6,18 @@ import math
 
 import numpy as np
 
+from ..base.ranking import is_nothing
 from ..survey.intervals import beta_share, mean_interval
 
 
 def t_test(differences: np.ndarray) -> float:
-    """The two-sided p of a mean of 0, by Student's t with n − 1 degrees of freedom; 1 where all are 0.
+    """The two-sided p of a mean of 0, by Student's t with n − 1 degrees of freedom; 1 of a mean that is but rounding.
 
     One difference a text, the texts drawn independently.
     """
     n, spread = len(differences), float(differences.std(ddof=1))
     mean = float(differences.mean())
-    if mean == 0:
+    if is_nothing(mean):
         return 1.0
     if spread == 0:
         return 0.0

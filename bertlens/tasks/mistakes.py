@@ -13,13 +13,14 @@ from torch import Tensor, nn
 
 from ..base.limits import within
 from ..base.progress import bar
+from ..base.ranking import is_nothing, ranked
 from ..errors import BertLensError, InputError
 from ..measures.attribution import faithfulness, gradient_input, occlusion
 from ..run.interventions import Run
 from ..trace.trace import Trace
 from .answers import Answered
 from .passes import answers_of
-from .slices import near_duplicates, slices
+from .slices import near_duplicates, slices, slices_said
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,16 +53,10 @@ class Errors:
     @property
     def said(self) -> str:
         """How much is wrong, and where, in a few sentences."""
-        found = self.slices[self.slices["finding"]]
-        worse = ", ".join(f"{kind} {name}" for kind, name in found[["kind", "slice"]].to_numpy()[:5])
-        where = f"More than chance would make it in {len(found)} of {len(self.slices)} slices" if len(found) else ""
-        none = f"In none of {len(self.slices)} slices is more {self.wrong_is} than chance would make it"
         twins = len(self.duplicates)
         alike = "1 pair of near-duplicates has" if twins == 1 else f"{twins:,} pairs of near-duplicates have"
-        return (
-            f"{self.wrong:,} of {self.n:,} examples are {self.wrong_is}. {where + ': ' + worse if where else none} "
-            f"(Holm, 5 %). {alike} different labels."
-        )
+        wrong = f"{self.wrong:,} of {self.n:,} examples are {self.wrong_is}."
+        return f"{wrong} {slices_said(self.slices, 5)} {alike} different labels."
 
     def __repr__(self) -> str:
         return f"Errors({self.said})"
@@ -136,10 +131,10 @@ def rests_on(task: Answered, row: int) -> tuple[str, float, float, float]:
 
 
 def _named(words: pd.DataFrame) -> str:
-    best = words[words["value"] > 0].sort_values("value", ascending=False, kind="stable").head(WORDS)
-    return ", ".join(
-        f"{word.replace(' ##', '')} ({value:+.2f})" for word, value in best[["word", "value"]].itertuples(index=False)
-    )
+    best = words.sort_values("value", ascending=False, kind="stable").head(WORDS).to_dict("records")
+    named = [(row["word"].replace(" ##", ""), row["value"]) for row in best if not is_nothing(max(0, row["value"]))]
+    texts = ranked([value for _, value in named], 2)
+    return ", ".join(f"{word} (+{text})" for (word, _), text in zip(named, texts, strict=True))
 
 
 def _nearest(task: Answered, rows: list[int]) -> list[tuple[int, float]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing
+from ..base.ranking import is_nothing
 from ..base.registered import registered
 from ..errors import BertLensError, ExportError
 from ..export import html
@@ -62,12 +63,13 @@ def page_of(task: Answered, heads: Heads | None = None, errors: Errors | None = 
 
 def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live: int, above: str) -> str | None:
     """The page with the view of the examples below the tables; None where the model shows no attention."""
-    layer, head = _first(heads)
+    layer, head, needed = _first(heads)
     try:
         view: Any = registered("task_view")(task, heads_found=heads, errors_found=errors, layer=layer, head=head)
     except BertLensError:
         return None
-    where = "" if heads is None else f", opened at L{layer}·H{head}, the head with the largest effect"
+    most = ", the head with the largest effect" if needed else ""
+    where = "" if heads is None else f", opened at L{layer}·H{head}{most}"
     said = (
         f'<h2 id="live">The examples, live</h2><p class="soft">The {min(EXAMPLES, len(task))} with the largest loss; a '
         f"click on one of the first {min(live, len(task))} shows its heads{where}.</p></section>"
@@ -84,12 +86,12 @@ def _with_view(task: Answered, heads: Heads | None, errors: Errors | None, live:
     return None
 
 
-def _first(heads: Heads | None) -> tuple[int, int]:
-    """The head with the largest effect."""
+def _first(heads: Heads | None) -> tuple[int, int, bool]:
+    """The head that comes first by its effect, and whether something is lost without it."""
     if heads is None:
-        return 0, 0
+        return 0, 0, False
     best = heads.table[(heads.table["head"] >= 0)].iloc[0]
-    return int(best["layer"]), int(best["head"])
+    return int(best["layer"]), int(best["head"]), not is_nothing(max(0, best["effect"]))
 
 
 def _tables(task: Answered, heads: Heads | None, errors: Errors | None) -> str:

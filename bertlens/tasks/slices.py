@@ -34,7 +34,22 @@ def words_of(text: str) -> list[str]:
 
 def slices(task: Answered) -> pd.DataFrame:
     """See Task.slices."""
-    return slice_table(list(_slices(task)), task.wrong)
+    table = slice_table(list(_slices(task)), task.wrong)
+    table.attrs["wrong_is"] = task.kind.wrong_is
+    return table
+
+
+def slices_said(table: pd.DataFrame, names: int = 0) -> str:
+    """In how many slices more is wrong than chance would make it, in a sentence; names: so many are named."""
+    if not len(table):
+        return f"No slice has {FEWEST} examples inside and {FEWEST} outside."
+    found = table[table["finding"]]
+    worse = ", ".join(f"{kind} {name}" for kind, name in found[["kind", "slice"]].to_numpy()[:names])
+    some = (
+        f"In {len(found)} of {len(table)} slices more is" if len(found) else f"In none of {len(table)} slices is more"
+    )
+    than = f"than chance would make it{worse and ': '}{worse}"
+    return f"{some} {table.attrs.get('wrong_is', 'wrong')} {than} (Fisher’s exact test, Holm, 5 %)."
 
 
 def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarray) -> pd.DataFrame:

@@ -5,9 +5,8 @@ A head's run begins at its layer, and runs share batches: half the work of runs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from torch import Tensor
@@ -18,11 +17,12 @@ from ..measures.predictions import UNITS, change_apart, embedder_of, embedding, 
 from ..run.changes import Change, Hide, Off
 from ..trace.trace import Trace
 from .answering import SIMILARITY, alike, asked, asked_kind, between
-from .effects import NO_KEY, NOT_APART, Effect, Place, Refused, answered
+from .effects import NO_KEY, NOT_APART, Effect, Refused, answered
 from .runs import check
 from .sweeps import outputs, planned
 from .targets import Target, target_of
 
+Place = tuple[int, str, float]  # position, the first answer and its number
 Row = tuple[Effect, ...] | Refused
 
 
@@ -58,7 +58,7 @@ def why_not(trace: Trace) -> str:
 
 
 def alone(trace: Trace, target: str | int | None = None, position: int | None = None) -> Alone:
-    """On top of the changes of the run. Each number is what `answers` of `trace.rerun(change)` has.
+    """On top of the changes of the run, or compared with the run without what covers the change, as of `effects`.
 
     target: the label or word that is asked about, as of `effects`.
     Raises ModelError where the model gives no answer, else like `Trace.rerun`.
@@ -67,63 +67,71 @@ def alone(trace: Trace, target: str | int | None = None, position: int | None = 
     chosen = None if target is None else target_of(trace, target, position)
     heads: list[Change] = [Off(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
     changes = [*heads, *(Hide(token) for token in range(trace.n_tokens))]
-    if kind == "similarity":
-        unit, places, rows, read = _similarity(trace, changes)
-    else:
-        unit, places, rows, read = _answers(trace, kind, changes, chosen)
-    size = len(heads)
-    swept = {name: values[:size] for name, values in read.items()}
-    return Alone(kind, unit, places, rows[:size], rows[size:], swept)
+    made = _similarity(trace, changes) if kind == "similarity" else _answers(trace, kind, changes, chosen)
+    rows = tuple(made.effects.get(change, NO_KEY) for change in changes)
+    swept = {name: tuple(values[change] for change in heads) for name, values in made.swept.items()}
+    return Alone(kind, made.unit, made.places, rows[: len(heads)], rows[len(heads) :], swept)
 
 
-Found = tuple[str, tuple[Place, ...], tuple[Row, ...], dict[str, tuple[float, ...]]]
+@dataclass(frozen=True)
+class _Made:
+    unit: str
+    places: tuple[Place, ...]
+    effects: dict[Change, Row]
+    swept: dict[str, dict[Change, float]]
 
 
-def _run(trace: Trace, changes: Sequence[Change]) -> tuple[Any, Any]:
-    """The output of the run as it is, and (change, output) of each change that leaves every token a key."""
+def _runs(trace: Trace, changes: Sequence[Change]) -> Iterator[tuple[Any, list[tuple[Change, Any]]]]:
+    """As `sweeps.outputs`, of each change that leaves every token a key."""
     check(trace, changes)
     possible = {change for kind in ("heads", "tokens") for _, change in planned(trace, kind)}
-    batches = outputs(trace, [((n,), change) for n, change in enumerate(changes) if change in possible])
-    [(_, own)] = next(batches)
-    return own, ((changes[n], output) for (n,), output in chain.from_iterable(batches))
+    runs = outputs(trace, [((n,), change) for n, change in enumerate(changes) if change in possible])
+    return ((own, [(changes[n], output) for (n,), output in batch]) for own, batch in runs)
 
 
-def _answers(trace: Trace, kind: str, changes: Sequence[Change], target: Target | None) -> Found:
-    own, runs = _run(trace, changes)
-    first = trace.original._record.output if kind == "embedding" and trace.changes else own
-    places = tuple(answered(kind, trace, first, own, own, target))
+def _answers(trace: Trace, kind: str, changes: Sequence[Change], target: Target | None) -> _Made:
+    runs = _runs(trace, changes)
+    own, _ = next(runs)
+    origin = trace.original._record.output if kind == "embedding" and trace.changes else own
+    shown = answered(kind, trace, origin, own, own, target)
+    places = tuple((one.position, one.name, one.before) for one in shown)
     numbers = asked(trace, target.number, target.position if target.position >= 0 else None) if target else asked(trace)
     reads = {name: bound(one.metric, trace) for name, one in numbers.items() if one.metric is not None}
-    before = {name: float(read(own)) for name, read in reads.items()}
-    made: dict[Change, tuple[Effect, ...]] = {}
+    made: dict[Change, Row] = {}
     swept: dict[str, dict[Change, float]] = {name: {} for name in reads}
-    for change, output in runs:
-        found = answered(kind, trace, first, own, output, target)
-        made[change] = tuple(found[place] for place in places)
-        for name, read in reads.items():
-            swept[name][change] = float(read(output)) - before[name]
+    for before, batch in runs:
+        numbers_before = {name: float(read(before)) for name, read in reads.items()}
+        for change, output in batch:
+            made[change] = tuple(answered(kind, trace, origin, before, output, target))
+            for name, read in reads.items():
+                swept[name][change] = float(read(output)) - numbers_before[name]
     unit, _ = between(kind, trace, own, own, 1)
-    rows = tuple(made.get(change, NO_KEY) for change in changes)
-    return unit, places, rows, {name: tuple(values.values()) for name, values in swept.items()}
+    return _Made(unit, places, made, swept)
 
 
-def _similarity(trace: Trace, changes: Sequence[Change]) -> Found:
-    apart = [change_apart(trace, change) for change in changes]
-    vectors: list[dict[Change | None, Tensor]] = []
+def _similarity(trace: Trace, changes: Sequence[Change]) -> _Made:
+    apart = {change: change_apart(trace, change) for change in changes}
+    vectors: list[dict[Change | None, tuple[Tensor, Tensor]]] = []
     for number, text in enumerate(texts_apart(trace)):
-        own, runs = _run(text, [there for pair in apart if (there := pair[number]) is not None])
-        same = {None: embedding(text, own.last_hidden_state[0])}
-        vectors.append(same | {change: embedding(text, output.last_hidden_state[0]) for change, output in runs})
-    before = alike(trace, *(same[None] for same in vectors))
-    rows: list[Row] = []
-    for pair in apart:
+        found: dict[Change | None, tuple[Tensor, Tensor]] = {}
+        for own, batch in _runs(text, [there for pair in apart.values() if (there := pair[number]) is not None]):
+            vector = embedding(text, own.last_hidden_state[0])
+            found.setdefault(None, (vector, vector))
+            found |= {change: (vector, embedding(text, output.last_hidden_state[0])) for change, output in batch}
+        vectors.append(found)
+
+    def compared(one: Change | None, other: Change | None) -> tuple[float, float]:
+        before, after = zip(vectors[0][one], vectors[1][other], strict=True)
+        return alike(trace, *before), alike(trace, *after)
+
+    made: dict[Change, Row] = {}
+    swept: dict[Change, float] = {}
+    for change, pair in apart.items():
         if pair == (None, None):
-            rows.append(NOT_APART)
+            made[change] = NOT_APART
         elif pair[0] in vectors[0] and pair[1] in vectors[1]:
-            after = alike(trace, vectors[0][pair[0]], vectors[1][pair[1]])
-            rows.append((Effect(after, "", after),))
-        else:
-            rows.append(NO_KEY)
-    swept = tuple(row[0].after - before for row in rows if not isinstance(row, str))
-    unit = UNITS[embedder_of(trace).function]
-    return unit, ((-1, SIMILARITY, before),), tuple(rows), {"similarity": swept}
+            before, after = compared(*pair)
+            made[change] = (Effect(-1, SIMILARITY, before, after, "", after),)
+            swept[change] = after - before
+    before, _ = compared(None, None)
+    return _Made(UNITS[embedder_of(trace).function], ((-1, SIMILARITY, before),), made, {"similarity": swept})

@@ -37,10 +37,11 @@ from ..run.interventions import Run
 from ..trace.trace import Trace
 from .runs import check, inputs_of
 from .slopes import estimate
-from .sweeps import Index, steps
+from .sweeps import Index, outputs, planned, steps
 from .targets import Target, name_of, numbers_at, target_of
 
 Found = list[tuple[Index, float]]
+Pair = tuple[Tensor, Tensor]  # vectors before and after
 SIMILARITY = "similarity of the two texts"
 
 
@@ -324,28 +325,24 @@ def _similarity_with(other: Trace) -> Callable[[Any], Tensor]:
 
 
 def _together(trace: Trace, layers: list[int]) -> Iterator[Found]:
-    """The similarity of two texts with the same head off in both, less that with none."""
-    first, second = texts_apart(trace)
-    kept: tuple[list[Tensor], list[Tensor]] = ([], [])
+    """The similarity of two texts with the same head off in both, less that without."""
+    made: tuple[dict[Index, Pair], dict[Index, Pair]] = ({}, {})
+    nothing: dict[Index, Pair] = {}
+    for batches in zip_longest(*(_embeddings(text, layers) for text in texts_apart(trace)), fillvalue=nothing):
+        for text, batch in zip(made, batches, strict=True):
+            text |= batch
+        both = [(index, made[0].pop(index), made[1].pop(index)) for index in [*made[0]] if index in made[1]]
+        if both:
+            yield [(index, alike(trace, a[1], b[1]) - alike(trace, a[0], b[0])) for index, a, b in both]
 
-    def run(text: Trace, into: list[Tensor]) -> Iterator[list[Index]]:
-        def keep(output: Any) -> Tensor:
-            into.append(embedding(text, output.last_hidden_state[0]).detach())
-            return torch.zeros((), device="cpu")
 
-        for found in steps(text, keep, layers=layers):
-            yield [index for index, _ in found]
-
-    order: tuple[list[Index], list[Index]] = ([], [])
-    given = 0
-    nothing: list[Index] = []
-    for batches in zip_longest(run(first, kept[0]), run(second, kept[1]), fillvalue=nothing):
-        for indices, batch in zip(order, batches, strict=True):
-            indices.extend(batch)
-        ready = min(map(len, order))
-        before = alike(trace, kept[0][0], kept[1][0])  # each text's first run is without the head's change
-        yield [(order[0][n], alike(trace, kept[0][n + 1], kept[1][n + 1]) - before) for n in range(given, ready)]
-        given = ready
+def _embeddings(text: Trace, layers: list[int]) -> Iterator[dict[Index, Pair]]:
+    """A text's vector without each change and with it, batch by batch."""
+    heads = planned(text, "heads", layers=layers)
+    check(text, [change for _, change in heads])
+    for own, batch in outputs(text, heads):
+        before, *after = (embedding(text, one.last_hidden_state[0]).detach() for one in (own, *(x for _, x in batch)))
+        yield {index: (before, vector) for (index, _), vector in zip(batch, after, strict=True)}
 
 
 _OF_TARGET: dict[str, Callable[[Trace, Target | None], dict[str, Asked]]] = {

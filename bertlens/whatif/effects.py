@@ -6,21 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from torch import Tensor
-
 from ..errors import ModelError, SelectionError
 from ..measures.metrics import row_of
 from ..measures.predictions import (
     UNITS,
     change_apart,
-    changes_apart,
     classes,
     embedder_of,
     embedding,
     labels_of,
     texts_apart,
 )
-from ..run.changes import Change
+from ..run.changes import Change, base
 from ..run.forward import output_of
 from ..run.interventions import Run
 from ..trace.trace import Trace
@@ -29,6 +26,7 @@ from .runs import check, inputs_of
 from .sweeps import TOKENS_AT_ONCE
 from .targets import Target, name_of, numbers_at, target_of
 
+Compared: TypeAlias = tuple[Sequence[Change], Change | None]  # changes, and the one more that is asked about
 Refused: TypeAlias = str  # why a change cannot be made, in words
 NO_KEY = "a token would have nothing left to look at"
 NOT_APART = "not there when each text is read alone, as it is for the similarity"
@@ -36,9 +34,13 @@ NOT_APART = "not there when each text is read alone, as it is for the similarity
 
 @dataclass(frozen=True)
 class Effect:
-    """With a change: the number of the answer that is asked about, and the answer that comes first then with its
-    number, where the one that is asked about came first before and does no longer (else `first` is "")."""
+    """The answer that is asked about, its number before a change and after, and the answer that comes first then with
+    its number, where the one that is asked about came first before and does no longer (else `first` is ""). Before is
+    the run without what covers the change (`changes.base`)."""
 
+    position: int
+    name: str
+    before: float
     after: float
     first: str
     first_value: float
@@ -61,14 +63,11 @@ class Effects:
     changes: tuple[Effect | Refused, ...]
 
 
-Place: TypeAlias = tuple[int, str, float]  # position, the first answer and its number
-
-
 def effects(
     trace: Trace, changes: Sequence[Change], target: str | int | None = None, position: int | None = None
 ) -> Effects:
-    """The answer of `trace`, and with each of the changes alone, on top of those that it has. All from one batch: the
-    run as it is and the changed ones are its rows, in turns where the text is long.
+    """The answer of `trace`, and with each of the changes alone, on top of those that it has; a change that is among
+    them is compared with the run without it. All from one batch, in turns where the text is long.
 
     target: a label or a word that is asked about in place of the first answer; where, as of `targets.target_of`.
     Each is what `answers` of `trace.rerun(change)` has. The similarity of a pair takes a batch of either text.
@@ -79,30 +78,43 @@ def effects(
     chosen = None if target is None else target_of(trace, target, position)
     if kind == "similarity":
         return _of_similarity(trace, changes)
-    outputs = _outputs(trace, trace.changes, changes)
-    own = next(outputs)
-    before = trace.original._record.output if kind == "embedding" and trace.changes else own
-
-    def read(output: Any) -> dict[Place, Effect]:
-        return answered(kind, trace, before, own, output, chosen)
-
-    found = [one if isinstance(one, Refused) else read(one) for one in outputs]
-    places = read(own)
+    outputs = _outputs(trace, _compared(trace, changes))
+    own, _ = next(outputs)
+    origin = trace.original._record.output if kind == "embedding" and trace.changes else own
+    places = answered(kind, trace, origin, own, own, chosen)
     if not places:
         raise ModelError("the model has no answer to this text: none of its tokens is one to answer at")
+    found = [
+        after if isinstance(after, Refused) else answered(kind, trace, origin, before, after, chosen)
+        for before, after in outputs
+    ]
 
-    def moved(place: Place) -> tuple[bool, float]:
-        made = [one[place] for one in found if not isinstance(one, Refused)]
-        return any(one.first for one in made), max((abs(one.after - place[2]) for one in made), default=0.0)
+    def moved(at: int) -> tuple[bool, float]:
+        made = [one[at] for one in found if not isinstance(one, Refused)]
+        return any(one.first for one in made), max((abs(one.after - one.before) for one in made), default=0.0)
 
-    position, name, value = most = max(places, key=moved)
-    rows = tuple(one if isinstance(one, Refused) else one[most] for one in found)
-    return Effects(kind, _unit(kind, trace, own), position, name, value, rows)
+    at = max(range(len(places)), key=moved)
+    rows = tuple(one if isinstance(one, Refused) else one[at] for one in found)
+    shown = places[at]
+    return Effects(kind, _unit(kind, trace, own), shown.position, shown.name, shown.before, rows)
 
 
-def _outputs(trace: Trace, there: Sequence[Change], changes: Sequence[Change]) -> Iterator[Any]:
-    """The model's output with the changes that there are, then with each of the others on top of them, or NO_KEY."""
-    rows = [tuple(there), *((*there, change) for change in changes)]
+def _compared(trace: Trace, changes: Sequence[Change]) -> list[Compared]:
+    """The run as it is, and each change with those that it is on top of."""
+    return [(trace.changes, None), *((base(trace.changes, change), change) for change in changes)]
+
+
+def _outputs(trace: Trace, runs: Sequence[Compared]) -> Iterator[tuple[Any, Any]]:
+    """Of each the model's output without the one more, and with it, or NO_KEY."""
+    bases = list(dict.fromkeys(tuple(there) for there, _ in runs))
+    rows = _rows(trace, [*bases, *((*there, change) for there, change in runs if change is not None)])
+    own = {there: next(rows) for there in bases}
+    for there, change in runs:
+        before = own[tuple(there)]
+        yield before, before if change is None else next(rows)
+
+
+def _rows(trace: Trace, rows: Sequence[Sequence[Change]]) -> Iterator[Any]:
     size = max(1, TOKENS_AT_ONCE // trace.n_tokens)
     for at in range(0, len(rows), size):
         batch = rows[at : at + size]
@@ -133,77 +145,81 @@ def _unit(kind: str, trace: Trace, output: Any) -> str:
     return between(kind, trace, output, output, 1)[0]
 
 
-def _of(kind: str, trace: Trace, target: Target, before: Any, after: Any) -> dict[Place, Effect]:
+def _of(kind: str, trace: Trace, target: Target, before: Any, after: Any) -> Effect:
     """What has become of the number of a label or a word, and what comes first in its place."""
     own, at = target.number, target.position
     _, (first, second) = numbers_at(kind, trace, at, before, after)
     best = int(second.argmax())
-    if int(first.argmax()) != own or best == own:
-        effect = Effect(float(second[own]), "", float(second[own]))
-    else:
-        effect = Effect(float(second[own]), name_of(trace, kind, best), float(second[best]))
-    return {(at, target.name, float(first[own])): effect}
+    if int(first.argmax()) != own:
+        best = own
+    return _effect(at, target.name, first[own], second[own], name_of(trace, kind, best), second[best])
+
+
+def _effect(position: int, name: str, before: Any, after: Any, first: str, first_value: Any) -> Effect:
+    return Effect(position, name, float(before), float(after), "" if first == name else first, float(first_value))
 
 
 def answered(
-    kind: str, trace: Trace, first: Any, before: Any, after: Any, target: Target | None = None
-) -> dict[Place, Effect]:
-    """By place, what has become of the first answer of `before`, or of the target, in `after`."""
+    kind: str, trace: Trace, origin: Any, before: Any, after: Any, target: Target | None = None
+) -> list[Effect]:
+    """Place by place, what has become of the first answer of `before`, or of the target, in `after`.
+
+    origin: the output that vectors are compared with.
+    """
     if target:
-        return _of(kind, trace, target, before, after)
+        return [_of(kind, trace, target, before, after)]
     if kind == "tags":
         return _tags(trace, before, after)
     if kind == "embedding":
-        then, now = (_only(kind, trace, first, output) for output in (before, after))
-        return {(-1, then.name, then.after): Effect(now.after, "", now.after)}
+        then, now = (between(kind, trace, origin, output, 1)[1][0] for output in (before, after))
+        return [Effect(-1, then.name, then.after, now.after, "", now.after)]
     _, rows = between(kind, trace, before, after, 1)
     groups: dict[int, list[Answer]] = {}
     for row in rows:  # the first before, and the first after where it is another
         groups.setdefault(row.position if kind == "words" else -1, []).append(row)
-    found = {}
-    for answers in groups.values():
-        own, best = answers[0], answers[-1]
-        effect = Effect(own.after, "" if own is best else best.name, best.after)
-        found[own.position, own.name, own.before] = effect
-    return found
+    return [
+        _effect(own.position, own.name, own.before, own.after, best.name, best.after)
+        for own, best in ((answers[0], answers[-1]) for answers in groups.values())
+    ]
 
 
-def _only(kind: str, trace: Trace, before: Any, after: Any) -> Answer:
-    _, [row] = between(kind, trace, before, after, 1)
-    return row
-
-
-def _tags(trace: Trace, before: Any, after: Any) -> dict[Place, Effect]:
+def _tags(trace: Trace, before: Any, after: Any) -> list[Effect]:
     names = labels_of(trace)
     _, (first, second) = classes(trace, before, after)
-    found = {}
+    found = []
     for at in (~trace.special_mask).nonzero()[:, 0].tolist():
         own, best = int(first[at].argmax()), int(second[at].argmax())
-        effect = Effect(float(second[at, own]), "" if own == best else names[best], float(second[at, best]))
-        found[at, names[own], float(first[at, own])] = effect
+        found.append(_effect(at, names[own], first[at, own], second[at, own], names[best], second[at, best]))
     return found
 
 
 def _of_similarity(trace: Trace, changes: Sequence[Change]) -> Effects:
-    apart = [change_apart(trace, change) for change in changes]
-    vectors: list[tuple[Tensor, list[Tensor | Refused]]] = []
-    for number, (text, there) in enumerate(zip(texts_apart(trace.original), changes_apart(trace), strict=True)):
-        made = _outputs(text, there, [change for pair in apart if (change := pair[number]) is not None])
-        same = _vector(text, next(made))
-        rows = [same if pair[number] is None else _vector(text, next(made)) for pair in apart]
-        vectors.append((same, rows))
-    before = alike(trace, *(same for same, _ in vectors))
+    runs = _compared(trace, changes)
+    vectors = [
+        [_vectors(text, outputs) for outputs in _outputs(text, [_apart(trace, run, number) for run in runs])]
+        for number, text in enumerate(texts_apart(trace.original))
+    ]
     found: list[Effect | Refused] = []
-    for pair, one, other in zip(apart, vectors[0][1], vectors[1][1], strict=True):
-        if pair == (None, None):
+    for (_, change), one, other in zip(runs, *vectors, strict=True):
+        if change and not any(change_apart(trace, change)):
             found.append(NOT_APART)
-        elif isinstance(one, Refused) or isinstance(other, Refused):
+        elif isinstance(one[1], Refused) or isinstance(other[1], Refused):
             found.append(NO_KEY)
         else:
-            after = alike(trace, one, other)
-            found.append(Effect(after, "", after))
-    return Effects("similarity", UNITS[embedder_of(trace).function], -1, SIMILARITY, before, tuple(found))
+            before, after = alike(trace, one[0], other[0]), alike(trace, one[1], other[1])
+            found.append(Effect(-1, SIMILARITY, before, after, "", after))
+    own, *rows = found
+    assert isinstance(own, Effect)
+    return Effects("similarity", UNITS[embedder_of(trace).function], -1, SIMILARITY, own.before, tuple(rows))
 
 
-def _vector(text: Trace, output: Any) -> Any:
-    return output if isinstance(output, Refused) else embedding(text, output.last_hidden_state[0])
+def _apart(trace: Trace, run: Compared, number: int) -> Compared:
+    """Of one of a pair's texts."""
+    there, change = run
+    inside = (change_apart(trace, one)[number] for one in there)
+    return [one for one in inside if one is not None], None if change is None else change_apart(trace, change)[number]
+
+
+def _vectors(text: Trace, outputs: tuple[Any, Any]) -> tuple[Any, Any]:
+    before, after = (one if isinstance(one, Refused) else embedding(text, one.last_hidden_state[0]) for one in outputs)
+    return before, after

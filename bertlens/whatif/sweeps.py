@@ -16,7 +16,8 @@ from torch import Tensor
 
 from ..errors import ModelError, SelectionError, check_index, check_indices
 from ..measures.metrics import Metric, Read, bound, row_of
-from ..run.changes import Change, Cut, Hide, Off
+from ..measures.rows import visible
+from ..run.changes import Change, Cut, Hide, Off, base
 from ..run.forward import output_of
 from ..run.interventions import Run, wrapped
 from ..trace.trace import Trace
@@ -41,7 +42,8 @@ def sweep(
     changes: "heads" (L, H) each head off; "layers" (L,) all heads of a layer off; "tokens" (S,) each token hidden from
     all; "cells" (S, S) [query, key] each weight of one head (`layer`, `head`) cut, the row renormalised. Below 0: the
     metric falls without the part; above 0: it rises, so the part works against it. NaN where a change would leave a
-    token without keys; a cell that the query cannot see changes nothing. On a changed trace, on top of its changes.
+    token without keys; a cell that the query cannot see changes nothing. On a changed trace, on top of its changes;
+    what is among them is compared with the run without it.
     Raises InputError and ModelError like `Trace.rerun`, for a metric that the model cannot give, SelectionError for
     another `changes`, or a layer and head that do not exist or are missing.
     """
@@ -72,32 +74,42 @@ def steps(
 ) -> Iterator[list[tuple[Index, float]]]:
     """`sweep`, batch by batch as it comes in: (index in its result, change of the metric).
 
-    layers: only what is changed in these layers.
+    layers: of heads and layers, only these.
     """
     _shape(trace, changes, layer, head)
-    planned_changes = planned(trace, changes, layer, head)
-    if layers is not None:
-        wanted = set(check_indices(layers, trace.n_layers, "layers"))
-        planned_changes = [(index, change) for index, change in planned_changes if change.first_layer in wanted]
+    planned_changes = planned(trace, changes, layer, head, layers)
     check(trace, [change for _, change in planned_changes] or [Hide(0)])
     read = bound(metric, trace)
-    batches = outputs(trace, planned_changes)
-    [(_, own)] = next(batches)
-    before = float(read(own))
-    for batch in batches:
-        yield [(index, float(read(output)) - before) for index, output in batch]
+    for own, batch in outputs(trace, planned_changes):
+        before = float(read(own))
+        if batch:
+            yield [(index, float(read(output)) - before) for index, output in batch]
 
 
-def outputs(trace: Trace, changes: Sequence[tuple[Index, Change]]) -> Iterator[list[tuple[Index, Any]]]:
-    """The model's output for the run as it is, under the index (), then with each change alone on top: batch by batch.
+Batch = tuple[Any, list[tuple[Index, Any]]]
 
-    Changes of one layer that stand together share batches, which begin at that layer. They were checked (`runs.check`).
+
+def outputs(trace: Trace, changes: Sequence[tuple[Index, Change]]) -> Iterator[Batch]:
+    """(the output that they are compared with, [(index, the output with one change more)]), batch by batch.
+
+    First the run as it is, with no changes; then each change alone on top of it, or of the run without what covers the
+    change (`changes.base`). Changes of one layer that stand together share batches, which begin at that layer. They
+    were checked (`runs.check`).
     """
+    groups: dict[tuple[Change, ...], list[tuple[Index, Change]]] = {trace.changes: []}
+    for index, change in changes:
+        groups.setdefault(base(trace.changes, change), []).append((index, change))
+    for there, group in groups.items():
+        yield from _on_top(trace, there, group)
+
+
+def _on_top(trace: Trace, there: tuple[Change, ...], changes: Sequence[tuple[Index, Change]]) -> Iterator[Batch]:
     model = trace.model
     assert model is not None
     with_adapter = model.adapter is not None
-    first = Run([trace.changes], watch=with_adapter)
-    yield [((), output_of(model, inputs_of(trace), first))]
+    first = Run([there], watch=with_adapter)
+    own = output_of(model, inputs_of(trace), first)
+    yield own, []
     states: list[Tensor] = []
     wrappers: list[Any] = []
     if with_adapter:
@@ -111,20 +123,25 @@ def outputs(trace: Trace, changes: Sequence[tuple[Index, Change]]) -> Iterator[l
         chosen = list(group)
         for at in range(0, len(chosen), size):
             batch = chosen[at : at + size]
-            rows = [(*trace.changes, change) for _, change in batch]
+            rows = [(*there, change) for _, change in batch]
             run = Run(rows, start if states else 0, states, wrappers)
             output = output_of(model, inputs_of(trace, len(batch)), run)
-            yield [(index, row_of(output, row)) for row, (index, _) in enumerate(batch)]
+            yield own, [(index, row_of(output, row)) for row, (index, _) in enumerate(batch)]
 
 
 def planned(
-    trace: Trace, changes: str, layer: int | None = None, head: int | None = None
+    trace: Trace,
+    changes: str,
+    layer: int | None = None,
+    head: int | None = None,
+    layers: Iterable[int] | None = None,
 ) -> list[tuple[Index, Change]]:
-    """(index in the result, change) of a sweep, in the order in which it is run."""
+    """(index in the result, change) of a sweep, layer by layer; layers: as of `steps`."""
+    wanted = range(trace.n_layers) if layers is None else sorted({*check_indices(layers, trace.n_layers, "layers")})
     if changes == "heads":
-        return [((n, h), Off(n, h)) for n in range(trace.n_layers) for h in range(trace.n_heads)]
+        return [((n, h), Off(n, h)) for n in wanted for h in range(trace.n_heads)]
     if changes == "layers":
-        return [((n,), Off(n)) for n in range(trace.n_layers)]
+        return [((n,), Off(n)) for n in wanted]
     if changes == "tokens":
         alone = torch.zeros(trace.n_tokens, dtype=torch.bool, device="cpu")
         for number in range(trace.n_layers):
@@ -156,7 +173,4 @@ def _shape(trace: Trace, changes: str, layer: int | None, head: int | None) -> t
 
 def _visible(trace: Trace, layer: int) -> Tensor:
     """(H, S, S) bool, on the CPU."""
-    shape = trace.n_heads, trace.n_tokens, trace.n_tokens
-    mask = trace.dense_mask(layer)
-    everything = torch.ones(shape, dtype=torch.bool, device="cpu")
-    return everything if mask is None else (mask > -torch.inf).cpu().expand(shape)
+    return visible(trace, layer).cpu().expand(trace.n_heads, -1, -1)

@@ -18,6 +18,7 @@ from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.wire import json_safe, pack
 from ..errors import SelectionError
+from ..measures.byhead import even
 from ..measures.offers import offers, why_not
 from ..measures.statistics import ATLAS_NAMES
 from ..measures.words import annotation
@@ -157,6 +158,8 @@ class Shown:
         held = set(range(shown.n_layers)).intersection(range(shown.n_layers) if layers is None else layers)
         fields, head_arrays = heads.head(shown, layer, head)
         arrays: dict[str, Any] = {**all_pictures(shown, held)}
+        if within("even", shown.n_tokens, len(shown.key_tokens)):
+            arrays["even"] = even(shown)
         given = _of_changes(shown)
         arrays |= given.pop("arrays", {})
         if self.compared is not None:

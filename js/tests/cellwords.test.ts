@@ -128,6 +128,18 @@ describe("a cell", () => {
 });
 
 describe("a row or a column", () => {
+  it("has no cell that is most where all are alike, and says what chance gives where one is hardly more", async () => {
+    expect(await said({ query: 0 })).toBe("“[CLS]” looks at all alike, 0.200 each.");
+    const even = WEIGHTS.map((row) => row.map(() => 0.2));
+    expect(await said({ key: CAT }, { weights: even })).toBe("all look at “cat” alike, 0.200 each.");
+    const norms = [1, 1, 1, 1, 1];
+    expect(await said({ query: 0, measure: "norm" }, { norms })).toBe("“[CLS]” takes from all alike, 0.200 each.");
+    expect(await said({ query: SAT })).toMatch(/^“sat” looks most at “\S+”, 0\.\d+\./);
+    const hardly = even.map((row) => row.map((_, j) => (j === CAT ? 0.3 : 0.175)));
+    expect(await said({ query: SAT }, { weights: hardly })).toBe(
+      "“sat” looks most at “cat”, 0.300. Spread evenly it would be 0.200.",
+    );
+  });
   it("of weights", async () => {
     expect(await said({ query: THE })).toBe("“the” looks most at “cat”, 0.500.");
     expect(await said({ key: CAT })).toBe("“cat” is looked at most by “the”, 0.500.");

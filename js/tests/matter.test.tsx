@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { Overview } from "../src/state/overview";
 import { createView, ViewContext } from "../src/state/view";
 import type { Matter } from "../src/state/whatif";
-import { changeText, matterCells, numberName, verdict } from "../src/tabs/matter/data";
+import { baseWords, changeText, matterCells, numberName, verdict } from "../src/tabs/matter/data";
 import { Matter as Tab } from "../src/tabs/matter/matter";
 import { bench, hello, overviewOf, settled, TOKENS } from "./fake";
 
@@ -15,21 +15,22 @@ const WORDS = ["[CLS]", "it", "[MASK]", "it", "[MASK]", "[SEP]"];
 /** Three rows by their numbers: [after, what comes first then, its number], null where it cannot be made. */
 type Numbers = [after: number, first?: string, value?: number] | null;
 
-const matterOf = (rows: [Numbers, Numbers, Numbers], more: Partial<Matter> = {}): Matter => ({
-  ...{
-    target: "",
-    target_at: -1,
-    layer: 1,
-    head: 8,
-    query: 1,
-    key: 4,
-    kind: "similarity",
-    unit: "cosine",
-    position: -1,
-    name: "",
-    before: 0.128,
-  },
+const PLACE = { target: "", target_at: -1, layer: 1, head: 8, query: 1, key: 4 };
+const ANSWER = { kind: "similarity", unit: "cosine", position: -1, name: "", before: 0.128 };
+
+/** `bases`: what a row is compared with, where that is not the run shown: its answer, its number, the changes left out. */
+const matterOf = (
+  rows: [Numbers, Numbers, Numbers],
+  more: Partial<Matter> = {},
+  bases: Record<number, [name: string, before: number, cover: number[]]> = {},
+): Matter => ({
+  ...PLACE,
+  ...ANSWER,
+  ...more,
   rows: rows.map((row, n) => ({
+    name: bases[n]?.[0] ?? more.name ?? ANSWER.name,
+    before: bases[n]?.[1] ?? more.before ?? ANSWER.before,
+    cover: bases[n]?.[2] ?? [],
     asked: [
       ["off", 1, 8],
       ["cut", 1, 8, 1, 4],
@@ -42,7 +43,6 @@ const matterOf = (rows: [Numbers, Numbers, Numbers], more: Partial<Matter> = {})
     first: row?.[1] ?? "",
     first_value: row ? (row[2] ?? row[0]) : null,
   })),
-  ...more,
 });
 
 const overviewWith = (tokens = WORDS, more = {}): Overview =>
@@ -119,6 +119,28 @@ describe("the answer in one sentence", () => {
       "Hardly: without L1·H8 the probability of “cat” at 2 only falls from 0.0004 to 0.00001",
     );
   });
+  it("compares what the run has already with the run without it", () => {
+    const sofa = { kind: "words", unit: "probability", name: "sofa", before: 0.118, position: 2 };
+    const without: Parameters<typeof matterOf>[2] = { 0: ["table", 0.143, [0]], 1: ["table", 0.143, [0]] };
+    const rows: Parameters<typeof matterOf>[0] = [[0.101, "sofa", 0.118], [0.142], [0.117]];
+    expect(said(matterOf(rows, sofa, without))).toBe(
+      "Yes: without L1·H8 the answer is “sofa” (0.118), no longer “table” (0.101, was 0.143)",
+    );
+    expect(said(matterOf([[0.144], [0.142], [0.03]], sofa, without))).toBe(
+      "Hardly: without L1·H8 the probability of “table” at 2 stays near 0.143 (0.144); but with “[MASK]” (4) hidden from all heads the probability of “sofa” at 2 falls from 0.118 to 0.030",
+    );
+    const changes = [
+      { id: 7, label: "L1·H8 off", about: "", off: [1, 8], code: "whatif.off(1, 8)" },
+      { id: 8, label: "L0·H0 off", about: "", off: [0, 0], code: "whatif.off(0, 0)" },
+    ];
+    const changed = overviewWith(WORDS, { changes });
+    expect(baseWords(changed, matterOf(rows, sofa))).toBe(
+      "Before is the run shown, with L1·H8 off; L0·H0 off: each row comes on top.",
+    );
+    expect(baseWords(changed, matterOf(rows, sofa, without))).toMatch(
+      / What the run has already is compared with the run without it: L1·H8 off\.$/,
+    );
+  });
   it("measures an output that is no probability by its size", () => {
     const output = { kind: "labels", unit: "logit", name: "LABEL_0", before: 4 };
     expect(said(matterOf([[3.9], [4], [4]], output))).toBe(
@@ -157,7 +179,7 @@ describe("the tab", () => {
     return { b, view, root, text: () => root.textContent! };
   };
   const cell = { layer: 0, head: 0 };
-  const answer = (place: object) => ({ ...matterOf([[0.127], [0.128], [0.126]]), ...place }) as never;
+  const answer = (place: object) => matterOf([[0.127], [0.128], [0.126]], place) as never;
   const button = (root: Element, name: string) =>
     [...root.querySelectorAll("button")].find((one) => one.textContent === name);
 
@@ -215,6 +237,35 @@ describe("the tab", () => {
     await settled();
     expect(text()).toContain("Before is the run shown, with L2·H2 off: each row comes on top.");
     expect(button(root, "Undo the change")).toBeDefined();
+  });
+  it("takes back the change of a row that the run has already, and tries the others without it", async () => {
+    const changes = ["whatif.off(1, 8)", "whatif.off(2, 2)"].map((code, id) => ({
+      ...{ id: 5 + id, label: code, about: "", off: null, code },
+    }));
+    const { b, view, root, text } = await opened(overviewOf(TOKENS, { subject: "text", changes }));
+    const { query, key } = view.focus;
+    const word = { kind: "words", unit: "probability", name: "sofa", before: 0.118, position: 2 };
+    const rows: Parameters<typeof matterOf>[0] = [[0.101, "sofa", 0.118], [0.142], [0.117]];
+    const without: Parameters<typeof matterOf>[2] = { 0: ["table", 0.143, [0]], 1: ["table", 0.143, [0]] };
+    b.take("cell_matters").give(matterOf(rows, { ...word, ...cell, query, key }, without) as never);
+    await settled();
+    expect(text()).toMatch(
+      /^Yes: without L0·H0 the answer is “sofa” \(0.118\), no longer “table” \(0.101, was 0.143\)/,
+    );
+    expect(root.querySelector("caption")!.textContent).toBe("The probability");
+    const numbers = [...root.querySelectorAll("tbody tr")].map((row) => row.querySelector("td")!.textContent);
+    expect(numbers).toEqual(["“table” 0.143", "“table” 0.143", "“sofa” 0.118"]);
+    expect([...root.querySelectorAll("tr.bl-pinned")]).toHaveLength(1);
+    button(root.querySelector("tr.bl-pinned")!, "Undo")!.click();
+    await settled();
+    const back = b.take("change");
+    expect(back.message.changes).toEqual([6]); // the other one stays, though it came later
+    back.give({});
+    await settled();
+    button(root.querySelectorAll("tbody tr")[1]!, "show this run")!.click();
+    await settled();
+    expect(b.take("change").message.changes).toEqual([6, ["cut", 1, 8, 1, 4]]);
+    expect(view.page.whatif.madeOf.value).toBeNull(); // the other rows are of another run: asked again
   });
   it("runs nothing for a long text before it is asked to, and says what it takes", async () => {
     const tokens = Array.from({ length: 300 }, (_, n) => `w${n}`);

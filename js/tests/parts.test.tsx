@@ -4,10 +4,11 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import nothing from "../../tests/wire/nothing.json";
 import cases from "../../tests/wire/ranked.json";
 import { watchTheme } from "../src/host/theme";
 import { percent, scalingText, share, signed } from "../src/paint/format";
-import { ranked } from "../src/paint/ranked";
+import { isNothing, ranked } from "../src/paint/ranked";
 import { Token, tokenText, visibleText } from "../src/parts/token";
 
 describe("numbers", () => {
@@ -29,6 +30,12 @@ describe("numbers", () => {
   it.each(cases as [number[], string[]][])("in an order %j are told apart", (values, texts) => {
     expect(ranked(values)).toEqual(texts);
   });
+  it.each(nothing as [number | null, number, boolean][])(
+    "%j beside %j is no more than rounding: %j",
+    (value, beside, is) => {
+      expect(isNothing(value ?? Number.NaN, beside)).toBe(is);
+    },
+  );
   it("of shares are whole percents", () => {
     expect([0, 0.614, 1, Number.NaN].map(percent)).toEqual(["0 %", "61 %", "100 %", "–"]);
   });

@@ -18,7 +18,7 @@ const eachOf = (changes: [row: number, at: number, change: number][], more: Part
     [2, "cat", 0.5],
     [4, "mat", 0.25],
   ];
-  const none = { why_not: "", refused: [], first: [], metrics: [], swept: new Float32Array() };
+  const none = { why_not: "", refused: [], first: [], cover: [], metrics: [], swept: new Float32Array() };
   return { ...none, kind: "words", unit: "probability", places, change, ...more };
 };
 
@@ -50,6 +50,24 @@ it("prefers the place where another answer comes first", () => {
     ["", null],
     ["dog", 0.75],
   ]);
+});
+
+it("compares what the run has already with the run without it", () => {
+  const first: Each["first"] = [[head, 0, "cat", 0.5]];
+  const cover: Each["cover"] = [
+    [
+      head,
+      [1],
+      [
+        ["dog", 0.625],
+        ["mat", 0.5],
+      ],
+    ],
+  ];
+  const matter = matterOf(eachOf([[head, 0, -0.25]], { first, cover }), overview, place);
+  expect([matter.name, matter.before]).toEqual(["cat", 0.5]); // of the run shown
+  expect(matter.rows[0]).toMatchObject({ cover: [1], name: "dog", before: 0.625, after: 0.375, first: "cat" });
+  expect(matter.rows[2]).toMatchObject({ cover: [], name: "cat", before: 0.5 });
 });
 
 it("says why a token cannot be hidden", () => {

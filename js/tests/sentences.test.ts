@@ -30,7 +30,12 @@ describe("where a head looks", () => {
     const values = { previous: 0.12, next: 0.61, self: 0.099, first: 0.2, separator: 0.1, entropy: 1.234 };
     expect(said(values)).toBe("L1·H2 looks at the next word (61 %); 20 % rests on [CLS].");
     const { more } = sentenceOf(overview(values), 1, 2);
-    expect(more).toEqual(["12 % goes to the previous word", "entropy 1.2 nats", "by weight, mean over all rows"]);
+    expect(more).toEqual([
+      "12 % goes to the previous word",
+      "entropy 1.2 nats",
+      "by weight, mean over all rows",
+      "named is what gets 10 % or more, and twice what even rows would give",
+    ]);
   });
   it.each([
     [{ next: 0.5 }, "L1·H2 looks at the next word (50 %)."],
@@ -75,6 +80,64 @@ describe("where a head looks", () => {
     expect(said(shares, TOKENS, ofPieces)).toContain("looks at the next token (60 %)");
     const patches = { rows: 2, cols: 2, tokens: [1, 2, 3, 4], picture: null };
     expect(said({ ...NOWHERE, next: 0.6 }, TOKENS, { patches })).toContain("looks at the next patch (60 %)");
+  });
+});
+
+describe("beside what the length gives", () => {
+  /** Rows of a model that looks at all alike, or, causal, at all that is not ahead: counted here, cell by cell. */
+  function evenly(tokens: string[], causal = false): Values {
+    const rows = tokens.map((_, i) =>
+      tokens.map((__, j) => (causal && j > i ? 0 : 1 / (causal ? i + 1 : tokens.length))),
+    );
+    const mean = (of: (i: number, j: number) => boolean) =>
+      rows.reduce((sum, row, i) => sum + row.reduce((s, one, j) => (of(i, j) ? s + one : s), 0), 0) / tokens.length;
+    return {
+      ...{ previous: mean((i, j) => j === i - 1), next: mean((i, j) => j === i + 1), self: mean((i, j) => i === j) },
+      ...{ first: mean((_, j) => j === 0), separator: mean((_, j) => tokens[j] === "[SEP]"), entropy: 1 },
+      k90: Math.ceil(0.9 * tokens.length - 1e-6),
+    };
+  }
+  const pair = ["[CLS]", "it", "was", "[SEP]", "the", "cat", "sat", "here", "[SEP]"];
+  const short = ["[CLS]", "cat", "[SEP]"];
+  const of = (tokens: string[], values: Values, causal = false) => {
+    const even = evenly(tokens, causal);
+    return said({ ...even, ...values }, tokens, { even: (_l, _h, name) => even[name]! });
+  };
+  it("an even row has no favourite: of a pair of nine tokens both [SEP] have 22 %, of three tokens each has 33 %", () => {
+    expect(evenly(pair).separator).toBeCloseTo(2 / 9);
+    expect(of(pair, {})).toBe("L1·H2 spreads over about 9 words.");
+    expect(of(pair, { separator: 0.43, k90: 7.6 })).toBe("L1·H2 spreads over about 8 words.");
+    expect(of(pair, { separator: 0.45 })).toBe("L1·H2 rests partly on [SEP] (45 %).");
+    expect(of(pair, { next: 0.21 })).toBe("L1·H2 looks partly at the next word (21 %).");
+    expect(of(short, {})).toBe("L1·H2 spreads over about 3 words.");
+    expect(of(short, { separator: 0.6, k90: 2.4 })).toBe("L1·H2 spreads over about 2 words.");
+    expect(of(short, { separator: 0.7, k90: 2 })).toBe("L1·H2 rests on [SEP] (70 %).");
+    expect(of(["[CLS]", "[SEP]"], { first: 0.9, separator: 0.1, k90: 1 })).toBe("L1·H2 picks about 1 word at a time.");
+    expect(of(["[CLS]", "[SEP]"], { first: 1, separator: 0, k90: 1 })).toBe("L1·H2 rests on [CLS] (100 %).");
+  });
+  it("rows that do not look ahead give the first word more", () => {
+    const words = "a b c d e f g h i".split(" ");
+    expect(of(words, {}, true)).toBe("L1·H2 spreads over about 9 words."); // of which the first has 31 %
+    expect(of(words, { first: 0.6 }, true)).not.toContain("first");
+    expect(of(words, { first: 0.64 }, true)).toBe("L1·H2 looks at the first word, “a” (64 %).");
+  });
+  it("is told for who asks, with the rule; words that all look at are beside it too", () => {
+    const even = evenly(pair);
+    const values = { ...even, separator: 0.5 };
+    const known = overview(values, pair, { even: (_l, _h, name) => even[name]! });
+    expect(sentenceOf(known, 1, 2).more.at(-2)).toBe("by weight, mean over all rows; even rows would give [SEP] 22 %");
+    const row = (most: number) => pair.map((_, j) => (j === 5 ? most : (1 - most) / 8));
+    const told = (most: number) =>
+      sentenceText(
+        sentenceOf(
+          { ...known, statistic: (_l, _h, name) => even[name]! },
+          0,
+          0,
+          heldCells(Float32Array.from(pair.flatMap(() => row(most))), 9),
+        ),
+      );
+    expect(told(0.21)).toBe("L0·H0 spreads over about 9 words.");
+    expect(told(0.23)).toBe("L0·H0 looks partly at “cat” (23 %).");
   });
 });
 

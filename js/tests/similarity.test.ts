@@ -125,6 +125,13 @@ describe("largestOf", () => {
   });
 });
 
+it("names no pair whose part is but rounding", () => {
+  const split = splitOf(data(), true);
+  const none = largestOf({ ...split, cells: split.cells!.map((part) => 1e-9 * part) }, null);
+  expect(none.pairs).toEqual([]);
+  expect(largestOf(split, null).pairs.length).toBeGreaterThan(0);
+});
+
 describe("triedOf", () => {
   it("reads s without a's word, b's, both", () => {
     const { a, b } = splitOf(data(), true);

@@ -118,6 +118,9 @@ describe("sentences of a survey", () => {
     ]);
     expect(alikeOf(survey({ texts: 1, segments: 2, span: [3, 3] }))).toBe("1 pair of 3 tokens");
     expect(mostly(survey(), 0, 0)).toBe("mostly open, in 63 % of 41 texts of 8 to 12 tokens");
+    const few = survey();
+    few.shares[0]![0] = 0.34;
+    expect(mostly(few, 0, 0)).toBe("most often open, in 34 % of 41 texts of 8 to 12 tokens");
     expect(mostly(survey({}, {}, { gates_alike: false }), 0, 0)).toMatch(/in 63 % of 1,103 texts of 4 to 128 tokens$/);
   });
 

@@ -5,7 +5,6 @@ import { expect, it } from "vitest";
 import type { Link } from "../src/kernel/link";
 import type { View } from "../src/state/view";
 import { type Column, type Examples, listed, stateOf } from "../src/tabs/task/data";
-import { mostNeeded } from "../src/tabs/task/opened";
 import { SHARED } from "../src/tabs/task/shared";
 import { countWords, exampleWords, explainedWords, firstScore } from "../src/tabs/task/words";
 
@@ -117,11 +116,6 @@ it("says what an answer rests on, and how faithful that is", () => {
   expect(explainedWords({ ...explained, ...unknown })).toBe(rests);
   expect(explainedWords({ ...explained, words: "" })).toBe("Without any one of its words the guess is no less ahead.");
   expect(explainedWords({ ...explained, ...unknown, words: "" })).toBe("What its answer rests on could not be told.");
-});
-
-it("finds the head without which a number loses most", () => {
-  expect(mostNeeded([0.1, -0.2, Number.NaN, -0.3], 2)).toEqual({ at: [1, 1], value: -0.3 });
-  expect(mostNeeded([0.1, 0, Number.NaN, 0.2], 2)).toBe(null);
 });
 
 it("hands what is loaded apart all that it takes, and nothing else", () => {

@@ -5,6 +5,7 @@ import { render } from "preact";
 import { describe, expect, it } from "vitest";
 import { answersOf, changeValues, effect, movedMost, spearman, strongest } from "../src/state/effects";
 import { createView, useView, ViewContext } from "../src/state/view";
+import { tagsWords } from "../src/whatif/bar";
 import { toggle, toSelected, undo } from "../src/whatif/doing";
 import { Matters } from "../src/whatif/heads";
 import { spread } from "../src/whatif/slopes";
@@ -130,6 +131,31 @@ it("tells heads that look elsewhere by little apart", async () => {
   expect(movedMost(view)).toMatch(
     /^Heads that now look elsewhere: L0·H1 0\.0004, L0·H2 0\.0002 \(0 = the same, 0\.693 = nowhere the same\)\./,
   );
+});
+
+it("names the heads that move a number most, and none that only rounding moves", () => {
+  expect(strongest(Float32Array.from([0.125, -0.25, Number.NaN, -0.5]), 2, -1)).toEqual([
+    { name: [1, 1], value: -0.5 },
+    { name: [0, 1], value: -0.25 },
+  ]);
+  const moved = Float32Array.from([4e-7, 2e-7, Number.NaN, 0]);
+  expect(strongest(moved, 2, 1)).toEqual([]);
+  expect(
+    strongest(
+      moved.map((value) => -3 * value),
+      2,
+      -1,
+    ),
+  ).toEqual([
+    { name: [0, 0], value: Math.fround(-3 * Math.fround(4e-7)) },
+    { name: [0, 1], value: Math.fround(-3 * Math.fround(2e-7)) },
+  ]);
+});
+
+it("says of tokens' labels that they changed only where they did", () => {
+  const rows = [0.5, 0.25].map((before, position) => ({ position, name: "O", before, after: before - 1e-7 }));
+  expect(tagsWords(rows)).toBe("no token’s own label changed");
+  expect(tagsWords([...rows, { ...rows[0]!, after: 0.4 }])).toBe("the tokens whose own label changed most");
 });
 
 const chip = (id: number, head: number) => ({ id, label: `L0·H${head} off`, about: "", off: [0, head], code: "" });

@@ -86,7 +86,7 @@ class Compared:
         """A selection with the head and cell to open on, and the words; what was given wins."""
         if self.comparison.aligned_only:
             selection = {**selection, "settings": {"aligned_only": True, **selection.get("settings", {})}}
-        if not self._short or {"layer", "head"} & selection.keys():
+        if not self._short or {"layer", "head"} & selection.keys() or not self._most:
             return dict(selection)
         first, c = self._most[0], self.comparison
         opened = {"layer": first["layer"], "head": first["head"]}

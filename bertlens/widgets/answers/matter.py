@@ -8,11 +8,11 @@ import numpy as np
 
 from ...errors import BertLensError
 from ...measures.predictions import is_lone
-from ...run.changes import Cut, Hide, Off
+from ...run.changes import Change, Cut, Hide, Off
 from ...trace.trace import Trace
 from ...whatif.alone import alone, why_not
 from ...whatif.answering import asked_kind
-from ...whatif.effects import Effect, effects
+from ...whatif.effects import Effect, Effects, Refused, effects
 from . import Answer
 from .whatif import asked_target, code, label
 
@@ -21,26 +21,19 @@ def cell_matters(
     trace: Trace, layer: int, head: int, query: int, key: int, target: str = "", target_at: int = -1
 ) -> Answer:
     """The model's first answer, or the target's, and with the head off, the cell cut, the looked-at token hidden: each
-    alone, on top of the changes of the run. Raises as `whatif.effects`.
+    alone, on top of the changes of the run; what is among them, against the run without it. Raises as `whatif.effects`.
 
     Fields: layer, head, query, key, target, target_at; kind, unit, position, name, before as of `Effects`, name "" of
-    an answer that is one number without a name; rows in that
-    order as {"asked": the change as a page asks for it, "label", "code", "why_not": "" where it can be made, "after",
-    "first", "first_value" as of `Effect` (None, "", None where it cannot)}.
+    an answer that is one number without a name; rows in that order as {"asked": the change as a page asks for it,
+    "label", "code", "cover": places of the run's changes that it is compared without, "why_not": "" where it can be
+    made, "name", "before", "after", "first", "first_value" as of `Effect` (after None, first "" where it cannot)}.
     """
     asked: list[list[Any]] = [["off", layer, head], ["cut", layer, head, query, key], ["hide", key]]
     changes = (Off(layer, head), Cut(layer, head, query, key), Hide(key))
     found = effects(trace, changes, *asked_target(target, target_at))
     rows = [
-        {
-            "asked": sent,
-            "label": label(change, trace.display_tokens),
-            "code": code(change),
-            "why_not": "" if isinstance(effect, Effect) else effect,
-            "after": effect.after if isinstance(effect, Effect) else None,
-            "first": effect.first if isinstance(effect, Effect) else "",
-            "first_value": effect.first_value if isinstance(effect, Effect) else None,
-        }
+        {"asked": sent, "label": label(change, trace.display_tokens), "code": code(change)}
+        | {"cover": _cover(trace, change), **_row(trace, found, effect)}
         for sent, change, effect in zip(asked, changes, found.changes, strict=True)
     ]
     fields = {
@@ -64,9 +57,10 @@ def each_matters(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
     """What `cell_matters` needs of every head and token, for a page without a kernel; or why it is not there.
 
     Fields: why_not, a sentence, "" where it is there; kind, unit as of `Alone`; places as [position, name, before]; of
-    the rows, heads layer by layer and then tokens, refused as [row, why], and first as [row, place, name, number] where
-    another answer comes first; metrics, the names of what is swept. Arrays, float32: change (rows, places) of the first
-    answer, NaN where refused; swept (metrics, L·H) as of `matters_exact`.
+    the rows, heads layer by layer and then tokens, refused as [row, why], first as [row, place, name, number] where
+    another answer comes first, and cover as [row, cover, [name, before] of each place] where it is not compared with
+    the run shown; metrics, the names of what is swept. Arrays, float32: change (rows, places) of the first answer, NaN
+    where refused; swept (metrics, L·H) as of `matters_exact`.
     """
     try:
         asked_kind(trace)
@@ -77,12 +71,15 @@ def each_matters(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
         return {"why_not": str(error)}, {}
     rows = [*found.heads, *found.tokens]
     change = np.full((len(rows), len(found.places)), np.nan, np.float32)
-    first = []
+    first, cover = [], []
     for n, row in enumerate(rows):
         if isinstance(row, str):
             continue
-        for at, (effect, (_, _, before)) in enumerate(zip(row, found.places, strict=True)):
-            change[n, at] = effect.after - before
+        there = _cover(trace, Off(*divmod(n, trace.n_heads)) if n < len(found.heads) else Hide(n - len(found.heads)))
+        if there:
+            cover.append([n, there, [[_named(trace, found.kind, one.name), one.before] for one in row]])
+        for at, effect in enumerate(row):
+            change[n, at] = effect.after - effect.before
             if effect.first:
                 first.append([n, at, effect.first, effect.first_value])
     fields = {
@@ -92,9 +89,22 @@ def each_matters(trace: Trace, target: str = "", target_at: int = -1) -> Answer:
         "places": [[at, _named(trace, found.kind, name), before] for at, name, before in found.places],
         "refused": [[n, row] for n, row in enumerate(rows) if isinstance(row, str)],
         "first": first,
+        "cover": cover,
         "metrics": list(found.swept),
     }
     return fields, {"change": change, "swept": np.array(list(found.swept.values()), np.float32)}
+
+
+def _row(trace: Trace, found: Effects, effect: Effect | Refused) -> dict[str, Any]:
+    shown = found if isinstance(effect, Refused) else effect
+    row = {"name": _named(trace, found.kind, shown.name), "before": shown.before}
+    if isinstance(effect, Refused):
+        return row | {"why_not": effect, "after": None, "first": "", "first_value": None}
+    return row | {"why_not": "", "after": effect.after, "first": effect.first, "first_value": effect.first_value}
+
+
+def _cover(trace: Trace, change: Change) -> list[int]:
+    return [n for n, one in enumerate(trace.changes) if one.covers(change)]
 
 
 def _named(trace: Trace, kind: str, name: str) -> str:

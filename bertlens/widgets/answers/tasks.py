@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import BertLensError, InputError
 from ...page import bundle
 from ...tasks import Against, Errors, Heads, Task, Turned, expected
+from ...tasks.slices import slices_said
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ..jobs import Job, Stopped
@@ -367,15 +368,6 @@ def _errors(found: Errors) -> dict[str, Any]:
 
 def _slices(table: pd.DataFrame) -> dict[str, Any]:
     return {"said": slices_said(table), "rows": _rows(table.head(SLICES), SLICE)}
-
-
-def slices_said(table: pd.DataFrame) -> str:
-    """In how many slices more is wrong than chance would make it, in a sentence."""
-    found = int(table["finding"].sum())
-    if not len(table):
-        return "No slice has 10 examples inside and 10 outside."
-    some = f"In {found} of {len(table)} slices more is" if found else f"In none of {len(table)} slices is more"
-    return f"{some} wrong than chance would make it (Fisher’s exact test, Holm, 5 %)."
 
 
 TOLD: dict[str, Callable[[Any], dict[str, Any]]] = {

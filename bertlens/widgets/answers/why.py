@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...base.limits import within
+from ...base.ranking import is_nothing
 from ...measures import sources
 from ...trace.trace import Trace
 from . import Answer
@@ -46,7 +47,8 @@ def why(
     for kind, _, _, value in rows:
         kinds[kind] = kinds.get(kind, 0.0) + value
     ordered = sorted(rows, key=lambda row: -abs(row[3]))
-    shown, rest = ordered[:LARGEST], ordered[LARGEST:]
+    count = sum(not is_nothing(row[3]) for row in ordered[:LARGEST])
+    shown, rest = ordered[:count], ordered[count:]
     fetched = sources.fetched_most(s, [(at, h) for _, at, h, _ in shown if at is not None and h is not None])
     largest = []
     for kind, at, h, value in shown:

@@ -27,6 +27,19 @@ export type Change = Off | Cut | Hide;
 export const isOff = (changes: readonly Change[], layer: number, head: number): boolean =>
   changes.some((one) => one.kind === "off" && one.layer === layer && (one.head ?? head) === head);
 
+/** Whether a change does nothing more beside another one. */
+export function covers(one: Change, other: Change): boolean {
+  const holds = (own: number | null, there: number | null) => own === null || own === there;
+  if (one.kind === "hide")
+    return other.kind === "hide" ? one.token === other.token : other.kind === "cut" && other.key === one.token;
+  if (other.kind === "hide" || one.layer !== other.layer || !holds(one.head, other.head)) return false;
+  return one.kind === "off" || (other.kind === "cut" && holds(one.query, other.query) && holds(one.key, other.key));
+}
+
+/** What a run with a change is compared with: the changes that there are, but for those that cover it. */
+export const baseOf = (changes: readonly Change[], change: Change): Change[] =>
+  changes.filter((one) => !covers(one, change));
+
 /** (tokens, tokens) 1 where a query of this head sees a key; null where each sees all. Throws where one sees nothing. */
 export function seenBy(changes: readonly Change[], layer: number, head: number, tokens: number): Uint8Array | null {
   const wanted = changes.filter(

@@ -1,6 +1,6 @@
 // What a page's questions are answered from: its model, and a run of a text with or without changes.
 import type { Fields } from "./asked";
-import type { Change } from "./changes";
+import { baseOf, type Change } from "./changes";
 import { type Pass, run } from "./forward";
 import { pack, type Shaped } from "./pack";
 import { type Pictures, picturesOf, rolesOf } from "./pictures";
@@ -92,4 +92,23 @@ export async function runOf(
   const { made, look } = picturesOf(weights.product, shape, encoded.ids.length, roles, header.stats as string[]);
   const pass = await run(weights, encoded, changes, signal, look);
   return { texts, encoded, original: before?.original ?? pass, pass, pictures: made };
+}
+
+/** A run without a change, and with it. */
+export interface Two {
+  before: Pass;
+  after: Pass;
+}
+
+/** On top of the run shown, or of what that is without what covers the change. */
+export async function runsOf(
+  { weights }: Engine,
+  { encoded, pass }: Shown,
+  change: Change,
+  signal: AbortSignal,
+): Promise<Two> {
+  const changes = baseOf(pass.changes, change);
+  const isShown = changes.length === pass.changes.length;
+  const before = isShown ? pass : await run(weights, encoded, changes, signal);
+  return { before, after: await run(weights, encoded, [...changes, change], signal) };
 }

@@ -1,9 +1,10 @@
 // The third source of a page's answers, beside a kernel and what a page carries: the model in the page. It answers as the
 // kernel does, and says of what it cannot that it needs Python.
+import { LIMITS } from "../generated/vocabulary";
 import { unpack } from "../kernel/wire";
 import { answersOf } from "./answers/answers";
 import { moved } from "./answers/effects";
-import { headOf } from "./answers/heads";
+import { evenOf, headOf } from "./answers/heads";
 import { chipOf, type Fields, readChange } from "./asked";
 import type { Change } from "./changes";
 import { headerOf } from "./overview";
@@ -137,6 +138,7 @@ export class Session {
       thumb_max: [pictures.thumb_max, size],
       stats: [pictures.stats, [...size, (template.stats as string[]).length]],
       ...Object.fromEntries(ofHead),
+      ...(pass.tokens <= LIMITS.even ? { even: evenOf(this.engine!, shown) } : {}),
       ...(isChanged ? { moved: [moved(original, pass, shape.heads), size] } : {}),
     });
     const header = {

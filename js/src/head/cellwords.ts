@@ -5,7 +5,9 @@ import { largest } from "../compute/largest";
 import { isLong } from "../compute/windows";
 import { MEASURES, type Measure } from "../generated/vocabulary";
 import { counted, upTo } from "../paint/format";
+import { isNothing } from "../paint/ranked";
 import { nounOf, plural } from "../parts/nouns";
+import { isMuch } from "../parts/sentence";
 import { tokenText } from "../parts/token";
 import { renormalized } from "../state/display";
 import type { Displayed } from "../state/displayed";
@@ -50,16 +52,18 @@ function placeWords(view: View, own: Float32Array, col: number, gives: boolean):
 }
 
 /** What a weight would be if the row were even: of all keys that the model lets its pieces see. */
-function evenWords({ shown }: View, query: Unit, key: Unit, scale: Scale): string {
-  const { slice } = shown;
+function evenOf({ slice }: Displayed, query: Unit, key: Unit): number {
   const parts = query.pieces.map((i) => {
     const sees = (j: number) => visible(slice, i, j);
     const seen = upTo(slice.K).filter(sees).length;
     return key.pieces.filter(sees).length / seen;
   });
-  const even = scale.text(parts.reduce((sum, part) => sum + part, 0) / parts.length);
-  const over = slice.mask.kind === "full" ? "" : " over all that it may look at,";
-  return ` Spread evenly${over} it would be ${even}.`;
+  return parts.reduce((sum, part) => sum + part, 0) / parts.length;
+}
+
+function evenWords({ shown }: View, even: number, scale: Scale): string {
+  const over = shown.slice.mask.kind === "full" ? "" : " over all that it may look at,";
+  return ` Spread evenly${over} it would be ${scale.text(even)}.`;
 }
 
 /** One cell: what its row gives it, or takes from it, and whether that is much. */
@@ -84,11 +88,18 @@ export function cellWords(view: View, row: number, col: number): string {
     return `${from} takes from ${to} more than it looks at it: ${text}.`;
   }
   const isScaled = renormalized(synced, shown);
-  const even = isScaled || shown.layerMap ? "" : evenWords(view, query, key, scale);
+  const even = isScaled || shown.layerMap ? "" : evenWords(view, evenOf(shown, query, key), scale);
   return `${before}${from} gives ${to} ${text} of its attention${isScaled ? " to what is shown" : ""}${place}.${even}`;
 }
 
-/** A row, or a column (`to`): the one cell of it that is largest. */
+/** Of cells that are all the same. */
+const ALIKE = {
+  weight: (own: string, to: boolean) => (to ? `all look at ${own} alike` : `${own} looks at all alike`),
+  norm: (own: string, to: boolean) => (to ? `all take from ${own} alike` : `${own} takes from all alike`),
+  "": (own: string) => `${own} has the same number with all`,
+};
+
+/** A row, or a column (`to`): the one cell of it that is largest, and what chance gives where it is not much more. */
 export function mostWords(
   view: View,
   { to, unit, units, values }: { to: boolean; unit: Unit; units: Unit[]; values: Float32Array },
@@ -101,20 +112,26 @@ export function mostWords(
   const [query, key] = to ? [other, own] : [own, other];
   const before = ofLayer(view, scale);
   const as = saidAs(view.shown);
-  const isNothing = text === scale.text(0);
+  const isZero = text === scale.text(0);
+  const numbers = values.filter((value) => !Number.isNaN(value));
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   if (as === "difference") {
-    if (isNothing) return to ? `All take from ${own} as much as they look at it.` : `${own} takes where it looks.`;
+    if (isZero) return to ? `All take from ${own} as much as they look at it.` : `${own} takes where it looks.`;
     const does = values[at]! > 0 ? "looks there more than it takes" : "takes there more than it looks";
     return to
       ? `At ${own}, ${other} differs most: it ${does}, ${text}.`
       : `${own} differs most at ${other}: it ${does}, ${text}.`;
   }
+  if (!isZero && numbers.length > 1 && isNothing(high - low)) return `${before}${ALIKE[as](own, to)}, ${text} each.`;
   if (as === "weight") {
-    if (isNothing) return `${before}${to ? `Nothing shown looks at ${own}` : `${own} looks at nothing shown`}.`;
-    return `${before}${to ? `${key} is looked at most by ${query}` : `${query} looks most at ${key}`}, ${text}.`;
+    if (isZero) return `${before}${to ? `Nothing shown looks at ${own}` : `${own} looks at nothing shown`}.`;
+    const even = to || view.shown.layerMap ? 0 : evenOf(view.shown, unit, units[at]!);
+    const chance =
+      renormalized(view.synced, view.shown) || isMuch(values[at]!, even) ? "" : evenWords(view, even, scale);
+    return `${before}${to ? `${key} is looked at most by ${query}` : `${query} looks most at ${key}`}, ${text}.${chance}`;
   }
   if (as === "") return `${before}${own} has its largest number with ${other}, ${text}.`;
-  if (isNothing) return `${before}${to ? `Nothing shown takes from ${own}` : `${own} takes from nothing shown`}.`;
+  if (isZero) return `${before}${to ? `Nothing shown takes from ${own}` : `${own} takes from nothing shown`}.`;
   return `${before}${to ? `from ${key}, ${query} takes most` : `${query} takes most from ${key}`}, ${text}.`;
 }
 

@@ -9,6 +9,8 @@ import { type Noun, nounOf, plural, separatorNames } from "./nouns";
 import { tokenText } from "./token";
 
 const MENTION = 0.1; // shares below this are not worth a mention
+const ABOVE = 2; // times what an even row gives: less than that the length of the text gives
+const RULE = `named is what gets ${percent(MENTION)} or more, and twice what even rows would give`;
 const MOST_PLACES = 3; // that are named, two of them in the sentence itself
 const FEW = 5; // words that hold 90 % of a row: fewer are picked, more are spread over
 
@@ -36,6 +38,9 @@ export interface Sentence {
   more: string[]; // for who asks: further shares, entropy
 }
 
+/** Whether a share is well above what an even row gives: not what the length of the text gives alone. */
+export const isMuch = (share: number, even: number): boolean => share >= ABOVE * even;
+
 /** What follows the lead, to its full stop. */
 export const restOf = ({ share, next }: Pick<Sentence, "share" | "next">): string => `${share}${next && `; ${next}`}.`;
 
@@ -44,6 +49,7 @@ export const sentenceText = (sentence: Sentence): string => sentence.lead + rest
 /** Where much of a head's attention lies. */
 interface Place {
   share: number;
+  even: number; // what even rows would give
   name: string;
   rests: boolean; // a special token, which has nothing to say of the text
 }
@@ -67,8 +73,10 @@ const nextWords = ({ share, name, rests }: Place, by: By): string => {
   return `${percent(share)} ${rests && by === "weight" ? `${lies} ${on}` : goes} ${name}`;
 };
 
+type Value = (statistic: string) => number;
+
 /** The places that every head is told by, those of a statistic. */
-function fixedPlaces({ keyside }: Overview, noun: Noun, value: (name: string) => number): Place[] {
+function fixedPlaces({ keyside }: Overview, noun: Noun, value: Value, even: Value): Place[] {
   const first = tokenText(keyside.tokens[0] ?? "");
   const isSpecial = Boolean(keyside.special[0]);
   const names: [statistic: string, name: string, rests: boolean][] = [
@@ -78,36 +86,45 @@ function fixedPlaces({ keyside }: Overview, noun: Noun, value: (name: string) =>
     ["first", isSpecial ? first : `the first ${noun}, “${first}”`, isSpecial],
     ["separator", separatorNames(keyside), true],
   ];
-  return names.map(([statistic, name, rests]) => ({ share: value(statistic), name, rests }));
+  return names.map(([statistic, name, rests]) => ({ share: value(statistic), even: even(statistic), name, rests }));
 }
 
-/** Words that get much of every row, the first token and separators apart. */
-function columnsOf({ keyside: { tokens, special } }: Overview, weights: Cells): Place[] {
+/** Words that get much of every row, the first token and separators apart; none gets more of even rows than the first. */
+function columnsOf({ keyside: { tokens, special } }: Overview, weights: Cells, even: number): Place[] {
   const means = columnMeans(weights);
   if (!means) return [];
   const again = (j: number) => tokens.indexOf(tokens[j]!) !== tokens.lastIndexOf(tokens[j]!);
   return upTo(tokens.length)
     .filter((j) => !special[j] && j > 0)
-    .map((j) => ({ share: means[j]!, name: `“${tokenText(tokens[j]!)}”${again(j) ? ` (${j})` : ""}`, rests: false }));
+    .map((j) => {
+      const name = `“${tokenText(tokens[j]!)}”${again(j) ? ` (${j})` : ""}`;
+      return { share: means[j]!, even, name, rests: false };
+    });
 }
 
 /**
- * A head in one sentence: where most of its attention lies, mean over all rows, and what is next. Shares that would
- * count much of it twice (the first token is often the previous one) are left out. With its rows, or their mean, it also
- * names words that all look at. by: "norm" where the statistics are of what is taken.
+ * A head in one sentence: where most of its attention lies, mean over all rows, and what is next. A place is named that
+ * gets a tenth, and twice what even rows would give it. Shares that would count much of it twice (the first token is
+ * often the previous one) are left out. With its rows, or their mean, it also names words that all look at. by: "norm"
+ * where the statistics are of what is taken.
  */
 export function describe(overview: Overview, layer: number, head: number, rows?: Cells, by: By = "weight"): Sentence {
   const name = headLabel(layer, head);
   const plain = (words: string): Sentence => ({ lead: `${name} ${words}`, share: "", next: "", more: [] });
   if (overview.pending.includes(layer)) return plain("is not computed yet");
-  const value = (statistic: string) => overview.statistic(layer, head, statistic);
+  const [value, even] = [overview.statistic, overview.even].map(
+    (of): Value =>
+      (name) =>
+        of(layer, head, name),
+  ) as [Value, Value];
   const entropy = value("entropy");
   if (Number.isNaN(entropy)) return plain("is not a number: its attention holds NaN or infinity");
   const noun = nounOf(overview);
   if (overview.keyside.tokens.length === 1) return plain(`sees one ${noun}: there is no other to look at`);
   let left = 1;
-  const places = [...fixedPlaces(overview, noun, value), ...(rows ? columnsOf(overview, rows) : [])]
-    .filter(({ share }) => share >= MENTION)
+  const column = Math.max(even("first"), even("self") || 0);
+  const places = [...fixedPlaces(overview, noun, value, even), ...(rows ? columnsOf(overview, rows, column) : [])]
+    .filter(({ share, even }) => share >= MENTION && isMuch(share, even))
     .sort((a, b) => b.share - a.share)
     .filter(({ share }) => {
       const fits = share < left + 0.005;
@@ -116,7 +133,7 @@ export function describe(overview: Overview, layer: number, head: number, rows?:
     })
     .slice(0, MOST_PLACES);
   const [most, next, ...others] = places;
-  const said = most ? firstWords(most, by) : spreadWords(value("k90"), noun, by);
+  const said = most ? firstWords(most, by) : spreadWords(value("k90"), even("k90"), noun, by);
   return {
     lead: `${name} ${said.lead}`,
     share: said.share,
@@ -124,18 +141,19 @@ export function describe(overview: Overview, layer: number, head: number, rows?:
     more: [
       ...others.map((place) => nextWords(place, by)),
       `entropy ${entropy.toFixed(1)} nats`,
-      `by ${by}, mean over all rows`,
+      `by ${by}, mean over all rows${most?.even ? `; even rows would give ${most.name} ${percent(most.even)}` : ""}`,
+      RULE,
     ],
   };
 }
 
-/** A head that looks at no place of those: how many words hold 90 % of a row. */
-function spreadWords(k90: number, noun: Noun, by: By): Pick<Sentence, "lead" | "share"> {
+/** A head that looks at no place of those: how many words hold 90 % of a row; `even`: of an even one. */
+function spreadWords(k90: number, even: number, noun: Noun, by: By): Pick<Sentence, "lead" | "share"> {
   const about = `${counted(Math.round(k90))} ${plural(noun, Math.round(k90))}`;
   const lead =
     by === "norm"
       ? `takes from about ${about} at a time`
-      : k90 < FEW
+      : k90 < FEW && !(ABOVE * k90 > even && even > 0)
         ? `picks about ${about} at a time`
         : `spreads over about ${about}`;
   return { lead, share: "" };

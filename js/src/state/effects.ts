@@ -4,7 +4,7 @@ import { sorted } from "../compute/sorted";
 import type { HeadName } from "../generated/vocabulary";
 import { type Answer, fieldsAndArrays, type Kind } from "../kernel/answers";
 import { headLabel, signed } from "../paint/format";
-import { ranked } from "../paint/ranked";
+import { isNothing, ranked } from "../paint/ranked";
 import type { HeadNumbers } from "./headvalue";
 import type { View } from "./view";
 
@@ -91,6 +91,7 @@ export interface Each {
   places: [position: number, name: string, before: number][];
   refused: [row: number, why: string][];
   first: [row: number, place: number, name: string, value: number][];
+  cover: [row: number, cover: number[], places: [name: string, before: number][]][]; // see MatterRow
   metrics: string[];
   change: Float32Array; // (rows, places): heads, layer by layer, then tokens
   swept: Float32Array; // (metrics, L·H)
@@ -149,7 +150,8 @@ export function sweep(view: View, metric: string): Sweep {
   if (held) return held;
   const refused = next?.state === "refused" ? next.reason : first.state === "refused" ? first.reason : "";
   const exact = layers * n_heads;
-  return { values, exact, known: estimated ? values.length : exact, isExact: (l) => l < layers, estimated, refused };
+  const known = values.filter((value) => !Number.isNaN(value)).length;
+  return { values, exact, known, isExact: (l) => l < layers, estimated, refused };
 }
 
 /** "moved" or "matters" of every head, for the atlas. */
@@ -190,12 +192,12 @@ const nats = (value: number) => (Number.isNaN(value) ? "–" : value.toFixed(3))
 export const effect = (value: number): string =>
   Number.isNaN(value) ? "–" : `${value >= 0.0005 ? "+" : ""}${signed(value, 3)}`;
 
-/** The heads with the largest values of one sign, at most five. */
+/** The heads with the largest values of one sign, at most five; none whose value is but rounding. */
 export function strongest(values: Float32Array, n_heads: number, sign: 1 | -1): { name: HeadName; value: number }[] {
   const all = Array.from(values, (value, n) => ({
     name: [Math.floor(n / n_heads), n % n_heads] as HeadName,
     value,
-  })).filter(({ value }) => sign * value > 0);
+  })).filter(({ value }) => sign * value > 0 && !isNothing(value));
   return sorted(all, ({ value }) => Math.abs(value), true).slice(0, 5);
 }
 

@@ -106,6 +106,7 @@ export interface Overview extends Header {
   numbers: Float32Array; // (L·H·stats)
   thumbShape: [rows: number, cols: number];
   statistic(layer: number, head: number, name: string): number;
+  even(layer: number, head: number, name: string): number; // of rows that are even over what they see; 0 of a long text
   headArrays: Arrays; // of `head`
   arrays: Arrays;
   moved: Float32Array | null; // of a changed run: see state/effects.ts
@@ -121,6 +122,10 @@ export const thumbsFrom = (measure: Measure, { thumbs, thumb_max }: Arrays): Thu
 export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): Overview {
   const header = fields as unknown as Header;
   const stats = arrays.stats!.data as Float32Array;
+  const statistic = (values: Float32Array) => (layer: number, head: number, name: string) => {
+    const column = header.stats.indexOf(name);
+    return column < 0 ? Number.NaN : values[(layer * header.n_heads + head) * header.stats.length + column]!;
+  };
   const ofHead = Object.entries(arrays).filter(([name]) => name.startsWith("head."));
   return {
     ...header,
@@ -132,10 +137,8 @@ export function overviewFrom(fields: Record<string, unknown>, arrays: Arrays): O
     numbers: stats,
     thumbs: thumbsFrom("weight", arrays),
     thumbShape: [arrays.thumbs!.shape[2]!, arrays.thumbs!.shape[3]!],
-    statistic(layer, head, name) {
-      const column = header.stats.indexOf(name);
-      return column < 0 ? Number.NaN : stats[(layer * header.n_heads + head) * header.stats.length + column]!;
-    },
+    statistic: statistic(stats),
+    even: arrays.even ? statistic(arrays.even.data as Float32Array) : () => 0,
     moved: (arrays.moved?.data as Float32Array | undefined) ?? null,
     headArrays: Object.fromEntries(ofHead.map(([name, array]) => [name.slice("head.".length), array])),
   };

@@ -25,7 +25,10 @@ export interface MatterRow {
   asked: Asked;
   label: string;
   code: string;
+  cover: number[]; // places of the run's changes that do it already: `before` is the run without them
   why_not: string; // it cannot be made
+  name: string;
+  before: number;
   after: number | null;
   first: string;
   first_value: number | null;

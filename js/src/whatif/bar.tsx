@@ -2,11 +2,12 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changeColour } from "../atlas/headvalues";
 import { px } from "../paint/format";
+import { isNothing } from "../paint/ranked";
 import { Close, choicesOf, into, Menu, Segmented } from "../parts/controls";
 import { Section } from "../parts/section";
 import { More } from "../parts/term";
 import { Token, tokenText } from "../parts/token";
-import { type Answers, answersOf, movedMost, targetOf } from "../state/effects";
+import { type AnswerRow, type Answers, answersOf, movedMost, targetOf } from "../state/effects";
 import { useView, type View } from "../state/view";
 import type { Doing } from "../state/whatif";
 import { add, remove, reset, toElement, toggle, toSelected, undo } from "./doing";
@@ -197,6 +198,12 @@ function Chips() {
   );
 }
 
+/** Which tokens a classifier's answers are shown of. */
+export const tagsWords = (rows: AnswerRow[]): string =>
+  rows.every(({ before, after }) => isNothing(after - before))
+    ? "no token’s own label changed"
+    : "the tokens whose own label changed most";
+
 /** Before and after, per masked word where there are several. */
 function AnswerSlopes({ answers }: { answers: Answers }) {
   const { kind, unit, rows } = answers;
@@ -226,7 +233,7 @@ function AnswerSlopes({ answers }: { answers: Answers }) {
           />
         </div>
       ))}
-      {kind === "tags" && <p class="bl-muted">the tokens whose own label changed most</p>}
+      {kind === "tags" && <p class="bl-muted">{tagsWords(rows)}</p>}
     </Section>
   );
 }

@@ -16,10 +16,11 @@ export function Matters({ answers }: { answers: Answers }) {
   const metric = metricOf(view);
   if (!metric) return null;
   const effects = sweep(view, metric.name);
+  const isAnyOff = overview.changes.some(({ off }) => off) ? "; one that is off, against the run without that" : "";
   return (
     <Section
       title="Which heads matter?"
-      about={`each switched off alone${overview.changes.length > 0 ? ", on top of the changes" : ""}`}
+      about={`each switched off alone${overview.changes.length > 0 ? `, on top of the changes${isAnyOff}` : ""}`}
       testid="matters"
     >
       <AnswerChoice />
@@ -60,9 +61,13 @@ export function exactWords({ values, exact, estimated, unasked }: Sweep, unit: s
   const about = `In ${unit}, each head switched off alone.`;
   if (exact < values.length || unasked) return about;
   if (!estimated) return `${about} No estimate: it begins at its extreme.`;
-  const rho = spearman(estimated, values);
+  const both = estimated.filter((value) => !Number.isNaN(value)); // of what is off there is none
+  const rho = spearman(
+    both,
+    values.filter((_, n) => !Number.isNaN(estimated[n])),
+  );
   if (Number.isNaN(rho)) return about;
-  return `${about} The estimate’s order agrees with ρ = ${rho.toFixed(2)} (Spearman, n = ${values.length}).`;
+  return `${about} The estimate’s order agrees with ρ = ${rho.toFixed(2)} (Spearman, n = ${both.length}).`;
 }
 
 interface StrongestProps {

@@ -103,6 +103,38 @@ def test_on_a_changed_run_and_for_a_masked_word(live: Any, masked: Trace) -> Non
     assert view.trace is masked
 
 
+def test_what_is_off_already_is_compared_with_the_run_with_it(live: Any, show: Any, masked: Trace) -> None:
+    """The last head that the lesson teaches: “sofa” overtakes “table” without it. In a kernel, and in a saved page."""
+    trace = masked.lens.trace("The cat sat on the [MASK].")  # type: ignore[union-attr]
+    off = trace.rerun(whatif.off(2, 1))
+    first, then = (run.predictions(k=20_000).set_index("token")["probability"] for run in (trace, off))
+    assert (first.idxmax(), then.idxmax()) == ("table", "sofa")
+    said = (
+        f"Yes: without L2·H1 the answer is “sofa” ({shown(then['sofa'])}), no longer “table” "
+        f"({shown(then['table'])}, was {shown(first['table'])})."
+    )
+    view = trace.explore(layer=2, head=1, query=6, key=2)
+    seen = live(view)
+    open_tab(seen)
+    expect(seen.part("matter-says")).to_have_text(said)
+    seen.thumb(2, 1).press("x")
+    expect(seen.root.locator(".bl-change")).to_have_text(re.compile("^L2·H1 off"))
+    expect(seen.part("matter-says")).to_have_text(said)
+    expect(seen.part("on-top")).to_contain_text(
+        "What the run has already is compared with the run without it: L2·H1 off"
+    )
+    seen.find_heads("matters")
+    expect(seen.part("sweep-state")).to_contain_text("All 72 heads tried")
+    swept = float(whatif.sweep(trace, whatif.logit("table"), progress=False)[2, 1])
+    assert number(seen.thumb(2, 1).inner_text().replace("●", "").strip()) == pytest.approx(swept, abs=5.1e-4)
+    rows(seen).first.get_by_role("button", name="Undo").click()
+    expect(seen.root.locator(".bl-change")).to_have_count(0)
+    assert view.trace is trace
+    saved = show(off.explore(layer=2, head=1, query=6, key=2), matters=True)
+    open_tab(saved)
+    expect(saved.part("matter-says")).to_have_text(said)
+
+
 def test_a_long_text_is_run_when_it_is_asked_for(live: Any, embedded_lens: Any) -> None:
     trace = embedded_lens.trace(" ".join(["the cat sat on the mat"] * 33))
     assert trace.n_tokens > LIMITS["effects"].tokens

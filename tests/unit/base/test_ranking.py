@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import re
 from pathlib import Path
 
@@ -12,15 +13,21 @@ import torch
 
 import bertlens as bl
 from bertlens import Lens
-from bertlens.base.ranking import ranked
+from bertlens.base.ranking import is_nothing, ranked
 from unit import tiny
 
+NOTHING = Path(__file__).parents[2] / "wire" / "nothing.json"
 CASES = json.loads((Path(__file__).parents[2] / "wire" / "ranked.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("values", "texts"), CASES)
 def test_numbers_in_an_order(values: list[float], texts: list[str]) -> None:
     assert ranked(values) == texts
+
+
+@pytest.mark.parametrize(("value", "beside", "nothing"), json.loads(NOTHING.read_text(encoding="utf-8")))
+def test_what_is_no_more_than_rounding(value: float | None, beside: float, nothing: bool) -> None:
+    assert is_nothing(math.nan if value is None else value, beside) is nothing
 
 
 def test_heads_that_hardly_differ_are_told_apart() -> None:

@@ -114,12 +114,9 @@ def test_changes_are_those_of_the_kernel(said):
     swept = answers.matters_exact(off, "similarity", 1)[1]["values"]
     np.testing.assert_allclose(found[7][3]["values"], swept, atol=2e-6)
     cell = matter.cell_matters(off, 1, 7, 2, 4)[0]
-    assert [row.pop("after") for row in found[8][1]["rows"]] == pytest.approx(
-        [row.pop("after") for row in cell["rows"]], abs=1e-6
-    )
-    assert [row.pop("first_value") for row in found[8][1]["rows"]] == pytest.approx(
-        [row.pop("first_value") for row in cell["rows"]], abs=1e-6
-    )
+    for name in ("before", "after", "first_value"):
+        there, own = ([row.pop(name) for row in rows["rows"]] for rows in (found[8][1], cell))
+        assert there == pytest.approx(own, abs=1e-6)
     assert {**found[8][1], "before": 0} == {**cell, "before": 0}
     assert found[8][1]["before"] == pytest.approx(cell["before"], abs=1e-6)
     everything = trace.rerun(whatif.off(2, 5), whatif.cut(1, 7, 2, 4), whatif.hide(3), whatif.off(4))

@@ -6,6 +6,7 @@ import json
 import math
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,13 +24,15 @@ from bertlens.measures import norms
 from bertlens.measures.categories import NAMES, categories
 from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.reports import CLAIMS, making
-from bertlens.reports.gathered import Gathered
+from bertlens.reports.gathered import Gathered, gather
 from bertlens.reports.measuring import middle
+from bertlens.reports.page import _card  # what is written of one card
 from bertlens.reports.passes import PASSES
 from bertlens.reports.rules import CANNOT, DIFFERS, HOLDS
 from bertlens.reports.texts import pairs
 from bertlens.reports.weights import heads_above
 from bertlens.survey import attention_gradients, best_heads, frequency_correlation, head_distances, head_stats, resolve
+from bertlens.survey.corpus import Numbered
 from bertlens.survey.intervals import mean_interval
 from bertlens.text.excerpts import paragraphs
 from unit import tiny
@@ -190,9 +193,35 @@ def test_heads_are_counted_where_their_interval_is_clear() -> None:
         record[SURVEY_NAMES.index("next")] = one
         found.values["weight"].append(record)
         found.gates.append(np.zeros((2, 2), np.int8))
+        found.kinds.append(np.array([1.0, 2, 0, 6]))
     m = heads_above(found, ("next",), 0.5, "")
     assert (m.low, m.value, m.high, m.head) == (2, 3, 3, (0, 0))
+    assert m.chance == 0 and m.note.endswith("; even rows would give 10 %.")  # 8 of 81 cells
     assert m.series["most of any head"] == pytest.approx([values[:, 0, 0].mean(), values[:, 1, 0].mean()], rel=1e-5)
+
+
+def test_no_head_does_most_of_nothing(report: Any) -> None:
+    card = report.claim("vig-next")
+    shown = {}
+    for value in (0.3, 4e-7, 0.0):
+        measured = replace(card.measured, head=(0, 1), head_value=value)
+        shown[value] = "does it most" in _card(replace(card, measured=measured), set())
+    assert shown == {0.3: True, 4e-7: False, 0.0: False}
+
+
+def test_what_even_rows_give_is_the_chance_of_short_texts() -> None:
+    """Of a model that looks at all alike, where two of nine tokens are separators, and where one of three is."""
+    torch.manual_seed(0)
+    lens = Lens(tf.BertModel(tf.BertConfig(**tiny.BERT, initializer_range=1e-6)), tiny.wordpiece())
+    for texts, even, chance in (([("the cat", "it sat on the")] * 4, 2 / 9, 0.0), (["cat"] * 4, 1 / 3, 1.0)):
+        g = gather(lens, [Numbered(n, text) for n, text in enumerate(texts)], progress=False)
+        assert g.even("separator") == pytest.approx(even) == pytest.approx(float(g.of("separator").mean()), abs=1e-5)
+        assert all(g.even(name) == pytest.approx(float(g.of(name).mean()), abs=1e-5) for name in ("first", "next"))
+        assert making.MEASURES["clark-separator"](g).chance == pytest.approx(even)
+        resting = making.MEASURES["sinks-resting"](g)
+        assert resting.chance == chance == resting.value  # all heads, or none, without any head's doing
+        note = making.MEASURES["vig-separator"](g).note
+        assert note == f"The head with most gives {100 * even:.0f} %; even rows would give {100 * even:.0f} %."
 
 
 @pytest.fixture(scope="module")

@@ -76,6 +76,19 @@ def test_the_head_that_was_turned_is_the_first():
         found.compare(30)
 
 
+def test_of_two_equal_models_no_head_turned():
+    """Their distances are 0, or what float32 rounds away: none is the one that turned most."""
+    before, after = turned()
+    examples = [(text, "warm" if label else "cold") for text, label in labelled(20)]
+    same = bl.Lens(copy.deepcopy(after.model), after.tokenizer)
+    found = bl.task(after, examples, progress=False).against(same, texts=4)
+    assert len(found.heads) == 12 and found.heads["distance"].max() < 5e-7
+    assert found.said.endswith(" No head turned, over 4 texts.") and "most" not in found.said
+    some = bl.task(after, examples, progress=False).against(before, texts=4)  # layer 0 is the same in both
+    named = re.search(r"Turned most, over 4 texts: (.*)\.$", some.said)
+    assert named is not None and not [part for part in named[1].split(", ") if part.startswith("L0")]
+
+
 def test_models_that_cannot_be_compared_say_why():
     task = bl.task(lens_of(), labelled(20), progress=False)
     with pytest.raises(ModelError, match="the other model has the classes class 0, class 1, class 2, not cold, warm"):

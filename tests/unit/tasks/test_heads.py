@@ -185,6 +185,9 @@ def test_tests_and_the_correction_are_scipys():
         more, fewer = int((signs > 0).sum()), int((signs < 0).sum())
         assert findings.exact_test(signs) == pytest.approx(st.binomtest(more, more + fewer).pvalue, rel=1e-9)
     assert findings.t_test(np.zeros(5)) == findings.exact_test(np.zeros(5)) == 1
+    assert findings.t_test(np.full(5, 3e-8)) == 1 and findings.t_test(np.full(5, 3e-6)) == 0  # rounding is no finding
+    noise = 4e-7 + 1e-8 * random.normal(0, 1, 40)
+    assert findings.t_test(noise) == 1 > 1e-9 > findings.t_test(100 * noise)
     p = np.array([0.01, 0.04, 0.03, 0.005])
     np.testing.assert_allclose(findings.holm(p, 4), [0.03, 0.06, 0.06, 0.02])  # Holm 1979's own steps
     np.testing.assert_allclose(findings.holm(np.array([0.01, np.nan, 0.004]), 10), [0.09, np.nan, 0.04])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats as st
@@ -11,6 +12,7 @@ import bertlens as bl
 from bertlens.errors import InputError
 from bertlens.measures import attribution
 from bertlens.tasks import slices as sl
+from bertlens.tasks.mistakes import _named  # the words of one cell
 from unit.tasks.classifier import lens_of, texts_of
 
 
@@ -115,6 +117,13 @@ def test_the_neighbour_of_an_error_is_right(task):
     assert (own.loc[table["nearest"], "label"].to_numpy() == table["label"].to_numpy()).all()
 
 
+def test_words_are_named_that_the_answer_rests_on_and_no_rounding():
+    words = pd.DataFrame({"word": ["the", "un ##told", "cat", "sat"], "value": [-0.5, 0.004, 3e-7, np.nan]})
+    assert _named(words) == "untold (+0.004)"  # as many decimals as tell it from 0
+    assert _named(words.assign(value=[2.0, 1.0, 0.5, 0.25])) == "the (+2.00), untold (+1.00), cat (+0.50)"
+    assert _named(words.assign(value=[-1.0, 0.0, 4e-7, -4e-7])) == ""
+
+
 def test_texts_with_two_labels_are_shown_to_each_other():
     lens = lens_of()
     examples = [("the cat sat on the mat", 0), ("it was very warm", 1), ("The cat sat, on the mat.", 1), ("cats", 0)]
@@ -122,7 +131,7 @@ def test_texts_with_two_labels_are_shown_to_each_other():
     assert found.duplicates[["row", "twin", "alike"]].to_numpy().tolist() == [[0, 2, 1.0]]
     twins = found.table.set_index("row")["twin"]
     assert twins.to_dict() == {0: 2, 2: 0, 1: -1, 3: -1}
-    assert "1 pair of near-duplicates has" in found.said and "In none of" in found.said
+    assert "1 pair of near-duplicates has" in found.said and "No slice has 10 examples inside and" in found.said
 
 
 def test_pairs_and_texts_that_are_too_long_for_runs():

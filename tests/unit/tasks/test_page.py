@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import escape, unescape
 from html.parser import HTMLParser
 
@@ -119,7 +120,10 @@ def test_the_heads_of_ten_texts_are_there_once_opened(task):
                 assert json.loads(held[name])["header"] == fields
             elif question["op"] == "head":
                 assert name in held
-    assert f"opened at {first['part']}, the head with the largest effect" in unescape(page)
+    most = ", the head with the largest effect" if first["effect"] > 0 else ""  # else nothing is lost without any head
+    assert f"opened at {first['part']}{most}." in unescape(page)
+    worse = replace(heads, table=heads.table.assign(effect=heads.table["effect"].abs() * (1 if not most else -1)))
+    assert ("largest effect" in page_of(task, worse, live=1)) != bool(most)
     assert len(re.findall("script-src", page)) == 1 and len(page) < 12_000_000 and "bertlens-data" not in page_of(task)
     few = json.loads(re.search(r'id="bertlens-data">(.*?)</script>', page_of(task, live=3))[1])
     assert len(few["others"]) == 2
@@ -184,7 +188,7 @@ def test_a_report_with_labels_has_the_card_of_the_task(tmp_path, capsys):
     score = task.metrics().iloc[0]
     assert "40 labelled examples of a.csv" in page
     assert f"<dt>accuracy</dt><dd>{score['value']:.3f}, too few for an interval: 40 of 50</dd>" in page
-    text = re.sub(r"<[^>]*>", " ", page)
+    text = unescape(re.sub(r"<[^>]*>", " ", page))
     assert task.errors(1, words=False).said in text and task.heads(4).said.split(". ")[0] in text
     (tmp_path / "b.csv").write_text("text,label\nthe cat,hot\n")
     capsys.readouterr()

@@ -29,12 +29,18 @@ def changes_of(trace: Trace) -> list[Any]:
     return [*heads, *(whatif.hide(token) for token in range(trace.n_tokens))]
 
 
+def without(trace: Trace, change: Any) -> Trace:
+    """The run without a head's or a token's change, where it has that or one of the whole layer."""
+    wider = whatif.off(change.layer) if hasattr(change, "layer") else change
+    return trace.original.rerun(*(one for one in trace.changes if one not in (change, wider)))
+
+
 @pytest.mark.parametrize("changed", [False, True])
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_number_is_that_of_a_run_of_its_own(name: str, changed: bool) -> None:
     trace = traced(name)
     if changed:
-        trace = trace.rerun(whatif.off(0, 1), whatif.mlp(2))
+        trace = trace.rerun(whatif.off(0, 1), whatif.mlp(2), whatif.off(1), whatif.hide(2))
     found = alone(trace)
     kind = name.split(",")[0]
     assert found.kind == kind
@@ -50,13 +56,16 @@ def test_every_number_is_that_of_a_run_of_its_own(name: str, changed: bool) -> N
     assert len(rows) == len(changes)
     moved = 0.0
     for row, change in zip(rows, changes, strict=True):
-        after = numbers(trace.rerun(change), kind)
+        rest = without(trace, change)
+        before, after = numbers(rest, kind), numbers(rest.rerun(change), kind)
         assert isinstance(row, tuple)
-        for place, effect in zip(named, row, strict=True):
+        for (at, _), effect in zip(named, row, strict=True):
+            place = at, first_at(before, kind, at)
+            assert effect.before == pytest.approx(before[place], abs=2e-6)
             assert effect.after == pytest.approx(after[place], abs=2e-6)
-            first = first_at(after, kind, place[0])
+            first = first_at(after, kind, at)
             assert effect.first == ("" if first == place[1] else first)
-            moved = max(moved, abs(effect.after - before[place]))
+            moved = max(moved, abs(effect.after - effect.before))
     assert moved > 1e-4
     for metric in asked(trace):
         exact = np.concatenate([matters_exact(trace, metric, n)[1]["values"] for n in range(trace.n_layers)])
@@ -80,6 +89,7 @@ def test_the_page_gets_them_packed(name: str) -> None:
         for at, effect in enumerate(row):
             assert isinstance(effect, Effect)
             assert fields["places"][at][2] + arrays["change"][n, at] == pytest.approx(effect.after, abs=1e-6)
+            assert fields["cover"] == []
             assert first.get((n, at), ("", effect.first_value)) == (effect.first, effect.first_value)
     assert arrays["swept"] == pytest.approx(np.array(list(found.swept.values())), abs=1e-6)
     assert all(array.dtype == np.float32 for array in arrays.values())

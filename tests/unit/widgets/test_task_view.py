@@ -193,8 +193,12 @@ def test_what_wrong_answers_rest_on_is_the_tasks_own() -> None:
 
 
 def test_the_sentence_of_slices_counts_those_that_are_worse_than_chance() -> None:
-    table = pd.DataFrame({"finding": [True, False, False]})
-    assert tasks.slices_said(table).startswith("In 1 of 3 slices more is wrong than chance would make it")
+    table = pd.DataFrame({"finding": [True, False, False], "kind": "word", "slice": ["“mat”", "“cat”", "“sat”"]})
+    assert tasks.slices_said(table).startswith("In 1 of 3 slices more is wrong than chance would make it (")
+    assert ": word “mat” (" in tasks.slices_said(table, 5) and "cat" not in tasks.slices_said(table, 5)
+    table.attrs["wrong_is"] = "far off"  # of numbers
+    assert tasks.slices_said(table).startswith("In 1 of 3 slices more is far off than chance")
+    table.attrs.clear()
     assert tasks.slices_said(table[1:]).startswith("In none of 2 slices is more wrong than chance would make it")
     assert tasks.slices_said(table[:0]) == "No slice has 10 examples inside and 10 outside."
 

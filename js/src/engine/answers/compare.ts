@@ -1,7 +1,7 @@
 // Two runs beside each other: the one shown, and another text or the run without changes. As bertlens/widgets/answers/beside.py
 // and compare.py; the runs are of one model and one tokenizer.
 import { headLabel } from "../../paint/format";
-import { ranked } from "../../paint/ranked";
+import { isNothing, ranked } from "../../paint/ranked";
 import { chipOf, type Fields } from "../asked";
 import { cosine, othersFirst, run } from "../forward";
 import { type Answer, type Answering, answerOf, type Engine, perHead, type Run, type Shown } from "../runs";
@@ -223,9 +223,7 @@ function described(engine: Engine, found: Beside, apart: Apart, at: number, alig
       ? `with ${text(p === null ? 1 : 0)} in ${here}; ${there} has no such token`
       : `with ${text(0)} in a, ${text(1)} in b`;
   const name = headLabel(layer, head);
-  const words = apart.mean[at]
-    ? `${name} differs most at ${named(a, i)}: it looks at ${key} ${with_}.`
-    : `${name} looks alike in both.`;
+  const words = `${name} differs most at ${named(a, i)}: it looks at ${key} ${with_}.`;
   return { layer, head, words, cell: [row, column] };
 }
 
@@ -233,7 +231,8 @@ export const comparedHeads: Answering = async (engine, shown, { other, aligned }
   const found = await beside(engine, shown, other, signal);
   const apart = await apartOf(engine, found, aligned === true, signal);
   const order = [...apart.mean.keys()].sort((x, y) => apart.mean[y]! - apart.mean[x]! || x - y);
-  const most = order.slice(0, MOST).map((at) => described(engine, found, apart, at, aligned === true));
+  const differing = order.slice(0, MOST).filter((at) => !isNothing(apart.mean[at]!));
+  const most = differing.map((at) => described(engine, found, apart, at, aligned === true));
   return { fields: { apart: [...apart.mean], most } };
 };
 

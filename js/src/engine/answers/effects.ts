@@ -2,8 +2,8 @@
 
 import { type Fields, NEEDS_PYTHON } from "../asked";
 import type { Change } from "../changes";
-import { type Pass, run } from "../forward";
-import { type Answering, answerOf, type Engine, perHead, type Shown } from "../runs";
+import type { Pass } from "../forward";
+import { type Answering, answerOf, type Engine, perHead, runsOf, type Shown } from "../runs";
 import { rowOf } from "./maps";
 import { type Metric, metricsOf } from "./metrics";
 import { targetOf } from "./targets";
@@ -65,12 +65,11 @@ export const matters: Answering = (engine, shown, question) => {
 /** What switching off each head of a layer changes of a number of the answer, (H). */
 export const mattersExact: Answering = async (engine, shown, question, signal) => {
   const { name, read } = metricOf(engine, shown, question);
-  const { pass, encoded } = shown;
   const layer = question.layer as number;
-  const own = read(pass);
   const values = new Float32Array(engine.carried.shape.heads);
-  for (let head = 0; head < values.length; head++)
-    values[head] =
-      read(await run(engine.weights, encoded, [...pass.changes, { kind: "off", layer, head }], signal)) - own;
+  for (let head = 0; head < values.length; head++) {
+    const { before, after } = await runsOf(engine, shown, { kind: "off", layer, head }, signal);
+    values[head] = read(after) - read(before);
+  }
   return answerOf({ metric: name, layer }, { values: [values, null] });
 };

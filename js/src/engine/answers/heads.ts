@@ -2,7 +2,8 @@
 import type { Pass } from "../forward";
 import type { Shaped } from "../pack";
 import { noPictures, putStatistics, putThumbnail, rolesOf, sideOf, statisticsOf, thumbnailOf } from "../pictures";
-import { type Answering, answerOf, type Carried, perHead, type Shown } from "../runs";
+import { type Answering, answerOf, type Carried, type Engine, perHead, type Shown } from "../runs";
+import { padded } from "../weights";
 import { mapOf, rowOf } from "./maps";
 import { lengthsOf, sharesOf } from "./norms";
 
@@ -76,6 +77,31 @@ export const rows: Answering = ({ carried, weights }, { pass }, question) => {
   const shape = [layers, heads, tokens];
   return answerOf({}, Object.fromEntries(Object.entries(found).map(([name, values]) => [name, [values, shape]])));
 };
+
+/** Statistics of rows that are even over the keys that they see, of every head: as `even` of bertlens/measures/byhead.py. */
+export function evenOf({ carried, weights: { product, scratch } }: Engine, { pass, encoded, texts }: Shown): Shaped {
+  const names = carried.header.stats as string[];
+  const roles = rolesOf(encoded, carried.vocabulary.separator, texts[1] !== "");
+  const [layers, heads] = perHead(carried);
+  const [{ tokens }, stride] = [pass, padded(pass.tokens)];
+  const found = noPictures(layers * heads, tokens, names.length);
+  const made = new Map<Uint8Array | null, ReturnType<typeof statisticsOf>>();
+  for (let at = 0; at < layers * heads; at++) {
+    const seen = pass.layers[Math.floor(at / heads)]!.seen[at % heads]!;
+    if (!made.has(seen)) {
+      const values = new Float32Array(product.memory, scratch.scores, stride * stride).fill(0);
+      for (let i = 0; i < tokens; i++) {
+        const row = values.subarray(i * stride, i * stride + tokens).fill(1);
+        if (seen) row.set(seen.subarray(i * tokens, (i + 1) * tokens));
+        const count = row.reduce((sum, one) => sum + one, 0);
+        for (let j = 0; j < tokens; j++) row[j]! /= count;
+      }
+      made.set(seen, statisticsOf(product, values, stride, roles));
+    }
+    putStatistics(found, at, names, made.get(seen)!);
+  }
+  return [found.stats, [layers, heads, names.length]];
+}
 
 /** Which layers a question is about: one, or all. */
 const layersOf = ({ shape }: Carried, layer: unknown): number[] =>

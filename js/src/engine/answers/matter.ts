@@ -1,9 +1,9 @@
 // Does it matter? The model's answer without a head, a cell, a token: as cell_matters of bertlens/widgets/answers/matter.py.
 
+import { upTo } from "../../paint/format";
 import { chipOf, type Fields, NEEDS_PYTHON } from "../asked";
-import type { Change } from "../changes";
-import { run } from "../forward";
-import type { Answering, Engine, Shown } from "../runs";
+import { type Change, covers } from "../changes";
+import { type Answering, type Engine, runsOf, type Shown, type Two } from "../runs";
 import { answersOf } from "./answers";
 
 const NO_KEY = "a token would have nothing left to look at";
@@ -20,11 +20,9 @@ interface Effect {
   first_value: number;
 }
 
-/** With one change more, place by place; rejects where the model's answer needs Python. */
-async function effectsOf(engine: Engine, shown: Shown, change: Change, signal: AbortSignal): Promise<Effect[]> {
-  const { encoded, pass } = shown;
-  const then = await run(engine.weights, encoded, [...pass.changes, change], signal);
-  const own = await answersOf(engine, shown);
+/** Of two runs, place by place; rejects where the model's answer needs Python. */
+async function effectsOf(engine: Engine, shown: Shown, { before: pass, after: then }: Two): Promise<Effect[]> {
+  const own = await answersOf(engine, { ...shown, pass });
   if (own.why_not || own.kind === "tags") throw new Error(NEEDS_PYTHON);
   if (own.kind === "embedding") {
     const changed = await answersOf(engine, { ...shown, pass: then });
@@ -79,23 +77,25 @@ export const cellMatters: Answering = async (engine, shown, question, signal) =>
   ];
   const found: (Effect[] | string)[] = [];
   for (const change of changes) {
-    const effects = effectsOf(engine, shown, change, signal).catch((error: Error) => {
+    const runs = await runsOf(engine, shown, change, signal).catch((error: Error) => {
       if (error.message.includes("no key left")) return NO_KEY;
       throw error;
     });
-    found.push(await effects);
+    found.push(typeof runs === "string" ? runs : await effectsOf(engine, shown, runs));
   }
   const at = mostMoved(found);
   const { kind, unit } = await answersOf(engine, shown);
-  const made = found.find((one) => typeof one !== "string")![at]! as Effect;
+  const { pass } = shown;
+  const { position, name, before } = (await effectsOf(engine, shown, { before: pass, after: pass }))[at]!;
   const rows = found.map((one, n): Fields => {
     const { label, code } = chipOf(changes[n]!, 0, shown.encoded.tokens);
-    const refused = { why_not: one, after: null, first: "", first_value: null };
-    if (typeof one === "string") return { asked: asked[n], label, code, ...refused };
-    const { after, first, first_value } = one[at]!;
-    return { asked: asked[n], label, code, why_not: "", after, first, first_value };
+    const cover = upTo(pass.changes.length).filter((place) => covers(pass.changes[place]!, changes[n]!));
+    const row = { asked: asked[n], label, code, cover };
+    if (typeof one === "string")
+      return { ...row, why_not: one, name, before, after: null, first: "", first_value: null };
+    const { position: _, ...effect } = one[at]!;
+    return { ...row, why_not: "", ...effect };
   });
-  const { position, name, before } = made;
   const place = { layer, head, query, key, target: "", target_at: -1 };
   return { fields: { ...place, kind, unit, position, name, before, rows } };
 };

@@ -26,14 +26,18 @@ export function Heads({ runs }: { runs: Comparing }) {
     <div class="bl-compare-heads">
       <Atlas apart={apart!} by={runs.data.by} />
       <Section title="Most different" about="click: the head, at the cell where it differs most">
-        <ol data-testid="compare-most">
-          {most!.map(({ layer, head, words, cell: [query, key] }) => (
-            <li key={words}>
-              <HeadLink at={[layer, head]} pick={() => runs.pick({ layer, head, query, key })} />
-              {words.slice(headLabel(layer, head).length)}
-            </li>
-          ))}
-        </ol>
+        {most!.length === 0 ? (
+          <p data-testid="compare-most">No head looks elsewhere.</p>
+        ) : (
+          <ol data-testid="compare-most">
+            {most!.map(({ layer, head, words, cell: [query, key] }) => (
+              <li key={words}>
+                <HeadLink at={[layer, head]} pick={() => runs.pick({ layer, head, query, key })} />
+                {words.slice(headLabel(layer, head).length)}
+              </li>
+            ))}
+          </ol>
+        )}
       </Section>
     </div>
   );

@@ -1,7 +1,7 @@
 // What "Does it matter?" asks about one cell, how it is read, and what is said of it in words.
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
-import { headLabel } from "../../paint/format";
-import { ranked } from "../../paint/ranked";
+import { headLabel, upTo } from "../../paint/format";
+import { isNothing, ranked } from "../../paint/ranked";
 import { tokenText } from "../../parts/token";
 import type { Overview } from "../../state/overview";
 import type { Matter, MatterRow } from "../../state/whatif";
@@ -9,7 +9,6 @@ import { amounts } from "../../whatif/slopes";
 
 const LEAST = 0.05; // a change that counts, of a probability or a cosine; of another number this part of it
 const NEAR = 0.1; // part of a number: what is farther from it than this is not near it
-const SAME = 5e-7; // what float32 rounds away
 
 export const MATTER: Kind<Matter, "cell_matters"> = {
   op: "cell_matters",
@@ -26,13 +25,13 @@ export const amountOf = (value: number, unit: string) => amounts([value], unit)[
 
 /** The change of an answer with its sign, as many decimals as tell it from 0. */
 export function changeText(change: number): string {
-  if (Math.abs(change) < SAME) return "0";
+  if (isNothing(change)) return "0";
   const size = ranked([Math.abs(change)])[0]!;
   return change < 0 ? `−${size}` : `+${size}`;
 }
 
 /** Whether an answer is another one with the change, or its number moves far. */
-function counts({ unit, before }: Matter, { after, first }: Made): boolean {
+function counts({ unit }: Matter, { before, after, first }: Made): boolean {
   const isBounded = unit === "probability" || unit === "cosine";
   const least = isBounded ? LEAST : LEAST * Math.max(1, Math.abs(before));
   return first !== "" || Math.round(1000 * Math.abs(after - before)) >= Math.round(1000 * least);
@@ -57,38 +56,42 @@ const changesIn = (overview: Overview, matter: Matter): string[] => [
   `with ${tokenName(overview, matter.key)} hidden from all heads`,
 ];
 
-/** What the number is of. */
-export function numberName(overview: Overview, { kind, unit, name, position }: Matter): string {
+/** What the number is of: the answer of a row, or of the run shown. */
+export function numberName(overview: Overview, matter: Matter, { name }: { name: string } = matter): string {
+  const { kind, unit, position } = matter;
   const masks = overview.queries.tokens.filter((token) => token === overview.queries.tokens[position]);
   if (kind === "similarity") return "the similarity";
   if (kind === "embedding") return "the cosine of the text’s vector with the original run’s";
-  if (kind === "tags") return `the ${numberOf(unit)} of “${name}” for ${tokenName(overview, position)}`;
-  if (!name) return `the ${numberOf(unit)}`;
-  return `the ${numberOf(unit)} of “${name}”${kind === "words" && masks.length > 1 ? ` at ${position}` : ""}`;
+  const number = `the ${numberOf(unit)}${name && ` of “${name}”`}`;
+  if (kind === "tags") return `${number} for ${tokenName(overview, position)}`;
+  return `${number}${kind === "words" && masks.length > 1 ? ` at ${position}` : ""}`;
 }
 
 const numberOf = (unit: string) => (unit === "logit" ? "output" : unit);
 
 /** What comes first instead. */
-function firstWords(overview: Overview, { kind, name, position, before, unit }: Matter, row: Made): string {
-  const own = `“${name}” (${amountOf(row.after, unit)}, was ${amountOf(before, unit)})`;
+function firstWords(overview: Overview, { kind, position, unit }: Matter, row: Made): string {
+  const own = `“${row.name}” (${amountOf(row.after, unit)}, was ${amountOf(row.before, unit)})`;
   const what = kind === "tags" ? `the label of ${tokenName(overview, position)}` : "the answer";
   return `${what} is “${row.first}” (${amountOf(row.first_value, unit)}), no longer ${own}`;
 }
 
 /** How far a number moves: where it stays, by how much it does; where the text has not moved yet, in plain words. */
-function moveWords(overview: Overview, matter: Matter, row: Made, subject = numberName(overview, matter)): string {
-  const { kind, unit, before } = matter;
+function moveWords(overview: Overview, matter: Matter, row: Made): string {
+  const { kind, unit } = matter;
+  const { before } = row;
+  const subject = numberName(overview, matter, row);
   const [from, to] = [amountOf(before, unit), amountOf(row.after, unit)];
   const doesCount = counts(matter, row);
   if (row.first) return firstWords(overview, matter, row);
-  if (kind === "embedding" && Math.abs(before - 1) < SAME) {
+  const stays = isNothing(row.after - before);
+  if (kind === "embedding" && isNothing(before - 1)) {
     if (doesCount) return `the text’s vector turns: its cosine with what it was is ${to}`;
-    return `the text’s vector stays where it was${Math.abs(row.after - before) < SAME ? "" : ` (cosine ${to})`}`;
+    return `the text’s vector stays where it was${stays ? "" : ` (cosine ${to})`}`;
   }
   const moves = `${row.after < before ? "falls" : "rises"} from ${from} to ${to}`;
   if (doesCount) return `${subject} ${moves}`;
-  if (Math.abs(row.after - before) < SAME) return `${subject} stays ${from} to six decimals`;
+  if (stays) return `${subject} stays ${from} to six decimals`;
   if (from === to) return `${subject} stays ${from}`;
   return Math.abs(row.after - before) <= NEAR * Math.abs(before)
     ? `${subject} stays near ${from} (${to})`
@@ -99,30 +102,37 @@ function moveWords(overview: Overview, matter: Matter, row: Made, subject = numb
 export function verdict(overview: Overview, matter: Matter): [answer: string, because: string] {
   const words = changesIn(overview, matter);
   const [head, cell, token] = matter.rows;
-  const size = (row: Made) => (row.first ? 1e9 : 0) + Math.abs(row.after - matter.before);
+  const size = (row: Made) => (row.first ? 1e9 : 0) + Math.abs(row.after - row.before);
   const own = [head, cell].filter(isMade).sort((a, b) => size(b) - size(a))[0];
   const said = (row: Made) => `${words[matter.rows.indexOf(row)]} ${moveWords(overview, matter, row)}`;
   const byToken = isMade(token) && counts(matter, token) ? said(token) : "";
   if (!own) return byToken ? ["Yes", byToken] : ["Not known", "none of the changes can be made here"];
   if (counts(matter, own)) return ["Yes", said(own)];
-  const answer = size(own) < SAME ? "No" : "Hardly";
+  const answer = isNothing(size(own)) ? "No" : "Hardly";
   return [answer, `${said(own)}${byToken && `; but ${byToken}`}`];
 }
 
 /** What "yes" means, for who wants to know. */
 export const RULE = `Yes: another answer comes first, or the number moves by ${LEAST} or more (an output that is no probability: by ${100 * LEAST} %).`;
 
+/** What the rows are compared with, where that is not the model's own run. */
+export function baseWords({ changes }: Overview, { rows }: Matter): string {
+  const names = (of: number[]) => of.map((n) => changes[n]!.label).join("; ");
+  const cover = [...new Set(rows.flatMap((row) => row.cover))].sort();
+  const there = `Before is the run shown, with ${names(upTo(changes.length))}: each row comes on top.`;
+  return cover.length > 0
+    ? `${there} What the run has already is compared with the run without it: ${names(cover)}.`
+    : there;
+}
+
 /** The table as it is copied and written to a file. */
 export function matterCells(matter: Matter) {
   return {
     columns: ["change", "python", "before", "after", "change_of_it", "first_answer_then"],
-    rows: matter.rows.map(({ label, code, after, first }) => [
-      label,
-      code,
-      matter.before,
-      after,
-      after === null ? null : after - matter.before,
-      first || matter.name,
+    rows: matter.rows.map(({ label, code, name, before, after, first }) => [
+      ...[label, code, before, after],
+      after === null ? null : after - before,
+      first || name,
     ]),
   };
 }

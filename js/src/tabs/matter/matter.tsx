@@ -14,8 +14,19 @@ import { useView, type View } from "../../state/view";
 import type { Matter as Answer } from "../../state/whatif";
 import { put } from "../../whatif/doing";
 import { AnswerChoice } from "../../whatif/target";
-import { changeNames, UndoChange } from "../../whatif/undochange";
-import { amountOf, cellName, changeText, MATTER, matterCells, numberName, RULE, tokenName, verdict } from "./data";
+import { UndoChange } from "../../whatif/undochange";
+import {
+  amountOf,
+  baseWords,
+  cellName,
+  changeText,
+  MATTER,
+  matterCells,
+  numberName,
+  RULE,
+  tokenName,
+  verdict,
+} from "./data";
 import { matterOf } from "./saved";
 import { EffectTable } from "./table";
 import { heldWords, WhichWords } from "./whichwords";
@@ -87,7 +98,7 @@ function Cost({ tokens, start }: { tokens: number; start: () => void }) {
     <div class="bl-matter" data-testid="matter">
       <p>
         {cellName(view.overview, placeOf(view))}: to see what it does for the answer, the model reads this text of{" "}
-        {counted(tokens)} tokens four times.
+        {counted(tokens)} tokens {view.overview.changes.length > 0 && "at least "}four times.
       </p>
       <p>
         <button type="button" class="bl-button bl-primary" onClick={start}>
@@ -115,18 +126,21 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
   const { overview, focus, page } = view;
   const [answer, because] = verdict(overview, matter);
   const made = answeredBefore(view) === matter ? overview.changes.at(-1) : undefined;
-  const name = numberName(overview, matter);
-  const { layer, head, query, key, unit } = matter;
+  const { layer, head, query, key, unit, rows } = matter;
+  const isAlike = rows.every(({ name }) => name === rows[0]!.name); // else each row says what its number is of
+  const name = numberName(overview, matter, isAlike ? rows[0]! : { name: "" });
   const names = [
     `${headLabel(layer, head)} off`,
     `${tokenName(overview, query)} → ${tokenName(overview, key)} cut in ${headLabel(layer, head)}`,
     `${tokenName(overview, key)} hidden from all heads`,
   ];
   const show = (n: number) => {
-    const changes = made ? page.whatif.madeOf.value!.changes : changesOf(overview); // each row stands alone
-    page.whatif.madeOf.value = { subject: overview.subject, changes, matter };
+    const { asked, cover } = rows[n]!;
+    const there = made ? page.whatif.madeOf.value!.changes : changesOf(overview); // each row stands alone
+    const changes = there.filter((_, at) => !cover.includes(at));
+    page.whatif.madeOf.value = cover.length > 0 ? null : { subject: overview.subject, changes, matter };
     page.tabChosen.value = true;
-    put(view, () => [...changes, matter.rows[n]!.asked]);
+    put(view, () => [...changes, asked]);
   };
   return (
     <div class="bl-matter" data-testid="matter">
@@ -141,32 +155,33 @@ function Answered({ matter, isOld = false }: { matter: Answer; isOld?: boolean }
       <AnswerChoice />
       {!made && overview.changes.length > 0 && (
         <p data-testid="on-top">
-          Before is the run shown, with {changeNames(overview)}: each row comes on top. <UndoChange />
+          {baseWords(overview, matter)} <UndoChange />
         </p>
       )}
       <EffectTable
         caption={`${name[0]!.toUpperCase()}${name.slice(1)}`}
-        rows={matter.rows.map(({ asked, label, code, why_not, after, first, first_value }, n) => ({
+        rows={rows.map(({ asked, label, code, cover, why_not, name, before, after, first, first_value }, n) => ({
           name: names[n],
-          before: amountOf(matter.before, unit),
+          before: `${isAlike ? "" : `“${name}” `}${amountOf(before, unit)}`,
           after: (
             <span title={after === null ? "" : after.toFixed(6)}>
               {after === null ? "" : amountOf(after, unit)}
               {first && ` · first is “${first}” ${amountOf(first_value!, unit)}`}
             </span>
           ),
-          change: after === null ? "" : changeText(after - matter.before),
+          change: after === null ? "" : changeText(after - before),
           refused: why_not,
           asked,
           label,
-          isShown: made?.code === code,
+          isShown: made ? made.code === code : cover.length === 1 && overview.changes[cover[0]!]!.code === code,
+          takeBack: made ? undefined : overview.changes[cover[0]!]?.id,
         }))}
         show={show}
       />
       <p class="bl-muted" title={RULE}>
         {matter.kind === "similarity" && "For their similarity each text is read alone, with the same change. "}
-        {COUNTS[matter.rows.filter(({ after }) => after !== null).length]} in this one text: later heads may make up for
-        what is off.
+        {COUNTS[rows.filter(({ after }) => after !== null).length]} in this one text: later heads may make up for what
+        is off.
       </p>
       <WhichWords />
     </div>

@@ -21,14 +21,17 @@ export function matterOf(each: Each, overview: Overview, place: WhyPlace & Targe
   const sizes = places.map((_, at) => moved(at));
   const at = sizes.indexOf(Math.max(...sizes));
   const [position, name, before] = places[at]!;
+  const nothing = { cover: [], name, before, after: null, first: "", first_value: null };
   const made = (row: number): Omit<MatterRow, "asked" | "label" | "code"> => {
     const why_not = each.refused.find(([n]) => n === row)?.[1] ?? "";
-    if (why_not) return { why_not, after: null, first: "", first_value: null };
-    const after = before + each.change[row * places.length + at]!;
+    if (why_not) return { ...nothing, why_not };
+    const [, cover, bases] = each.cover.find(([n]) => n === row) ?? [row, [], null];
+    const own = bases ? { name: bases[at]![0], before: bases[at]![1] } : { name, before };
+    const after = own.before + each.change[row * places.length + at]!;
     const then = firstOf(row, at);
-    return { why_not, after, first: then?.[2] ?? "", first_value: then?.[3] ?? after };
+    return { ...own, cover, why_not, after, first: then?.[2] ?? "", first_value: then?.[3] ?? after };
   };
-  const none = { why_not: NEEDS_PYTHON, after: null, first: "", first_value: null };
+  const none = { ...nothing, why_not: NEEDS_PYTHON };
   const cell = `${tokenName(overview, query)} → ${tokenName(overview, key)}`;
   return {
     ...{ target: "", target_at: -1, ...place, kind, unit, position, name, before },

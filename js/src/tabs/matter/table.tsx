@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useView } from "../../state/view";
 import type { Asked } from "../../state/whatif";
-import { undo } from "../../whatif/doing";
+import { remove, undo } from "../../whatif/doing";
 
 export interface EffectRow {
   name: ComponentChildren; // what is changed
@@ -13,6 +13,7 @@ export interface EffectRow {
   asked?: Asked; // the change, where it can be made
   label: string; // in words
   isShown: boolean; // whether the run shown has it
+  takeBack?: number; // that change of the run, where it need not be the last
 }
 
 interface Props {
@@ -68,8 +69,10 @@ function RunButton({ row, show }: { row: EffectRow; show: () => void }) {
   const view = useView();
   const isLive = view.link.kernel.value;
   if (row.refused || view.link.now.value.state === "saved") return null;
+  const last = view.overview.changes.at(-1)?.id;
+  const back = () => (row.takeBack === undefined || row.takeBack === last ? undo(view) : remove(view, row.takeBack));
   const [text, about, act] = row.isShown
-    ? (["Undo", `Take back: ${row.label}`, () => undo(view)] as const)
+    ? (["Undo", `Take back: ${row.label}`, back] as const)
     : (["show this run", `The whole page of the run with this change: ${row.label}`, show] as const);
   return (
     <button

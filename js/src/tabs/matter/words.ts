@@ -1,11 +1,11 @@
 // Which words the answer rests on: how the answer of the kernel is read, said in words and written to a file.
 import { fieldsAndArrays, type Kind } from "../../kernel/answers";
 import { signed } from "../../paint/format";
+import { isNothing } from "../../paint/ranked";
 import type { Numbers } from "../../parts/picturetable";
 import type { Overview } from "../../state/overview";
 import { tokenName } from "./data";
 
-const SAME = 5e-7; // what float32 rounds away
 const NAMED = 2; // tokens in the sentence
 
 /** What each token counts for: see bertlens/widgets/answers/words.py. */
@@ -55,7 +55,7 @@ export function endsOf(values: Float64Array): [low: number, high: number] {
 /** A number with its sign; all with three decimals, or as many as give the largest two digits. */
 export function writer({ values, signed: hasSign }: Found): (value: number) => string {
   const top = Math.max(...endsOf(values).map(Math.abs));
-  const digits = top > SAME ? Math.max(3, 1 - Math.floor(Math.log10(top))) : 3;
+  const digits = !isNothing(top) ? Math.max(3, 1 - Math.floor(Math.log10(top))) : 3;
   return (value) => {
     if (Number.isNaN(value)) return "–";
     const text = signed(value, digits);
@@ -70,10 +70,11 @@ export const ordered = (values: Float64Array): number[] =>
 /** The tokens that the sentence names: those that raise the number most, and the one that lowers it more than they do. */
 export function most(values: Float64Array): { raise: number[]; lowers: number | null } {
   const order = ordered(values);
-  const raise = order.slice(0, NAMED).filter((n) => values[n]! > SAME);
+  const raise = order.slice(0, NAMED).filter((n) => values[n]! > 0 && !isNothing(values[n]!));
   const last = order.at(-1);
-  const beyond = raise.length ? values[raise[0]!]! : SAME;
-  return { raise, lowers: last !== undefined && -values[last]! > beyond ? last : null };
+  const beyond = raise.length ? values[raise[0]!]! : 0;
+  const lowers = last !== undefined && -values[last]! > beyond && !isNothing(values[last]!) ? last : null;
+  return { raise, lowers };
 }
 
 /** What the number is, in a sentence. */

@@ -5,6 +5,7 @@ import { sorted } from "../../compute/sorted";
 import { LIMITS } from "../../generated/vocabulary";
 import { type Answer, arrived, type Kind, type Read } from "../../kernel/answers";
 import { signed, upTo } from "../../paint/format";
+import { isNothing } from "../../paint/ranked";
 import type { Numbers } from "../../parts/picturetable";
 import type { View } from "../../state/view";
 
@@ -205,14 +206,14 @@ export function triedOf(without: Matrix, a: Unit, b: Unit): Tried | null {
   return { none, a: one, b: other, both, own: none - one - other + both };
 }
 
-/** The pairs with the largest parts, or, where there are none, the largest own effects; and what all others have. */
+/** The pairs with the largest parts, or, where there are none, the largest own effects, beyond rounding; what others have. */
 export function largestOf({ a, b, cells }: Split, without: Matrix | null, most = LISTED): Largest {
   const [ownA, ownB] = [ownOf(a), ownOf(b)];
   const all = ownA.flatMap((i) => ownB.map((j) => [i, j] as const));
   const part = (i: number, j: number) => cells && cells[i * b.length + j]!;
   const tried = (i: number, j: number) => without && triedOf(without, a[i]!, b[j]!);
   const by = all.map(([i, j]) => part(i, j) ?? tried(i, j)?.own ?? Number.NaN);
-  const chosen = largest(by, most).positions.map((n) => all[n]!);
+  const chosen = largest(by, most).positions.flatMap((n) => (isNothing(by[n]!) ? [] : [all[n]!]));
   const pairs = chosen.map(([i, j]) => ({ a: i, b: j, part: part(i, j), tried: tried(i, j) }));
   const own = sum(all.map(([i, j]) => part(i, j) ?? 0));
   return {

@@ -174,9 +174,11 @@ export const allOf = ({ texts, span }: Survey) => `${many(texts)} of ${tokens(sp
 /** Which texts the gates are counted in: they depend on the length. */
 export const gatesOf = (data: Survey) => (data.gates_alike ? alikeOf(data) : allOf(data));
 
-/** A head's most frequent gate. */
-export const mostly = (data: Survey, l: number, h: number) =>
-  `mostly ${data.gates[l]![h]}, in ${percent(data.shares[l]![h]!)} of ${gatesOf(data)}`;
+/** A head's most frequent gate: that of most texts, or of more than any other. */
+export function mostly(data: Survey, l: number, h: number): string {
+  const part = data.shares[l]![h]!;
+  return `${part > 0.5 ? "mostly" : "most often"} ${data.gates[l]![h]}, in ${percent(part)} of ${gatesOf(data)}`;
+}
 
 /** That there are too few texts to compare with; "" where there are enough. */
 export const fewOf = ({ alike: { fewest } }: Survey, texts: number) =>

@@ -3,6 +3,7 @@
 import type { Kind } from "../../kernel/answers";
 import type { Arrays } from "../../kernel/wire";
 import { headLabel, number } from "../../paint/format";
+import { isNothing } from "../../paint/ranked";
 import { into } from "../../parts/controls";
 import { Section, Waiting } from "../../parts/section";
 import { visibleText } from "../../parts/token";
@@ -58,11 +59,15 @@ export function HeadTexts() {
   const k = data.names.indexOf(name);
   const highest = Array.from({ length: most }, (_, n) => (n * K + k) * H + head)
     .map((at) => ({ value: values!.data[at]!, text: data.texts[texts!.data[at]!]! }))
-    .filter(({ text }) => text);
+    .filter(({ value, text }) => text && !isNothing(value));
   const count = data.counts[by][k]!;
   const about = `${labelOf(name)}, by ${by}: the highest of ${many(count)} of any length, whose mean is ${number(means!.data[k * H + head], 3)}`;
   return (
-    <Section title={title} about={count ? about : "No text has such tokens."} testid="head-texts">
+    <Section
+      title={title}
+      about={!count ? "No text has such tokens." : highest.length ? about : "No text has any of it."}
+      testid="head-texts"
+    >
       <div class="bl-controls">
         <StatisticChoice {...{ name, by, put }} names={data.names} among={data.by} />
       </div>

@@ -1,11 +1,8 @@
 // The example that is open, in a sentence; and which head its answer hangs on.
 import { useState } from "preact/hooks";
 import { askHeads } from "../../atlas/questions";
-import { sorted } from "../../compute/sorted";
-import type { HeadName } from "../../generated/vocabulary";
-import { upTo } from "../../paint/format";
 import { HeadLink } from "../../parts/headlink";
-import { effect, metricOf, sweep } from "../../state/effects";
+import { effect, metricOf, strongest, sweep } from "../../state/effects";
 import { useView } from "../../state/view";
 import type { Examples, Told } from "./data";
 import { exampleWords } from "./words";
@@ -56,13 +53,6 @@ export function Opened({ examples, n, told }: { examples: Examples; n: number; t
   );
 }
 
-/** The head without which a number loses most; null where it loses by none. */
-export function mostNeeded(values: ArrayLike<number>, n_heads: number): { at: HeadName; value: number } | null {
-  const [n] = sorted(upTo(values.length), (n) => values[n]!, false);
-  if (n === undefined || !(values[n]! < 0)) return null;
-  return { at: [Math.floor(n / n_heads), n % n_heads], value: values[n]! };
-}
-
 function Head() {
   const view = useView();
   const metric = metricOf(view);
@@ -75,11 +65,11 @@ function Head() {
         switching off each head: {exact} of {values.length} …
       </p>
     );
-  const most = mostNeeded(values, view.overview.n_heads);
+  const [most] = strongest(values, view.overview.n_heads, -1);
   if (!most) return <p data-testid="task-head">No head, switched off alone, lowers {metric.label}.</p>;
   return (
     <p data-testid="task-head">
-      <HeadLink at={most.at} pick={(layer, head) => view.synced.put({ layer, head })} />, switched off alone, lowers{" "}
+      <HeadLink at={most.name} pick={(layer, head) => view.synced.put({ layer, head })} />, switched off alone, lowers{" "}
       {metric.label} most of {values.length} heads: {effect(most.value)}.
     </p>
   );

@@ -20,14 +20,14 @@ import { Section, Waiting } from "../../parts/section";
 import { numbers, Table } from "../../parts/table";
 import { shortText, visibleText } from "../../parts/token";
 import { useWidth } from "../../parts/width";
-import { effect, metricOf, sweep } from "../../state/effects";
+import { effect, metricOf, strongest, sweep } from "../../state/effects";
 import { useView } from "../../state/view";
 
 export const SHARED = {
   ...{ Chart, Close, Fragment, HeadLink, Key, MARGIN, Section, Segmented, Select },
   ...{ Table, Waiting, arrived, askHeads, counted, cssColor, csv, curvePath, effect },
   ...{ inkOn, into, jsx, jsxs, metricOf, number, numbers, onGridKey, percent },
-  ...{ px, scale, seriesColour, shortText, signal, signed, signedColours, sorted, sweep },
+  ...{ px, scale, seriesColour, shortText, signal, signed, signedColours, sorted, strongest, sweep },
   ...{ upTo, useCopy, useId, useLayoutEffect, useMemo, useRef, useState, useView, useWidth },
   ...{ visibleText, weightColours },
 };
