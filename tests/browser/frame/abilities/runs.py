@@ -159,7 +159,7 @@ def compare_answers(hand: Hand) -> Steps:
     expect(hand.seen.part("compare-answers")).to_have_text(comparison().answers().said)
 
 
-@ability("compare by the words alone that both texts have", 1, of="compared")
+@ability("compare by aligned words alone", 1, of="compared")
 def compare_aligned(hand: Hand) -> Steps:
     hand.aligned_only()
     yield
