@@ -209,7 +209,7 @@ def similar(hand: Hand) -> Steps:
 def similar_pair(hand: Hand) -> Steps:
     hand.pair_of_words("food – eats")
     yield
-    expect(hand.seen.part("similar-tried")).to_contain_text("without “food”")
+    expect(hand.seen.part("similar-tried")).to_contain_text("without a’s “food”")
 
 
 @ability("see two texts by the tokens that went in", 1, long=True, of="similar")
