@@ -154,7 +154,12 @@ def test_gate_view_scores_and_evidence(show, pair):
     expect(
         seen.root.get_by_role("heading", name=f"L0·H2: backward contextual at {pair.n_tokens} tokens", exact=True)
     ).to_be_visible()
-    expect(seen.part("gates")).to_contain_text(f"full view, at {pair.n_tokens} tokens")
+    for view, place in (("full", pair.n_tokens), ("content", sum(not s for s in pair.encoding.special))):
+        seen.choice("view", view.capitalize()).click()
+        expect(seen.part("gates")).to_contain_text(f"{view} view, at {place} tokens")
+    content_label = gates.classify(pair, "content")["label"][2]
+    expect(seen.part("gates")).to_contain_text(f"without special tokens: {content_label} at {place} tokens")
+    seen.choice("view", "Full").click()
     scores = gates.scores(pair.attention(0), pair.special_mask, pair.segments)
     for name in gates.GATES:
         row = seen.part("gates").get_by_role("row", name=re.compile(rf"^\S+ {name} "))
