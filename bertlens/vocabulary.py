@@ -236,7 +236,8 @@ TERMS: dict[str, Word] = _by_name(
         Word(
             "cone",
             "I/n",
-            "Cone index: length of the mean of the unit vectors, 0 to 1; 1 = all point one way (Bonino et al. 2025).",
+            "Cone index I ÷ number of tokens n: length of the mean of the unit vectors, 0 to 1; 1 = all point one way "
+            "(Bonino et al. 2025).",
         ),
         Word("ratio", "‖Δ‖/‖x‖", "Length of what the step changes ÷ length of what it takes in, mean over tokens."),
         Word("cosine", "cos", "Cosine of what the step changes with what it takes in, −1 to 1, mean over tokens."),
@@ -334,7 +335,7 @@ SETTINGS: dict[str, Any] = {
     "explain": True,  # one line at the foot that says what is seen
     "target": "",  # the label or word whose change is asked, "" the model's first answer
     "target_at": -1,  # at which mask or token, -1 where nobody chose
-    "aligned_only": False,  # two runs by the words that both texts have
+    "aligned_only": False,  # two runs by their aligned words alone
     "compare_with": {
         "run": "",
         "text": "",

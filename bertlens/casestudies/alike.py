@@ -208,7 +208,7 @@ class Alike:
             ),
             (
                 "A denial is less alike than another word",
-                "the other way",
+                "the other way, in these frames",
                 f"{mean_text(found.denial)}, n = {len(found.denied)}",
             ),
             (

@@ -32,11 +32,11 @@ def _streams(traces: Sequence[Trace], columns: list[str]) -> np.ndarray:
 
 
 def through_layers(traces: Sequence[Trace]) -> Finding:
-    """Cone index on the way through each layer, mean over texts: `cones` (texts, layers, CONES)."""
+    """Cone index ÷ n on the way through each layer, mean over texts: `cones` (texts, layers, CONES)."""
     cones = _streams(traces, CONES)
     chance = np.mean([each.n_tokens**-0.5 for each in traces])
     said = (
-        f"{lengths(traces)}; chance is about {chance:.2f}.\nFrom layer 4 to layer 5 the output's cone index changes by "
+        f"{lengths(traces)}; chance is about {chance:.2f}.\nFrom layer 4 to layer 5 the output's Ī changes by "
         f"{mean_text(np.diff(cones[:, :, 4], axis=1)[:, 4])}."
     )
     return Finding(said, pd.DataFrame(cones.mean(0), columns=CONES).rename_axis("layer").round(2), cones=cones)
@@ -59,7 +59,7 @@ def _softmax_cones(traces: Sequence[Trace]) -> np.ndarray:
 
 
 def of_softmax(study: Gates) -> Finding:
-    """Cone index of softmax(QKᵀ): (texts,) heads `over` .99 and `over_long`; `closed_over`, which of these are closed;
+    """Ī of softmax(QKᵀ): (texts,) heads `over` .99 and `over_long`; `closed_over`, which of these are closed;
     `kinds`, label (None: neither closed nor directional) -> (texts that have it,) mean of its heads."""
     cones, cones_long = _softmax_cones(study.short), _softmax_cones(study.long)
     over, over_long = ((found > NEAR_ONE).sum((1, 2)) for found in (cones, cones_long))
@@ -72,7 +72,7 @@ def of_softmax(study: Gates) -> Finding:
 
     kinds = {label: by_label(label) for label in ("closed", "directional", None)}
     means = "\n".join(
-        f"Mean cone index of {label or 'all other'} heads, short texts: {mean_text(values)}."
+        f"Mean cone index Ī of {label or 'all other'} heads, short texts: {mean_text(values)}."
         for label, values in kinds.items()
     )
     said = (
@@ -186,7 +186,7 @@ def conclusions(study: Gates, instances: Finding, softmax: Finding, rank: Findin
         ),
         ("instance gates", "listed", f"{instances.labelled} of 72 heads"),
         (
-            "softmax cone near its maximum",
+            "softmax cone index Ī near 1",
             "head 1, layer 11",
             f"{mean_text(softmax.over, 1)} of 72 heads over 0.99 in short texts, "
             f"{mean_text(softmax.over_long, 1)} in long ones",

@@ -167,7 +167,7 @@ def plane(vectors: torch.Tensor) -> tuple[torch.Tensor, float]:
 
 
 def softmax_cones(trace: Trace) -> torch.Tensor:
-    """(layers, heads) cone index of softmax(QKᵀ), 1 where all queries take one direction."""
+    """(layers, heads) cone index ÷ n of softmax(QKᵀ), 1 where all queries take one direction."""
     return torch.stack([geometry.attention_cone(trace, layer) for layer in range(trace.n_layers)])
 
 

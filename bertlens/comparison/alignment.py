@@ -13,7 +13,7 @@ from ..text.encoding import Encoding
 
 Pair = tuple[int | None, int | None]
 Key = tuple[str, ...]
-NAMED = 4  # pairs in a sentence
+NAMED = 4  # pairs, or places, in a sentence
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Unit:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Units of two texts, in order. Every unit of either is in exactly one of `pairs`; None is a gap."""
+    """Units of two texts, in order. Every unit of either is in exactly one of `pairs`; None is a gap: the other text
+    has no unit like it between the pairs before and behind, but may have one elsewhere."""
 
     by: str  # "tokens" or "words"
     a: tuple[Unit, ...]
@@ -42,31 +43,40 @@ class Alignment:
 
     @cached_property
     def alone(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The units that only a has, and those that only b has."""
+        """The units of a, and those of b, that are aligned with none."""
         return (
             tuple(i for i, j in self.pairs if i is not None and j is None),
             tuple(j for i, j in self.pairs if j is not None and i is None),
         )
 
     def only(self, aligned: bool) -> Alignment:
-        """With those pairs alone that both texts have, or with all gaps again."""
+        """Without gaps, or with all of them again."""
         return replace(self, pairs=self.shared if aligned else _with_gaps(self.shared, len(self.a), len(self.b)))
 
     @property
     def said(self) -> str:
         """How much is aligned, and which pairs could be others."""
-        counts = f"{len(self.shared)} of {len(self.a)} {self.by} of a and of {len(self.b)} of b"
-        said = f"{counts} are aligned."
-        if len(self.pairs) == len(self.shared) < max(len(self.a), len(self.b)):
-            said = f"Only what both texts have: {counts}."
+        n, of_a, of_b = len(self.shared), len(self.a), f"of a and of {len(self.b)} of b"
+        said = f"{n} of {of_a} {self.by} {of_b} are aligned."
+        if len(self.pairs) == n < max(of_a, len(self.b)):
+            said = f"Only aligned {self.by}: {n} of {of_a} {of_b}."
         if not self.open:
             return said
-        named = [f"“{self.a[i].name}” ({self.a[i].pieces[0]} and {self.b[j].pieces[0]})" for i, j in self.open]
-        more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+        named = _first([f"“{self.a[i].name}” ({self.a[i].pieces[0]} and {self.b[j].pieces[0]})" for i, j in self.open])
         return (
-            f"{said} Another alignment is as long without {', '.join(named[:NAMED])}{more}: "
-            "taken are the pairs that both texts come to first."
+            f"{said} Another alignment is as long without {named}: taken are the pairs that both texts come to first."
         )
+
+    def gap(self, side: int, n: int) -> str:
+        """What the other text has of a unit of one (0: a, 1: b) that has no partner: nothing like it, or where."""
+        units, others = (self.b, self.a) if side else (self.a, self.b)
+        places = [str(unit.pieces[0]) for unit in others if unit.key == units[n].key]
+        where = f"has it at {_first(places)}, not aligned with this one" if places else f"has no such {self.by[:-1]}"
+        return f"{'ba'[side]} {where}"
+
+
+def _first(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def align(a: Encoding, b: Encoding, one_tokenizer: bool) -> Alignment:

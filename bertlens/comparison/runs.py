@@ -48,7 +48,7 @@ def compare(a: Trace, b: Trace, *, same_heads: bool | None = None, aligned_only:
     same_heads: whether a head of one index is the same head in both. None: where both are of one model, where their
     weights say that one was trained on from the other (`kinship`), and where attention weights were given.
     aligned_only: as if both texts had their common tokens alone, see `Comparison.only`.
-    Raises InputError for anything but two traces, and for two that have no token in common.
+    Raises InputError for anything but two traces, and for two that have no word in common.
     """
     for trace in (a, b):
         if not isinstance(trace, Trace):
@@ -59,7 +59,7 @@ def compare(a: Trace, b: Trace, *, same_heads: bool | None = None, aligned_only:
     if a.key_encoding is not None or b.key_encoding is not None:
         keys = align(a.key_encoding or a.encoding, b.key_encoding or b.encoding, single)
     if not queries.shared or not keys.shared:
-        raise InputError("the two texts have no token in common: there is nothing to compare")
+        raise InputError("the two texts have no word in common: there is nothing to compare")
     return Comparison(a, b, queries, keys, *match_heads(a, b, same_heads)).only(aligned_only)
 
 
@@ -77,14 +77,14 @@ class Comparison:
     keys: Alignment
     same_heads: bool  # whether heads are matched by index
     note: str  # why, or why not, in one sentence
-    aligned_only: bool = False  # weights are shares of what a row gives to tokens that both texts have
+    aligned_only: bool = False  # weights are shares of what a row gives to aligned tokens
 
     def only(self, aligned: bool = True) -> Comparison:
-        """The same two runs by the tokens that both texts have, or (False) by all of them.
+        """The same two runs by their aligned tokens alone, or (False) by all of them.
 
         By those alone there are no gaps, and the weights of each token's row over their keys are scaled to sum 1, or
         stay 0 where it gives them nothing; norms and differences are those of these weights. What looks elsewhere only
-        for a word that the other text lacks is then no difference.
+        for a word that has no partner is then no difference.
         """
         if aligned == self.aligned_only:
             return self
@@ -107,9 +107,9 @@ class Comparison:
     def heads(self) -> Tensor:
         """(L, H) Jensen-Shannon divergence of each head's rows in a and in b, in nats in [0, ln 2], float64.
 
-        Mean over aligned query rows, special tokens included, as `survey.head_distances`. A key that only one of them
-        has keeps its weight in a column of its own, as does weight that goes to no token: nothing is renormalised, but
-        for what `only` does.
+        Mean over aligned query rows, special tokens included, as `survey.head_distances`. A key without a partner
+        keeps its weight in a column of its own, as does weight that goes to no token: nothing is renormalised, but for
+        what `only` does.
         Lin 1991; between heads Clark et al. 2019, section 6. Raises ModelError where heads are not matched by index.
         """
         self._check_heads()
@@ -137,16 +137,16 @@ class Comparison:
         return row, int((second - first).abs().argmax())
 
     def attention(self, layer: int) -> Tensor:
-        """(H, U, V) attention of b − that of a, NaN where one of them has no such token. Raises as `heads`."""
+        """(H, U, V) attention of b − that of a, NaN at gaps. Raises as `heads`."""
         first, second = self.weights(layer)
         return second - first
 
     def weights(self, layer: int) -> tuple[Tensor, Tensor]:
-        """(H, U, V) attention of a and of b on the units of both, NaN where it has no such token. Raises as `heads`."""
+        """(H, U, V) attention of a and of b on the units of both, NaN at gaps. Raises as `heads`."""
         return self.both(lambda trace: self._given(0 if trace is self.a else 1, trace.attention(layer)))
 
     def difference(self, measure: Measure, layer: int | None = None, kind: str = "map") -> Tensor:
-        """A measure of b − that of a, float64, NaN where one of them has no such token.
+        """A measure of b − that of a, float64, NaN at gaps.
 
         measure: (trace) or, with `layer`, (trace, layer) -> Tensor. kind: "map" (…, S, K) [query, key] gives
         (…, U, V); "tokens" (…, S) gives (…, U); "heads" anything without tokens, taken as it is.
@@ -157,8 +157,7 @@ class Comparison:
         return second - first
 
     def both(self, measure: Measure, layer: int | None = None, kind: str = "map") -> tuple[Tensor, Tensor]:
-        """The measure of a and of b, each on the units of both, NaN where it has no such token. As `difference`,
-        and it raises like it."""
+        """The measure of a and of b, each on the units of both, NaN at gaps. Raises as `difference`."""
         if kind not in KINDS:
             raise SelectionError(f"no kind {kind!r} of measure: there are {', '.join(KINDS)}")
         found = [measure(trace) if layer is None else measure(trace, layer) for trace in (self.a, self.b)]
@@ -218,8 +217,9 @@ class Comparison:
         """The n heads that differ most, of those that do: DataFrame(layer, head, divergence, query, key, a, b, words).
 
         query: the aligned row in which the head differs most; key: the column of that row whose weight differs most;
-        a, b: its weights there, 0 where the key is not in that text. words: the same as a sentence, with where the
-        tokens stand: in a, but for a key that only b has.
+        a, b: its weights there, 0 where no token of that text is aligned with the key. words: the same as a sentence,
+        with where the tokens stand: in a, but for a key of b that has no partner. Of a key without one it says whether
+        the other text has it elsewhere.
         Raises InputError for n < 1, else as `heads`.
         """
         from pandas import DataFrame
@@ -307,7 +307,7 @@ class Comparison:
         return shares(alpha.masked_fill(alone, 0))
 
     def _split(self, side: int, layer: int, pairs: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
-        """(H, n, m + 1) aligned rows, over aligned keys and nothing; (H, n, k) over keys that the other has not."""
+        """(H, n, m + 1) aligned rows, over aligned keys and nothing; (H, n, k) over keys without a partner."""
         rows, keys = ([pair[side] for pair in some] for some in (pairs, self.keys.shared))
         alpha = self._weights(side, layer, rows[0], rows[-1])[:, [row - rows[0] for row in rows]]
         sink = 1 - alpha.sum(-1, keepdim=True)
@@ -379,14 +379,14 @@ class Comparison:
             for side in (0, 1)
         ]
         p, q = self.keys.pairs[at]
-        query, key = self.queries.a[i], self.keys.b[q] if p is None else self.keys.a[p]  # type: ignore[index]
+        side, n = (1, q) if p is None else (0, p)
+        assert n is not None
+        query, key = self.queries.a[i], (self.keys.b if side else self.keys.a)[n]
         order = sorted((0, 1), key=weights.__getitem__, reverse=True)
         texts = dict(zip(order, ranked([weights[side] for side in order], 2), strict=True))
+        said = f"with {texts[0]} in a, {texts[1]} in b"
         if p is None or q is None:
-            here, there = ("b", "a") if p is None else ("a", "b")
-            said = f"with {texts['ab'.index(here)]} in {here}; {there} has no such {self.keys.by[:-1]}"
-        else:
-            said = f"with {texts[0]} in a, {texts[1]} in b"
+            said = f"with {texts[side]} in {'ab'[side]}; {self.keys.gap(side, n)}"
         divergence = float(self.heads[layer, head])
         words = f"L{layer}·H{head} differs most at {_at(query)}: it looks at {_at(key)} {said}."
         return layer, head, divergence, query.name, key.name, *weights, words

@@ -59,7 +59,7 @@ def to_png(overview: Mapping[str, Any], trace: Trace, layer: int, head: int) -> 
 def compared_png(
     maps: Sequence[np.ndarray], queries: list[str], keys: list[str], names: Sequence[str], caption: Sequence[str]
 ) -> bytes:
-    """PNG of one head in two runs: a, b and b − a (U, V) on one scale, NaN where a text has no such token.
+    """PNG of one head in two runs: a, b and b − a (U, V) on one scale, NaN at gaps.
 
     names: of the head in a and in b. caption: lines below.
     """
@@ -74,7 +74,7 @@ def compared_png(
     ]
     about = (
         f"{names[0]} in a, {names[1]} in b, b − a: row = query, column = key, white 0 to dark blue {top:.3f}; of the "
-        f"difference orange −{top:.3f}, blue {top:.3f}; grey: that text has no such token"
+        f"difference orange −{top:.3f}, blue {top:.3f}; grey: nothing aligned in that text"
     )
     return _page("bertlens · a | b | b − a", parts, [about, *caption, _STILL])
 

@@ -55,7 +55,7 @@ def gate_counts(table: pd.DataFrame, axes: Any = None) -> Any:
         left = left + widths
     axes.invert_yaxis()
     at = f"{least}" if least == most else f"{least} to {most}"
-    axes.set(xlabel=f"heads, labels at {at} tokens")
+    axes.set(xlabel=f"heads, labels of texts of {at} tokens")
     layers_on_axis(axes.yaxis, counts.index)
     legend(axes)
     quiet(axes)

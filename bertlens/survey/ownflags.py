@@ -1,4 +1,5 @@
-"""How many flags the corpus's own texts have: the mean is known, but they come in clumps, many in a few texts."""
+"""How many flags the corpus's own texts have: they come in clumps, many in a few texts, and most of all in texts whose
+length lies at the edge of those that are compared."""
 
 from __future__ import annotations
 
@@ -9,59 +10,73 @@ import numpy as np
 from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from .headstats import HeadStats
 from .prediction import FEWEST_TEXTS, ROUNDING, width
+from .textlength import STEPS, LengthBin, step_of
 
 SHARE = 0.9
 
 
 @dataclass(frozen=True)
 class OwnFlags:
-    """The number of flags that 9 of 10 texts of a length have at most, each text set among the others.
+    """How many flags texts of nearly one length have, each set among all that are compared: mean, and 9 of 10 at most.
 
-    texts (K,): of how many texts that have the statistic, 0 where nothing is known: too few, or none kept (files of
-    bertlens 0.2 and older with more than 256 texts in a bin). statistics (K,): flags of one statistic among all heads;
-    heads (L, H): of one head among the counted statistics; all: among both. NaN where not known.
+    shortest, longest: tokens of these texts. texts (K,): how many of them have the statistic, 0 where nothing is known:
+    too few, or none kept (files of bertlens 0.2 and older with more than 256 texts in a bin). statistics (2, K): mean
+    and most flags of one statistic among all heads; heads (2, L, H): of one head among the counted statistics; all
+    (2,): among both. NaN where not known.
     """
 
+    shortest: int
+    longest: int
     texts: np.ndarray
     statistics: np.ndarray
     heads: np.ndarray
-    all: float
+    all: np.ndarray
 
 
-def own_flags(stats: HeadStats, by: str, compared: np.ndarray) -> OwnFlags:
-    """Of the texts of one length (`HeadStats.of_length`) that are kept. compared (K, L, H) bool: what is, of a text.
+def own_flags(stats: HeadStats, by: str, compared: np.ndarray, tokens: int) -> OwnFlags:
+    """Of those kept texts of `HeadStats.of_length(tokens)` that are nearest in length: of the bin of `tokens`, and of
+    those around it until there are FEWEST_TEXTS. compared (K, L, H) bool: what is, of a text.
 
     A text is flagged where it lies outside the prediction interval of all other texts of the length. Of a bin of
     lengths with more texts than are kept, each kept one stands for as many as they are.
     """
-    texts, statistics = np.zeros(len(SURVEY_NAMES), int), np.full(len(SURVEY_NAMES), np.nan)
-    nothing = np.full(compared.shape[1:], np.nan)
-    kept = _kept(stats, by)
+    texts, statistics = np.zeros(len(SURVEY_NAMES), int), np.full((2, len(SURVEY_NAMES)), np.nan)
+    nothing = np.full((2, *compared.shape[1:]), np.nan)
+    kept = _kept(stats, by, tokens)
     if kept is None:
-        return OwnFlags(texts, statistics, nothing, np.nan)
-    values, weights = kept
+        return OwnFlags(0, 0, texts, statistics, nothing, nothing[:, 0, 0])
+    values, weights, ends = kept
     counts, spreads = stats.counts(by), stats.spreads(by)
-    of_heads, asked = np.zeros((len(values), *nothing.shape), int), compared.any((1, 2))
+    of_heads, asked = np.zeros((len(values), *compared.shape[1:]), int), compared.any((1, 2))
     known = asked & (counts > FEWEST_TEXTS)
     for k in np.flatnonzero(known):
         flags = _flags(values[:, k].astype(float), int(counts[k]), stats.values(SURVEY_NAMES[k], by), spreads[k])
         here = ~np.isnan(values[:, k]).any((1, 2))
-        texts[k], statistics[k] = here.sum(), _most(flags.sum((1, 2))[here, None], weights[here])[0]
+        texts[k] = here.sum()
+        if texts[k]:
+            statistics[:, k] = _told(flags.sum((1, 2))[here, None], weights[here])[:, 0]
         of_heads += flags if SURVEY_NAMES[k] in FLAGGED_NAMES else 0
     if not known.any() or (known < asked).any():
-        return OwnFlags(texts, statistics, nothing, np.nan)
-    heads, every = (_most(counted.reshape(len(values), -1), weights) for counted in (of_heads, of_heads.sum((1, 2))))
-    return OwnFlags(texts, statistics, heads.reshape(nothing.shape), float(every[0]))
+        return OwnFlags(*ends, texts, statistics, nothing, nothing[:, 0, 0])
+    heads, every = (_told(counted.reshape(len(values), -1), weights) for counted in (of_heads, of_heads.sum((1, 2))))
+    return OwnFlags(*ends, texts, statistics, heads.reshape(nothing.shape), every[:, 0])
 
 
-def _kept(stats: HeadStats, by: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """(texts, K, L, H) values of single texts, (texts,) how many each stands for; None where a bin keeps none."""
-    there = [part for part in stats.bins.values() if f"{by}.text" in part.sums]
-    if not there or not all(by in part.values for part in there):
+def _kept(stats: HeadStats, by: str, tokens: int) -> tuple[np.ndarray, np.ndarray, tuple[int, int]] | None:
+    """(texts, K, L, H) values of single texts, (texts,) how many each stands for, and the shortest and longest length;
+    None where a bin keeps none."""
+    there = {place: part for place, part in stats.bins.items() if f"{by}.text" in part.sums}
+    if not there or not all(by in part.values for part in there.values()):
         return None
-    values = [part.values[by] for part in there]
-    each = [part.sums[f"{by}.text_count"].max() / len(some) for part, some in zip(there, values, strict=True)]
-    return np.concatenate(values), np.repeat(each, [len(some) for some in values])
+    places: list[LengthBin] = []
+    for reach in range(STEPS):
+        places = [place for place in there if abs(place.step - step_of(tokens)) <= reach]
+        if sum(len(there[place].values[by]) for place in places) >= FEWEST_TEXTS:
+            break
+    values = [there[place].values[by] for place in places]
+    each = [there[at].sums[f"{by}.text_count"].max() / len(some) for at, some in zip(places, values, strict=True)]
+    ends = min(place.tokens[0] for place in places), max(place.tokens[-1] for place in places)
+    return np.concatenate(values), np.repeat(each, [len(some) for some in values]), ends
 
 
 def _flags(values: np.ndarray, n: int, mean: np.ndarray, sd: np.ndarray) -> np.ndarray:
@@ -74,10 +89,10 @@ def _flags(values: np.ndarray, n: int, mean: np.ndarray, sd: np.ndarray) -> np.n
     return found
 
 
-def _most(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(M,) of counts (texts, M): the least number that SHARE of the texts do not exceed."""
+def _told(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(2, M) of counts (texts, M): their mean, and the least number that SHARE of the texts do not exceed."""
     order = counts.argsort(0, kind="stable")
     share = weights[order].cumsum(0) / weights.sum()
     at = (share >= SHARE - 1e-9).argmax(0)
-    found: np.ndarray = np.take_along_axis(np.take_along_axis(counts, order, 0), at[None], 0)[0].astype(float)
-    return found
+    most = np.take_along_axis(np.take_along_axis(counts, order, 0), at[None], 0)[0]
+    return np.stack([np.average(counts, 0, weights), most])

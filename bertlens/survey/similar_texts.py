@@ -16,7 +16,7 @@ from ..measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from ..trace.trace import Trace
 from .headstats import HeadStats
 from .ownflags import OwnFlags, own_flags
-from .prediction import FEWEST_TEXTS, LEVEL, ROUNDING, width
+from .prediction import FEWEST_TEXTS, ROUNDING, width
 from .statistics import TextStatistics, text_statistics
 from .sums import BY
 from .textlength import segments_of, span
@@ -33,8 +33,8 @@ class SimilarTexts:
     these are; counts (K,): how many of them have the statistic. values (K, L, H): the text's, NaN where it has none;
     mean, sd (n − 1) of the others, and reach, half the interval around the mean in which a further text of the same
     kind lies with probability 1 − LEVEL: t(1 − LEVEL/2, n − 1)·sd·√(1 + 1/n); NaN under FEWEST_TEXTS texts. lower
-    (2, K, L, H) int: at least and at most so many texts lie lower. own: how many flags 9 of 10 texts of the corpus have
-    at most, in the statistics that this text has.
+    (2, K, L, H) int: at least and at most so many texts lie lower. own: how many flags texts of the corpus that are
+    nearest in length have, in the statistics that this text has.
     """
 
     tokens: int
@@ -86,7 +86,7 @@ def similar_texts(stats: HeadStats, trace: Trace, text: TextStatistics, by: str 
         mean = np.where(enough, np.stack([some.values(name, by) for name in SURVEY_NAMES]), np.nan)
         sd = np.where(enough, some.spreads(by), np.nan)
     widths = np.array([width(int(n)) for n in counts])
-    own, reach = own_flags(some, by, ~np.isnan(values - mean)), widths[:, None, None] * sd
+    own, reach = own_flags(some, by, ~np.isnan(values - mean), tokens), widths[:, None, None] * sd
     return SimilarTexts(tokens, segments, *span(tokens), some.n_texts, counts, values, mean, sd, reach, lower, own)
 
 
@@ -98,9 +98,10 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
     this kind lie, whatever the corpus), counted (False for three of the four entropies, which are nearly one
     statistic). Texts of its length: `HeadStats.of_length`. NaN and False under 8 of them.
     attrs: tokens, segments, shortest, longest, texts; unusual: how many of the counted are; compared: of how many;
-    chance: 5 % of these, what texts of the corpus's own kind give on average; most: 9 of 10 of them have at most so
-    many, as flags come in clumps; most_of: of how many texts that is, each set among the others. NaN and 0 where the
-    statistics do not hold the texts' values (files of bertlens 0.2 and older) or hold too few.
+    chance: how many the corpus's texts nearest in length have on average, each set among the others; most: 9 of 10 of
+    them have at most so many, as flags come in clumps; most_of: of how many texts that is; most_shortest, most_longest:
+    their tokens. NaN and 0 where the statistics do not hold the texts' values (files of bertlens 0.2 and older) or hold
+    too few.
     by: "weight" or "norm". Raises SelectionError for another, InputError for statistics of another shape, and where
     there are no norms.
     """
@@ -130,5 +131,7 @@ def story(stats: HeadStats, trace: Trace, by: str = "weight") -> pd.DataFrame:
     compared = int((counted & (table["value"] - table["mean"]).notna()).sum())
     table.attrs = {name: getattr(text, name) for name in ("tokens", "segments", "shortest", "longest", "texts")}
     table.attrs |= {"unusual": int((counted & table["unusual"]).sum()), "compared": compared}
-    table.attrs |= {"chance": LEVEL * compared, "most": text.own.all, "most_of": int(text.own.texts.max())}
+    mean, most = text.own.all.tolist()
+    table.attrs |= {"chance": mean, "most": most, "most_of": int(text.own.texts.max())}
+    table.attrs |= {"most_shortest": text.own.shortest, "most_longest": text.own.longest}
     return table

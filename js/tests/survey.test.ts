@@ -53,7 +53,8 @@ const ALIKE = {
   span: [8, 12],
   texts: 41,
   counts: { weight: [41, 5] },
-  own: { weight: [41, 0] },
+  own: { weight: [17, 0] },
+  own_span: { weight: [10, 10] },
   fewest: 8,
   level: 0.05,
 };
@@ -80,8 +81,8 @@ function survey(alike: object = {}, arrays: object = {}, fields: object = {}) {
       "unusual.weight": filled(HEADS, (n) => Number(n === 3 || n === 4)),
       nearest: { dtype: "int32", shape: [L * H, 2], data: Int32Array.of(1, 2, 0, 2, 3, 0, 5, 2, 0, 1, 3, 4) },
       apart: filled([L * H, 2]),
-      "own.statistics.weight": filled([K], (n) => [2, Number.NaN][n]!),
-      "own.heads.weight": filled([L, H], (n) => (n === 1 ? 1 : Number.NaN)),
+      "own.statistics.weight": filled([2, K], (n) => [0.75, Number.NaN, 2, Number.NaN][n]!), // means, then most
+      "own.heads.weight": filled([2, L, H], (n) => ({ 1: 0.25, [L * H + 1]: 1 })[n] ?? Number.NaN),
       ...Object.fromEntries(
         ["text", "sentence", "mean", "sd", "reach", "z"].map((n) => [`${n}.weight`, filled(HEADS)]),
       ),
@@ -124,24 +125,22 @@ describe("sentences of a survey", () => {
     expect(mostly(survey({}, {}, { gates_alike: false }), 0, 0)).toMatch(/in 63 % of 1,103 texts of 4 to 128 tokens$/);
   });
 
-  it("say how many flags chance gives, and how many 9 of 10 texts have at most", () => {
+  it("say how many flags texts nearest in length have, and how many 9 of 10 have at most", () => {
     expect(flagsOf(survey(), "weight", "previous")).toBe(
-      "2 of 6 heads unusual for a text of this length; chance gives 0.3 on average, and 9 of 10 such texts have at most 2 (n = 41)",
+      "2 of 6 heads unusual beside 41 texts of 8 to 12 tokens; the corpus’s own of 10 tokens have 0.8 on average, and 9 of 10 of them at most 2 (n = 17)",
     );
     const hole = { "sentence.weight": filled(HEADS, (n) => (n === 4 ? Number.NaN : n)) };
-    expect(flagsOf(survey({}, hole), "weight", "previous")).toMatch(
-      /^1 of 5 heads unusual .* chance gives 0\.3 on average/,
-    );
+    expect(flagsOf(survey({}, hole), "weight", "previous")).toMatch(/^1 of 5 heads unusual .* 0\.8 on average/);
     const none = { "sentence.weight": filled(HEADS, () => Number.NaN) };
     expect(flagsOf(survey({}, none), "weight", "previous")).toBe("this text has no such tokens");
     expect(flagsOf(survey(), "weight", [0, 1])).toBe(
-      "0 of 2 statistics unusual for a text of this length; chance gives 0.1 on average, and 9 of 10 such texts have at most 1 (n = 41)",
+      "0 of 2 statistics unusual beside 41 texts of 8 to 12 tokens; the corpus’s own of 10 tokens have 0.3 on average, and 9 of 10 of them at most 1 (n = 17)",
     );
   });
 
-  it("say the mean alone where the texts' own flags are not known", () => {
+  it("say no more where the texts' own flags are not known", () => {
     expect(flagsOf(survey({ counts: { weight: [41, 41] } }), "weight", "entropy")).toBe(
-      "0 of 6 heads unusual for a text of this length; chance gives 0.3 on average",
+      "0 of 6 heads unusual beside 41 texts of 8 to 12 tokens",
     );
   });
 

@@ -27,16 +27,17 @@ const SPLIT: Split = {
   ],
 };
 const more = (change: Partial<Split>) => moreWords(view, { ...SPLIT, ...change });
+const MEAN = "at a token with the mean score of the other 4 (geometric mean of their weights)"; // of 5 that it sees
 const AT = "In L2·H1, “sat” looks at “cat”";
 
 describe("how much more it looks there", () => {
   it.each<[Partial<Split>, string]>([
-    [{}, "42 times as much as at a typical other word."],
-    [{ ratio: 1234.5 }, "1,200 times as much as at a typical other word."],
-    [{ ratio: 0.31 }, "only 0.31 times as much as at a typical other word."],
-    [{ ratio: null, total: 0.02 }, "about as much as at a typical other word."],
-    [{ ratio: 2e5 }, "over 100,000 times as much as at a typical other word."],
-    [{ ratio: 2e-5 }, "less than a ten-thousandth as much as at a typical other word."],
+    [{}, `42 times as much as ${MEAN}.`],
+    [{ ratio: 1234.5 }, `1,200 times as much as ${MEAN}.`],
+    [{ ratio: 0.31 }, `only 0.31 times as much as ${MEAN}.`],
+    [{ ratio: null, total: 0.02 }, `about as much as ${MEAN}.`],
+    [{ ratio: 2e5 }, `over 100,000 times as much as ${MEAN}.`],
+    [{ ratio: 2e-5 }, `less than a ten-thousandth as much as ${MEAN}.`],
     [{ against: 1 }, "42 times as much as at “the”."],
     [{ seen: 2 }, "42 times as much as at the other one."],
     [{ against: null, ratio: null }, "with a score of 3.73."],

@@ -20,6 +20,7 @@ import pytest
 import torch
 
 import bertlens as bl
+from bertlens.casestudies import alike_books
 from bertlens.measures import attribution, gates
 from bertlens.survey import mean_interval
 
@@ -271,3 +272,44 @@ def test_09_the_slope_is_a_little_better_than_a_hat_and_sixteen_sentences_do_not
     sixteen = [bounds(beats[at : at + 16])[0] > 10 for at in range(0, len(beats), 16)]
     assert (any(sixteen) and not all(sixteen)) == ("Sixteen sentences are too few to tell" in said)
     assert (len(beats) == 6 * 16) == ("six times as many other ones" in said)
+
+
+def cosine_with(texts: list[str], word: str) -> np.ndarray:
+    """Of each text with the same text that has a word more behind its first verb: means of the model's last states."""
+    lens = bl.Lens.embedded()
+
+    def vector(text: str) -> torch.Tensor:
+        with torch.no_grad():
+            return lens.model(**lens.tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0)
+
+    pairs = [(vector(text), vector(alike_books.VERB.sub(rf"\1 {word}", text, count=1))) for text in texts]
+    return np.array([float(torch.cosine_similarity(a, b, 0)) for a, b in pairs])
+
+
+def check_not_and_now(texts: list[str]) -> None:
+    said = words_of("10")
+    texts = [
+        one for one in dict.fromkeys(texts) if alike_books.VERB.search(one) and not re.search(r"\bnot\b|n.t\b", one)
+    ]
+    denied, later = cosine_with(texts[:150], "not"), cosine_with(texts[:150], "now")
+    vectors = bl.Lens.embedded().encode(texts[:150]).double()
+    unrelated = (vectors @ vectors.T / vectors.norm(dim=1).outer(vectors.norm(dim=1))).numpy()
+    high = np.quantile(unrelated[~np.eye(len(unrelated), dtype=bool)], 0.95)
+    print(f"{len(denied)} sentences: not {1 - denied.mean():.3f}, now {1 - later.mean():.3f}, unrelated {high:.2f}")
+    more = bounds(later - denied)[0] > 0
+    assert more == ('in other prose that was tried, a "not" takes away more than a "now" does' in said)
+    assert (bounds(1 - denied)[1] < 0.1) == ("but less than a tenth of the number on average" in said)
+    assert (denied > high + 0.2).all() == ("a sentence and its denial stay far above the level" in said)
+
+
+@pytest.mark.long
+def test_10_a_not_takes_away_more_than_a_now_but_little():
+    check_not_and_now([text for pairs in SETS.values() for pair in pairs for text in pair])
+
+
+@pytest.mark.data
+@pytest.mark.long
+def test_10_and_in_sentences_of_a_treebank(data):
+    with gzip.open(data / "gum" / "en_gum-open-dev.conllu.gz", "rt", encoding="utf-8") as lines:
+        texts = [line.removeprefix("# text = ").strip() for line in lines if line.startswith("# text = ")]
+    check_not_and_now([text for text in texts if 30 <= len(text) <= 200])

@@ -36,12 +36,12 @@ class Compared:
         self._near: dict[bool, list[list[Any]]] = {}
 
     def by(self, aligned: bool) -> Comparison:
-        """By the words that both texts have, or by all."""
+        """By aligned words alone, or by all."""
         return self._by.setdefault(aligned, self.comparison.only(aligned))
 
     @property
     def kinds(self) -> list[dict[str, Any]]:
-        """What is there to be asked: all words, and those that both texts have, where that is not the same."""
+        """What is there to be asked: all words, and aligned ones alone, where that is not the same."""
         c = self.by(False)
         has_gaps = any(None in pair for side in (c.queries, c.keys) for pair in side.pairs)
         return [{}, {"aligned": True}] if has_gaps else [{}]

@@ -133,6 +133,7 @@ class Corpus:
                 "texts": like.texts,
                 "counts": {which: found.counts.astype(int).tolist() for which, found in likes.items()},
                 "own": {which: found.own.texts.tolist() for which, found in likes.items()},
+                "own_span": {which: (found.own.shortest, found.own.longest) for which, found in likes.items()},
                 "fewest": FEWEST_TEXTS,
                 "level": LEVEL,
             },

@@ -5,7 +5,6 @@ import { gateLabel } from "../compute/gatelabel";
 import { GATE_LEAST_CONTENT, GATE_MARGIN, GATE_THRESHOLD, GATES } from "../generated/vocabulary";
 import type { Answer, Kind } from "../kernel/answers";
 import { counted } from "../paint/format";
-import type { Overview } from "../state/overview";
 import { useAnswer } from "../state/useanswer";
 import { useView } from "../state/view";
 
@@ -67,18 +66,14 @@ export const useGates = (): Gates | null => {
   return answer.state === "answered" ? answer.value : null;
 };
 
-/** A label with the length it holds at: the same head has another one in longer or shorter texts. */
-export const gateAt = (label: string, { queries }: Pick<Overview, "queries">): string =>
-  `${label} ${atLength({ queries })}`;
+/** The length that labels hold at: the same head has another one in longer or shorter texts. */
+export const atLength = (tokens: number): string => `at ${counted(tokens)} tokens`;
 
 /** Gates are of the weights, whatever measure is shown beside them. */
 export const useByWeight = (): string => {
   const view = useView();
   return useComputed(() => (view.shown.measure === "weight" ? "" : ", by weight")).value;
 };
-
-export const atLength = ({ queries }: Pick<Overview, "queries">): string =>
-  `at ${counted(queries.tokens.length)} tokens`;
 
 /** Letter and mark of a gate: told apart without colour. */
 export const gateSign = (label: string): string => `${GATES[label]?.letter ?? "?"}${GATES[label]?.mark ?? ""}`;

@@ -12,7 +12,7 @@ import { hideTip, showTip } from "../parts/tooltip";
 import type { HeadValue } from "../state/headvalue";
 import type { Thumbs } from "../state/overview";
 import { useView, type View } from "../state/view";
-import { gateAt, gateSign, useByWeight } from "./gatemarks";
+import { atLength, gateSign, useByWeight } from "./gatemarks";
 import { changeColour, isOff, type Says } from "./headvalues";
 
 /** The value of the last colour when all thumbnails share one scale: 1 for weights, else the largest of all. */
@@ -137,7 +137,7 @@ export function HeadButton(props: HeadButtonProps) {
     ? { lead: `${label} is not in this page`, share: "", next: "", more: [] }
     : props.says(layer, head);
   const byWeight = useByWeight();
-  const says = gate && gateAt(gate, overview) + byWeight;
+  const says = gate && `${gate} ${atLength(overview.queries.tokens.length)}${byWeight}`;
   const order = view.page.atlasOrder.value;
   const text = (value: HeadValue | null) => value?.text(value.of(layer, head));
   const filled = stat && !stat.absent && (view.page.atlasFill.value || changeColour(view));

@@ -34,6 +34,8 @@ function Tag({ gate, more }: { gate?: string; more: string[] }) {
   const { overview } = useView();
   const byWeight = useByWeight();
   const hasKind = gate && gate !== "undefined" && gate !== "mixed";
-  const about = gate && `${GATES[gate]?.about} ${hasKind ? `A kind of head ${atLength(overview)}${byWeight}. ` : ""}`;
+  const about =
+    gate &&
+    `${GATES[gate]?.about} ${hasKind ? `A kind of head ${atLength(overview.queries.tokens.length)}${byWeight}. ` : ""}`;
   return <More about={`${about ?? ""}${more.join(" · ")}`}>{hasKind ? gate : "more"}</More>;
 }

@@ -65,7 +65,7 @@ export interface Page {
   explain: Signal<boolean>; // a line at the foot says what is seen
   target: Signal<string>; // the label or word whose change is asked, "" the model's first answer
   targetAt: Signal<number>; // at which mask or token, -1 where nobody chose
-  alignedOnly: Signal<boolean>; // two runs by the words that both texts have
+  alignedOnly: Signal<boolean>; // two runs by their aligned words alone
   compareWith: Signal<{ run: string; text: string; text_pair: string }>; // beside the run shown: "original", "before", or a text
   similarTo: Signal<{ a: string; b: string; task_a: string; task_b: string }>; // texts that were typed to be compared
   together: Signal<boolean>; // a bi-encoder reads two texts as one input

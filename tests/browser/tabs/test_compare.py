@@ -90,8 +90,8 @@ def test_two_texts(show: Any, two: bl.Comparison) -> None:
     expect(seen.part("compare-said")).to_have_text(two.said)
     units = seen.root.locator("[data-unit]")
     shown = units.evaluate_all("all => all.map(one => one.innerText.split(/\\n+/).map(text => text.trim()))")
-    wanted = [[a or "not in a", b or "not in b"] for a, b in two.tokens.itertuples(index=False)]
-    assert shown == wanted and sum("not in a" in pair for pair in shown) == 3
+    wanted = [[a or "nothing aligned in a", b or "nothing aligned in b"] for a, b in two.tokens.itertuples(index=False)]
+    assert shown == wanted and sum("nothing aligned in a" in pair for pair in shown) == 3
     heads = two.heads.numpy()
     assert len(apart(seen)) == heads.size
     for name, number in apart(seen):
@@ -118,7 +118,7 @@ def test_two_texts(show: Any, two: bl.Comparison) -> None:
         f"mat → sat: a {printed(values[0])}, b {printed(values[1])}, b − a {printed(values[1] - values[0])}"
     )
     click_cell(seen, 0, (6, 3), shape)  # a query that a has not
-    expect(seen.part("compare-cell")).to_contain_text("old → sat: a not in a, b ")
+    expect(seen.part("compare-cell")).to_contain_text("old → sat: a not aligned, b ")
     # another head, by the atlas, and the one that is third, by its words
     seen.root.locator('[data-apart="4-9"]').click()
     expect(seen.part("compare-maps").get_by_role("heading", name="L4·H9 in both")).to_be_visible()
@@ -141,6 +141,19 @@ def test_two_texts(show: Any, two: bl.Comparison) -> None:
     assert svg.count("<rect") > 50 and TEXTS[0] in svg
     footer = seen.page.locator("body > footer")
     expect(footer).to_contain_text("holds all layers; a | b of all of their heads")
+
+
+def test_a_word_that_stands_elsewhere_is_not_said_to_be_missing(show: Any, embedded_lens: Lens) -> None:
+    """Legends, hatching, the strip, a cell and the table of two texts that have the same words."""
+    texts = ("The dog chased the cat", "The cat chased the dog")
+    c = bl.compare(*(embedded_lens.trace(text) for text in texts))
+    lone = c.queries.pairs.index((c.queries.alone[0][0], None))
+    seen = show(c.explore(query=lone, key=lone), width=950)
+    expect(seen.part("compare-cell")).to_contain_text("b not aligned")
+    text = seen.part("compare").inner_text()
+    assert text.count("hatched: nothing aligned in that text") == 2 and "–: nothing aligned in that text" in text
+    assert f"has it at {c.keys.alone[1][0]}, not aligned with this one" in text
+    assert not [words for words in ("no such", "not in ", "that only", "both texts have") if words in text]
 
 
 @pytest.mark.parametrize(("width", "theme"), [(950, "light"), (480, "dark"), (320, "light")])
@@ -236,7 +249,9 @@ def test_two_lenses_by_words(live: Any, embedded_lens: Any) -> None:
     units = seen.root.locator("[data-unit]").evaluate_all(
         "all => all.map(one => one.innerText.split(/\\n+/).map(text => text.trim()))"
     )
-    assert units == [[a or "not in a", b or "not in b"] for a, b in c.tokens.itertuples(index=False)]
+    assert units == [
+        [a or "nothing aligned in a", b or "nothing aligned in b"] for a, b in c.tokens.itertuples(index=False)
+    ]
     near = c.nearest().iloc[5 * c.a.n_heads + 3]
     own, nearest = "L5·H3", f"L{near['layer_b']:.0f}·H{near['head_b']:.0f}"
     expect(seen.part("compare-maps").get_by_role("heading", name=f"{own} of a, {nearest} of b")).to_be_visible()

@@ -154,7 +154,12 @@ def test_gate_view_scores_and_evidence(show, pair):
     expect(
         seen.root.get_by_role("heading", name=f"L0·H2: backward contextual at {pair.n_tokens} tokens", exact=True)
     ).to_be_visible()
-    expect(seen.part("gates")).to_contain_text(f"full view, at {pair.n_tokens} tokens")
+    for view, place in (("full", pair.n_tokens), ("content", sum(not s for s in pair.encoding.special))):
+        seen.choice("view", view.capitalize()).click()
+        expect(seen.part("gates")).to_contain_text(f"{view} view, at {place} tokens")
+    content_label = gates.classify(pair, "content")["label"][2]
+    expect(seen.part("gates")).to_contain_text(f"without special tokens: {content_label} at {place} tokens")
+    seen.choice("view", "Full").click()
     scores = gates.scores(pair.attention(0), pair.special_mask, pair.segments)
     for name in gates.GATES:
         row = seen.part("gates").get_by_role("row", name=re.compile(rf"^\S+ {name} "))
@@ -318,6 +323,15 @@ def survey(embedded_lens):
     return {"stats": stats, "distances": distances, "relations": relations}
 
 
+def said_of(own):
+    """How many flags texts nearest in length have, as the tab says it; to be filled with mean and most."""
+    ends = f"{own.shortest}" if own.shortest == own.longest else f"{own.shortest} to {own.longest}"
+    return (
+        f"the corpus’s own of {ends} tokens have {{}} on average, and 9 of 10 of them at most {{:.0f}} "
+        f"(n = {own.texts.max()})"
+    )
+
+
 def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey, embedded_lens):
     seen = show(bl.Explorer(pair, **HEAD, view="survey", **survey))
     view = seen.part("survey")
@@ -340,11 +354,12 @@ def test_corpus_tab_compares_the_sentence_with_the_corpus(show, pair, survey, em
     table = bl.survey.story(stats, pair)
     rows = table[(table["layer"] == 1) & (table["head"] == 8)].set_index("statistic")
     counted = rows[rows["counted"] & (rows["value"] - rows["mean"]).notna()]
-    unusual, chance = int(counted["unusual"].sum()), 0.05 * len(counted)
-    most = among(stats, pair, text_statistics(pair)).own.heads[1, 8]
+    own = among(stats, pair, text_statistics(pair)).own
+    mean, most = own.heads[:, 1, 8]
+    usual = said_of(own)
     expect(view.get_by_test_id("flags")).to_contain_text(
-        f"{unusual} of {len(counted)} statistics unusual for a text of this length; chance gives {signed(chance, 1)}"
-        f" on average, and 9 of 10 such texts have at most {most:.0f} (n = {some.n_texts})"
+        f"{counted['unusual'].sum()} of {len(counted)} statistics unusual beside {said}; "
+        f"{usual.format(signed(mean, 1), most)}"
     )
     flagged = [text.count("unusual") for text in story.locator("> .bl-number").all_text_contents()]
     assert sum(flagged) == rows["unusual"].sum()
@@ -446,11 +461,12 @@ def test_corpus_tables_sort_by_any_column(show, pair, survey):
     expect(first.locator("td").nth(2)).to_have_text(signed(some.spread("previous").min(), 3))
     found = bl.survey.story(stats, pair)
     found = found[found["statistic"] == "previous"]
-    most = among(stats, pair, text_statistics(pair)).own.statistics[SURVEY_NAMES.index("previous")]
+    own = among(stats, pair, text_statistics(pair)).own
+    mean, most = own.statistics[:, SURVEY_NAMES.index("previous")]
     expect(seen.part("survey")).to_contain_text(
-        f"{found['unusual'].sum()} of 72 heads unusual for a text of this length; chance gives 3.6 on average, and "
-        f"9 of 10 such texts have at most {most:.0f} (n = {some.n_texts})"
+        f"{found['unusual'].sum()} of 72 heads unusual beside {some.n_texts} pairs"
     )
+    expect(seen.part("survey")).to_contain_text(said_of(own).format(signed(mean, 1), most))
     table.get_by_role("button", name="z", exact=True).click()
     expect(first.locator("td").nth(4)).to_have_text(signed(found["z"].max(), 1))
 

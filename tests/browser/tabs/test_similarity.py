@@ -80,7 +80,10 @@ def test_what_is_printed_is_pythons(page_of: Any, found: bl.Similarity) -> None:
     # one selection: a row of the list, a cell, a line, a word
     seen.root.get_by_role("button", name="food – eats").click()
     expect(seen.root.locator("[data-word][font-weight]")).to_have_text(["foodfood", "eatseats"])
-    expect(seen.part("similar-tried")).to_contain_text("without “food”")
+    pair = found.effects(99).set_index(["a", "b"]).loc[("food", "eats")]
+    expect(seen.part("similar-tried")).to_contain_text(
+        f"without a’s “food” {printed(pair.without_a)}, without b’s “eats” {printed(pair.without_b)}, without both"
+    )
     seen.root.locator('[data-cell="2-3"]').click()
     expect(pinned(seen)).to_have_text("is – meal")
     seen.root.locator("[data-link] path[stroke-opacity='0']").last.click(force=True)
@@ -151,7 +154,7 @@ def test_other_texts_and_the_runs_behind_a_pair(live: Any, embedded_lens: Any, f
     assert len(pairs(seen)) == 8 and len(pieces) > 0
     seen.choice("by", "Words").click()
     first = pairs(seen)[0][0].split(" – ")
-    seen.root.get_by_role("button", name=f"Why “{first[1]}”? ›").click()
+    seen.root.get_by_role("button", name=f"Why b’s “{first[1]}”? ›").click()
     expect(seen.part("why")).to_be_visible()
     token = found.sides[1].encoding.display_tokens.index(first[1])
     assert view.query == token and view.trace.text == B

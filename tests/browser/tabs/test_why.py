@@ -25,6 +25,7 @@ from browser.views import Seen, hosted, number, signed
 pytestmark = pytest.mark.usefixtures("neurons_open")
 
 LAYER, HEAD = 3, 7
+MEAN = "at a token with the mean score of the other 15 (geometric mean of their weights)"  # of the 16 of `trace`
 
 
 @pytest.fixture(scope="module")
@@ -177,14 +178,16 @@ def test_the_sentence_is_true_of_the_weights(tab_of: Any, trace: Any) -> None:
         assert f"weight {own}; plain mean of the other 15: {other}." in exact
         spread = seen.part("why-spread").inner_text()
         if abs(contrast[key]) < 0.1:
-            assert "about as much as at a typical other word. Where from? Its parts cancel" in text
+            assert f"about as much as {MEAN}. Where from? Its parts cancel" in text
             assert spread.startswith("Without their signs the parts add up to ")
             continue
         truth = float(alpha[key]) / np.exp(np.log(others).mean())
         for factor in (re.search(r"([\d.,]+) times as much", text), re.search(r"≈ ([\d.,]+) times", exact)):
             assert factor, text
             assert float(factor[1].replace(",", "")) == pytest.approx(truth, rel=0.05)
-        assert ("only " in text) == (truth < 1)
+        assert ("only " in text) == (truth < 1) and f" as much as {MEAN}." in text
+        scores = trace.scores(LAYER)[HEAD, query].double().numpy()  # what the sentence says it with
+        assert float(np.exp(scores[key] - np.delete(scores, key).mean())) == pytest.approx(truth, rel=1e-3)
         s = sources.score(trace, **cell)
         size = s.parts.value.abs().sum() / abs(s.total)
         assert spread == f"Some cancel: without their signs the parts add up to {size:.1f} times as much."
@@ -247,7 +250,9 @@ def test_a_later_key_of_gpt2_and_its_first_token(show: Any) -> None:
 
     trace = causal()
     seen = show(trace.explore(layer=1, head=1, query=2, key=1, view="why"))
-    expect(seen.part("why-says")).to_contain_text("a typical other word that it may look at.")
+    expect(seen.part("why-says")).to_contain_text(
+        "at a token with the mean score of the other 2 that it may look at (geometric mean of their weights)."
+    )
     assert "position" in seen.part("why").inner_text()
 
 

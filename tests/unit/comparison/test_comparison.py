@@ -95,7 +95,7 @@ def test_aligned_only_is_as_if_both_had_the_shared_words_alone(by: str) -> None:
     assert only.queries.by == by and only.aligned_only and not whole.aligned_only
     assert only.tokens.equals(whole.tokens.dropna().reset_index(drop=True)) and len(only.tokens) < len(whole.tokens)
     counts = len(only.tokens), len(only.queries.a), len(only.queries.b)
-    said = "Only what both texts have: {} of {} " + by + " of a and of {} of b. Each row is scaled to sum 1."
+    said = "Only aligned " + by + ": {} of {} of a and of {} of b. Each row is scaled to sum 1."
     assert only.said.startswith(said.format(*counts))
     for layer, head in ((0, 1), (2, 3)):
         rows = [naive_aligned_rows(only, side, layer, head) for side in (0, 1)]
@@ -400,7 +400,7 @@ def test_wrong_use_is_one_sentence() -> None:
     far = [Trace.from_attentions(torch.full((1, 2, 2, 2), 0.5), tokens) for tokens in (["a", "b"], ["c", "d"])]
     cases: list[tuple[Any, type[BertLensError], str]] = [
         (lambda: bl.compare(a, A), InputError, "trace the text first"),  # type: ignore[arg-type]
-        (lambda: bl.compare(*far), InputError, "no token in common"),
+        (lambda: bl.compare(*far), InputError, "no word in common"),
         (lambda: bl.compare(a, lens_of(num_hidden_layers=4).trace(A), same_heads=True), InputError, "leave same_heads"),
         (lambda: c.most(0), InputError, "at least 1"),
         (lambda: c.attention(3), SelectionError, "layer 3"),

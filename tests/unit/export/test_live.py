@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -181,6 +182,9 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
     smaller = view.to_html(live=True, small=True, progress=False)
     small = live.live(trace, small=True)
     assert len(smaller.encode()) <= 42e6 and small.digits in smaller
+    readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
+    assert f"with the model in it ({len(page.encode()) / 1e6:.0f} MB)" in readme
+    assert f"{len(smaller.encode()) / 1e6:.0f} MB with `small=True`" in readme
     for is_small, made in ((False, page), (True, smaller)):
         assert 0.95 < live.cost(trace, is_small).size / len(made.encode()) < 1.05
     assert (small.about["decimals"], live.live(trace).about["decimals"]) == (2, 3)

@@ -174,8 +174,8 @@ def test_who_is_it(language_model):
     told.only_says(9, f"Among {len(heads)} heads some may look at the right word by chance")
     told.says(9, f"Among {len(heads)} heads")
     told.says(9, "a weight above 0.08")
-    assert not [at for at in found if lead(small, at) < 0]
-    told.says(9, "But none of them looks at “suitcase” more once it says “small”.")
+    assert all(lead(small, at) > 0 for at in found)  # though most give “suitcase” more than with “big”
+    told.says(9, "With “small” in place of “big” each of them still looks at “trophy” more than at “suitcase”.")
     told.says(10, "“it” looked at the right noun for the cat and the milk.")
     told.says(10, "For the trophy and the suitcase it looked at the suitcase both times.")
     told.only_says(10, "Whether it is right more often than chance, four sentences cannot tell.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from bertlens.errors import InputError, ModelError, SelectionError
 from bertlens.lens import Lens
 from bertlens.measures import geometry
 from bertlens.trace import Trace
+from bertlens.vocabulary import TERMS
 from unit import tiny
 
 TEXT = ("the unbelievable cats", "it was very warm, very warm. the mats")
@@ -284,6 +286,17 @@ def test_layer_table_of_every_family_with_an_adapter(name):
     assert set(table.columns[table.isna().any()]) == unknown
     cones = table[[column for column in table.columns if column.startswith("cone_")]]
     assert ((cones >= 0) & (cones <= 1 + 1e-9)).all(axis=None)
+
+
+def test_the_words_give_the_range_of_the_table(trace):
+    """Docs and tooltip speak of I/n, which `layer_table` has in its columns, and not of I, which reaches n."""
+    table = geometry.layer_table(trace)
+    assert 0 < table["cone_output"].max() <= 1
+    docs = Path(__file__).parents[3] / "docs"
+    [row] = [line for line in (docs / "measures.md").read_text("utf-8").splitlines() if line.startswith("| cone index")]
+    assert "$I/n = " in row and "| 0 to 1; about 1/√n by chance |" in row
+    assert "shown as $I/n$: 1 where all vectors point one way" in (docs / "views" / "geometry.md").read_text("utf-8")
+    assert "÷ number of tokens n" in TERMS["cone"].about and "0 to 1;" in TERMS["cone"].about
 
 
 def test_attention_cone_of_known_maps():

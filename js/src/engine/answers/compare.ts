@@ -13,14 +13,14 @@ import { vectorOf } from "./output";
 
 const WINDOW = 128; // units a side that are shown at once
 const MOST = 5; // heads in words
-const NAMED = 4; // pairs in a sentence
+const NAMED = 4; // pairs, or places, in a sentence
 const SINK = 1e-5; // attention to no token below this is rounding
 const OTHERS = 2; // runs beside the one shown that are kept
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}]/gu;
 
 type Side = Pick<Run, "texts" | "encoded" | "pass">;
 
-/** Two runs, and how far their heads are apart, by all tokens and by those that both texts have. */
+/** Two runs, and how far their heads are apart, by all tokens and by aligned ones alone. */
 interface Beside {
   a: Side;
   b: Side;
@@ -67,7 +67,7 @@ async function besideAnew(
   }
   const alignment = align(a.encoded, b.encoded, carried.vocabulary.separator);
   if (alignment.shared.length === 0)
-    throw new Error("the two texts have no token in common: there is nothing to compare");
+    throw new Error("the two texts have no word in common: there is nothing to compare");
   return { a, b, alignment, apart: new Map() };
 }
 
@@ -78,18 +78,28 @@ const unitsOf = ({ alignment: { pairs, shared } }: Beside, aligned: boolean): re
 const visible = (text: string) =>
   text.replace(HIDDEN, (one) => `⟨U+${one.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
+const first = (names: (string | number)[]) =>
+  names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ` and ${names.length - NAMED} more` : "");
+
+/** What the other text has of a token that is aligned with none: nothing like it, or where. */
+function gap({ a, b }: Beside, side: 0 | 1, place: number): string {
+  const [own, other] = side ? [b, a] : [a, b];
+  const token = own.encoded.tokens[place];
+  const places = other.encoded.tokens.flatMap((one, at) => (one === token ? [at] : []));
+  return `${"ba"[side]} ${places.length > 0 ? `has it at ${first(places)}, not aligned with this one` : "has no such token"}`;
+}
+
 /** How much is aligned, and which pairs could be others. */
 function said({ a, b, alignment: { shared, open } }: Beside, aligned: boolean): string {
   const [n, m] = [a.encoded.ids.length, b.encoded.ids.length];
-  const counts = `${shared.length} of ${n} tokens of a and of ${m} of b`;
+  const [count, ofBoth] = [`${shared.length} of ${n}`, `of a and of ${m} of b`];
   const hasGaps = shared.length < Math.max(n, m);
-  const words = [aligned && hasGaps ? `Only what both texts have: ${counts}.` : `${counts} are aligned.`];
+  const words = [
+    aligned && hasGaps ? `Only aligned tokens: ${count} ${ofBoth}.` : `${count} tokens ${ofBoth} are aligned.`,
+  ];
   if (open.length > 0) {
-    const named = open.slice(0, NAMED).map(([i, j]) => `“${a.encoded.tokens[i]}” (${i} and ${j})`);
-    const more = open.length > NAMED ? ` and ${open.length - NAMED} more` : "";
-    words.push(
-      `Another alignment is as long without ${named.join(", ")}${more}: taken are the pairs that both texts come to first.`,
-    );
+    const named = first(open.map(([i, j]) => `“${a.encoded.tokens[i]}” (${i} and ${j})`));
+    words.push(`Another alignment is as long without ${named}: taken are the pairs that both texts come to first.`);
   }
   if (aligned && hasGaps) words.push("Each row is scaled to sum 1.");
   return words.join(" ");
@@ -115,7 +125,7 @@ export const comparedWith: Answering = async (engine, shown, { other }, signal) 
   return { fields };
 };
 
-/** One head's map of one side by a measure, (S, S) without gaps between rows; `aligned`: as if it had the shared keys alone. */
+/** One head's map of one side by a measure, (S, S) without gaps between rows; `aligned`: as if it had the aligned keys alone. */
 function measured(
   { weights }: Engine,
   { a, b, alignment: { shared } }: Beside,
@@ -146,7 +156,7 @@ function measured(
 
 const entr = (p: number) => (p > 0 ? -p * Math.log(p) : 0);
 
-/** Of each aligned row the Jensen-Shannon divergence, nats: keys that one side has alone keep their weight. */
+/** Of each aligned row the Jensen-Shannon divergence, nats: keys without a partner keep their weight. */
 function rowsApart(a: Float32Array, b: Float32Array, { pairs, shared }: Alignment, sizes: [number, number]): number[] {
   const alone = ([0, 1] as const).map((side) =>
     pairs.flatMap((pair) => (isShared(pair) || pair[side] === null ? [] : [pair[side]])),
@@ -168,7 +178,7 @@ function rowsApart(a: Float32Array, b: Float32Array, { pairs, shared }: Alignmen
   });
 }
 
-/** `aligned`: as if both texts had the shared tokens alone. */
+/** `aligned`: as if both texts had their aligned tokens alone. */
 async function apartOf(engine: Engine, found: Beside, aligned: boolean, signal: AbortSignal): Promise<Apart> {
   const known = found.apart.get(aligned);
   if (known) return known;
@@ -216,11 +226,11 @@ function described(engine: Engine, found: Beside, apart: Apart, at: number, alig
   );
   const text = (side: 0 | 1) => written[order.indexOf(side)]!;
   const named = ({ encoded }: Side, place: number) => `“${encoded.tokens[place]}” (${place})`;
-  const key = p === null ? named(b, q!) : named(a, p);
-  const [here, there] = p === null ? (["b", "a"] as const) : (["a", "b"] as const);
+  const [side, place] = p === null ? ([1, q!] as const) : ([0, p] as const);
+  const key = named(side ? b : a, place);
   const with_ =
     p === null || q === null
-      ? `with ${text(p === null ? 1 : 0)} in ${here}; ${there} has no such token`
+      ? `with ${text(side)} in ${"ab"[side]}; ${gap(found, side, place)}`
       : `with ${text(0)} in a, ${text(1)} in b`;
   const name = headLabel(layer, head);
   const words = `${name} differs most at ${named(a, i)}: it looks at ${key} ${with_}.`;

@@ -20,7 +20,7 @@ export function Answers({ runs }: { runs: Comparing }) {
           <summary>All answers of both</summary>
           <div class="bl-scroll">
             <table class="bl-effects">
-              <caption>{unit}; –: none in that text</caption>
+              <caption>{unit}; –: no such answer in that run, or not among its best</caption>
               <thead>
                 <tr>
                   {[...(hasPlaces ? ["where"] : []), "answer", "a", "b", "b − a"].map((name) => (

@@ -22,7 +22,7 @@ interface HeadsAnswer {
   nearest?: [layer: number, head: number, layerB: number, headB: number, nats: number][]; // where not matched by index
 }
 
-/** What the model answers in both; null: that text has no such answer. */
+/** What the model answers in both; null: that run has no such answer, or not among its best. */
 interface BothAnswers {
   unit: string;
   said: string;
@@ -221,6 +221,9 @@ export const useBothAnswers = ({ other }: Comparing): Answer<BothAnswers> =>
 /** b − a, NaN at gaps. */
 export const differenceOf = ({ a, b }: Maps): Float32Array => a.map((value, n) => b[n]! - value);
 
+/** What a gap is, in words: the other text may have the word elsewhere. */
+export const GAP = "nothing aligned in that text";
+
 /** Names of units: that of a where it has one, with its place where the name comes again. */
 export function named(pairs: Pair[]): string[] {
   const names = pairs.map(([a, b]) => a ?? b!);
@@ -257,7 +260,7 @@ export async function compareNumbers(view: View): Promise<Numbers> {
     facts: [
       ["a", sideWords(data.sides[0])],
       ["b", `${sideWords(data.sides[1])}; head L${maps.other.join("·H")}`],
-      ["aligned", `${data.said[Number(aligned)]}${aligned ? "" : " Empty: that text has no such token"}`],
+      ["aligned", `${data.said[Number(aligned)]}${aligned ? "" : ` Empty: ${GAP}`}`],
     ],
   };
 }

@@ -76,7 +76,7 @@ function Atlas({ apart, by }: { apart: number[]; by: string }) {
       title={title}
       about={
         <>
-          0 = the same, {MOST_NATS} = nowhere the same <More about={`Of ${about}.`} />
+          0 = the same, {MOST_NATS} = nothing on the same aligned {by} <More about={`Of ${about}.`} />
         </>
       }
     >

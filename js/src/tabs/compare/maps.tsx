@@ -14,12 +14,12 @@ import { numbers, Table } from "../../parts/table";
 import { Token, tokenText } from "../../parts/token";
 import { hideTip, showTip } from "../../parts/tooltip";
 import { useView } from "../../state/view";
-import { type Comparing, comparingOf, differenceOf, type Maps, named, type Pair, useMaps, windowOf } from "./data";
+import { type Comparing, comparingOf, differenceOf, GAP, type Maps, named, type Pair, useMaps, windowOf } from "./data";
 
 const SIDE = 360; // px of a picture's longer side
 const CELL = 20;
 
-/** Runs of units that one side, or either, does not have. */
+/** Runs of units without a partner on one side, or on either. */
 function gapsOf(pairs: Pair[], sides: number[]): Run[] {
   const runs: Run[] = [];
   pairs.forEach((pair, n) => {
@@ -31,12 +31,12 @@ function gapsOf(pairs: Pair[], sides: number[]): Run[] {
   return runs;
 }
 
-const numberOf = (value: number, side: string) => (Number.isNaN(value) ? `not in ${side}` : signed(value, 3));
+const numberOf = (value: number) => (Number.isNaN(value) ? "not aligned" : signed(value, 3));
 
 /** One cell in words. */
 function cellWords({ a, b }: Maps, n: number): string {
   const change = b[n]! - a[n]!;
-  return `a ${numberOf(a[n]!, "a")}, b ${numberOf(b[n]!, "b")}${Number.isNaN(change) ? "" : `, b − a ${signed(change, 3)}`}`;
+  return `a ${numberOf(a[n]!)}, b ${numberOf(b[n]!)}${Number.isNaN(change) ? "" : `, b − a ${signed(change, 3)}`}`;
 }
 
 /** For a file. */
@@ -83,7 +83,7 @@ function Three({ maps, runs }: { maps: Maps; runs: Comparing }) {
   return (
     <Section
       title={own === other ? `${own} in both` : `${own} of a, ${other} of b`}
-      about={`${measure.title}${aligned ? ", of aligned words alone" : ""}; row = query, column = key${hasGaps ? ", hatched: not in that text" : ""}${
+      about={`${measure.title}${aligned ? ", of aligned words alone" : ""}; row = query, column = key${hasGaps ? `, hatched: ${GAP}` : ""}${
         shown.some(Boolean) ? `; rows ${shown[0] || "all"}, columns ${shown[1] || "all"}` : ""
       }`}
       testid="compare-maps"
@@ -135,11 +135,11 @@ export function RowTable({ runs }: { runs: Comparing }) {
   const change = (j: number) => maps.b[at(j)]! - maps.a[at(j)]!;
   const size = (j: number) => Math.abs(change(j)) || Math.abs(maps.a[at(j)]! || maps.b[at(j)]! || 0);
   const [a, b] = runs.queries[query]!;
-  const lone = a === null ? ", a query that only b has" : b === null ? ", a query that only a has" : "";
+  const lone = a === null || b === null ? `, a query of ${a === null ? "b" : "a"} that is not aligned` : "";
   return (
     <Table<number>
       title={`Row of “${tokenText(named(runs.queries)[query]!)}”`}
-      about={`${headLabel(maps.layer, maps.head)}${lone}; the largest difference first${cols.some((pair) => pair.includes(null)) ? ", –: not in that text" : ""}`}
+      about={`${headLabel(maps.layer, maps.head)}${lone}; the largest difference first${cols.some((pair) => pair.includes(null)) ? `, –: ${GAP}` : ""}`}
       rows={sorted(upTo(cols.length), size, true)}
       pinned={(j) => maps.col + j === runs.key}
       columns={[

@@ -5,7 +5,7 @@ import { Waiting } from "../../parts/section";
 import { Token } from "../../parts/token";
 import { useView } from "../../state/view";
 import { Answers } from "./answers";
-import { type Comparing, comparingOf, type Pair } from "./data";
+import { type Comparing, comparingOf, GAP, type Pair } from "./data";
 import { Heads } from "./heads";
 import { HeadMaps, RowTable } from "./maps";
 import { CompareWith, StopComparing } from "./with";
@@ -49,7 +49,7 @@ function Two({ runs }: { runs: Comparing }) {
         {hasGaps && (
           <Check
             label="aligned words only"
-            title="As if both texts had the words alone that they share"
+            title="As if both texts had their aligned words alone"
             checked={aligned}
             onChange={into(page.alignedOnly)}
           />
@@ -57,7 +57,7 @@ function Two({ runs }: { runs: Comparing }) {
       </p>
       <Strip runs={runs} />
       <p class="bl-muted">
-        a above, b below{hasGaps && !aligned && `; hatched: that text has no such ${unit}`}. Click a {unit} for its row
+        a above, b below{hasGaps && !aligned && `; hatched: ${GAP}`}. Click a {unit} for its row
         {keys === null && ", with Shift for its column"}.
       </p>
       <Heads runs={runs} />
@@ -92,7 +92,7 @@ function Strip({ runs }: { runs: Comparing }) {
       {[pair[0], pair[1]].map((name, side) =>
         name === null ? (
           <span key={side} class="bl-nothing">
-            <span class="bl-hidden">not in {"ab"[side]}</span>
+            <span class="bl-hidden">nothing aligned in {"ab"[side]}</span>
           </span>
         ) : (
           <Token key={side} text={name} />

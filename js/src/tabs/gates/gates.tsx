@@ -5,7 +5,6 @@ import {
   GATE_LABELS,
   GateBadge,
   type Gates as GateData,
-  gateAt,
   lengthNote,
   relabelled,
   USUAL,
@@ -79,7 +78,8 @@ interface DataProps {
 }
 
 /** The scores of the head shown, in both views. */
-function Scores({ data: { names, labels, least, full, content } }: DataProps) {
+function Scores({ data }: DataProps) {
+  const { names, labels, least, full, content, content_tokens } = data;
   const { layer, head, overview } = useView().shown;
   const at = (layer * overview.n_heads + head) * names.length;
   const bar = (score: number) => (
@@ -100,8 +100,8 @@ function Scores({ data: { names, labels, least, full, content } }: DataProps) {
   return (
     <Table
       class="bl-gate-scores"
-      title={`${headLabel(layer, head)}: ${gateAt(labels.full[layer]![head]!, overview)}`}
-      about={`without special tokens: ${gateAt(labels.content[layer]![head]!, overview)}`}
+      title={`${headLabel(layer, head)}: ${labels.full[layer]![head]!} ${atLength(overview.queries.tokens.length)}`}
+      about={`without special tokens: ${labels.content[layer]![head]!} ${atLength(content_tokens)}`}
       columns={[
         { name: "gate", value: (g) => names[g]!, show: (g) => <GateName name={names[g]!} /> },
         column("full view", "all tokens", full),
@@ -121,7 +121,9 @@ const GateName = ({ name }: { name: string }) => (
 /** How many heads of each layer have which gate. */
 function Counts({ data }: DataProps) {
   const { page, shown } = useView();
-  const labels = data.labels[page.gateView.value];
+  const view = page.gateView.value;
+  const labels = data.labels[view];
+  const tokens = view === "full" ? shown.overview.queries.tokens.length : data.content_tokens;
   const count = (l: number, name: string) => labels[l]!.filter((label) => label === name).length;
   const column = (name: string) => ({
     name,
@@ -135,7 +137,7 @@ function Counts({ data }: DataProps) {
     <>
       <Table
         title="Gates per layer"
-        about={`number of heads, ${page.gateView.value} view, ${atLength(shown.overview)}`}
+        about={`number of heads, ${view} view, ${atLength(tokens)}`}
         columns={[{ name: "layer", value: (l) => `L${l}` }, ...names.map(column)]}
         rows={upTo(labels.length)}
         pinned={(l) => l === shown.layer}

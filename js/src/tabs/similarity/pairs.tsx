@@ -136,7 +136,7 @@ export function TriedWords({
   const text = (value: number) => signed(value, digits);
   return (
     <p data-testid="similar-tried">
-      The {functionWords(data)} is {text(tried.none)}: without “<Token text={a} />” {text(tried.a)}, without “
+      The {functionWords(data)} is {text(tried.none)}: without a’s “<Token text={a} />” {text(tried.a)}, without b’s “
       <Token text={b} />” {text(tried.b)}, without both {text(tried.both)}. What goes only with both: {text(tried.own)}.
     </p>
   );

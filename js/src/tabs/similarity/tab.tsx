@@ -302,7 +302,7 @@ function WhyEach({ data, pair, split }: { data: Similar; pair: Place; split: Ret
           title={`The run of text ${"ab"[n]} with this word pinned, and where its scores came from`}
           onClick={() => open(n)}
         >
-          Why “{tokenText((n ? split.b[pair.b]! : split.a[pair.a]!).label)}”? ›
+          Why {"ab"[n]}’s “{tokenText((n ? split.b[pair.b]! : split.a[pair.a]!).label)}”? ›
         </button>
       ))}
     </p>

@@ -54,7 +54,8 @@ interface Fields {
     span: Span;
     texts: number;
     counts: Record<By, number[]>;
-    own: Record<By, number[]>; // how many of them `mostFlags` is of (K), 0 where it is not known
+    own: Record<By, number[]>; // how many of them `ownFlags` are of (K), 0 where it is not known
+    own_span: Record<By, Span>; // and how long those are
     fewest: number; // texts under which nothing is compared
     level: number; // share of the texts that chance calls unusual
   };
@@ -91,8 +92,9 @@ export interface Survey extends Fields {
   /** Of the texts of its length: mean, standard deviation, half the interval, the text's z; NaN where too few. */
   alikes(what: "mean" | "sd" | "reach" | "z", name: string, by: By, layer: number, head: number): number;
   unusual(name: string, by: By, layer: number, head: number): boolean; // the text lies outside the interval
-  /** Flags that 9 of 10 of them have at most, each among the others: of a statistic, or of a head; NaN: not known. */
-  mostFlags(by: By, of: string | HeadName): number;
+  /** Flags that those nearest in length have, each among the others, on average and 9 of 10 at most: of a statistic, or
+   * of a head; NaN: not known. */
+  ownFlags(by: By, of: string | HeadName): [mean: number, most: number];
   /** At least and at most so many of them lie lower than the text. */
   lower(name: string, by: By, layer: number, head: number): [least: number, most: number];
   count(name: string, by: By): number; // of them that have the statistic
@@ -120,10 +122,11 @@ export function readSurvey(answer: { fields: Record<string, unknown>; arrays: Ar
     inText: (name, by, l, h) => arrays[`sentence.${by}`]!.data[at(name, l, h)]!,
     alikes: (what, name, by, l, h) => arrays[`${what}.${by}`]!.data[at(name, l, h)]!,
     unusual: (name, by, l, h) => arrays[`unusual.${by}`]!.data[at(name, l, h)] === 1,
-    mostFlags: (by, of) =>
-      typeof of === "string"
-        ? arrays[`own.statistics.${by}`]!.data[fields.names.indexOf(of)]!
-        : arrays[`own.heads.${by}`]!.data[of[0] * H + of[1]]!,
+    ownFlags: (by, of) => {
+      const { data } = arrays[`own.${typeof of === "string" ? "statistics" : "heads"}.${by}`]!;
+      const n = typeof of === "string" ? fields.names.indexOf(of) : of[0] * H + of[1];
+      return [data[n]!, data[data.length / 2 + n]!];
+    },
     lower: (name, by, l, h) => {
       const { data } = arrays[`lower.${by}`]!;
       return [data[at(name, l, h)]!, data[data.length / 2 + at(name, l, h)]!];
@@ -193,8 +196,8 @@ export function tooFew({ alike: { texts, segments, span, fewest }, span: known }
 }
 
 /**
- * How many are unusual of a statistic's heads, or of a head's statistics, beside what chance gives, on average and at
- * most in 9 of 10 texts, as flags come in clumps; or that there are too few texts.
+ * How many are unusual of a statistic's heads, or of a head's statistics, beside how many are in texts of most nearly
+ * this length, on average and at most in 9 of 10, as flags come in clumps; or that there are too few texts.
  */
 export function flagsOf(data: Survey, by: By, of: string | HeadName): string {
   const one = typeof of === "string";
@@ -205,12 +208,13 @@ export function flagsOf(data: Survey, by: By, of: string | HeadName): string {
   const few = fewOf(data, Math.max(...among.map(([name]) => data.count(name, by))));
   if (!few && compared.length === 0) return "this text has no such tokens";
   const unusual = compared.filter(([name, at]) => data.unusual(name, by, ...at)).length;
-  const most = data.mostFlags(by, of);
+  const [mean, most] = data.ownFlags(by, of);
   const texts = Math.max(...compared.map(([name]) => data.alike.own[by][data.names.indexOf(name)]!));
-  const chance = `chance gives ${signed(data.alike.level * compared.length, 1)} on average`;
-  const clumps = Number.isNaN(most) ? "" : `, and 9 of 10 such texts have at most ${most} (n = ${counted(texts)})`;
+  const usual = Number.isNaN(most)
+    ? ""
+    : `; the corpus’s own of ${tokens(data.alike.own_span[by])} have ${signed(mean, 1)} on average, and 9 of 10 of them at most ${most} (n = ${counted(texts)})`;
   const what = one ? "heads" : "statistics";
-  return few || `${unusual} of ${compared.length} ${what} unusual for a text of this length; ${chance}${clumps}`;
+  return few || `${unusual} of ${compared.length} ${what} unusual beside ${alikeOf(data)}${usual}`;
 }
 
 /** How many of the texts of this length lie lower, as exactly as is known. */

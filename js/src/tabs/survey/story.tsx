@@ -41,7 +41,7 @@ export function Story(props: Choice) {
         ))}
       </div>
       <p class="bl-muted">
-        │ mean of the texts of this length, and the band in which {100 * (1 - data.alike.level)} % of such texts lie;
+        │ mean of the {alikeOf(data)}, and the band in which {100 * (1 - data.alike.level)} % of such texts lie;
         “unusual” lies outside it.
       </p>
       {most}

@@ -1,6 +1,6 @@
 // What the Why tab says of a split in plain words; the field's own words stand in the tooltips.
 import { SOURCES } from "../../generated/vocabulary";
-import { headLabel, signed } from "../../paint/format";
+import { counted, headLabel, signed } from "../../paint/format";
 import { tokenText } from "../../parts/token";
 import type { View } from "../../state/view";
 import type { Part, Split, Sum, WhyPlace } from "../../state/why";
@@ -16,7 +16,8 @@ const cell = (view: View, { layer, head, query, key }: WhyPlace): string =>
 function atOthers(view: View, { against, seen }: Split): string {
   if (typeof against === "number") return `at ${quoted(view, against)}`;
   const sees = view.shown.slice.mask.kind === "full" ? "" : " that it may look at";
-  return seen === 2 ? `at the other one${sees}` : `at a typical other word${sees}`;
+  if (seen === 2) return `at the other one${sees}`;
+  return `at a token with the mean score of the other ${counted(seen - 1)}${sees} (geometric mean of their weights)`;
 }
 
 const rounded = (ratio: number): string => ratio.toLocaleString("en", { maximumSignificantDigits: 2 });

@@ -159,7 +159,7 @@ def compare_answers(hand: Hand) -> Steps:
     expect(hand.seen.part("compare-answers")).to_have_text(comparison().answers().said)
 
 
-@ability("compare by the words alone that both texts have", 1, of="compared")
+@ability("compare by aligned words alone", 1, of="compared")
 def compare_aligned(hand: Hand) -> Steps:
     hand.aligned_only()
     yield
@@ -209,7 +209,7 @@ def similar(hand: Hand) -> Steps:
 def similar_pair(hand: Hand) -> Steps:
     hand.pair_of_words("food – eats")
     yield
-    expect(hand.seen.part("similar-tried")).to_contain_text("without “food”")
+    expect(hand.seen.part("similar-tried")).to_contain_text("without a’s “food”")
 
 
 @ability("see two texts by the tokens that went in", 1, long=True, of="similar")

@@ -73,7 +73,7 @@ class RunWays(Clicks):
         self.one_of("by", name)
 
     def why_word(self, word: str) -> None:
-        self.button(f"Why “{word}”? ›", self.seen.part("similarity"))
+        self.button(f"Why b’s “{word}”? ›", self.seen.part("similarity"))
 
     def similar_to(self, text: str) -> None:
         self.click(self.seen.root.get_by_label("Texts", exact=True))
