@@ -29,7 +29,7 @@ class Model:
 
     def __init__(self, module: nn.Module, tokenizer: Any, name: str | None = None, whole: nn.Module | None = None):
         self.module, self.tokenizer = module, tokenizer
-        self.whole = module if whole is None else whole  # with what else makes its numbers, as the pooling of a sentence encoder
+        self.whole = module if whole is None else whole  # with what else makes its numbers, as a pooling
         self.base = encoder_of(module)
         self.name = name or _name(module, self.base)
         self.embedder: Embedder = Means()  # what makes vectors of texts
