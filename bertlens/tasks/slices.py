@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..survey.intervals import count_interval
 from .answers import Answered
 from .findings import holm
-from .scores import wilson
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarra
         n, hits = int(inside.sum()), int(wrong[inside].sum())
         outside = float(wrong[~inside].mean())
         p = more_than_chance(hits, n, int(wrong.sum()), len(wrong))
-        rows.append((kind, name, n, hits, hits / n, *wilson(hits, n), outside, p))
+        rows.append((kind, name, n, hits, hits / n, *count_interval(hits, n), outside, p))
     columns = ["kind", "slice", "n", "wrong", "rate", "low", "high", "rate_outside", "p"]
     table = pd.DataFrame(rows, columns=columns)
     table["p_holm"] = holm(table["p"].to_numpy(dtype=float), len(table))
