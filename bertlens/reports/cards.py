@@ -13,7 +13,7 @@ from ..base.atomic import replacing
 from ..errors import InputError, SelectionError
 from ..lens import Lens
 from .claim import PAPERS, Claim
-from .rules import CANNOT, COUNTED, DIFFERS, HOLDS, Measured, ends_said, said, turn
+from .rules import CANNOT, CENSUS, DIFFERS, HOLDS, Measured, ends_said, said, turn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ class Card:
     def number(self) -> str:
         """The number with its interval, as it is read."""
         m, unit = self.measured, self.claim.rule.unit
-        ends = f" {ends_said(m.low, m.high, unit)}" if self.interval not in ("", COUNTED) else ""
+        ends = f" {ends_said(m.low, m.high, unit)}" if self.interval not in ("", CENSUS) else ""
         return f"{said(m.value, unit)}{ends}"
 
     @property

@@ -26,7 +26,7 @@ SETUP = (
     "from bertlens.measures import geometry, neurons, sources, spectra",
     "from bertlens.reports import closer, passes, sinks",
     "from bertlens.survey.corpus import traces",
-    "traced = lambda some: traces(lens, some, truncation=True)",
+    "runs = lambda some: traces(lens, some, truncation=True)",
     "stats = bl.survey.head_stats(lens, texts, truncation=True)",
     "each = [bl.survey.head_stats(lens, [text], truncation=True) for text in texts]",
 )

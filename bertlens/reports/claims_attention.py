@@ -48,8 +48,8 @@ ATTENTION = (
         "one head shown, no number",
         "heads by which a word of both sentences gives its other side more than a quarter of its attention",
         Rule("above", 1, "heads"),
-        "x = [[closer.given(t.attention(l), closer.pairs_of(t)[1]).numpy() for l in range(t.n_layers)] for t in "
-        "traced(texts[:16])]; (np.nanmean(x, 0) > 0.25).sum()",
+        "x = [[closer.attention_to(t.attention(l), closer.pairs_of(t)[1]).numpy() for l in range(t.n_layers)] for t in "
+        "runs(texts[:16])]; (np.nanmean(x, 0) > 0.25).sum()",
     ),
     Claim(
         "vig-pieces",
@@ -59,8 +59,8 @@ ATTENTION = (
         "pattern 5 is of words that foretell a word; two parts of one are its example, no number",
         "heads by which parts of a word give its other parts more than a quarter of their attention",
         Rule("above", 1, "heads"),
-        "x = [[closer.given(t.attention(l), closer.pairs_of(t)[0]).numpy() for l in range(t.n_layers)] for t in "
-        "traced(texts[:16])]; (np.nanmean(x, 0) > 0.25).sum()",
+        "x = [[closer.attention_to(t.attention(l), closer.pairs_of(t)[0]).numpy() for l in range(t.n_layers)] for t in "
+        "runs(texts[:16])]; (np.nanmean(x, 0) > 0.25).sum()",
     ),
     Claim(
         "vig-separator",
@@ -82,7 +82,7 @@ ATTENTION = (
         Rule("below", 0.67, "ratio"),
         "few = lambda t, l, h: np.quantile([n for n in neurons.n80_of_strongest(t, l, h) if n], 0.5, "
         'method="inverted_cdf") / neurons.n80_chance(t.head_dim, t.n_tokens).median; np.mean([few(t, l, h) for t '
-        "in traced(texts[:16]) for l in range(t.n_layers) for h in range(t.n_heads)])",
+        "in runs(texts[:16]) for l in range(t.n_layers) for h in range(t.n_heads)])",
     ),
     Claim(
         "vig-position",
@@ -94,7 +94,7 @@ ATTENTION = (
         Rule("above", 0.5, "share"),
         'w = np.maximum(stats.values("previous"), stats.values("next")); heads = sorted(np.argwhere(w > '
         "0.5).tolist(), key=lambda at: -w[tuple(at)])[:4]; np.mean([sources.map_shares(sources.maps(t, l, "
-        'h))["position", "position"] for t in traced(texts[:8]) for l, h in heads])',
+        'h))["position", "position"] for t in runs(texts[:8]) for l, h in heads])',
     ),
     Claim(
         "clark-neighbours",

@@ -43,7 +43,7 @@ SINKS = (
         Rule("above", 0.5, "share"),
         "x = stats.lengths(); r = np.any([(stats.values(name) > 0.3) & (x[..., k] >= 0.5 * x[..., 3]) for k, "
         'name in enumerate(["first", "separator"])], 0); '
-        "np.mean([spectra.top_share(t.head_context(l))[r[l]].numpy().sum() for t in traced(texts[:16]) for l in "
+        "np.mean([spectra.top_share(t.head_context(l))[r[l]].numpy().sum() for t in runs(texts[:16]) for l in "
         "range(t.n_layers)]) * len(r) / r.sum()",
         on="image transformers",
     ),
@@ -55,7 +55,7 @@ SINKS = (
         "1,000 times the median and above 100",
         "the largest activation ÷ 1,000 medians of its layer, or ÷ 100 if that is less, the largest of all layers",
         Rule("above", 1.0, "ratio", ours=False),
-        "s = [[x.abs() for x in t.hidden_states] for t in traced(texts)]; m = [[min(float(x.max() / x.median()) "
+        "s = [[x.abs() for x in t.hidden_states] for t in runs(texts)]; m = [[min(float(x.max() / x.median()) "
         "/ 1000, float(x.max()) / 100) for x in t] for t in s]; np.mean(m, 0).max()",
         on="Llama-2 7B",
     ),
@@ -68,7 +68,7 @@ SINKS = (
         "how far the answer moves where no head sees the resting place, less where none sees another token",
         Rule("above", 0.0, "difference", ours=False),
         'kind = max(["first", "separator"], key=lambda name: (stats.values(name) > 0.3).sum()); m = '
-        "[sinks.moved(t, kind, n) for n, text in enumerate(texts[:16]) for t in traced([text])]; "
+        "[sinks.answer_shift(t, kind, n) for n, text in enumerate(texts[:16]) for t in runs([text])]; "
         "np.nanmean([rest - other for rest, other in m])",
         on="Llama-2 7B",
     ),
@@ -83,7 +83,7 @@ HEALTH = (
         "heads whose output is shorter than a hundredth of their layer's mean",
         Rule("below", 1, "heads"),
         "w = np.array([[geometry.head_writes(t, l).norm(dim=-1).mean(-1).numpy() for l in range(t.n_layers)] for "
-        "t in traced(texts[:16])]); ((w / w.mean(-1, keepdims=True)).mean(0) < 0.01).sum()",
+        "t in runs(texts[:16])]); ((w / w.mean(-1, keepdims=True)).mean(0) < 0.01).sum()",
         on="",
         of_training=False,
     ),
@@ -109,7 +109,7 @@ HEALTH = (
         "heads whose rows differ from their mean by less than 0.01 nats",
         Rule("below", 1, "heads"),
         "e = lambda a: torch.special.entr(a).sum(-1); s = [[(e(a.mean(1)) - e(a).mean(-1)).numpy() for a in "
-        "(t.attention(l).double() for l in range(t.n_layers))] for t in traced(texts[:16])]; (np.mean(s, 0) < "
+        "(t.attention(l).double() for l in range(t.n_layers))] for t in runs(texts[:16])]; (np.mean(s, 0) < "
         "0.01).sum()",
         on="",
         of_training=False,
@@ -123,7 +123,7 @@ HEALTH = (
         "largest dimension's share of the mean cosine of a layer's vectors, the worst layer",
         Rule("below", 0.5, "share"),
         "g = [[geometry.cosine_contributions(x).abs() for x in t.hidden_states[1:]] for t in "
-        "traced(texts[:16])]; np.mean([[float(x.max() / x.sum()) for x in t] for t in g], 0).max()",
+        "runs(texts[:16])]; np.mean([[float(x.max() / x.sum()) for x in t] for t in g], 0).max()",
         on="",
         of_training=False,
     ),
@@ -135,7 +135,7 @@ HEALTH = (
         "none expected",
         "layers that change vectors by less than a twentieth of their length",
         Rule("below", 1, "layers"),
-        "s = [t.hidden_states for t in traced(texts[:16])]; (np.mean([[float(((y - x).norm(dim=-1) / "
+        "s = [t.hidden_states for t in runs(texts[:16])]; (np.mean([[float(((y - x).norm(dim=-1) / "
         "x.norm(dim=-1)).mean()) for x, y in zip(t, t[1:])] for t in s], 0) < 0.05).sum()",
         on="",
         of_training=False,
@@ -148,7 +148,7 @@ HEALTH = (
         "less than 1 in 20 expected",
         "share of these texts that were cut",
         Rule("below", 0.05, "share"),
-        "np.mean([bool(t.report.truncated) for t in traced(texts)])",
+        "np.mean([bool(t.report.truncated) for t in runs(texts)])",
         on="",
         of_training=False,
     ),
@@ -160,7 +160,7 @@ HEALTH = (
         "less than 1 in 100 expected",
         "share of these texts' tokens that are unknown",
         Rule("below", 0.01, "share"),
-        "r = [(len(t.report.unknown), t.n_tokens) for t in traced(texts)]; np.divide(*np.sum(r, 0))",
+        "r = [(len(t.report.unknown), t.n_tokens) for t in runs(texts)]; np.divide(*np.sum(r, 0))",
         on="",
         of_training=False,
     ),

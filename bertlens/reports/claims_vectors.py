@@ -181,7 +181,7 @@ VECTORS = (
         "longest ÷ shortest of the mean lengths of a head's queries, keys and values, mean of the heads",
         Rule("above", 1.5, "ratio"),
         "x = np.array([[[of(l).norm(dim=-1).mean(-1).numpy() for l in range(t.n_layers)] for of in (t.query, "
-        "t.key, t.value)] for t in traced(texts[:16])]); (x.max(1) / x.min(1)).mean()",
+        "t.key, t.value)] for t in runs(texts[:16])]); (x.max(1) / x.min(1)).mean()",
     ),
     Claim(
         "bonino-rank",
@@ -192,7 +192,7 @@ VECTORS = (
         "effective rank of a head's outputs ÷ the most it can be, mean of the heads",
         Rule("below", 0.5, "ratio"),
         'np.mean([spectra.layer_spectra(t, l).set_index("of").loc["context", "effective_rank"].mean() / '
-        "min(t.n_tokens, t.head_dim) for t in traced(texts[:16]) for l in range(t.n_layers)])",
+        "min(t.n_tokens, t.head_dim) for t in runs(texts[:16]) for l in range(t.n_layers)])",
         of_training=False,
     ),
 )

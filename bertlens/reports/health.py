@@ -11,9 +11,9 @@ from ..survey.corpus import Item
 from ..survey.distances import head_distances
 from .closer import Closer
 from .gathered import Gathered
-from .measuring import NO_NORMS, close_measure, counted, interval, measure
+from .measuring import NO_NORMS, close_measure, count_beyond, interval, measure
 from .passes import DISTANCE_TEXTS
-from .rules import COUNTED, FURTHER, Measured
+from .rules import CENSUS, FACTOR, Measured
 
 DEAD = 0.01  # of the mean length of its layer's heads
 DOUBLED = 0.001  # nats
@@ -36,7 +36,7 @@ def dead(g: Gathered, c: Closer) -> Measured:
     values = values / np.maximum(values.mean(-1, keepdims=True), 1e-12)
     head, least = _least(values)
     return Measured(
-        **counted([values], DEAD, "below"),
+        **count_beyond([values], DEAD, "below"),
         series={"shortest ÷ mean": [float(value) for value in values.mean(0).min(1)]},
         head=head,
         head_value=least,
@@ -49,7 +49,7 @@ def collapsed(g: Gathered, c: Closer) -> Measured:
     values = np.stack(c.spread)
     head, least = _least(values)
     return Measured(
-        **counted([values], COLLAPSED, "below"),
+        **count_beyond([values], COLLAPSED, "below"),
         series={"least of any head, nats": [float(value) for value in values.mean(0).min(1)]},
         head=head,
         head_value=least,
@@ -66,7 +66,7 @@ def doubled(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None) -
         return Measured(why="the model has a single head")
     every = every + np.where(np.eye(every.shape[1], dtype=bool), np.inf, 0)
     value, low, high = (
-        [float((d.min(0) < bound).sum()) for bound in (DOUBLED, DOUBLED * FURTHER, DOUBLED / FURTHER)]
+        [float((d.min(0) < bound).sum()) for bound in (DOUBLED, DOUBLED * FACTOR, DOUBLED / FACTOR)]
         for d in (every.mean(0), every.max(0), every.min(0))
     )
     nearest = every.mean(0).min(0)
@@ -81,7 +81,7 @@ def doubled(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None) -
         note=f"The nearest two, L{at // heads}·H{at % heads} and L{other // heads}·H{other % heads}, "
         f"are {nearest.min():.3f} nats apart.",
         ends=f"those in each of {len(every)} texts, those in one or more",
-        moved=[(DOUBLED * FURTHER, low[1], high[1]), (DOUBLED / FURTHER, low[2], high[2])],
+        other_bounds=[(DOUBLED * FACTOR, low[1], high[1]), (DOUBLED / FACTOR, low[2], high[2])],
     )
 
 
@@ -106,7 +106,7 @@ def idle(g: Gathered, c: Closer) -> Measured:
         return Measured(why="the model hands out no hidden states")
     values = np.stack(c.changed)
     return Measured(
-        **counted([values], IDLE, "below", "layers"),
+        **count_beyond([values], IDLE, "below", "layers"),
         series={"change ÷ length": [float(value) for value in values.mean(0)]},
         note=f"The least change is {100 * values.mean(0).min():.0f} % of a vector's length.",
     )
@@ -114,15 +114,15 @@ def idle(g: Gathered, c: Closer) -> Measured:
 
 @measure("health-cut")
 def cut(g: Gathered) -> Measured:
-    return known(g.truncated, g.n, "texts")
+    return census(g.truncated, g.n, "texts")
 
 
 @measure("health-unknown")
 def unknown(g: Gathered) -> Measured:
-    return known(sum(g.unknown), g.tokens, "tokens")
+    return census(sum(g.unknown), g.tokens, "tokens")
 
 
-def known(some: int, of: int, units: str) -> Measured:
+def census(some: int, of: int, units: str) -> Measured:
     """A share of the texts at hand, which is no estimate."""
     share = some / of
-    return Measured(share, share, share, of, units, ends=COUNTED)
+    return Measured(share, share, share, of, units, ends=CENSUS)

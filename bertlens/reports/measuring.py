@@ -11,7 +11,7 @@ import numpy as np
 from ..survey.intervals import LEVEL, NONE, mean_interval, share_interval
 from .closer import Closer
 from .gathered import Gathered
-from .rules import FURTHER, Measured
+from .rules import FACTOR, Measured
 
 Measure: TypeAlias = Callable[[Gathered], Measured]
 CloseMeasure: TypeAlias = Callable[[Gathered, Closer], Measured]
@@ -64,11 +64,11 @@ def interval(values: np.ndarray, share: bool = False) -> dict[str, Any]:
     return {"value": value, "low": low, "high": high, "n": len(values), "each": each}
 
 
-def counted(kinds: Sequence[np.ndarray], bound: float, side: str, parts: str = "heads") -> dict[str, Any]:
+def count_beyond(kinds: Sequence[np.ndarray], bound: float, side: str, parts: str = "heads") -> dict[str, Any]:
     """How many columns of (N, ...) have a mean beyond a bound, in any of `kinds` of numbers; "above" or "below" it.
 
     low, high: how many surely have, and how many may, by intervals that hold for all columns together (Bonferroni).
-    `moved` as Measured has it. Texts with NaN are left out.
+    `other_bounds` as Measured has it. Texts with NaN are left out.
     """
     tables = [values.reshape(len(values), -1) for values in kinds]
     tables = [values[np.isfinite(values).all(1)] for values in tables]
@@ -88,7 +88,7 @@ def counted(kinds: Sequence[np.ndarray], bound: float, side: str, parts: str = "
         "high": beyond(high, bound),
         "n": n,
         "ends": f"95 % for all {parts} together, by texts",
-        "moved": [(at, beyond(low, at), beyond(high, at)) for at in (bound * FURTHER, bound / FURTHER)],
+        "other_bounds": [(at, beyond(low, at), beyond(high, at)) for at in (bound * FACTOR, bound / FACTOR)],
     }
 
 
@@ -101,7 +101,7 @@ def heads_above(kinds: Sequence[np.ndarray], bound: float, missing: str) -> Meas
     means = np.stack([values.mean(0) for values in kinds if len(values)]).max(0)
     layer, head = np.unravel_index(int(means.argmax()), means.shape)
     return Measured(
-        **counted(kinds, bound, "above"),
+        **count_beyond(kinds, bound, "above"),
         chance=0.0,
         series={"most of any head": [float(value) for value in means.max(1)]},
         head=(int(layer), int(head)),

@@ -28,7 +28,7 @@ WORDS = (12, 8, 5)  # of each of the texts below the cards; fewer where the page
 CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
 HEALTH = "health"
 CHARTLESS = ' class="wide"'
-COUNTED = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
+CENSUS = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 
 
 def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: bool = True) -> str:
@@ -127,7 +127,7 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Map
 
 def _counts(cards: Sequence[Card]) -> str:
     numbers = ((word, sum(card.verdict == word for card in cards)) for word in (HOLDS, DIFFERS, CANNOT))
-    return " ".join(f'<b class="{CLASSES[word]}">{n} {COUNTED[word]}</b>' for word, n in numbers if n)
+    return " ".join(f'<b class="{CLASSES[word]}">{n} {CENSUS[word]}</b>' for word, n in numbers if n)
 
 
 def _entry(card: Card) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 HOLDS, DIFFERS, CANNOT = "holds", "differs", "cannot be told"
 COUNTS = ("heads", "kinds", "layers")
 FEWEST_TEXTS = 8  # an interval of fewer says more about them than about the model
-FURTHER = 1.5  # times as far as a bound of ours, or as near: would the verdict be another one?
-COUNTED = "counted, not estimated"
+FACTOR = 1.5  # times as far as a bound of ours, or as near: would the verdict be another one?
+CENSUS = "counted, not estimated"
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Measured:
     that look anywhere would give. series: curves for the chart, one value a layer, or one for each of `labels`. head:
     (layer, head) that shows it most, `head_value` with what. note: one more sentence. why: why nothing can be told.
     each: the number of every text, NaN where it has none, where the interval is by texts. ends: what low and high are,
-    where they are no 95 % interval by `units`. moved: of a count of what is beyond a bound, (bound, low, high) with one
-    1.5 times as far, and as near.
+    where they are no 95 % interval by `units`. other_bounds: of a count of what is beyond a bound, (bound, low, high)
+    with one 1.5 times as far, and as near.
     """
 
     value: float = math.nan
@@ -66,7 +66,7 @@ class Measured:
     why: str = ""
     each: list[float] = field(default_factory=list)
     ends: str = ""
-    moved: list[tuple[float, float, float]] = field(default_factory=list)
+    other_bounds: list[tuple[float, float, float]] = field(default_factory=list)
 
     @property
     def interval(self) -> str:
@@ -78,7 +78,7 @@ def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
     """(one of HOLDS, DIFFERS, CANNOT; why, "" where it can be told)."""
     if measured.why:
         return CANNOT, measured.why
-    if measured.units == "texts" and measured.n < FEWEST_TEXTS and measured.ends != COUNTED:
+    if measured.units == "texts" and measured.n < FEWEST_TEXTS and measured.ends != CENSUS:
         return CANNOT, f"{measured.n} texts are too few: at least {FEWEST_TEXTS}"
     low, high = measured.low, measured.high
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -90,7 +90,7 @@ def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
             return (DIFFERS if rule.side == "above" else HOLDS), ""
     else:
         beyond = "above" if low > rule.bound else "below" if high < rule.bound else ""
-        if beyond or low == high:
+        if beyond or measured.ends == CENSUS:
             return (HOLDS if beyond == rule.side else DIFFERS), ""
     return CANNOT, f"the interval from {said(low, rule.unit)} to {said(high, rule.unit)} has the bound inside"
 
@@ -104,12 +104,12 @@ def turn(rule: Rule, measured: Measured) -> str:
     if told == CANNOT or not rule.ours:
         return ""
     chance = measured.chance or 0.0
-    bounds = [chance + (rule.bound - chance) * factor for factor in (FURTHER, 1 / FURTHER)]
+    bounds = [chance + (rule.bound - chance) * factor for factor in (FACTOR, 1 / FACTOR)]
     tried = [(said(bound, rule.unit), replace(rule, bound=bound), measured) for bound in bounds]
-    if measured.moved:
-        tried = [(f"{at:.2g}", rule, replace(measured, low=low, high=high)) for at, low, high in measured.moved]
-    for (bound, moved_rule, moved), how in zip(tried, ("far", "near"), strict=True):
-        if (other := verdict(moved_rule, moved)[0]) != told:
+    if measured.other_bounds:
+        tried = [(f"{at:.2g}", rule, replace(measured, low=low, high=high)) for at, low, high in measured.other_bounds]
+    for (bound, with_it, of_it), how in zip(tried, ("far", "near"), strict=True):
+        if (other := verdict(with_it, of_it)[0]) != told:
             return f"A bound 1.5 times as {how}, {bound}, would turn it: {other}."
     return ""
 

@@ -152,7 +152,7 @@ def off(lens: Lens, items: list[Item], g: Gathered, treebank: object) -> Measure
     for number, item in enumerate(items[:OFF_TEXTS]):
         for trace in traces_of(lens, [Numbered(number, item)], True):
             try:
-                found.append(moved(trace, kind, number))
+                found.append(answer_shift(trace, kind, number))
             except ModelError as error:
                 return Measured(why=f"the answer cannot be compared: {str(error).split(': ')[0]}")
             except SelectionError:  # of a causal model's first token
@@ -167,7 +167,7 @@ def off(lens: Lens, items: list[Item], g: Gathered, treebank: object) -> Measure
     )
 
 
-def moved(trace: Trace, kind: str, seed: int) -> tuple[float, float]:
+def answer_shift(trace: Trace, kind: str, seed: int) -> tuple[float, float]:
     """(without the resting places, without as many other tokens), mean over the tokens that are asked about."""
     words = [place for place, special in enumerate(trace.special_mask.tolist()) if not special]
     rest = [0] if kind == "first" else trace.key_separator_mask.nonzero()[:, 0].tolist()

@@ -18,16 +18,16 @@ PAPER_GATES = ("directional", "open", "closed", "forward contextual", "backward 
 # --- heads that do something ---
 
 
-def _giving(name: str, statistics: tuple[str, ...], bound: float, missing: str) -> None:
+def _heads_claim(name: str, statistics: tuple[str, ...], bound: float, missing: str) -> None:
     measure(name)(lambda g: heads_above([g.of(each) for each in statistics], bound, missing))
 
 
 NEVER = "no text has such tokens"
-_giving("vig-next", ("next",), 0.5, NEVER)
-_giving("vig-previous", ("previous",), 0.5, NEVER)
-_giving("vig-same-word", ("same_word",), 0.1, NEVER)
-_giving("vig-separator", ("separator",), 0.5, NO_SEPARATOR)
-_giving("clark-neighbours", ("previous", "next"), 0.5, NEVER)
+_heads_claim("vig-next", ("next",), 0.5, NEVER)
+_heads_claim("vig-previous", ("previous",), 0.5, NEVER)
+_heads_claim("vig-same-word", ("same_word",), 0.1, NEVER)
+_heads_claim("vig-separator", ("separator",), 0.5, NO_SEPARATOR)
+_heads_claim("clark-neighbours", ("previous", "next"), 0.5, NEVER)
 
 
 # --- Clark et al. 2019 ---

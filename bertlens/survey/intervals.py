@@ -88,12 +88,12 @@ def difference_interval(differences: ArrayLike, most: float = 1, level: float = 
     )
     spread = float(gained.std() * lost.std())
     together = -more * fewer / spread if spread else 0.0  # their correlation: no text both gains and loses
-    low = more - fewer - _joined(more - more_low, fewer_high - fewer, -together)
-    high = more - fewer + _joined(more_high - more, fewer - fewer_low, -together)
+    low = more - fewer - _distance(more - more_low, fewer_high - fewer, -together)
+    high = more - fewer + _distance(more_high - more, fewer - fewer_low, -together)
     return max(-1.0, low) * most, min(1.0, high) * most
 
 
-def _joined(one: float, other: float, correlation: float) -> float:
+def _distance(one: float, other: float, correlation: float) -> float:
     return math.sqrt(max(0.0, one * one + other * other + 2 * correlation * one * other))
 
 

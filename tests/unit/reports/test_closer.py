@@ -18,7 +18,7 @@ from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.reports import making
 from bertlens.reports.closer import TOO_LONG, Closer, look, pairs_of
 from bertlens.reports.gathered import Gathered
-from bertlens.reports.measuring import CLOSE, counted
+from bertlens.reports.measuring import CLOSE, count_beyond
 from bertlens.reports.patterns import position
 from bertlens.reports.rules import DIFFERS, HOLDS
 from bertlens.reports.sinks import off
@@ -244,12 +244,12 @@ def test_a_layer_of_positions_alone_is_seen_as_such(small: Lens) -> None:
 def test_columns_are_counted_where_their_interval_is_clear() -> None:
     rng = np.random.default_rng(0)
     values = np.array([0.1, 0.52, 0.9]) + rng.normal(0, 0.05, (20, 3))
-    found = counted([values], 0.5, "below")
+    found = count_beyond([values], 0.5, "below")
     assert (found["low"], found["value"], found["high"]) == (1, 1, 2)
-    assert found["moved"] == [(0.75, 2, 2), (pytest.approx(1 / 3), 1, 1)]
-    above = counted([values, values[::-1] - 0.1], 0.5, "above")
+    assert found["other_bounds"] == [(0.75, 2, 2), (pytest.approx(1 / 3), 1, 1)]
+    above = count_beyond([values, values[::-1] - 0.1], 0.5, "above")
     assert (above["low"], above["value"], above["high"]) == (1, 2, 2) and above["ends"].startswith("95 % for all heads")
-    assert counted([np.full((5, 2), np.nan)], 1, "below") == {"n": 0}
+    assert count_beyond([np.full((5, 2), np.nan)], 1, "below") == {"n": 0}
 
 
 def test_dead_doubled_collapsed_and_idle_parts_are_found() -> None:

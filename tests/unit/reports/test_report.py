@@ -190,7 +190,7 @@ def test_heads_are_counted_where_their_interval_is_clear() -> None:
     values = np.stack([np.array([[0.9, 0.7], [0.52, 0.1]]) + rng.normal(0, 0.05, (2, 2)) for _ in range(20)])
     m = heads_above([values], 0.5, "")
     assert (m.low, m.value, m.high, m.head) == (2, 3, 3, (0, 0))
-    assert m.moved == [(0.75, 1, 1), (pytest.approx(1 / 3), 3, 3)]
+    assert m.other_bounds == [(0.75, 1, 1), (pytest.approx(1 / 3), 3, 3)]
     assert m.series["most of any head"] == pytest.approx([values[:, 0, 0].mean(), values[:, 1, 0].mean()], rel=1e-5)
 
 

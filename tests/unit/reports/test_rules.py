@@ -7,7 +7,7 @@ import math
 import pytest
 
 from bertlens.reports.claims import BY_NAME, CLAIMS, GROUPS, PAPERS
-from bertlens.reports.rules import CANNOT, COUNTED, DIFFERS, FEWEST_TEXTS, HOLDS, Measured, Rule, said, turn, verdict
+from bertlens.reports.rules import CANNOT, CENSUS, DIFFERS, FEWEST_TEXTS, HOLDS, Measured, Rule, said, turn, verdict
 
 # name: (paper, place, what it found), by hand from the papers
 BY_HAND = {
@@ -111,11 +111,15 @@ def test_bounds_that_are_no_papers_are_called_ours() -> None:
         (Rule("below", 0.9, "ratio"), Measured(0.92, 0.91, 0.93, 20, chance=1.0), "near: 0.93: holds"),
         (Rule("below", 0.5, "share"), Measured(0.6, 0.55, 0.65, 20), "far: 75 %: holds"),
         # of what is counted the bound is that of each head
-        (Rule("above", 1, "heads"), Measured(2, 1, 2, 20, moved=[(0.75, 0, 0), (0.33, 3, 4)]), "far: 0.75: differs"),
-        (Rule("above", 1, "heads"), Measured(2, 1, 2, 20, moved=[(0.75, 1, 1), (0.33, 3, 4)]), ""),
+        (
+            Rule("above", 1, "heads"),
+            Measured(2, 1, 2, 20, other_bounds=[(0.75, 0, 0), (0.33, 3, 4)]),
+            "far: 0.75: differs",
+        ),
+        (Rule("above", 1, "heads"), Measured(2, 1, 2, 20, other_bounds=[(0.75, 1, 1), (0.33, 3, 4)]), ""),
         (
             Rule("below", 1, "heads"),
-            Measured(0, 0, 0, 20, moved=[(0.015, 1, 1), (0.0067, 0, 0)]),
+            Measured(0, 0, 0, 20, other_bounds=[(0.015, 1, 1), (0.0067, 0, 0)]),
             "far: 0.015: differs",
         ),
         (Rule("above", 4, "kinds"), Measured(5, 5, 5, 20), "far: 6 kinds: differs"),
@@ -129,7 +133,7 @@ def test_a_bound_of_ours_that_is_near_is_told(rule: Rule, measured: Measured, ex
 def test_every_interval_says_what_it_is_of() -> None:
     assert Measured(n=12, units="relations").interval == "95 %, by relations"
     assert Measured(n=12, ends="those in each of 12 texts, those in one or more").interval.startswith("those in each")
-    exact = Measured(0.04, 0.04, 0.04, 3, ends=COUNTED)
+    exact = Measured(0.04, 0.04, 0.04, 3, ends=CENSUS)
     assert verdict(Rule("below", 0.05, "share"), exact) == (HOLDS, "")
     assert verdict(Rule("below", 0.04, "share"), exact) == (DIFFERS, "")  # not below
 
