@@ -70,7 +70,7 @@ def share_interval(right: ArrayLike, words: ArrayLike, level: float = LEVEL) -> 
     n = float(words.sum())
     texts = n * n / float(words @ words)
     alone = n / max(design_effect(right, words), 1e-12)  # independent words that tell as much
-    alone *= (_student(max(alone, texts) - 1, level) / _student(texts - 1, level)) ** 2
+    alone *= (student(max(alone, texts) - 1, level) / student(texts - 1, level)) ** 2
     return count_interval(alone * float(right.sum()) / n, alone, level)
 
 
@@ -137,11 +137,11 @@ def freedom(values: np.ndarray) -> np.ndarray:
 
 
 def _half(values: np.ndarray, degrees: float | np.ndarray, level: float) -> np.ndarray:
-    half: np.ndarray = _student(degrees, level) * values.std(0, ddof=1) / math.sqrt(len(values))
+    half: np.ndarray = student(degrees, level) * values.std(0, ddof=1) / math.sqrt(len(values))
     return half
 
 
-def _student(degrees: float | np.ndarray, level: float) -> np.ndarray:
+def student(degrees: float | np.ndarray, level: float) -> np.ndarray:
     """Within how many standard errors `level` of Student's t distribution lies."""
     from scipy.special import stdtrit
 

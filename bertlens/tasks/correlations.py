@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..survey.intervals import LEVEL, NONE, freedom
+from ..survey.intervals import LEVEL, NONE, freedom, student
 from .scores import FEWEST, FEWEST_OF_ALL, mean_ends, score_table, scored
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ def _above(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _on_artanh(value: float, pulls: np.ndarray) -> tuple[float, float]:
     """pulls: (n,) how each pair moves artanh of the value, × n."""
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(freedom(pulls), (1 + LEVEL) / 2)) * float(pulls.std(ddof=1)) / math.sqrt(len(pulls))
+    half = float(student(freedom(pulls), LEVEL)) * float(pulls.std(ddof=1)) / math.sqrt(len(pulls))
     middle = math.atanh(value)
     return math.tanh(middle - half), math.tanh(middle + half)
 

@@ -56,13 +56,9 @@ def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarra
 
 def more_than_chance(hits: int, n: int, of: int, total: int) -> float:
     """P(X ≥ hits) where n of `total` are drawn, of which `of` are wrong: Fisher's exact test, one-sided."""
+    from scipy.stats import hypergeom
 
-    def log_choose(a: int, b: int) -> float:
-        return math.lgamma(a + 1) - math.lgamma(b + 1) - math.lgamma(a - b + 1)
-
-    whole = log_choose(total, n)
-    found = (log_choose(of, k) + log_choose(total - of, n - k) - whole for k in range(hits, min(n, of) + 1))
-    return min(1.0, math.fsum(math.exp(x) for x in found))
+    return float(hypergeom.sf(hits - 1, total, of, n))
 
 
 def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:
