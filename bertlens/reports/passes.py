@@ -145,7 +145,7 @@ def coreference(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | Non
     note = f"{found} beside {beside}, {int(row['n'])} mentions; the same word finds {same}."
     few = f"{n} documents are too few" if n < FEWEST_TEXTS // 2 else ""
     return Measured(
-        *(float(row["accuracy"]) - nearest, float(row["low"]) - nearest, float(row["high"]) - nearest, n, "documents"),
+        *(float(row["accuracy"]) - nearest, float(row["gain_low"]), float(row["gain_high"]), n, "documents"),
         chance=0.0,
         series={"head": kinds["accuracy"].tolist(), "nearest": kinds["nearest"].tolist()},
         labels=kinds["type"].tolist(),

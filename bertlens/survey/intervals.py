@@ -77,10 +77,14 @@ def share_interval(right: ArrayLike, words: ArrayLike, level: float = LEVEL) -> 
 def difference_interval(differences: ArrayLike, most: float = 1, level: float = LEVEL) -> tuple[float, float]:
     """(low, high) in [−most, most] of the mean of one difference a text, (m,), each in that range.
 
-    The `share_interval` of what is gained and that of what is lost, put together by how far their ends lie from their
-    means (Zou and Donner 2008), so that the ends are not 0 where no text differs. NaN for fewer than two texts.
+    Where most texts do not differ, the `share_interval` of what is gained and that of what is lost, put together by how
+    far their ends lie from their means (Zou and Donner 2008): where none differs, the ends are not 0. Else that of (1 +
+    difference) / 2. NaN for fewer than two texts.
     """
     each = np.asarray(differences, dtype=float) / most
+    if 2 * (each != 0).sum() > len(each):
+        low, high = share_interval((1 + each) / 2, np.ones(len(each)), level)
+        return (2 * low - 1) * most, (2 * high - 1) * most
     gained, lost = (np.maximum(sign * each, 0) for sign in (1, -1))
     more, fewer = float(gained.mean()), float(lost.mean())
     (more_low, more_high), (fewer_low, fewer_high) = (

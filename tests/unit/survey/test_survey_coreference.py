@@ -14,7 +14,7 @@ import pytest
 from bertlens import InputError, Lens, SelectionError
 from bertlens.survey import coreference_scores, read_documents, resolve
 from bertlens.survey.coreference import AMONG, MEASURES, Resolutions, windows
-from bertlens.survey.intervals import share_interval
+from bertlens.survey.intervals import difference_interval, share_interval
 from bertlens.survey.mentions import Document
 from bertlens.survey.syntax import NONE
 from unit import tiny
@@ -284,6 +284,7 @@ def test_the_head_is_chosen_on_other_documents_than_it_is_counted_on() -> None:
     assert (row["head"], row["documents"], row["n"]) == (best, 3, 30)
     assert (row["accuracy"], row["low"], row["high"]) == pytest.approx((values.mean(), low, high))
     assert (row["nearest"], row["same_word"], row["random"]) == (1, 0, 0.25)
+    assert (row["gain_low"], row["gain_high"]) == pytest.approx(difference_interval(values - 1))
 
 
 def test_bad_input(small: Lens, written: Path, tmp_path: Path) -> None:

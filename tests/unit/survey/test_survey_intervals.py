@@ -168,6 +168,8 @@ def test_a_difference_has_the_interval_of_its_range() -> None:
     assert difference_interval(np.ones(5))[1] == 1
     low, high = difference_interval(np.zeros(50))
     assert low == -high < -0.05
+    values = np.random.default_rng(0).normal(0.02, 0.1, 40)  # of texts that all differ about that of a mean
+    assert difference_interval(values) == pytest.approx([float(end) for end in mean_interval(values)[1:]], abs=0.004)
 
 
 # --- means ---
