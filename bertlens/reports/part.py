@@ -22,7 +22,7 @@ from .rules import Measured
 SAVE_EVERY = 30.0  # seconds
 BY = ("weight", "norm")
 RAGGED = ("ids", "token_lengths")  # one value a token
-CENSUS = ("places", "unknown")  # one number a text
+COUNTED = ("places", "unknown")  # one number a text
 SUMS = ("truncated", "hash")
 
 
@@ -84,7 +84,7 @@ def texts_in(path: Path) -> int | None:
 def _packed(found: Gathered) -> dict[str, Any]:
     if not found.n:
         return {}
-    arrays: dict[str, Any] = {name: np.array(getattr(found, name)) for name in CENSUS}
+    arrays: dict[str, Any] = {name: np.array(getattr(found, name)) for name in COUNTED}
     arrays |= {by: np.stack(found.values[by]) for by in BY if found.values[by]}
     for name in _stacked():
         if values := getattr(found, name):
@@ -99,7 +99,7 @@ def _unpacked(arrays: Any, about: dict[str, Any]) -> Gathered:
     found = Gathered()
     if "places" not in arrays:
         return found
-    for name in CENSUS:
+    for name in COUNTED:
         setattr(found, name, arrays[name].tolist())
     for by in BY:
         found.values[by] = [*arrays[by]] if by in arrays else []
@@ -114,7 +114,7 @@ def _unpacked(arrays: Any, about: dict[str, Any]) -> Gathered:
 
 
 def _stacked() -> list[str]:
-    return [each.name for each in fields(Gathered) if each.name not in (*RAGGED, *CENSUS, *SUMS, "values")]
+    return [each.name for each in fields(Gathered) if each.name not in (*RAGGED, *COUNTED, *SUMS, "values")]
 
 
 def _measured(record: dict[str, Any]) -> Measured:
