@@ -83,7 +83,7 @@ HEALTH = (
         "heads whose output is shorter than a hundredth of their layer's mean",
         Rule("below", 1, "heads"),
         "w = np.array([[geometry.head_writes(t, l).norm(dim=-1).mean(-1).numpy() for l in range(t.n_layers)] for "
-        "t in runs(texts[:16])]); ((w / w.mean(-1, keepdims=True)).mean(0) < 0.01).sum()",
+        "t in runs(texts[:16])]); ((w / w.mean(-1, keepdims=True).clip(1e-12)).mean(0) < 0.01).sum()",
         on="",
         of_training=False,
     ),

@@ -252,7 +252,7 @@ def test_columns_are_counted_where_their_interval_is_clear() -> None:
     assert count_beyond([np.full((5, 2), np.nan)], 1, "below") == {"n": 0}
 
 
-def test_dead_doubled_collapsed_and_idle_parts_are_found() -> None:
+def broken() -> Lens:
     """By hand: a head without values, two heads alike, a head with one row, a layer that adds nothing."""
     model = tiny.shaken(tf.BertModel(tf.BertConfig(**tiny.BERT | {"num_hidden_layers": 3})), 2)
     first, second, last = (layer.attention for layer in model.encoder.layer)
@@ -274,7 +274,11 @@ def test_dead_doubled_collapsed_and_idle_parts_are_found() -> None:
     ):
         norm.weight.data[:] = 1
         norm.bias.data[:] = 0
-    lens = Lens(model, tiny.wordpiece())
+    return Lens(model, tiny.wordpiece())
+
+
+def test_dead_doubled_collapsed_and_idle_parts_are_found() -> None:
+    lens = broken()
     texts = [f"the cat sat on the mat {'it was warm ' * n}" for n in range(9)]
     made = bl.report(lens, texts, "health", progress=False)
     told = {card.claim.name: card for card in made.cards}

@@ -16,12 +16,13 @@ from bertlens import Lens
 from bertlens.reports import CLAIMS, Card
 from bertlens.reports.claim import SETUP
 from unit import tiny
+from unit.reports.test_closer import broken
 
 TREEBANK = ("clark-syntax", "clark-probe", "clark-coreference")
 # of a model with few heads, whose shortest texts are rested on, as those of the other one are not
 BROADCAST = ("sinks-broadcast",)
 PAIRS = [
-    ("The cat sat on the mat. It was unbelievably warm.", f"The mats, warm and {word}, were the cat's.")
+    ("the cat cat sat.", f"cat, untidyish, {word}.")
     for word in ("old", "brownish", "torn", "small", "untidy", "grey", "washed", "long")
 ]
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -57,6 +58,16 @@ def test_lines_of_a_trained_model(trained: Lens) -> None:
     names = [claim.name for claim in CLAIMS if claim.name not in TREEBANK + BROADCAST]
     cards = bl.report(trained, PAIRS, names, texts=len(PAIRS), progress=False).cards
     check(cards, computed(cards, trained, PAIRS))
+
+
+def test_lines_of_a_model_that_is_not_sound() -> None:
+    lens, texts = (
+        broken(),
+        ["the cat \N{SNOWMAN} sat", "the cat sat " * 40, *(f"the cat sat {'it was warm ' * n}" for n in range(8))],
+    )
+    cards = bl.report(lens, texts, "health", texts=len(texts), progress=False).cards
+    assert all(card.measured.value > 0 for card in cards)
+    check(cards, computed(cards, lens, texts))
 
 
 def test_the_line_of_heads_that_broadcast() -> None:
