@@ -94,9 +94,12 @@ def attention_flow(
     Layers are joined by pipes of capacity A_l (`layer_map`, rows that sum to 1). queries: tokens of the last layer,
     default all (n = S). Each input token has the pipes for itself, so a row's flows sum to more than 1;
     normalize=True divides it by its sum, as the authors' code does. Exact to 1e-8 (capacities are counted in 2^-30).
-    Costs n · S flow problems on L · S² pipes: more than `max_tokens` tokens raise InputError. Needs scipy, which
-    takes the maps on the CPU.
+    Costs n · S flow problems on L · S² pipes: more than `max_tokens` tokens raise InputError. The
+    maps are taken to the CPU.
     """
+    from scipy.sparse import block_array, csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
     size = trace.n_tokens
     if size > max_tokens:
         raise InputError(
@@ -105,11 +108,6 @@ def attention_flow(
         )
     for query in queries or ():
         check_index(query, size, "query")
-    try:
-        from scipy.sparse import block_array, csr_array
-        from scipy.sparse.csgraph import maximum_flow
-    except ImportError:
-        raise ModelError("attention flow needs scipy: pip install scipy") from None
     scale = 2**30  # a row's capacities sum to 1, so every flow fits an int32
     weights = [layer_map(trace, layer, kind) for layer in range(trace.n_layers)]
     maps = [(one.double() * scale).round().int().cpu().numpy() for one in weights]

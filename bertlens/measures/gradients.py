@@ -34,7 +34,7 @@ class Gradients:
     def attention(self, layer: int) -> Tensor:
         """(H, S, S) dL/dα_ij = g_i · v_j [query, key], signed: as if each weight could change alone.
 
-        Its absolute value is the importance of Clark et al. 2019, section 3.3. Raises SelectionError for a layer that
+        Its absolute value is the importance of Clark et al. 2019, section 3.2. Raises SelectionError for a layer that
         does not exist.
         """
         value = self.trace.value(layer)

@@ -13,7 +13,7 @@ from ..base.atomic import replacing
 from ..errors import InputError, SelectionError
 from ..lens import Lens
 from .claim import PAPERS, Claim
-from .rules import CANNOT, DIFFERS, HOLDS, Measured, ends_said, said
+from .rules import CANNOT, CENSUS, DIFFERS, HOLDS, Measured, ends_said, said, turn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,10 +35,18 @@ class Card:
     def number(self) -> str:
         """The number with its interval, as it is read."""
         m, unit = self.measured, self.claim.rule.unit
-        if not math.isfinite(m.value):
-            return "–"
-        ends = f" {ends_said(m.low, m.high, unit)}" if math.isfinite(m.low) else ""
+        ends = f" {ends_said(m.low, m.high, unit)}" if self.interval not in ("", CENSUS) else ""
         return f"{said(m.value, unit)}{ends}"
+
+    @property
+    def interval(self) -> str:
+        """What the interval is, "" where there is none."""
+        return self.measured.interval if math.isfinite(self.measured.low) else ""
+
+    @property
+    def turn(self) -> str:
+        """Whether another bound would turn the verdict, where the bound is ours: a sentence, or ""."""
+        return turn(self.claim.rule, self.measured)
 
     @property
     def n(self) -> str:
@@ -46,7 +54,8 @@ class Card:
 
     def __str__(self) -> str:
         told = f"{self.verdict}, because {self.why}" if self.why else self.verdict
-        return f"{self.claim.sentence}: {told}. {self.number}, n = {self.n}; the paper: {self.claim.found}"
+        of = f" ({self.interval})" if self.interval else ""
+        return f"{self.claim.sentence}: {told}. {self.number}{of}, n = {self.n}; the paper: {self.claim.found}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON types only; numbers that are not there are None."""
@@ -61,12 +70,15 @@ class Card:
             "measure": claim.measure,
             "unit": claim.rule.unit,
             "rule": str(claim.rule),
+            "bound_is_ours": claim.rule.ours,
+            "turn": self.turn,
             "of_training": claim.of_training,
             "verdict": self.verdict,
             "because": self.why,
             "value": number(m.value),
             "low": number(m.low),
             "high": number(m.high),
+            "interval": self.interval,
             "n": m.n,
             "n_of": m.units,
             "chance": number(m.chance),

@@ -20,14 +20,23 @@ PAPERS = {
     "health": "no paper: what a sound model does",
 }
 BASE = "BERT-base"
-STATS = "bl.survey.head_stats(lens, texts)"
+# What the lines of claims begin with, beside lens, texts (those of the report) and treebank
+SETUP = (
+    "import bertlens as bl, numpy as np, torch",
+    "from bertlens.measures import geometry, neurons, sources, spectra",
+    "from bertlens.reports import closer, passes, sinks",
+    "from bertlens.survey.corpus import traces",
+    "runs = lambda some: traces(lens, some, truncation=True)",
+    "stats = bl.survey.head_stats(lens, texts, truncation=True)",
+    "each = [bl.survey.head_stats(lens, [text], truncation=True) for text in texts]",
+)
 
 
 @dataclass(frozen=True)
 class Claim:
     """One claim. sentence: the paper's, in our words; place: in the paper, "" where we have not seen it; found: its
     number; on: its model; of_training: it would not hold of random weights; measure: what the number is, in one line;
-    python: the line that computes it."""
+    python: the line that computes it after SETUP, with the numbers of this report in braces."""
 
     name: str  # its group stands before the first "-"
     paper: str  # of PAPERS

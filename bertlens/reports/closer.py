@@ -111,10 +111,10 @@ def pairs_of(trace: Trace) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _of_weights(alpha: torch.Tensor, parts: torch.Tensor, others: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    return _given(alpha, parts), _given(alpha, others), _spread(alpha)
+    return attention_to(alpha, parts), attention_to(alpha, others), _spread(alpha)
 
 
-def _given(alpha: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
+def attention_to(alpha: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
     """(H,) what the queries that have such a key give to all of them, mean of these queries."""
     having = pairs.any(-1)
     if not having.any():

@@ -26,8 +26,8 @@ class Gathered:
 
     Of each text: values "weight", "norm" -> (K, L, H); mixing (M, L), methods as in norms.METHODS; cone (L + 1,), ÷ n;
     gates (L, H) indices into LABELS; lengths (L, H, kinds) mean ‖f(x)‖; largest (L + 1,) |activation| ÷ the layer's
-    median one, and its dimension; tokens, and tokens of each kind (CATEGORIES). Lists are empty where the model's
-    family offers no norms.
+    median one, its size and its dimension; tokens, and tokens of each kind (CATEGORIES). Lists are empty where the
+    model's family offers no norms.
     """
 
     values: dict[str, list[np.ndarray]] = field(default_factory=lambda: {"weight": [], "norm": []})
@@ -36,6 +36,7 @@ class Gathered:
     gates: list[np.ndarray] = field(default_factory=list)
     lengths: list[np.ndarray] = field(default_factory=list)
     largest: list[np.ndarray] = field(default_factory=list)
+    size: list[np.ndarray] = field(default_factory=list)
     dimension: list[np.ndarray] = field(default_factory=list)
     kinds: list[np.ndarray] = field(default_factory=list)
     ids: list[np.ndarray] = field(default_factory=list)  # (S,) token ids, and their ‖f(x)‖ over all heads and layers
@@ -100,6 +101,7 @@ class Gathered:
             self.cone.append(statistics.cone.numpy())
         sizes = [state.abs().float().cpu() for state in trace.hidden_states]
         self.largest.append(np.array([float(size.max() / size.median().clamp_min(1e-30)) for size in sizes]))
+        self.size.append(np.array([float(size.max()) for size in sizes]))
         self.dimension.append(np.array([int(size.argmax()) % size.shape[-1] for size in sizes]))
         self.gates.append(statistics.gates.numpy().astype(np.int8))
         self.kinds.append(kinds.sum(0))

@@ -9,12 +9,11 @@ import numpy as np
 from ..lens import Lens
 from ..survey.corpus import Item
 from ..survey.distances import head_distances
-from ..survey.intervals import jeffreys
 from .closer import Closer
 from .gathered import Gathered
-from .measuring import NO_NORMS, close_measure, counted, interval, measure
+from .measuring import NO_NORMS, close_measure, count_beyond, interval, measure
 from .passes import DISTANCE_TEXTS
-from .rules import Measured
+from .rules import CENSUS, FACTOR, Measured
 
 DEAD = 0.01  # of the mean length of its layer's heads
 DOUBLED = 0.001  # nats
@@ -37,7 +36,7 @@ def dead(g: Gathered, c: Closer) -> Measured:
     values = values / np.maximum(values.mean(-1, keepdims=True), 1e-12)
     head, least = _least(values)
     return Measured(
-        **counted(values, DEAD),
+        **count_beyond([values], DEAD, "below"),
         series={"shortest ÷ mean": [float(value) for value in values.mean(0).min(1)]},
         head=head,
         head_value=least,
@@ -50,7 +49,7 @@ def collapsed(g: Gathered, c: Closer) -> Measured:
     values = np.stack(c.spread)
     head, least = _least(values)
     return Measured(
-        **counted(values, COLLAPSED),
+        **count_beyond([values], COLLAPSED, "below"),
         series={"least of any head, nats": [float(value) for value in values.mean(0).min(1)]},
         head=head,
         head_value=least,
@@ -66,18 +65,23 @@ def doubled(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None) -
     if every.shape[1] < 2:
         return Measured(why="the model has a single head")
     every = every + np.where(np.eye(every.shape[1], dtype=bool), np.inf, 0)
-    value, low, high = (float((d.min(0) < DOUBLED).sum()) for d in (every.mean(0), every.max(0), every.min(0)))
+    value, low, high = (
+        [float((d.min(0) < bound).sum()) for bound in (DOUBLED, DOUBLED * FACTOR, DOUBLED / FACTOR)]
+        for d in (every.mean(0), every.max(0), every.min(0))
+    )
     nearest = every.mean(0).min(0)
     at = int(nearest.argmin())
     other = int(every.mean(0)[at].argmin())
     heads = g.shape[1]
     return Measured(
-        *(value, low, high, len(every)),
+        *(value[0], low[0], high[0], len(every)),
         series={"nearest, nats": [float(least) for least in nearest.reshape(g.shape).min(1)]},
         head=(at // heads, at % heads),
         head_value=float(nearest.min()),
         note=f"The nearest two, L{at // heads}·H{at % heads} and L{other // heads}·H{other % heads}, "
         f"are {nearest.min():.3f} nats apart.",
+        ends=f"those in each of {len(every)} texts, those in one or more",
+        other_bounds=[(DOUBLED * FACTOR, low[1], high[1]), (DOUBLED / FACTOR, low[2], high[2])],
     )
 
 
@@ -90,7 +94,7 @@ def rogue(g: Gathered, c: Closer) -> Measured:
         return Measured(n=0, why="no text has two tokens")
     layer = int(np.nanmean(values, 0).argmax())
     return Measured(
-        **interval(values[:, layer]),
+        **interval(values[:, layer], share=True),
         series={"largest dimension": [float(value) for value in np.nanmean(values, 0)]},
         note=f"The worst is layer {layer}.",
     )
@@ -102,7 +106,7 @@ def idle(g: Gathered, c: Closer) -> Measured:
         return Measured(why="the model hands out no hidden states")
     values = np.stack(c.changed)
     return Measured(
-        **counted(values, IDLE),
+        **count_beyond([values], IDLE, "below", "layers"),
         series={"change ÷ length": [float(value) for value in values.mean(0)]},
         note=f"The least change is {100 * values.mean(0).min():.0f} % of a vector's length.",
     )
@@ -110,10 +114,15 @@ def idle(g: Gathered, c: Closer) -> Measured:
 
 @measure("health-cut")
 def cut(g: Gathered) -> Measured:
-    low, high = jeffreys(float(g.truncated), g.n)
-    return Measured(g.truncated / g.n, low, high, g.n)
+    return census(g.truncated, g.n, "texts")
 
 
 @measure("health-unknown")
 def unknown(g: Gathered) -> Measured:
-    return Measured(**interval(np.array(g.unknown) / np.array([kinds.sum() for kinds in g.kinds])))
+    return census(sum(g.unknown), g.tokens, "tokens")
+
+
+def census(some: int, of: int, units: str) -> Measured:
+    """A share of the texts at hand, which is no estimate."""
+    share = some / of
+    return Measured(share, share, share, of, units, ends=CENSUS)

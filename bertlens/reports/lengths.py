@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 
@@ -9,7 +11,7 @@ from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..survey.intervals import LEVEL
 from .gathered import Gathered
-from .measuring import NO_NORMS, NO_SEPARATOR, interval, layer_means, measure, part, strongest
+from .measuring import NO_NORMS, NO_SEPARATOR, interval, layer_means, layers_in, measure, strongest
 from .rules import Measured
 
 ENOUGH_FOR_FREQUENCIES = 100_000  # for frequencies to mean anything
@@ -56,7 +58,11 @@ def frequency(g: Gathered) -> Measured:
     rank, lengths = (more + 1)[index], np.concatenate(g.token_lengths)
     value = spearman(torch.from_numpy(rank), torch.from_numpy(lengths))
     if len(ids) < ENOUGH_FOR_FREQUENCIES:
-        too_few = f"the texts have {len(ids):,} tokens, and frequencies need {ENOUGH_FOR_FREQUENCIES:,}"
+        enough = math.ceil(ENOUGH_FOR_FREQUENCIES / len(ids) * g.n)
+        too_few = (
+            f"the texts have {len(ids):,} tokens, and frequencies need {ENOUGH_FOR_FREQUENCIES:,}: take {enough:,} "
+            "texts of this length (texts=, --texts)"
+        )
         return Measured(value, n=g.n, chance=0.0, why=too_few)
     text = np.repeat(np.arange(g.n), [len(part) for part in g.ids])
     random, drawn = np.random.default_rng(0), []
@@ -82,7 +88,7 @@ def _all_mixing(g: Gathered) -> dict[str, list[float]]:
 def mixing(g: Gathered) -> Measured:
     if not g.mixing:
         return Measured(why=NO_NORMS)
-    ends = interval(_mixing(g, "attnresln-n").mean(1))
+    ends = interval(_mixing(g, "attnresln-n").mean(1), share=True)
     by_weight = float(_mixing(g, "attn-w").mean())
     return Measured(
         **ends, chance=None, series=_all_mixing(g), note=f"By weight alone it would be {100 * by_weight:.0f} %."
@@ -108,7 +114,7 @@ def depth(g: Gathered) -> Measured:
         return Measured(why=NO_NORMS)
     if g.shape[0] < 2:
         return Measured(why="the model has a single layer")
-    values, third = _mixing(g, "attnresln-n"), part(g.shape[0], 1 / 3)
+    values, third = _mixing(g, "attnresln-n"), layers_in(g.shape[0], 1 / 3)
     with np.errstate(invalid="ignore", divide="ignore"):
         ends = interval(values[:, -third:].mean(1) / values[:, :third].mean(1))
     return Measured(**ends, chance=1.0, series={"+ LayerNorm": [float(value) for value in values.mean(0)]})
@@ -155,4 +161,6 @@ def patterns(g: Gathered) -> Measured:
         "not by norm": [float(value) for value in (rests & turns).mean((0, 2))],
     }
     place = (int(layer), int(head)) if often.max() else None
-    return Measured(**interval(share), chance=0.0, series=by_layer, head=place, head_value=float(often.max()))
+    return Measured(
+        **interval(share, share=True), chance=0.0, series=by_layer, head=place, head_value=float(often.max())
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,13 @@ from ..tasks.card import card_of
 from ..trace.provenance import model_provenance
 from . import closer, health, lengths, patterns, sinks, subspaces, weights  # most register their measures
 from .cards import Card, Report
+from .claim import SETUP
 from .claims import CLAIMS, GROUPS, Claim
 from .gathered import Gathered, gather
-from .measuring import CLOSE, MEASURES
+from .measuring import CLOSE, MEASURES, layers_in, middle
 from .page import LIMIT
 from .part import Part
-from .passes import DISTANCE_TEXTS, PASSES, gradient_texts
+from .passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
 from .rules import Measured, verdict
 from .texts import NAME, pairs, singles
 
@@ -117,7 +118,11 @@ def report(
             told.update()
     if name := lens.borrowed.change(model, whole=True):
         raise ModelError(f"the model has changed while its report was made ({name}): make it again")
-    cards = [Card(claim, measured, *verdict(claim.rule, measured)) for claim, measured in found]
+    places = _places(gathered)
+    cards = [
+        Card(replace(claim, python=claim.python.format(**places)), measured, *verdict(claim.rule, measured))
+        for claim, measured in found
+    ]
     if part is not None and len(done) == len(drawn):
         part.path.unlink(missing_ok=True)
     facts = _facts(lens, gathered, corpus, plan.of, len(drawn), seed)
@@ -229,6 +234,20 @@ def _treebank(corpus: Corpus | None) -> Path | None:
     return None
 
 
+def _places(g: Gathered) -> dict[str, Any]:
+    """What the lines of claims have in braces: layers, and of how many texts."""
+    (layers, heads), between = g.shape, middle(g.shape[0])
+    return {
+        "first": between[0],
+        "last": between[-1] + 1,
+        "third": layers_in(layers, 1 / 3),
+        "sixth": layers_in(layers, 1 / 6),
+        "heads": heads,
+        "gradients": gradient_texts(g.n),
+        "sentences": min(g.n, PROBE_SENTENCES),
+    }
+
+
 def _facts(lens: Lens, g: Gathered, corpus: Corpus | None, of: int, drawn: int, seed: int) -> dict[str, Any]:
     about = model_provenance(lens.borrowed)
     del about["date"]
@@ -251,6 +270,7 @@ def _facts(lens: Lens, g: Gathered, corpus: Corpus | None, of: int, drawn: int, 
         "seed": seed,
         "threads": torch.get_num_threads(),
         "python": in_python(lens, corpus, g.n, seed),
+        "setup": [*SETUP],
     }
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..survey.intervals import LEVEL, mean_interval
+from ..survey.intervals import LEVEL, NONE, mean_interval, share_interval
 from .closer import Closer
 from .gathered import Gathered
-from .rules import Measured
+from .rules import FACTOR, Measured
 
 Measure: TypeAlias = Callable[[Gathered], Measured]
 CloseMeasure: TypeAlias = Callable[[Gathered, Closer], Measured]
@@ -45,35 +45,70 @@ def middle(layers: int) -> list[int]:
     ]
 
 
-def part(layers: int, share: float) -> int:
+def layers_in(layers: int, share: float) -> int:
     """How many layers a share of them is, at least one."""
     return max(1, round(layers * share))
 
 
-def interval(values: np.ndarray, level: float = LEVEL) -> dict[str, Any]:
+def interval(values: np.ndarray, share: bool = False) -> dict[str, Any]:
     """value (the mean), low, high, n of the texts that have a value, and each one's, as Measured has them.
 
-    NaN for the ends where they are fewer than two.
+    share: values are in [0, 1], and so are the ends. NaN for these where texts are fewer than two.
     """
     each = values.tolist()
     values = values[np.isfinite(values)]
-    if len(values) < 2:
-        value, low, high = float(values.mean()) if len(values) else math.nan, math.nan, math.nan
-    else:
-        value, low, high = (float(end) for end in mean_interval(values, level))
+    value = float(values.mean()) if len(values) else math.nan
+    low, high = NONE
+    if len(values) > 1:
+        low, high = share_interval(values, np.ones(len(values))) if share else map(float, mean_interval(values)[1:])
     return {"value": value, "low": low, "high": high, "n": len(values), "each": each}
 
 
-def counted(values: np.ndarray, below: float) -> dict[str, Any]:
-    """How many columns of (N, ...) have a mean below a bound; as interval, how many surely have (low), how many may
-    (high): the intervals of all columns together hold (Bonferroni). Texts with NaN are left out."""
-    values = values.reshape(len(values), -1)
-    values = values[np.isfinite(values).all(1)]
-    if len(values) < 2:
-        return {"n": len(values)}
-    mean, low, high = mean_interval(values, 1 - (1 - LEVEL) / values.shape[1])
-    count, least, most = (float((some < below).sum()) for some in (mean, high, low))
-    return {"value": count, "low": least, "high": most, "n": len(values)}
+def count_beyond(kinds: Sequence[np.ndarray], bound: float, side: str, parts: str = "heads") -> dict[str, Any]:
+    """How many columns of (N, ...) have a mean beyond a bound, in any of `kinds` of numbers; "above" or "below" it.
+
+    low, high: how many surely have, and how many may, by intervals that hold for all columns together (Bonferroni).
+    `other_bounds` as Measured has it. Texts with NaN are left out.
+    """
+    tables = [values.reshape(len(values), -1) for values in kinds]
+    tables = [values[np.isfinite(values).all(1)] for values in tables]
+    n = max(map(len, tables))
+    if n < 2:
+        return {"n": n}
+    level = 1 - (1 - LEVEL) / sum(values.shape[1] for values in tables)
+    ends = np.stack([np.stack(mean_interval(values, level)) for values in tables if len(values) > 1])
+    mean, low, high = ends.swapaxes(0, 1) if side == "above" else ends.swapaxes(0, 1)[[0, 2, 1]]
+
+    def beyond(values: np.ndarray, bound: float) -> float:
+        return float((values > bound if side == "above" else values < bound).any(0).sum())
+
+    return {
+        "value": beyond(mean, bound),
+        "low": beyond(low, bound),
+        "high": beyond(high, bound),
+        "n": n,
+        "ends": f"95 % for all {parts} together, by texts",
+        "other_bounds": [(at, beyond(low, at), beyond(high, at)) for at in (bound * FACTOR, bound / FACTOR)],
+    }
+
+
+def heads_above(kinds: Sequence[np.ndarray], bound: float, missing: str, even: float = math.nan) -> Measured:
+    """How many heads give any of `kinds` of tokens more of their attention than `bound`; each (N, L, H), NaN where a
+    text has no such token. even: what even rows would give."""
+    kinds = [values[np.isfinite(values).all((1, 2))] for values in kinds]
+    if not max(map(len, kinds)):
+        return Measured(why=missing)
+    means = np.stack([values.mean(0) for values in kinds if len(values)]).max(0)
+    layer, head = np.unravel_index(int(means.argmax()), means.shape)
+    beside = "" if math.isnan(even) else f"; even rows would give {100 * even:.0f} %"
+    return Measured(
+        **count_beyond(kinds, bound, "above"),
+        chance=float(means.size * (even > bound)),
+        series={"most of any head": [float(value) for value in means.max(1)]},
+        head=(int(layer), int(head)),
+        head_value=float(means.max()),
+        note=f"The head with most gives {100 * means.max():.0f} %{beside}.",
+    )
 
 
 def layer_means(values: np.ndarray) -> list[float]:

@@ -18,7 +18,7 @@ from ..trace.provenance import visible
 from ..trace.trace import Trace
 from .against import difference, same_texts
 from .charts import chart
-from .claim import PAPERS
+from .claim import PAPERS, SETUP
 from .rules import CANNOT, DIFFERS, HOLDS, ends_said, said
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ WORDS = (12, 8, 5)  # of each of the texts below the cards; fewer where the page
 CLASSES = {HOLDS: "holds", DIFFERS: "differs", CANNOT: "cannot"}
 HEALTH = "health"
 CHARTLESS = ' class="wide"'
-COUNTED = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
+CENSUS = {HOLDS: "hold", DIFFERS: "differ", CANNOT: "cannot be told"}
 
 
 def page_of(report: Report, against: Mapping[str, Any] | None = None, progress: bool = True) -> str:
@@ -99,7 +99,7 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Map
         f'<header><h1>What of the papers holds on {model}?</h1><p class="counts">{counts}</p></header>',
         f'<p class="facts">{facts["model"]["layers"]} layers of {facts["model"]["heads"]} heads &#183; '
         f"{corpus['texts']:,} of {corpus['of']:,} texts, {corpus['tokens']:,} tokens{cut}{unknown} &#183; "
-        f"{escape(visible(corpus['name']))} &#183; intervals: 95 %, by texts</p>",
+        f"{escape(visible(corpus['name']))}</p>",
         f'<p class="facts">{by_chance}</p>',
         *(
             part
@@ -114,6 +114,8 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Map
         ),
         report.labelled,
         f'<details class="method"><summary>How this was made</summary><p><code>{escape(facts["python"])}</code></p>'
+        "<p>The lines of the cards, of the texts of this report in their order, begin with:</p>"
+        f"<p><code>{escape('; '.join(SETUP))}</code></p>"
         f"<p>seed {facts['seed']} &#183; {facts['threads']} threads &#183; corpus {corpus['hash']} &#183; weights "
         f"{escape(str(facts['model']['weights'])[:16])} &#183; {names} &#183; {report.made['date']}, "
         f"{report.made['seconds']:.0f} s</p></details>",
@@ -126,7 +128,7 @@ def cards_of(report: Report, trace: Trace | None, layers: set[int], against: Map
 
 def _counts(cards: Sequence[Card]) -> str:
     numbers = ((word, sum(card.verdict == word for card in cards)) for word in (HOLDS, DIFFERS, CANNOT))
-    return " ".join(f'<b class="{CLASSES[word]}">{n} {COUNTED[word]}</b>' for word, n in numbers if n)
+    return " ".join(f'<b class="{CLASSES[word]}">{n} {CENSUS[word]}</b>' for word, n in numbers if n)
 
 
 def _entry(card: Card) -> str:
@@ -142,15 +144,18 @@ def _card(
     claim, m = card.claim, card.measured
     because = f", because {escape(card.why)}" if card.why else ""
     chance = "" if m.chance is None else said(m.chance, claim.rule.unit)
+    interval = f" ({escape(card.interval)})" if card.interval else ""
     rows = (
         (f"the paper ({escape(claim.on)})" if claim.on else "expected", escape(claim.found)),
-        ("this model", f"<b>{escape(card.number)}</b>" + (f", n = {escape(card.n)}" if m.n else "")),
+        ("this model", f"<b>{escape(card.number)}</b>{interval}" + (f", n = {escape(card.n)}" if m.n else "")),
         (escape(visible(other)), "" if beside is None else _beside(beside)),
         ("this model less that one", "" if beside is None or not paired else _apart(card, beside)),
         ("chance", escape(chance)),
     )
     table = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows if value)
     note = f"{escape(m.note)} " if m.note else ""
+    bound = "Rule, with a bound of ours" if claim.rule.ours else "Rule"
+    turned = f" {escape(card.turn)}" if card.turn else ""
     untrained = "" if claim.of_training or claim.group == HEALTH else " May hold of random weights too."
     links = []
     is_least = claim.rule.side == "below"  # then the head with next to nothing shows it best
@@ -171,7 +176,7 @@ def _card(
         f'<article id="{claim.name}"{"" if drawn else CHARTLESS}><div><p class="place"><span>{place}</span> '
         f'<b class="{CLASSES[card.verdict]}">{card.verdict}</b>{because}</p><h3>{escape(claim.sentence)}</h3>'
         f'<p class="measure">{escape(measure)}</p><dl>{table}</dl>'
-        f'<p class="rule">{note}Rule: {escape(str(claim.rule))}.{untrained}</p>'
+        f'<p class="rule">{note}{bound}: {escape(str(claim.rule))}.{turned}{untrained}</p>'
         f'<div class="links">{" ".join(links)}</div></div>{drawn}</article>'
     )
 
@@ -193,7 +198,7 @@ def _apart(card: Card, beside: Mapping[str, Any]) -> str:
     value, low, high, n = found
     share, unit = card.claim.rule.unit == "share", {"share": " points", "nats": " nats"}.get(card.claim.rule.unit, "")
     value, low, high = (100 * each if share else each for each in (value, low, high))
-    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]{unit}, text by text, n = {n}"
+    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]{unit}, 95 %, text by text, n = {n}"
 
 
 def link(layer: int, head: int) -> str:

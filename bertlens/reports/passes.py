@@ -14,7 +14,7 @@ from ..survey.coreference import resolve
 from ..survey.corpus import Item
 from ..survey.distances import head_distances
 from ..survey.gradients import attention_gradients
-from ..survey.intervals import jeffreys, mean_interval
+from ..survey.intervals import count_interval, mean_interval
 from ..survey.mentions import NO_ENTITIES
 from ..survey.probe import attention_probe
 from ..survey.syntax import decide
@@ -107,7 +107,7 @@ def syntax(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | None) ->
             n=len(table), units="relations", why=f"{len(table)} of the relations have {FEWEST_WORDS} words: too few"
         )
     found = int((table["low"] > table["offset_accuracy"]).sum())
-    ends = jeffreys(found, len(table))
+    ends = count_interval(found, len(table))
     gain = (table["accuracy"] - table["offset_accuracy"]).to_numpy()
     best = table.iloc[int(gain.argmax())]
     accuracy, low, high, offset = (said(best[name], "share") for name in ("accuracy", "low", "high", "offset_accuracy"))
@@ -145,7 +145,7 @@ def coreference(lens: Lens, texts: list[Item], g: Gathered, treebank: Path | Non
     note = f"{found} beside {beside}, {int(row['n'])} mentions; the same word finds {same}."
     few = f"{n} documents are too few" if n < FEWEST_TEXTS // 2 else ""
     return Measured(
-        *(float(row["accuracy"]) - nearest, float(row["low"]) - nearest, float(row["high"]) - nearest, n, "documents"),
+        *(float(row["accuracy"]) - nearest, float(row["gain_low"]), float(row["gain_high"]), n, "documents"),
         chance=0.0,
         series={"head": kinds["accuracy"].tolist(), "nearest": kinds["nearest"].tolist()},
         labels=kinds["type"].tolist(),

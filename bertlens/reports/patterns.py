@@ -10,10 +10,9 @@ from ..errors import ModelError
 from ..lens import Lens
 from ..measures.sources import map_shares, maps
 from ..survey.corpus import Item, Numbered, traces_of
-from ..survey.intervals import LEVEL, mean_interval
 from .closer import Closer
 from .gathered import Gathered
-from .measuring import close_measure, interval
+from .measuring import close_measure, heads_above, interval
 from .rules import Measured
 
 PATTERN = 0.25  # of the attention of the tokens that have such a partner
@@ -22,35 +21,14 @@ SPLIT_TEXTS = 8
 MOST_HEADS = 4
 
 
-def _heads(values: list[np.ndarray], missing: str) -> Measured:
-    """As `weights.heads_above`, of one statistic."""
-    found = np.stack(values)
-    found = found[np.isfinite(found).all((1, 2))]
-    if not len(found):
-        return Measured(why=missing)
-    if len(found) < 2:
-        return Measured(n=len(found))
-    mean, low, high = mean_interval(found, 1 - (1 - LEVEL) / found[0].size)
-    layer, head = np.unravel_index(int(mean.argmax()), mean.shape)
-    value, least, most = (float((some > PATTERN).sum()) for some in (mean, low, high))
-    return Measured(
-        *(value, least, most, len(found)),
-        chance=0.0,
-        series={"most of any head": [float(value) for value in mean.max(1)]},
-        head=(int(layer), int(head)),
-        head_value=float(mean.max()),
-        note=f"The head with most gives {100 * mean.max():.0f} %.",
-    )
-
-
 @close_measure("vig-other-sentence")
 def other_sentence(g: Gathered, c: Closer) -> Measured:
-    return _heads(c.other_sentence, "no text has a word in both of two sentences")
+    return heads_above([np.stack(c.other_sentence)], PATTERN, "no text has a word in both of two sentences")
 
 
 @close_measure("vig-pieces")
 def pieces(g: Gathered, c: Closer) -> Measured:
-    return _heads(c.pieces, "no word is in parts")
+    return heads_above([np.stack(c.pieces)], PATTERN, "no word is in parts")
 
 
 @close_measure("vig-few-neurons")
@@ -88,7 +66,7 @@ def position(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None) 
     said = ", ".join(f"L{layer}·H{head} {100 * value:.0f} %" for (layer, head), value in
                      zip(places, values.mean(0), strict=True))  # fmt: skip
     return Measured(
-        **interval(values.mean(1)),
+        **interval(values.mean(1), share=True),
         series={"position with position": [float(value) for value in values.mean(0)]},
         labels=[f"L{layer}·H{head}" for layer, head in places],
         head=(places[best][0], places[best][1]),

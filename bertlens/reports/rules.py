@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 HOLDS, DIFFERS, CANNOT = "holds", "differs", "cannot be told"
 COUNTS = ("heads", "kinds", "layers")
 FEWEST_TEXTS = 8  # an interval of fewer says more about them than about the model
+FACTOR = 1.5  # times as far as a bound of ours, or as near: would the verdict be another one?
+CENSUS = "counted, not estimated"
 
 
 @dataclass(frozen=True)
@@ -16,11 +18,13 @@ class Rule:
     """Holds where the whole interval lies on the claim's side of a bound, differs where it lies on the other one.
 
     unit: "share", "ratio", "nats", "difference", or what is counted (COUNTS): then "above" is the bound itself, too.
+    ours: the bound, or that of what is counted, is not the paper's.
     """
 
     side: str  # "above" or "below"
     bound: float
     unit: str
+    ours: bool = True
 
     @property
     def counts(self) -> bool:
@@ -40,10 +44,12 @@ class Rule:
 class Measured:
     """A number of a model, with what is needed to judge it. NaN where there is none, and `why` says why.
 
-    value, low, high: the number and its 95 % interval; n of `units` it is of. chance: what heads that look anywhere
-    would give. series: curves for the chart, one value a layer, or one for each of `labels`. head: (layer, head) that
-    shows it most, `head_value` with what. note: one more sentence. why: why nothing can be told. each: the number of
-    every text, NaN where it has none, where the interval is by texts.
+    value, low, high: the number and its interval, which `interval` describes; n of `units` it is of. chance: what heads
+    that look anywhere would give. series: curves for the chart, one value a layer, or one for each of `labels`. head:
+    (layer, head) that shows it most, `head_value` with what. note: one more sentence. why: why nothing can be told.
+    each: the number of every text, NaN where it has none, where the interval is by texts. ends: what low and high are,
+    where they are no 95 % interval by `units`. other_bounds: of a count of what is beyond a bound, (bound, low, high)
+    with one 1.5 times as far, and as near.
     """
 
     value: float = math.nan
@@ -59,13 +65,20 @@ class Measured:
     note: str = ""
     why: str = ""
     each: list[float] = field(default_factory=list)
+    ends: str = ""
+    other_bounds: list[tuple[float, float, float]] = field(default_factory=list)
+
+    @property
+    def interval(self) -> str:
+        """What low and high are."""
+        return self.ends or f"95 %, by {self.units}"
 
 
 def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
     """(one of HOLDS, DIFFERS, CANNOT; why, "" where it can be told)."""
     if measured.why:
         return CANNOT, measured.why
-    if measured.units == "texts" and measured.n < FEWEST_TEXTS:
+    if measured.units == "texts" and measured.n < FEWEST_TEXTS and measured.ends != CENSUS:
         return CANNOT, f"{measured.n} texts are too few: at least {FEWEST_TEXTS}"
     low, high = measured.low, measured.high
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -76,10 +89,29 @@ def verdict(rule: Rule, measured: Measured) -> tuple[str, str]:
         if high < rule.bound:
             return (DIFFERS if rule.side == "above" else HOLDS), ""
     else:
-        above = "above" if low > rule.bound else "below" if high < rule.bound else ""
-        if above:
-            return (HOLDS if above == rule.side else DIFFERS), ""
+        beyond = "above" if low > rule.bound else "below" if high < rule.bound else ""
+        if beyond or measured.ends == CENSUS:
+            return (HOLDS if beyond == rule.side else DIFFERS), ""
     return CANNOT, f"the interval from {said(low, rule.unit)} to {said(high, rule.unit)} has the bound inside"
+
+
+def turn(rule: Rule, measured: Measured) -> str:
+    """Where a bound is ours, and the verdict another one with it 1.5 times as far from chance, or as near: a sentence.
+
+    Of what is counted beyond a bound it is this one that is moved. "" where the verdict stays, or cannot be told.
+    """
+    told, _ = verdict(rule, measured)
+    if told == CANNOT or not rule.ours:
+        return ""
+    chance = measured.chance or 0.0
+    bounds = [chance + (rule.bound - chance) * factor for factor in (FACTOR, 1 / FACTOR)]
+    tried = [(said(bound, rule.unit), replace(rule, bound=bound), measured) for bound in bounds]
+    if measured.other_bounds:
+        tried = [(f"{at:.2g}", rule, replace(measured, low=low, high=high)) for at, low, high in measured.other_bounds]
+    for (bound, with_it, of_it), how in zip(tried, ("far", "near"), strict=True):
+        if (other := verdict(with_it, of_it)[0]) != told:
+            return f"A bound 1.5 times as {how}, {bound}, would turn it: {other}."
+    return ""
 
 
 def said(value: Any, unit: str) -> str:

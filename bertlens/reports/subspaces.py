@@ -10,7 +10,7 @@ from ..errors import ModelError
 from ..lens import Lens
 from ..measures.spectra import weights_table
 from ..survey.corpus import Item
-from ..survey.intervals import jeffreys, mean_interval
+from ..survey.intervals import count_interval, mean_interval
 from .closer import Closer
 from .gathered import Gathered
 from .measuring import close_measure, interval
@@ -27,7 +27,7 @@ def direction(lens: Lens, items: list[Item], g: Gathered, treebank: Path | None)
     value = table["directionality"].to_numpy(float).reshape(g.shape)
     outside = np.abs(value) > table["directionality_chance"].to_numpy(float).reshape(g.shape)
     layer, head = np.unravel_index(int(np.abs(value).argmax()), g.shape)
-    low, high = jeffreys(float(outside.sum()), outside.size)
+    low, high = count_interval(float(outside.sum()), outside.size)
     keys = int((outside & (value > 0)).sum())
     return Measured(
         *(float(outside.mean()), low, high, outside.size, "heads"),

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..survey.intervals import LEVEL, jeffreys, mean_interval
+from ..survey.intervals import LEVEL, count_interval
 from ..survey.statistics import LABELS
 from .gathered import Gathered
-from .measuring import NO_SEPARATOR, interval, layer_means, measure, middle, part, strongest
+from .measuring import NO_SEPARATOR, heads_above, interval, layer_means, layers_in, measure, middle, strongest
 from .rules import FEWEST_TEXTS, Measured
 
 PAPER_GATES = ("directional", "open", "closed", "forward contextual", "backward contextual", "cluster", "instance")
@@ -18,40 +18,18 @@ PAPER_GATES = ("directional", "open", "closed", "forward contextual", "backward 
 # --- heads that do something ---
 
 
-def heads_above(g: Gathered, names: tuple[str, ...], bound: float, missing: str) -> Measured:
-    """How many heads give a kind of token more than `bound`: those whose mean is above, and, as interval, those whose
-    whole interval is, and those whose interval reaches above; intervals hold for all heads together (Bonferroni)."""
-    layers, heads = g.shape
-    values = [g.of(name) for name in names]
-    values = [each[np.isfinite(each).all((1, 2))] for each in values]
-    n = max(len(each) for each in values)
-    if not n:
-        return Measured(why=missing)
-    if n < 2:
-        return Measured(n=n)
-    level = 1 - (1 - LEVEL) / (layers * heads * len(values))
-    ends = [mean_interval(each, level) for each in values if len(each) >= 2]
-    value, low, high = (float((np.stack(some) > bound).any(0).sum()) for some in zip(*ends, strict=True))
-    means = np.stack([mean for mean, _, _ in ends]).max(0)
-    layer, head = np.unravel_index(int(means.argmax()), means.shape)
-    even = max(map(g.even, names))
-    beside = f"; even rows would give {100 * even:.0f} %" if np.isfinite(even) else ""
-    return Measured(
-        *(value, low, high, n),
-        chance=float(means.size * (even > bound)),
-        series={"most of any head": [float(value) for value in means.max(1)]},
-        head=(int(layer), int(head)),
-        head_value=float(means[layer, head]),
-        note=f"The head with most gives {100 * means.max():.0f} %{beside}.",
+def _heads_claim(name: str, statistics: tuple[str, ...], bound: float, missing: str) -> None:
+    measure(name)(
+        lambda g: heads_above([g.of(each) for each in statistics], bound, missing, max(map(g.even, statistics)))
     )
 
 
 NEVER = "no text has such tokens"
-measure("vig-next")(lambda g: heads_above(g, ("next",), 0.5, NEVER))
-measure("vig-previous")(lambda g: heads_above(g, ("previous",), 0.5, NEVER))
-measure("vig-same-word")(lambda g: heads_above(g, ("same_word",), 0.1, NEVER))
-measure("vig-separator")(lambda g: heads_above(g, ("separator",), 0.5, NO_SEPARATOR))
-measure("clark-neighbours")(lambda g: heads_above(g, ("previous", "next"), 0.5, NEVER))
+_heads_claim("vig-next", ("next",), 0.5, NEVER)
+_heads_claim("vig-previous", ("previous",), 0.5, NEVER)
+_heads_claim("vig-same-word", ("same_word",), 0.1, NEVER)
+_heads_claim("vig-separator", ("separator",), 0.5, NO_SEPARATOR)
+_heads_claim("clark-neighbours", ("previous", "next"), 0.5, NEVER)
 
 
 # --- Clark et al. 2019 ---
@@ -79,7 +57,7 @@ def _in_the_middle(g: Gathered, name: str, beside: dict[str, list[float]]) -> Me
         return Measured(why=NO_SEPARATOR)
     head, most = strongest(values[:, layers])
     return Measured(
-        **interval(values[:, layers].mean((1, 2))),
+        **interval(values[:, layers].mean((1, 2)), share=True),
         chance=g.even("separator"),
         series={name.replace("_", " "): layer_means(values), **beside},
         head=(layers[head[0]], head[1]),
@@ -90,7 +68,7 @@ def _in_the_middle(g: Gathered, name: str, beside: dict[str, list[float]]) -> Me
 @measure("clark-broad-first")
 def broad_first(g: Gathered) -> Measured:
     values = g.of("entropy")
-    early = part(g.shape[0], 1 / 6)
+    early = layers_in(g.shape[0], 1 / 6)
     if early >= g.shape[0]:
         return Measured(why="the model has a single layer")
     ends = interval(values[:, :early].mean((1, 2)) - values[:, early:].mean((1, 2)))
@@ -116,7 +94,7 @@ def by_depth(g: Gathered, name: str, late: bool, missing: str) -> Measured:
     """Attention to a kind of token in the last third of the layers ÷ in the first third; not `late`: upside down."""
     values = g.of(name)
     layers = g.shape[0]
-    third = part(layers, 1 / 3)
+    third = layers_in(layers, 1 / 3)
     if layers < 2:
         return Measured(why="the model has a single layer")
     parts = [values[:, :third], values[:, -third:]]
@@ -146,7 +124,7 @@ def gates(g: Gathered) -> Measured:
         return Measured(n=g.n)
     counts = (labels[..., None] == np.arange(len(LABELS))).sum(0)  # (L, H, labels)
     level = 1 - (1 - LEVEL) / (layers * heads)
-    ends = {int(count): jeffreys(float(count), g.n, level) for count in np.unique(counts)}
+    ends = {int(count): count_interval(float(count), g.n, level) for count in np.unique(counts)}
     found = [0, 0, 0]
     said = []
     for name in PAPER_GATES:
@@ -167,6 +145,7 @@ def gates(g: Gathered) -> Measured:
         head=(int(layer), int(head)),
         head_value=float(clear.max() / g.n),
         note=f"There are {', '.join(said)}." if said else "",
+        ends="95 % for all heads together, by texts",
     )
 
 

@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 from ..errors import InputError
 from ..text.encoding import Encoding
 from ..trace.trace import Trace
-from .intervals import mean_interval
+from .intervals import difference_interval, share_interval
 from .mentions import KINDS, Document, Documents, Mention, read_documents
 from .syntax import NONE, word_attention
 
@@ -103,11 +103,13 @@ class Resolutions:
     def best_heads(self, seed: int = 0) -> pd.DataFrame:
         """The best head of each measure, of each way to choose and of each type of mention, held out by documents.
 
-        DataFrame(measure, among, type, layer, head, accuracy, low, high, documents, n, nearest, same_word, random).
+        DataFrame(measure, among, type, layer, head, accuracy, low, high, gain_low, gain_high, documents, n, nearest,
+        same_word, random).
         The documents are split in two by `seed`. The head is the best of one half (all its mentions alike; equal heads:
         the first); accuracy is of the other half, the mean of its `documents`, each weighing the same, with n mentions;
-        low, high: 95 %, Student's t over these documents (`intervals.mean_interval`), cut at 0 and 1: of few documents
-        it is wide; NaN where they are fewer than two. Baselines are of the same documents, counted in the same way.
+        low, high: 95 %, over these documents (`intervals.share_interval`): of few documents it is wide; NaN where they
+        are fewer than two. gain_low, gain_high: those of accuracy − nearest, document by document
+        (`difference_interval`). Baselines are of the same documents, counted in the same way.
         A row is left out where one of the halves has no such mention.
         """
         import pandas as pd
@@ -123,13 +125,13 @@ class Resolutions:
             layer, head = np.unravel_index(int(right[member & choosing].sum(0).argmax()), right.shape[1:])
             held = [test & (self.document == name) for name in np.unique(self.document[test])]
             values = np.array([right[some, layer, head].mean() for some in held])
-            low = high = float("nan")
-            if len(values) > 1:
-                _, low, high = (float(value) for value in mean_interval(values))
+            low, high = share_interval(values, np.ones(len(values)))
             base = [self._baselines(measure, among, some) for some in held]
+            gain_low, gain_high = difference_interval(values - [some["nearest"] for some in base])
             rows.append(
                 {"measure": measure, "among": among, "type": kind, "layer": int(layer), "head": int(head)}
-                | {"accuracy": float(values.mean()), "low": np.maximum(low, 0.0), "high": np.minimum(high, 1.0)}
+                | {"accuracy": float(values.mean()), "low": low, "high": high}
+                | {"gain_low": gain_low, "gain_high": gain_high}
                 | {"documents": len(held), "n": int(test.sum())}
                 | {name: float(np.mean([some[name] for some in base])) for name in base[0]}
             )

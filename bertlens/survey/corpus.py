@@ -204,11 +204,11 @@ def traces_of(
 def traces(
     lens: Lens | None,
     corpus: Corpus,
-    name: str,
-    batch_size: int,
-    truncation: bool,
-    limit: int | None,
-    progress: bool,
+    name: str = "texts",
+    batch_size: int = 8,
+    truncation: bool = False,
+    limit: int | None = None,
+    progress: bool = False,
 ) -> Iterator[Trace]:
     """The traces of a corpus, window by window, with a bar of this name. Errors of `numbered` and `traces_of`."""
     texts = numbered(corpus, limit)

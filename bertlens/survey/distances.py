@@ -130,7 +130,7 @@ def nearest_heads(distances: np.ndarray, k: int = 3) -> tuple[np.ndarray, np.nda
 def clustering(distances: np.ndarray) -> np.ndarray:
     """(L·H − 1, 4) linkage matrix of average-linkage clustering, as scipy.cluster.hierarchy.dendrogram takes it.
 
-    Needs scikit-learn's scipy. Raises InputError for distances that are not square.
+    Raises InputError for distances that are not square.
     """
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform

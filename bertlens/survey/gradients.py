@@ -1,6 +1,6 @@
 """Would it matter if a head looked elsewhere? Gradients of the loss with respect to attention, by kind of token.
 
-Clark et al. 2019, section 3.3: attention to [SEP] that hardly moves the loss is a no-op. One backward pass a batch.
+Clark et al. 2019, section 3.2: attention to [SEP] that hardly moves the loss is a no-op. One backward pass a batch.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def attention_gradients(
     classifier: the model's own loss, for `labels` (one per text of the corpus), without them for the class that the
     model itself says. For any other model `loss`: a function of the model's output for one text that gives a number.
     Corpus and the other arguments as for `head_stats`. An interrupt ends the run, and what was done counts.
-    Clark et al. 2019, section 3.3.
+    Clark et al. 2019, section 3.2.
     Raises InputError for texts that cannot be read, labels that do not fit, an empty corpus; ModelError for a model
     without a loss, or of a family that does not use the attention interface.
     """

@@ -1,9 +1,12 @@
-"""Intervals for a share of words that come by the sentence, and for a mean over texts. Nothing but math, no scipy."""
+"""Every interval of the package: of counts, of shares that come by text, of means, of differences, of F1.
+
+`count_interval` is for yes or no, each independent of the others; `share_interval` for what comes by text, sentence or
+document. tests/unit/survey/test_survey_intervals.py simulates how often they cover.
+"""
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,45 +14,94 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 
 LEVEL = 0.95
-TINY = 1e-300
+FEWEST_OF_A_CLASS = 5  # examples, for an interval of macro-F1
+NONE = (math.nan, math.nan)
 
 
-def jeffreys(right: float, n: float, level: float = LEVEL) -> tuple[float, float]:
-    """(low, high) in [0, 1] for a share of which `right` of `n` were seen; both may be broken numbers.
+def count_interval(right: float, n: float, level: float = LEVEL) -> tuple[float, float]:
+    """(low, high) in [0, 1] for a share of which `right` of `n` were seen, each independent; both may be fractions.
 
-    The middle `level` of the Beta(right + ½, n − right + ½) distribution; low is 0 where none was right, high 1 where
-    all were. It does not collapse there, as a bootstrap does. It covers `level` on average over shares; at a
-    single share and n of 20 and more, .88 to .99 where .95 is meant. Brown, Cai & DasGupta 2001.
+    Clopper and Pearson 1934: of whole numbers it covers `level` or more, whatever the share. Where none was seen, low
+    is 0 and high is not; where all were, high is 1 and low is not.
     """
-    wrong = n - right
+    from scipy.special import betaincinv
+
     tail = (1 - level) / 2
-    low = 0.0 if right <= 0 else beta_quantile(tail, right + 0.5, wrong + 0.5)
-    high = 1.0 if wrong <= 0 else beta_quantile(1 - tail, right + 0.5, wrong + 0.5)
+    low = 0.0 if right <= 0 else float(betaincinv(right, n - right + 1, tail))
+    high = 1.0 if right >= n else float(betaincinv(right + 1, n - right, 1 - tail))
     return low, high
 
 
 def design_effect(right: np.ndarray, words: np.ndarray) -> float:
-    """How many times as uncertain the share Σ right / Σ words is as one of single words; at least 1.
+    """How many times as uncertain the share Σ right / Σ words is as one of as many independent words.
 
-    right, words: (m,) of each sentence, words > 0. Variance of a ratio over sentences, m / (m − 1) Σ (right − p
-    words)² / n², by the binomial p (1 − p) / n. Where all words are right, or none, it cannot be seen: then the words
-    of a sentence count as one, Σ words² / n. Kish 1965.
+    right, words: (m,) of each text, words > 0, m ≥ 2. Variance of a ratio over texts, m / (m − 1) Σ (right − p words)²
+    / n², by that of independent words, p (1 − p) / n; of counts at least 1. Kish 1965. What comes from few texts
+    shows little of it: so that is averaged with the largest one, Σ words² / n, where the words of a text fall together.
+    This one weighs as much as one text, less so the more evenly texts have what is rarer, and alone where none has it.
     """
-    n, sentences = float(words.sum()), len(words)
-    p = float(right.sum()) / n
-    if sentences == 1 or right.sum() in (0, words.sum()):
-        return max(1.0, float((words**2).sum()) / n)
-    spread = float(((right - p * words) ** 2).sum()) * sentences / (sentences - 1)
-    return max(1.0, spread / (n * p * (1 - p)))
+    n, m = float(words.sum()), len(words)
+    p, most = float(right.sum()) / n, float(words @ words) / n
+    spread = float(((right - p * words) ** 2).sum()) * m / (m - 1)
+    effect = spread / (n * p * (1 - p)) if 0 < p < 1 else 1.0
+    if (right == np.round(right)).all():  # counts: 1 of single words, at least
+        effect = max(1.0, effect * (n - 1) / n)
+    texts = min(_texts_of(right), _texts_of(words - right))
+    uneven = max(0.0, 1 - texts * most / n) ** 2
+    return max(effect, (texts * effect + uneven * most) / (texts + uneven))
 
 
-def share_interval(right: np.ndarray, words: np.ndarray, level: float = LEVEL) -> tuple[float, float]:
-    """(low, high) of Σ right / Σ words over sentences: `jeffreys` with n divided by the `design_effect`."""
-    n = float(words.sum()) / design_effect(right, words)
-    return jeffreys(n * float(right.sum() / words.sum()), n, level)
+def _texts_of(parts: np.ndarray) -> float:
+    """From how many texts a sum comes, were its parts equal: (Σ x)² / Σ x², 0 for nothing."""
+    return float(parts.sum()) ** 2 / float(parts @ parts) if parts.any() else 0.0
 
 
-def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def share_interval(right: ArrayLike, words: ArrayLike, level: float = LEVEL) -> tuple[float, float]:
+    """(low, high) in [0, 1] of Σ right / Σ words over texts, sentences or documents, drawn independently.
+
+    right, words: (m,) of each one; texts without words are left out. words of 1 make it the mean of one share a text.
+    `count_interval` with n divided by the `design_effect`, and by the square of Student's t over texts ÷ over words
+    (Korn and Graubard 1998). NaN for fewer than two texts.
+    """
+    right, words = (np.asarray(each, dtype=float) for each in (right, words))
+    right, words = right[words > 0], words[words > 0]
+    if len(words) < 2:
+        return NONE
+    n = float(words.sum())
+    texts = n * n / float(words @ words)
+    alone = n / max(design_effect(right, words), 1e-12)  # independent words that tell as much
+    alone *= (student(max(alone, texts) - 1, level) / student(texts - 1, level)) ** 2
+    return count_interval(alone * float(right.sum()) / n, alone, level)
+
+
+def difference_interval(differences: ArrayLike, most: float = 1, level: float = LEVEL) -> tuple[float, float]:
+    """(low, high) in [−most, most] of the mean of one difference a text, (m,), each in that range.
+
+    Where most texts do not differ, the `share_interval` of what is gained and that of what is lost, put together by how
+    far their ends lie from their means (Zou and Donner 2008): where none differs, the ends are not 0. Else that of (1 +
+    difference) / 2. NaN for fewer than two texts.
+    """
+    each = np.asarray(differences, dtype=float) / most
+    if 2 * (each != 0).sum() > len(each):
+        low, high = share_interval((1 + each) / 2, np.ones(len(each)), level)
+        return (2 * low - 1) * most, (2 * high - 1) * most
+    gained, lost = (np.maximum(sign * each, 0) for sign in (1, -1))
+    more, fewer = float(gained.mean()), float(lost.mean())
+    (more_low, more_high), (fewer_low, fewer_high) = (
+        share_interval(part, np.ones(len(each)), level) for part in (gained, lost)
+    )
+    spread = float(gained.std() * lost.std())
+    together = -more * fewer / spread if spread else 0.0  # their correlation: no text both gains and loses
+    low = more - fewer - _distance(more - more_low, fewer_high - fewer, -together)
+    high = more - fewer + _distance(more_high - more, fewer - fewer_low, -together)
+    return max(-1.0, low) * most, min(1.0, high) * most
+
+
+def _distance(one: float, other: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, one * one + other * other + 2 * correlation * one * other))
+
+
+def mean_interval(values: ArrayLike, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(mean, low, high), each of shape (...), over the first axis of values (n, ...): one value a text, in their unit.
 
     low, high: mean ± t·s/√n, Student's t with n − 1 degrees of freedom, s with n − 1: where the mean over all such
@@ -59,22 +111,46 @@ def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[np.ndarray,
     values = np.asarray(values, dtype=float)
     if values.ndim == 0 or len(values) < 2 or not np.isfinite(values).all():
         raise InputError("an interval takes two finite values and more, one a text: leave out texts that have none")
-    freedom = len(values) - 1
-    x = beta_quantile(level, 0.5, freedom / 2)  # t² / (t² + freedom) has this distribution
-    half = math.sqrt(freedom * x / (1 - x)) * values.std(0, ddof=1) / math.sqrt(len(values))
-    mean = values.mean(0)
+    mean, half = values.mean(0), _half(values, len(values) - 1, level)
     return mean, mean - half, mean + half
 
 
-def positive_mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def positive_mean_interval(values: ArrayLike, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The `mean_interval` of values that are 0 or more, such as losses: on the logarithm, so that it is above 0 too.
 
-    low, high: mean · exp(∓ t·s / (mean √n)), the delta method. Of losses, most of them small and some large, it covers
-    better than mean ± t·s/√n. Where all values are 0, so are the ends. Raises as `mean_interval` does.
+    low, high: mean · exp(∓ t·s / (mean √n)), the delta method, with the degrees of `freedom` of the values. Of losses,
+    most of them small and some large, it covers better than mean ± t·s/√n. Where all values are 0, so are the ends.
+    Raises as `mean_interval` does.
     """
-    mean, _, high = mean_interval(values, level)
-    wide = np.exp(np.divide(high - mean, mean, out=np.zeros_like(mean), where=mean > 0))
+    values = np.asarray(values, dtype=float)
+    mean, _, _ = mean_interval(values, level)
+    half = _half(values, freedom(values), level)
+    wide = np.exp(np.divide(half, mean, out=np.zeros_like(mean), where=mean > 0))
     return mean, mean / wide, mean * wide
+
+
+def freedom(values: np.ndarray) -> np.ndarray:
+    """(...) degrees of freedom of the variance of values (n, ...) with tails of any weight, n − 1 at most.
+
+    2 / (Σ d⁴ / (Σ d²)² − 1/n), d from the mean: the χ² whose variance that of the variance is. Satterthwaite 1946.
+    """
+    squares = (values - values.mean(0)) ** 2
+    total = squares.sum(0)
+    share = np.divide((squares * squares).sum(0), total * total, out=np.zeros_like(total), where=total > 0)
+    return np.minimum(2 / np.maximum(share - 1 / len(values), 1e-9), len(values) - 1)
+
+
+def _half(values: np.ndarray, degrees: float | np.ndarray, level: float) -> np.ndarray:
+    half: np.ndarray = student(degrees, level) * values.std(0, ddof=1) / math.sqrt(len(values))
+    return half
+
+
+def student(degrees: float | np.ndarray, level: float) -> np.ndarray:
+    """Within how many standard errors `level` of Student's t distribution lies."""
+    from scipy.special import stdtrit
+
+    ends: np.ndarray = stdtrit(degrees, (1 + level) / 2)
+    return ends
 
 
 def mean_text(values: ArrayLike, digits: int = 2, most: float = math.inf) -> str:
@@ -82,43 +158,35 @@ def mean_text(values: ArrayLike, digits: int = 2, most: float = math.inf) -> str
 
     most: the largest size that such a value can have, 1 for a correlation; the interval ends there at the latest.
     """
-    ends = (float(np.clip(x, -most, most)) for x in mean_interval(np.asarray(values, dtype=float)))
+    ends = (float(np.clip(x, -most, most)) for x in mean_interval(values))
     mean, low, high = (f"{round(x, digits) + 0.0:.{digits}f}" for x in ends)  # + 0.0: no "-0.00"
     return f"{mean} [{low}, {high}]"
 
 
-@lru_cache(maxsize=4096)
-def beta_quantile(share: float, a: float, b: float) -> float:
-    """Where the Beta(a, b) distribution, a, b > 0, has so large a share below it: by halving, to 1e-15."""
-    low, high = 0.0, 1.0
-    while high - low > 1e-15:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        if beta_share(middle, a, b) < share:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+def f1_interval(right: float, either: float) -> tuple[float, float]:
+    """(low, high) of F1 = 2J / (1 + J), where J is a share: `right` of those that are labelled or guessed so."""
+    low, high = count_interval(right, either)
+    return 2 * low / (1 + low), 2 * high / (1 + high)
 
 
-def beta_share(x: float, a: float, b: float) -> float:
-    """I_x(a, b), the share of the Beta(a, b) distribution below x: by its continued fraction (DLMF 8.17.22)."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):  # there the fraction converges fast for the other end
-        return 1 - beta_share(1 - x, b, a)
-    front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    c, d, fraction = 1.0, 0.0, 1.0
-    for k in range(1, 2000):  # modified Lentz; about as many steps as the root of a + b
-        m = k // 2
-        if k % 2:
-            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        else:
-            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d = 1 / (1 + term * d or TINY)
-        c = (1 + term / c) or TINY
-        fraction *= c * d
-        if abs(c * d - 1) < 1e-15:
-            break
-    return math.exp(front) / a / fraction
+def macro_f1_interval(confusion: ArrayLike) -> tuple[float, float]:
+    """(low, high) of macro-F1 from counts [true, guess]: the `f1_interval` of each class, put together by how far its
+    ends lie from its F1 (Zou and Donner 2008), with the covariance that F1s have in a multinomial.
+
+    NaN where a class has fewer than FEWEST_OF_A_CLASS examples: the sample may say nothing of how they fare.
+    """
+    counts = np.asarray(confusion, dtype=float)
+    if counts.sum(1).min() < FEWEST_OF_A_CLASS:
+        return NONE
+    right, sizes = np.diag(counts), counts.sum(0) + counts.sum(1)
+    f1 = 2 * right / sizes
+    low, high = np.array([f1_interval(hit, size - hit) for hit, size in zip(right, sizes, strict=True)]).T
+    slope = f1 / sizes  # dF_k = (2 dp_kk − F_k ds_k) / s_k, of mean 0
+    covariance = np.outer(slope, slope) * (counts + counts.T)
+    np.fill_diagonal(covariance, slope**2 * (sizes - 2 * right) + (2 / sizes - 2 * slope) ** 2 * right)
+    spread = np.sqrt(np.diag(covariance))
+    spread[spread == 0] = math.inf  # a class without an error goes with no other one
+    together = covariance / np.outer(spread, spread)
+    np.fill_diagonal(together, 1)
+    below, above = (math.sqrt(max(0.0, float(side @ together @ side))) / len(f1) for side in (f1 - low, high - f1))
+    return max(0.0, float(f1.mean()) - below), min(1.0, float(f1.mean()) + above)

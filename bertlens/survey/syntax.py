@@ -155,8 +155,8 @@ class Decisions:
         sentences. As the best of 2·L·H is flattered by the words it was chosen on, accuracy is held out: the sentences
         are split in two by `seed`, the best head of each half is counted on the other one, and every word counts once.
         It is the accuracy of a head chosen on half the sentences, a little below what the head named has elsewhere.
-        low, high: 95 % for the accuracy that the head named has on other such sentences, Jeffreys with n divided by
-        the design effect of sentences (`intervals`): low is of the held-out words, high the higher one of these and
+        low, high: 95 % for the accuracy that the head named has on other such sentences, `intervals.share_interval`
+        over sentences: low is of the held-out words, high the higher one of these and
         of the head named on all sentences, so that the choice is inside. stable: share of `samples` bootstrap draws of
         whole sentences in which the same head was the best again. The fixed offset is the best of 20 on all sentences.
         """

@@ -3,75 +3,100 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError
-from .scores import FEWEST, FEWEST_OF_ALL, Z, mean_ends, score_table, scored
+from ..survey.intervals import LEVEL, NONE, freedom, student
+from .scores import FEWEST, FEWEST_OF_ALL, mean_ends, score_table, scored
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-def _stats() -> Any:
-    """scipy's statistics. Raises InputError where it is not installed."""
-    try:
-        import scipy.stats
-    except ImportError:
-        raise InputError("the correlations of a task need scipy: pip install scipy") from None
-    return scipy.stats
-
-
-def spearman(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's ρ in [-1, 1]; NaN for fewer than three or where one is constant."""
-    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return math.nan
-    return float(_stats().spearmanr(a, b).statistic)
+SKEWED = 2.0  # skewness of guesses or labels from which Pearson's correlation hangs on a few of them
 
 
 def pearson(a: np.ndarray, b: np.ndarray) -> float:
     """Pearson's r in [-1, 1]; NaN for fewer than three or where one is constant."""
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return math.nan
-    return float(_stats().pearsonr(a, b).statistic)
+    return float(np.clip(np.corrcoef(a, b)[0, 1], -1, 1))
 
 
-def spearman_interval(value: float, n: int) -> tuple[float, float]:
-    """(low, high) of Spearman's ρ over pairs drawn alike: on artanh, s² = (1 + ρ²/2) / (n − 3).
+def spearman(a: np.ndarray, b: np.ndarray) -> float:
+    """Spearman's ρ in [-1, 1]; NaN for fewer than three or where one is constant."""
+    return pearson(_ranks(a), _ranks(b))
 
-    Bonett and Wright 2000 (doi 10.1007/BF02294183), eq. 3.
-    """
-    return _on_artanh(value, (1 + value * value / 2) / max(1, n - 3))
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """(n,) ranks, equal ones their mean, less the mean of all, ÷ n."""
+    import pandas as pd
+
+    ranks: np.ndarray = pd.Series(values).rank().to_numpy(dtype=float)
+    return (ranks - ranks.mean()) / len(ranks) if len(ranks) else ranks
 
 
 def pearson_interval(guesses: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    """(low, high) of Pearson's r: on artanh, the delta method on the moments, whatever the distribution (Steiger and
-    Hakstian 1982)."""
-    value = pearson(guesses, labels)
+    """(low, high) of Pearson's r of pairs drawn alike: on artanh, by the jackknife, whatever the distribution.
+
+    NaN where one is constant. Of numbers whose skewness is above `SKEWED` it covers less than it says.
+    """
+    value, n = pearson(guesses, labels), len(guesses)
     if not abs(value) < 1:
         return value, value
-    a, b = ((x - x.mean()) / x.std() for x in (guesses, labels))
-    each = a * b - value / 2 * (a * a + b * b)
-    return _on_artanh(value, float(each.var()) / len(a) / (1 - value * value) ** 2)
+    a, b = guesses - guesses.mean(), labels - labels.mean()
+    more = n / (n - 1)  # what the sums of squares and products lose without a pair, ÷ that pair's own
+    with np.errstate(invalid="ignore", divide="ignore"):
+        left = (a @ b - more * a * b) / np.sqrt((a @ a - more * a * a) * (b @ b - more * b * b))
+    if not np.isfinite(left).all():  # without one pair the others are constant
+        return NONE
+    return _on_artanh(value, (1 - n) * np.arctanh(left.clip(1e-12 - 1, 1 - 1e-12)))
 
 
-def _on_artanh(value: float, variance: float) -> tuple[float, float]:
-    if not abs(value) < 1:  # NaN too
+def spearman_interval(guesses: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """(low, high) of Spearman's ρ of pairs drawn alike: on artanh, by its influence function (Croux and Dehon 2010,
+    doi 10.1007/s10260-010-0142-z), whatever the distribution. NaN where one is constant."""
+    value = spearman(guesses, labels)
+    if not abs(value) < 1:
         return value, value
-    middle, half = math.atanh(value), Z * math.sqrt(variance)
+    a, b = _ranks(guesses), _ranks(labels)
+    pulls = a * b + _above(a, b) + _above(b, a)
+    return _on_artanh(value, pulls / (a.std() * b.std() * (1 - value * value)))
+
+
+def _above(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(n,) the sum of b over those whose a is larger, half of it where it is equal, ÷ n. b has the mean 0."""
+    order = np.argsort(a)
+    sums = np.concatenate([[0.0], np.cumsum(b[order])])
+    left, right = (sums[np.searchsorted(a[order], a, side)] for side in ("left", "right"))
+    above: np.ndarray = (left + right) / (-2 * len(a))
+    return above
+
+
+def _on_artanh(value: float, pulls: np.ndarray) -> tuple[float, float]:
+    """pulls: (n,) how each pair moves artanh of the value, × n."""
+    half = float(student(freedom(pulls), LEVEL)) * float(pulls.std(ddof=1)) / math.sqrt(len(pulls))
+    middle = math.atanh(value)
     return math.tanh(middle - half), math.tanh(middle + half)
 
 
 def numbers_table(labels: np.ndarray, guesses: np.ndarray, errors: bool) -> pd.DataFrame:
     """DataFrame(measure, label, value, low, high, n, note). errors: guesses are in the unit of the labels."""
     n = len(labels)
-    value = spearman(guesses, labels)
+    most = max(map(_skewness, (guesses, labels)))
+    skewed = f"no interval: a skewness of {most:.1f}, above {SKEWED:.0f}" if most > SKEWED else ""
+    ends = NONE if skewed else pearson_interval(guesses, labels)
     rows = [
-        scored("Pearson", "", pearson(guesses, labels), pearson_interval(guesses, labels), n, FEWEST_OF_ALL),
-        scored("Spearman", "", value, spearman_interval(value, n), n, FEWEST_OF_ALL),
+        scored("Pearson", "", pearson(guesses, labels), ends, n, FEWEST_OF_ALL, note=skewed),
+        scored("Spearman", "", spearman(guesses, labels), spearman_interval(guesses, labels), n, FEWEST_OF_ALL),
     ]
     for name, each in (("mean squared error", (guesses - labels) ** 2), ("mean absolute error", abs(guesses - labels))):
         if errors:
             rows.append(scored(name, "", float(each.mean()), mean_ends(each), n, FEWEST))
     return score_table(rows)
+
+
+def _skewness(values: np.ndarray) -> float:
+    """Without its sign; 0 where all are equal."""
+    away = values - values.mean()
+    return abs(float((away**3).mean())) / float(away.std()) ** 3 if away.any() else 0.0

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
-
-from .scores import Z
 
 Entity = tuple[str, int, int]  # type, first word, the word behind its last
 
@@ -43,20 +40,3 @@ def counts(labels: Sequence[Sequence[str]], guesses: Sequence[Sequence[str]]) ->
         ).reshape(len(each), 3)
         for kind in types
     }
-
-
-def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
-    """(low, high) of Σ above / Σ below over texts drawn alike, (n,) each: linearised, on the logit. NaN without any.
-
-    Words and entities of one text are not independent, so that texts are what is counted (Cochran 1977, 6.4).
-    """
-    total, n = float(below.sum()), len(below)
-    if total == 0 or n < 2:
-        return math.nan, math.nan
-    value = float(above.sum()) / total
-    if not 0 < value < 1:
-        return value, value
-    each = above - value * below
-    error = math.sqrt(n / (n - 1) * float((each * each).sum())) / total
-    middle, half = math.log(value / (1 - value)), Z * error / (value * (1 - value))
-    return 1 / (1 + math.exp(half - middle)), 1 / (1 + math.exp(-half - middle))

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from ..base.ranking import is_nothing
-from ..survey.intervals import beta_share, mean_interval
+from ..survey.intervals import difference_interval, mean_interval
+from .correlations import spearman
 
 
 def t_test(differences: np.ndarray) -> float:
@@ -15,21 +16,21 @@ def t_test(differences: np.ndarray) -> float:
 
     One difference a text, the texts drawn independently.
     """
+    from scipy.special import stdtr
+
     n, spread = len(differences), float(differences.std(ddof=1))
     mean = float(differences.mean())
     if is_nothing(mean):
         return 1.0
-    if spread == 0:
-        return 0.0
-    t2 = n * (mean / spread) ** 2
-    return beta_share((n - 1) / (n - 1 + t2), (n - 1) / 2, 0.5)
+    return 2 * float(stdtr(n - 1, -abs(mean) / spread * math.sqrt(n))) if spread else 0.0
 
 
 def exact_test(differences: np.ndarray) -> float:
     """The two-sided p of as many +1 as −1, by the binomial distribution: McNemar's exact test, for right and wrong."""
+    from scipy.special import bdtr
+
     more, fewer = int((differences > 0).sum()), int((differences < 0).sum())
-    n, k = more + fewer, min(more, fewer)
-    return 1.0 if n == 0 or 2 * k == n else min(1.0, 2 * beta_share(0.5, n - k, k + 1))
+    return min(1.0, 2 * float(bdtr(min(more, fewer), more + fewer, 0.5)))
 
 
 def holm(p: np.ndarray, family: int) -> np.ndarray:
@@ -48,17 +49,12 @@ def holm(p: np.ndarray, family: int) -> np.ndarray:
 
 def paired(differences: np.ndarray, whole: bool, most: float = math.inf) -> tuple[float, float, float, float]:
     """(mean, low, high, p) of one difference a text, (n,) with n ≥ 2. whole: they are −1, 0 and 1. most: no difference
-    can be larger, and the interval ends there."""
-    mean, low, high = (float(x) for x in mean_interval(differences))
-    return mean, max(low, -most), min(high, most), exact_test(differences) if whole else t_test(differences)
+    can be larger, and the interval is one of such differences."""
+    low, high = mean_interval(differences)[1:] if math.isinf(most) else difference_interval(differences, most)
+    return float(differences.mean()), float(low), float(high), (exact_test if whole else t_test)(differences)
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Spearman's ρ in [-1, 1] of finite values; NaN for fewer than three or where one is constant."""
-    import pandas as pd
-
     both = np.isfinite(a) & np.isfinite(b)
-    ranks = [pd.Series(x[both]).rank().to_numpy() for x in (a, b)]
-    if both.sum() < 3 or min(float(x.std()) for x in ranks) == 0:
-        return math.nan
-    return float(np.corrcoef(*ranks)[0, 1])
+    return spearman(a[both], b[both])

@@ -72,17 +72,19 @@ class Task(Answered):
         Of all: accuracy, macro-F1 (the mean over classes that occur as label or guess), Matthews' correlation in
         [-1, 1], log loss in nats, calibration error in [0, 1] (ten bins). Of each class: precision, recall, F1; NaN
         where nothing was guessed so, or nothing is so. low, high: where the number over all such examples lies, drawn
-        independently: Wilson's for shares (n: of how many), for F1 Wilson's of TP / (TP + FP + FN), for the loss
-        Student's t on its logarithm, the delta method for macro-F1 and Matthews; none leaves its number's range. NaN,
-        and `note` says why, below 50 (macro-F1, Matthews, log loss, reciprocal rank: 200). Of a model that is nearly
-        always right, few examples make the loss, and its interval covers less than it says (.89 at 200).
+        independently; none leaves its number's range. Shares: Clopper and Pearson's (n: of how many); F1: theirs of
+        TP / (TP + FP + FN), and macro-F1 those of all classes put together; Matthews: the delta method; the loss:
+        Student's t on its logarithm. NaN, and `note` says why, below 50 (macro-F1, Matthews, log loss, reciprocal rank:
+        200); macro-F1 with fewer than 5 examples of a class, Matthews with fewer than 5 beside the largest class, the
+        loss with fewer than 3 wrong answers.
 
-        Of numbers: Pearson's and Spearman's correlations (200 examples), the mean squared and absolute error; of scores
-        in another unit than the labels the correlations alone. Of masked words: accuracy, the share with the word among
-        the first five, the mean reciprocal rank, log loss. Of tags: the accuracy of words; where they spell entities
-        (O, B-x, I-x) precision, recall and F1 of entities, of all and of each type, strict in IOB2: both ends and the
-        type, and what does not begin with B- is none; else macro-F1 and the scores of each tag. Their intervals are
-        over texts. Raises InputError where scikit-learn or scipy is not installed.
+        Of numbers: Pearson's and Spearman's correlations (200 examples; no interval of Pearson's where guesses or
+        labels are skewed by more than 2), the mean squared and absolute error; of scores in another unit than the
+        labels the correlations alone. Of masked words: accuracy, the share with the word among the first five, the mean
+        reciprocal rank, log loss. Of tags: the accuracy of words; where they spell entities (O, B-x, I-x) precision,
+        recall and F1 of entities, of all and of each type, strict in IOB2: both ends and the type, and what does not
+        begin with B- is none; else macro-F1 and the scores of each tag. Their intervals are over texts
+        (`survey.intervals.share_interval`). Raises InputError where scikit-learn is not installed.
         """
         self._scored()
         return self.kind.metrics(self.records, self.labels)
@@ -110,14 +112,13 @@ class Task(Answered):
     def calibration(self, bins: int = scores.BINS) -> pd.DataFrame:
         """DataFrame(from, to, n, confidence, accuracy, low, high): is a guess right as often as its probability says?
 
-        Bins of the guess's probability, of equal width. confidence: its mean in the bin; low, high: Wilson's 95 %
-        interval of the accuracy, NaN below 50 examples; of tags, of words. Raises InputError for a task without
+        Bins of the guess's probability, of equal width. confidence: its mean in the bin; low, high: 95 % interval of
+        the accuracy over examples, NaN below 50; of tags n counts words. Raises InputError for a task without
         classes, and for fewer than 2 or more than 100 bins.
         """
         if isinstance(bins, bool) or not isinstance(bins, int) or not 2 <= bins <= 100:
             raise InputError(f"bins must be from 2 to 100, not {bins!r:.40}")
-        labels, logits, _ = self.kind.counted(self.records, self.labels)
-        return scores.calibration_table(labels, logits, bins)
+        return scores.calibration_table(*self.kind.counted(self.records, self.labels), bins)
 
     def heads(
         self,
@@ -158,8 +159,8 @@ class Task(Answered):
 
         Slices: the shortest and the longest third by words, each class, texts with each of the 50 most frequent words
         (of pairs, of each of the two texts), if they have 10 examples inside and outside. rate: the share of wrong
-        answers, with Wilson's 95 % interval. p: of as many wrong answers or more where the slice says nothing of being
-        wrong (Fisher's exact test, one-sided); p_holm: adjusted by Holm for all slices; finding: p_holm ≤ .05.
+        answers, with its 95 % interval. p: of as many wrong answers or more where the slice says nothing of being wrong
+        (Fisher's exact test, one-sided); p_holm: adjusted by Holm for all slices; finding: p_holm ≤ .05.
         """
         return slices(self)
 

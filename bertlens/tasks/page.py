@@ -342,7 +342,7 @@ def _errors(found: Errors) -> str:
 
 
 def _calibration(task: Answered) -> str:
-    table = calibration_table(*task.kind.counted(task.records, task.labels)[:2])
+    table = calibration_table(*task.kind.counted(task.records, task.labels))
     names = [("probability of the guess", "number"), ("n", "number"), ("its mean", "number"), ("right", "number")]
     names += [("interval", "number")]
     rows = [

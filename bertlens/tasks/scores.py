@@ -1,7 +1,4 @@
-"""Scores of a classifier, and how far the numbers of other examples drawn in the same way would lie from them.
-
-The scores are scikit-learn's. An interval is Wilson's for a share, and by the delta method for what is no share.
-"""
+"""Scores of a classifier, which are scikit-learn's, and their intervals: over examples drawn as these were."""
 
 from __future__ import annotations
 
@@ -12,13 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..survey.intervals import positive_mean_interval
+from ..survey.intervals import (
+    FEWEST_OF_A_CLASS,
+    LEVEL,
+    NONE,
+    count_interval,
+    f1_interval,
+    macro_f1_interval,
+    positive_mean_interval,
+    share_interval,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVEL = 0.95
 FEWEST, FEWEST_OF_ALL = 50, 200  # examples for an interval of a share, and of macro-F1, Matthews and a log loss
+FEWEST_WRONG = 3  # answers, for an interval of a log loss: else it hangs on the few that are nearly wrong
 BINS = 10
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
@@ -32,37 +38,6 @@ def sklearn_metrics() -> Any:
     return sklearn.metrics
 
 
-def wilson(right: float, n: float) -> tuple[float, float]:
-    """(low, high) in [0, 1] for a share of which `right` of n were seen, at 95 %. Wilson 1927; NaN for n = 0."""
-    if n <= 0:
-        return math.nan, math.nan
-    middle = (right + Z * Z / 2) / (n + Z * Z)
-    half = Z / (n + Z * Z) * math.sqrt(right * (n - right) / n + Z * Z / 4)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def f1_interval(true_positive: int, false_positive: int, false_negative: int) -> tuple[float, float]:
-    """(low, high) of F1 = 2J / (1 + J), where J = TP / (TP + FP + FN) is a share: Wilson's ends of J."""
-    low, high = wilson(true_positive, true_positive + false_positive + false_negative)
-    return 2 * low / (1 + low), 2 * high / (1 + high)
-
-
-def macro_f1_interval(confusion: np.ndarray) -> tuple[float, float]:
-    """(low, high) of macro-F1 from counts [true, guess]: delta method on the cells of a multinomial, on the logit.
-
-    The mean is over classes that occur, as label or as guess. Takahashi et al. 2022 (doi 10.1007/s10489-021-02635-5).
-    """
-    p = confusion / confusion.sum()
-    s = p.sum(0) + p.sum(1)  # F_k = 2 p_kk / s_k, dF_k = (2 dp_kk − F_k ds_k) / s_k
-    occurs = s > 0
-    f = np.divide(2 * np.diag(p), s, out=np.zeros_like(s), where=occurs)
-    ratio = np.divide(f, s, out=np.zeros_like(s), where=occurs)
-    slope = -(ratio[:, None] + ratio[None, :])
-    slope[np.diag_indices_from(slope)] += np.divide(2.0, s, out=np.zeros_like(s), where=occurs)
-    value, error = float(f[occurs].mean()), _error(p, slope / occurs.sum(), confusion.sum())
-    return _on_logit(value, error)
-
-
 def matthews_interval(confusion: np.ndarray) -> tuple[float, float]:
     """(low, high) of Matthews' correlation (R_K, Gorodkin 2004) from counts [true, guess]: delta method, on artanh.
 
@@ -73,7 +48,7 @@ def matthews_interval(confusion: np.ndarray) -> tuple[float, float]:
     covariance = float(np.trace(p) - true @ guess)
     of_true, of_guess = 1 - float(true @ true), 1 - float(guess @ guess)
     if of_true <= 0 or of_guess <= 0:
-        return math.nan, math.nan
+        return NONE
     value = covariance / math.sqrt(of_true * of_guess)
     d_covariance = np.eye(len(p)) - (true[None, :] + guess[:, None])
     slope = d_covariance / math.sqrt(of_true * of_guess)
@@ -91,17 +66,10 @@ def _error(p: np.ndarray, slope: np.ndarray, n: float) -> float:
     return math.sqrt(max(0.0, float((p * slope * slope).sum()) - mean * mean) / n)
 
 
-def _on_logit(value: float, error: float) -> tuple[float, float]:
-    if not 0 < value < 1:
-        return value, value
-    middle, half = math.log(value / (1 - value)), Z * error / (value * (1 - value))
-    return 1 / (1 + math.exp(half - middle)), 1 / (1 + math.exp(-half - middle))
-
-
 def mean_ends(each: np.ndarray) -> tuple[float, float]:
     """(low, high) of the mean of what cannot be below 0, (n,); NaN for one."""
     if len(each) < 2:
-        return math.nan, math.nan
+        return NONE
     _, low, high = positive_mean_interval(each)
     return float(low), float(high)
 
@@ -114,25 +82,42 @@ def metrics_table(labels: np.ndarray, logits: np.ndarray, names: list[str]) -> p
     confusion = m.confusion_matrix(labels, guesses, labels=classes)
     rows: list[tuple[Any, ...]] = []
 
-    def add(measure: str, label: str, value: float, ends: tuple[float, float], of: int, fewest: int) -> None:
-        rows.append(scored(measure, label, value, ends, of, fewest))
+    def add(
+        measure: str, label: str, value: float, ends: tuple[float, float], of: int, fewest: int, why: str = ""
+    ) -> None:
+        rows.append(scored(measure, label, value, NONE if why else ends, of, fewest, note=why))
 
-    right = int((labels == guesses).sum())
-    add("accuracy", "", m.accuracy_score(labels, guesses), wilson(right, n), n, FEWEST)
+    right, sizes = int((labels == guesses).sum()), confusion.sum(1)
+    add("accuracy", "", m.accuracy_score(labels, guesses), count_interval(right, n), n, FEWEST)
     macro = m.f1_score(labels, guesses, average="macro", zero_division=0)
-    add("macro-F1", "", macro, macro_f1_interval(confusion), n, FEWEST_OF_ALL)
-    add("Matthews", "", m.matthews_corrcoef(labels, guesses), matthews_interval(confusion), n, FEWEST_OF_ALL)
+    rare = rarity(int(sizes.min()), f"of {names[sizes.argmin()]}")
+    add("macro-F1", "", macro, macro_f1_interval(confusion), n, FEWEST_OF_ALL, rare)
+    rare = rarity(n - int(sizes.max()), "beside the largest class")
+    matthews = m.matthews_corrcoef(labels, guesses)
+    add("Matthews", "", matthews, matthews_interval(confusion), n, FEWEST_OF_ALL, rare)
     losses = losses_of(labels, logits)
-    add("log loss", "", m.log_loss(labels, chances, labels=classes), mean_ends(losses), n, FEWEST_OF_ALL)
+    rows.append(loss_row(m.log_loss(labels, chances, labels=classes), losses, n - right))
     rows.append(("calibration error", "", calibration_error(labels, chances), math.nan, math.nan, n, "of 10 bins"))
     each = m.precision_recall_fscore_support(labels, guesses, labels=classes, zero_division=np.nan)
     for k, (name, precision, recall, f1, support) in enumerate(zip(names, *each, strict=True)):
         hit, guessed = int(confusion[k, k]), int(confusion[:, k].sum())
-        add("precision", name, precision, wilson(hit, guessed), guessed, FEWEST)
-        add("recall", name, recall, wilson(hit, support), int(support), FEWEST)
+        add("precision", name, precision, count_interval(hit, guessed), guessed, FEWEST)
+        add("recall", name, recall, count_interval(hit, support), int(support), FEWEST)
         either = int(support) + guessed - hit
-        add("F1", name, f1, f1_interval(hit, guessed - hit, int(support) - hit), either, FEWEST)
+        add("F1", name, f1, f1_interval(hit, either), either, FEWEST)
     return score_table(rows)
+
+
+def rarity(examples: int, which: str) -> str:
+    """Why there is no interval, "" where there are enough examples of a class."""
+    return f"no interval: {examples} examples {which}, fewer than {FEWEST_OF_A_CLASS}" * (examples < FEWEST_OF_A_CLASS)
+
+
+def loss_row(value: float, losses: np.ndarray, wrong: int) -> tuple[Any, ...]:
+    """The row of a log loss, with its interval where `wrong` answers are enough to see it from."""
+    why = f"no interval: {wrong} wrong, fewer than {FEWEST_WRONG}" if wrong < FEWEST_WRONG else ""
+    ends = NONE if why else mean_ends(losses)
+    return scored("log loss", "", value, ends, len(losses), FEWEST_OF_ALL, note=why)
 
 
 def scored(
@@ -147,11 +132,11 @@ def scored(
 ) -> tuple[Any, ...]:
     """A row of a table of scores; below `fewest` without an interval, and it says why. what: is counted by `of`."""
     few = of < fewest
-    low, high = (math.nan, math.nan) if few else ends
+    low, high = NONE if few else ends
     if few:
         note = f"too few for an interval: {of} of {fewest}{f' {what}' if what else ''}"
     elif low == high:
-        low, high, note = math.nan, math.nan, "no interval: every answer is alike"
+        low, high, note = math.nan, math.nan, "no interval: the examples show no spread"
     return measure, label, float(value), low, high, of, note
 
 
@@ -193,21 +178,21 @@ def margins_of(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
     return margins
 
 
-def calibration_table(labels: np.ndarray, logits: np.ndarray, bins: int = BINS) -> pd.DataFrame:
-    """DataFrame(from, to, n, confidence, accuracy, low, high), see `Task.calibration`."""
+def calibration_table(labels: np.ndarray, logits: np.ndarray, rows: np.ndarray, bins: int = BINS) -> pd.DataFrame:
+    """DataFrame(from, to, n, confidence, accuracy, low, high), see `Task.calibration`. rows: the example of each."""
     import pandas as pd
 
     chances = softmax(logits)
     sure, right = chances.max(1), labels == chances.argmax(1)
     number = np.minimum((sure * bins).astype(int), bins - 1)
-    rows = []
+    found = []
     for k in range(bins):
         inside = number == k
         n, hits = int(inside.sum()), int(right[inside].sum())
-        ends = wilson(hits, n) if n >= FEWEST else (math.nan, math.nan)
-        share = (float(sure[inside].mean()), hits / n) if n else (math.nan, math.nan)
-        rows.append((k / bins, (k + 1) / bins, n, *share, *ends))
-    return pd.DataFrame(rows, columns=["from", "to", "n", "confidence", "accuracy", "low", "high"])
+        ends = share_interval(np.bincount(rows, inside & right), np.bincount(rows, inside)) if n >= FEWEST else NONE
+        share = (float(sure[inside].mean()), hits / n) if n else NONE
+        found.append((k / bins, (k + 1) / bins, n, *share, *ends))
+    return pd.DataFrame(found, columns=["from", "to", "n", "confidence", "accuracy", "low", "high"])
 
 
 def calibration_error(labels: np.ndarray, chances: np.ndarray) -> float:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..survey.intervals import count_interval
 from .answers import Answered
 from .findings import holm
-from .scores import wilson
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarra
         n, hits = int(inside.sum()), int(wrong[inside].sum())
         outside = float(wrong[~inside].mean())
         p = more_than_chance(hits, n, int(wrong.sum()), len(wrong))
-        rows.append((kind, name, n, hits, hits / n, *wilson(hits, n), outside, p))
+        rows.append((kind, name, n, hits, hits / n, *count_interval(hits, n), outside, p))
     columns = ["kind", "slice", "n", "wrong", "rate", "low", "high", "rate_outside", "p"]
     table = pd.DataFrame(rows, columns=columns)
     table["p_holm"] = holm(table["p"].to_numpy(dtype=float), len(table))
@@ -71,13 +71,9 @@ def slice_table(members: Sequence[tuple[str, str, np.ndarray]], wrong: np.ndarra
 
 def more_than_chance(hits: int, n: int, of: int, total: int) -> float:
     """P(X ≥ hits) where n of `total` are drawn, of which `of` are wrong: Fisher's exact test, one-sided."""
+    from scipy.stats import hypergeom
 
-    def log_choose(a: int, b: int) -> float:
-        return math.lgamma(a + 1) - math.lgamma(b + 1) - math.lgamma(a - b + 1)
-
-    whole = log_choose(total, n)
-    found = (log_choose(of, k) + log_choose(total - of, n - k) - whole for k in range(hits, min(n, of) + 1))
-    return min(1.0, math.fsum(math.exp(x) for x in found))
+    return float(hypergeom.sf(hits - 1, total, of, n))
 
 
 def _slices(task: Answered) -> Iterator[tuple[str, str, np.ndarray]]:

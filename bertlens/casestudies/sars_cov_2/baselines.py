@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...survey.intervals import jeffreys
+from ...survey.intervals import count_interval
 from .confusion import Scores, confusion
 from .data import Sample, of_split
 from .kmers import windows
@@ -23,7 +23,7 @@ def compare_baselines(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]
     """How far the test split lies from the train split, and who is right on it; metrics.json's "near".
 
     `distances`: nucleotides to the nearest training sequence (as text, for JSON) -> test sequences. `far`: the same
-    scores on those at FAR and more; `interval` is Jeffreys' of the share that is right, 95 %.
+    scores on those at FAR and more; `interval` is that of the share that is right, 95 %.
     """
     model, tokenizer = load(folder)
     labels = classes(model)
@@ -46,7 +46,7 @@ def compare_baselines(folder: Path, samples: Sequence[Sample]) -> dict[str, Any]
             "n": int(far.sum()),
             "sizes": {label: int((targets[far] == i).sum()) for i, label in enumerate(labels)},
             "right": right,
-            "interval": {name: list(jeffreys(count, int(far.sum()))) for name, count in right.items()},
+            "interval": {name: list(count_interval(count, int(far.sum()))) for name, count in right.items()},
         },
     }
 
@@ -89,8 +89,4 @@ def _present(rows: Sequence[set[str]], columns: dict[str, int]) -> Tensor:
 
 def _scores(answers: Tensor, targets: Tensor, labels: list[str]) -> dict[str, Any]:
     scores = Scores(labels, confusion(answers, targets, len(labels)), float("nan"))
-    return {
-        "right": scores.right,
-        "macro_f1": scores.macro_f1,
-        "macro_f1_interval": list(scores.macro_f1_interval()),
-    }
+    return {"right": scores.right, "macro_f1": scores.macro_f1}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from .confusion import DRAWS
 from .kmers import KMER, STRIDE
 from .model import NAME
 
@@ -127,7 +126,7 @@ def card(metrics: dict[str, Any]) -> str:
     text += "\n## Metrics\n\n| split | sequences | accuracy | macro-F1 | 95 % |\n| --- | ---: | ---: | ---: | ---: |\n"
     for name, scores in (("validation", validation), ("test", test)):
         text += f"| {name} | {scores['n']} | {scores['accuracy']:.2f} | {scores['macro_f1']:.2f} "
-        text += f"| {_interval(scores['macro_f1_interval'])} |\n"
+        text += f"| {_interval(scores['macro_f1_interval']) or 'none'} |\n"
     text += "\nTest split, per class:\n\n| variant | precision | recall | F1 | sequences |\n"
     text += "| --- | ---: | ---: | ---: | ---: |\n"
     for row in test["per_class"]:
@@ -149,16 +148,17 @@ def near(metrics: dict[str, Any]) -> str:
     model, neighbour, regression = (
         scores[name]["right"] for name in ("classifier", "nearest_neighbour", "logistic_regression")
     )
-    rarest = min((row for row in test["per_class"] if row["n"]), key=lambda row: row["n"])
+    rarest = min(test["per_class"], key=lambda row: row["n"])
+    between = _interval(test["macro_f1_interval"])
     paragraphs = [
         f"{close / n:.0%} of the {n:,} test sequences ({close:,}) lie within {CLOSE} nucleotides of a sequence of the "
         f"train split; {same or 'none'} {'is' if same < 2 else 'are'} identical to one. Whoever takes over the label "
         f"of the nearest training sequence is right in {neighbour:,} of {n:,} ({neighbour / n:.1%}), this model in "
         f"{model:,} ({model / n:.1%}). The split hardly asks for more than recognising what was seen.",
-        f"Macro-F1 on the test split is {test['macro_f1']:.2f}, 95 % interval "
-        f"{_interval(test['macro_f1_interval'])} ({DRAWS:,} bootstrap draws of test sequences; the rarest class, "
-        f"{rarest['variant']}, has {rarest['n']}). A logistic regression over the same {KMER}-mers is right in "
-        f"{regression:,}, {_more(regression - model)}.",
+        f"Macro-F1 on the test split is {test['macro_f1']:.2f}, "
+        f"{f'95 % interval {between}' if between else 'no interval'} (the rarest class, {rarest['variant']}, has "
+        f"{rarest['n']}). A logistic regression over the same {KMER}-mers is right in {regression:,}, "
+        f"{_more(regression - model)}.",
     ]
     if not far["n"]:
         return _wrapped([*paragraphs, f"No test sequence is {far['from']} nucleotides or more from all of training."])
@@ -166,7 +166,7 @@ def near(metrics: dict[str, Any]) -> str:
     sizes = ", ".join(f"{number} {label}" for label, number in far["sizes"].items() if number)
     last = (
         f"On the part that is {far['from']} nucleotides or more from every training sequence, {far['n']} sequences "
-        f"({sizes}), the model is right in {right['classifier']} (95 %, Jeffreys: a share of "
+        f"({sizes}), the model is right in {right['classifier']} (95 %: a share of "
         f"{_interval(interval['classifier'])}), the nearest neighbour in {right['nearest_neighbour']}, the logistic "
         f"regression in {right['logistic_regression']}. Distances count nucleotides exchanged, put in or left out."
     )
@@ -177,8 +177,8 @@ def _wrapped(paragraphs: list[str]) -> str:
     return "\n\n".join(textwrap.fill(text, 120, break_on_hyphens=False) for text in paragraphs)
 
 
-def _interval(bounds: list[float]) -> str:
-    return f"{bounds[0]:.2f} to {bounds[1]:.2f}"
+def _interval(bounds: list[float] | None) -> str:
+    return f"{bounds[0]:.2f} to {bounds[1]:.2f}" if bounds else ""
 
 
 def _more(lead: int) -> str:

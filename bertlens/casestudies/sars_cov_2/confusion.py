@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-DRAWS = 10_000  # of the bootstrap
+from ...survey.intervals import macro_f1_interval
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,11 @@ class Scores:
         present = [row["f1"] for row, answers in zip(self.per_class, claimed, strict=True) if row["n"] or answers]
         return sum(present) / len(present)
 
-    def macro_f1_interval(self, draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
-        """The middle 95 % of macro-F1 over draws of n samples with replacement (the percentile bootstrap, Efron 1979).
-
-        A draw without a rare class leaves it out, or counts 0 for it where another's sample was taken for it. Where no
-        answer is wrong, no draw has a wrong one either: then the interval says too little.
-        """
-        counts = np.array(self.confusion).ravel()
-        drawn = np.random.default_rng(seed).multinomial(self.n, counts / self.n, size=draws)
-        tables = drawn.reshape(draws, len(self.labels), len(self.labels))
-        support, claimed = tables.sum(2), tables.sum(1)
-        either = support + claimed
-        f1 = 2 * np.diagonal(tables, axis1=1, axis2=2) / np.maximum(either, 1)
-        macro = f1.sum(1) / (either > 0).sum(1)
-        low, high = np.percentile(macro, [2.5, 97.5]).tolist()
-        return low, high
+    @property
+    def macro_f1_interval(self) -> list[float] | None:
+        """[low, high] of `macro_f1`, 95 % over samples; None where a class is too rare for one."""
+        ends = macro_f1_interval(self.confusion)
+        return None if math.isnan(ends[0]) else [*ends]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -82,7 +72,7 @@ class Scores:
             "n": self.n,
             "accuracy": self.accuracy,
             "macro_f1": self.macro_f1,
-            "macro_f1_interval": list(self.macro_f1_interval()),
+            "macro_f1_interval": self.macro_f1_interval,
             "loss": self.loss,
             "labels": self.labels,
             "per_class": self.per_class,

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError, ModelError
+from ...survey.intervals import count_interval
 from ..reading import Columns
-from ..scores import losses_of, margins_of, metrics_table, softmax, wilson
+from ..scores import losses_of, margins_of, metrics_table, softmax
 from .kind import Kind, Text, listed, missing
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Classes(Kind):
 
     def of_quality(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[float, tuple[float, float]]:
         right = int((np.stack(records).argmax(1) == labels).sum())
-        return right / len(labels), wilson(right, len(labels))
+        return right / len(labels), count_interval(right, len(labels))
 
     def said(self, label: Any) -> str:
         return self.names[label]

@@ -79,7 +79,7 @@ class Regression(Kind):
 
     def of_quality(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[float, tuple[float, float]]:
         value = spearman(np.array(records), labels)
-        return value, spearman_interval(value, len(labels))
+        return value, spearman_interval(np.array(records), labels)
 
     def differ(self, one: Any, other: Any) -> bool:
         return abs(one - other) >= APART * self._range

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError, ModelError
-from ..entities import counts, is_iob, ratio_interval
+from ...survey.intervals import NONE, share_interval
+from ..entities import counts, is_iob
 from ..reading import Columns
 from ..scores import FEWEST, FEWEST_OF_ALL, losses_of, margins_of, score_table, scored, sklearn_metrics, softmax
 from .classes import Numbers, check_count, rivals
@@ -119,10 +120,9 @@ class Tags(Kind):
         n = len(pairs)
         right = np.array([(logits.argmax(1) == own).sum() for logits, own in pairs])
         words = np.array([len(own) for _, own in pairs])
-        rows = [scored("word accuracy", "", right.sum() / words.sum(), ratio_interval(right, words), n, FEWEST)]
+        rows = [scored("word accuracy", "", right.sum() / words.sum(), share_interval(right, words), n, FEWEST)]
         label, logits, _ = self.counted(records, labels)
         m, guess = sklearn_metrics(), logits.argmax(1)
-        nothing = (math.nan, math.nan)
         if is_iob(self.names):
             found = counts(
                 [[self.names[k] for k in own] for _, own in pairs],
@@ -139,19 +139,17 @@ class Tags(Kind):
                 ):
                     value = above.sum() / below.sum() if below.sum() else math.nan
                     size = int(((there + guessed) > 0).sum())
-                    ends = ratio_interval(above, below)
+                    ends = share_interval(above, below)
                     rows.append(scored(f"{prefix}{measure}", name, value, ends, size, FEWEST_OF_ALL, "texts with one"))
         else:
             macro = m.f1_score(label, guess, average="macro", zero_division=0)
-            rows.append(
-                scored("macro-F1", "", macro, nothing, len(label), 0, note="words of a text are not independent")
-            )
+            rows.append(scored("macro-F1", "", macro, NONE, len(label), 0, note="words of a text are not independent"))
             each = m.precision_recall_fscore_support(
                 label, guess, labels=list(range(len(self.names))), zero_division=np.nan
             )
             for name, *values, support in zip(self.names, *each, strict=True):
                 for measure, value in zip(("precision", "recall", "F1"), values, strict=True):
-                    rows.append(scored(measure, name, value, nothing, int(support), 0, note="words"))
+                    rows.append(scored(measure, name, value, NONE, int(support), 0, note="words"))
         return score_table(rows)
 
     def counted(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -163,7 +161,7 @@ class Tags(Kind):
         pairs = [_there(*pair) for pair in zip(records, labels, strict=True)]
         right = np.array([(logits.argmax(1) == own).sum() for logits, own in pairs])
         words = np.array([len(own) for _, own in pairs])
-        return float(right.sum() / words.sum()), ratio_interval(right, words)
+        return float(right.sum() / words.sum()), share_interval(right, words)
 
     def differ(self, one: Any, other: Any) -> bool:
         return not np.array_equal(one, other)

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from ...errors import InputError, ModelError
 from ...measures.predictions import words_of
-from ..entities import ratio_interval
+from ...survey.intervals import count_interval, share_interval
 from ..reading import Columns
-from ..scores import FEWEST, FEWEST_OF_ALL, mean_ends, score_table, scored, wilson
+from ..scores import FEWEST, FEWEST_OF_ALL, loss_row, score_table, scored
 from .kind import Kind, Text, missing
 
 if TYPE_CHECKING:
@@ -126,16 +126,16 @@ class Words(Kind):
             ("accuracy", table[:, GUESS] == labels),
             (f"among the first {FIRST}", table[:, RANK] < FIRST),
         ):
-            rows.append(scored(name, "", float(right.mean()), wilson(int(right.sum()), n), n, FEWEST))
+            rows.append(scored(name, "", float(right.mean()), count_interval(int(right.sum()), n), n, FEWEST))
         losses, reciprocal = table[:, LOSS], 1 / (1 + table[:, RANK])
-        ends = ratio_interval(reciprocal, np.ones(n))  # of a mean in [0, 1]
+        ends = share_interval(reciprocal, np.ones(n))
         rows.append(scored("mean reciprocal rank", "", float(reciprocal.mean()), ends, n, FEWEST_OF_ALL))
-        rows.append(scored("log loss", "", float(losses.mean()), mean_ends(losses), n, FEWEST_OF_ALL))
+        rows.append(loss_row(float(losses.mean()), losses, int((table[:, GUESS] != labels).sum())))
         return score_table(rows)
 
     def of_quality(self, records: Sequence[np.ndarray], labels: np.ndarray) -> tuple[float, tuple[float, float]]:
         right = int((np.stack(records)[:, GUESS] == labels).sum())
-        return right / len(labels), wilson(right, len(labels))
+        return right / len(labels), count_interval(right, len(labels))
 
     def said(self, label: Any) -> str:
         return str(self._tokenizer.convert_ids_to_tokens(int(label))).lstrip("Ġ▁")

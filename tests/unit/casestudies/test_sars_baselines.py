@@ -118,7 +118,7 @@ METRICS = {
     "test": {
         "n": 40,
         "macro_f1": 0.876,
-        "macro_f1_interval": [0.701, 0.994],
+        "macro_f1_interval": None,
         "per_class": [{"variant": "red", "n": 37}, {"variant": "blue", "n": 3}, {"variant": "green", "n": 0}],
     },
     "near": {
@@ -144,11 +144,15 @@ def test_the_cards_sentences_are_made_from_the_metrics():
     for sentence in (
         "75% of the 40 test sequences (30) lie within 2 nucleotides of a sequence of the train split; 1 is identical",
         "nearest training sequence is right in 38 of 40 (95.0%), this model in 36 (90.0%)",
-        "is 0.88, 95 % interval 0.70 to 0.99 (10,000 bootstrap draws of test sequences; the rarest class, blue, has 3)",
+        "is 0.88, no interval (the rarest class, green, has 0). A logistic",
         "right in 35, 1 fewer than this model",
-        "from every training sequence, 4 sequences (3 red, 1 blue), the model is right in 1 (95 %, Jeffreys: a share "
+        "from every training sequence, 4 sequences (3 red, 1 blue), the model is right in 1 (95 %: a share "
         "of 0.03 to 0.72), the nearest neighbour in 3, the logistic regression in 2",
     ):
         assert sentence in said
+    test = METRICS["test"] | {"macro_f1_interval": [0.701, 0.994], "per_class": [{"variant": "red", "n": 40}]}
+    assert "is 0.88, 95 % interval 0.70 to 0.99 (the rarest class, red, has 40)." in " ".join(
+        near(METRICS | {"test": test}).split()
+    )
     without = METRICS | {"near": METRICS["near"] | {"far": METRICS["near"]["far"] | {"n": 0}}}
     assert near(without).endswith("No test sequence is 6 nucleotides or more from all of training.")

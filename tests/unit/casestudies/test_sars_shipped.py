@@ -114,7 +114,7 @@ def test_the_cards_numbers_hold_on_the_test_split(metrics, prepared):
     found = run.score_folder(SHIPPED, samples, "test").to_dict()
     assert found["confusion"] == metrics["test"]["confusion"]
     assert found["per_class"] == metrics["test"]["per_class"]
-    assert found["macro_f1_interval"] == pytest.approx(metrics["test"]["macro_f1_interval"])
+    assert found["macro_f1_interval"] is metrics["test"]["macro_f1_interval"] is None  # four of Iota
     assert found["loss"] == pytest.approx(metrics["test"]["loss"], rel=1e-3)
     near = baselines.compare_baselines(SHIPPED, samples)
     assert near == metrics["near"]

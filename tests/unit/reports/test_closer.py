@@ -18,13 +18,13 @@ from bertlens.measures.statistics import SURVEY_NAMES
 from bertlens.reports import making
 from bertlens.reports.closer import TOO_LONG, Closer, look, pairs_of
 from bertlens.reports.gathered import Gathered
-from bertlens.reports.measuring import CLOSE, counted
+from bertlens.reports.measuring import CLOSE, count_beyond
 from bertlens.reports.patterns import position
-from bertlens.reports.rules import DIFFERS
+from bertlens.reports.rules import DIFFERS, HOLDS
 from bertlens.reports.sinks import off
 from bertlens.reports.texts import pairs
 from bertlens.survey import attention_probe, head_distances, word_attention
-from bertlens.survey.intervals import jeffreys, mean_interval
+from bertlens.survey.intervals import count_interval, mean_interval, share_interval
 from bertlens.survey.treebank import read_treebank
 from unit import tiny
 
@@ -44,10 +44,17 @@ def report(small: Lens) -> Any:
 
 
 def check(report: Any, name: str, values: np.ndarray) -> None:
-    m = report.claim(name).measured
+    card, m = report.claim(name), report.claim(name).measured
     expected = [float(end) for end in mean_interval(values)]
+    if card.claim.rule.unit == "share" and name != "kobayashi-order":  # its steps are differences
+        expected = shared(values)
     assert (m.value, m.low, m.high) == pytest.approx(expected, rel=1e-4, abs=1e-7), name
     assert m.n == len(values) and m.each == pytest.approx(values.tolist(), rel=1e-4, abs=1e-7), name
+
+
+def shared(values: Any) -> list[float]:
+    """The mean of one share a text, and its interval."""
+    return [float(np.mean(values)), *share_interval(values, np.ones(len(values)))]
 
 
 def lower_median(values: list[float]) -> float:
@@ -142,7 +149,7 @@ def test_numbers_of_weights_are_those_of_the_table(small: Lens, report: Any) -> 
     table = table[table["head"] != "all"]
     outside = (table["directionality"].abs() > table["directionality_chance"]).sum()
     m = report.claim("bonino-direction").measured
-    assert (m.value, m.low, m.high) == pytest.approx((outside / 12, *jeffreys(float(outside), 12))) and m.n == 12
+    assert (m.value, m.low, m.high) == pytest.approx((outside / 12, *count_interval(float(outside), 12))) and m.n == 12
     ratio = (table["overlap"] / table["chance"]).to_numpy(float)
     m = report.claim("bonino-subspaces").measured
     assert (m.value, m.low, m.high) == pytest.approx([float(x) for x in mean_interval(ratio)])
@@ -164,7 +171,7 @@ def test_mixing_falls_step_by_step_and_heads_turn_by_norm(small: Lens, report: A
     weight, norm = (np.sum([gathered.of(kind, by) for kind in kinds], 0) for by in ("weight", "norm"))
     share = [((w > 0.5) & (v < 0.5)).sum() / (w > 0.5).sum() for w, v in zip(weight, norm, strict=True)]
     m = making.MEASURES["kobayashi-patterns"](gathered)
-    assert (m.value, m.low, m.high) == pytest.approx([float(x) for x in mean_interval(np.array(share))])
+    assert (m.value, m.low, m.high) == pytest.approx(shared(share)) and 0 <= m.low <= m.high <= 1
 
 
 def resting(small: Lens, name: str = "separator") -> Gathered:
@@ -207,7 +214,7 @@ def test_broadcasting_heads_are_those_whose_resting_place_is_not_short(small: Le
     for values in found.lengths:
         values[:] = 1.0
     m = CLOSE["sinks-broadcast"](found, closer)
-    assert (m.value, m.low, m.high) == pytest.approx([float(x) for x in mean_interval(np.array(shares))], rel=1e-5)
+    assert (m.value, m.low, m.high) == pytest.approx(shared(shares), rel=1e-5)
     assert m.head == (1, 2)
     for values in found.lengths:
         values[..., 1] = 0.49  # separators send less than half
@@ -217,7 +224,7 @@ def test_broadcasting_heads_are_those_whose_resting_place_is_not_short(small: Le
 def test_neighbours_from_positions(small: Lens) -> None:
     m = position(small, list(TEXTS), resting(small), None)
     shares = [sources.map_shares(sources.maps(small.trace(*text), 0, 3))["position", "position"] for text in TEXTS[:8]]
-    assert (m.value, m.low, m.high) == pytest.approx([float(x) for x in mean_interval(np.array(shares))], rel=1e-5)
+    assert (m.value, m.low, m.high) == pytest.approx(shared(shares), rel=1e-5)
     assert m.head == (0, 3) and m.labels == ["L0·H3"]
 
 
@@ -237,12 +244,15 @@ def test_a_layer_of_positions_alone_is_seen_as_such(small: Lens) -> None:
 def test_columns_are_counted_where_their_interval_is_clear() -> None:
     rng = np.random.default_rng(0)
     values = np.array([0.1, 0.52, 0.9]) + rng.normal(0, 0.05, (20, 3))
-    found = counted(values, 0.5)
+    found = count_beyond([values], 0.5, "below")
     assert (found["low"], found["value"], found["high"]) == (1, 1, 2)
-    assert counted(np.full((5, 2), np.nan), 1) == {"n": 0}
+    assert found["other_bounds"] == [(0.75, 2, 2), (pytest.approx(1 / 3), 1, 1)]
+    above = count_beyond([values, values[::-1] - 0.1], 0.5, "above")
+    assert (above["low"], above["value"], above["high"]) == (1, 2, 2) and above["ends"].startswith("95 % for all heads")
+    assert count_beyond([np.full((5, 2), np.nan)], 1, "below") == {"n": 0}
 
 
-def test_dead_doubled_collapsed_and_idle_parts_are_found() -> None:
+def broken() -> Lens:
     """By hand: a head without values, two heads alike, a head with one row, a layer that adds nothing."""
     model = tiny.shaken(tf.BertModel(tf.BertConfig(**tiny.BERT | {"num_hidden_layers": 3})), 2)
     first, second, last = (layer.attention for layer in model.encoder.layer)
@@ -264,7 +274,11 @@ def test_dead_doubled_collapsed_and_idle_parts_are_found() -> None:
     ):
         norm.weight.data[:] = 1
         norm.bias.data[:] = 0
-    lens = Lens(model, tiny.wordpiece())
+    return Lens(model, tiny.wordpiece())
+
+
+def test_dead_doubled_collapsed_and_idle_parts_are_found() -> None:
+    lens = broken()
     texts = [f"the cat sat on the mat {'it was warm ' * n}" for n in range(9)]
     made = bl.report(lens, texts, "health", progress=False)
     told = {card.claim.name: card for card in made.cards}
@@ -281,11 +295,18 @@ def test_rates_of_the_corpus(small: Lens) -> None:
     texts = ["the cat \N{SNOWMAN} sat"] * 30 + ["the cat sat " * 40] * 10
     made = bl.report(small, texts, "health-cut,health-unknown", texts=40, progress=False)
     cut, unknown = (card.measured for card in made.cards)
-    assert (cut.value, cut.low, cut.high) == pytest.approx((0.25, *jeffreys(10.0, 40)))
-    rates = [len(small.trace(text, truncation=True).report.unknown) / small.trace(text, truncation=True).n_tokens
-             for text in texts]  # fmt: skip
-    assert unknown.value == pytest.approx(np.mean(rates)) and unknown.value > 0.05
+    traces = [small.trace(text, truncation=True) for text in texts]
+    rate = sum(len(trace.report.unknown) for trace in traces) / sum(trace.n_tokens for trace in traces)
+    assert (cut.low, cut.value, cut.high, cut.n) == (0.25, 0.25, 0.25, 40)
+    assert unknown.low == unknown.value == unknown.high == pytest.approx(rate) and rate > 0.02
     assert [card.verdict for card in made.cards] == [DIFFERS, DIFFERS]
+    assert [card.number for card in made.cards] == [
+        "25 %",
+        f"{100 * rate:.1f} %" if rate < 0.1 else f"{100 * rate:.0f} %",
+    ]
+    few = bl.report(small, texts[:3], "health-cut,health-unknown", texts=3, progress=False)
+    assert [card.verdict for card in few.cards] == [HOLDS, DIFFERS]  # what is known needs no eight texts
+    assert few.cards[0].interval == "counted, not estimated" and "(counted, not estimated)" in str(few.cards[0])
 
 
 def test_long_texts_are_not_looked_at_closer(monkeypatch: pytest.MonkeyPatch, small: Lens) -> None:

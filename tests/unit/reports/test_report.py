@@ -23,17 +23,17 @@ from bertlens.cli import main
 from bertlens.measures import norms
 from bertlens.measures.categories import NAMES, categories
 from bertlens.measures.statistics import SURVEY_NAMES
-from bertlens.reports import CLAIMS, making
+from bertlens.reports import CLAIMS, making, rules
+from bertlens.reports.claims import BY_NAME
 from bertlens.reports.gathered import Gathered, gather
-from bertlens.reports.measuring import middle
+from bertlens.reports.measuring import heads_above, middle
 from bertlens.reports.page import _card  # what is written of one card
 from bertlens.reports.passes import PASSES
 from bertlens.reports.rules import CANNOT, DIFFERS, HOLDS
 from bertlens.reports.texts import pairs
-from bertlens.reports.weights import heads_above
 from bertlens.survey import attention_gradients, best_heads, frequency_correlation, head_distances, head_stats, resolve
 from bertlens.survey.corpus import Numbered
-from bertlens.survey.intervals import mean_interval
+from bertlens.survey.intervals import mean_interval, share_interval
 from bertlens.text.excerpts import paragraphs
 from unit import tiny
 
@@ -108,7 +108,8 @@ def test_numbers_are_those_of_the_public_functions(small: Lens, report: Any, per
     inside = [d[same].sum() / (16 * 3) / d[~same].mean() for d in distances]
     cone = np.stack([one.layers()["cone output"] for one in per_text])
     least = cone.mean(0).argmin()
-    sizes = np.array([[float(s.abs().max() / s.abs().median()) for s in t.hidden_states] for t in traces])
+    states = [[s.abs() for s in t.hidden_states] for t in traces]
+    sizes = np.array([[min(float(s.max() / s.median()) / 1000, float(s.max()) / 100) for s in t] for t in states])
     expected = {
         "clark-separator": each("separator")[:, mid].mean((1, 2)),
         "clark-separator-to-separator": each("separator_to_separator")[:, mid].mean((1, 2)),
@@ -130,8 +131,10 @@ def test_numbers_are_those_of_the_public_functions(small: Lens, report: Any, per
         "sinks-massive": sizes[:, sizes.mean(0).argmax()],
     }
     for name, values in expected.items():
-        m = report.claim(name).measured
-        assert (m.value, m.low, m.high) == pytest.approx([float(x) for x in mean_interval(values)], rel=2e-4), name
+        m, ends = report.claim(name).measured, [float(x) for x in mean_interval(values)]
+        if report.claim(name).claim.rule.unit == "share":
+            ends[1:] = share_interval(values, np.ones(len(values)))
+        assert (m.value, m.low, m.high) == pytest.approx(ends, rel=2e-4), name
         assert m.n == len(values), name
     assert report.claim("kobayashi-mixing").measured.series["+ LayerNorm"] == pytest.approx(
         layers["mixing attnresln-n"]
@@ -142,7 +145,8 @@ def test_numbers_are_those_of_the_public_functions(small: Lens, report: Any, per
     tokens = frequency_correlation(small, TEXTS, progress=False)
     card = report.claim("kobayashi-frequency")
     assert card.measured.value == pytest.approx(tokens.rho, abs=2e-3) and card.verdict == CANNOT
-    assert f"{tokens.n:,} tokens" in card.why
+    needed = math.ceil(100_000 * len(TEXTS) / tokens.n)
+    assert f"{tokens.n:,} tokens" in card.why and f"take {needed:,} texts of this length" in card.why
     for name, columns in (
         ("vig-next", ["next"]),
         ("vig-previous", ["previous"]),
@@ -187,17 +191,12 @@ def test_heads_are_counted_where_their_interval_is_clear() -> None:
     """Two heads clearly above, one around the bound, one below: 2 to 3 of them."""
     rng = np.random.default_rng(0)
     values = np.stack([np.array([[0.9, 0.7], [0.52, 0.1]]) + rng.normal(0, 0.05, (2, 2)) for _ in range(20)])
-    found = Gathered()
-    for one in values:
-        record = np.full((len(SURVEY_NAMES), 2, 2), 0.0, np.float32)
-        record[SURVEY_NAMES.index("next")] = one
-        found.values["weight"].append(record)
-        found.gates.append(np.zeros((2, 2), np.int8))
-        found.kinds.append(np.array([1.0, 2, 0, 6]))
-    m = heads_above(found, ("next",), 0.5, "")
+    m = heads_above([values], 0.5, "")
     assert (m.low, m.value, m.high, m.head) == (2, 3, 3, (0, 0))
-    assert m.chance == 0 and m.note.endswith("; even rows would give 10 %.")  # 8 of 81 cells
+    assert m.other_bounds == [(0.75, 1, 1), (pytest.approx(1 / 3), 3, 3)]
     assert m.series["most of any head"] == pytest.approx([values[:, 0, 0].mean(), values[:, 1, 0].mean()], rel=1e-5)
+    m = heads_above([values], 0.5, "", even=0.1)
+    assert m.chance == 0 and m.note.endswith("; even rows would give 10 %.")
 
 
 def test_no_head_does_most_of_nothing(report: Any) -> None:
@@ -224,31 +223,6 @@ def test_what_even_rows_give_is_the_chance_of_short_texts() -> None:
         assert note == f"The head with most gives {100 * even:.0f} %; even rows would give {100 * even:.0f} %."
 
 
-@pytest.fixture(scope="module")
-def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """80 sentences of 8 documents: the second word heads all; "it" is the cat before."""
-    draw, lines = random.Random(1), []
-    for number in range(80):
-        if number % 10 == 0:
-            lines.append(f"# newdoc id = d{number // 10}\n# global.Entity = GRP-etype\n")
-        words = [
-            ("the", "DET", 3, "det"),
-            ("warm", "ADJ", 3, "amod"),
-            ("cat", "NOUN", 4, "nsubj"),
-            ("sat", "VERB", 0, "root"),
-        ]
-        words += [("on", "ADP", 6, "case"), (draw.choice(["mat", "cats", "it"]), "PRON", 4, "obj")]
-        entity = {2: "Entity=(1-x)", 5: f"Entity=({draw.choice('12')}-x)"}
-        lines += [
-            f"{k + 1}\t{word}\t_\t{tag}\t_\t_\t{head}\t{name}\t_\t{entity.get(k, '_')}\n"
-            for k, (word, tag, head, name) in enumerate(words)
-        ]
-        lines.append("\n")
-    path = tmp_path_factory.mktemp("treebank") / "small.conllu"
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
-
-
 def test_syntax_and_coreference_of_a_treebank(small: Lens, treebank: Path) -> None:
     found = bl.report(small, treebank, ["clark-syntax", "clark-coreference"], texts=80, progress=False)
     table = best_heads(small, treebank, least=50, progress=False)
@@ -259,7 +233,7 @@ def test_syntax_and_coreference_of_a_treebank(small: Lens, treebank: Path) -> No
     row = resolve(small, treebank, progress=False).best_heads().iloc[0]
     m = found.claim("clark-coreference").measured
     assert (m.value, m.low, m.high) == pytest.approx(
-        [row[name] - row["nearest"] for name in ("accuracy", "low", "high")]
+        [row["accuracy"] - row["nearest"], row["gain_low"], row["gain_high"]]
     )
     assert (m.n, m.units) == (4, "documents") and m.head == (row["layer"], row["head"])
 
@@ -319,6 +293,35 @@ def test_the_page_holds_every_card_and_the_heads_it_names(report: Any, tmp_path:
     assert text.count("May hold of random weights too.") == untrained
     assert f"{len(papers) - untrained} of the {len(papers)} claims are of training" in text
     assert f"{untrained} may hold of random weights too" in text
+    assert "intervals: 95 %" not in text.split("<main")[0]  # each card says what its own is of
+    articles = {found[1]: found[0] for found in re.finditer(r'<article id="([a-z-]+)".*?</article>', text, re.S)}
+    for card in report.cards:
+        said = articles[card.claim.name]
+        assert said.count(f"</b> ({card.interval})") == bool(card.interval), card.claim.name
+        assert said.count("Rule, with a bound of ours: holds if") == card.claim.rule.ours
+        assert card.turn in said
+        if card.claim.rule.unit == "share" and card.interval and card.claim.name != "kobayashi-order":  # a difference
+            assert 0 <= card.measured.low <= card.measured.value <= card.measured.high <= 1, card.claim.name
+    for name, of in (
+        ("vig-next", "95 % for all heads together, by texts"),
+        ("bonino-direction", "95 %, by heads"),
+        ("health-doubled", "those in each of 10 texts, those in one or more"),
+        ("health-cut", "counted, not estimated"),
+        ("clark-separator", "95 %, by texts"),
+    ):
+        assert f"({of})" in articles[name], name
+
+
+def test_an_activation_is_massive_by_both_parts_of_the_papers_rule(small: Lens) -> None:
+    """1,000 times the median and above 100, not one of them."""
+    found = making.gather(small, list(making.draw(small, TEXTS, 10, 10, 0).texts), progress=False)
+    for ratio, size, expected in ((2000.0, 50.0, 0.5), (500.0, 900.0, 0.5), (2000.0, 300.0, 2.0)):
+        for largest, sizes in zip(found.largest, found.size, strict=True):
+            largest[:], sizes[:] = 1.0, 1.0
+            largest[2], sizes[2] = ratio, size
+        m = making.MEASURES["sinks-massive"](found)
+        assert m.value == pytest.approx(expected) and f"It is {size:.1f}, {ratio:,.0f} medians" in m.note
+        assert rules.verdict(BY_NAME["sinks-massive"].rule, m)[0] == (HOLDS if expected > 1 else DIFFERS)
 
 
 def test_names_of_models_and_files_are_text(small: Lens, tmp_path: Path) -> None:

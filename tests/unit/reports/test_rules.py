@@ -7,7 +7,7 @@ import math
 import pytest
 
 from bertlens.reports.claims import BY_NAME, CLAIMS, GROUPS, PAPERS
-from bertlens.reports.rules import CANNOT, DIFFERS, FEWEST_TEXTS, HOLDS, Measured, Rule, said, verdict
+from bertlens.reports.rules import CANNOT, CENSUS, DIFFERS, FEWEST_TEXTS, HOLDS, Measured, Rule, said, turn, verdict
 
 # name: (paper, place, what it found), by hand from the papers
 BY_HAND = {
@@ -16,7 +16,7 @@ BY_HAND = {
     "vig-same-word": ("Deconstructing BERT, part 1", "patterns 3 and 4", "no number"),
     "vig-separator": ("Deconstructing BERT, part 1", "pattern 6", "no number"),
     "vig-other-sentence": ("Deconstructing BERT, part 1", "pattern 4", "no number"),
-    "vig-pieces": ("Deconstructing BERT, part 1", "pattern 5", "no number"),
+    "vig-pieces": ("Deconstructing BERT, part 1", "the example of pattern 5", "words that foretell a word"),
     "vig-few-neurons": ("Deconstructing BERT, part 2", "", "no number"),
     "vig-position": ("Deconstructing BERT, part 2", "", "no number"),
     "clark-neighbours": ("1906.04341", "3.1, figure 2", "4 heads previous and 5 next, above 50 %"),
@@ -28,7 +28,7 @@ BY_HAND = {
     "clark-punctuation-late": ("1906.04341", "3.2, figure 2", "no number"),
     "clark-first-early": ("1906.04341", "3.2, figure 2", "no number"),
     "clark-alike": ("1906.04341", "6, figure 6", "no number"),
-    "clark-syntax": ("1906.04341", "4.2, table 1", "dobj 86.8 % beside 40.0 %"),
+    "clark-syntax": ("1906.04341", "4.2, table 1", "14 of 14 relations, such as dobj 86.8 % beside 40.0 %"),
     "clark-probe": ("1906.04341", "5, table 3", "61 % beside 26 %"),
     "clark-coreference": ("1906.04341", "4.3, table 2", "65 % beside 27 %"),
     "kobayashi-separator": ("2004.10102", "4", "no number"),
@@ -79,6 +79,63 @@ def test_every_claim_is_where_its_paper_has_it() -> None:
         "bonino-rank",
     } | {name for name in BY_HAND if name.startswith("health-")}
     assert len([claim for claim in CLAIMS if claim.group != "health"]) == 42
+
+
+# Whose bound is the paper's ("over half", "over 90 %", "above 50 %", "1,000 times the median and above 100"), or chance
+THEIRS = {
+    "clark-neighbours",
+    "clark-separator",
+    "clark-separator-to-separator",
+    "clark-coreference",
+    "kobayashi-mixing",
+    "bonino-cone",
+    "bonino-cone-grows",
+    "sinks-massive",
+    "sinks-off",
+}
+
+
+def test_bounds_that_are_no_papers_are_called_ours() -> None:
+    assert {claim.name for claim in CLAIMS if not claim.rule.ours} == THEIRS
+
+
+@pytest.mark.parametrize(
+    ("rule", "measured", "expected"),
+    [
+        (Rule("above", 0.5, "share"), Measured(0.7, 0.65, 0.74, 20), "far: 75 %: differs"),
+        (Rule("above", 0.5, "share"), Measured(0.9, 0.85, 0.95, 20), ""),
+        (Rule("above", 0.5, "share", ours=False), Measured(0.7, 0.65, 0.74, 20), ""),
+        (Rule("above", 0.5, "share"), Measured(0.5, 0.4, 0.6, 20), ""),
+        # as far from chance, where there is one: 1.25 is 0.25 from 1
+        (Rule("above", 1.25, "ratio"), Measured(1.3, 1.27, 1.35, 20, chance=1.0), "far: 1.38: differs"),
+        (Rule("below", 0.9, "ratio"), Measured(0.92, 0.91, 0.93, 20, chance=1.0), "near: 0.93: holds"),
+        (Rule("below", 0.5, "share"), Measured(0.6, 0.55, 0.65, 20), "far: 75 %: holds"),
+        # of what is counted the bound is that of each head
+        (
+            Rule("above", 1, "heads"),
+            Measured(2, 1, 2, 20, other_bounds=[(0.75, 0, 0), (0.33, 3, 4)]),
+            "far: 0.75: differs",
+        ),
+        (Rule("above", 1, "heads"), Measured(2, 1, 2, 20, other_bounds=[(0.75, 1, 1), (0.33, 3, 4)]), ""),
+        (
+            Rule("below", 1, "heads"),
+            Measured(0, 0, 0, 20, other_bounds=[(0.015, 1, 1), (0.0067, 0, 0)]),
+            "far: 0.015: differs",
+        ),
+        (Rule("above", 4, "kinds"), Measured(5, 5, 5, 20), "far: 6 kinds: differs"),
+    ],
+)
+def test_a_bound_of_ours_that_is_near_is_told(rule: Rule, measured: Measured, expected: str) -> None:
+    how, bound, told = expected.split(": ") if expected else [""] * 3
+    assert turn(rule, measured) == (expected and f"A bound 1.5 times as {how}, {bound}, would turn it: {told}.")
+
+
+def test_every_interval_says_what_it_is_of() -> None:
+    assert Measured(n=12, units="relations").interval == "95 %, by relations"
+    assert Measured(n=12, ends="those in each of 12 texts, those in one or more").interval.startswith("those in each")
+    exact = Measured(0.04, 0.04, 0.04, 3, ends=CENSUS)
+    assert verdict(Rule("below", 0.05, "share"), exact) == (HOLDS, "")
+    assert verdict(Rule("below", 0.04, "share"), exact) == (DIFFERS, "")  # not below
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from bertlens import InputError, Lens, SelectionError
-from bertlens.survey import coreference_scores, mean_interval, read_documents, resolve
+from bertlens.survey import coreference_scores, read_documents, resolve
 from bertlens.survey.coreference import AMONG, MEASURES, Resolutions, windows
+from bertlens.survey.intervals import difference_interval, share_interval
 from bertlens.survey.mentions import Document
 from bertlens.survey.syntax import NONE
 from unit import tiny
@@ -278,11 +279,12 @@ def test_the_head_is_chosen_on_other_documents_than_it_is_counted_on() -> None:
     table = found.best_heads(seed=3)
     assert len(table) == 8 and set(table["type"]) == {"all", "proper"}
     values = np.array([right[some, 0, best].mean() for some in held])
-    mean, low, high = mean_interval(values)
+    low, high = share_interval(values, np.ones(3))
     row = table.iloc[0]
     assert (row["head"], row["documents"], row["n"]) == (best, 3, 30)
-    assert (row["accuracy"], row["low"], row["high"]) == pytest.approx((mean, max(low, 0), min(high, 1)))
+    assert (row["accuracy"], row["low"], row["high"]) == pytest.approx((values.mean(), low, high))
     assert (row["nearest"], row["same_word"], row["random"]) == (1, 0, 0.25)
+    assert (row["gain_low"], row["gain_high"]) == pytest.approx(difference_interval(values - 1))
 
 
 def test_bad_input(small: Lens, written: Path, tmp_path: Path) -> None:

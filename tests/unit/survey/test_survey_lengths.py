@@ -15,7 +15,7 @@ import torch
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from bertlens.survey import HeadStats, head_stats, story, sums
-from bertlens.survey.prediction import FEWEST_TEXTS, t_quantile
+from bertlens.survey.prediction import FEWEST_TEXTS, width
 from bertlens.survey.similar_texts import SimilarTexts, similar_texts
 from bertlens.survey.statistics import LABELS, text_statistics
 from bertlens.survey.sums import edges
@@ -81,14 +81,11 @@ def test_what_is_near_lies_within_a_quarter() -> None:
 # Mean, interval, flag
 
 
-def test_quantiles_of_t() -> None:
-    """A table's numbers, and scipy's."""
-    table = {7: 2.3646, 8: 2.3060, 10: 2.2281, 20: 2.0860, 30: 2.0423, 60: 2.0003, 120: 1.9799}
-    for freedom, value in table.items():
-        assert t_quantile(freedom) == pytest.approx(value, abs=1e-4)
-    stats = pytest.importorskip("scipy.stats")
-    for freedom in (7, 9, 15, 40, 200, 10**5):
-        assert t_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), abs=5e-5)
+def test_one_more_text_lies_within_a_t_table_s_width() -> None:
+    table = {8: 2.3646, 9: 2.3060, 11: 2.2281, 21: 2.0860, 31: 2.0423, 61: 2.0003, 121: 1.9799}
+    for n, value in table.items():
+        assert width(n) == pytest.approx(value * np.sqrt(1 + 1 / n), abs=1e-4)
+    assert np.isnan(width(7))
 
 
 @pytest.mark.parametrize("by", ["weight", "norm"])

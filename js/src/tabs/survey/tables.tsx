@@ -51,7 +51,7 @@ export function HeadTable(props: Choice & { across: boolean }) {
   );
 }
 
-const INTERVAL = "95 % for the accuracy of this head in other sentences: Jeffreys, with the design effect of sentences";
+const INTERVAL = "95 % for the accuracy of this head in other sentences, by sentences";
 const STABLE = "share of draws of the sentences, with replacement, in which the same head is the best again";
 const HELD_OUT = "words right, counted on one half of the sentences by the best head of the other half, both ways";
 const FLATTERED = "words right, in the sentences that the head is the best of: flattered, see best_heads";
