@@ -143,6 +143,22 @@ def test_what_belongs_together_in_a_lens_does_in_its_copy(kind: str) -> None:
     assert both[1].lens is both[0] and both[1].model is both[0].borrowed
 
 
+@pytest.mark.parametrize("kind", COPIES)
+def test_a_sentence_encoder_while_another_thread_encodes(kind: str) -> None:
+    """Its tokenizer's padding and truncation are borrowed too."""
+    encoders = pytest.importorskip("unit.tiny_encoders")
+    lens = bl.Lens(encoders.encoder())
+    expected, settings = lens.encode(encoders.TEXTS), lens.tokenizer.backend_tokenizer
+    before = of(lens), settings.padding, settings.truncation
+    with passes(lambda: lens.encode(encoders.TEXTS)) as are_done:
+        while not are_done():
+            copied = COPIES[kind](lens)
+            settings = copied.tokenizer.backend_tokenizer
+            assert (of(copied), settings.padding, settings.truncation) == before
+    torch.testing.assert_close(copied.encode(encoders.TEXTS), expected, rtol=0, atol=0)
+    assert copied.model is copied.sentences.module and copied.tokenizer is copied.sentences.tokenizer
+
+
 def test_a_trace_can_be_pickled_while_another_thread_runs_the_model() -> None:
     lens = bl.Lens(small(), tiny.wordpiece())
     trace = lens.trace(TEXT)
