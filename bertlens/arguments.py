@@ -32,6 +32,7 @@ def argument(*names: str, **options: Any) -> Argument:
 
 MODEL = argument("--model", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)")
 SEED = argument("--seed", type=int, default=0, help="default: %(default)s")
+FORCE = argument("--force", action="store_true", help="write over files that are not of an earlier run")
 STEPS = argument("--steps", type=int, metavar="N", help="at most so many steps (default: as the shipped one)")
 LEARNING = (
     argument("--warmup", type=int, metavar="N", help="steps in which the learning rate rises"),
@@ -41,7 +42,8 @@ LEARNING = (
 DEMO = (argument("--folder", type=Path, help="where the notebooks go (default: a new temporary folder); yours stay"),)
 RESULTS = (
     argument("files", type=Path, nargs="+", metavar="RESULTS.txt", help="files with the lines that readers copied"),
-    argument("-o", "--output", type=Path, required=True, metavar="CLASS.csv", help="the file to write"),
+    argument("-o", "--output", type=Path, required=True, metavar="CLASS.csv", help="and CLASS-chart.html"),
+    FORCE,
 )
 HTML = (
     argument("text", help="the text to look at"),
@@ -50,6 +52,7 @@ HTML = (
     MODEL,
     argument("--layers", type=layer_list, metavar="0,1", help="only these layers, counted from 0 (default: all)"),
     argument("--truncation", action="store_true", help="cut a text that is too long for the model"),
+    FORCE,
 )
 CLASSROOM = (
     argument("model", nargs="?", help="hub name or folder (default: the embedded all-MiniLM-L6-v2)"),
@@ -59,6 +62,7 @@ CLASSROOM = (
     argument("-o", "--output", type=Path, metavar="CLASS.html", help="the file to write"),
     argument("--hosted", type=Path, metavar="FOLDER", help="instead: page and weights as two files, for a web server"),
     argument("--small", action="store_true", help="vectors of words in 8 bits: a smaller page, less exact"),
+    FORCE,
 )
 SURVEY = (
     argument("corpus", type=Path, help="a file with a text a line, .jsonl (text, or a and b), or .conllu; also .gz"),
@@ -69,13 +73,16 @@ SURVEY = (
     argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
     argument("--resume", action="store_true", help="go on with the statistics that the file already holds"),
     argument("--no-texts", action="store_true", help="keep no text of the corpus in the file"),
+    FORCE,
 )
 REPORT = (
     argument("model", help="hub name or folder, or embedded or embedded-mlm for the models that come along"),
     argument(
         "corpus", nargs="?", type=Path, help="as for survey (default: excerpts of two books); .conllu: syntax too"
     ),
-    argument("-o", "--output", type=Path, required=True, metavar="REPORT.html", help="or .json; .html gets its .json"),
+    argument(
+        "-o", "--output", type=Path, required=True, metavar="REPORT.html", help="and REPORT-numbers.json; or .json"
+    ),
     argument("--claims", metavar="A,B", help="only these: vig, clark, kobayashi, bonino, sinks, health, or names"),
     argument("--minutes", type=float, default=10, metavar="X", help="so much time (default: %(default)s)"),
     argument("--texts", type=int, metavar="N", help="so many texts, whatever time it takes"),
@@ -88,6 +95,7 @@ REPORT = (
     ),
     argument("--resume", action="store_true", help="go on with a report that was interrupted"),
     SEED,
+    FORCE,
 )
 TASK = (
     argument("model", help="hub name or folder of a classifier of texts"),
@@ -103,6 +111,7 @@ TASK = (
     argument("--batch-size", type=int, default=16, metavar="N", help="texts run together (default: %(default)s)"),
     argument("--truncation", action="store_true", help="cut texts that are too long for the model"),
     SEED,
+    FORCE,
 )
 TRAIN_SARS_COV_2 = (
     argument("--data", type=Path, required=True, metavar="PATH", help="labelled spike genes"),
@@ -113,6 +122,7 @@ TRAIN_SARS_COV_2 = (
     STEPS,
     *LEARNING,
     SEED,
+    FORCE,
     argument(
         "--score-only",
         action="store_true",
@@ -133,4 +143,5 @@ TRAIN_MLM = (
     argument("--bfloat16", action="store_true", help="faster where the processor knows bfloat16"),
     argument("--threads", type=int, default=1, metavar="N", help="default: %(default)s; more change last digits"),
     SEED,
+    FORCE,
 )

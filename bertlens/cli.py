@@ -33,7 +33,8 @@ from bertlens.arguments import (
     Argument,
     Parser,
 )
-from bertlens.base.atomic import check_writable, claimed
+from bertlens.base.atomic import claimed
+from bertlens.base.outputs import FORCE, check_apart, check_outputs, sign
 from bertlens.errors import BertLensError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
         REPORT,
         help="what of the papers holds on a model: one page",
         description="Ask a model what four papers found on theirs, and write one page with a card a claim: the paper's "
-        "number, this model's with its interval, and the verdict of a rule. Its numbers stand in a .json beside it.",
+        "number, this model's with its interval, and the verdict of a rule. Its numbers stand in a file beside it.",
     )
     command(
         task,
@@ -148,11 +149,12 @@ def demo(arguments: argparse.Namespace) -> None:
 def html(arguments: argparse.Namespace) -> None:
     """Trace the text and write the page."""
     page = arguments.output
-    check_writable(page)
+    check_outputs("html", [page], force=arguments.force)
     trace = _lens(arguments.model).trace(arguments.text, arguments.text_pair, truncation=arguments.truncation)
     # A page of some layers opens on the first of them.
     first = arguments.layers[0] if arguments.layers else 0
     trace.explore(layer=first).to_html(page, layers=arguments.layers)
+    sign(page, "html")
     print(f"{page}: {trace.model_name}, {len(trace.tokens)} tokens, {page.stat().st_size:,} bytes")
 
 
@@ -166,14 +168,16 @@ def classroom(arguments: argparse.Namespace) -> None:
     if (arguments.output is None) == (folder is None):
         raise BertLensError("classroom needs -o CLASS.html, or --hosted FOLDER for a web server")
     if folder is None:
-        check_writable(arguments.output)
+        check_outputs("classroom", [arguments.output], [arguments.lesson], force=arguments.force)
     made = Classroom(_lens(arguments.model), [_text(text) for text in arguments.texts or ()], arguments.lesson)
     name = made.lens.model_name
     if arguments.lesson is not None and (of := one_of(arguments.lesson).model) not in ("", name):
         print(f"the lesson was written for {of}: what it says of heads may not be so in {name}", flush=True)
     said = made.cost(small, hosted=folder is not None)
     print(f"{made.lens.model_name}: about {said.size / 1e6:.0f} MB, about {said.seconds:.0f} s", flush=True)
-    page = made.to_html(folder or arguments.output, small=small, hosted=folder is not None)
+    page = made.to_html(folder or arguments.output, small=small, hosted=folder is not None, force=arguments.force)
+    if folder is None:
+        sign(page, "classroom")
     size = sum(path.stat().st_size for path in ([page, folder / WEIGHTS] if folder else [page]))
     print(f"{page}: {len(made.texts)} texts, {size:,} bytes")
     if folder:
@@ -184,7 +188,7 @@ def results(arguments: argparse.Namespace) -> None:
     """Collect what a class did, and say what could not be read."""
     from bertlens.lessons.results import collected
 
-    print(collected(arguments.files, arguments.output))
+    print(collected(arguments.files, arguments.output, arguments.force))
 
 
 def _text(given: str | list[str]) -> str | tuple[str, str]:
@@ -199,8 +203,9 @@ def survey(arguments: argparse.Namespace) -> None:
     from bertlens.survey import head_stats
 
     output = arguments.output
-    if output.exists() and not arguments.resume:
-        raise BertLensError(f"{output} is there already: --resume goes on with it, or give another name")
+    check_apart(output, [arguments.corpus])
+    if output.exists() and not (arguments.resume or arguments.force):
+        raise BertLensError(f"{output} is there already: --resume goes on with it; {FORCE}")
     lens = _lens(arguments.model)
     with warnings.catch_warnings(record=True) as stopped:
         warnings.simplefilter("always", UserWarning)
@@ -210,7 +215,7 @@ def survey(arguments: argparse.Namespace) -> None:
             batch_size=arguments.batch_size,
             truncation=arguments.truncation,
             limit=arguments.limit,
-            resume=output if output.exists() else None,
+            resume=output if arguments.resume and output.exists() else None,
             save=output,
             texts=not arguments.no_texts,
         )
@@ -223,7 +228,7 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the page with its numbers beside it; 1 where a verdict turned round."""
     from bertlens.reports.command import run
 
-    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels")
+    names = ("corpus", "output", "claims", "minutes", "texts", "seed", "against", "check", "resume", "labels", "force")
     return run(lambda: _lens(arguments.model), **{name: getattr(arguments, name) for name in names})
 
 
@@ -233,7 +238,7 @@ def task(arguments: argparse.Namespace) -> None:
 
     names = ("text", "text_pair", "label", "limit", "heads", "errors", "ablation", "batch_size", "truncation", "seed")
     options = {name: getattr(arguments, name) for name in names}
-    run(lambda: _lens(arguments.model), arguments.examples, arguments.output, **options)
+    run(lambda: _lens(arguments.model), arguments.examples, arguments.output, force=arguments.force, **options)
 
 
 def train_sars_cov_2(arguments: argparse.Namespace) -> None:
@@ -242,11 +247,12 @@ def train_sars_cov_2(arguments: argparse.Namespace) -> None:
     from bertlens.casestudies.sars_cov_2.train import Settings
 
     settings = Settings(**_given(arguments, "seed", "steps", "warmup", "learning_rate"))
+    data, reference = arguments.data, arguments.reference
     with _training_in(arguments.output) as output:
         if arguments.score_only:
-            metrics = score_again(arguments.data, output, reference=arguments.reference)
+            metrics = score_again(data, output, reference=reference)
         else:
-            metrics = train_and_save(arguments.data, output, settings, reference=arguments.reference)
+            metrics = train_and_save(data, output, settings, reference=reference, force=arguments.force)
     test = metrics["test"]
     print(
         f"{output}: accuracy {test['accuracy']:.2f}, macro-F1 {test['macro_f1']:.2f} on {test['n']} test "
@@ -266,8 +272,16 @@ def train_mlm(arguments: argparse.Namespace) -> None:
     if not 1 <= arguments.threads <= MOST_THREADS:
         raise BertLensError(f"--threads is a number from 1 to {MOST_THREADS}")
     torch.set_num_threads(arguments.threads)
+    check_apart(arguments.output, [arguments.model, *arguments.corpus])
     with _training_in(arguments.output) as output:
-        metrics = train_and_save(arguments.corpus, output, settings, model_name=arguments.model, score=arguments.score)
+        metrics = train_and_save(
+            arguments.corpus,
+            output,
+            settings,
+            model_name=arguments.model,
+            score=arguments.score,
+            force=arguments.force,
+        )
     held_out = metrics["held_out"]
     print(
         f"{output}: {held_out['top1']:.1%} of masked tokens right, {held_out['top10']:.1%} among the "

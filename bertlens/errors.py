@@ -39,6 +39,14 @@ class SaveError(ExportError):
         self.stats = stats
 
 
+class ClusterError(BertLensError):
+    """A cluster's workers died, or nothing comes back from them; what a survey has counted is in `stats`."""
+
+    def __init__(self, message: str, stats: Any = None):
+        super().__init__(message)
+        self.stats = stats
+
+
 def check_index(index: Any, size: int, name: str) -> None:
     """Raises SelectionError unless `index` is a whole number from 0 to size - 1."""
     if isinstance(index, bool) or not isinstance(index, Integral) or not 0 <= int(index) < size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from .base.registered import registered
 from .errors import InputError, ModelError
 from .model import loading, offline_model
 from .model.borrowed import Model
+from .model.loan import at_rest, check_hooks, shared
 from .run import forward, trust
 from .run.attention import check_precision
 from .sentences.encoders import SentenceEncoder, is_of_package
@@ -209,14 +211,34 @@ class Lens:
     def __repr__(self) -> str:
         return f"Lens({self.model_name}, {type(self.model).__name__})"
 
+    # A pickle and a deep copy are of the model as it is between two passes, whatever other threads do with it
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Raises ModelError for a hook of the user's that cannot be pickled."""
+        with self.borrowed.locked():
+            check_hooks(self.model)
+            state = self._at_rest({id(self): self} | shared(self.model))
+        return copyreg.__newobj__, (type(self),), state  # type: ignore[attr-defined]
+
+    def __copy__(self) -> Lens:
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Lens:
+        copied = memo[id(self)] = object.__new__(type(self))
+        vars(copied).update(self._at_rest(memo))
+        return copied
+
+    def _at_rest(self, memo: dict[int, Any]) -> dict[str, Any]:
+        with self.borrowed.locked(), locked([self.tokenizer]):
+            return at_rest(vars(self), memo)
+
     # The steps of a trace, for what runs the model in another way (survey.gradients)
 
     def encoding(self, text: Any, text_pair: Any = None, truncation: bool = False) -> Encoding:
         """Tokenise a text or words, or a pair of either. Raises InputError like `trace`."""
-        with locked([self.tokenizer]):  # its stored settings are borrowed
-            encoding = encode(
-                self.tokenizer, text, text_pair, limit=self.limit, truncation=truncation, notes=self.notes
-            )
+        encoding = encode(self.tokenizer, text, text_pair, limit=self.limit, truncation=truncation, notes=self.notes)
         known = self.borrowed.vocabulary_size
         if max(encoding.input_ids) >= known:
             raise InputError(

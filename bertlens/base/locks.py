@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from .interrupts import Held
+from .interrupts import Held, interruptible
+
+WAIT = 0.1  # seconds for which a signal waits at most, where another thread has the lock
 
 _locks: dict[int, threading.RLock] = {}  # by identity: configs compare by value and cannot be hashed
 _guard = threading.Lock()
@@ -29,9 +31,13 @@ def _lock_of(shared: Any) -> threading.RLock:
 def locked(objects: Iterable[Any]) -> Iterator[None]:
     """Holds the locks of these objects, taken in the same order everywhere: no two threads wait for each other.
 
-    What is changed on them in the block is put back in it too: Ctrl-C waits (`interrupts.Held`).
+    What is changed on them in the block is put back in it too: signals wait (`interrupts.Held`).
     """
     with Held(), ExitStack() as stack:
         for shared in sorted(objects, key=id):
-            stack.enter_context(_lock_of(shared))
+            lock = _lock_of(shared)
+            while not lock.acquire(timeout=WAIT):
+                with interruptible():
+                    pass
+            stack.callback(lock.release)
         yield

@@ -37,6 +37,7 @@ BESIDE = 14_000_000  # bytes of the other texts of a page without the model
 _EXPORT = "export{widget as default};\n"  # how js/build.mjs ends the bundle
 # A page that runs its model: WebAssembly, and a Worker made of the page's own script.
 _WASM = " 'wasm-unsafe-eval'; worker-src blob:"
+INDEX = "index.html"
 WEIGHTS = "weights.bin"  # beside a page that does not hold them itself
 _PLACE = "<!-- the model -->"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -115,6 +116,17 @@ def to_html(page: Page, path: str | Path | None = None) -> str:
     return text
 
 
+def check_folder(folder: Path, force: bool = False) -> None:
+    """Raises ExportError, unless `force`, where `to_folder` would write over what it has not written."""
+    index, weights = folder / INDEX, folder / WEIGHTS
+    earlier = index.is_file() and all(
+        mark in index.read_bytes() for mark in (b'content="bertlens ', f"{WEIGHTS}?".encode())
+    )
+    for path in [] if force or earlier else [index, weights]:
+        if path.exists():
+            raise ExportError(f"{path} is there already, and is of no earlier page: name another folder, or force it")
+
+
 def to_folder(page: Page, folder: str | Path) -> Path:
     """A page that carries its model as two files for a web server, index.html and the weights; where the page is.
 
@@ -132,7 +144,7 @@ def to_folder(page: Page, folder: str | Path) -> Path:
             parts.append({"index": part["index"], "size": len(blob), "data": data})
     # another name for other weights: what a browser keeps of these is not taken for those
     about = {**page.live.about, "file": f"{WEIGHTS}?{digest.hexdigest()[:12]}", "parts": parts}
-    path = Path(folder) / "index.html"
+    path = Path(folder) / INDEX
     with replacing(path) as out:
         out.write(text.replace(_PLACE, _element("bertlens-live", about)).encode())
     return path

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing
+from ..base.outputs import check_outputs, sign
 from ..errors import InputError
 from ..export.arrays import inert
 from .classpage import page_of
@@ -77,16 +78,19 @@ def read(line: str) -> tuple[str, str, list[dict[str, Any]]]:
     return lesson, name, known
 
 
-def collected(files: Sequence[Path], output: Path) -> str:
-    """Write a class's table from files of result lines, and beside it a page with a chart a step, the same name with
-    .html; what was read and what not, in words.
+def collected(files: Sequence[Path], output: Path, force: bool = False) -> str:
+    """Write a class's table from files of result lines, and beside class.csv the page class-chart.html with a chart a
+    step; what was read and what not, in words.
 
     CSV: lesson, name, double (the same name has another line for this lesson), and the columns of COLUMNS; one row a
     step. What a reader typed that a spreadsheet would take for a formula begins with an apostrophe. Raises InputError
-    where no line can be read, ExportError where the file cannot be written.
+    where no line can be read, and as `check_outputs`, ExportError where the file cannot be written.
     """
     import pandas as pd
 
+    chart = output.with_name(f"{output.stem}-chart.html")
+    check_outputs("results", [output], files, force=force, is_earlier=_is_table)
+    check_outputs("results", [chart], files, force=force)
     tables: list[pd.DataFrame] = []
     unread, seen = [], Counter[tuple[str, str]]()
     for file in files:
@@ -119,12 +123,17 @@ def collected(files: Sequence[Path], output: Path) -> str:
         table[column] = [inert(str(text)) for text in table[column]]
     with replacing(output) as out:
         out.write(table.to_csv(index=False).encode())
-    beside = output.with_suffix(".html")
-    with replacing(beside) as out:
+    with replacing(chart) as out:
         out.write(page.encode("utf-8", "replace"))
+    sign(chart, "results")
     return "\n".join(
-        [f"{output}, {beside.name}: {len(tables)} results, {sum(n > 1 for n in seen.values())} names doubled", *unread]
+        [f"{output}, {chart.name}: {len(tables)} results, {sum(n > 1 for n in seen.values())} names doubled", *unread]
     )
+
+
+def _is_table(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.readline().strip() == ",".join(["lesson", "name", "double", *COLUMNS]).encode()
 
 
 def checksum(text: str) -> str:

@@ -47,17 +47,9 @@ def configs(module: nn.Module) -> list[PretrainedConfig]:
     return list({id(c): c for c in every if isinstance(c, PretrainedConfig)}.values())
 
 
-@contextmanager
-def attention_implementation(module: nn.Module, name: str) -> Iterator[None]:
-    """The module under another attention implementation; afterwards under its own."""
-    before = [(config, getattr(config, IMPLEMENTATION)) for config in configs(module)]
-    try:
-        for config, _ in before:
-            setattr(config, IMPLEMENTATION, name)
-        yield
-    finally:
-        for config, implementation in before:
-            setattr(config, IMPLEMENTATION, implementation)
+def is_capturing(hook: Any) -> bool:
+    """Whether transformers has put the hook on, to record hidden states."""
+    return getattr(hook, "__module__", None) == CAPTURING
 
 
 @contextmanager
@@ -72,28 +64,8 @@ def without_capturing_hooks(module: nn.Module) -> Iterator[None]:
             if child not in installed:
                 child.__dict__.pop(INSTALLED, None)
             for key in child._forward_hooks.keys() - before:
-                if child._forward_hooks[key].__module__ == CAPTURING:
+                if is_capturing(child._forward_hooks[key]):
                     del child._forward_hooks[key]
-
-
-@contextmanager
-def without_user_hooks(module: nn.Module) -> Iterator[None]:
-    """Hooks on forward passes are set aside, but for those by which transformers itself records."""
-    before = [(child, child._forward_hooks.copy(), child._forward_pre_hooks.copy()) for child in module.modules()]
-    try:
-        for child, hooks, pre_hooks in before:
-            for key, hook in hooks.items():
-                if hook.__module__ != CAPTURING:
-                    del child._forward_hooks[key]
-            for key in pre_hooks:
-                del child._forward_pre_hooks[key]
-        yield
-    finally:
-        for child, hooks, pre_hooks in before:
-            child._forward_hooks.clear()
-            child._forward_hooks.update(hooks)
-            child._forward_pre_hooks.clear()
-            child._forward_pre_hooks.update(pre_hooks)
 
 
 def announce(module: nn.Module) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from ..base.atomic import check_writable
+from ..base.outputs import check_outputs, sign, signature
 from ..errors import InputError
 from ..lens import Lens
 from .against import changes, read
@@ -27,6 +28,7 @@ def run(
     check: Path | None = None,
     resume: bool = False,
     labels: Path | None = None,
+    force: bool = False,
 ) -> int:
     """The exit status: 0, or 1 where a claim of `check` went from holds to differs or back, 2 after an interrupt.
 
@@ -37,12 +39,13 @@ def run(
     kind = output.suffix.lower()
     if kind not in (".html", ".json"):
         raise InputError(f"a report is a page (.html) or its numbers (.json): {output.name} is neither")
-    files = [output] if kind == ".json" else [output, output.with_suffix(".json")]
+    files = [output] if kind == ".json" else [output, output.with_name(f"{output.stem}-numbers.json")]
     claims_of(claims)
     other, before = (None if path is None else read(path) for path in (against, check))
-    for path in files:
-        check_writable(path)
+    given = [corpus, labels, against, check]
+    check_outputs("report", files, given, force=force)
     part = output.with_name(f"{output.stem}.part.npz")
+    check_outputs("report", [part], given, force=force, is_earlier=lambda path: texts_in(path) is not None)
     if not resume:
         part.unlink(missing_ok=True)
     texts = texts or texts_in(part)
@@ -54,9 +57,10 @@ def run(
         flush=True,
     )
     made = report(lens, corpus, claims, texts=len(plan.texts), seed=seed, resume=part, labels=labels)
-    made.to_json(files[-1])
+    replace(made, made={**made.made, "by": signature("report")}).to_json(files[-1])
     if kind == ".html":
         made.to_html(output, against=other)
+        sign(output, "report")
     counts = ", ".join(f"{count} {word}" for word, count in made.verdicts.items())
     print(f"{' and '.join(map(str, files))}: {lens.model_name}, {counts}; {output.stat().st_size:,} bytes")
     status = 0

@@ -20,6 +20,7 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMa
 from ..base.interrupts import interruptible
 from ..errors import InputError, ModelError
 from ..model.borrowed import Model
+from ..model.loan import Loan
 from .changes import Change
 from .forward import accepted, borrowed
 from .interventions import Run, attend, changed
@@ -107,14 +108,11 @@ def word_gradients(
         leaves.append((output if words is None else words.to(output)).detach().clone().requires_grad_())
         return leaves[0].clone()  # CTRL scales what it looks up in place, which no leaf may be
 
-    with _graph(model):
-        handle = model.embedding.register_forward_hook(leaf, prepend=True)
-        try:
-            output = _output(model, inputs, changes, zeros)
-            with interruptible():
-                values = metric(output)
-        finally:
-            handle.remove()
+    with _graph(model) as loan:
+        loan.hook(model.embedding.register_forward_hook(leaf, prepend=True))
+        output = _output(model, inputs, changes, zeros)
+        with interruptible():
+            values = metric(output)
         if not leaves:
             name = type(model.embedding).__name__
             raise ModelError(f"the model looks words up elsewhere than in its {name}: no gradient can be had there")
@@ -126,10 +124,10 @@ def word_gradients(
 
 
 @contextmanager
-def _graph(model: Model) -> Iterator[None]:
+def _graph(model: Model) -> Iterator[Loan]:
     """The model borrowed, and a graph made, whatever the caller's mode."""
-    with model.locked(), borrowed(model, IMPLEMENTATION), torch.inference_mode(False), torch.enable_grad():
-        yield
+    with model.locked(), borrowed(model, IMPLEMENTATION) as loan, torch.inference_mode(False), torch.enable_grad():
+        yield loan
 
 
 def _output(model: Model, inputs: dict[str, Tensor], changes: Sequence[Change], zeros: list[Tensor]) -> Any:

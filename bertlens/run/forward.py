@@ -20,12 +20,13 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, PreTrainedModel
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
 
-from ..base.interrupts import interruptible
+from ..base.interrupts import interruptible, is_of_handler
 from ..base.one_thread import one_thread_if_small
 from ..errors import BertLensError, CaptureError, ModelError
 from ..model import transformers_private as private
 from ..model.borrowed import Model
 from ..model.families import Adapter, text_parts, what_works
+from ..model.loan import Loan
 from ..text.given_maps import not_weights
 from .changes import Change
 from .interventions import Run, attend, changed
@@ -235,32 +236,21 @@ def _add_stream(layers: list[Layer], recorder: _Recorder, adapter: Adapter | Non
 
 def output_of(model: Model, inputs: dict[str, Tensor], run: Run) -> Any:
     """The model's output for a batch with changes, nothing recorded. Raises ModelError like `run`."""
-    with model.locked(), borrowed(model, IMPLEMENTATION), torch.no_grad(), changed(model, run):
-        outer, _active.recorder = getattr(_active, "recorder", None), None
-        try:
-            return _called(model, inputs, IMPLEMENTATION)
-        finally:
-            _active.recorder = outer
+    with model.locked(), borrowed(model, IMPLEMENTATION) as loan, torch.no_grad(), changed(model, run):
+        loan.set(_active, "recorder", None)
+        return _called(model, inputs, IMPLEMENTATION)
 
 
 def _forward(
     model: Model, inputs: dict[str, Tensor], implementation: str, run: Run | None = None
 ) -> tuple[_Recorder, Any]:
     recorder = _Recorder()
-    outer = getattr(_active, "recorder", None)
     # not inference_mode: tables that a module caches in it, as rotary ones, could not be used in training afterwards
-    with borrowed(model, implementation), torch.no_grad(), changed(model, run or Run()):
-        handles: list[Any] = []
-        try:
-            if model.adapter:
-                _hook_stream(model.base, model.adapter, recorder, handles)
-            _active.recorder = recorder
-            output = _called(model, inputs, implementation)
-        finally:
-            _active.recorder = outer
-            for handle in handles:
-                handle.remove()
-    return recorder, output
+    with borrowed(model, implementation) as loan, torch.no_grad(), changed(model, run or Run()):
+        if model.adapter:
+            _hook_stream(model.base, model.adapter, recorder, loan)
+        loan.set(_active, "recorder", recorder)
+        return recorder, _called(model, inputs, implementation)
 
 
 def _called(model: Model, inputs: dict[str, Tensor], implementation: str) -> Any:
@@ -287,6 +277,8 @@ def _said_in_words(model: Model, inputs: dict[str, Tensor]) -> Iterator[None]:
     except (BertLensError, torch.OutOfMemoryError):
         raise
     except Exception as error:
+        if is_of_handler(error):
+            raise  # the user's own timeout
         said = [*str(error).strip().splitlines(), ""][0][:200]
         parts = (name for name, part in text_parts(model.module) if _runs(part, inputs))
         advice = f"give Lens {part}" if (part := next(parts, "")) else what_works()
@@ -310,8 +302,8 @@ def accepted(runner: nn.Module, arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name in parameters}
 
 
-def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, handles: list[Any]) -> None:
-    """Temporary hooks on each layer's input and output and the attention block's output; `handles` takes them off."""
+def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, loan: Loan) -> None:
+    """Hooks on each layer's input and output and the attention block's output, as long as the loan lasts."""
 
     def watching() -> bool:  # no other thread's run of the same model
         return getattr(_active, "recorder", None) is recorder
@@ -330,32 +322,29 @@ def _hook_stream(base: PreTrainedModel, adapter: Adapter, recorder: _Recorder, h
 
         return hook
 
-    recorder.stream.hook(base, adapter, watching, handles)
+    recorder.stream.hook(base, adapter, watching, loan)
     for layer in dict.fromkeys(adapter.layers(base)):  # a shared layer is hooked once
-        handles.append(layer.register_forward_pre_hook(keep_input(recorder.inputs), with_kwargs=True))
-        handles.append(layer.register_forward_hook(keep_output(recorder.outputs)))
+        loan.hook(layer.register_forward_pre_hook(keep_input(recorder.inputs), with_kwargs=True))
+        loan.hook(layer.register_forward_hook(keep_output(recorder.outputs)))
         module, side = adapter.attention_tap(layer)
         if side == "input":
-            hook = module.register_forward_pre_hook(keep_input(recorder.attention_outputs), with_kwargs=True)
+            loan.hook(module.register_forward_pre_hook(keep_input(recorder.attention_outputs), with_kwargs=True))
         else:
-            hook = module.register_forward_hook(keep_output(recorder.attention_outputs))
-        handles.append(hook)
+            loan.hook(module.register_forward_hook(keep_output(recorder.attention_outputs)))
 
 
 @contextmanager
-def borrowed(model: Model, implementation: str) -> Iterator[None]:
+def borrowed(model: Model, implementation: str) -> Iterator[Loan]:
     """The model in eval mode under an attention implementation; afterwards exactly as it was."""
     runner = model.runner
     modules = list(runner.modules())
-    training = [module for module in modules if module.training]
     compiled = any(hasattr(m, "_orig_mod") or m.__dict__.get("_compiled_call_impl") for m in modules)
     # compiled code would run past hooks and recorder: run the same weights eagerly
     eagerly = torch.compiler.set_stance("force_eager") if compiled else nullcontext()
-    with private.attention_implementation(runner, implementation), private.without_capturing_hooks(runner), eagerly:
-        try:
-            for module in training:
-                module.training = False
-            yield
-        finally:
-            for module in training:
-                module.training = True
+    with Loan() as loan, private.without_capturing_hooks(runner), eagerly:
+        for config in private.configs(runner):
+            loan.set(config, private.IMPLEMENTATION, implementation)
+        for module in modules:
+            if module.training:
+                loan.set(module, "training", False)
+        yield loan

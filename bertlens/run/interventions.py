@@ -20,6 +20,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from ..errors import ModelError, SelectionError, check_index
 from ..model.borrowed import Model
+from ..model.loan import Loan
 from .changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Patch, Pattern, Resample
 
 _active = threading.local()
@@ -315,26 +316,14 @@ def wrapped(outputs: Sequence[Any]) -> list[Callable[[Tensor], Any]]:
 @contextmanager
 def changed(model: Model, run: Run) -> Iterator[Run]:
     """This thread's passes through the model have the run's changes; afterwards the model is as it was."""
-    outer = getattr(_active, "run", None)
-    handles: list[Any] = []
-    forwards: list[tuple[nn.Module, Any]] = []
-    try:
+    with Loan() as loan:
         if run.needs_hooks:
-            _hook(model, run, handles, forwards)
-        _active.run = run
+            _hook(model, run, loan)
+        loan.set(_active, "run", run)
         yield run
-    finally:
-        _active.run = outer
-        for handle in handles:
-            handle.remove()
-        for module, before in forwards:
-            if before is None:
-                del module.__dict__["forward"]
-            else:
-                module.__dict__["forward"] = before
 
 
-def _hook(model: Model, run: Run, handles: list[Any], forwards: list[tuple[nn.Module, Any]]) -> None:
+def _hook(model: Model, run: Run, loan: Loan) -> None:
     adapter, _ = model.layer(0)  # says which families have one
 
     def mine() -> bool:
@@ -386,14 +375,13 @@ def _hook(model: Model, run: Run, handles: list[Any], forwards: list[tuple[nn.Mo
     layers = list(dict.fromkeys(adapter.layers(model.base)))  # a shared layer is hooked once
     for layer in layers:
         # before the hooks of others, so that all see what is changed
-        handles.append(layer.register_forward_pre_hook(count, prepend=True))
-        handles.append(layer.register_forward_hook(patch, prepend=True))
+        loan.hook(layer.register_forward_pre_hook(count, prepend=True))
+        loan.hook(layer.register_forward_hook(patch, prepend=True))
         outer = adapter.mlp(layer)[-1]
-        handles.append(outer.register_forward_pre_hook(silence, prepend=True))
-        handles.append(outer.register_forward_hook(replace, prepend=True))
+        loan.hook(outer.register_forward_pre_hook(silence, prepend=True))
+        loan.hook(outer.register_forward_hook(replace, prepend=True))
         if run.start:
-            forwards.append((layer, layer.__dict__.get("forward")))
-            layer.__dict__["forward"] = _skipping(layer.forward, run, mine)
+            loan.set(layer, "forward", _skipping(layer.forward, run, mine))
 
 
 def _skipping(forward: Callable[..., Any], run: Run, mine: Callable[[], bool]) -> Callable[..., Any]:

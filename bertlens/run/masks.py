@@ -68,7 +68,6 @@ def mask_slopes(
     """
     check_differentiable(model, inputs)
     masks = _Masks(len(inputs["input_ids"]))
-    handles: list[Any] = []
 
     def of_mlp(module: nn.Module, args: Any, output: Any) -> Any:
         if getattr(_active, "masks", None) is not masks:
@@ -79,20 +78,14 @@ def mask_slopes(
         masks.mlps.append(_ones(output, masks.texts, 1, 1))
         return output * masks.mlps[-1]
 
-    with model.locked(), borrowed(model, IMPLEMENTATION), torch.inference_mode(False), torch.enable_grad():
+    with model.locked(), borrowed(model, IMPLEMENTATION) as loan, torch.inference_mode(False), torch.enable_grad():
         inputs = {name: value.clone() for name, value in inputs.items()}  # made in inference mode, perhaps
-        try:
-            if model.adapter is not None:
-                layers = dict.fromkeys(model.adapter.layers(model.base))  # a shared layer is hooked once
-                outer = [model.adapter.mlp(layer)[-1] for layer in layers]
-                handles.extend(module.register_forward_hook(of_mlp, prepend=True) for module in outer)
-            _active.masks = masks
-            with interruptible():
-                values = losses(model.runner(**accepted(model.runner, inputs), return_dict=True))
-        finally:
-            _active.masks = None
-            for handle in handles:
-                handle.remove()
+        if model.adapter is not None:
+            for layer in dict.fromkeys(model.adapter.layers(model.base)):  # a shared layer is hooked once
+                loan.hook(model.adapter.mlp(layer)[-1].register_forward_hook(of_mlp, prepend=True))
+        loan.set(_active, "masks", masks)
+        with interruptible():
+            values = losses(model.runner(**accepted(model.runner, inputs), return_dict=True))
         if len(masks.heads) != n_layers:
             raise ModelError(
                 f"{len(masks.heads)} of {n_layers} layers use the attention interface: no gradients can be had"

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ..model.families import Adapter
+from ..model.loan import Loan
 from .record import Entry
 
 
@@ -26,8 +27,8 @@ class StreamRecorder:
     ids: dict[nn.Module, list[Tensor]] = field(default_factory=dict)
     entry: Entry = field(default_factory=Entry)
 
-    def hook(self, base: nn.Module, adapter: Adapter, watching: Callable[[], bool], handles: list[Any]) -> None:
-        """Temporary hooks on the modules that the adapter names; `handles` takes them off.
+    def hook(self, base: nn.Module, adapter: Adapter, watching: Callable[[], bool], loan: Loan) -> None:
+        """Hooks on the modules that the adapter names, as long as the loan lasts.
 
         watching: whether a call belongs to this pass.
         """
@@ -49,18 +50,16 @@ class StreamRecorder:
 
         for table in {find(base) for find in (parts.position, parts.type)} - {None}:
             self.ids[table] = []
-            handles.append(table.register_forward_pre_hook(ids_of, with_kwargs=True))
+            loan.hook(table.register_forward_pre_hook(ids_of, with_kwargs=True))
         if (rotary := parts.rotary(base)) is not None:
-            handles.append(rotary.register_forward_hook(rotation, with_kwargs=True))
-        self._norm(parts.norm(base), entry_norm, watching, handles)
+            loan.hook(rotary.register_forward_hook(rotation, with_kwargs=True))
+        self._norm(parts.norm(base), entry_norm, watching, loan)
         if adapter.post_ln:  # in pre-LN families the stream itself tells them
             for layer in dict.fromkeys(adapter.layers(base)):  # a shared layer is hooked once
-                self._norm(adapter.attention_norm(layer), self.attention_norm.append, watching, handles)
-                self._norm(adapter.mlp_norm(layer), self.mlp_norm.append, watching, handles)
+                self._norm(adapter.attention_norm(layer), self.attention_norm.append, watching, loan)
+                self._norm(adapter.mlp_norm(layer), self.mlp_norm.append, watching, loan)
 
-    def _norm(
-        self, module: Any, take: Callable[[Tensor], None], watching: Callable[[], bool], handles: list[Any]
-    ) -> None:
+    def _norm(self, module: Any, take: Callable[[Tensor], None], watching: Callable[[], bool], loan: Loan) -> None:
         if type(module) is not nn.LayerNorm:
             return
 
@@ -68,7 +67,7 @@ class StreamRecorder:
             if watching():
                 take(inverse_deviation(args[0] if args else kwargs["input"], module.eps))
 
-        handles.append(module.register_forward_pre_hook(deviation, with_kwargs=True))
+        loan.hook(module.register_forward_pre_hook(deviation, with_kwargs=True))
 
     def began(self, base: nn.Module, adapter: Adapter) -> Entry:
         """The entry, once the pass is over."""

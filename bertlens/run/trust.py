@@ -7,7 +7,9 @@ are shown. In some models padding changes the numbers of real tokens: then only 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -16,6 +18,7 @@ from transformers import PretrainedConfig
 
 from ..model import transformers_private as private
 from ..model.borrowed import Model
+from ..model.loan import Loan
 from . import attention, forward
 
 TOKENS_TRIED = 12  # of the short text
@@ -34,7 +37,7 @@ def why_eager(model: Model, inputs: dict[str, Tensor], limit: int | None = None)
     key = _key(model)
     if key in _eagerly:
         return _eagerly[key]
-    with model.locked(), private.without_user_hooks(model.runner):
+    with model.locked(), _without_user_hooks(model):
         reason, conclusive = _compared(model, _short(inputs, limit))
     if conclusive:
         _eagerly[key] = reason
@@ -54,10 +57,21 @@ def sees_padding(model: Model, inputs: dict[str, Tensor], pad_id: int, limit: in
         for name, value in padded.items():
             value[:, shown:] = pad_id if name == "input_ids" else 0
         reason = why_eager(model, inputs, limit)
-        with model.locked(), private.without_user_hooks(model.runner):
+        with model.locked(), _without_user_hooks(model):
             with_padding, without = (forward.run(model, given, reason).text(0, shown) for given in (padded, alone))
         _sees_padding[key] = not _equal(with_padding.hidden_states, without.hidden_states)
     return _sees_padding[key]
+
+
+@contextmanager
+def _without_user_hooks(model: Model) -> Iterator[None]:
+    """Hooks on forward passes are set aside, but for those by which transformers itself records."""
+    with Loan() as loan:
+        for module in model.runner.modules():
+            capturing = {key: hook for key, hook in module._forward_hooks.items() if private.is_capturing(hook)}
+            loan.set(module, "_forward_hooks", OrderedDict(capturing))
+            loan.set(module, "_forward_pre_hooks", OrderedDict())
+        yield
 
 
 def _key(model: Model) -> tuple[Any, ...]:

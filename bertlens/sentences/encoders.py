@@ -18,6 +18,7 @@ from ..base.interrupts import interruptible
 from ..base.locks import locked
 from ..errors import InputError, ModelError
 from ..model import transformers_private as private
+from ..model.loan import Loan
 from ..text.tokenizer import resting_state
 from .pooling import Modes
 
@@ -116,12 +117,12 @@ class SentenceEncoder:
         name = self._prompt_name(task, prompt_name)
         given = texts if isinstance(texts, str) else list(texts)
         call = {None: "encode", "query": "encode_query", "document": "encode_document"}[task]
-        with self._as_it_was():
+        with self._as_it_was(), interruptible():
             return getattr(self.module, call)(given, prompt_name=name, **options)
 
     def predict(self, pairs: Sequence[tuple[str, str]], batch_size: int = 32, progress: bool = False) -> Tensor:
         """(N,), with several labels (N, labels): the scores of a cross-encoder, its activation applied."""
-        with self._as_it_was():
+        with self._as_it_was(), interruptible():
             found: Tensor = self.module.predict(
                 list(pairs), batch_size=batch_size, show_progress_bar=progress, convert_to_tensor=True
             )
@@ -141,11 +142,9 @@ class SentenceEncoder:
             if threading.get_ident() == thread:
                 caught.append(dict(features))
 
-        handle = self.module[0].register_forward_hook(catch)
-        try:
+        with Loan() as loan:
+            loan.hook(self.module[0].register_forward_hook(catch))
             vector = self.encode(text, task, prompt_name, 1, False)
-        finally:
-            handle.remove()
         features = caught[0]
         seen = features["attention_mask"][0].bool()
         name = self._prompt_name(task, prompt_name)
@@ -186,14 +185,11 @@ class SentenceEncoder:
     @contextmanager
     def _as_it_was(self) -> Iterator[None]:
         """The object's own methods leave it in eval mode and the tokenizer's padding changed: both are put back."""
-        training = [part for part in self.module.modules() if part.training]
-        with locked([*private.configs(self.module), self.tokenizer]), resting_state(self.tokenizer):
-            try:
-                with interruptible():
-                    yield
-            finally:
-                for part in training:
-                    part.training = True
+        with locked(private.configs(self.module)), resting_state(self.tokenizer), Loan() as loan:
+            for part in self.module.modules():
+                if part.training:
+                    loan.set(part, "training", False)
+            yield
 
 
 def is_of_package(model: Any) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from ..base.locks import locked
 from ..errors import ModelError
 from ..measures.words import grouped
 from ..model.families import affine
@@ -39,8 +38,7 @@ class Side:
     def of(cls, lens: Lens, text: str, task: str | None) -> Side:
         """Raises ModelError where the model reads other tokens than its tokenizer makes."""
         read = lens.sentences.read(text, task)
-        with locked([lens.tokenizer]):
-            encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
+        encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
         if tuple(encoding.input_ids) != read.input_ids:
             raise ModelError(f"{lens.model_name} reads other tokens than its tokenizer makes of this text")
         return cls(lens, read, encoding, task)

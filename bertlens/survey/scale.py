@@ -1,7 +1,7 @@
 """A survey on a Dask cluster: workers count windows of the corpus, their sums are added pair by pair (a tree).
 
 At most a few groups of windows are under way, so neither the client nor the scheduler holds the corpus. Work of a
-worker that dies is done again by another.
+worker that dies is done again by another. Every wait has an end: where nothing comes back, it is an error in words.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import itertools
 import sys
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
+from ..errors import ClusterError, InputError
+from ..model.loan import check_hooks
 from ..trace.trace import Trace
 from .batch import batch_stats
 from .checkpoint import Checkpoint
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 Window = list[list[Numbered]]
 UNDER_WAY = 2  # groups of windows
 ATTEMPTS = 3
+PATIENCE = 600.0  # seconds in which nothing comes back from a cluster that runs nothing, until it is given up
+LONGEST = 12  # times PATIENCE in which it runs something
 
 
 def run(
@@ -48,14 +52,14 @@ def run(
 
     client: a dask.distributed.Client, or "local" for a LocalCluster of this machine that is closed afterwards.
     Raises InputError without a lens, for traces in the corpus, where dask is not installed, and for "local" in a script
-    outside `if __name__ == "__main__":`.
+    outside `if __name__ == "__main__":`; ClusterError, which holds what was counted, where nothing comes back.
     """
     if lens is None:
         raise InputError("a cluster needs texts and a lens: traces stay on this machine")
     with connected(client) as dask:
         work = _Work(dask, lens, stats.provenance, truncation, bar)
         pending: deque[_Group] = deque()
-        groups = _groups(windows(numbered, batch_size), 2 * max(1, sum(dask.nthreads().values())))
+        groups = _groups(windows(numbered, batch_size), 2 * work.sent.threads)
         try:
             with checkpoint.counting():
                 for group in groups:
@@ -65,16 +69,100 @@ def run(
                     checkpoint.now_and_then(stats)
                 while pending:
                     stats = work.added(stats, pending)
+        except ClusterError as error:
+            if not stats.n_texts:
+                raise
+            raise ClusterError(
+                f"{error}. {stats.n_texts} texts are counted, in this error's .stats: head_stats(..., resume=stats) "
+                "goes on",
+                stats,
+            ) from error
         except KeyboardInterrupt:
             warnings.warn(
                 f"interrupted after {stats.n_texts} texts: these are counted, head_stats(..., resume=stats) goes on",
                 stacklevel=4,
             )
         finally:
-            for left in pending:
-                dask.cancel([left.root, *left.leaves])
             checkpoint.at_the_end(stats)
+            work.sent.cancel([future for left in pending for future in left.futures])
     return stats
+
+
+class Sent:
+    """What all calls on a cluster's workers are given: on every worker, and sent again where all copies are lost.
+
+    Raises ModelError for a lens that cannot be pickled, ClusterError where it does not arrive.
+    """
+
+    def __init__(self, client: Any, lens: Lens, value: Any):
+        check_hooks(lens.model)
+        self.client, self._value = client, value
+        self.send()
+        self.threads = max(1, sum(self._ended(client.scheduler.ncores).values()))
+
+    def send(self) -> None:
+        for attempt in range(ATTEMPTS):
+            try:
+                [self.future] = self._ended(
+                    self.client.scatter, [self._value], broadcast=True, hash=False, asynchronous=True
+                )
+            except Exception as error:
+                if attempt == ATTEMPTS - 1:
+                    raise ClusterError(
+                        f"the model could not be sent to the cluster ({type(error).__name__}: {str(error)[:200]}): "
+                        "look whether its workers live and have room for it"
+                    ) from error
+            else:
+                return
+
+    def result(self, oldest: Callable[[], list[Any]], again: Callable[[], None]) -> Any:
+        """Of the last of the oldest futures, which the others lead to. again: submits anew what was lost.
+
+        Raises ClusterError where it was lost ATTEMPTS times, and where nothing comes back.
+        """
+        from distributed import KilledWorker
+
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._awaited(oldest())
+            except (CancelledError, KilledWorker) as error:
+                if attempt == ATTEMPTS - 1:
+                    raise ClusterError(f"the cluster's workers died {ATTEMPTS} times over the same texts") from error
+            self.send()
+            again()
+        raise AssertionError
+
+    def cancel(self, futures: list[Any]) -> None:
+        with suppress(Exception):  # of a cluster that is no longer there
+            self._ended(self.client.cancel, futures, asynchronous=True)
+
+    def _awaited(self, futures: list[Any]) -> Any:
+        from distributed import TimeoutError as TooLong
+        from distributed import wait
+
+        back, quiet = 0, 0
+        while True:
+            with suppress(TooLong):
+                wait(futures[-1], PATIENCE)
+            if futures[-1].done():
+                return futures[-1].result()
+            before, back = back, sum(future.done() for future in futures)
+            quiet = quiet + 1 if back == before else 0
+            if quiet >= LONGEST or (quiet and not self._runs(futures)):
+                raise ClusterError(
+                    f"nothing has come back from the cluster for {quiet * PATIENCE / 60:.0f} minutes: look whether its "
+                    "workers live, and what they say"
+                )
+
+    def _runs(self, futures: list[Any]) -> bool:
+        """Whether a worker is at one of these at the moment."""
+        with suppress(Exception):  # a worker that does not answer, or has just died
+            return bool(self._ended(self.client.scheduler.call_stack, keys=[future.key for future in futures]))
+        return False
+
+    def _ended(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """What a call of the client gives, which has PATIENCE seconds for it."""
+        return self.client.sync(partial(call, *arguments, **options), callback_timeout=PATIENCE)
 
 
 @dataclass
@@ -85,21 +173,25 @@ class _Group:
     leaves: list[Any]
     root: Any
 
+    @property
+    def futures(self) -> list[Any]:
+        return [*self.leaves, self.root]
+
 
 class _Work:
     """What is the same for all groups."""
 
     def __init__(self, client: Any, lens: Lens, provenance: dict[str, Any], truncation: bool, bar: Any):
-        self.client, self.lens, self.bar = client, lens, bar
+        self.client, self.bar = client, bar
         self.options = (provenance, truncation)
-        self.scattered = client.scatter(lens, broadcast=True, hash=False)
+        self.sent = Sent(client, lens, lens)
 
     def submit(self, group: list[Window], counted: bool = True) -> _Group:
         leaves = []
         for window in group:
             if any(isinstance(entry.item, Trace) for batch in window for entry in batch):
                 raise InputError("traces stay on this machine: give the cluster their texts")
-            leaf = self.client.submit(window_stats, self.scattered, window, *self.options, pure=False)
+            leaf = self.client.submit(window_stats, self.sent.future, window, *self.options, pure=False)
             if counted:
                 n = sum(map(len, window))
                 leaf.add_done_callback(lambda _, n=n: self.bar.update(n))
@@ -111,21 +203,14 @@ class _Work:
         return _Group(group, leaves, level[0])
 
     def added(self, stats: HeadStats, pending: deque[_Group]) -> HeadStats:
-        """The oldest group counted in. Where all copies of the model died with their workers, it is sent again."""
-        from distributed import KilledWorker
+        """The oldest group counted in."""
 
-        for attempt in range(ATTEMPTS):
-            group = pending[0]
-            try:
-                sums = group.root.result()
-                break
-            except (CancelledError, KilledWorker):
-                if attempt == ATTEMPTS - 1:
-                    raise
-                self.scattered = self.client.scatter(self.lens, broadcast=True, hash=False)
-                for at, lost in enumerate(pending):
-                    pending[at] = self.submit(lost.windows, counted=False)
-        numbers = [entry.number for window in group.windows for batch in window for entry in batch]
+        def again() -> None:
+            for at, lost in enumerate(pending):
+                pending[at] = self.submit(lost.windows, counted=False)
+
+        sums = self.sent.result(lambda: pending[0].futures, again)
+        numbers = [entry.number for window in pending[0].windows for batch in window for entry in batch]
         stats = stats.with_items(sums, numbers)
         pending.popleft()
         return stats

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.progress import Bar
-from ..survey.scale import ATTEMPTS, connected
+from ..survey.scale import Sent, connected
 from .ablations import Ablation, Part
 from .answers import Answered
 from .passes import batch_of
@@ -56,37 +55,31 @@ def _run(
     """`batch_effects` of every batch, in their order."""
     with connected(client) as dask:
         given = (task.lens, task.examples, task.truncation, list(parts), ablation)
-        scattered = dask.scatter(given, broadcast=True, hash=False)
-        most = UNDER_WAY * max(1, sum(dask.nthreads().values()))
+        sent = Sent(dask, task.lens, given)
+        most = UNDER_WAY * sent.threads
         pending: deque[tuple[list[int], Any]] = deque()
+
+        def submitted(rows: list[int]) -> Any:
+            return dask.submit(on_worker, sent.future, rows, pure=False)
+
+        def again() -> None:
+            for at, (rows, _) in enumerate(pending):
+                pending[at] = rows, submitted(rows)
+
+        def first() -> Effects:
+            effects: Effects = sent.result(lambda: [pending[0][1]], again)
+            pending.popleft()
+            return effects
+
         try:
             for rows in batches:
-                pending.append((rows, dask.submit(on_worker, scattered, rows, pure=False)))
+                pending.append((rows, submitted(rows)))
                 if len(pending) >= most:
-                    scattered = yield from _first(dask, given, scattered, pending)
+                    yield first()
             while pending:
-                scattered = yield from _first(dask, given, scattered, pending)
+                yield first()
         finally:
-            dask.cancel([future for _, future in pending])
-
-
-def _first(dask: Any, given: Any, scattered: Any, pending: deque[tuple[list[int], Any]]) -> Any:
-    """Yields the oldest batch's effects. Where all copies of the model died with their workers, it is sent again."""
-    from distributed import KilledWorker
-
-    for attempt in range(ATTEMPTS):
-        try:
-            found = pending[0][1].result()
-            break
-        except (CancelledError, KilledWorker):
-            if attempt == ATTEMPTS - 1:
-                raise
-            scattered = dask.scatter(given, broadcast=True, hash=False)
-            for at, (rows, _) in enumerate(pending):
-                pending[at] = rows, dask.submit(on_worker, scattered, rows, pure=False)
-    pending.popleft()
-    yield found
-    return scattered
+            sent.cancel([future for _, future in pending])
 
 
 def on_worker(given: tuple[Lens, Examples, bool, list[Part], Ablation], rows: list[int]) -> Effects:

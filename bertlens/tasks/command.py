@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..base.atomic import check_writable, claimed
+from ..base.atomic import claimed
+from ..base.outputs import check_outputs, sign
 from ..errors import BertLensError, InputError
 from ..lens import Lens
 from ..survey.checkpoint import stoppable
@@ -23,6 +24,7 @@ def run(
     errors: int,
     ablation: str,
     seed: int,
+    force: bool = False,
     **options: Any,
 ) -> None:
     """options: as of `task`. heads: how many to choose, errors: how many texts to explain; 0 leaves the part out.
@@ -36,7 +38,7 @@ def run(
         raise InputError(f"no examples at {examples}: give a .csv, .tsv or .jsonl file")
     if heads < 0 or errors < 0:
         raise InputError("--heads and --errors are numbers from 0")
-    check_writable(output)
+    check_outputs("task", [output], [examples], force=force)
     with claimed(output), stoppable():
         made = task(load(), examples, keep=output.with_name(f"{output.name}.kept"), **options)
         if len(made.kept):
@@ -44,6 +46,7 @@ def run(
         try:
             found = _heads(made, heads, ablation, seed)
             made.to_html(output, heads=found, errors=made.errors(errors) if errors else None)
+            sign(output, "task")
         except KeyboardInterrupt:
             made.kept.save()
             raise BertLensError("stopped: the same command goes on") from None

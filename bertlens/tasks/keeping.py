@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import shutil
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -29,7 +29,8 @@ Arrays = tuple[np.ndarray, ...]
 class Kept:
     """Arrays by what they are and of which rows, in a folder where there is one.
 
-    A folder of another model, other examples or another version is begun anew. What is damaged counts as not there.
+    A folder of another model, other examples or another version is begun anew. What is damaged counts as not there, and
+    what was not written here stays: files are deleted by the names that they are given here.
     """
 
     def __init__(self, folder: str | Path | None = None, about: dict[str, Any] | None = None):
@@ -49,14 +50,14 @@ class Kept:
     def _open(self, folder: Path, about: str) -> None:
         with suppress(OSError, UnicodeDecodeError):
             if (folder / ABOUT).read_text(encoding="utf-8") == about:
-                for piece in sorted(folder.glob("*.npz")):
+                for piece in _pieces(folder):
                     with suppress(Exception):  # whatever is wrong with a file, its rows are run again
                         self._known |= _read(piece, self._of)
                 return
-        if folder.is_dir() and any(child.name != ABOUT and child.suffix != ".npz" for child in folder.iterdir()):
-            raise ExportError(f"{folder} holds something else: name another folder")
+        if folder.exists() and not _is_begun(folder) and (not folder.is_dir() or any(folder.iterdir())):
+            raise ExportError(f"{folder} holds something else: name another folder, or move what is in it")
         folder.mkdir(exist_ok=True)
-        for piece in folder.glob("*.npz"):
+        for piece in _pieces(folder):
             piece.unlink()
         (folder / ABOUT).write_text(about, encoding="utf-8")
 
@@ -91,9 +92,26 @@ class Kept:
         self._new, self._saved = [], time.monotonic()
 
     def remove(self) -> None:
-        """The folder is no longer needed."""
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        """The folder is no longer needed: what was written in it goes, and it too where nothing else is in it."""
+        if self.folder is not None and _is_begun(self.folder):
+            with suppress(OSError):
+                for path in (*_pieces(self.folder), self.folder / ABOUT):
+                    path.unlink()
+                self.folder.rmdir()
+
+
+def _pieces(folder: Path) -> list[Path]:
+    """Those that `save` has named, also one that it was cut off in, the oldest first."""
+    return sorted(path for path in folder.iterdir() if re.fullmatch(r"\d{19}\.npz(\.[0-9a-f]{8}\.part)?", path.name))
+
+
+def _is_begun(folder: Path) -> bool:
+    """Whether a task was kept there, of whatever version."""
+    try:
+        known = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(known, dict) and {"examples", "batch_size", "truncation"} <= known.keys()
 
 
 def _read(piece: Path, of: str) -> dict[tuple[str, tuple[int, ...]], Arrays]:

@@ -16,6 +16,7 @@ from ..base.progress import bar
 from ..base.ranking import is_nothing, ranked
 from ..errors import BertLensError, InputError
 from ..measures.attribution import faithfulness, gradient_input, occlusion
+from ..model.loan import Loan
 from ..run.interventions import Run
 from ..trace.trace import Trace
 from .answers import Answered
@@ -175,11 +176,9 @@ def head_vectors(task: Answered, rows: list[int]) -> np.ndarray | None:
     place = {row: i for i, row in enumerate(rows)}
     for batch in task.batches(rows):
         kept.clear()
-        handle = last[-1].register_forward_pre_hook(keep, prepend=True)
-        try:
+        with task.lens.borrowed.locked(), Loan() as loan:
+            loan.hook(last[-1].register_forward_pre_hook(keep, prepend=True))
             answers_of(task.lens, task.examples, batch, Run())
-        finally:
-            handle.remove()
         if not kept or kept[-1].ndim != 2 or len(kept[-1]) != len(batch.rows):
             return None
         for row, vector in zip(batch.rows, kept[-1].float().cpu(), strict=True):

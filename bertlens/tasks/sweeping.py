@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..base.progress import Bar, bar, is_watched
-from ..errors import ModelError
+from ..errors import ClusterError, ModelError
 from ..run.changes import Change
 from ..run.interventions import Run, wrapped
 from ..run.masks import mask_slopes
@@ -96,12 +96,13 @@ def collected(
         try:
             for one in each(shown):
                 done.append(one)  # noqa: PERF402  what was done stays after an interrupt
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ClusterError) as error:
             count = sum(len(one[0]) for one in done)
             if count < 2:
                 raise
             if not is_watched():
-                warnings.warn(f"interrupted: effects over {count} of {len(rows)} texts", stacklevel=4)
+                why = str(error) or "interrupted"
+                warnings.warn(f"{why}: effects over {count} of {len(rows)} texts", stacklevel=4)
         finally:
             task.kept.save()
     return {name: np.concatenate([one[i] for one in done]) for i, name in enumerate(("row", "loss", "right"))}

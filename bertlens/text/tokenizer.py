@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any, Protocol, runtime_checkable
+
+from ..base.locks import locked
 
 Text = str | list[str]  # a text, or words already split
 
@@ -139,9 +140,6 @@ def _find(ids: list[int], text_ids: list[int], start: int) -> tuple[int, int]:
     return best
 
 
-_ALONE = RLock()
-
-
 @contextmanager
 def resting_state(tokenizer: Any) -> Iterator[dict[str, Any]]:
     """Yields the padding and truncation stored in a fast tokenizer, and stores them again afterwards.
@@ -152,7 +150,7 @@ def resting_state(tokenizer: Any) -> Iterator[dict[str, Any]]:
     if backend is None:
         yield {}
         return
-    with _ALONE:
+    with locked([tokenizer]):
         padding, truncation = backend.padding, backend.truncation
         try:
             yield {name: value for name, value in (("padding", padding), ("truncation", truncation)) if value}

@@ -63,6 +63,15 @@ class Trace(Quantities, Sides):
     _others: dict[str, Trace] = field(default_factory=dict)
     _kept: Kept = field(default_factory=Kept, init=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        model = None if self.model is getattr(self.lens, "borrowed", None) else self.model
+        return vars(self) | {"model": model}  # the lens is pickled without what another thread's pass put on
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.model is None:
+            vars(self)["model"] = getattr(self.lens, "borrowed", None)
+
     @property
     def n_tokens(self) -> int:
         """S, the number of query tokens."""

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.interrupts import interruptible
 from ..errors import InputError
 from ..survey.corpus import items
 from ..text.tokenizer import resting_state
@@ -122,7 +123,7 @@ def passages(texts: list[str], tokenizer: Any, length: int) -> list[list[list[in
     """The passages of each text as lists of ids, with the tokenizer's special tokens around each."""
     before, after = _template(tokenizer)
     room = length - len(before) - len(after)
-    with resting_state(tokenizer):
+    with resting_state(tokenizer), interruptible():
         encoded = tokenizer(texts, add_special_tokens=False, truncation=False, padding=False, verbose=False)
     known = tokenizer.get_vocab()
     ends = {known[mark] for mark in SENTENCE_ENDS if mark in known}

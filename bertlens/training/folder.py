@@ -13,14 +13,23 @@ from ..base.atomic import replacing
 from ..errors import InputError
 
 CHECKPOINT = "checkpoint.pt"
+HISTORY = "history.npz"
 METRICS = "metrics.json"
 CARD = "MODEL_CARD.md"
+ANOTHER = "give another folder, or --force (force=True) trains there and writes over it"
 
 
-def refuse_finished(folder: Path) -> None:
-    """Raises InputError for a folder that holds a finished run."""
-    if (folder / METRICS).exists() and not (folder / CHECKPOINT).exists():
-        raise InputError(f"{folder} holds a finished run: give another folder, or delete {METRICS} to train it anew")
+def check_folder(folder: Path, force: bool = False) -> None:
+    """Before a run. Raises InputError, unless `force`, where the folder holds a finished run, or what is of none."""
+    if (folder / CHECKPOINT).exists() or not folder.exists():
+        return
+    if force:
+        (folder / HISTORY).unlink(missing_ok=True)  # else the new run would add to it
+    elif (folder / METRICS).exists():
+        raise InputError(f"{folder} holds a finished run: {ANOTHER}")
+    # a run that was stopped before its first checkpoint has left its history
+    elif other := [path.name for path in folder.iterdir() if path.name not in (HISTORY, f"{CHECKPOINT}.lock")]:
+        raise InputError(f"{folder} holds other files already, {min(other)} among them: {ANOTHER}")
 
 
 def write_scores(folder: Path, metrics: dict[str, Any], card: str) -> None:

@@ -20,9 +20,9 @@ from ..measures.statistics import SURVEY_NAMES
 from ..survey import HeadStats, head_stats
 from .corpus import Passages
 from .differences import SHIPPED
+from .folder import HISTORY
 from .train import Masking, evaluate
 
-FILE = "history.npz"
 MOST_TEXTS = 200
 SHORTEST_TEXT = 20  # tokens of such a text, where there are some
 
@@ -36,7 +36,7 @@ class History:
     """
 
     def __init__(self, model: Any, tokenizer: Any, held_out: Passages, masking: Masking, folder: Path):
-        self.path = folder / FILE
+        self.path = folder / HISTORY
         self.model, self.held_out, self.masking = model, held_out, masking
         self.texts = texts(held_out, tokenizer)
         self.lens, self.start = Lens(model, tokenizer), Lens(copy.deepcopy(model), tokenizer)
@@ -81,7 +81,7 @@ def load(path: str | Path | None = None) -> dict[str, np.ndarray]:
 
     Raises InputError for a file that is not there or holds something else.
     """
-    path = SHIPPED / FILE if path is None else Path(path)
+    path = SHIPPED / HISTORY if path is None else Path(path)
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)

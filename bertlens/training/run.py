@@ -19,7 +19,7 @@ from ..text.encoding import token_limit
 from . import differences
 from .card import card
 from .corpus import SET_ASIDE, SHORTEST, Passages, files, passages, prepare, read
-from .folder import CHECKPOINT, refuse_finished, sha256, write_scores
+from .folder import CHECKPOINT, check_folder, sha256, write_scores
 from .history import History
 from .steps import training_device
 from .train import EVALUATED, Masking, Settings, evaluate, train
@@ -74,16 +74,17 @@ def train_and_save(
     *,
     model_name: str | None = None,
     score: Iterable[str | Path] = (),
+    force: bool = False,
 ) -> dict[str, Any]:
     """Train on the corpus, then score the files of `score` (and those set aside in its folders), never read before.
 
     An interrupted run goes on from the checkpoint in `output`. Returns what metrics.json holds. A model made from the
     embedded encoder is kept as its differences from it, and scored as it is kept; others are saved whole.
-    Raises InputError, before any training, for a folder that holds a finished run, passages too long for the model, and
-    files that cannot be scored; ExportError where the folder cannot be written.
+    Raises InputError, before any training, for a folder that holds a finished run or other files (unless `force`),
+    passages too long for the model, and files that cannot be scored; ExportError where the folder cannot be written.
     """
     corpus = list(corpus)
-    refuse_finished(output)
+    check_folder(output, force)
     paths = files(corpus)
     aside = [Path(path) for path in score] or scored_files(corpus)
     if missing := [path for path in aside if not path.is_file()]:

@@ -14,7 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..base.interrupts import interruptible
 from ..errors import InputError
+from ..model.loan import Loan
 from .corpus import Passages
 from .steps import Run, check_settings, of_epoch, of_step
 
@@ -86,16 +88,14 @@ def only(model: Any, chosen: Tensor) -> Iterator[None]:
         output[0 if isinstance(output, tuple) else "last_hidden_state"] = output[0][chosen][None]
         return output
 
-    handle = model.base_model.register_forward_hook(select)
-    try:
+    with Loan() as loan:
+        loan.hook(model.base_model.register_forward_hook(select))
         yield
-    finally:
-        handle.remove()
 
 
 def logits_at(model: Any, ids: Tensor, chosen: Tensor) -> Tensor:
     """(N, V) the model's logits at the chosen positions of ids (B, S)."""
-    with only(model, chosen):
+    with only(model, chosen), interruptible():
         logits: Tensor = model(input_ids=ids).logits
     return logits[0]
 

@@ -66,13 +66,22 @@ class Classroom:
         """About how large the page will be (bytes) and how long it takes to write, from a piece of the weights."""
         return cost(self.trace, small, hosted)
 
-    def to_html(self, path: str | Path, *, small: bool = False, hosted: bool = False, progress: bool = True) -> Path:
+    def to_html(
+        self,
+        path: str | Path,
+        *,
+        small: bool = False,
+        hosted: bool = False,
+        progress: bool = True,
+        force: bool = False,
+    ) -> Path:
         """Write the page, one file that needs neither a network nor a kernel; where it is.
 
         It carries the answers of its first text, and of the others while they take less than 4 MB: these are there
         before the model is. small: of the first text only; weights rounded further. hosted:
         `path` is a folder, made if it is not there, in which index.html and the weights are two files for a web
-        server: tablets open no local page with scripts in it. progress: a bar once it has taken two seconds.
+        server: tablets open no local page with scripts in it. progress: a bar once it has taken two seconds. force:
+        there, over an index.html or weights.bin that are not of bertlens too.
 
         Raises ExportError past 150 MB of weights in one file, where a page cannot run the model, and where a file
         cannot be made.
@@ -82,6 +91,7 @@ class Classroom:
         path = Path(path)
         if hosted:
             path.mkdir(parents=True, exist_ok=True)
+            html.check_folder(path, force)
         check_writable(path / html.WEIGHTS if hosted else path)
         with (
             one_thread_if_small(stream_size(self.trace)),

@@ -1,10 +1,11 @@
-"""Ctrl-C in the middle of a survey or of a pass, without a keyboard."""
+"""Ctrl-C, and other signals whose handlers raise, in the middle of a survey or of a pass."""
 
 from __future__ import annotations
 
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -25,50 +26,64 @@ def interrupt_after(texts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "text_statistics", interrupted)
 
 
-def at_every_line(
-    work: Callable[[], Any], files: tuple[str, ...], seen: Callable[[], Any]
-) -> Iterator[tuple[str, Any]]:
-    """Runs `work` once for each line of these files that it reaches, with a Ctrl-C there.
+class Late(Exception):
+    """What a user's own handler raises."""
 
-    Gives the line, and whether it ended in KeyboardInterrupt, Python's handler is back, and `seen()` after. A line that
-    runs often is interrupted the first and the last time.
+
+def late(number: int, frame: Any) -> None:
+    raise Late
+
+
+@contextmanager
+def handling(number: int, handler: Any) -> Iterator[None]:
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def at_every_line(
+    work: Callable[[], Any], files: tuple[str, ...], seen: Callable[[], Any], number: int = signal.SIGINT
+) -> Iterator[tuple[str, Any]]:
+    """Runs `work` once for each line of these files that it reaches, with a signal there whose handler raises.
+
+    Gives the line, and whether it ended in that error, the handler is back, and `seen()` after. A line that runs often
+    is interrupted the first and the last time.
     """
+    handler = signal.default_int_handler if number == signal.SIGINT else late
     lines: list[tuple[str, int]] = []
 
     def run(stop: int | None) -> bool:
-        number = -1
+        count = -1
 
         def trace(frame: Any, event: str, _: Any) -> Any:
-            nonlocal number
+            nonlocal count
             if not frame.f_code.co_filename.endswith(files):
                 return None
             if event == "line":
-                number += 1
+                count += 1
                 if stop is None:
                     lines.append((frame.f_code.co_filename, frame.f_lineno))
-                elif number == stop:
+                elif count == stop:
                     sys.settrace(None)
-                    signal.raise_signal(signal.SIGINT)
+                    signal.raise_signal(number)
             return trace
 
         outer = sys.gettrace()
         sys.settrace(trace)
         try:
             work()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Late):
             return True
         finally:
             sys.settrace(outer)
         return False
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
+    with handling(number, handler):
         run(None)
         first = {line: at for at, line in reversed(list(enumerate(lines)))}
         last = {line: at for at, line in enumerate(lines)}
         for at in sorted({*first.values(), *last.values()}):
             stopped = run(at)
-            handler = signal.getsignal(signal.SIGINT)
-            yield ":".join(map(str, lines[at])), (stopped, handler is signal.default_int_handler, seen())
-    finally:
-        signal.signal(signal.SIGINT, before)
+            yield ":".join(map(str, lines[at])), (stopped, signal.getsignal(number) is handler, seen())

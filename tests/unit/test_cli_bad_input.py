@@ -15,8 +15,7 @@ import bertlens
 from bertlens import ExportError, InputError, cli
 from bertlens.base.atomic import check_writable, claimed
 from bertlens.training import run
-from bertlens.training.folder import CHECKPOINT, load_checkpoint, save_checkpoint
-from bertlens.training.history import FILE
+from bertlens.training.folder import CHECKPOINT, HISTORY, load_checkpoint, save_checkpoint
 from unit import tiny
 
 WORDS = "the cat sat on the warm mat and it was very warm there . "
@@ -105,12 +104,12 @@ def test_a_damaged_checkpoint_is_named(training: tuple[Path, list[str]], capsys:
 def test_a_damaged_history_is_named(training: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]) -> None:
     output, command = training
     output.mkdir()
-    (output / FILE).write_bytes(b"PK\x03\x04 no more")
+    (output / HISTORY).write_bytes(b"PK\x03\x04 no more")
     assert "cannot be read as the history" in said(command, capsys)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
-@pytest.mark.parametrize("name", [CHECKPOINT, FILE])
+@pytest.mark.parametrize("name", [CHECKPOINT, HISTORY])
 def test_a_full_disk_is_one_line(
     training: tuple[Path, list[str]], name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,7 +147,7 @@ def test_one_run_in_a_folder_and_none_over_a_finished_one(
     with claimed(output / CHECKPOINT):
         assert "is being written by another run" in said(command, capsys)
     (output / "metrics.json").write_text("{}")
-    assert "holds a finished run: give another folder, or delete metrics.json" in said(command, capsys)
+    assert "holds a finished run: give another folder, or --force" in said(command, capsys)
 
 
 def test_checkpoints_of_two_runs_do_not_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ...training.folder import CHECKPOINT, METRICS, refuse_finished, sha256, write_scores
+from ...training.folder import CHECKPOINT, METRICS, check_folder, sha256, write_scores
 from . import data
 from .baselines import compare_baselines
 from .card import card
@@ -39,13 +39,15 @@ def prepare(path: Path, reference: Path | None = None) -> tuple[list[data.Sample
     return samples, labels, Vocabulary.learn(learned, spike)
 
 
-def train_and_save(path: Path, output: Path, settings: Settings, *, reference: Path | None = None) -> dict[str, Any]:
+def train_and_save(
+    path: Path, output: Path, settings: Settings, *, reference: Path | None = None, force: bool = False
+) -> dict[str, Any]:
     """Train on a file, write the trained folder, score the test split once with what was written.
 
     An interrupted run goes on from the checkpoint in `output`. Returns the metrics that metrics.json holds. Raises
-    InputError, before any training, for a folder that holds a finished run.
+    InputError, before any training, for a folder that holds a finished run or other files (unless `force`).
     """
-    refuse_finished(output)
+    check_folder(output, force)
     samples, labels, vocabulary = prepare(path, reference)
     model, record = train(samples, labels, vocabulary, output, settings)
     save(output, model, vocabulary)

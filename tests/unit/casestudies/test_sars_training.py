@@ -238,7 +238,7 @@ def test_the_command_trains_and_writes_the_folder(tmp_path, capsys, monkeypatch)
     # a finished run is not overwritten; scored again, nothing changes; what was made from another file is refused
     written = {p.name: p.read_bytes() for p in folder.iterdir()}
     capsys.readouterr()
-    assert "holds a finished run: give another folder, or delete metrics.json" in _command_error(capsys, *command[1:])
+    assert "holds a finished run: give another folder, or --force" in _command_error(capsys, *command[1:])
     assert cli.main([*command, "--score-only"]) == 0
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == written
     path.write_text(sars.tsv(sars.samples(per_class=28)))

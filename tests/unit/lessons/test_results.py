@@ -91,7 +91,7 @@ def test_a_class_is_drawn_step_by_step(tmp_path):
     assert cli.main(["results", str(tmp_path / "all.txt"), "-o", str(tmp_path / "class.csv")]) == 0
     doubled = [(row["name"], row["double"]) for row in csv.DictReader((tmp_path / "class.csv").open())]
     assert set(doubled) == {("Ada", "True"), ("", "False"), ("Bob", "False"), ("Eve", "False")}
-    page = (tmp_path / "class.html").read_text()
+    page = (tmp_path / "class-chart.html").read_text()
     assert "5 results. 1 left out" in page and "<script" not in page and "&lt;script&gt;boom()" in page
     first, second, third = page.split("<section>")[1:]
     assert "2 of 3 guesses right" in first and "the answer: was, 0.65" in first and "1 had it shown" in first

@@ -21,6 +21,7 @@ from bertlens.reports.part import Part, texts_in
 from bertlens.survey.intervals import mean_interval
 from unit import tiny
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
 TEXTS = [f"the cat sat on the mat {'it was warm ' * (n % 4)}" for n in range(20)]
 CLAIMS = "vig-next,clark-first-row,kobayashi-depth,bonino-rank"
 

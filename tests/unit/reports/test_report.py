@@ -408,7 +408,7 @@ def test_the_command_says_what_it_will_take_and_writes_page_and_numbers(
     first, last = capsys.readouterr().out.splitlines()
     assert first.startswith("12 of 12 texts (--texts 12), about 0.") and "at most 5 MB" in first
     assert output.is_file() and f"{output.stat().st_size:,} bytes" in last
-    assert [c["name"] for c in json.loads((tmp_path / "r.json").read_text())["claims"]] == [
+    assert [c["name"] for c in json.loads((tmp_path / "r-numbers.json").read_text())["claims"]] == [
         "clark-first-row",
         "kobayashi-depth",
     ]

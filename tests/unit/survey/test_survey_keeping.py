@@ -27,6 +27,7 @@ from unit import survey_naive as naive
 from unit import tiny
 from unit.base.test_files import full_disk
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
 TEXTS = ["the cat sat", "it was warm", "the mat", "warm, very warm"]
 
 
@@ -51,7 +52,6 @@ def saved(stats: HeadStats, tmp_path_factory: Any) -> bytes:
 
 RUN = """
 import os, signal, sys, warnings
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job, and what it starts, ignores it
 sys.path[:0] = [{tests!r}]
 from bertlens import Lens
 from bertlens.survey import batch, head_stats, HeadStats

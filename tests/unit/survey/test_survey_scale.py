@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bertlens import InputError, Lens
-from bertlens.survey import HeadStats, corpus, head_stats
+from bertlens import InputError, Lens, ModelError
+from bertlens.errors import ClusterError
+from bertlens.survey import HeadStats, corpus, head_stats, scale
 from unit import survey_naive as naive
 from unit import tiny
 
@@ -115,6 +116,80 @@ def test_all_copies_of_the_model_are_lost(client: Any, small: Lens, monkeypatch:
     same(head_stats(small, killing(), batch_size=4, progress=False, client=client), alone)
 
 
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Deadly:
+    """A worker that reads it dies."""
+
+    def __reduce__(self) -> Any:
+        return kill, ()
+
+    def __deepcopy__(self, memo: Any) -> Deadly:
+        return self
+
+
+def test_workers_that_die_while_the_model_is_sent(client: Any) -> None:
+    lens = Lens(tiny.bert(), tiny.wordpiece())
+    lens.notes = (Deadly(),)  # type: ignore[assignment]
+    with pytest.raises(ClusterError, match=r"could not be sent to the cluster \(\w+: .*\): look whether its workers"):
+        head_stats(lens, texts(20), progress=False, client=client)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A client of one worker in this process; a wait ends soon."""
+    monkeypatch.setattr(scale, "PATIENCE", 1.0)
+    monkeypatch.setattr(scale, "LONGEST", 3)
+    with (
+        distributed.LocalCluster(1, processes=False, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster, timeout=0.3) as client,
+    ):
+        yield client
+
+
+@pytest.mark.usefixtures("short_windows")
+@pytest.mark.parametrize("trouble", ["no worker is left", "a worker hangs"])
+def test_a_wait_has_an_end_and_what_was_counted_is_kept(
+    impatient: Any, small: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    given, hung, count = texts(120), threading.Event(), scale.batch_stats
+    calls: list[int] = []
+
+    def counting(*arguments: Any) -> HeadStats:
+        calls.append(1)
+        if len(calls) > 9 and trouble == "a worker hangs":
+            hung.wait(60)
+        return count(*arguments)
+
+    def corpus_of() -> Iterator[Any]:
+        for number, text in enumerate(given):
+            if number == 80 and trouble == "no worker is left":
+                impatient.cluster.scale(0)
+                while impatient.cluster.workers:
+                    time.sleep(0.05)
+            yield text
+
+    monkeypatch.setattr(scale, "batch_stats", counting)
+    path = tmp_path / "stats.npz"
+    try:
+        with pytest.raises(ClusterError, match=r"texts are counted, in this error's \.stats") as caught:
+            head_stats(small, corpus_of(), batch_size=4, progress=False, client=impatient, save=path)
+    finally:
+        hung.set()
+    stats = caught.value.stats
+    assert 0 < stats.n_texts < 120 and HeadStats.load(path).n_texts == stats.n_texts
+    alone = head_stats(small, given, batch_size=4, progress=False)
+    same(head_stats(small, given, batch_size=4, progress=False, resume=stats), alone)
+
+
+def test_a_cluster_without_workers(impatient: Any, small: Lens) -> None:
+    impatient.cluster.scale(0)
+    with pytest.raises(ClusterError, match="could not be sent"):
+        head_stats(small, ["cat"], progress=False, client=impatient)
+
+
 def test_bad_input(client: Any, small: Lens) -> None:
     with pytest.raises(InputError, match="item 1 of the corpus: 102 tokens"):
         head_stats(small, ["cat", "cat " * 100], progress=False, client=client)
@@ -122,6 +197,10 @@ def test_bad_input(client: Any, small: Lens) -> None:
         head_stats(small, ["cat", small.trace("cat")], progress=False, client=client)
     with pytest.raises(InputError, match="traces stay"):
         head_stats(None, [small.trace("cat")], progress=False, client=client)
+    handle = small.model.register_forward_hook(lambda *_: None)
+    with pytest.raises(ModelError, match=r"the hook \S+<lambda> on the model cannot be pickled"):
+        head_stats(small, ["cat"], progress=False, client=client)
+    handle.remove()
     with pytest.raises(InputError, match="client is a"):
         head_stats(small, ["cat"], progress=False, client="cluster")
 

@@ -15,7 +15,7 @@ from scipy import stats as st
 import bertlens as bl
 from bertlens import whatif
 from bertlens.base.progress import watched
-from bertlens.errors import InputError
+from bertlens.errors import ClusterError, InputError
 from bertlens.tasks import findings, sweeping
 from bertlens.tasks.ablations import Ablation, Part
 from bertlens.tasks.importance import effect_table
@@ -253,17 +253,18 @@ def test_a_pruning_curve_begins_with_the_model_and_ends_without_heads():
         task.heads(2).pruning(orders=("effect",))
 
 
-def test_ctrl_c_keeps_the_texts_that_were_done(task, monkeypatch):
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ClusterError("nothing has come back")])
+def test_ctrl_c_and_a_cluster_that_died_keep_the_texts_that_were_done(task, monkeypatch, error):
     run, calls = sweeping.answers_of, []
 
     def interrupted(*args):
         calls.append(1)
         if len(calls) == 12:
-            raise KeyboardInterrupt
+            raise error
         return run(*args)
 
     monkeypatch.setattr(sweeping, "answers_of", interrupted)
-    with pytest.warns(UserWarning, match=r"interrupted: effects over 16 of 20 texts"):
+    with pytest.warns(UserWarning, match=rf"{str(error) or 'interrupted'}: effects over 16 of 20 texts"):
         found = task.heads(chosen=2)
     assert len(found.second) == 16 and found.table["effect"].notna().sum() == 4
 

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,63 @@ def test_what_is_of_another_task_or_damaged_is_run_again(tmp_path, monkeypatch):
     with pytest.raises(ExportError, match="holds something else"):
         bl.task(lens_of(), labelled(40), keep=tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
+
+
+def listed(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("about", [None, '{"about": "my embeddings"}', "[1]", "not JSON", '{"examples": 3}'])
+def test_files_of_the_users_stay_where_no_task_was_kept(tmp_path, about):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "1723456789012345678.npz").write_bytes(b"a user's own")
+    np.savez(folder / "embeddings.npz", a=np.arange(3))
+    if about is not None:
+        (folder / "about.json").write_text(about)
+    before = listed(folder)
+    with pytest.raises(ExportError, match="mine holds something else: name another folder, or move"):
+        bl.task(lens_of(), labelled(40), keep=folder)
+    assert listed(folder) == before
+
+
+def test_files_of_the_users_stay_beside_those_of_a_task(tmp_path):
+    folder = tmp_path / "kept"
+
+    def task(seed: int = 0) -> bl.Task:
+        return bl.task(lens_of(), labelled(40, seed=seed), batch_size=8, progress=False, keep=folder)
+
+    assert len(task().losses) == 40
+    mine = {"embeddings.npz": b"PK my own", "2024.npz": b"a year", "thesis.txt": b"all of it"}
+    for name, content in mine.items():
+        (folder / name).write_bytes(content)
+    (folder / "1723456789012345678.npz.0123abcd.part").write_bytes(b"cut off")
+    assert len(task().kept) > 0
+    other = task(seed=5)  # begun anew
+    assert len(other.kept) == 0 and listed(folder).keys() == mine.keys() | {"about.json"}
+    assert len(other.losses) == 40
+    other.kept.remove()
+    assert listed(folder) == mine
+    for name in mine:
+        (folder / name).unlink()
+    again = task()
+    again.kept.remove()
+    assert not folder.exists()
+
+
+def test_the_command_leaves_a_folder_that_is_not_its_own(tmp_path, capsys):
+    lens = lens_of()
+    lens.model.save_pretrained(tmp_path / "model")
+    lens.tokenizer.save_pretrained(tmp_path / "model")
+    rows = "\n".join(f"{text},{label}" for text, label in labelled(60))
+    (tmp_path / "a.csv").write_text(f"text,label\n{rows}\n")
+    folder = tmp_path / "task.html.kept"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("all of it")
+    command = ["task", str(tmp_path / "model"), str(tmp_path / "a.csv"), "-o", str(tmp_path / "task.html")]
+    assert main([*command, "--heads", "0", "--errors", "0"]) == 2
+    assert "holds something else" in capsys.readouterr().err
+    assert listed(folder) == {"thesis.txt": b"all of it"} and not (tmp_path / "task.html").exists()
 
 
 def test_the_command_goes_on(tmp_path, capsys, monkeypatch):
