@@ -111,7 +111,7 @@ def _is_begun(folder: Path) -> bool:
         known = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(known, dict) and {"examples", "batch_size", "truncation"} <= known.keys()
+    return isinstance(known, dict) and {"examples", "truncation"} <= known.keys()
 
 
 def _read(piece: Path, of: str) -> dict[tuple[str, tuple[int, ...]], Arrays]:
