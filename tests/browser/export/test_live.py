@@ -13,13 +13,13 @@ from playwright.sync_api import Browser, expect
 
 import bertlens as bl
 from bertlens import whatif
-from bertlens.export import weights
 from bertlens.measures import gates
 from bertlens.measures.norms import transformed_norm
 from bertlens.widgets.answers.matter import cell_matters
 from bertlens.widgets.answers.whatif import answers
 from browser.tabs.test_compare_with import heads_are, open_compare
 from browser.views import Seen
+from unit.export import engine
 
 OWN = "The cat sat on the mat because it was tired."
 TYPED = "A dog lay on the rug, since she was sleepy."
@@ -34,7 +34,7 @@ def live(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     path = tmp_path_factory.mktemp("live") / "live.html"
     view = embedded_lens.trace(OWN).explore(layer=1, head=8, query=5, mode="matrix")
     view.to_html(path, live=True, progress=False)
-    return path, bl.Lens(weights.rounded(embedded_lens.borrowed), embedded_lens.tokenizer)
+    return path, bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer)
 
 
 def run(seen: Seen, text: str) -> None:

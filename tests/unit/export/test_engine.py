@@ -43,7 +43,7 @@ def written(embedded_lens: Any, tmp_path_factory: pytest.TempPathFactory) -> Any
     folder = tmp_path_factory.mktemp("weights")
     model = embedded_lens.borrowed
     engine.write(model, folder)
-    return model, bl.Lens(weights.rounded(model), embedded_lens.tokenizer), folder
+    return model, bl.Lens(engine.rounded(model), embedded_lens.tokenizer), folder
 
 
 def test_a_pass_is_torchs_on_the_same_weights_and_near_it_on_its_own(written, embedded_lens):
@@ -74,7 +74,7 @@ def test_changes_are_those_of_a_rerun(written):
 def test_the_plain_product_computes_the_same(written):
     model, same, folder = written
     trace = same.trace(*TEXTS[0])
-    [arrays], _ = engine.passes(model, folder, [(trace, [])], plain=True)
+    [arrays], _ = engine.passes(model, folder, [(trace, [])], product="plain")
     check(arrays, trace, 1e-5)
 
 
