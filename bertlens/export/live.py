@@ -23,19 +23,13 @@ from ..trace.trace import Trace
 from . import heads, weights
 from .accuracy import accuracy
 from .deflate import carried
+from .tokenizer import RARE, maps_characters, tokenizer_files
 
 LIMIT = 150_000_000  # bytes of the weights in a page
 _PIECE = 500_000  # numbers by which the whole is known
 _REST = 1_300_000  # bytes of a page beside its weights, about
 _EXPORT = "var made="  # how the engine's bundle begins
 _NOTICE = "Texts are read by @huggingface/tokenizers, which is under the Apache License 2.0, as bertlens is."
-READ = {  # kinds of tokenizers, by the steps of normalizer, pre-tokenizer and model: BERT's, RoBERTa's, XLM-R's
-    ("BertNormalizer", "BertPreTokenizer", "WordPiece"),
-    ("", "ByteLevel", "BPE"),
-    ("Precompiled", "WhitespaceSplit+Metaspace", "Unigram"),
-    ("Replace+Replace+NFKD+StripAccents+Lowercase+Precompiled", "WhitespaceSplit+Metaspace", "Unigram"),  # ALBERT's
-}
-RARE = "Rare characters may be read in another way here than in Python."  # of the last two
 _SAID = "The model is {} this page: it is loaded when the page is whole."
 
 
@@ -71,9 +65,8 @@ def live(trace: Trace, small: bool = False, hosted: bool = False, others: Sequen
     answer = heads.head(trace, small)
     tokenizer = trace.model.tokenizer
     files = tokenizer_files(tokenizer)
-    is_mapped = "Precompiled" in _steps(files["file"]["normalizer"])
     measured = accuracy((trace, *others), answer, small)
-    digits = measured.digits + (f" {RARE}" if is_mapped else "")
+    digits = measured.digits + (f" {RARE}" if maps_characters(files["file"]) else "")
     about = {
         "shape": weights.shape(trace.model) | {"head": answer.about.get("stages", [])},
         "answer": answer.about,
@@ -142,22 +135,6 @@ def _parts(trace: Trace, small: bool, answer: heads.Head) -> Iterator[dict[str, 
 def _credits(model: Model, made: str) -> tuple[str, ...]:
     stated = visible(licence(model.base.config, made)) or "not stated"
     return f"The model is {visible(model.name)}; licence: {stated}.", _NOTICE
-
-
-def tokenizer_files(tokenizer: Any) -> dict[str, Any]:
-    """Its file, without the padding and truncation that are set at the moment. Raises ExportError for other kinds."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    file = json.loads(backend.to_str()) if backend is not None else {}
-    if tuple("+".join(_steps(file.get(name))) for name in ("normalizer", "pre_tokenizer", "model")) not in READ:
-        raise ExportError("a page does not read texts as this model's tokenizer does: save it without live")
-    types = "token_type_ids" in tokenizer.model_input_names
-    return {"file": {**file, "padding": None, "truncation": None}, "config": {}, "types": types}
-
-
-def _steps(part: dict[str, Any] | None) -> list[str]:
-    """The kinds of a part's steps."""
-    inner = (part or {}).get("normalizers") or (part or {}).get("pretokenizers")
-    return [str(part["type"])] if part and inner is None else [str(one["type"]) for one in inner or ()]
 
 
 def _text(value: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import torch
 
 import bertlens as bl
 from bertlens.base.wire import pack, unpack
-from bertlens.export import arithmetic, heads, live, weights
+from bertlens.export import arithmetic, heads, live, tokenizer, weights
 from bertlens.model.borrowed import Model
 from bertlens.trace.trace import Trace
 from bertlens.widgets.shown import Shown
@@ -102,7 +102,7 @@ def asked(
     write(model, folder, heads.head(trace, small), small)
     header = Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"]
     carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
-    carried["tokenizer"] = live.tokenizer_files(lens.tokenizer)
+    carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
     found = []
     for n, (error, fields, show) in enumerate(node(folder, carried=carried, asks=questions)):
         index = (show["header"] if isinstance(show, dict) else fields or {}).get("arrays")

@@ -13,7 +13,8 @@ import torch
 import bertlens as bl
 from bertlens import whatif
 from bertlens.errors import ExportError
-from bertlens.export import live, weights
+from bertlens.export import weights
+from bertlens.export.tokenizer import tokenizer_files
 from unit.export import engine
 from unit.export.passes import check, check_both, generated
 
@@ -184,8 +185,8 @@ def test_the_pages_tokenizer_is_pythons_on_generated_lines(embedded_lens, tmp_pa
     words = sorted(word for word in tokenizer.get_vocab() if word.isalpha())
     singles = lines(words, 2400)
     pairs = [*zip(singles[:200], singles[200:400], strict=True), ("one", "")]
-    files = live.tokenizer_files(tokenizer)
-    out = engine.node(tmp_path, tokenizer=files, texts=[*([line] for line in singles), *pairs])
+    texts = [*([line] for line in singles), *pairs]
+    [out] = engine.node(tmp_path, readers=[{"tokenizer": tokenizer_files(tokenizer), "texts": texts}])
     apart = []
     for texts, found in zip([*((line,) for line in singles), *pairs], out, strict=True):
         encoding = embedded_lens.encoding(*texts)
