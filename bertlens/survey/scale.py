@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
+from ..errors import InputError, excerpt
 from ..trace.trace import Trace
 from .batch import batch_stats
 from .checkpoint import Checkpoint
@@ -159,7 +159,7 @@ def connected(client: Any) -> Iterator[Any]:
         yield client
         return
     if client != "local":
-        raise InputError(f'client is a dask.distributed.Client or "local", not {client!r:.60}')
+        raise InputError(f'client is a dask.distributed.Client or "local", not {excerpt(client, 60)}')
     _check_main_guard()
     with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as new_client:
         yield new_client
