@@ -422,7 +422,7 @@ def test_a_file_that_is_no_report_is_found_out_before_the_run(
     small: Lens, report: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[int] = []
-    monkeypatch.setattr("bertlens.cli._lens", lambda *_: loaded.append(1))
+    monkeypatch.setattr("bertlens.cli._lens", lambda *_: loaded.append(1))  # the command's own loading
     corpus, old, sound = tmp_path / "c.txt", tmp_path / "old.json", json.loads(report.to_json())
     corpus.write_text("the cat sat on the mat, it was warm.\n" * 9, encoding="utf-8")
 
