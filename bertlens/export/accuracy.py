@@ -132,4 +132,4 @@ def _upwards(value: float) -> str:
     if value == 0:
         return "0"
     step = 10.0 ** math.floor(math.log10(value))
-    return f"{math.ceil(value / step) * step:.1g}"
+    return f"{float(f'{math.ceil(value / step) * step:.1g}'):g}"  # 20, not 2e+01
