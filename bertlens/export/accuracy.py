@@ -46,17 +46,17 @@ def accuracy(traces: Sequence[Trace], head: Head, small: bool) -> Accuracy:
     types = [trace.encoding.token_type_ids or [0] * trace.n_tokens for trace in texts]
     inputs = [(trace.encoding.input_ids, of_trace) for trace, of_trace in zip(texts, types, strict=True)]
     attention = [0.0] * len(texts)
-    for layer, done in enumerate(arithmetic.layers(shape, chain([embeddings], parts), inputs)):
-        for n, (trace, one) in enumerate(zip(texts, done, strict=True)):
+    for layer, layer_of_texts in enumerate(arithmetic.layers(shape, chain([embeddings], parts), inputs)):
+        for n, (trace, one) in enumerate(zip(texts, layer_of_texts, strict=True)):
             apart = np.abs(one.weights - trace.attention(layer).double().cpu().numpy())
             attention[n] = max(attention[n], float(apart.max()))
-    answers = [_answer(trace, one.stream, head, embeddings) for trace, one in zip(texts, done, strict=True)]
+    answers = [_answer(trace, one.stream, head, embeddings) for trace, one in zip(texts, layer_of_texts, strict=True)]
     count = len(traces)
-    kept = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
-    opened = "the text that was saved" if count == 1 else f"the {count} texts of this page"
+    precision = "vectors of words in 8 bits and other weights in 15" if small else "weights of 16 bits"
+    subject = "the text that was saved" if count == 1 else f"the {count} texts of this page"
     longest = max(trace.n_tokens for trace in drawn)
     digits = (
-        f"On {opened}, {kept} move {_moved(attention[:count], answers[:count])}; on {len(drawn)} texts of up to "
+        f"On {subject}, {precision} move {_moved(attention[:count], answers[:count])}; on {len(drawn)} texts of up to "
         f"{longest} tokens drawn from the vocabulary, {_moved(attention[count:], answers[count:])}."
     )
     lengths = sorted(zip((trace.n_tokens for trace in texts), attention, strict=True))
@@ -76,7 +76,7 @@ def _drawn(trace: Trace, positions: int) -> list[Trace]:
     known = {*tokenizer.get_vocab().values()} - {*tokenizer.all_special_ids}
     tokens = sorted(token for token in known if token < model.vocabulary_size)
     rng = np.random.default_rng(0)
-    found = []
+    traces: list[Trace] = []
     for pair, length in (*((None, length) for length in LENGTHS), ("a", LENGTHS[-2])):
         encoding = _stretched(lens.encoding("a", pair), min(length, positions))
         ids = np.array(encoding.input_ids)
@@ -84,8 +84,8 @@ def _drawn(trace: Trace, positions: int) -> list[Trace]:
         ids[places] = rng.choice(tokens, len(places))
         if tokenizer.mask_token_id is not None:
             ids[places[1::MASKS]] = tokenizer.mask_token_id
-        found += lens.run([replace(encoding, input_ids=tuple(ids.tolist()))])
-    return found
+        traces += lens.run([replace(encoding, input_ids=tuple(ids.tolist()))])
+    return traces
 
 
 def _stretched(encoding: Encoding, length: int) -> Encoding:

@@ -140,15 +140,16 @@ def layers(
 ) -> Iterator[list[Attended]]:
     """Each layer of several texts, (ids, types) each. shape, parts: see `weights`."""
     embeddings = next(parts)
-    own: list[Arrays] = []
+    distinct: list[Arrays] = []
     streams = [_embedded(shape, embeddings, np.array(ids), np.array(types)) for ids, types in texts]
     for n in shape["order"]:
-        while len(own) <= n:
-            own.append(next(parts))
-        layer = {name: floats(own[n], name) if f"{name}.factors" in own[n] else own[n][name] for name in own[n]}
-        done = [_layer(shape, layer, stream) for stream in streams]
-        streams = [one.stream for one in done]
-        yield done
+        while len(distinct) <= n:
+            distinct.append(next(parts))
+        packed = distinct[n]
+        layer = {name: floats(packed, name) if f"{name}.factors" in packed else packed[name] for name in packed}
+        attended = [_layer(shape, layer, stream) for stream in streams]
+        streams = [text.stream for text in attended]
+        yield attended
 
 
 def _embedded(shape: Mapping[str, Any], arrays: Arrays, ids: np.ndarray, types: np.ndarray) -> np.ndarray:
