@@ -21,7 +21,7 @@ from benchmarks.browser import CACHE, PROBE, peak, renderers, served
 from benchmarks.models import small_lens, text
 from benchmarks.rows import Row, mb, ms, ratio
 from bertlens.base.wire import pack
-from bertlens.export import live, weights
+from bertlens.export import live, tokenizer, weights
 from bertlens.page import bundle
 from bertlens.widgets.shown import Shown
 from tests.browser.harness import CHROMIUM_ARGS, chromium
@@ -94,7 +94,7 @@ def texts(folder: Path) -> Iterator[Row]:
     lens = small_lens()
     own = lens.trace(OWN)
     carried = {**live.live(own).about, "header": Shown(own).opened("self", 1, 8).overview["header"]}
-    carried["tokenizer"] = live.tokenizer_files(lens.tokenizer)
+    carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
     given = {n: {"text": text(n), "ids": list(lens.encoding(text(n)).input_ids)} for n in BUDGETS}
     (folder / "live.json").write_text(json.dumps({"carried": carried, "texts": given}))
     for n, arrays in enumerate(weights.parts(own.model)):

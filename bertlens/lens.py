@@ -11,8 +11,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from .base.locks import locked
+from .base.paths import as_path
 from .base.registered import registered
-from .errors import InputError, ModelError
+from .errors import InputError, ModelError, check_batch
 from .model import loading, offline_model
 from .model.borrowed import Model
 from .model.loan import at_rest, check_hooks, shared
@@ -93,6 +94,7 @@ class Lens:
         another model are named, not replaced. A pooler or task head may be missing; the reports say so, too.
         What sentence-transformers saved (with a modules.json) is loaded by that package, which must be there.
         """
+        as_path(name, "a model")
         if is_sentence_encoder(name, revision):
             made, notes = load_sentence_encoder(
                 name, allow_pickle=allow_pickle, revision=revision, dtype=dtype, device=device
@@ -159,6 +161,8 @@ class Lens:
         for value, name in ((words, "words"), (words_pair, "words_pair")):
             if isinstance(value, str):
                 raise InputError(f"{name} must be a list of words, not one string: that goes to trace")
+            if not isinstance(value, Iterable) and not (value is None and name == "words_pair"):
+                raise InputError(f"{name} must be a list of words, not {type(value).__name__}")
         pair = list(words_pair) if words_pair else None
         return self.run([self.encoding(list(words), pair, truncation)])[0]
 
@@ -169,10 +173,9 @@ class Lens:
 
         Padding is in none of the results. Texts of like length share a batch. Raises InputError like `trace`.
         """
-        if isinstance(texts, str):
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
             raise InputError("trace_batch takes a list of texts; one text goes to trace")
-        if batch_size < 1:
-            raise InputError(f"batch_size must be at least 1, not {batch_size}")
+        batch_size = check_batch(batch_size)
         encodings = []
         for number, item in enumerate(texts):
             pair = item if isinstance(item, tuple) else (item,)
@@ -198,7 +201,7 @@ class Lens:
         Raises InputError for a task or prompt that the model has not, ModelError for a model that makes no vectors.
         """
         check_texts(texts)
-        return self.sentences.encode(texts, task, prompt_name, batch_size, progress)
+        return self.sentences.encode(texts, task, prompt_name, check_batch(batch_size), progress)
 
     def similarity(self, a: Any, b: Any) -> Tensor:
         """(N, M) how similar each of `a` is to each of `b`: texts, or vectors (N, E) and (M, E).

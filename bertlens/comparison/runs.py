@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..base.ranking import is_nothing, ranked
 from ..base.registered import registered
-from ..errors import InputError, ModelError, SelectionError, check_index
+from ..errors import InputError, ModelError, SelectionError, check_index, excerpt
 from ..measures.arithmetic import jensen_shannon, shares
 from ..measures.norms import transformed_norm
 from ..survey.distances import divergences
@@ -158,8 +158,10 @@ class Comparison:
 
     def both(self, measure: Measure, layer: int | None = None, kind: str = "map") -> tuple[Tensor, Tensor]:
         """The measure of a and of b, each on the units of both, NaN at gaps. Raises as `difference`."""
-        if kind not in KINDS:
-            raise SelectionError(f"no kind {kind!r} of measure: there are {', '.join(KINDS)}")
+        if not callable(measure):
+            raise InputError(f"measure is a function of a trace, not {excerpt(measure)}")
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise SelectionError(f"no kind {excerpt(kind)} of measure: there are {', '.join(KINDS)}")
         found = [measure(trace) if layer is None else measure(trace, layer) for trace in (self.a, self.b)]
         first, second = (
             (one if isinstance(one, Tensor) else torch.as_tensor(one, device="cpu")).detach().double() for one in found
@@ -191,8 +193,8 @@ class Comparison:
         trace = self.b if side else self.a
         check_index(layer, trace.n_layers, "layer")
         check_index(head, trace.n_heads, "head")
-        if measure not in MEASURES:
-            raise SelectionError(f"no measure {measure!r}: there are {', '.join(MEASURES)}")
+        if not isinstance(measure, str) or measure not in MEASURES:
+            raise SelectionError(f"no measure {excerpt(measure)}: there are {', '.join(MEASURES)}")
         rows, columns = self.queries.pairs[queries], self.keys.pairs[keys]
         found = torch.full((len(rows), len(columns)), torch.nan, dtype=torch.float64, device="cpu")
         here, there = ([(n, pair[side]) for n, pair in enumerate(pairs)] for pairs in (rows, columns))

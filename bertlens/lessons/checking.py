@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BertLensError, InputError, check_index
+from ..errors import BertLensError, InputError, check_index, check_lens
 from ..run.changes import Off
 from ..trace.trace import Trace
 from .facts import facts_of, first_answers, statistics_of
@@ -24,6 +24,7 @@ def checked(lesson: Lesson, lens: Any) -> pd.DataFrame:
     """See Lesson.check."""
     import pandas as pd
 
+    check_lens(lens)
     rows = []
     traces: dict[str, Trace] = {}
     for number, (one, state) in enumerate(walked(lesson), 1):

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.atomic import replacing
-from ..errors import InputError
+from ..base.paths import as_path
+from ..errors import InputError, excerpt
 from ..model import offline_model
 from ..training import differences
 from .language import Tree, parse, parse_number
@@ -89,7 +90,7 @@ def step(text: str, state: dict[str, Any] | None = None, act: str = "", **given:
     names = [field.name for field in fields(Step)]
     for name in given:
         if name not in names:
-            raise InputError(f"a step has no {str(name)[:40]!r}: it has {', '.join(names)}")
+            raise InputError(f"a step has no {excerpt(name)}: it has {', '.join(names)}")
     if not act:
         act = next(
             (a for name, a in (("predict", "predict"), ("check", "find"), ("model", "write")) if given.get(name)),
@@ -104,17 +105,21 @@ def step(text: str, state: dict[str, Any] | None = None, act: str = "", **given:
     return made
 
 
+def _is_text(value: Any) -> bool:
+    """Of at most MOST_TEXT characters that a file and a page can hold; lone surrogates are not printable."""
+    return isinstance(value, str) and len(value) <= MOST_TEXT and all(c.isprintable() or c == "\n" for c in value)
+
+
 def _check(one: Step) -> None:
     for name in ("text", "act", "predict", "of", "check", "model", "after", "notes"):
-        value = getattr(one, name)
-        if not isinstance(value, str) or len(value) > MOST_TEXT or not all(c.isprintable() or c == "\n" for c in value):
+        if not _is_text(getattr(one, name)):
             raise InputError(f"a step's {name} is text of at most {MOST_TEXT} characters, without control characters")
     if not one.text.strip():
         raise InputError("a step has a text that says what to do")
     if one.act not in ACTS:
         raise InputError(f"no act {one.act[:40]!r}: there are {', '.join(ACTS)}")
-    if not isinstance(one.hints, tuple) or len(one.hints) > 2 or not all(isinstance(hint, str) for hint in one.hints):
-        raise InputError("a step has at most two hints, each a text")
+    if not isinstance(one.hints, tuple) or len(one.hints) > 2 or not all(map(_is_text, one.hints)):
+        raise InputError("a step has at most two hints, each a text without control characters")
     for state in (one.state, one.show):
         checked_state(state)
     _check_table(one.table)
@@ -177,8 +182,9 @@ class Lesson:
                 raise InputError(f"a lesson's {name} is a line of text")
         if not title.strip():
             raise InputError("a lesson has a title")
-        self.title, self.lang, self.model, self.steps = title, lang, model, list(steps)
-        if len(self.steps) > MOST_STEPS or not all(isinstance(one, Step) for one in self.steps):
+        given = list(steps) if isinstance(steps, Iterable) else [steps]
+        self.title, self.lang, self.model, self.steps = title, lang, model, given
+        if len(given) > MOST_STEPS or not all(isinstance(one, Step) for one in given):
             raise InputError(f"a lesson has at most {MOST_STEPS} steps, each made by bl.Lesson.step(text, …)")
 
     def __repr__(self) -> str:
@@ -206,15 +212,19 @@ class Lesson:
         "title". What is not there stays as it is. Raises InputError for a step or a name that does not exist.
         """
         steps = list(self.steps)
+        if not isinstance(texts, Mapping):
+            raise InputError(f"texts are {{1: a text, 2: {{'text': …, 'hints': …}}, 'title': …}}, not {excerpt(texts)}")
         for number, given in texts.items():
             if number == "title":
                 continue
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= len(steps):
-                raise InputError(f"no step {str(number)[:20]!r}: there are 1 to {len(steps)}, and 'title'")
+                raise InputError(f"no step {excerpt(number, 20)}: there are 1 to {len(steps)}, and 'title'")
+            if not isinstance(given, str | Mapping):
+                raise InputError(f"step {number} has a text, or texts by name, not {excerpt(given)}")
             words = {"text": given} if isinstance(given, str) else dict(given)
             for name in words:
                 if name not in TRANSLATED:
-                    raise InputError(f"of a step {', '.join(TRANSLATED)} are translated, not {str(name)[:40]!r}")
+                    raise InputError(f"of a step {', '.join(TRANSLATED)} are translated, not {excerpt(name)}")
             steps[number - 1] = step(**{**steps[number - 1].record(), **words})
         return Lesson(texts.get("title", self.title), steps, lang, self.model)  # type: ignore[arg-type]
 
@@ -269,7 +279,7 @@ class Lesson:
         if path in SHIPPED:
             path = Path(__file__).with_name("shipped") / f"{path}.lesson.json"
         try:
-            with open(path, "rb") as file:
+            with as_path(path, "a lesson").open("rb") as file:
                 data = file.read(MOST_BYTES + 1)
         except OSError as error:
             raise InputError(f"{path} cannot be read ({error.strerror or error})") from error

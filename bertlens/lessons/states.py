@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, excerpt
 from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Pattern
 from ..trace.trace import Trace
 from ..vocabulary import SETTINGS, TRAITS
@@ -20,6 +21,7 @@ _CHOSEN = {
 _EMPTY: dict[str, Any] = {"heads": []}
 NAMES = (*_OWN, *_CHOSEN, *SETTINGS)
 MOST_CHARACTERS = 20_000
+_NO_TEXT = re.compile(r"(?<!\\)(?:\\\\)*\\u0000|[\ud800-\udfff]")  # of JSON, where a backslash is two
 
 # what a change is called in a record, and its numbers
 _ASKED: dict[type[Change], tuple[str, ...]] = {
@@ -41,13 +43,15 @@ def checked_state(state: Any) -> None:
         raise InputError("a state is a dict such as {'text': 'The cat sat.', 'layer': 1, 'head': 8}")
     for name in state:
         if name not in NAMES:
-            raise InputError(f"a state has no {str(name)[:40]!r}: it has {', '.join(NAMES)}")
+            raise InputError(f"a state has no {excerpt(name)}: it has {', '.join(NAMES)}")
     try:
-        size = len(json.dumps(state, allow_nan=False))
-    except (TypeError, ValueError) as error:
+        written = json.dumps(state, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError("a state holds plain values only: numbers, texts, lists") from error
-    if size > MOST_CHARACTERS:
+    if len(written) > MOST_CHARACTERS:
         raise InputError(f"a state has at most {MOST_CHARACTERS:,} characters")
+    if _NO_TEXT.search(written):
+        raise InputError("the texts of a state hold no NUL and no half character (lone surrogate)")
     for name in ("text", "text_pair"):
         if not isinstance(state.get(name, ""), str):
             raise InputError(f"the {name} of a state is a text")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ..base.paths import as_path
 from ..base.progress import bar
-from ..errors import InputError, ModelError, SelectionError
+from ..errors import InputError, ModelError, SelectionError, check_number, check_seed, excerpt
 from ..lens import Lens
 from ..page import bundle
 from ..survey.checkpoint import Stop, stoppable
@@ -82,7 +83,7 @@ def report(
     plan = draw(lens, corpus, minutes, texts, seed)
     drawn = list(plan.texts)
     begun, model = time.monotonic(), lens.borrowed.fingerprint()
-    part = None if resume is None else Part(Path(resume), _key(lens, plan, seed), len(drawn))
+    part = None if resume is None else Part(as_path(resume), _key(lens, plan, seed), len(drawn))
     with stoppable() as stop:
         keep = (lambda _: None) if part is None else _kept(part, stop)
         so_far = Gathered() if part is None else part.read()
@@ -150,7 +151,10 @@ def claims_of(claims: str | Sequence[str] | None) -> list[Claim]:
     """The claims of these names or papers, in the order of the table."""
     if claims is None:
         return [*CLAIMS]
-    names = [name.strip() for name in (claims.split(",") if isinstance(claims, str) else claims)]
+    given = claims.split(",") if isinstance(claims, str) else [*claims] if isinstance(claims, Iterable) else [None]
+    if not all(isinstance(name, str) for name in given):
+        raise SelectionError(f"claims are names in a list, or in a text with commas, not {excerpt(claims)}")
+    names = [str(name).strip() for name in given]
     known = {claim.name for claim in CLAIMS} | {*GROUPS}
     if wrong := [name for name in names if name not in known]:
         raise SelectionError(
@@ -173,10 +177,10 @@ class Plan:
 
 def draw(lens: Lens, corpus: Corpus | None, minutes: float, texts: int | None, seed: int) -> Plan:
     """Which texts, and how many in the time there is, by the time that a few take. Errors as for `report`."""
-    if texts is not None and (not isinstance(texts, int) or texts < 1):
-        raise InputError(f"texts is how many to take, at least 1, not {texts!r:.40}")
-    if not isinstance(minutes, int | float) or not 0 < minutes < 1e6:
-        raise InputError(f"minutes is a time above 0, not {minutes!r:.40}")
+    texts = None if texts is None else check_number(texts, "texts is how many to take,", 1)
+    seed = check_seed(seed)
+    if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 < minutes < 1e6:
+        raise InputError(f"minutes is a time above 0, not {excerpt(minutes)}")
     every = [*numbered(default_texts(lens) if corpus is None else corpus)]
     most = min(len(every), texts or TEXTS)
     order = random.Random(seed).sample(every, most)

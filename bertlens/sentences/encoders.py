@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..base.interrupts import interruptible
 from ..base.locks import locked
-from ..errors import InputError, ModelError
+from ..errors import InputError, ModelError, excerpt
 from ..model import transformers_private as private
 from ..model.loan import Loan
 from ..text.tokenizer import resting_state
@@ -175,10 +175,10 @@ class SentenceEncoder:
     def _prompt_name(self, task: str | None, name: str | None) -> str | None:
         """The prompt that the object's `encode…` uses. Raises InputError for a task or prompt that it has not."""
         prompts: dict[str, str] = self.module.prompts
-        if task is not None and task not in TASKS:
-            raise InputError(f"no task {task!r}: there are None, {', '.join(map(repr, TASKS))}")
-        if name is not None and name not in prompts:
-            raise InputError(f"no prompt {name!r}: this model has {', '.join(map(repr, prompts)) or 'none'}")
+        if task is not None and not (isinstance(task, str) and task in TASKS):
+            raise InputError(f"no task {excerpt(task)}: there are None, {', '.join(map(repr, TASKS))}")
+        if name is not None and not (isinstance(name, str) and name in prompts):
+            raise InputError(f"no prompt {excerpt(name)}: this model has {', '.join(map(repr, prompts)) or 'none'}")
         own = next((one for one in TASKS.get(task or "", ()) if one in prompts), None)
         return next((one for one in (name, own, self.module.default_prompt_name) if one is not None), None)
 

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from ..base.registered import registered
-from ..errors import InputError, ModelError, SelectionError
+from ..errors import InputError, ModelError, SelectionError, check_lens, check_number, excerpt
 from ..measures.sources.forward import finished
 from ..model.fingerprint import Fingerprint
+from ..text.encoding import check_text
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
 from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
@@ -130,7 +131,7 @@ class Similarity:
 
         of = self.of if of is None else of
         if of not in SPLITS:
-            raise SelectionError(f"no split of {str(of)[:40]!r}: there are {', '.join(map(repr, SPLITS))}")
+            raise SelectionError(f"no split of {excerpt(of)}: there are {', '.join(map(repr, SPLITS))}")
         matrix, units, names = self._pairs if of == "output" else self._by_input(progress), [], []
         for side, rows in zip(self.sides, matrix.shape, strict=True):
             size = len(side.encoding)
@@ -150,7 +151,7 @@ class Similarity:
         Raises SelectionError for another side.
         """
         if side not in SIDES:
-            raise SelectionError(f"no side {side!r}: there are 'a' and 'b'")
+            raise SelectionError(f"no side {excerpt(side)}: there are 'a' and 'b'")
         chosen = self.sides[SIDES.index(side)]
         if (self.of if of is None else of) == "input":
             sums = self._tokens_of_input(SIDES.index(side), words)
@@ -261,11 +262,12 @@ class Similarity:
         """
         from pandas import DataFrame
 
+        k = check_number(k, "k is how many pairs of words to name,", 0)
         s, units = self._effects, [side.words for side in self.sides]
         names = [side.names(chosen) for side, chosen in zip(self.sides, units, strict=True)]
         own = s[0, 0] - s[1:, :1] - s[:1, 1:] + s[1:, 1:]
         parts = torch.full_like(own, torch.nan) if self.why_not else grouped_sums(self._pairs, units)
-        order = (own if self.why_not else parts).abs().flatten().argsort(descending=True, stable=True)[: max(0, k)]
+        order = (own if self.why_not else parts).abs().flatten().argsort(descending=True, stable=True)[:k]
         rows = [divmod(int(at), own.shape[1]) for at in order]
         numbers = {
             "part": [float(parts[i, j]) for i, j in rows],
@@ -329,9 +331,12 @@ def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] 
     tasks: None, "query" or "document" for each text, as in `lens.encode`; their prompts are part of what is read.
     Raises InputError for anything else than two texts, ModelError for a cross-encoder, which reads both as one input.
     """
-    if not (isinstance(a, str) and isinstance(b, str)):
-        raise InputError("similarity is of two strings; lens.similarity compares many texts")
-    if len(tasks) != 2:
+    check_lens(lens)
+    for text, name in ((a, "a"), (b, "b")):
+        if not isinstance(text, str):
+            raise InputError("similarity is of two strings; lens.similarity compares many texts")
+        check_text(text, name)
+    if not isinstance(tasks, tuple | list) or len(tasks) != 2:
         raise InputError("tasks are two, one for each text: None, 'query' or 'document'")
     encoder, fingerprint = lens.sentences, lens.borrowed.fingerprint()
     if isinstance(encoder, LateEncoder):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..base.ranking import is_nothing
-from ..errors import ModelError
+from ..errors import ModelError, check_batch, check_lens, check_number
 from .encoders import SentenceEncoder
 from .late import LateSimilarity
 from .pairs import similarity
@@ -33,7 +33,10 @@ def rank(
     """
     from .ranking import Ranking
 
+    check_lens(lens)
     encoder, given = lens.sentences, check_texts(passages, "passages")
+    explained = check_number(explained, "explained is of how many passages to name words,", 0)
+    batch_size = check_batch(batch_size)
     check_texts([query], "query")
     bar = progress and len(given) > batch_size
     if isinstance(encoder, SentenceEncoder) and encoder.crosses:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..errors import InputError, ModelError
-from .encoders import COSINE, Read
+from ..errors import InputError, ModelError, excerpt
+from .encoders import COSINE, TASKS, Read
 from .pooling import Modes
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ class PlainEncoder:
         self, texts: str | Sequence[str], task: str | None, prompt_name: str | None, batch_size: int, progress: bool
     ) -> Tensor:
         """(N, D), of one string (D,). Prompts there are none; a text beyond the limit is cut."""
-        if prompt_name is not None or task not in (None, "query", "document"):
-            raise InputError("an encoder without sentence-transformers has no prompts: leave prompt_name")
+        _check_task(task, prompt_name)
         given = [texts] if isinstance(texts, str) else list(texts)
         made = [_states(trace).mean(0) for trace in self._lens.trace_batch(given, batch_size, truncation=True)]
         return made[0] if isinstance(texts, str) else torch.stack(made)
@@ -44,6 +43,7 @@ class PlainEncoder:
 
     def read(self, text: str, task: str | None, prompt_name: str | None = None) -> Read:
         """One text as the model reads it."""
+        _check_task(task, prompt_name)
         trace = self._lens.trace(text, truncation=True)
         states = _states(trace)
         return Read("", text, tuple(trace.encoding.input_ids), states, 0, states.mean(0))
@@ -51,6 +51,13 @@ class PlainEncoder:
     def vectors(self, states: Tensor, keep: Tensor) -> Tensor:
         """(N, D) of states (N, S, D), the mean over the tokens that `keep` (N, S) says."""
         return self.modes.pooled(states, keep)
+
+
+def _check_task(task: str | None, prompt_name: str | None) -> None:
+    if task is not None and not (isinstance(task, str) and task in TASKS):
+        raise InputError(f"no task {excerpt(task)}: there are None, {', '.join(map(repr, TASKS))}")
+    if prompt_name is not None:
+        raise InputError("an encoder without sentence-transformers has no prompts: leave prompt_name")
 
 
 def _states(trace: Any) -> Tensor:

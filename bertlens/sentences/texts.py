@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from ..errors import InputError
+from ..text.encoding import check_text
 from .encoders import NO_VECTORS, SentenceEncoder
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ def check_texts(texts: Any, name: str = "texts") -> list[str]:
     given: list[str] = [texts] if isinstance(texts, str) else list(texts) if isinstance(texts, Sequence) else []
     if not given or not all(isinstance(text, str) for text in given):
         raise InputError(f"{name} is a string or a list of strings, with at least one")
+    for text in given:
+        check_text(text, name)
     return given
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
-from ..errors import InputError
+from ..errors import InputError, check_lens
 from ..trace.provenance import made_with, model_provenance
 from ..trace.trace import Trace
 from .batch import batch_stats
@@ -77,6 +77,7 @@ def _survey(
     if lens is None:
         texts, about = _about_traces(texts)
     else:
+        check_lens(lens)
         about = model_provenance(lens.borrowed)
     stats = HeadStats(about | {"options": {"truncation": truncation}}, highest=TopTexts() if keep_texts else None)
     if resume is not None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ..errors import InputError, SelectionError, check_index
+from ..base.limits import TEXT_CHARACTERS
+from ..errors import InputError, SelectionError, check_index, check_number, excerpt
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..measures.statistics import SURVEY_NAMES
@@ -189,8 +190,8 @@ class HeadStats:
         there may be none (n_texts 0). ‖f(x)‖ by piece and the highest texts are not kept by length: there is neither
         frequency_correlation nor `texts`. Raises InputError for a number below 1.
         """
-        if tokens < 1 or segments < 1:
-            raise InputError(f"no text has {tokens} tokens in {segments} segments: give at least 1")
+        tokens = check_number(tokens, "tokens is how long a text is,", 1, TEXT_CHARACTERS)
+        segments = check_number(segments, "segments is of how many texts it is made,", 1)
         places = [LengthBin(segments, step) for step in near(tokens)]
         return HeadStats(
             self.provenance | {"lengths": [segments, *span(tokens)]},
@@ -364,7 +365,7 @@ class HeadStats:
 
     def _mean(self, name: str, average: str) -> np.ndarray:
         if average not in ("text", "token"):
-            raise SelectionError(f"average is 'text' or 'token', not {average!r}")
+            raise SelectionError(f"average is 'text' or 'token', not {excerpt(average)}")
         total, count = self._total(f"{name}.{average}"), self._total(f"{name}.{average}_count")
         with np.errstate(invalid="ignore"):
             return total / count.reshape(*count.shape, *[1] * (total.ndim - count.ndim))
@@ -372,12 +373,12 @@ class HeadStats:
     def _index(self, name: str, by: str) -> int:
         self._check_by(by)
         if name not in SURVEY_NAMES:
-            raise SelectionError(f"no statistic {name!r}: there are {', '.join(SURVEY_NAMES)}")
+            raise SelectionError(f"no statistic {excerpt(name)}: there are {', '.join(SURVEY_NAMES)}")
         return SURVEY_NAMES.index(name)
 
     def _check_by(self, by: str) -> None:
         if by not in BY:
-            raise SelectionError(f"by is 'weight' or 'norm', not {by!r}")
+            raise SelectionError(f"by is 'weight' or 'norm', not {excerpt(by)}")
         if self.shape and by == "norm" and not self.has_norms:
             raise InputError(
                 "these statistics hold no norms: the model's family has no adapter, or only maps were given"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.atomic import replacing
+from ..base.paths import as_path
 from ..errors import InputError
 from ..measures.statistics import SURVEY_NAMES
 from .statistics import LABELS
@@ -47,6 +48,7 @@ def write(path: str | Path, header: dict[str, Any], contents: Contents) -> None:
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays. Raises InputError for another file, a damaged one, or one of another version."""
+    path = as_path(path)
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)

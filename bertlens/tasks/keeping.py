@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.atomic import replacing
+from ..base.paths import as_path
 from ..errors import ExportError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Kept:
     """
 
     def __init__(self, folder: str | Path | None = None, about: dict[str, Any] | None = None):
-        self.folder = None if folder is None else Path(folder)
+        self.folder = None if folder is None else as_path(folder, "a folder")
         self._known: dict[tuple[str, tuple[int, ...]], Arrays] = {}
         self._new: list[tuple[str, tuple[int, ...]]] = []
         self._saved = time.monotonic()

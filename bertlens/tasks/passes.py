@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from ..errors import InputError, ModelError
+from ..errors import ModelError, check_batch
 from ..model.borrowed import Model
 from ..run import forward, trust
 from ..run.attention import check_precision
@@ -44,8 +44,7 @@ class Batch:
 
 def batches(lens: Lens, examples: Examples, rows: Sequence[int], batch_size: int, truncation: bool) -> Iterator[Batch]:
     """Rows in batches of like length, window by window in the given order. Raises InputError that names the row."""
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or not 1 <= batch_size <= 65_536:
-        raise InputError(f"batch_size must be at least 1 and at most 65,536, not {batch_size!r:.40}")
+    batch_size = check_batch(batch_size)
     for start in range(0, len(rows), WINDOW * batch_size):
         window = rows[start : start + WINDOW * batch_size]
         read = [examples.encodings(lens, row, truncation) for row in window]

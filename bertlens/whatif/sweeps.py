@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import ModelError, SelectionError, check_index, check_indices
+from ..errors import ModelError, SelectionError, check_index, check_indices, excerpt
 from ..measures.metrics import Metric, Read, bound, row_of
 from ..measures.rows import visible
 from ..run.changes import Change, Cut, Hide, Off, base
@@ -156,7 +156,7 @@ def planned(
 
 def _shape(trace: Trace, changes: str, layer: int | None, head: int | None) -> tuple[int, ...]:
     if changes not in KINDS:
-        raise SelectionError(f"no sweep over {str(changes)[:40]!r}: there are {', '.join(KINDS)}")
+        raise SelectionError(f"no sweep over {excerpt(changes)}: there are {', '.join(KINDS)}")
     if trace.model is None or not trace.has_neurons:
         check(trace, [Hide(0)])  # says why not
     if changes == "cells":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.limits import within
 from ..base.one_thread import one_thread_if_small
 from ..base.wire import json_safe, pack
-from ..errors import SelectionError
+from ..errors import SelectionError, excerpt
 from ..measures.byhead import even
 from ..measures.offers import offers, why_not
 from ..measures.statistics import ATLAS_NAMES
@@ -92,7 +92,7 @@ class Shown:
         """The attention maps of that name. Raises SelectionError where there are none."""
         shown = self.trace.maps.get(name) if isinstance(name, str) else None
         if shown is None:
-            raise SelectionError(f"no map {str(name)[:40]!r}: there are {', '.join(self.trace.maps)}")
+            raise SelectionError(f"no map {excerpt(name)}: there are {', '.join(self.trace.maps)}")
         return shown
 
     def pending(self, layers: Iterable[int]) -> list[int]:

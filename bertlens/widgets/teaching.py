@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 from ..base.atomic import check_writable
 from ..base.one_thread import one_thread_if_small
+from ..base.paths import as_path
 from ..base.registered import registered
-from ..errors import InputError
+from ..errors import InputError, excerpt
 from ..export import html
 from ..export.live import Cost, cost, live
 from ..lens import Lens
@@ -46,7 +47,7 @@ class Classroom:
     def __init__(self, lens: Lens, texts: Sequence[Text] = (), lesson: Any = None) -> None:
         if not isinstance(lens, Lens):
             raise InputError(f"classroom(lens, texts) needs a Lens, not {type(lens).__name__}")
-        if isinstance(texts, str):
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
             raise InputError("texts is a list of texts: texts=[text]")
         self.lens = lens
         self.lesson = lesson
@@ -88,7 +89,7 @@ class Classroom:
         """
         from tqdm.auto import tqdm
 
-        path = Path(path)
+        path = as_path(path)
         if hosted:
             path.mkdir(parents=True, exist_ok=True)
             html.check_folder(path, force)
@@ -119,5 +120,5 @@ def _pair(text: Text) -> tuple[str, str | None]:
         else (None, None)
     )
     if not isinstance(one, str) or not isinstance(other, str | None):
-        raise InputError(f"a text is a string or a pair of strings, not {text!r:.60}")
+        raise InputError(f"a text is a string or a pair of strings, not {excerpt(text, 60)}")
     return one, other

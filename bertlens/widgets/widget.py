@@ -18,7 +18,7 @@ import traitlets
 from traitlets import TraitError
 
 from ..base.limits import within
-from ..errors import InputError, SelectionError, check_index, check_indices
+from ..errors import InputError, SelectionError, check_index, check_indices, excerpt
 from ..export.html import Page
 from ..page import bundle
 from ..trace.trace import Trace
@@ -237,7 +237,7 @@ class LensWidget(anywidget.AnyWidget):
     def _valid_choice(self, proposal: Any) -> str:
         name, value = proposal["trait"].name, proposal["value"]
         if value not in choices_of(name):
-            raise SelectionError(f"no {name} {str(value)[:40]!r}: there are {', '.join(map(repr, choices_of(name)))}")
+            raise SelectionError(f"no {name} {excerpt(value)}: there are {', '.join(map(repr, choices_of(name)))}")
         return str(value)
 
     def _new_map(self, _change: Any) -> None:

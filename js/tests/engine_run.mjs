@@ -1,6 +1,6 @@
 // Runs what a Python test wrote into a folder, and writes what comes out beside it: `node tests/engine_run.mjs FOLDER`.
-// in.json {shape, plain, passes: [{ids, types, changes}]}, and n.json, n.bin of each part of the weights, as
-// bertlens/base/wire.py packs them. {tokenizer, texts} instead: the ids of texts; {commons}: what lists have in common;
+// in.json {shape, product, passes: [{ids, types, changes}]}, and n.json, n.bin of each part of the weights, as
+// bertlens/base/wire.py packs them. {readers: [{tokenizer, texts}]} instead: the ids of texts; {commons}: what lists have in common;
 // {maps}: the patterns of attention maps and the evidence for a gate; {carried, asks}: what the model in a page answers,
 // [error, fields, show] and the bytes of each.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,6 +8,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
+// a trace would name the bundle by all of its text
+process.on("uncaughtException", ({ message }) => {
+  console.error(message);
+  process.exit(1);
+});
 const folder = process.argv[2];
 const { outputFiles } = await build({
   entryPoints: [fileURLToPath(new URL("engine_parts.ts", import.meta.url))],
@@ -18,7 +23,7 @@ const { outputFiles } = await build({
 const source = Buffer.from(outputFiles[0].contents).toString("base64");
 const engine = await import(`data:text/javascript;base64,${source}`);
 const json = (name) => JSON.parse(readFileSync(join(folder, name), "utf8"));
-const { shape, plain, passes, tokenizer, texts, commons, maps, carried, asks } = json("in.json");
+const { shape, product, passes, readers, commons, maps, carried, asks } = json("in.json");
 
 if (commons) {
   writeFileSync(join(folder, "out.json"), JSON.stringify(commons.map(([x, y]) => engine.common(x, y))));
@@ -31,9 +36,12 @@ if (commons) {
     return { scores, ...said, cells: [...cells] };
   });
   writeFileSync(join(folder, "out.json"), JSON.stringify(found));
-} else if (texts) {
-  const { encode } = engine.createReader(tokenizer);
-  writeFileSync(join(folder, "out.json"), JSON.stringify(texts.map((pair) => encode(...pair))));
+} else if (readers) {
+  const found = readers.map(({ tokenizer, texts }) => {
+    const { encode } = engine.createReader(tokenizer);
+    return texts.map((pair) => encode(...pair));
+  });
+  writeFileSync(join(folder, "out.json"), JSON.stringify(found));
 } else if (asks) {
   const session = new engine.Session(carried);
   const part = async (n) => {
@@ -61,8 +69,16 @@ if (commons) {
   writeFileSync(join(folder, "out.json"), JSON.stringify(found));
 } else {
   const part = async (n) => engine.unpack(json(`${n}.json`), new Uint8Array(readFileSync(join(folder, `${n}.bin`))));
-  const weights = await engine.loadWeights(shape, part, undefined, plain ? engine.plainProduct : undefined);
-  if (weights.product.fast === Boolean(plain)) throw new Error("the other product");
+  const { validate } = WebAssembly;
+  let tried = 0;
+  if (product === "unfused") WebAssembly.validate = (code) => tried++ > 0 && validate(code); // the fused one comes first
+  const weights = await engine.loadWeights(
+    shape,
+    part,
+    undefined,
+    product === "plain" ? engine.plainProduct : undefined,
+  );
+  if (weights.product.fast === (product === "plain")) throw new Error("the other product");
   const times = [];
   for (const [n, { changes, ...input }] of passes.entries()) {
     const start = performance.now();

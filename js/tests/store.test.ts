@@ -102,6 +102,15 @@ describe("link", () => {
     half(2_000_000);
     expect((await asked).buffers[0]!.byteLength).toBe(4_000_000);
   });
+  it("speaks of the model and not of Python where the model is in the page", async () => {
+    const b = bench();
+    await hello(b, true, true);
+    b.synced.put({ layer: 1 });
+    vi.advanceTimersByTime(301);
+    expect(said(b)).toEqual({ state: "asking", text: "waiting for the model …" });
+    vi.advanceTimersByTime(6000);
+    expect(said(b)).toEqual({ state: "slow", text: "The model in this page is still at work", behind: true });
+  });
   it("says asking after 300 ms, slow after 6 s, and live with the late answer", async () => {
     const b = bench();
     await hello(b);

@@ -33,7 +33,7 @@ CODE = re.compile(
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)* (?:[^"\\\n]|\\.)*)"|`([^`\n]* [^`\n]*)`|>([^<>{}=;()?]* [^<>{}=;()?]*)<')
 # Names of CSS, of matplotlib, of classes, arguments and files, and titles of papers
 NOT_PROSE = re.compile(
-    r"[\w-]*[-:/]\s?(?:center|color)\b|\bcolors?(?:-|:|\.py)|center left|\bNormalize\b|\bnormalize(?:=|:)"
+    r"[\w-]*[-:/]\s?(?:center|color)\b|\bcolors?(?:-|:|\.py)|center left|\bNormalize\b|\bnormalized?(?:=|:)"
     r"|Analyzing (?:Transformers|and Inter)|Residual\s+and\s+Normalization|Multiscale Visualization"
 )
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...errors import InputError, ModelError
+from ...errors import InputError, ModelError, excerpt
 from ..correlations import numbers_table, spearman, spearman_interval
 from ..reading import Columns
 from .kind import Kind, Text, missing
@@ -179,9 +179,11 @@ def _number(found: Columns, column: str, row: int) -> float:
         raise InputError(f"{place}: the label is missing")
     try:
         number = float(value) if isinstance(value, str | Real) else math.nan
+    except OverflowError:
+        number = math.inf
     except ValueError:
         comma = " (a decimal comma is to be a point)" if "," in str(value) else ""
-        raise InputError(f"{place}: the label {value!r:.40} is no number{comma}") from None
+        raise InputError(f"{place}: the label {excerpt(value)} is no number{comma}") from None
     if not math.isfinite(number):
-        raise InputError(f"{place}: the label {value!r:.40} is no finite number")
+        raise InputError(f"{place}: the label {excerpt(value)} is no finite number")
     return number

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...errors import InputError, ModelError
+from ...errors import InputError, ModelError, excerpt
 from ...measures.predictions import words_of
 from ...survey.intervals import count_interval, share_interval
 from ..reading import Columns
@@ -60,7 +60,7 @@ class Words(Kind):
             if missing(value) or (isinstance(value, str) and not value.strip()):
                 raise InputError(f"{place}: the label is missing")
             if not isinstance(value, str):
-                raise InputError(f"{place}: a label is a word, not {value!r:.40}")
+                raise InputError(f"{place}: a label is a word, not {excerpt(value)}")
             if value not in known:
                 known[value] = self._token(place, value)
             labels.append(known[value])
@@ -75,7 +75,9 @@ class Words(Kind):
         if own is not None and own != unknown:
             return int(own)
         tokens = " ".join(self._tokenizer.convert_ids_to_tokens(ids))
-        raise InputError(f"{place}: {word!r:.40} is no one token of the model but {tokens:.80}: a mask stands for one")
+        raise InputError(
+            f"{place}: {excerpt(word)} is no one token of the model but {tokens:.80}: a mask stands for one"
+        )
 
     def read(self, output: Any, batch: Batch) -> Tensor:
         logits = words_of(output)

@@ -22,8 +22,9 @@ export interface Host {
 }
 
 const PATIENCE = 3000; // ms for a Worker to say that it is there
-const TICK = 5000; // ms between two looks whether it is there still
-const SILENT = 12; // looks in which it says nothing
+const TICK = 2000; // ms between two looks whether it is there still
+const SILENT = 30; // looks in which it says nothing while it works
+const GONE = 2; // and while it has nothing else to do than to say that it is there
 export const STOPPED = "The model in this page has stopped: load the page again.";
 const OWN = "What you type is run in this page, and stays on it.";
 const SLOW = "This browser refuses WebAssembly: the model runs ten times slower.";
@@ -77,7 +78,8 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
     tell(`loading the model ${Math.floor(100 * far)} %${host.size ? ` of ${Math.ceil(host.size / 1e6)} MB` : ""}`);
   };
 
-  let [own, why, silent, isLong] = [OWN, "", 0, false]; // what is said of the model that is there; why it is not
+  let [own, why, isLong] = [OWN, "", false]; // what is said of the model that is there; why it is not
+  let [silent, works] = [0, true]; // looks since it was heard; whether it may be at work
   const hear = ({ data: message }: MessageEvent<ToPage>) => {
     silent = 0;
     if (message.kind === "answer") waits.get(message.id)?.(message);
@@ -96,6 +98,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
       host.say(own);
       tell("");
     }
+    works = !isLoaded || waits.size > 0;
   };
   const end = (reason: string) => {
     [why, isLoaded, coming] = [reason, false, ""];
@@ -107,8 +110,7 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
   };
   const cannot = ({ message }: Error) => end(`The model cannot be run here: ${message}`);
   const look = () => {
-    if (isLoaded && waits.size === 0) silent = 0;
-    else if (silent++ === SILENT) end(STOPPED);
+    if (silent++ === (works ? SILENT : GONE)) end(STOPPED);
     else line!.postMessage({ kind: "there" });
   };
   let looks: ReturnType<typeof setInterval> | undefined;
@@ -127,6 +129,10 @@ export function connect(host: Host): (message: Record<string, unknown>) => Promi
   const ask = (question: Record<string, unknown>) =>
     new Promise<ToPage & { kind: "answer" }>((resolve) => {
       const id = ++asked;
+      if (waits.size === 0) {
+        works = false; // until it has said that it is there, which it does before it begins
+        line!.postMessage({ kind: "there" });
+      }
       waits.set(id, (message) => {
         waits.delete(id);
         resolve(message);

@@ -11,7 +11,7 @@ import pytest
 
 import bertlens as bl
 from bertlens.base.wire import unpack
-from bertlens.export import live, weights
+from bertlens.export import live, tokenizer
 from bertlens.page import bundle
 from bertlens.widgets.shown import Shown
 from unit.export import engine
@@ -49,7 +49,7 @@ def test_a_pass_in_chromium_is_torchs(embedded_lens: Any, browser: Any, tmp_path
     engine.write(embedded_lens.borrowed, tmp_path)
     own = embedded_lens.trace("The cat sat.")
     carried = {**live.live(own).about, "header": Shown(own).opened("self", 1, 8).overview["header"]}
-    carried["tokenizer"] = live.tokenizer_files(embedded_lens.tokenizer)
+    carried["tokenizer"] = tokenizer.tokenizer_files(embedded_lens.tokenizer)
     asked = [{"op": "head", "layer": layer, "head": 7} for layer in range(6)]
     page = browser.new_page()
     page.route(f"{ADDRESS}/*.*", lambda route: route.fulfill(path=tmp_path / route.request.url.rsplit("/", 1)[1]))
@@ -58,7 +58,7 @@ def test_a_pass_in_chromium_is_torchs(embedded_lens: Any, browser: Any, tmp_path
     page.add_script_tag(content=bundle.text("engine.js"))
     [_, *found] = page.evaluate(ASK, [json.loads(json.dumps(carried)), [{"op": "trace", "text": TYPED}, *asked]])
     page.close()
-    trace = bl.Lens(weights.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(TYPED)
+    trace = bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(TYPED)
     for layer, (fields, data) in enumerate(found):
         arrays = unpack(fields["arrays"], bytes(data))
         for name, other in (("q", trace.query(layer)), ("k", trace.key(layer))):

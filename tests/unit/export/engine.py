@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 from pathlib import Path
@@ -12,11 +13,24 @@ import torch
 
 import bertlens as bl
 from bertlens.base.wire import pack, unpack
-from bertlens.export import heads, live, weights
+from bertlens.export import arithmetic, heads, live, tokenizer, weights
+from bertlens.model.borrowed import Model
 from bertlens.trace.trace import Trace
 from bertlens.widgets.shown import Shown
 
 ROOT = Path(__file__).resolve().parents[3]
+
+
+def rounded(model: Any, small: bool = False) -> Any:
+    """The module again, in float32 and with the weights that a page computes with."""
+    module = copy.deepcopy(model.module).float()
+    words = Model(module, model.tokenizer).embedding.weight
+    with torch.no_grad():
+        for parameter in module.parameters():
+            if parameter.ndim == 2:
+                make = weights.table if parameter is words else weights.matrix
+                parameter.copy_(torch.from_numpy(arithmetic.floats(make("own", parameter, small), "own")))
+    return module
 
 
 def write(model: Any, folder: Path, head: heads.Head | None = None, small: bool = False) -> dict[str, Any]:
@@ -40,9 +54,10 @@ def node(folder: Path, **given: Any) -> Any:
 
 
 def passes(
-    model: Any, folder: Path, given: list[tuple[Trace, list[dict[str, Any]]]], plain: bool = False
+    model: Any, folder: Path, given: list[tuple[Trace, list[dict[str, Any]]]], product: str = ""
 ) -> tuple[list[dict[str, np.ndarray]], list[float]]:
-    """The arrays of each pass over a trace's tokens, with changes; and the milliseconds that each took."""
+    """The arrays of each pass over a trace's tokens, with changes, and the milliseconds of each. product: "plain",
+    "unfused", or the browser's best."""
     inputs = [
         {
             "ids": trace.encoding.input_ids,
@@ -51,7 +66,7 @@ def passes(
         }
         for trace, changes in given
     ]
-    out = node(folder, shape=weights.shape(model) | {"head": []}, plain=plain, passes=inputs)
+    out = node(folder, shape=weights.shape(model) | {"head": []}, product=product, passes=inputs)
     found = []
     for n in range(len(inputs)):
         index = json.loads((folder / f"out{n}.json").read_text())
@@ -81,13 +96,13 @@ def asked(
     """What the model in a live page of the text `own` answers: a lens on the weights that it has, and (error, fields,
     show, arrays) of each question. A question about the trace "last" is about the last run that was shown."""
     model = lens.borrowed
-    same = bl.Lens(weights.rounded(model, small), lens.tokenizer)
+    same = bl.Lens(rounded(model, small), lens.tokenizer)
     same.made = lens.made
     trace = lens.trace(own)
     write(model, folder, heads.head(trace, small), small)
     header = Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"]
     carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
-    carried["tokenizer"] = live.tokenizer_files(lens.tokenizer)
+    carried["tokenizer"] = tokenizer.tokenizer_files(lens.tokenizer)
     found = []
     for n, (error, fields, show) in enumerate(node(folder, carried=carried, asks=questions)):
         index = (show["header"] if isinstance(show, dict) else fields or {}).get("arrays")

@@ -14,7 +14,7 @@ import bertlens as bl
 from bertlens import whatif
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
-from bertlens.export import live, weights
+from bertlens.export import live
 from bertlens.widgets.answers import heads, matter
 from bertlens.widgets.answers import whatif as answers
 from bertlens.widgets.shown import Shown
@@ -166,11 +166,11 @@ def test_what_is_not_offered_says_that_it_needs_python(said):
 
 def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(embedded_lens):
     trace = embedded_lens.trace(OWN)
-    same = bl.Lens(weights.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(OWN)
+    same = bl.Lens(engine.rounded(embedded_lens.borrowed), embedded_lens.tokenizer).trace(OWN)
     apart = max(float((same.attention(n) - trace.attention(n)).abs().max()) for n in range(6))
     view = trace.explore()
     page, plain = view.to_html(live=True, progress=False), view.to_html(progress=False)
-    [most] = set(re.findall(r"weights of 16 bits move attention by at most ([\d.e-]+)\.", page))
+    [most] = set(re.findall(r"weights of 16 bits move attention by at most ([\d.e-]+);", page))
     assert apart <= float(most) < 2 * apart + 1e-4 and float(most) <= 2e-3
     with_model, without = (
         re.sub("sha256-[^']+", "", re.findall(r'Content-Security-Policy" content="([^"]+)"', text)[0])
@@ -187,10 +187,12 @@ def test_the_page_says_what_its_rounding_changes_and_has_a_policy_of_its_own(emb
     assert f"{len(smaller.encode()) / 1e6:.0f} MB with `small=True`" in readme
     for is_small, made in ((False, page), (True, smaller)):
         assert 0.95 < live.cost(trace, is_small).size / len(made.encode()) < 1.05
-    assert (small.about["decimals"], live.live(trace).about["decimals"]) == (2, 3)
-    less = bl.Lens(weights.rounded(embedded_lens.borrowed, small=True), embedded_lens.tokenizer).trace(OWN)
+    [of_all] = re.findall(r'"decimals":(\[\[.*?\]\])', page)
+    of_small, of_all = dict(small.about["decimals"]), dict(json.loads(of_all))
+    assert of_small[trace.n_tokens] == 2 and of_small[256] == 1 and {*of_all.values()} == {3}
+    less = bl.Lens(engine.rounded(embedded_lens.borrowed, small=True), embedded_lens.tokenizer).trace(OWN)
     apart = max(float((less.attention(n) - trace.attention(n)).abs().max()) for n in range(6))
-    [most] = re.findall(r"8 bits and other weights in 15 move attention by at most ([\d.]+)\.", small.digits)
+    [most] = re.findall(r"8 bits and other weights in 15 move attention by at most ([\d.]+);", small.digits)
     assert apart <= float(most) < 2 * apart and 2e-3 < apart <= 2e-2  # of two decimals the last moves by two at most
     assert page.isascii()
     carried = page.split('id="bertlens-live"')[0]  # what a browser that cannot unpack shows

@@ -82,6 +82,13 @@ def test_another_file_is_refused_in_one_sentence(tmp_path, content, said):
         ({"text": "a", "predict": "key", "of": "previous"}, "'argmax' or 'argmax of words'"),
         ({"text": "a", "predict": "number", "of": "weight", "within": True}, "within is how near"),
         ({"text": "a", "hints": ["1", "2", "3"]}, "at most two hints"),
+        ({"text": "a", "hints": ["\ud800"]}, "each a text without control characters"),
+        ({"text": "a", "hints": ["a\0b"]}, "each a text without control characters"),
+        ({"text": "a", "after": "\udfff"}, "without control characters"),
+        ({"text": "a", "state": {"text": "a\0b"}}, "no NUL and no half character"),
+        ({"text": "a", "state": {"text": "\ud800"}}, "no NUL and no half character"),
+        ({"text": "a", "state": {"heads": [["\udc00"]]}}, "no NUL and no half character"),
+        ({"text": "a", "show": {"text": "a\\\0"}}, "no NUL and no half character"),
         ({"text": "a", "state": {"colour": 1}}, "a state has no 'colour'"),
         ({"text": "a", "state": {"layer": "1"}}, "the layer of a state is a whole number"),
         ({"text": "a", "state": {"text": 5}}, "the text of a state is a text"),
@@ -105,6 +112,13 @@ def test_what_is_no_lesson_is_one_sentence():
     for given, said in ((("a", ["x"]), "each made by bl.Lesson.step"), (("\x1b",), "a line of text"), ((3,), "a line")):
         with pytest.raises(bl.InputError, match=said):
             bl.Lesson(*given)
+    with pytest.raises(bl.InputError, match=r"each made by bl\.Lesson\.step"):
+        bl.Lesson("a", 5)
+    for path in (1, True, 99):  # numbers of open files
+        with pytest.raises(bl.InputError, match="a lesson is named by a string or a path"):
+            bl.Lesson.load(path)
+    kept = bl.Lesson("a", [step("b", {"text": "a backslash: \\u0000, an emoji: 😀"})])
+    assert json.loads(json.dumps(kept.record())) == kept.record()
     with pytest.raises(bl.InputError, match="takes the state of a view"):
         bl.Lesson("x").step("no view", "text")
 
@@ -117,7 +131,12 @@ def test_a_lesson_is_translated():
     assert german.steps[1].hints == ("eins",) and german.steps[1].after == "So it is."
     kept = [(one.state, one.check, one.predict, one.of, one.within) for one in german.steps]
     assert kept == [(one.state, one.check, one.predict, one.of, one.within) for one in lesson().steps]
-    for texts, said in (({9: "x"}, "no step '9': there are 1 to 6"), ({1: {"check": "x"}}, "not 'check'")):
+    for none in (None, 5, True, ["a"], ("a",)):
+        with pytest.raises(bl.InputError, match="step 1 has a text, or texts by name, not"):
+            lesson().translated("de", {1: none})
+        with pytest.raises(bl.InputError, match="texts are"):
+            lesson().translated("de", none)
+    for texts, said in (({9: "x"}, "no step 9: there are 1 to 6"), ({1: {"check": "x"}}, "not 'check'")):
         with pytest.raises(bl.InputError, match=said):
             lesson().translated("de", texts)
 

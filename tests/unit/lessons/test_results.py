@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import gzip
 import json
 import re
 
@@ -70,6 +71,32 @@ def test_a_class_is_collected(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("nothing")
     assert cli.main(["results", str(tmp_path / "a.txt"), "-o", str(out)]) == 2
     assert "a.txt, line 1: this is no result of a lesson" in capsys.readouterr().err
+
+
+def test_files_as_programs_save_them_are_read_and_cells_stay_cells(tmp_path, capsys):
+    """Excel's and Notepad's byte order marks, UTF-16, gzip; what was typed comes back cell by cell."""
+    typed = 'a "b", c\rd\ne'
+    text = f"{line(name='Ada')}\r\n{line(name='Zoë', done=[{'step': 1, 'act': 'write', 'written': typed}])}\r\n"
+    for name, data in {
+        "utf8": text.encode("utf-8-sig"),
+        "utf16": text.encode("utf-16"),
+        "big": b"\xfe\xff" + text.encode("utf-16-be"),
+        "plain": text.encode(),
+        "zipped.gz": gzip.compress(text.encode("utf-16")),
+        "odd": text.encode() + "Grüße\n".encode("latin-1"),
+    }.items():
+        (tmp_path / name).write_bytes(data)
+        out = tmp_path / f"{name}.csv"
+        assert cli.main(["results", str(tmp_path / name), "-o", str(out)]) == 0
+        assert ("line 3" in capsys.readouterr().out) == (name == "odd")
+        with out.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["name"] for row in rows] == ["Ada", "Zoë"] and rows[1]["written"] == typed
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(text.encode() * 99)[:-9])
+    assert cli.main(["results", str(tmp_path / "cut.gz"), "-o", str(out)]) == 2
+    assert "cut.gz cannot be opened" in capsys.readouterr().err
+    (tmp_path / "half").write_text(line(name="\ud800"))
+    assert cli.main(["results", str(tmp_path / "half"), "-o", str(out)]) == 0  # a name of half a character
 
 
 def test_a_class_is_drawn_step_by_step(tmp_path):
