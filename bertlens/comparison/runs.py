@@ -157,7 +157,7 @@ class Comparison:
         return second - first
 
     def both(self, measure: Measure, layer: int | None = None, kind: str = "map") -> tuple[Tensor, Tensor]:
-        """The measure of a and of b, each on the units of both, NaN at gaps. InputError, SelectionError as `difference`."""
+        """The measure of a and of b, on the units of both, NaN at gaps. InputError, SelectionError as `difference`."""
         if not callable(measure):
             raise InputError(f"measure is a function of a trace, not {excerpt(measure)}")
         if not isinstance(kind, str) or kind not in KINDS:
