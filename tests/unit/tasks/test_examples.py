@@ -119,6 +119,7 @@ def test_what_cannot_be_used_is_named_by_row_and_column(lens, given, said):
         bl.task(lens, given)
 
 
+DEFLATED = gzip.compress(b"text,label\nthe cat,1\nsat,0\n" * 50)
 BAD_FILES = {
     "short.csv": (b"text,label\na,1\nb,c,0\n", r"row 1 \(line 3 of short.csv\) has 3 fields"),
     "label.csv": (
@@ -134,6 +135,8 @@ BAD_FILES = {
     "array.jsonl": (b"[1]\n", r"line 1 of array.jsonl is no JSON object"),
     "sheet.xlsx": (b"PK", r"sheet.xlsx is a workbook: save the sheet as CSV"),
     "a.parquet": (b"PAR1", r"a.parquet is no file of examples"),
+    "bent.csv.gz": (DEFLATED[:10] + b"\x07" + DEFLATED[11:], r"bent.csv.gz cannot be opened: Error -3"),
+    "cut.csv.gz": (DEFLATED[:-12], r"cut.csv.gz cannot be opened: Compressed file ended"),
 }
 
 
