@@ -47,6 +47,10 @@ class Gathered:
     hash: int = 0
 
     @property
+    def norms(self) -> list[np.ndarray]:
+        return self.values["norm"]
+
+    @property
     def n(self) -> int:
         return len(self.gates)
 
