@@ -16,9 +16,9 @@ from .rules import Measured
 
 FILE = ArraysFile("part of a report", 1, "delete it, or leave --resume out")
 BY = ("weight", "norm")
-OF_TOKENS = ("ids", "token_lengths")  # one number a token
-OF_TEXTS = ("places", "unknown")  # one a text
-OF_ALL = ("truncated", "hash")
+RAGGED = ("ids", "token_lengths")  # one number a token
+NUMBERS = ("places", "unknown")  # one a text
+SUMS = ("truncated", "hash")
 PLACES = "places of texts"
 
 
@@ -41,7 +41,7 @@ class ResumeFile:
     def write(self, numbers: Gathered) -> None:
         """Raises ExportError where it cannot be written."""
         about: dict[str, Any] = {"claims": {name: asdict(measured) for name, measured in self.claims.items()}}
-        about |= {name: str(getattr(numbers, name)) for name in OF_ALL}
+        about |= {name: str(getattr(numbers, name)) for name in SUMS}
         FILE.write(self.path, about, _packed(numbers), self.of)
 
 
@@ -57,9 +57,9 @@ def texts_in(path: Path) -> int | None:
 def _packed(numbers: Gathered) -> dict[str, np.ndarray]:
     if not numbers.n:
         return {}
-    arrays = {name: np.array(getattr(numbers, name)) for name in OF_TEXTS}
+    arrays = {name: np.array(getattr(numbers, name)) for name in NUMBERS}
     arrays |= {by: np.stack(numbers.values[by]) for by in BY if numbers.values[by]}
-    for join, names in ((np.stack, _arrays_of_texts()), (np.concatenate, OF_TOKENS)):
+    for join, names in ((np.stack, _arrays_of_texts()), (np.concatenate, RAGGED)):
         arrays |= {name: join(values) for name in names if (values := getattr(numbers, name))}
     return arrays
 
@@ -68,23 +68,23 @@ def _unpacked(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Gat
     numbers = Gathered()
     if "places" not in arrays:
         return numbers
-    for name in OF_TEXTS:
+    for name in NUMBERS:
         setattr(numbers, name, arrays[name].tolist())
     for by in BY:
         numbers.values[by] = [*arrays.get(by, ())]
     for name in _arrays_of_texts():
         setattr(numbers, name, [*arrays.get(name, ())])
     ends = np.cumsum([int(kinds.sum()) for kinds in numbers.kinds])[:-1]
-    for name in OF_TOKENS:
+    for name in RAGGED:
         setattr(numbers, name, np.split(arrays[name], ends) if name in arrays else [])
-    for name in OF_ALL:
+    for name in SUMS:
         setattr(numbers, name, int(about[name]))
     return numbers
 
 
 def _arrays_of_texts() -> list[str]:
     """The fields of which each text has an array, all of one shape."""
-    return [each.name for each in fields(Gathered) if each.name not in (*OF_TOKENS, *OF_TEXTS, *OF_ALL, "values")]
+    return [each.name for each in fields(Gathered) if each.name not in (*RAGGED, *NUMBERS, *SUMS, "values")]
 
 
 def _measured(record: dict[str, Any]) -> Measured:
