@@ -23,10 +23,9 @@ from ..measures.norms import transformed_norm
 from ..survey.distances import divergences
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
-from .alignment import Alignment, Unit, align
+from .alignment import Alignment, Unit, align, members, spread
 from .answers import BothAnswers, answers
 from .kinship import match_heads, one_tokenizer
-from .placing import members, spread
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arrays_file import write
 from ..base.atomic import replacing
 from ..base.paths import as_path
 from ..errors import check_index, check_indices
@@ -43,8 +44,8 @@ def save_npz(trace: Trace, path: str | Path, *, layers: Sequence[int] | None = N
             arrays[f"{prefix}scaling"] = np.array([side.scaling(layer) for layer in chosen])
         about[f"{prefix}tokens"], about[f"{prefix}key_tokens"] = list(side.tokens), list(side.key_tokens)
     path = as_path(path)
-    with replacing(path if path.suffix == ".npz" else path.parent / f"{path.name}.npz") as out:  # as numpy names it
-        np.savez_compressed(out, about=np.array(json.dumps(about)), **arrays)
+    path = path if path.suffix == ".npz" else path.parent / f"{path.name}.npz"  # as numpy names it
+    write(path, about, arrays, compressed=True)
 
 
 def _stack(tensors: Iterable[Any]) -> np.ndarray:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA, VERSION = "bertlens lesson", 2
-READ = (1, VERSION)  # 2: tables, `head is` and `taken` in checks
 SHIPPED = ("row-of-weights", "patterns", "weight-and-norm", "who-is-it", "heads-off", "one-sentence")  # in their order
 MOST_BYTES, MOST_STEPS, MOST_TEXT = 1_000_000, 100, 4_000
 MOST_COLUMNS, MOST_ROWS, MOST_CELL = 6, 30, 80  # of a table
@@ -295,9 +294,9 @@ class Lesson:
         """A lesson from its record. Raises InputError."""
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise InputError('this is no lesson: it has no "schema": "bertlens lesson"')
-        if record.get("version") not in READ:
-            found = str(record.get("version"))[:20]
-            raise InputError(f"this lesson is of version {found}, this bertlens reads 1 to {VERSION}: update bertlens")
+        if record.get("version") != VERSION:
+            version = str(record.get("version"))[:20]
+            raise InputError(f"this lesson is of version {version}, this bertlens reads {VERSION}: update the older")
         steps = record.get("steps")
         if not isinstance(steps, list):
             raise InputError("this lesson has no list of steps")

@@ -126,8 +126,7 @@ def cancelling(
         for k, pieces in enumerate(pairs):
             x, y = (torch.cat(side, 1) for side in zip(*pieces, strict=True))
             points[k].append((x.flatten(), y.flatten()))
-            if x.shape[1] >= 3:
-                within[layer, :, k] = torch.tensor([spearman(a, b) for a, b in zip(x, y, strict=True)], device="cpu")
+            within[layer, :, k] = torch.tensor([spearman(a, b) for a, b in zip(x, y, strict=True)], device="cpu")
     pooled = [spearman(*(torch.cat(side) for side in zip(*pieces, strict=True))) for pieces in points]
     return Cancelling(torch.tensor(pooled, device="cpu"), within)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ..base.interrupts import Held, stoppable
 from ..base.paths import as_path
 from ..base.progress import bar
 from ..errors import InputError, ModelError, SelectionError, check_number, check_seed, excerpt
 from ..lens import Lens
 from ..page import bundle
-from ..survey.checkpoint import Stop, stoppable
 from ..survey.corpus import Corpus, Numbered, digest, numbered, traces_of
 from ..survey.statistics import Lengths, text_statistics
 from ..tasks import task
@@ -29,8 +29,8 @@ from .claims import CLAIMS, GROUPS, Claim
 from .gathered import Gathered, gather
 from .measuring import CLOSE, MEASURES, layers_in, middle
 from .page import LIMIT
-from .part import Part
 from .passes import DISTANCE_TEXTS, PASSES, PROBE_SENTENCES, gradient_texts
+from .resume_file import PLACES, ResumeFile
 from .rules import Measured, verdict
 from .texts import NAME, pairs, singles
 
@@ -83,27 +83,26 @@ def report(
     plan = draw(lens, corpus, minutes, texts, seed)
     drawn = list(plan.texts)
     begun, model = time.monotonic(), lens.borrowed.fingerprint()
-    part = None if resume is None else Part(as_path(resume), _key(lens, plan, seed), len(drawn))
-    with stoppable() as stop:
-        keep = (lambda _: None) if part is None else _kept(part, stop)
-        so_far = Gathered() if part is None else part.read()
-        so_far = gather(lens, drawn, found=so_far, now_and_then=keep, progress=progress)
-        if part is not None:
-            with stop.held():
-                part.write(so_far)
+    file = None if resume is None else ResumeFile(as_path(resume), _report_identity(lens, plan, seed))
+    with stoppable():
+        so_far, autosave = (Gathered(), None) if file is None else (file.read(), file.autosave)
+        so_far = gather(lens, drawn, found=so_far, autosave=autosave, progress=progress)
+        if file is not None:
+            with Held():
+                file.write(so_far)
         gathered = so_far.in_order()
     done = {*gathered.places}
     items = [entry.item for entry in drawn if entry.number in done]
-    left = [claim for claim in chosen if claim.name in CLOSE and (part is None or claim.name not in part.done)]
+    left = [claim for claim in chosen if claim.name in CLOSE and (file is None or claim.name not in file.claims)]
     close = closer.look(lens, items) if left else None
 
     def measured_of(name: str) -> Measured:
-        if part is None or name in MEASURES or len(done) < len(drawn):
+        if file is None or name in MEASURES or len(done) < len(drawn):
             return computed(name)
-        if name not in part.done:
-            part.done[name] = computed(name)
-            part.now_and_then(so_far)
-        return part.done[name]
+        if name not in file.claims:
+            file.claims[name] = computed(name)
+            file.autosave(so_far)
+        return file.claims[name]
 
     def computed(name: str) -> Measured:
         if name in MEASURES:
@@ -124,27 +123,19 @@ def report(
         Card(replace(claim, python=claim.python.format(**places)), measured, *verdict(claim.rule, measured))
         for claim, measured in found
     ]
-    if part is not None and len(done) == len(drawn):
-        part.path.unlink(missing_ok=True)
+    if file is not None and len(done) == len(drawn):
+        file.path.unlink(missing_ok=True)
     facts = _facts(lens, gathered, corpus, plan.of, len(drawn), seed)
     return Report(lens, tuple(cards), facts, [item for item in items[:50] if isinstance(item, str | tuple)], {
         "date": model_provenance(lens.borrowed)["date"], "seconds": round(time.monotonic() - begun, 1)
     }, "" if labelled is None else card_of(labelled, seed))  # fmt: skip
 
 
-def _kept(part: Part, stop: Stop) -> Callable[[Gathered], None]:
-    def now_and_then(found: Gathered) -> None:
-        with stop.held():
-            part.now_and_then(found)
-
-    return now_and_then
-
-
-def _key(lens: Lens, plan: Plan, seed: int) -> dict[str, Any]:
-    """What a part is of."""
+def _report_identity(lens: Lens, plan: Plan, seed: int) -> dict[str, Any]:
+    """What a report is of, by name."""
     texts = sum(digest(entry.item) for entry in plan.texts) % (1 << 64)
     places = [entry.number for entry in plan.texts]
-    return lens.borrowed.identity() | {"texts": f"{texts:016x}", "places of texts": places, "seed": seed}
+    return lens.borrowed.identity() | {"texts": f"{texts:016x}", PLACES: places, "seed": seed}
 
 
 def claims_of(claims: str | Sequence[str] | None) -> list[Claim]:

@@ -75,8 +75,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "predictions":  # its name before 0.2: a trace's predictions are the model's answers
-        name = "predicted_words"
     if name not in _HOMES:
         raise AttributeError(f"module 'bertlens.survey' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name], __name__), name)

@@ -44,7 +44,7 @@ def head_stats(
     "text", or a file (a text a line, .jsonl, .conllu, also .gz). lens may be None where the corpus holds Traces only.
     truncation: cut texts that are too long for the model, instead of an error. limit: only the first so many texts.
     resume: statistics (or their file) of a run over this corpus that ended early; texts counted then are skipped.
-    save: .npz file, written at the end, after an interrupt or error, and every two minutes, by one run at a time.
+    save: .npz file, written at the end, after an interrupt or error, and every half minute or so, by one run at a time.
     client: a dask.distributed Client whose workers share the work, or "local" for a cluster on this machine (see
     survey.scale).
     texts: keep, also in the file, the first 500 characters of the few texts with the highest value of each statistic of

@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
+from ..base.arrays_file import difference
 from ..base.limits import TEXT_CHARACTERS
 from ..errors import InputError, SelectionError, check_index, check_number, excerpt
 from ..measures.norms import METHODS
 from ..measures.ranks import spearman
 from ..measures.statistics import SURVEY_NAMES
-from ..model.fingerprint import difference
 from ..trace.trace import Trace
 from .corpus import Item, digest
 from .statistics import CATEGORIES, LABELS, TextStatistics
-from .statsfile import PIECES, Contents, check, contents, read, write
+from .statsfile import FILE, PIECES, Contents, contents, write
 from .sums import BY, BinSums, added, edges
 from .textlength import LengthBin, bin_of, near, span
 from .top_texts import KeptText, TopTexts
@@ -123,31 +122,27 @@ class HeadStats:
         "segments.step/weight.values". The texts with the highest values are in it too, as `texts` gives them. What was
         there before stays whole if this is cut off. Raises ExportError where it cannot be written.
         """
-        header = {
+        about = {
             "n_texts": self.n_texts,
             "n_tokens": self.n_tokens,
             "corpus": f"{self.corpus:016x}",
             "ahead": self.ahead,
             "provenance": self.provenance,
         }
-        write(path, header, Contents(self.bins, self.pieces, self.highest))
+        write(path, about, Contents(self.bins, self.pieces, self.highest))
 
     @classmethod
     def load(cls, path: str | Path) -> HeadStats:
         """Read what `save` wrote. Raises InputError for another file, a damaged one, or one of another version."""
-        header, arrays = read(path)
-        try:
-            bins, pieces, highest = contents(header, arrays)
-            check(bins, pieces, highest)
-            ahead = [int(place) for place in header["ahead"]]
-            stats = cls(dict(header["provenance"]), bins, pieces, int(header["corpus"], 16), ahead, highest)
-            n_texts, n_tokens = int(header["n_texts"]), int(header["n_tokens"])
+        with FILE.open(path) as (about, arrays):
+            bins, pieces, highest = contents(about, arrays)
+            ahead = [int(place) for place in about["ahead"]]
+            stats = cls(dict(about["provenance"]), bins, pieces, int(about["corpus"], 16), ahead, highest)
+            n_texts, n_tokens = int(about["n_texts"]), int(about["n_tokens"])
             if (stats.n_texts, stats.n_tokens) != (n_texts, n_tokens):
                 raise ValueError(f"the sums are not of {n_texts} texts with {n_tokens} tokens")
             if len(ahead) > stats.n_texts or min(ahead, default=0) < 0:
                 raise ValueError("the places of the texts do not go with their number")
-        except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-            raise InputError(f"{path} holds no whole head statistics ({error})") from None
         return stats
 
     # --- reading ---
@@ -244,8 +239,8 @@ class HeadStats:
         At most five, all different, the highest value first; of any length, which nearly every statistic follows. Of a
         text its first 500 characters; `whole` says that they are all, so that it can be run again. place: in its
         corpus, from 0. `attrs["texts"]`: of how many texts that have the statistic.
-        Raises SelectionError for what does not exist, InputError where no texts are kept: in files of bertlens 0.2 and
-        older, with `head_stats(..., texts=False)`, and of some lengths (`of_length`).
+        Raises SelectionError for what does not exist, InputError where no texts are kept: with
+        `head_stats(..., texts=False)`, and of some lengths (`of_length`).
         """
         import pandas as pd
 
@@ -346,9 +341,8 @@ class HeadStats:
             raise InputError("‖f(x)‖ by piece is kept over all texts: take the statistics before of_length")
         sums, counts = (self.pieces[name] for name in PIECES)
         seen = counts > 0
-        means = torch.from_numpy(sums[seen] / counts[seen, None])  # (V', L)
-        rarity = torch.from_numpy(-counts[seen])
-        return np.array([spearman(rarity, layer) for layer in means.T])
+        means = sums[seen] / counts[seen, None]  # (V', L)
+        return np.array([spearman(-counts[seen], layer) for layer in means.T])
 
     @property
     def _parts(self) -> list[BinSums]:

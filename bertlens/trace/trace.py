@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from torch import nn
 
-from ..base.kept import Kept
+from ..base.memo import Memo
 from ..base.registered import registered
 from ..errors import InputError, ModelError, check_index
 from ..model.borrowed import Model
@@ -61,7 +61,7 @@ class Trace(Quantities, Sides):
     _original: Trace | None = None
     _pass: Pass | None = None
     _others: dict[str, Trace] = field(default_factory=dict)
-    _kept: Kept = field(default_factory=Kept, init=False)
+    _memo: Memo = field(default_factory=Memo, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         model = None if self.model is getattr(self.lens, "borrowed", None) else self.model
@@ -145,11 +145,11 @@ class Trace(Quantities, Sides):
 
         A value must not hold the trace itself, which would then not be freed at once.
         """
-        return self._kept.get(key, make)
+        return self._memo.get(key, make)
 
     def keeps(self, key: Hashable) -> bool:
         """Whether `kept` has a value for the key already."""
-        return key in self._kept
+        return key in self._memo
 
     def explore(self, **selection: Any) -> Any:
         """The Explorer widget on this trace; `selection` sets its traits (layer=, head=, query=, mode=, ...)."""

@@ -175,7 +175,8 @@ print("all there")
 
 
 def test_a_new_statistic_is_one_file(tmp_path: Path) -> None:
-    """In a copy of the package with one record more: the atlas, the survey, the page's words, and the file."""
+    """In a copy of the package with one record more: the atlas, the survey, the page's words, and the file, which
+    the package without the record refuses."""
     package, copy = Path(bl.__file__).parent, tmp_path / "bertlens"
     (copy / "measures").mkdir(parents=True)
     for folder in (".", "measures"):
@@ -191,6 +192,8 @@ def test_a_new_statistic_is_one_file(tmp_path: Path) -> None:
         [sys.executable, "-c", WITH_IT, str(tmp_path), str(tests), str(path)], capture_output=True, text=True
     )
     assert done.stdout == "all there\n", done.stderr
+    with pytest.raises(bl.InputError, match="was written by another version of bertlens: run the survey again"):
+        bl.survey.HeadStats.load(path)
 
 
 def test_a_tab_takes_four_files_by_hand() -> None:

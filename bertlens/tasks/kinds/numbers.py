@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError, ModelError, excerpt
-from ..correlations import numbers_table, spearman, spearman_interval
+from ...measures.ranks import spearman
+from ..correlations import numbers_table, spearman_interval
 from ..reading import Columns
 from .kind import Kind, Text, missing
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ...base.arrays_file import difference
 from ...base.limits import within
 from ...errors import InputError
 from ...measures.offers import offers
 from ...measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
-from ...model.fingerprint import difference
 from ...survey.distances import head_map, nearest_heads
 from ...survey.headstats import HeadStats
-from ...survey.prediction import FEWEST_TEXTS, LEVEL
+from ...survey.intervals import FEWEST_TEXTS, LEVEL
 from ...survey.similar_texts import SimilarTexts, similar_texts
 from ...survey.statistics import text_steps
 from ...survey.sums import BINS, edges
@@ -135,7 +135,7 @@ class Corpus:
                 "own": {which: found.own.texts.tolist() for which, found in likes.items()},
                 "own_span": {which: (found.own.shortest, found.own.longest) for which, found in likes.items()},
                 "fewest": FEWEST_TEXTS,
-                "level": LEVEL,
+                "level": round(1 - LEVEL, 2),
             },
             "gates": gates["label"].to_numpy().reshape(layers, heads),
             "shares": gates["share"].to_numpy().reshape(layers, heads),

@@ -15,7 +15,7 @@ import torch
 from bertlens import InputError, Lens, SelectionError, Trace
 from bertlens.measures.statistics import FLAGGED_NAMES, SURVEY_NAMES
 from bertlens.survey import HeadStats, head_stats, story, sums
-from bertlens.survey.prediction import FEWEST_TEXTS, width
+from bertlens.survey.intervals import FEWEST_TEXTS, prediction_width
 from bertlens.survey.similar_texts import SimilarTexts, similar_texts
 from bertlens.survey.statistics import LABELS, text_statistics
 from bertlens.survey.sums import edges
@@ -84,8 +84,8 @@ def test_what_is_near_lies_within_a_quarter() -> None:
 def test_one_more_text_lies_within_a_t_table_s_width() -> None:
     table = {8: 2.3646, 9: 2.3060, 11: 2.2281, 21: 2.0860, 31: 2.0423, 61: 2.0003, 121: 1.9799}
     for n, value in table.items():
-        assert width(n) == pytest.approx(value * np.sqrt(1 + 1 / n), abs=1e-4)
-    assert np.isnan(width(7))
+        assert prediction_width(n) == pytest.approx(value * np.sqrt(1 + 1 / n), abs=1e-4)
+    assert np.isnan(prediction_width(7))
 
 
 @pytest.mark.parametrize("by", ["weight", "norm"])
@@ -498,25 +498,6 @@ def test_flags_of_texts_that_stand_for_others(small: Lens) -> None:
         kept_texts, texts_there = kept_texts + len(kept), texts_there + part.n_texts
     assert len(counts) == 4 * texts_there > kept_texts * 4 >= 32 and kept_texts == found.own.texts[k]
     assert found.own.statistics[:, k].tolist() == pytest.approx([np.mean(counts), nine_of_ten(counts)])
-
-
-def test_a_file_without_texts_values_says_the_mean_alone(small: Lens, tmp_path: Path) -> None:
-    """As bertlens 0.2 wrote them: of many texts in a bin, none was kept."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "KEPT_TEXTS", 6)
-        stats = head_stats(small, texts(90, seed=9, least=5, most=9), progress=False)
-        for part in stats.bins.values():
-            if part.n_texts > 6:
-                part.values.clear()
-        stats.save(tmp_path / "old.npz")
-        old = HeadStats.load(tmp_path / "old.npz")
-        trace = small.trace("the unbelievable mat was warm")
-        grown = old + head_stats(small, texts(90, seed=10, least=5, most=9), progress=False)
-    for some in (old, grown):  # what is added later would not stand for all
-        found, attrs = similar_texts(some, trace, text_statistics(trace)), story(some, trace).attrs
-        assert found.texts > 30 and not found.own.texts.any() and np.isnan(found.own.statistics).all()
-        assert np.isnan(found.own.heads).all() and found.own.heads.shape == (2, 2, 4)
-        assert math.isnan(attrs["most"]) and attrs["most_of"] == 0 and math.isnan(attrs["chance"])
 
 
 @pytest.mark.data

@@ -119,6 +119,7 @@ def test_what_cannot_be_used_is_named_by_row_and_column(lens, given, said):
         bl.task(lens, given)
 
 
+DEFLATED = gzip.compress(b"text,label\nthe cat,1\nsat,0\n" * 50)
 BAD_FILES = {
     "short.csv": (b"text,label\na,1\nb,c,0\n", r"row 1 \(line 3 of short.csv\) has 3 fields"),
     "label.csv": (
@@ -131,18 +132,12 @@ BAD_FILES = {
     "head.csv": (b"text,label\n", r"head.csv has no example below its first line"),
     "latin.csv": ("text,label\ncafé,1\n".encode("latin-1"), r"line 2 of latin.csv is no UTF-8"),
     "broken.jsonl": (b'{"text": "a", "label": 1}\n{"text": \n', r"line 2 of broken.jsonl cannot be read as JSON"),
-    "cut.csv.gz": (
-        gzip.compress(b"text,label\n" + b"a,1\n" * 999)[:-5],
-        r"cut.csv.gz cannot be opened: .* ended before",
-    ),
-    "damaged.csv.gz": (
-        gzip.compress(b"a,1\n" * 999)[:20] + b"\xff" * 30,
-        r"damaged.csv.gz cannot be opened: .*decompress",
-    ),
     "zero.csv.gz": (gzip.compress(b""), r"zero.csv.gz is empty"),
     "array.jsonl": (b"[1]\n", r"line 1 of array.jsonl is no JSON object"),
     "sheet.xlsx": (b"PK", r"sheet.xlsx is a workbook: save the sheet as CSV"),
     "a.parquet": (b"PAR1", r"a.parquet is no file of examples"),
+    "bent.csv.gz": (DEFLATED[:10] + b"\x07" + DEFLATED[11:], r"bent.csv.gz cannot be opened: Error -3"),
+    "cut.csv.gz": (DEFLATED[:-12], r"cut.csv.gz cannot be opened: Compressed file ended"),
 }
 
 

@@ -12,7 +12,6 @@ import { spearman } from "./ranks";
 
 const NAMES = Object.keys(CATEGORIES);
 const METHODS = ["attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n"];
-const LEAST = 3; // points of a ρ
 
 /** What a token is, an index into NAMES. */
 function kindsOf({ special, punctuation }: Roles): Int32Array {
@@ -148,7 +147,7 @@ export const normView: Answering = ({ carried, weights }, { pass, encoded, texts
         sums[1][kind]! += found.sums[j]! * length[j]!;
       }
       for (const [kind, [x, y]] of found.points.entries())
-        if (x.length >= LEAST) within[(layer * heads + head) * NAMES.length + kind] = spearman(x, y);
+        within[(layer * heads + head) * NAMES.length + kind] = spearman(x, y);
       if (isOff(pass.changes, layer, head)) continue;
       const one = contextOf(weights, pass, layer, head);
       for (let at = 0; at < tokens; at++)

@@ -15,8 +15,11 @@ function ranks(values: Float32Array): Float64Array {
   return Float64Array.from(values, (value) => (count(value, false) + count(value, true) + 1) / 2);
 }
 
-/** ρ in [-1, 1], NaN where one side is constant. */
+const FEWEST = 3; // of two, ρ is 1 or −1 whatever they are
+
+/** ρ in [-1, 1], NaN for fewer than three and where one side is constant. */
 export function spearman(x: Float32Array, y: Float32Array): number {
+  if (x.length < FEWEST) return Number.NaN;
   const [a, b] = [ranks(x), ranks(y)];
   const mean = (a.length + 1) / 2;
   let [both, first, second] = [0, 0, 0];

@@ -17,7 +17,7 @@ from bertlens.cli import main
 from bertlens.reports.against import difference, same_texts
 from bertlens.reports.gathered import Gathered
 from bertlens.reports.making import PASSES_OF_ALL
-from bertlens.reports.part import Part, texts_in
+from bertlens.reports.resume_file import PLACES, ResumeFile, texts_in
 from bertlens.survey.intervals import mean_interval
 from unit import tiny
 
@@ -74,7 +74,8 @@ def test_numbers_of_claims_that_are_done_are_not_made_again(
 ) -> None:
     """An interrupt behind the texts, while claims are worked on."""
     path = tmp_path / "r.part.npz"
-    monkeypatch.setattr("bertlens.reports.part.SAVE_EVERY", -1.0)
+    monkeypatch.setattr("bertlens.base.arrays_file.EVERY", -1.0)
+    monkeypatch.setattr("bertlens.base.arrays_file.PAUSE", 0)
 
     def stops(*given: Any) -> Any:
         raise KeyboardInterrupt
@@ -96,13 +97,14 @@ def test_numbers_of_claims_that_are_done_are_not_made_again(
 
 def test_a_part_of_another_report_is_refused(small: Lens, tmp_path: Path) -> None:
     path = tmp_path / "r.part.npz"
-    Part(path, {"seed": 5}, 20).write(Gathered())
-    with pytest.raises(InputError, match=r"is of another report \("):
+    ResumeFile(path, {"seed": 5, PLACES: [3, 4]}).write(Gathered())
+    assert texts_in(path) == 2
+    with pytest.raises(InputError, match=r"is of another run \(what differs: seed\): delete it, or leave --resume out"):
         bl.report(small, TEXTS, CLAIMS, texts=20, resume=path, progress=False)
     for content in (b"", b"PK\x03\x04", b"nonsense"):
         path.write_bytes(content)
         assert texts_in(path) is None
-        with pytest.raises(InputError, match="is no part of a report"):
+        with pytest.raises(InputError, match=r"holds no part of a report \(.*: delete it, or leave --resume out"):
             bl.report(small, TEXTS, CLAIMS, texts=20, resume=path, progress=False)
 
 

@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 
 import bertlens as bl
+from bertlens.base import arrays_file
 from bertlens.cli import main
 from bertlens.errors import ExportError
-from bertlens.tasks import answers, cluster, keeping, sweeping
+from bertlens.tasks import answers, cluster, sweeping
 from bertlens.tasks.ablations import Ablation, Part
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_kinds import TAGS, headed, tagged
@@ -65,7 +66,7 @@ def test_a_stopped_task_goes_on(tmp_path, monkeypatch, stop):
         pd.testing.assert_frame_equal(third.heads(3).table, expected)
         pd.testing.assert_frame_equal(third.errors(3).table, words)
         assert len(calls) <= 1 < all_of_them  # the batch that tells what it will cost
-    assert not [path for path in (tmp_path / "kept").iterdir() if path.suffix not in (".json", ".npz")]
+    assert not [path for path in (tmp_path / "kept").iterdir() if path.suffix != ".npz"]
 
 
 def test_words_of_tags_are_kept_at_their_length(tmp_path):
@@ -75,7 +76,8 @@ def test_words_of_tags_are_kept_at_their_length(tmp_path):
 
 
 def test_what_is_of_another_task_or_damaged_is_run_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(keeping, "EVERY", 0)
+    monkeypatch.setattr(arrays_file, "EVERY", 0)
+    monkeypatch.setattr(arrays_file, "PAUSE", 0)
     first = bl.task(lens_of(), labelled(40), batch_size=8, progress=False, keep=tmp_path / "kept")
     expected = first.logits
     pieces = sorted((tmp_path / "kept").glob("*.npz"))
@@ -101,14 +103,11 @@ def listed(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("about", [None, '{"about": "my embeddings"}', "[1]", "not JSON", '{"examples": 3}'])
-def test_files_of_the_users_stay_where_no_task_was_kept(tmp_path, about):
+def test_files_of_the_users_stay_where_no_task_was_kept(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "1723456789012345678.npz").write_bytes(b"a user's own")
     np.savez(folder / "embeddings.npz", a=np.arange(3))
-    if about is not None:
-        (folder / "about.json").write_text(about)
     before = listed(folder)
     with pytest.raises(ExportError, match="mine holds something else: name another folder, or move"):
         bl.task(lens_of(), labelled(40), keep=folder)
@@ -125,10 +124,10 @@ def test_files_of_the_users_stay_beside_those_of_a_task(tmp_path):
     mine = {"embeddings.npz": b"PK my own", "2024.npz": b"a year", "thesis.txt": b"all of it"}
     for name, content in mine.items():
         (folder / name).write_bytes(content)
-    (folder / "1723456789012345678.npz.0123abcd.part").write_bytes(b"cut off")
+    (folder / "bertlens-task-1723456789012345678.npz.0123abcd.part").write_bytes(b"cut off")
     assert len(task().kept) > 0
     other = task(seed=5)  # begun anew
-    assert len(other.kept) == 0 and listed(folder).keys() == mine.keys() | {"about.json"}
+    assert len(other.kept) == 0 and listed(folder) == mine
     assert len(other.losses) == 40
     other.kept.remove()
     assert listed(folder) == mine
