@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.jobs import Job, Stopped
 from ...errors import BertLensError, InputError
 from ...page import bundle
 from ...tasks import Against, Errors, Heads, Task, Turned, expected
 from ...tasks.slices import slices_said
 from ...trace.provenance import visible
 from ...trace.trace import Trace
-from ..jobs import Job, Stopped
 from . import Answer
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import bertlens as bl
+from bertlens.base.jobs import Job, Stopped
 from bertlens.base.wire import unpack
 from bertlens.errors import ExportError, InputError
 from bertlens.widgets.answers import tasks
-from bertlens.widgets.jobs import Job, Stopped
 from unit.asking import replies
 from unit.tasks.classifier import labelled, lens_of
 from unit.tasks.test_against import turned
