@@ -300,7 +300,7 @@ class Lens:
                 self.borrowed,
                 self,
                 fingerprint,
-                _pass=record.text(row, len(encoding), apart),
+                record=record.text(row, len(encoding), apart),
             )
             for row, encoding in enumerate(encodings)
         ]

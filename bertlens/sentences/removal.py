@@ -11,7 +11,6 @@ from ..errors import ModelError
 from ..run.changes import Hide
 from ..run.forward import output_of
 from ..run.interventions import Run
-from ..whatif.runs import inputs_of
 from .parts import Side
 
 TOKENS = 768  # of a batch: so many rows times the text's length, at most
@@ -29,7 +28,7 @@ def without_words(side: Side) -> Iterator[Tensor]:
     for start in range(0, len(sets), size):
         batch = sets[start : start + size]
         rows = [tuple(map(Hide, gone)) for gone in batch]
-        states = output_of(trace.model, inputs_of(trace, len(batch)), Run(rows)).last_hidden_state
+        states = output_of(trace.model, trace.inputs(len(batch)), Run(rows)).last_hidden_state
         keep = side.keep.repeat(len(batch), 1)
         for row, gone in zip(keep, batch, strict=True):
             row[gone] = False

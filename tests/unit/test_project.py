@@ -7,6 +7,7 @@ import gzip
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
@@ -220,6 +221,34 @@ def test_tests_read_a_private_name_of_the_package_only_where_they_say_why():
                 places.append((f"{path.relative_to(ROOT)}: {line.strip()}", "#" in above + line))
     assert [place for place, said in places if not said] == []
     assert len(places) < 20
+
+
+def test_modules_read_no_private_name_of_another():
+    """Such a name is an interface in truth, and has a public one."""
+    sources = {path: ast.parse(text) for path, text in texts(sorted((ROOT / "bertlens").rglob("*.py"))).items()}
+    defined = {path: set(private_names(tree)) for path, tree in sources.items()}
+    ours = set().union(*defined.values())
+    reads = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
+        for path, tree in sources.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in ours - defined[path]
+        and ast.unparse(node.value) not in ("self", "cls")
+    ]
+    assert "_answer" in ours and reads == []
+
+
+def private_names(tree: ast.AST) -> Iterator[str]:
+    """Of functions, classes, fields and attributes that a module defines."""
+    for node in ast.walk(tree):
+        name = ""
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+        if re.fullmatch(r"_[a-z]\w*[a-z]", name):
+            yield name
 
 
 def test_what_differs_by_host_stands_in_its_own_files():

@@ -192,7 +192,7 @@ def _choices(trace: Trace, kind: str) -> dict[str, Any]:
     """What may be asked about, and the masks or tokens where, if there are several."""
     if kind == "words":
         places = masked(trace)
-        _, [chances] = numbers_at(kind, trace, places[0], trace.original._record.output)
+        _, [chances] = numbers_at(kind, trace, places[0], trace.original.record.output)
         names = [name_of(trace, kind, n) for n in chances.topk(min(OFFERED, len(chances))).indices.tolist()]
         return {"choices": names, "places": places if len(places) > 1 else []}
     if kind == "labels" and is_lone(trace):
