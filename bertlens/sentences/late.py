@@ -20,14 +20,12 @@ from ..model.fingerprint import Fingerprint
 from ..text.tokenizer import display, is_byte_level
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
-from .encoders import Read, SentenceEncoder, check_first, kinds_of, unknown
+from .encoders import Read, SentenceEncoder, SentenceLens, check_first, kinds_of, unknown
 from .parts import Side, grouped_sums
 from .pooling import Modes
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
-
-    from ..lens import Lens
 
 KIND = "MultiVectorEncoder"
 AFTER = ("Dense", "Normalize", "Dropout", "MultiVectorMask")  # what may follow on the transformers model
@@ -101,7 +99,7 @@ def sentence_encoder(module: Any) -> SentenceEncoder:
 class LateSimilarity:
     """The MaxSim of two texts, a the query and b the passage: the model's own number, and which tokens made it."""
 
-    lens: Lens
+    lens: SentenceLens
     value: float  # as the model gives it
     sides: tuple[Side, Side]
     notes: tuple[str, ...]
@@ -256,7 +254,7 @@ class LateSimilarity:
         return " ".join([f"LateSimilarity({self.function} {self.value:.4f}; {said}", *self.notes]).rstrip() + ")"
 
 
-def late_similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
+def late_similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None]) -> LateSimilarity:
     """See `pairs.similarity`. Raises ModelError where the model scores no token of a text."""
     fingerprint = lens.borrowed.fingerprint()
     sides = Side.of(lens, a, tasks[0]), Side.of(lens, b, tasks[1])
@@ -279,5 +277,5 @@ def late_similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | N
     return LateSimilarity(lens, value, sides, tuple(notes), fingerprint)
 
 
-def _shown(lens: Lens, ids: Sequence[int]) -> list[str]:
+def _shown(lens: SentenceLens, ids: Sequence[int]) -> list[str]:
     return display(lens.tokenizer.convert_ids_to_tokens(list(ids)), is_byte_level(lens.tokenizer))

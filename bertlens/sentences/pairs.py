@@ -17,17 +17,15 @@ from ..measures.sources.forward import finished
 from ..model.fingerprint import Fingerprint
 from ..trace.trace import Trace
 from .baseline import Baseline, baseline
-from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS
+from .encoders import COSINE, EUCLIDEAN, MANHATTAN, NO_VECTORS, Encoder, SentenceLens
 from .inputs import NOTE, by_input, check_by, read_of_input, why_no_input, written
 from .late import LateEncoder, late_similarity
 from .own import MANHATTAN_SUM
-from .parts import Encoder, Side, grouped_sums, held, no_sum, why_not
+from .parts import Side, grouped_sums, held, no_sum, why_not
 from .removal import without_words
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
-
-    from ..lens import Lens
 
 SIDES = ("a", "b")
 SPLITS = ("output", "input")
@@ -41,7 +39,7 @@ class Similarity:
     the number would be without a word is another question, which `effects` answers by an experiment.
     """
 
-    lens: Lens
+    lens: SentenceLens
     value: float  # as the model gives it; distances are less than 0
     sides: tuple[Side, Side]
     notes: tuple[str, ...]
@@ -322,7 +320,7 @@ class Similarity:
         return " ".join([f"Similarity({self.function} {self.value:.4f}; {said}.", *self.notes]).rstrip() + ")"
 
 
-def similarity(lens: Lens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Any:
+def similarity(lens: SentenceLens, a: str, b: str, tasks: tuple[str | None, str | None] = (None, None)) -> Any:
     """Why two texts are similar: the model's own number for them, and its split by pairs of tokens.
 
     A `Similarity`; of a late-interaction encoder a `LateSimilarity`: for each token of a its best one of b.

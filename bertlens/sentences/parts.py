@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,27 +15,22 @@ from ..measures.words import grouped
 from ..model.families import affine
 from ..text.encoding import Encoding, encode
 from ..trace.trace import Trace
-from .encoders import Read, SentenceEncoder
-from .plain import PlainEncoder
-
-if TYPE_CHECKING:
-    from ..lens import Lens
+from .encoders import Encoder, Read, SentenceLens
 
 GAINS = (nn.Tanh, nn.ReLU, nn.GELU)  # f(z) = z · (f(z) / z), the quotient held
-Encoder = SentenceEncoder | PlainEncoder
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
     """One of two texts: what the model read, and its tokens by name."""
 
-    lens: Lens
+    lens: SentenceLens
     read: Read
     encoding: Encoding
     task: str | None = None
 
     @classmethod
-    def of(cls, lens: Lens, text: str, task: str | None) -> Side:
+    def of(cls, lens: SentenceLens, text: str, task: str | None) -> Side:
         """Raises ModelError where the model reads other tokens than its tokenizer makes."""
         read = lens.sentences.read(text, task)
         encoding = encode(lens.tokenizer, read.text, limit=len(read.input_ids), truncation=True)
