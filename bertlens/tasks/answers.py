@@ -10,10 +10,11 @@ import numpy as np
 
 from ..base.progress import bar
 from ..errors import InputError, ModelError
+from .batch import Batch
 from .examples import Examples
 from .keeping import Kept, about
 from .kinds import Kind
-from .passes import Batch, answers_of, batches, checked
+from .passes import answers_of, batches, checked
 
 if TYPE_CHECKING:
     import pandas as pd
