@@ -123,8 +123,6 @@ def _later(module: str, name: str) -> Any:
 # What methods of the layers below call above themselves
 FUNCTIONS["compare_view"] = _later(".widgets", "CompareView")
 FUNCTIONS["explore"] = _later(".widgets", "Explorer")
-FUNCTIONS["lesson_for_page"] = _later(".lessons", "for_page")
-FUNCTIONS["lesson_results"] = _later(".lessons", "results")
 FUNCTIONS["masked_language_model"] = _later(".training", "lens")
 FUNCTIONS["predictions"] = _later(".measures.predictions", "predictions")
 FUNCTIONS["rank_view"] = _later(".widgets", "RankView")

@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..run.changes import Change, Cut, Hide, Mean, Mlp, Neuron, Off, Pattern
 from ..trace.trace import Trace
 from ..vocabulary import SETTINGS, TRAITS
-from ..widgets.answers.whatif import read
+from ..whatif.chips import read
 
 _OWN = ("text", "text_pair", "changes")
 _CHOSEN = {

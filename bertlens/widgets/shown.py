@@ -27,6 +27,7 @@ from ..text.patches import Patches
 from ..trace.provenance import in_python, versions
 from ..trace.trace import Trace
 from ..vocabulary import MEASURES
+from ..whatif.chips import chips
 from .answers import heads, similar, whatif
 from .answers.compare import Compared
 from .answers.survey import Corpus
@@ -80,7 +81,7 @@ class Shown:
         changes = (*shown_before, *(change for change in trace.changes if change not in shown_before))
         numbers = [changes.index(change) for change in trace.changes]  # two runs may differ in what no overview shows
         identity = _hash(repr((known, numbers)), overview["data"] + _last(trace.maps[name]))
-        named = {"trace": identity, "subject": subject, "changes": whatif.chips(trace, changes)}
+        named = {"trace": identity, "subject": subject, "changes": chips(trace, changes)}
         overview = _named(overview, named)
         return replace(self, id=identity, known=changes, subject=subject, overview=MappingProxyType(overview))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.registered import registered
+from .. import lessons
 from ..comparison.runs import Comparison
 from ..errors import InputError, check_indices
 from ..sentences.late import LateSimilarity
@@ -63,7 +63,7 @@ class Explorer(LensWidget):
         if tasked is not None:
             tasked.check(trace)
         corpus = None if stats is None else Corpus(stats, distances, relations, sentence)
-        steps = {} if lesson is None else registered("lesson_for_page")(lesson)
+        steps = {} if lesson is None else lessons.for_page(lesson)
         super().__init__(trace, corpus=corpus, tasked=tasked, **_opened(trace, selection))
         self.lesson = steps
 
@@ -71,8 +71,7 @@ class Explorer(LensWidget):
     def lesson_results(self) -> pd.DataFrame:
         """What was done in the lesson beside the view, one row a step: DataFrame(step, act, guess, truth, right,
         hints, shown, skipped, written)."""
-        results: pd.DataFrame = registered("lesson_results")(self.lesson_done)
-        return results
+        return lessons.results(self.lesson_done)
 
     def _parts(self) -> tuple[str, ...]:
         """With all tabs, those registered since included."""

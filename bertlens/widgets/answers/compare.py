@@ -16,8 +16,9 @@ from ...measures.offers import offers
 from ...trace.provenance import visible
 from ...trace.trace import Trace
 from ...vocabulary import MEASURES
+from ...whatif import chips
 from ..slices import PATIENCE, advanced, ask_again
-from . import Answer, whatif
+from . import Answer
 
 if TYPE_CHECKING:
     from ..saving import Selection
@@ -53,7 +54,7 @@ class Compared:
 
     @staticmethod
     def _run(trace: Trace) -> str:
-        changes = "".join(f", {whatif.label(change, trace.display_tokens)}" for change in trace.changes)
+        changes = "".join(f", {chips.label(change, trace.display_tokens)}" for change in trace.changes)
         return f"{visible(trace.model_name)}: {_text(trace)[:60]}{changes}"
 
     @property
@@ -105,7 +106,7 @@ class Compared:
                 {
                     "model": visible(trace.model_name),
                     "text": _text(trace),
-                    "changes": [whatif.label(change, trace.display_tokens) for change in trace.changes],
+                    "changes": [chips.label(change, trace.display_tokens) for change in trace.changes],
                 }
                 for trace in (c.a, c.b)
             ],

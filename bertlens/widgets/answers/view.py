@@ -10,7 +10,8 @@ from ...errors import InputError
 from ...lens import embedded_named
 from ...page import bundle
 from ...text.encoding import CUT
-from . import Answer, whatif
+from ...whatif import chips
+from . import Answer
 
 if TYPE_CHECKING:
     from ...trace.trace import Trace
@@ -55,7 +56,7 @@ def traced(asked: Asked, text: str, text_pair: str | None, truncation: bool) -> 
 def changed_run(asked: Asked, changes: Any) -> Answer:
     """The text is run with these changes, or without any, and shown."""
     original = asked.shown.trace.original
-    wanted = whatif.read(original, asked.shown.known, changes)
+    wanted = chips.read(original, asked.shown.known, changes)
     asked.show(original.rerun(*wanted) if wanted else original)
     return {}, {}
 
