@@ -17,7 +17,7 @@ from ..export.live import Cost, cost, live
 from ..lens import Lens
 from ..trace.provenance import visible
 from ..trace.trace import Trace
-from .shown import stream_size
+from .view_record import stream_size
 from .views import Explorer
 
 Text: TypeAlias = str | tuple[str, str]

@@ -14,7 +14,7 @@ from ...whatif.alone import alone, why_not
 from ...whatif.answering import asked_kind
 from ...whatif.chips import code, label
 from ...whatif.effects import Effect, Effects, Refused, effects
-from . import Answer
+from ..records import Answer
 from .whatif import asked_target
 
 

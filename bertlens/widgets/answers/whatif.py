@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -17,11 +17,8 @@ from ...vocabulary import SETTINGS
 from ...whatif import answering as asking
 from ...whatif import movement
 from ...whatif.targets import name_of, named_by, numbers_at, target_of
+from ..records import Answer, Selection
 from ..slices import PATIENCE, ask_again, in_steps
-from . import Answer
-
-if TYPE_CHECKING:
-    from ..saving import Selection
 
 SHOWN = 5  # answers
 OFFERED = 20  # words to choose from

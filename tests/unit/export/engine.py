@@ -14,7 +14,8 @@ import bertlens as bl
 from bertlens.base.wire import pack, unpack
 from bertlens.export import heads, live, weights
 from bertlens.trace.trace import Trace
-from bertlens.widgets.shown import Shown
+from bertlens.widgets.overview import with_overview
+from bertlens.widgets.view_record import ViewRecord
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -85,7 +86,7 @@ def asked(
     same.made = lens.made
     trace = lens.trace(own)
     write(model, folder, heads.head(trace, small), small)
-    header = Shown(trace).opened("self", 1, min(8, trace.n_heads - 1)).overview["header"]
+    header = with_overview(ViewRecord(trace), "self", 1, min(8, trace.n_heads - 1)).overview["header"]
     carried = {**live.live(trace, small).about, "header": header, "texts": [header]}
     carried["tokenizer"] = live.tokenizer_files(lens.tokenizer)
     found = []
