@@ -68,7 +68,7 @@ class Step:
         return json.loads(json.dumps(given))
 
 
-class Plan(Protocol):
+class LessonPlan(Protocol):
     """What a Lesson holds."""
 
     title: str
