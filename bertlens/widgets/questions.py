@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..base.wire import json_safe, pack
@@ -102,7 +103,13 @@ class Question:
 
 
 QUESTIONS: dict[str, Question] = {}
+CELL = ("layer", "head", "query", "key")
 TARGET = ("target?", "target_at?")  # the answer that is asked about, where it is not the model's first
+_of_scores = partial(Question, needs="sources", of_original=True)
+_of_runs = partial(Question, needs="another run", of_view=True)
+_of_texts = partial(Question, arguments=("texts?",), needs="similarity", of_view=True)
+_of_page = partial(Question, of_view=True, any_text=True)
+_of_examples = partial(_of_page, needs="task")
 
 
 def register_question(question: Question) -> None:
@@ -144,22 +151,8 @@ for _question in (
     Question("histograms", heads.histograms, ("layer", "head"), "neurons", carried.each_head),
     Question("stream", heads.stream, ("station", "method"), "geometry", carried.stations),
     Question("spectra", heads.layer_ranks, ("layer", "head?"), "spectra", carried.of_short(carried.each_layer)),
-    Question(
-        "why",
-        why.why,
-        ("layer", "head", "query", "key", "side", "against", "through_mlps"),
-        "sources",
-        carried_shown=why.carried,
-        of_original=True,
-    ),
-    Question(
-        "why_pairs",
-        why.why_pairs,
-        ("layer", "head", "query", "key"),
-        "sources",
-        carried_shown=why.carried_pairs,
-        of_original=True,
-    ),
+    _of_scores("why", why.why, (*CELL, "side", "against", "through_mlps"), carried_shown=why.carried),
+    _of_scores("why_pairs", why.why_pairs, CELL, carried_shown=why.carried_pairs),
     Question("answers", whatif.answers, TARGET, carried=carried.once, carried_shown=whatif.carried_target),
     Question("find_target", whatif.find_target, ("text",)),
     Question("moved", whatif.moved, (), carried=carried.if_changed),
@@ -167,98 +160,39 @@ for _question in (
     Question(
         "matters_exact", whatif.matters_exact, ("metric", "layer", *TARGET), "whatif", carried=whatif.carried_exact
     ),
-    Question("cell_matters", matter.cell_matters, ("layer", "head", "query", "key", *TARGET), "whatif"),
+    Question("cell_matters", matter.cell_matters, (*CELL, *TARGET), "whatif"),
     Question("each_matters", matter.each_matters, TARGET, "whatif", carried.once, whatif.carried_target),
     Question("which_words", words.which_words, ("attribution", *TARGET), "whatif"),
     Question("faithful", words.faithful, ("attribution", *TARGET), "whatif"),
-    Question(
-        "score_maps",
-        score_maps.score_maps_in_turn,
-        ("layer", "head"),
-        "sources",
-        carried_shown=score_maps.carried_maps,
-        of_original=True,
-    ),
+    _of_scores("score_maps", score_maps.score_maps_in_turn, ("layer", "head"), carried_shown=score_maps.carried_maps),
     Question("survey", corpus.survey, (), "corpus", carried.once, of_view=True),
     Question("survey_texts", corpus.survey_texts, ("layer",), "corpus", carried.each_layer, of_view=True),
-    Question("compared_with", comparison.compared_with, ("other",), "another run", of_view=True),
-    Question(
-        "compared_heads",
-        comparison.compared_heads,
-        ("aligned?", "other?"),
-        "another run",
-        carried_shown=comparison.saved_heads,
-        of_view=True,
-    ),
-    Question(
+    _of_runs("compared_with", comparison.compared_with, ("other",)),
+    _of_runs("compared_heads", comparison.compared_heads, ("aligned?", "other?"), carried_shown=comparison.saved_heads),
+    _of_runs(
         "compared",
         comparison.compared,
         ("layer", "head", "measure", "row", "col", "aligned?", "other?"),
-        "another run",
         carried_shown=comparison.saved,
-        of_view=True,
     ),
-    Question(
-        "compared_answers",
-        comparison.compared_answers,
-        ("other?",),
-        "another run",
-        comparison.saved_answers,
-        of_view=True,
-    ),
-    Question("similar", similarity.similar, ("texts?",), "similarity", of_view=True),
-    Question(
-        "similar_without",
-        similarity.similar_without,
-        ("texts?",),
-        "similarity",
-        carried_shown=similarity.saved,
-        of_view=True,
-    ),
-    Question(
-        "similar_input",
-        similarity.similar_input,
-        ("texts?",),
-        "similarity",
-        carried_shown=similarity.saved_input,
-        of_view=True,
-    ),
-    Question(
-        "similar_layers",
-        similarity.similar_layers,
-        ("texts?",),
-        "similarity",
-        carried_shown=similarity.saved_layers,
-        of_view=True,
-    ),
-    Question(
-        "similar_baseline",
-        similarity.similar_baseline,
-        ("texts?",),
-        "similarity",
-        similarity.saved_baseline,
-        of_view=True,
-    ),
-    Question("task", task.task, (), "task", carried.once, of_view=True, any_text=True),
-    Question("task_table", task.task_table, (), "task", of_view=True, any_text=True),
-    Question("task_open", task.task_open, ("row",), "task", of_view=True, any_text=True),
-    Question(
-        "task_work",
-        task.task_work,
-        ("work", "effect_of?", "ablation?"),
-        "task",
-        task.saved_work,
-        of_view=True,
-        any_text=True,
-    ),
-    Question("task_cost", task.task_cost, ("work", "ablation"), "task", of_view=True, any_text=True),
-    Question("task_stop", task.task_stop, ("work",), "task", of_view=True, any_text=True),
-    Question("task_code", task.task_code, of_view=True, any_text=True),
-    Question("hello", view.hello, of_view=True, any_text=True),
-    Question("bundle", view.packed_bundle, of_view=True, any_text=True),
-    Question("trace", view.another_text, ("text", "text_pair?"), of_view=True, any_text=True),
+    _of_runs("compared_answers", comparison.compared_answers, ("other?",), carried=comparison.saved_answers),
+    _of_texts("similar", similarity.similar),
+    _of_texts("similar_without", similarity.similar_without, carried_shown=similarity.saved),
+    _of_texts("similar_input", similarity.similar_input, carried_shown=similarity.saved_input),
+    _of_texts("similar_layers", similarity.similar_layers, carried_shown=similarity.saved_layers),
+    _of_texts("similar_baseline", similarity.similar_baseline, carried=similarity.saved_baseline),
+    _of_examples("task", task.task, carried=carried.once),
+    _of_examples("task_table", task.task_table),
+    _of_examples("task_open", task.task_open, ("row",)),
+    _of_examples("task_work", task.task_work, ("work", "effect_of?", "ablation?"), carried=task.saved_work),
+    _of_examples("task_cost", task.task_cost, ("work", "ablation")),
+    _of_examples("task_stop", task.task_stop, ("work",)),
+    _of_page("task_code", task.task_code),
+    _of_page("hello", view.hello),
+    _of_page("bundle", view.packed_bundle),
+    _of_page("trace", view.another_text, ("text", "text_pair?")),
     Question("pdf", pdf.pdf, ("sheet",), of_view=True),
-    Question("similar_pdf", pdf.similar_pdf, ("split", "texts?"), "similarity", of_view=True),
+    _of_texts("similar_pdf", pdf.similar_pdf, arguments=("split", "texts?")),
     Question("change", view.changed_run, ("changes",), of_view=True),
     Question("lesson_model", view.lesson_model, of_view=True),
 ):
