@@ -6,7 +6,8 @@ to which part. Nothing else can be asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..base.limits import PATCH_TEXT_CHARACTERS
@@ -18,19 +19,15 @@ from .changes import patch
 MOST = 100  # changes of one run
 
 
-def _uniform(layer: int, head: int) -> Change:
-    return Pattern(layer, head, "uniform")
-
-
-# what a page may ask for: the least and the most numbers that follow, and what makes the change
-MAKERS: dict[str, tuple[int, int, Callable[..., Change]]] = {
-    "off": (1, 2, Off),
-    "mean": (2, 2, Mean),
-    "uniform": (2, 2, _uniform),
-    "cut": (4, 4, Cut),
-    "hide": (1, 1, Hide),
-    "neuron": (3, 3, Neuron),
-    "mlp": (1, 1, Mlp),
+# What a page may ask for by a word and numbers -> the change, and which of its parts the numbers are
+KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "off": (Off, ("layer", "head")),
+    "mean": (Mean, ("layer", "head")),
+    "uniform": (Pattern, ("layer", "head")),
+    "cut": (Cut, ("layer", "head", "query", "key")),
+    "hide": (Hide, ("token",)),
+    "neuron": (Neuron, ("layer", "head", "n")),
+    "mlp": (Mlp, ("layer",)),
 }
 
 
@@ -46,11 +43,11 @@ def _read(trace: Trace, known: Sequence[Change], one: Any) -> Change:
         return known[one]
     if isinstance(one, list) and one and one[0] == "patch":
         return _patch(trace, *one[1:])
-    if isinstance(one, list) and one and isinstance(one[0], str) and one[0] in MAKERS:
-        least, most, make = MAKERS[one[0]]
-        numbers = one[1:]
-        if least <= len(numbers) <= most and all(n is None or type(n) is int for n in numbers):
-            return make(*numbers)
+    if isinstance(one, list) and one and isinstance(one[0], str) and one[0] in KINDS:
+        (kind, parts), numbers = KINDS[one[0]], one[1:]
+        fewest = 1 if kind is Off else len(parts)
+        if fewest <= len(numbers) <= len(parts) and all(n is None or type(n) is int for n in numbers):
+            return kind(*numbers, *(["uniform"] if one[0] == "uniform" else []))
     raise InputError("the page asked for a change that this version of bertlens does not know")
 
 
@@ -115,23 +112,28 @@ def _token(tokens: Sequence[str], n: int) -> str:
     return f"“{tokens[n]}”" + (f" ({n})" if tokens.count(tokens[n]) > 1 else "")
 
 
+def asked(change: Change) -> list[Any] | None:
+    """A change as a page asks for it, such as ["off", 4, 9]; None of one that takes more than numbers."""
+    odd = isinstance(change, Cut) and not change.renormalize
+    odd = odd or (isinstance(change, Pattern) and not change.uniform)
+    odd = odd or (isinstance(change, Mlp) and change.neuron is not None)
+    for word, (kind, parts) in KINDS.items():
+        if type(change) is kind and not odd:
+            numbers = [getattr(change, part) for part in parts]
+            return [word, *(numbers[:1] if word == "off" and numbers[1] is None else numbers)]
+    return None
+
+
 def code(change: Change) -> str:
     """The line of Python that makes a change, "" where it takes more than numbers."""
-    if isinstance(change, Off):
-        return f"whatif.off({change.layer})" if change.head is None else f"whatif.off({change.layer}, {change.head})"
-    if isinstance(change, Mean):
-        return f"whatif.mean({change.layer}, {change.head})"
-    if isinstance(change, Pattern) and change.uniform:
-        return f'whatif.pattern({change.layer}, {change.head}, "uniform")'
-    if isinstance(change, Cut):
-        rest = "" if change.renormalize else ", renormalize=False"
-        return f"whatif.cut({change.layer}, {change.head}, {change.query}, {change.key}{rest})"
-    if isinstance(change, Hide):
-        return f"whatif.hide({change.token})"
-    if isinstance(change, Neuron):
-        return f"whatif.neuron({change.layer}, {change.head}, {change.n})"
-    if isinstance(change, Mlp):
-        return (
-            f"whatif.mlp({change.layer})" if change.neuron is None else f"whatif.mlp({change.layer}, {change.neuron})"
-        )
-    return ""
+    more = ""
+    if isinstance(change, Cut) and not change.renormalize:
+        change, more = replace(change, renormalize=True), ", renormalize=False"
+    elif isinstance(change, Mlp) and change.neuron is not None:
+        change, more = Mlp(change.layer), f", {change.neuron}"
+    elif isinstance(change, Pattern):
+        more = ', "uniform"'
+    if (numbers := asked(change)) is None:
+        return ""
+    word = "pattern" if isinstance(change, Pattern) else numbers[0]
+    return f"whatif.{word}({', '.join(map(str, numbers[1:]))}{more})"
