@@ -19,7 +19,7 @@ from .changes import patch
 MOST = 100  # changes of one run
 
 
-# What a page may ask for by a word and numbers -> the change, and which of its parts the numbers are
+# What a page may ask for by a word and numbers -> the change, and which of its fields the numbers are
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "off": (Off, ("layer", "head")),
     "mean": (Mean, ("layer", "head")),
@@ -44,9 +44,9 @@ def _read(trace: Trace, known: Sequence[Change], one: Any) -> Change:
     if isinstance(one, list) and one and one[0] == "patch":
         return _patch(trace, *one[1:])
     if isinstance(one, list) and one and isinstance(one[0], str) and one[0] in KINDS:
-        (kind, parts), numbers = KINDS[one[0]], one[1:]
-        fewest = 1 if kind is Off else len(parts)
-        if fewest <= len(numbers) <= len(parts) and all(n is None or type(n) is int for n in numbers):
+        (kind, fields), numbers = KINDS[one[0]], one[1:]
+        fewest = 1 if kind is Off else len(fields)
+        if fewest <= len(numbers) <= len(fields) and all(n is None or type(n) is int for n in numbers):
             return kind(*numbers, *(["uniform"] if one[0] == "uniform" else []))
     raise InputError("the page asked for a change that this version of bertlens does not know")
 
@@ -117,9 +117,9 @@ def asked(change: Change) -> list[Any] | None:
     odd = isinstance(change, Cut) and not change.renormalize
     odd = odd or (isinstance(change, Pattern) and not change.uniform)
     odd = odd or (isinstance(change, Mlp) and change.neuron is not None)
-    for word, (kind, parts) in KINDS.items():
+    for word, (kind, fields) in KINDS.items():
         if type(change) is kind and not odd:
-            numbers = [getattr(change, part) for part in parts]
+            numbers = [getattr(change, field) for field in fields]
             return [word, *(numbers[:1] if word == "off" and numbers[1] is None else numbers)]
     return None
 

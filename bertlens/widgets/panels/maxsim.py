@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...sentences.late import LateSimilarity, TokensRead
-from ...sentences.parts import Side
+from ...sentences.text_pair import Side
 from ...trace.provenance import visible
 from ..records import Answer
 

@@ -185,8 +185,8 @@ def similar_input(request: Request, texts: Texts | None = None, patience: float 
 def saved_input(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_input` that a page without a kernel holds: where it is the split that is shown, or was
     made, or is soon made."""
-    own = _own(request)
-    if not isinstance(own, Similarity) or "input" not in own.splits or not within("attributed", *_sizes(own)):
+    own = _attributed(request)
+    if own is None or "input" not in own.splits:
         return
     if own.splits == ("input",) or own.is_split_by_input or sum(_sizes(own)) <= FEW:
         yield {}
@@ -205,8 +205,7 @@ def similar_layers(request: Request, texts: Texts | None = None) -> Answer:
 
 def saved_layers(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_layers` that a page without a kernel holds."""
-    own = _own(request)
-    if isinstance(own, Similarity) and own.splits and within("attributed", *_sizes(own)):
+    if (own := _attributed(request)) and own.splits:
         yield {}
 
 
@@ -226,19 +225,13 @@ def similar_without(request: Request, texts: Texts | None = None, patience: floa
 
 def saved(request: Request, _selection: Selection) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_without` that a page without a kernel holds."""
-    own = _own(request)
-    if (
-        isinstance(own, Similarity)
-        and within("attributed", *_sizes(own))
-        and all(trace.has_neurons for trace in own.traces)
-    ):
+    if (own := _attributed(request)) and all(trace.has_neurons for trace in own.traces):
         yield {}
 
 
 def saved_baseline(request: Request, _layers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The arguments of `similar_baseline` that a page without a kernel holds."""
-    own = _own(request)
-    if own is not None and own.function != MAXSIM:  # which grows with the query: the page does not ask
+    if (own := _own(request)) and own.function != MAXSIM:  # which grows with the query: the page does not ask
         yield {}
 
 
@@ -262,6 +255,12 @@ def shown_pair(request: Request, texts: Texts | None) -> AnySimilarity:
 def _own(request: Request) -> AnySimilarity | None:
     panel = request.view.panel(SimilarityPanel)
     return None if panel is None else panel.similarity
+
+
+def _attributed(request: Request) -> Similarity | None:
+    """The view's own, where it has a split that a page may hold."""
+    own = _own(request)
+    return own if isinstance(own, Similarity) and within("attributed", *_sizes(own)) else None
 
 
 def _similarity(request: Request, texts: Texts) -> AnySimilarity:

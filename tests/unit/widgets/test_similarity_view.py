@@ -113,7 +113,7 @@ def test_each_word_taken_out(lens: bl.Lens) -> None:
 
 
 def test_words_are_taken_out_in_turns(lens: bl.Lens, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertlens.sentences.removal.TOKENS", 1)  # a row a batch
+    monkeypatch.setattr("bertlens.sentences.text_pair.TOKENS", 1)  # a row a batch
     view = bl.similarity(lens, A, B).explore()
     whole = asked(view, "similar_without")[1]["without"]
     clock = iter(range(10**9))
